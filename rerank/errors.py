@@ -1,0 +1,48 @@
+"""One family of errors: each message says place, expected, found and remedy, in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from pathlib import Path
+
+
+class RerankError(Exception):
+    """A mistake in the input that the user can mend; the command line exits with 2."""
+
+
+class FileFormatError(RerankError, ValueError):
+    """A file whose text is not what its format asks for."""
+
+    def __init__(self, path: str | Path, line: int | None, message: str) -> None:
+        place = f"{path}:{line}" if line is not None else str(path)
+        super().__init__(f"{place}: {message}")
+        self.path = str(path)
+        self.line = line
+
+
+class MissingFileError(RerankError, FileNotFoundError):
+    """A file or folder that is not there."""
+
+    def __init__(self, path: str | Path, expected: str) -> None:
+        super().__init__(f"{path}: expected {expected}, found nothing there; check the path.")
+
+
+class InvalidInputError(RerankError, ValueError):
+    """An argument or a record that cannot be used: wrong value, shape or content."""
+
+
+class IndexFolderError(RerankError):
+    """A folder that is no usable index, or forward arrays that belong to another index."""
+
+
+class ModelMismatchError(RerankError):
+    """A model and data, a recipe or an index that do not belong together."""
+
+
+def unknown_name(what: str, name: str, known: Iterable[str]) -> InvalidInputError:
+    """Return the error for a name outside a registry, with the nearest known name."""
+    choices = sorted(known)
+    near = get_close_matches(name, choices, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(choices)}."
+    return InvalidInputError(f"{what}: expected a known name, found {name!r}; {hint}")

@@ -1,0 +1,1 @@
+"""Runs against judgements: measures, significance, reports."""

@@ -1,0 +1,1 @@
+"""Features of query-document pairs: one file per family."""

@@ -1,0 +1,1 @@
+"""The only place that knows Java: building, searching and exporting Lucene indexes."""

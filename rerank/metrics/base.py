@@ -1,0 +1,82 @@
+"""What a measure is: a value on ranked lists, and what swapping two documents does to it.
+
+A measure is a small frozen value with ir_measures' name (`nDCG@10`). It looks at labels in rank order
+and at the ideal labels (all positive labels of the query, best first, from the qrels).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rerank.types import Floats, Ints, pointers
+
+
+@dataclass(frozen=True, eq=False)
+class RankedLists:
+    """Labels of many queries in rank order.
+
+    labels        (n_rows,) float64 in rank order, query by query; an unjudged document has 0
+    query_ptr     (n_queries + 1,) int64
+    ideal_labels  (n_ideal,) float64: all positive labels of a query, best first, retrieved or not
+    ideal_ptr     (n_queries + 1,) int64
+    """
+
+    labels: Floats
+    query_ptr: Ints
+    ideal_labels: Floats
+    ideal_ptr: Ints
+
+    @property
+    def n_queries(self) -> int:
+        """Number of queries."""
+        return len(self.query_ptr) - 1
+
+
+@dataclass(frozen=True, eq=False)
+class SwapWeights:
+    """A separable measure: |ΔM_ij| = |gain_i - gain_j| * |discount_i - discount_j| * inverse_norm.
+
+    gains          (n_rows,) float64, what the label of each row is worth
+    discounts      (longest list,) float64, by 0-based rank; 0 beyond the cutoff
+    inverse_norms  (n_queries,) float64; 0 where the ideal is 0
+    """
+
+    gains: Floats
+    discounts: Floats
+    inverse_norms: Floats
+
+
+@dataclass(frozen=True)
+class Measure(ABC):
+    """A measure of a ranked list; `cutoff` is the depth at which it stops, None for the whole list."""
+
+    cutoff: int | None = None
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The name as `ir_measures` writes it."""
+
+    @abstractmethod
+    def scores(self, lists: RankedLists) -> Floats:
+        """Return the value of every query, (n_queries,) float64; 0 where no document is relevant."""
+
+    def score(self, ranked_labels: ArrayLike, ideal_labels: ArrayLike) -> float:
+        """Return the value of one list: labels in rank order, and all positive labels, best first."""
+        ranked = np.asarray(ranked_labels, dtype=np.float64)
+        ideal = np.asarray(ideal_labels, dtype=np.float64)
+        lists = RankedLists(ranked, pointers([len(ranked)]), ideal, pointers([len(ideal)]))
+        return float(self.scores(lists)[0])
+
+    def swap_weights(
+        self, labels: Floats, query_ptr: Ints, ideal_labels: Floats, ideal_ptr: Ints
+    ) -> SwapWeights | None:
+        """Return the three vectors of a separable measure, or None where it is none.
+
+        labels (n_rows,) in the order of the data, not of a ranking.
+        """
+        return None

@@ -1,0 +1,1 @@
+"""One file per objective: scores to gradient and curvature per document."""

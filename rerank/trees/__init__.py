@@ -1,0 +1,1 @@
+"""The boosted-tree engine; knows no measure."""

@@ -1,0 +1,1 @@
+"""Rooms joined into the jobs that users run."""
