@@ -1,0 +1,104 @@
+"""Bytes of input files: plain or gzip (told by the first bytes), with every fault named in one line.
+
+line    1-based, as editors count
+chunk   many whole lines as bytes, each ended by a newline
+A leading byte order mark is dropped; text is UTF-8.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from rerank.errors import FileFormatError, MissingFileError
+
+GZIP_MAGIC = b"\x1f\x8b"
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+CHUNK_BYTES = 1 << 24
+
+
+def check_file(path: str | Path, expected: str) -> Path:
+    """Return the path of an input file, or raise because it is not there or is a folder."""
+    path = Path(path)
+    if path.is_dir():
+        raise FileFormatError(path, None, f"expected {expected}, found a folder; name a file in it.")
+    if not path.exists():
+        raise MissingFileError(path, expected)
+    return path
+
+
+@contextmanager
+def open_source(path: Path) -> Iterator[BinaryIO]:
+    """Yield a handle on the plain bytes of a file; what cannot be read is a FileFormatError."""
+    try:
+        with open(path, "rb") as raw:
+            packed = raw.peek(2)[:2] == GZIP_MAGIC
+            handle = cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if packed else raw
+            yield handle
+    except (EOFError, zlib.error, gzip.BadGzipFile) as fault:
+        raise FileFormatError(
+            path, None, f"expected a whole gzip file, found a damaged one ({fault}); make or fetch it again."
+        ) from fault
+    except PermissionError as fault:
+        if fault.filename is None or os.fspath(fault.filename) != os.fspath(path):
+            raise
+        raise FileFormatError(
+            path, None, "expected a file you may read, found no permission; change its rights."
+        ) from fault
+
+
+def chunks(path: Path, size: int = CHUNK_BYTES) -> Iterator[tuple[int, bytes]]:
+    """Yield (number of the first line, whole lines) of about `size` bytes each."""
+    with open_source(path) as handle:
+        line, rest, first = 1, b"", True
+        while block := handle.read(size):
+            block = block.removeprefix(BYTE_ORDER_MARK) if first else block
+            first = False
+            block = rest + block
+            cut = block.rfind(b"\n") + 1
+            whole, rest = block[:cut], block[cut:]
+            if whole:
+                yield line, whole
+                line += whole.count(b"\n")
+        if rest:
+            yield line, rest + b"\n"
+
+
+def text_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield (line number, text without its line end) one by one."""
+    with open_source(path) as handle:
+        for line, raw in enumerate(handle, 1):
+            raw = raw.removeprefix(BYTE_ORDER_MARK) if line == 1 else raw
+            yield line, text(path, line, raw.rstrip(b"\r\n"))
+
+
+def text(path: Path, line: int, raw: bytes) -> str:
+    """Return UTF-8 bytes of a line as text."""
+    try:
+        decoded = raw.decode("utf-8")
+    except UnicodeDecodeError as fault:
+        raise FileFormatError(
+            path,
+            line,
+            f"expected UTF-8 text, found byte 0x{fault.object[fault.start]:02x}; "
+            "convert the file, e.g. with `iconv -f LATIN1 -t UTF-8`.",
+        ) from fault
+    if "\0" in decoded:
+        raise FileFormatError(path, line, "expected text, found a NUL byte; name a text file.")
+    return decoded
+
+
+def shown(found: bytes | str) -> str:
+    """Return what was found, quoted and short enough for one line."""
+    found = found.decode("utf-8", "backslashreplace") if isinstance(found, bytes) else found
+    return repr(found if len(found) <= 60 else found[:57] + "...")
+
+
+def is_word(name: str) -> bool:
+    """Whether an id is one unbroken word that every format of this room can hold."""
+    return bool(name) and "\0" not in name and name.split() == [name] and not name.startswith("#")

@@ -1,0 +1,124 @@
+"""Qrels and runs as trec_eval reads them, and topics (see `topics.py`).
+
+qrels   `qid iter docno label`: labels are whole numbers, negative ones too; iter is passed over
+run     `qid Q0 docno rank score tag`: rank is passed over, rows stand by score, then document id,
+        both descending; what follows the tag on a line is passed over, as trec_eval does
+
+Columns are parted by spaces or tabs. Blank lines and lines that begin with `#` hold nothing. Rows of a
+query need not stand together. A document that returns within a query is refused, in both.
+Scores are written as the shortest text that reads back as the same float64.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from rerank.errors import InvalidInputError
+from rerank.files.columns import Layout, read_table
+from rerank.files.output import whole_file
+from rerank.files.source import is_word
+from rerank.files.topics import read_topics, write_topics
+from rerank.types import Qrels, Run
+
+__all__ = ["read_qrels", "read_run", "read_topics", "write_qrels", "write_run", "write_topics"]
+
+INT64 = np.iinfo(np.int64)
+
+
+def parse_score(token: bytes) -> float | None:
+    """Return a finite number, or None."""
+    try:
+        score = float(token)
+    except ValueError:
+        return None
+    return score if math.isfinite(score) and b"_" not in token else None
+
+
+def parse_label(token: bytes) -> int | None:
+    """Return a whole number of 64 bits, or None."""
+    try:
+        label = int(token)
+    except ValueError:
+        return None
+    return label if INT64.min <= label <= INT64.max and b"_" not in token else None
+
+
+QRELS = Layout("qrels", ("qid", "iter", "docno", "label"), 3, np.int64, parse_label, "a whole number")
+RUN = Layout(
+    "run",
+    ("qid", "Q0", "docno", "rank", "score", "tag"),
+    4,
+    np.float64,
+    parse_score,
+    "a finite number",
+    extra=True,
+)
+
+
+def read_qrels(path: str | Path) -> Qrels:
+    """Read judgements from a TREC qrels file, plain or gzip.
+
+    Returns the record, queries in the order of the file. Raises FileFormatError, with the line, for a
+    wrong number of columns, a label that is no whole number or a document judged twice in a query;
+    MissingFileError where there is no file.
+    """
+    table = read_table(path, QRELS)
+    queries = np.repeat(table.query_ids, np.diff(table.query_ptr))
+    return Qrels.from_rows(queries, table.doc_ids, table.values)
+
+
+def read_run(path: str | Path) -> Run:
+    """Read a ranking from a TREC run file, plain or gzip.
+
+    Returns the record, named by the tag of the first row, queries in the order of the file, rows by
+    score and document id, both descending. Raises FileFormatError, with the line, for a wrong number of
+    columns, a score that is no finite number or a document that returns in a query; MissingFileError
+    where there is no file.
+    """
+    table = read_table(path, RUN)
+    run = Run(table.query_ids, table.query_ptr, table.doc_ids, table.values, table.tag)
+    return run.take(run.trec_order())
+
+
+def write_qrels(qrels: Qrels | Mapping[str, Mapping[str, int]], path: str | Path) -> None:
+    """Write judgements as TREC qrels (`.gz` compresses, `-` is stdout)."""
+    qrels = Qrels.of(qrels)
+    _check_ids("qrels", qrels.query_ids.tolist(), qrels.doc_ids.tolist())
+    with whole_file(path) as handle:
+        for query_id in qrels:
+            handle.writelines(f"{query_id} 0 {doc_id} {label}\n" for doc_id, label in qrels[query_id].items())
+
+
+def write_run(run: Run | Mapping[str, Mapping[str, float]], path: str | Path) -> None:
+    """Write a ranking as a TREC run (`.gz` compresses, `-` is stdout), rank from 1, tagged `run.name`.
+
+    Raises InvalidInputError for an id or name that is no single word, or a score that is not finite.
+    """
+    run = Run.of(run)
+    _check_ids("run", [run.name, *run.query_ids.tolist()], run.doc_ids.tolist())
+    if not np.isfinite(run.scores).all():
+        row = int(np.flatnonzero(~np.isfinite(run.scores))[0])
+        raise InvalidInputError(
+            f"run: expected finite scores, found {run.scores[row]} for document {str(run.doc_ids[row])!r}; "
+            "drop the row or score it."
+        )
+    with whole_file(path) as handle:
+        for query_id in run:
+            rows = run.rows(query_id)
+            scored = zip(run.doc_ids[rows].tolist(), run.scores[rows].tolist(), strict=True)
+            handle.writelines(
+                f"{query_id} Q0 {doc_id} {rank} {score!r} {run.name}\n"
+                for rank, (doc_id, score) in enumerate(scored, 1)
+            )
+
+
+def _check_ids(what: str, names: Iterable[str], doc_ids: Iterable[str]) -> None:
+    for name in (*names, *doc_ids):
+        if not is_word(name):
+            raise InvalidInputError(
+                f"{what}: expected ids and name without white space or a leading #, found {name!r}; rename it."
+            )

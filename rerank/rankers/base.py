@@ -1,0 +1,201 @@
+"""The base ranker of a warm start: what LambdaSMART's F_0 is, stored in the model and applied at predict.
+
+Burges 2010, section 7: F_0(x) = BaseModel(x) where there is a base model, else 0.
+
+    feature:NAME  a column of the data
+    run:FILE      the scores of a run; where it is the run that the data came from, the data hold them
+    model:FILE    another ranker, stored whole inside this one
+    bare          scores given to `fit` as `init_score`: `predict` must be given them too
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from rerank.errors import InvalidInputError, ModelMismatchError
+from rerank.types import Floats, RankingData, Run
+
+if TYPE_CHECKING:
+    from rerank.rankers.ranker import Ranker
+
+
+class Base(ABC):
+    """Where a model's starting scores come from."""
+
+    kind: ClassVar[str]
+
+    @abstractmethod
+    def scores(self, data: RankingData) -> Floats:
+        """Return the starting score of every row, (n_rows,) float64."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the model file keeps."""
+        return {"kind": self.kind}
+
+
+@dataclass(frozen=True)
+class NoBase(Base):
+    """A cold start: every document begins at 0."""
+
+    kind: ClassVar[str] = "none"
+
+    def scores(self, data: RankingData) -> Floats:
+        """Return zeros."""
+        return np.zeros(data.n_rows)
+
+
+@dataclass(frozen=True)
+class FeatureBase(Base):
+    """A column of the data, such as BM25's score."""
+
+    name: str
+    kind: ClassVar[str] = "feature"
+
+    def scores(self, data: RankingData) -> Floats:
+        """Return the column; a missing value is refused, since a start cannot be missing."""
+        column = data.column(self.name)
+        missing = np.flatnonzero(np.isnan(column))
+        if len(missing):
+            raise InvalidInputError(
+                f"base feature {self.name}: expected a value in every row, found {len(missing)} missing, first at "
+                f"document {data.doc_ids[missing[0]]}; start from a feature that is never missing."
+            )
+        return column
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the model file keeps."""
+        return {"kind": self.kind, "name": self.name}
+
+
+@dataclass(frozen=True)
+class CandidateRunBase(Base):
+    """The run that the rows came from; the data carry its scores."""
+
+    kind: ClassVar[str] = "candidates"
+
+    def scores(self, data: RankingData) -> Floats:
+        """Return the data's base scores."""
+        if data.base_scores is None:
+            raise ModelMismatchError(
+                "base: the model starts from the scores of the run that the data came from, and these data hold none; "
+                "make them with `rerank features`, or give the scores (init_score=)."
+            )
+        return data.base_scores
+
+
+@dataclass(frozen=True)
+class OtherRunBase(Base):
+    """A run from elsewhere (dense, neural, another engine): each use of the model needs its scores anew."""
+
+    name: str
+    kind: ClassVar[str] = "run"
+
+    def scores(self, data: RankingData) -> Floats:
+        """Refuse: the run of these queries was not given."""
+        raise ModelMismatchError(
+            f"base: the model starts from the scores of run {self.name!r}, and none were given for these data; "
+            "give that run for these queries (base=, --base run:FILE)."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the model file keeps."""
+        return {"kind": self.kind, "name": self.name}
+
+
+@dataclass(frozen=True)
+class BareBase(Base):
+    """Scores that only the caller knows."""
+
+    kind: ClassVar[str] = "init_score"
+
+    def scores(self, data: RankingData) -> Floats:
+        """Refuse: the scores of these rows were not given."""
+        raise ModelMismatchError(
+            "base: the model was fitted with init_score, and predict was given none; pass init_score= with the base "
+            "ranker's score of every row."
+        )
+
+
+@dataclass(frozen=True)
+class ModelBase(Base):
+    """Another ranker, applied to the same features."""
+
+    model: Ranker
+    kind: ClassVar[str] = "model"
+
+    def scores(self, data: RankingData) -> Floats:
+        """Return the inner model's scores."""
+        return self.model.predict(data)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the model file keeps: the inner model, whole."""
+        return {"kind": self.kind, "model": self.model.to_dict()}
+
+
+def run_scores(run: Run, data: RankingData) -> Floats:
+    """Return the run's score of every row of the data.
+
+    A document that the run does not hold gets the lowest score that its query has there: the run put
+    it below all others. A query that the run does not hold is refused.
+    """
+    scores = np.empty(data.n_rows)
+    for number, query_id in enumerate(data):
+        if query_id not in run or not len(run[query_id]):
+            raise InvalidInputError(
+                f"base run {run.name}: expected every query of the data, found none of query {query_id}; "
+                "give a run that covers them."
+            )
+        known = run[query_id]
+        lowest = min(known.values())
+        rows = slice(int(data.query_ptr[number]), int(data.query_ptr[number + 1]))
+        scores[rows] = [known.get(doc_id, lowest) for doc_id in data.doc_ids[rows].tolist()]
+    return scores
+
+
+def resolve_base(base: Any, data: RankingData) -> tuple[Base, Floats]:
+    """Return the base that a ranker was asked to start from, and its scores on the training data.
+
+    base  None, "run" (the run that the data came from), "feature:NAME", a Run or {qid: {docid: score}},
+          or a fitted ranker
+    """
+    found = _as_base(base)
+    if not isinstance(found, Run):
+        return found, found.scores(data)
+    scores = run_scores(found, data)
+    if data.base_scores is not None and np.array_equal(scores, data.base_scores):
+        return CandidateRunBase(), scores
+    return OtherRunBase(found.name), scores
+
+
+def _as_base(base: Any) -> Base | Run:
+    if base is None:
+        return NoBase()
+    if isinstance(base, str) and base.startswith("feature:"):
+        return FeatureBase(base.removeprefix("feature:"))
+    if base == "run":
+        return CandidateRunBase()
+    if isinstance(base, Run | Mapping):
+        return Run.of(base)
+    if hasattr(base, "predict") and hasattr(base, "to_dict"):
+        return ModelBase(base)
+    raise InvalidInputError(
+        "base: expected None, 'run', 'feature:NAME', a run or a fitted ranker, "
+        f"found {base!r}; write e.g. 'feature:bm25.contents'."
+    )
+
+
+def base_from_dict(stored: Mapping[str, Any], load: Callable[[Mapping[str, Any]], Ranker]) -> Base:
+    """Return the base that a model file keeps; `load` makes a ranker of an inner model."""
+    kind = stored["kind"]
+    if kind == ModelBase.kind:
+        return ModelBase(load(stored["model"]))
+    for named in (FeatureBase, OtherRunBase):
+        if kind == named.kind:
+            return named(stored["name"])
+    plain: dict[str, type[Base]] = {cls.kind: cls for cls in (NoBase, CandidateRunBase, BareBase)}
+    return plain[kind]()

@@ -1,0 +1,232 @@
+"""What every ranker is: a scikit-learn estimator that learns from queries, ranks, saves and loads."""
+
+from __future__ import annotations
+
+import logging
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+
+from rerank.errors import InvalidInputError, ModelMismatchError
+from rerank.rankers.base import Base, BareBase, base_from_dict, resolve_base, run_scores
+from rerank.rankers.training import TrainingSet, check_training_data, data_from_arrays
+from rerank.threads import kernel_threads
+from rerank.types import Floats, RankingData, Run
+
+log = logging.getLogger("rerank")
+
+
+class Ranker(BaseEstimator):
+    """Base class of the rankers: input, base ranker, prediction; a learner adds `_learn` and `_scores`.
+
+    After `fit`: `feature_names_`, `n_features_in_`, `base_`, `recipe_` and `fingerprint_` (of the data),
+    `best_iteration_` and `evals_result_` ({"valid": {measure: values}}).
+    """
+
+    kind: ClassVar[str] = ""
+    base: Any
+    n_jobs: int | None
+
+    @abstractmethod
+    def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
+        """Learn from canonical data."""
+
+    @abstractmethod
+    def _scores(self, X: NDArray[np.float32]) -> Floats:
+        """Return what the learner adds to the base scores, (n_rows,) float64."""
+
+    @abstractmethod
+    def _learned(self) -> dict[str, Any]:
+        """Return what was learned as plain JSON values."""
+
+    @abstractmethod
+    def _restore(self, learned: Mapping[str, Any]) -> None:
+        """Take back what `_learned` returned."""
+
+    def fit(
+        self,
+        X: RankingData | ArrayLike,
+        y: ArrayLike | None = None,
+        *,
+        qid: ArrayLike | None = None,
+        init_score: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        eval_set: Any = None,
+        eval_init_score: ArrayLike | None = None,
+    ) -> Self:
+        """Learn to rank.
+
+        X                RankingData, or features (n_rows, n_features) with `y` (n_rows,) labels and `qid`
+                         (n_rows,) queries, in any order; NaN is missing
+        init_score       (n_rows,) scores of a base ranker; `predict` will ask for them too
+        sample_weight    (n_rows,) weights, the same for all rows of a query
+        eval_set         RankingData, or (X, y, qid), on which early stopping watches the measure
+        eval_init_score  (n_rows,) of eval_set, where init_score is given
+        Returns the fitted ranker. Raises InvalidInputError where the data cannot be learned from.
+        """
+        data, scores = self._given(X, y, qid, init_score, sample_weight)
+        check_training_data(data, "training data")
+        self.base_, start = (BareBase(), scores) if scores is not None else resolve_base(self.base, data)
+        self.feature_names_, self.n_features_in_ = data.feature_names, data.n_features
+        self.recipe_, self.fingerprint_ = data.recipe, data.fingerprint
+        valid = None
+        if eval_set is not None:
+            valid = self._validation_set(eval_set, eval_init_score)
+        with kernel_threads(self.n_jobs):
+            self._learn(TrainingSet.of(data, start), valid)
+        return self
+
+    def predict(
+        self,
+        X: RankingData | ArrayLike,
+        *,
+        init_score: ArrayLike | None = None,
+        base: Run | Mapping[str, Mapping[str, float]] | None = None,
+    ) -> Floats:
+        """Return the score of every row, (n_rows,) float64, the base ranker's share included.
+
+        X           RankingData, or (n_rows, n_features) features in the order of training
+        init_score  (n_rows,) base scores, where the model was fitted with bare ones
+        base        the run to start from, where the model was warm-started from a run
+        Raises ModelMismatchError where features are unknown or base scores are wanted and not given.
+        """
+        self._check_fitted()
+        data = X if isinstance(X, RankingData) else self._rows(X)
+        data = self._matching(data)
+        with kernel_threads(self.n_jobs):
+            return self._start(data, init_score, base) + self._scores(data.X)
+
+    def rank(
+        self,
+        data: RankingData,
+        *,
+        init_score: ArrayLike | None = None,
+        base: Run | Mapping[str, Mapping[str, float]] | None = None,
+        name: str | None = None,
+    ) -> Run:
+        """Return the documents of each query in the order of their new scores."""
+        return data.run(self.predict(data, init_score=init_score, base=base), name or self.kind)
+
+    def save(self, path: str | Path) -> None:
+        """Write the model as JSON: no code in it, nothing of pickle."""
+        from rerank.rankers.store import save_model
+
+        save_model(self, path)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the model as plain JSON values."""
+        self._check_fitted()
+        parameters = {name: value for name, value in self.get_params(deep=False).items() if name != "base"}
+        return {
+            "ranker": self.kind,
+            "parameters": parameters,
+            "feature_names": list(self.feature_names_),
+            "recipe": self.recipe_,
+            "fingerprint": self.fingerprint_,
+            "base": self.base_.to_dict(),
+            "learned": self._learned(),
+        }
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
+        """Return the model that `to_dict` wrote."""
+        from rerank.rankers.store import model_from_dict
+
+        model = cls(**stored["parameters"])
+        model.feature_names_ = tuple(stored["feature_names"])
+        model.n_features_in_ = len(model.feature_names_)
+        model.recipe_, model.fingerprint_ = stored["recipe"], stored["fingerprint"]
+        model.base_ = base_from_dict(stored["base"], model_from_dict)
+        model._restore(stored["learned"])
+        return model
+
+    def _given(
+        self,
+        X: RankingData | ArrayLike,
+        y: ArrayLike | None,
+        qid: ArrayLike | None,
+        init_score: ArrayLike | None,
+        sample_weight: ArrayLike | None,
+    ) -> tuple[RankingData, Floats | None]:
+        if isinstance(X, RankingData):
+            data, order = X, np.arange(X.n_rows)
+        else:
+            if y is None:
+                raise InvalidInputError("y: expected a label for every row, found none; pass fit(X, y, qid=qid).")
+            data, order = data_from_arrays(X, y, qid, sample_weight)
+        if init_score is None:
+            return data, None
+        if self.base is not None:
+            raise InvalidInputError("init_score: expected no base= beside it, found both; pass one of them.")
+        return data, _score_column(init_score, data.n_rows)[order]
+
+    def _validation_set(self, eval_set: Any, init_score: ArrayLike | None) -> TrainingSet:
+        if isinstance(eval_set, list) and len(eval_set) == 1:
+            eval_set = eval_set[0]
+        X, y, qid = (eval_set, None, None) if isinstance(eval_set, RankingData) else eval_set
+        if isinstance(self.base_, BareBase) and init_score is None:
+            raise InvalidInputError("eval_set: expected eval_init_score beside init_score, found none; pass both.")
+        data, order = (X, None) if isinstance(X, RankingData) else data_from_arrays(X, y, qid)
+        check_training_data(data, "validation data")
+        data = self._matching(data)
+        if init_score is not None:
+            scores = _score_column(init_score, data.n_rows)
+            return TrainingSet.of(data, scores if order is None else scores[order])
+        if isinstance(self.base, Run | Mapping):
+            return TrainingSet.of(data, run_scores(Run.of(self.base), data))
+        return TrainingSet.of(data, self.base_.scores(data))
+
+    def _start(self, data: RankingData, init_score: ArrayLike | None, base: Any) -> Floats:
+        if init_score is not None:
+            return _score_column(init_score, data.n_rows)
+        return run_scores(Run.of(base), data) if base is not None else self.base_.scores(data)
+
+    def _rows(self, X: ArrayLike) -> RankingData:
+        """Return bare features as a record with one nameless query."""
+        array = np.ascontiguousarray(X, dtype=np.float32)
+        if array.ndim != 2 or array.shape[1] != self.n_features_in_:
+            raise ModelMismatchError(
+                f"X: the model wants {self.n_features_in_} features a row, found shape {array.shape}; pass the columns "
+                "that it was trained on."
+            )
+        ids = np.zeros(len(array), dtype="U1")
+        return RankingData(
+            np.array(["q"]), np.array([0, len(array)]), ids, array, tuple(self.feature_names_)
+        )
+
+    def _matching(self, data: RankingData) -> RankingData:
+        """Return the data with the model's features in the model's order; features are known by name."""
+        if data.feature_names == tuple(self.feature_names_):
+            return data
+        missing = [name for name in self.feature_names_ if name not in data.feature_names]
+        if missing:
+            raise ModelMismatchError(
+                f"data: the model wants {self.n_features_in_} features, found {data.n_features}, without "
+                f"{', '.join(missing[:3])}{' ...' if len(missing) > 3 else ''}; make the data with the model's recipe."
+            )
+        places = [data.feature_names.index(name) for name in self.feature_names_]
+        log.info("data: %d features that the model does not use are left out", data.n_features - len(places))
+        return replace(data, X=np.ascontiguousarray(data.X[:, places]), feature_names=tuple(self.feature_names_))
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "base_"):
+            raise InvalidInputError(f"{type(self).__name__}: expected a fitted model, found a new one; call fit first.")
+
+
+def _score_column(values: ArrayLike, n_rows: int) -> Floats:
+    scores = np.asarray(values, dtype=np.float64)
+    if scores.shape != (n_rows,) or not np.isfinite(scores).all():
+        raise InvalidInputError(
+            f"init_score: expected a finite score for each of {n_rows} rows, found shape {scores.shape}"
+            f"{'' if scores.shape != (n_rows,) else ' with NaN or infinity in it'}; pass the base ranker's scores."
+        )
+    return scores
+
+
+__all__ = ["Base", "Ranker"]

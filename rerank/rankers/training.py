@@ -1,0 +1,179 @@
+"""What a learner trains on: rows in one canonical order, so that their order in the input is without effect.
+
+Queries stand by id, the rows of a query by document id, descending: equal scores then rank as trec_eval
+ranks them. Rows given without document ids get one from their content.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import numpy as np
+from numba import njit, prange
+from numpy.typing import ArrayLike, NDArray
+
+from rerank.errors import InvalidInputError
+from rerank.metrics.base import Measure, RankedLists
+from rerank.types import Floats, Ids, Ints, RankingData, id_array, pointers, query_rows
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingSet:
+    """Data in canonical order.
+
+    order         (n_rows,) int64: canonical row i is row order[i] of the data
+    X, labels     rows; labels (n_rows,) float64
+    start_scores  (n_rows,) float64: a base ranker's, or 0
+    weights       (n_queries,) float64
+    """
+
+    order: Ints
+    X: NDArray[np.float32]
+    labels: Floats
+    query_ptr: Ints
+    weights: Floats
+    ideal_labels: Floats
+    ideal_ptr: Ints
+    start_scores: Floats
+
+    @classmethod
+    def of(cls, data: RankingData, start_scores: Floats) -> TrainingSet:
+        """Put labelled data and their base scores (n_rows,) in canonical order."""
+        if data.labels is None:
+            raise InvalidInputError("training data: expected labels, found none; make the data with qrels.")
+        queries = np.argsort(data.query_ids, kind="stable")
+        place = np.empty_like(queries)
+        place[queries] = np.arange(len(queries))
+        descending = np.argsort(data.doc_ids, kind="stable")[::-1]
+        order = descending[np.argsort(place[query_rows(data.query_ptr)][descending], kind="stable")]
+        ideal_labels, ideal_ptr = data.select(queries).ideal() if data.n_rows else data.ideal()
+        weights = np.ones(len(data)) if data.weights is None else data.weights
+        return cls(
+            order,
+            data.X[order],
+            data.labels[order],
+            pointers(np.diff(data.query_ptr)[queries]),
+            weights[queries],
+            ideal_labels,
+            ideal_ptr,
+            start_scores[order],
+        )
+
+
+def check_training_data(data: RankingData, what: str) -> None:
+    """Refuse data that nothing can be learned from or measured on."""
+    if not data.n_rows:
+        raise InvalidInputError(f"{what}: expected rows, found none; check the run and the topics.")
+    if data.labels is None:
+        raise InvalidInputError(f"{what}: expected labels, found none; make the data with qrels.")
+    bad = np.flatnonzero(~np.isfinite(data.labels))
+    if len(bad):
+        row = int(bad[0])
+        query = data.query_ids[query_rows(data.query_ptr)[row]]
+        raise InvalidInputError(
+            f"{what}: expected a finite label in every row, found {data.labels[row]} at row {row} (query {query}, "
+            f"document {data.doc_ids[row]}); judge the document or leave its row out."
+        )
+    if data.weights is not None and not (np.isfinite(data.weights).all() and (data.weights >= 0).all()):
+        raise InvalidInputError(f"{what}: expected finite weights of at least 0, found others; mend them.")
+
+
+def data_from_arrays(
+    X: ArrayLike, y: ArrayLike | None, qid: ArrayLike | None, weights: ArrayLike | None = None
+) -> tuple[RankingData, Ints]:
+    """Return plain arrays as a record, and the input row of each of its rows.
+
+    X        (n_rows, n_features); y (n_rows,) labels or None
+    qid      (n_rows,) query of each row, in any order
+    weights  (n_rows,) or None; rows of one query must agree, since a weight is a query's
+    """
+    X = np.ascontiguousarray(X, dtype=np.float32)
+    if X.ndim != 2:
+        raise InvalidInputError(f"X: expected two dimensions (rows, features), found {X.ndim}; reshape it.")
+    if qid is None:
+        raise InvalidInputError("qid: expected the query of every row, found none; pass qid=.")
+    queries = np.asarray(qid)
+    if queries.shape != (len(X),):
+        raise InvalidInputError(
+            f"qid: expected one query for each of {len(X)} rows, found shape {queries.shape}; "
+            "pass a column of query ids, not group sizes."
+        )
+    names, inverse = np.unique(queries, return_inverse=True)
+    order = np.argsort(inverse, kind="stable")
+    query_ptr = pointers(np.bincount(inverse, minlength=len(names)))
+    labels = None if y is None else _column("y", y, len(X))[order]
+    return (
+        RankingData(
+            query_ids=id_array(names.astype(np.str_)),
+            query_ptr=query_ptr,
+            doc_ids=_content_ids(X, y)[order],
+            X=X[order],
+            feature_names=tuple(str(number + 1) for number in range(X.shape[1])),
+            labels=labels,
+            weights=None if weights is None else _query_weights(weights, order, query_ptr),
+        ),
+        order,
+    )
+
+
+def _column(name: str, values: ArrayLike, n_rows: int) -> Floats:
+    column = np.asarray(values, dtype=np.float64)
+    if column.shape != (n_rows,):
+        raise InvalidInputError(f"{name}: expected one value for each of {n_rows} rows, found {column.shape}.")
+    return column
+
+
+def _query_weights(weights: ArrayLike, order: Ints, query_ptr: Ints) -> Floats:
+    rows = _column("sample_weight", weights, len(order))[order]
+    firsts = rows[query_ptr[:-1]]
+    if not np.array_equal(rows, np.repeat(firsts, np.diff(query_ptr))):
+        raise InvalidInputError(
+            "sample_weight: expected one weight for all rows of a query, found several; weights are per query."
+        )
+    return firsts
+
+
+def _content_ids(X: NDArray[np.float32], y: ArrayLike | None) -> Ids:
+    """Return 16 hexadecimal digits made from each row's values: an order that the input's order cannot change."""
+    keys = np.random.default_rng(20100623).integers(0, 2**64, size=X.shape[1] + 1, dtype=np.uint64) | np.uint64(1)
+    hashes = np.zeros(len(X), dtype=np.uint64)
+    for column in range(X.shape[1]):
+        mixed = X[:, column].view(np.uint32).astype(np.uint64) + keys[column]
+        hashes += (mixed * keys[column]) ^ (mixed >> np.uint64(7))
+        hashes ^= hashes >> np.uint64(29)
+        hashes *= keys[column]
+    if y is not None:
+        hashes += np.asarray(y, dtype=np.float64).view(np.uint64) * keys[-1]
+    shifts = np.arange(60, -1, -4, dtype=np.uint64)
+    digits = ((hashes[:, None] >> shifts) & np.uint64(15)).astype(np.uint32)
+    letters = np.where(digits < 10, digits + 48, digits + 87).astype(np.uint32)
+    return np.ascontiguousarray(letters).view("U16").reshape(-1)
+
+
+class Validation:
+    """Follows a measure on held-out queries while a model grows."""
+
+    def __init__(self, data: TrainingSet, measure: Measure) -> None:
+        """Take canonical data and the measure that early stopping watches."""
+        self.data, self.measure = data, measure
+        sizes = np.diff(data.query_ptr)
+        depth = sizes.max(initial=0) if measure.cutoff is None else measure.cutoff
+        self._out_ptr = pointers(np.minimum(sizes, depth))
+        self._labels = np.empty(self._out_ptr[-1])
+
+    def value(self, scores: Floats) -> float:
+        """Return the measure's mean over the queries, weighed as they are, for scores (n_rows,) float64."""
+        _rank_labels(self.data.query_ptr, scores, self.data.labels, self._out_ptr, self._labels)
+        lists = RankedLists(self._labels, self._out_ptr, self.data.ideal_labels, self.data.ideal_ptr)
+        values = self.measure.scores(lists)
+        return float(np.average(values, weights=self.data.weights)) if self.data.weights.any() else 0.0
+
+
+@njit(cache=True, parallel=True)
+def _rank_labels(query_ptr, scores, labels, out_ptr, out):
+    """Fill out with the labels of each query's best rows, by score; equal scores: the earlier row first."""
+    for q in prange(query_ptr.shape[0] - 1):
+        first = query_ptr[q]
+        depth = out_ptr[q + 1] - out_ptr[q]
+        order = np.argsort(-scores[first : query_ptr[q + 1]], kind="mergesort")
+        for rank in range(depth):
+            out[out_ptr[q] + rank] = labels[first + order[rank]]

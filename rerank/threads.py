@@ -1,0 +1,32 @@
+"""How many threads the kernels use."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rerank.errors import InvalidInputError
+
+
+def thread_count(n_jobs: int | None) -> int:
+    """Return a number of threads: all cores for None or -1, at most what Numba was started with."""
+    import numba
+
+    if n_jobs is not None and (n_jobs == 0 or n_jobs < -1):
+        raise InvalidInputError(f"n_jobs: expected a number of threads from 1, or -1 for all, found {n_jobs}.")
+    available = min(os.cpu_count() or 1, numba.config.NUMBA_NUM_THREADS)
+    return available if n_jobs in (None, -1) else min(int(n_jobs or 1), available)
+
+
+@contextmanager
+def kernel_threads(n_jobs: int | None) -> Iterator[int]:
+    """Run kernels on so many threads inside the block, and as before after it."""
+    import numba
+
+    before, count = numba.get_num_threads(), thread_count(n_jobs)
+    numba.set_num_threads(count)
+    try:
+        yield count
+    finally:
+        numba.set_num_threads(before)

@@ -1,0 +1,102 @@
+"""Boosting: trees one after the other on the gradients of whatever objective is handed in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.trees.bins import learn_bins
+from rerank.trees.forest import Forest, Tree
+from rerank.trees.grow import Grower, TreeLimits, add_leaf_values
+from rerank.trees.score import score_rows
+from rerank.types import Floats, Ints
+
+Gradients = Callable[[Floats, Floats, Floats], None]
+
+
+@dataclass(frozen=True)
+class BoostSettings:
+    """How a forest is grown; the names are LGBMRanker's.
+
+    subsample draws whole queries, colsample_bytree features, anew for every tree.
+    """
+
+    n_estimators: int = 100
+    learning_rate: float = 0.1
+    max_bin: int = 255
+    subsample: float = 1.0
+    colsample_bytree: float = 1.0
+    random_state: int = 0
+    limits: TreeLimits = field(default_factory=TreeLimits)
+
+
+class Booster:
+    """Grows a forest tree by tree and keeps the training scores up to date."""
+
+    def __init__(
+        self,
+        X: NDArray[np.float32],
+        query_ptr: Ints,
+        start_scores: Floats,
+        gradients: Gradients,
+        settings: BoostSettings,
+        n_threads: int,
+    ) -> None:
+        """Bin the rows and take the scores to start from.
+
+        X             (n_rows, n_features) float32, rows in a canonical order, NaN where missing
+        query_ptr     (n_queries + 1,) int64, for drawing whole queries
+        start_scores  (n_rows,) float64: zeros, or a base ranker's scores for a warm start (B 7)
+        gradients     fills gradient and hessian (n_rows,) float64 from scores (n_rows,) float64
+        """
+        self.settings, self.query_ptr, self.gradients = settings, query_ptr, gradients
+        bins = learn_bins(X, settings.max_bin, n_threads)
+        self._X = X
+        self._grower = Grower(bins, bins.blocks(X, n_threads), settings.limits, n_threads)
+        self._random = np.random.default_rng(settings.random_state)
+        # A feature with one bin and nothing missing parts nothing.
+        self._features = np.flatnonzero((bins.n_bins > 1) | bins.missing)
+        self._all_rows = np.arange(len(X), dtype=np.int32)
+        self._grad, self._hess = np.empty(len(X)), np.empty(len(X))
+        self.scores = start_scores.astype(np.float64, copy=True)
+        self.trees: list[Tree] = []
+
+    @property
+    def can_split(self) -> bool:
+        """Whether any feature tells rows apart."""
+        return len(self._features) > 0
+
+    def add_tree(self) -> Tree:
+        """Grow the next tree on the gradients at the present scores, and add it to them."""
+        self.gradients(self.scores, self._grad, self._hess)
+        rows = self._sample_rows()
+        tree, ordered, leaf_ptr = self._grower.grow(self._grad, self._hess, rows, self._sample_features())
+        tree.leaf_value[:] *= self.settings.learning_rate
+        if len(rows) == len(self._all_rows):
+            add_leaf_values(ordered, leaf_ptr, tree.leaf_value, self.scores)
+        else:
+            self.scores += score_rows(Forest.of([tree]), self._X)
+        self.trees.append(tree)
+        return tree
+
+    def forest(self, n_trees: int | None = None) -> Forest:
+        """Return the first trees as a forest; all of them where no number is given."""
+        return Forest.of(self.trees[:n_trees])
+
+    def _sample_rows(self) -> NDArray[np.int32]:
+        if self.settings.subsample >= 1.0:
+            return self._all_rows
+        n_queries = len(self.query_ptr) - 1
+        n_drawn = max(1, round(self.settings.subsample * n_queries))
+        drawn = np.zeros(n_queries, dtype=np.bool_)
+        drawn[self._random.choice(n_queries, n_drawn, replace=False)] = True
+        return self._all_rows[np.repeat(drawn, np.diff(self.query_ptr))]
+
+    def _sample_features(self) -> Ints:
+        if self.settings.colsample_bytree >= 1.0:
+            return self._features
+        n_drawn = max(1, round(self.settings.colsample_bytree * len(self._features)))
+        return np.sort(self._random.choice(self._features, n_drawn, replace=False))
