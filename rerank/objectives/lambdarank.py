@@ -8,8 +8,9 @@ For documents i above j in label, with rho = 1 / (1 + exp(sigma (s_i - s_j))) (B
 Conventions. A pair counts when one of its documents stands among the first `truncation_level`; beyond
 that depth the discount is 0, so this is exactly the measure cut at the truncation level, not at the
 measure's own cutoff (a document just below the cutoff must feel a pull). `normalize` divides every pair
-by 0.01 + |s_i - s_j| and scales the query's sum L of |lambda| (each pair twice) to log2(1 + L), as LightGBM's `lambdarank_norm`: it
-keeps long queries from outweighing short ones. Equal scores stand in the order of the rows.
+by 0.01 + |s_i - s_j| and scales a query's sum L of |lambda_ij|, both documents of a pair counted, to
+log2(1 + L), as LightGBM's `lambdarank_norm`: it keeps long queries from outweighing short ones. Equal
+scores stand in the order of the rows.
 """
 
 from __future__ import annotations
@@ -111,7 +112,18 @@ def _add_pairs(i, n, score, label, gain, discount, e, sigma, scale, normalize, g
 
 @njit(cache=True, parallel=True)
 def _fill_lambdas(
-    query_ptr, scores, labels, gains, discounts, inverse_norms, sigma, truncation, normalize, longest, grad, hess
+    query_ptr,
+    scores,
+    labels,
+    gains,
+    discounts,
+    inverse_norms,
+    sigma,
+    truncation,
+    normalize,
+    longest,
+    grad,
+    hess,
 ):
     """Fill the gradients of all queries; a thread takes a query at a time.
 

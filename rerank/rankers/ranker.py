@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
 from rerank.errors import InvalidInputError, ModelMismatchError
-from rerank.rankers.base import Base, BareBase, base_from_dict, resolve_base, run_scores
+from rerank.rankers.base import BareBase, Base, base_from_dict, resolve_base, run_scores
 from rerank.rankers.training import TrainingSet, check_training_data, data_from_arrays
 from rerank.threads import kernel_threads
 from rerank.types import Floats, RankingData, Run
@@ -196,9 +196,7 @@ class Ranker(BaseEstimator):
                 "that it was trained on."
             )
         ids = np.zeros(len(array), dtype="U1")
-        return RankingData(
-            np.array(["q"]), np.array([0, len(array)]), ids, array, tuple(self.feature_names_)
-        )
+        return RankingData(np.array(["q"]), np.array([0, len(array)]), ids, array, tuple(self.feature_names_))
 
     def _matching(self, data: RankingData) -> RankingData:
         """Return the data with the model's features in the model's order; features are known by name."""

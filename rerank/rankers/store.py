@@ -44,13 +44,15 @@ def load_model(path: str | Path) -> Ranker:
         stored = json.loads(source.read_text("utf8"))
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
         raise FileFormatError(
-            source, getattr(error, "lineno", None), f"expected a model file (JSON), found other bytes ({error}); "
-            "give a file that `rerank train` wrote."
+            source,
+            getattr(error, "lineno", None),
+            f"expected a model file (JSON), found other bytes ({error}); give a file that `rerank train` wrote.",
         ) from error
     if not isinstance(stored, dict) or stored.get("format") != FORMAT:
         raise FileFormatError(
-            source, None, f"expected a model file (format {FORMAT}), found other JSON; give a file that "
-            "`rerank train` wrote."
+            source,
+            None,
+            f"expected a model file (format {FORMAT}), found other JSON; give a file that `rerank train` wrote.",
         )
     if stored.get("version") != VERSION:
         raise ModelMismatchError(
@@ -70,6 +72,7 @@ def _read(stored: Mapping[str, Any], source: Path) -> Ranker:
         return model_from_dict(stored)
     except (KeyError, TypeError, IndexError) as error:
         raise FileFormatError(
-            source, None, f"expected a whole model, found one with a part missing or wrong ({error!r}); "
-            "train the model again."
+            source,
+            None,
+            f"expected a whole model, found one with a part missing or wrong ({error!r}); train the model again.",
         ) from error

@@ -7,6 +7,7 @@ ranks them. Rows given without document ids get one from their content.
 from __future__ import annotations
 
 from dataclasses import dataclass
+
 import numpy as np
 from numba import njit, prange
 from numpy.typing import ArrayLike, NDArray

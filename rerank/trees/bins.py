@@ -64,7 +64,7 @@ def learn_bins(X: NDArray[np.float32], max_bin: int, n_threads: int) -> Bins:
     missing = np.zeros(n_padded, dtype=np.bool_)
 
     def learn(block: int) -> None:
-        columns = np.ascontiguousarray(X[:, block * WIDTH : (block + 1) * WIDTH].T)
+        columns = X[:, block * WIDTH : (block + 1) * WIDTH].T.copy(order="C")
         columns.sort(axis=1)
         for offset, column in enumerate(columns):
             feature = block * WIDTH + offset
@@ -117,16 +117,19 @@ def _choose_edges(column, max_bin, edges):
                 n_heavy += 1
                 n_light_rows -= i - start
             start = i
-    light_share = n_light_rows / max(max_bin - n_heavy, 1)
+    n_light_bins = max(max_bin - n_heavy, 1)
     in_bin, start, previous = 0, 0, 0
     while start < n and n_bins < max_bin - 1:
         end = start + 1
         while end < n and column[end] == column[start]:
             end += 1
         heavy = end - start >= share
+        light_share = n_light_rows / max(n_light_bins, 1)
         if heavy and in_bin >= 0.5 * light_share and in_bin > 0:
             edges[n_bins] = _between(column[previous], column[start])
             n_bins += 1
+            n_light_bins -= 1
+            n_light_rows -= in_bin
             in_bin = 0
             if n_bins == max_bin - 1:
                 break
@@ -134,6 +137,9 @@ def _choose_edges(column, max_bin, edges):
         if end < n and (heavy or in_bin >= light_share):
             edges[n_bins] = _between(column[start], column[end])
             n_bins += 1
+            if not heavy:
+                n_light_bins -= 1
+                n_light_rows -= in_bin
             in_bin = 0
         previous = start
         start = end

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rerank.trees.bins import WIDTH, Bins
 from rerank.trees.forest import Tree
-from rerank.trees.histogram import fill_histogram, pack, scales
+from rerank.trees.histogram import NEAR_ROWS, fill_histogram, pack, scales
 from rerank.trees.split import find_splits, partition
 from rerank.types import Floats, Ints
 
@@ -30,9 +30,7 @@ class TreeLimits:
 
     def as_array(self) -> Floats:
         """Return what the split kernel asks for: rows and hessian a side, reg_lambda, gain."""
-        return np.array(
-            [self.min_child_samples, self.min_child_weight, self.reg_lambda, self.min_split_gain]
-        )
+        return np.array([self.min_child_samples, self.min_child_weight, self.reg_lambda, self.min_split_gain])
 
 
 @dataclass
@@ -54,9 +52,7 @@ class _Leaf:
 class Grower:
     """Grows trees on one binned data set; the memory is taken once and used for every tree."""
 
-    def __init__(
-        self, bins: Bins, blocks: NDArray[np.uint8], limits: TreeLimits, n_threads: int
-    ) -> None:
+    def __init__(self, bins: Bins, blocks: NDArray[np.uint8], limits: TreeLimits, n_threads: int) -> None:
         """Take binned rows: blocks (n_blocks, n_rows, 16) uint8."""
         n_blocks, n_rows, _ = blocks.shape
         self.bins, self.blocks, self.limits, self.n_threads = bins, blocks, limits, n_threads
@@ -67,6 +63,9 @@ class Grower:
         shape = (n_blocks, WIDTH, 256)
         self._histograms = np.empty((limits.num_leaves, *shape), dtype=np.int64)
         self._parts = np.empty((n_threads - 1, *shape), dtype=np.int64)
+        self._words = blocks.view(np.uint64)
+        self._near = np.empty((n_threads * n_blocks, NEAR_ROWS, 2), dtype=np.uint64)
+        self._near_bins = self._near.view(np.uint8)
         self._sums = np.zeros((limits.num_leaves, 3))
         self._splits = np.zeros((limits.num_leaves, 6))
 
@@ -149,10 +148,12 @@ class Grower:
         here = slice(first.start, first.end)
         n_parts = self._n_parts(first.n_rows)
         fill_histogram(
-            self.blocks,
+            self._words,
             self._used,
             self._rows[here],
             self._packed[here],
+            self._near,
+            self._near_bins,
             self._parts[: n_parts - 1],
             self._histograms,
             first.slot,

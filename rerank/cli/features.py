@@ -1,0 +1,40 @@
+"""`rerank features`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from rerank.cli.options import output_option, path_type, threads_option
+
+
+@click.command("features", short_help="features of a run")
+@click.argument("index", type=path_type)
+@click.argument("topics", type=path_type)
+@click.argument("run", type=path_type)
+@output_option("the data (.svm, .txt, either with .gz, or .npz)")
+@click.option("--qrels", type=path_type, help="Judgements; without them the data have no labels.")
+@click.option("--recipe", type=path_type, help="TOML file that names fields, families and parameters.")
+@threads_option()
+def command(
+    index: Path,
+    topics: Path,
+    run: Path,
+    output: Path,
+    qrels: Path | None,
+    recipe: Path | None,
+    threads: int | None,
+) -> None:
+    """Write the features of RUN's query-document pairs."""
+    from rerank.features.recipe import Recipe
+    from rerank.files.data import write_data
+    from rerank.files.topics import read_topics
+    from rerank.files.trec import read_qrels, read_run
+    from rerank.workflows.index import Index
+
+    queries, pairs = read_topics(topics), read_run(run)
+    judgements = None if qrels is None else read_qrels(qrels)
+    chosen = None if recipe is None else Recipe.from_toml(recipe)
+    with Index.open(index) as opened:
+        write_data(opened.features(pairs, queries, judgements, recipe=chosen, threads=threads), output)

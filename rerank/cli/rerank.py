@@ -1,0 +1,57 @@
+"""`rerank rerank`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from rerank.cli.options import bm25_options, output_option, path_type, read_base_run, threads_option
+
+
+@click.command("rerank", short_help="retrieve and reorder")
+@click.argument("index", type=path_type)
+@click.argument("model", type=path_type)
+@click.argument("topics", type=path_type)
+@output_option("the run")
+@click.option("--run", type=path_type, help="Candidates to reorder, instead of BM25's.")
+@click.option("--base", help="run:FILE to start from, where the model was warm-started from a run.")
+@click.option("--other-index", is_flag=True, help="Apply a model that was trained on another index.")
+@bm25_options()
+@threads_option()
+def command(
+    index: Path,
+    model: Path,
+    topics: Path,
+    output: Path,
+    run: Path | None,
+    base: str | None,
+    other_index: bool,
+    k: int,
+    k1: float,
+    b: float,
+    threads: int | None,
+) -> None:
+    """Write the best k documents of INDEX for TOPICS in MODEL's order; those beyond k stay below."""
+    from rerank.files.topics import read_topics
+    from rerank.files.trec import read_run, write_run
+    from rerank.rankers.store import load_model
+    from rerank.workflows.index import Index
+    from rerank.workflows.rerank import rerank
+
+    loaded, queries = load_model(model), read_topics(topics)
+    candidates = None if run is None else read_run(run)
+    with Index.open(index) as opened:
+        result = rerank(
+            opened,
+            loaded,
+            queries,
+            candidates,
+            k=k,
+            k1=k1,
+            b=b,
+            base=read_base_run(base),
+            other_index=other_index,
+            threads=threads,
+        )
+    write_run(result, output)

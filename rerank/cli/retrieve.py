@@ -1,0 +1,29 @@
+"""`rerank retrieve`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from rerank.cli.options import bm25_options, output_option, path_type, threads_option
+
+
+@click.command("retrieve", short_help="BM25")
+@click.argument("index", type=path_type)
+@click.argument("topics", type=path_type)
+@output_option("the run")
+@bm25_options()
+@threads_option()
+def command(index: Path, topics: Path, output: Path, k: int, k1: float, b: float, threads: int | None) -> None:
+    """Write BM25's top k of INDEX for TOPICS as a TREC run.
+
+    TOPICS has two columns with a tab, or is a file of TREC topics or JSONL.
+    """
+    from rerank.files.topics import read_topics
+    from rerank.files.trec import write_run
+    from rerank.workflows.index import Index
+
+    queries = read_topics(topics)
+    with Index.open(index) as opened:
+        write_run(opened.search(queries, k, k1=k1, b=b, threads=threads), output)

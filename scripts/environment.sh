@@ -1,0 +1,28 @@
+# Sourced by the other scripts: makes .venv where there is none and installs pinned packages into it.
+# $PYTHON names another Python (3.11 or later); nothing but pip is used, and no Java has to be there.
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+venv=${RERANK_VENV:-$root/.venv}
+
+install() {  # install NAME FILE...: install requirement files, once for each state of them
+    local stamp="$venv/.installed-$1" state
+    shift
+    state=$(cat "$root/pyproject.toml" "$@" | cksum)
+    if [ ! -x "$venv/bin/python" ]; then
+        local python=${PYTHON:-python3}
+        "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || {
+            echo "scripts: expected Python 3.11 or later, found $("$python" --version 2>&1); set PYTHON to a newer one." >&2
+            exit 2
+        }
+        echo "Making $venv ..." >&2
+        "$python" -m venv "$venv"
+    fi
+    if [ "$(cat "$stamp" 2>/dev/null)" != "$state" ]; then
+        echo "Installing pinned packages ..." >&2
+        local files=()
+        for file in "$@"; do files+=(-r "$file"); done
+        "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps "${files[@]}"
+        "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --editable "$root"
+        printf '%s\n' "$state" > "$stamp"
+    fi
+}

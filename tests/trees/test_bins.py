@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from rerank.trees.bins import MISSING_BIN, WIDTH, learn_bins
+
+VALUES = st.one_of(st.floats(width=32), st.sampled_from([0.0, -0.0, 1.0, 1.0000001, np.inf, -np.inf]))
+
+
+def _bins_of(X: np.ndarray, max_bin: int = 255) -> tuple:
+    bins = learn_bins(X, max_bin, 1)
+    return bins, bins.blocks(X, 1).transpose(1, 0, 2).reshape(len(X), -1)
+
+
+@settings(max_examples=150, deadline=None)
+@given(arrays(np.float32, (40, 3), elements=VALUES), st.integers(2, 255))
+def test_bins_agree_with_their_edges(X: np.ndarray, max_bin: int) -> None:
+    bins, binned = _bins_of(X, max_bin)
+    for feature in range(3):
+        column, edges = X[:, feature], bins.edges[feature]
+        present = ~np.isnan(column)
+        assert (binned[~present, feature] == MISSING_BIN).all()
+        expected = np.searchsorted(edges, column[present], side="left")
+        np.testing.assert_array_equal(binned[present, feature], expected)
+        assert binned[present, feature].max(initial=0) < bins.n_bins[feature] <= max_bin
+        assert bins.missing[feature] == (not present.all())
+
+
+def test_bins_keep_distinct_values_apart_when_they_are_few() -> None:
+    X = np.array([[3.0], [1.0], [2.0], [2.0], [np.nextafter(np.float32(2), np.float32(3))]], dtype=np.float32)
+    bins, binned = _bins_of(X)
+    assert binned[:, 0].tolist() == [3, 0, 1, 1, 2]
+    assert bins.n_bins[0] == 4
+
+
+def test_bins_hold_about_equal_counts_when_values_are_many() -> None:
+    X = np.random.default_rng(0).standard_normal((20_000, 1)).astype(np.float32)
+    counts = np.bincount(_bins_of(X)[1][:, 0], minlength=255)
+    assert counts.min() > 0.8 * 20_000 / 255
+    assert counts.max() < 1.3 * 20_000 / 255
+
+
+def test_bins_give_heavy_values_bins_of_their_own() -> None:
+    random = np.random.default_rng(0)
+    X = np.where(random.random(5000) < 0.6, 0.5, random.random(5000)).astype(np.float32)[:, None]
+    binned = _bins_of(X, 16)[1][:, 0]
+    heavy = binned[X[:, 0] == 0.5][0]
+    assert (X[binned == heavy, 0] == 0.5).all()
+
+
+@pytest.mark.parametrize("n_features", [1, WIDTH, WIDTH + 1])
+def test_bins_do_not_depend_on_rows_order_or_threads(n_features: int) -> None:
+    random = np.random.default_rng(1)
+    X = random.standard_normal((3000, n_features)).astype(np.float32)
+    X[random.random(X.shape) < 0.1] = np.nan
+    order = random.permutation(len(X))
+    one, two = learn_bins(X, 255, 1), learn_bins(X[order], 255, 2)
+    np.testing.assert_array_equal(one.edges, two.edges)
+    np.testing.assert_array_equal(one.blocks(X, 1)[:, order], two.blocks(X[order], 2))
+
+
+def test_bins_of_a_constant_feature_are_one() -> None:
+    bins, binned = _bins_of(np.full((10, 2), 7.0, dtype=np.float32))
+    assert bins.n_bins[:2].tolist() == [1, 1]
+    assert not binned.any()

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import numba
+import numpy as np
+import pytest
+
+from rerank.trees.bins import learn_bins
+from rerank.trees.forest import Forest
+from rerank.trees.grow import Grower, TreeLimits, add_leaf_values
+from rerank.trees.histogram import scales
+from rerank.trees.score import score_rows
+from tests.oracles import trees as oracle
+
+
+def _grow(X, grad, hess, limits, n_threads=1, rows=None, features=None):
+    bins = learn_bins(X, 255, n_threads)
+    grower = Grower(bins, bins.blocks(X, n_threads), limits, n_threads)
+    rows = np.arange(len(X), dtype=np.int32) if rows is None else rows
+    features = np.arange(X.shape[1]) if features is None else features
+    return grower.grow(grad, hess, rows, features)
+
+
+def _data(n: int, n_features: int, seed: int, missing: float = 0.0):
+    random = np.random.default_rng(seed)
+    X = random.integers(0, 12, (n, n_features)).astype(np.float32)
+    X[random.random(X.shape) < missing] = np.nan
+    return X, random.standard_normal(n), np.ones(n)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_tree_equals_the_oracle(seed: int, missing: float) -> None:
+    X, grad, hess = _data(150, 4, seed, missing)
+    limits = TreeLimits(num_leaves=8, min_child_samples=5)
+    tree, _, _ = _grow(X, grad, hess, limits)
+    expected, gains = oracle.grow(X, grad, hess, 8, 5)
+    np.testing.assert_allclose(tree.gain, gains, rtol=1e-5)
+    np.testing.assert_allclose(score_rows(Forest.of([tree]), X), expected, rtol=1e-9, atol=1e-12)
+
+
+def test_tree_takes_the_better_side_for_missing_values() -> None:
+    X = np.array([[0.0]] * 10 + [[1.0]] * 10 + [[np.nan]] * 10, dtype=np.float32)
+    for side in (0, 1):
+        grad = np.concatenate([np.full(10, -1.0), np.full(10, 1.0), np.full(10, -1.0 if side == 0 else 1.0)])
+        tree, _, _ = _grow(X, grad, np.ones(30), TreeLimits(num_leaves=2, min_child_samples=1))
+        assert tree.missing_left.tolist() == [side == 0]
+        np.testing.assert_allclose(score_rows(Forest.of([tree]), X), -grad)
+
+
+def test_tree_is_the_same_for_one_and_two_threads() -> None:
+    X, grad, hess = _data(20_000, 20, 3, 0.1)
+    hess = np.abs(grad)
+    found = []
+    for n_threads in (1, 2):
+        numba.set_num_threads(min(n_threads, numba.config.NUMBA_NUM_THREADS))
+        found.append(_grow(X, grad, hess, TreeLimits(), n_threads)[0])
+    numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
+    for name in ("feature", "threshold", "missing_left", "left", "right", "gain", "leaf_value"):
+        np.testing.assert_array_equal(getattr(found[0], name), getattr(found[1], name))
+
+
+def test_leaf_values_reach_each_row_once() -> None:
+    X, grad, hess = _data(9000, 5, 4, 0.1)
+    tree, rows, leaf_ptr = _grow(X, grad, hess, TreeLimits(), 2)
+    scores = np.zeros(len(X))
+    add_leaf_values(rows, leaf_ptr, tree.leaf_value, scores)
+    np.testing.assert_array_equal(scores, score_rows(Forest.of([tree]), X))
+    assert sorted(rows.tolist()) == list(range(len(X)))
+
+
+def test_limits_bound_the_tree() -> None:
+    X, grad, hess = _data(2000, 5, 5)
+    tree, _, leaf_ptr = _grow(X, grad, hess, TreeLimits(num_leaves=64, max_depth=3))
+    assert len(tree.leaf_value) <= 8
+    _, _, leaf_ptr = _grow(X, grad, hess, TreeLimits(num_leaves=64, min_child_samples=100))
+    assert np.diff(leaf_ptr, axis=1).min() >= 100
+    tree, _, _ = _grow(X, grad, hess, TreeLimits(min_split_gain=1e9))
+    assert len(tree.leaf_value) == 1
+
+
+def test_tree_uses_only_the_features_and_rows_it_was_given() -> None:
+    X, grad, hess = _data(3000, 40, 6)
+    rows = np.arange(0, 3000, 3, dtype=np.int32)
+    tree, ordered, _ = _grow(X, grad, hess, TreeLimits(), rows=rows, features=np.array([3, 33]))
+    assert set(tree.feature.tolist()) <= {3, 33}
+    assert sorted(ordered.tolist()) == rows.tolist()
+
+
+def test_tree_of_zero_gradients_is_one_leaf_of_zero() -> None:
+    X, _, _ = _data(100, 3, 7)
+    tree, _, _ = _grow(X, np.zeros(100), np.zeros(100), TreeLimits())
+    assert tree.leaf_value.tolist() == [0.0]
+    assert scales(np.zeros(3), np.zeros(3)) == (1.0, 1.0)
