@@ -1,1 +1,64 @@
-"""Reranking of BM25's top n over a Lucene index with LambdaMART; names load when they are used."""
+"""Reranking of BM25's top n over a Lucene index with models that optimise the measure you report.
+
+The public names; each loads when it is first used, so that `import rerank` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rerank.errors import RerankError as RerankError
+    from rerank.evaluation.evaluate import evaluate as evaluate
+    from rerank.features.recipe import Recipe as Recipe
+    from rerank.files.corpus import read_documents as read_documents
+    from rerank.files.data import read_data as read_data
+    from rerank.files.data import write_data as write_data
+    from rerank.files.topics import read_topics as read_topics
+    from rerank.files.trec import read_qrels as read_qrels
+    from rerank.files.trec import read_run as read_run
+    from rerank.files.trec import write_run as write_run
+    from rerank.rankers.lambdamart import LambdaMART as LambdaMART
+    from rerank.rankers.store import load_model as load_model
+    from rerank.types import Qrels as Qrels
+    from rerank.types import RankingData as RankingData
+    from rerank.types import Run as Run
+    from rerank.types import Topics as Topics
+    from rerank.workflows.experiment import run_experiment as run_experiment
+    from rerank.workflows.index import Index as Index
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Index": "rerank.workflows.index",
+    "LambdaMART": "rerank.rankers.lambdamart",
+    "Qrels": "rerank.types",
+    "RankingData": "rerank.types",
+    "Recipe": "rerank.features.recipe",
+    "RerankError": "rerank.errors",
+    "Run": "rerank.types",
+    "Topics": "rerank.types",
+    "evaluate": "rerank.evaluation.evaluate",
+    "load_model": "rerank.rankers.store",
+    "read_data": "rerank.files.data",
+    "read_documents": "rerank.files.corpus",
+    "read_qrels": "rerank.files.trec",
+    "read_run": "rerank.files.trec",
+    "read_topics": "rerank.files.topics",
+    "run_experiment": "rerank.workflows.experiment",
+    "write_data": "rerank.files.data",
+    "write_run": "rerank.files.trec",
+}
+
+__all__ = ["__version__", *_HOMES]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'rerank' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,26 @@
+"""Average precision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rerank.metrics.base import RankedLists
+from rerank.metrics.lists import n_relevant, ranks, ratio, relevant_so_far, sums, within
+from rerank.metrics.registry import register
+from rerank.metrics.relevance import BinaryMeasure
+from rerank.types import Floats
+
+
+@register("AP", trec="map", trec_cut="map_cut")
+@dataclass(frozen=True)
+class AP(BinaryMeasure):
+    """Mean over all relevant documents of the precision at their rank; one not retrieved counts 0 (trec_eval)."""
+
+    head: ClassVar[str] = "AP"
+
+    def scores(self, lists: RankedLists) -> Floats:
+        """Return the average precision of every query."""
+        hits = self.relevant(lists.labels) & within(lists.query_ptr, self.cutoff)
+        precision = relevant_so_far(hits, lists.query_ptr) / (ranks(lists.query_ptr) + 1)
+        return ratio(sums(hits * precision, lists.query_ptr), n_relevant(lists, self.rel))

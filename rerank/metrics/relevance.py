@@ -1,0 +1,38 @@
+"""What measures of binary relevance share: a label of at least `rel` is relevant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import InvalidInputError
+from rerank.metrics.base import Measure
+from rerank.types import Floats
+
+
+@dataclass(frozen=True)
+class BinaryMeasure(Measure):
+    """A measure that only asks whether a document is relevant; graded labels are cut at `rel`."""
+
+    rel: int = 1
+    head: ClassVar[str] = ""
+    needs_cutoff: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if self.needs_cutoff and self.cutoff is None:
+            raise InvalidInputError(f"{self.head}: expected a cutoff, found none; write e.g. {self.head}@10.")
+        if not isinstance(self.rel, int) or self.rel < 1:
+            raise InvalidInputError(f"{self.head}: expected rel of at least 1, found {self.rel!r}.")
+
+    @property
+    def name(self) -> str:
+        """`AP`, `AP(rel=2)`, `AP@100`."""
+        level = "" if self.rel == 1 else f"(rel={self.rel})"
+        return f"{self.head}{level}" + (f"@{self.cutoff}" if self.cutoff is not None else "")
+
+    def relevant(self, labels: Floats) -> NDArray[np.bool_]:
+        """Return whether each label is relevant."""
+        return labels >= self.rel

@@ -1,0 +1,26 @@
+"""Reciprocal rank."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rerank.metrics.base import RankedLists
+from rerank.metrics.lists import ranks, relevant_so_far, sums, within
+from rerank.metrics.registry import register
+from rerank.metrics.relevance import BinaryMeasure
+from rerank.types import Floats
+
+
+@register("RR", trec="recip_rank")
+@dataclass(frozen=True)
+class RR(BinaryMeasure):
+    """1 / rank of the first relevant document; 0 where none stands above the cutoff."""
+
+    head: ClassVar[str] = "RR"
+
+    def scores(self, lists: RankedLists) -> Floats:
+        """Return the reciprocal rank of every query."""
+        hits = self.relevant(lists.labels) & within(lists.query_ptr, self.cutoff)
+        first = hits & (relevant_so_far(hits, lists.query_ptr) == 1)
+        return sums(first / (ranks(lists.query_ptr) + 1), lists.query_ptr)

@@ -1,0 +1,31 @@
+"""Progress of long loops: silent, unless the command line asked to see it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TypeVar
+
+T = TypeVar("T")
+_shown: ContextVar[bool] = ContextVar("progress_shown", default=False)
+
+
+@contextmanager
+def show_progress(shown: bool = True) -> Iterator[None]:
+    """Show bars on stderr inside the block, for loops that take over 2 s."""
+    token = _shown.set(shown)
+    try:
+        yield
+    finally:
+        _shown.reset(token)
+
+
+def track(steps: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
+    """Yield the steps, with a bar where one is wanted."""
+    if not _shown.get():
+        yield from steps
+        return
+    from tqdm import tqdm
+
+    yield from tqdm(steps, desc=what, total=total, delay=2, leave=False, dynamic_ncols=True)

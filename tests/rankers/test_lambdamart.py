@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from rerank.errors import InvalidInputError
+from rerank.metrics.base import RankedLists
+from rerank.metrics.registry import parse_measure
+from rerank.rankers.lambdamart import LambdaMART
+from rerank.types import RankingData, pointers, query_rows
+from tests.rankers.conftest import ranking_data
+
+SMALL = {"n_estimators": 30, "num_leaves": 8, "min_child_samples": 5}
+
+
+def ndcg(data: RankingData, scores: np.ndarray) -> float:
+    order = data.run(scores).trec_order()
+    ranked = np.lexsort((-scores, query_rows(data.query_ptr)))
+    assert len(order) == data.n_rows
+    ideal_labels, ideal_ptr = data.ideal()
+    lists = RankedLists(data.labels[ranked], data.query_ptr, ideal_labels, ideal_ptr)
+    return float(parse_measure("nDCG@10").scores(lists).mean())
+
+
+def test_lambdamart_learns_what_one_feature_does_not_tell(train, test) -> None:
+    model = LambdaMART(**SMALL).fit(train)
+    assert ndcg(test, model.predict(test)) > ndcg(test, test.base_scores) + 0.03
+
+
+def test_lambdamart_is_the_same_for_any_number_of_threads(train, test) -> None:
+    one, two = (LambdaMART(**SMALL, n_jobs=n).fit(train) for n in (1, 2))
+    assert one._learned() == two._learned()
+    np.testing.assert_array_equal(one.predict(test), two.predict(test))
+
+
+def _shuffled_arrays(data: RankingData, seed: int):
+    order = np.random.default_rng(seed).permutation(data.n_rows)
+    qid = np.repeat(data.query_ids, np.diff(data.query_ptr))
+    return data.X[order], data.labels[order], qid[order]
+
+
+def test_lambdamart_is_the_same_for_any_order_of_rows(train, test) -> None:
+    models = []
+    for seed in (0, 1):
+        X, y, qid = _shuffled_arrays(train, seed)
+        models.append(LambdaMART(**SMALL, subsample=0.7, colsample_bytree=0.5).fit(X, y, qid=qid))
+    assert models[0]._learned() == models[1]._learned()
+
+
+def test_lambdamart_is_the_same_for_any_order_of_queries_in_a_record(train) -> None:
+    order = np.random.default_rng(0).permutation(len(train))
+    one, two = LambdaMART(**SMALL).fit(train), LambdaMART(**SMALL).fit(train.select(order))
+    assert one._learned() == two._learned()
+
+
+def test_lambdamart_gives_the_same_model_twice(train) -> None:
+    parameters = {**SMALL, "subsample": 0.5, "colsample_bytree": 0.5, "random_state": 7}
+    assert LambdaMART(**parameters).fit(train)._learned() == LambdaMART(**parameters).fit(train)._learned()
+    other = LambdaMART(**{**parameters, "random_state": 8}).fit(train)
+    assert other._learned() != LambdaMART(**parameters).fit(train)._learned()
+
+
+def test_lambdamart_stops_early_at_the_best_validation_measure(train, valid) -> None:
+    model = LambdaMART(n_estimators=300, num_leaves=31, min_child_samples=2, early_stopping_rounds=10).fit(
+        train, eval_set=valid
+    )
+    history = model.evals_result_["valid"]["nDCG@10"]
+    assert model.best_iteration_ == int(np.argmax(history)) + 1 < 300
+    assert len(history) == model.best_iteration_ + 10
+    assert model.forest_.n_trees == model.best_iteration_
+    assert ndcg(valid, model.predict(valid)) == pytest.approx(max(history), abs=1e-9)
+
+
+def test_lambdamart_validation_counts_relevant_documents_that_no_run_retrieved(train, valid) -> None:
+    ideal_labels, ideal_ptr = valid.ideal()
+    more = replace(
+        valid,
+        ideal_labels=np.insert(ideal_labels, ideal_ptr[:-1], 3.0),
+        ideal_ptr=pointers(np.diff(ideal_ptr) + 1),
+    )
+    plain = LambdaMART(**SMALL).fit(train, eval_set=valid).evals_result_["valid"]["nDCG@10"]
+    with_missed = LambdaMART(**SMALL).fit(train, eval_set=more).evals_result_["valid"]["nDCG@10"]
+    assert with_missed[0] < plain[0]
+
+
+def test_sigma_makes_no_difference_to_the_model(train) -> None:
+    """Burges 2010, section 7: lambdas grow with sigma, curvature with its square; the step keeps its direction."""
+    models = [
+        LambdaMART(**{**SMALL, "n_estimators": 1, "min_child_weight": 0.0}, sigma=sigma, normalize=False).fit(train)
+        for sigma in (0.5, 1.0, 4.0)
+    ]
+    for model in models[1:]:
+        np.testing.assert_array_equal(model.forest_.feature, models[0].forest_.feature)
+        np.testing.assert_array_equal(model.forest_.threshold, models[0].forest_.threshold)
+    values = [model.forest_.leaf_value * model.sigma for model in models]
+    np.testing.assert_allclose(values[0], values[1], rtol=1e-6)
+    np.testing.assert_allclose(values[0], values[2], rtol=1e-6)
+
+
+def test_weights_say_how_much_a_query_counts(train) -> None:
+    halves = np.arange(len(train)) < len(train) // 2
+    found = []
+    for heavy in (halves, ~halves):
+        model = LambdaMART(**SMALL).fit(replace(train, weights=np.where(heavy, 1.0, 1e-3)))
+        mine, other = train.select(np.flatnonzero(heavy)), train.select(np.flatnonzero(~heavy))
+        found.append(ndcg(mine, model.predict(mine)) - ndcg(other, model.predict(other)))
+    assert min(found) > 0.02
+
+
+def test_arrays_and_records_predict_alike(train, test) -> None:
+    model = LambdaMART(**SMALL).fit(train)
+    np.testing.assert_array_equal(model.predict(test), model.predict(test.X))
+    np.testing.assert_array_equal(model.predict(test), model.predict(test.X.astype(np.float64)))
+
+
+def test_rank_orders_documents_by_score(train, test) -> None:
+    model = LambdaMART(**SMALL).fit(train)
+    run = model.rank(test)
+    assert run.name == "lambdamart"
+    assert list(run) == list(test)
+    for query_id in run:
+        assert (np.diff(run.scores[run.rows(query_id)]) <= 0).all()
+
+
+def test_missing_values_are_learned_not_read_as_zero() -> None:
+    data = ranking_data(5, missing=0.0)
+    informative = np.where(data.labels >= 2, np.nan, np.random.default_rng(0).standard_normal(data.n_rows))
+    X = np.column_stack([informative, np.zeros(data.n_rows)]).astype(np.float32)
+    found = replace(data, X=X, feature_names=("a", "b"))
+    model = LambdaMART(**SMALL).fit(found)
+    scores = model.predict(found)
+    assert scores[np.isnan(X[:, 0])].min() > scores[~np.isnan(X[:, 0])].max()
+
+
+def test_lambdamart_is_an_estimator_of_scikit_learn() -> None:
+    model = clone(LambdaMART(num_leaves=7, base="run"))
+    assert model.get_params()["num_leaves"] == 7
+    assert model.set_params(learning_rate=0.2).learning_rate == 0.2
+
+
+def test_importances_are_gains_by_feature(train) -> None:
+    importances = LambdaMART(**SMALL).fit(train).feature_importances_
+    assert importances.shape == (train.n_features,)
+    assert importances[:3].min() > importances[3:].max()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"num_leaves": 1}, "num_leaves: expected 2 to"),
+        ({"max_bin": 256}, "max_bin: expected 2 to 255, found 256"),
+        ({"metric": "ndgc@10"}, "did you mean"),
+        ({"metric": "AP"}, "expected a measure whose swaps are known, found AP"),
+        ({"n_jobs": 0}, "n_jobs: expected a number of threads"),
+    ],
+)
+def test_parameters_that_cannot_be_are_refused(train, parameters, message) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        LambdaMART(**{**SMALL, **parameters}).fit(train)
+
+
+def test_data_that_cannot_be_learned_from_are_refused(train) -> None:
+    labels = train.labels.copy()
+    labels[3] = np.nan
+    with pytest.raises(InvalidInputError, match=r"expected a finite label in every row, found nan at row 3 \(query q0"):
+        LambdaMART(**SMALL).fit(replace(train, labels=labels))
+    with pytest.raises(InvalidInputError, match="expected labels, found none"):
+        LambdaMART(**SMALL).fit(replace(train, labels=None))
+    with pytest.raises(InvalidInputError, match="expected a query with a positive label"):
+        LambdaMART(**SMALL).fit(replace(train, labels=np.zeros(train.n_rows)))
+    with pytest.raises(InvalidInputError, match="found only constant ones"):
+        LambdaMART(**SMALL).fit(replace(train, X=np.ones_like(train.X)))
+    with pytest.raises(InvalidInputError, match="pass a column of query ids, not group sizes"):
+        LambdaMART(**SMALL).fit(train.X, train.labels, qid=np.diff(train.query_ptr))
+    with pytest.raises(InvalidInputError, match="y: expected a label for every row"):
+        LambdaMART(**SMALL).fit(train.X)
+    with pytest.raises(InvalidInputError, match="expected a fitted model"):
+        LambdaMART().predict(train)
