@@ -179,9 +179,7 @@ class Run(_QueryTable):
         return dict(zip(self.doc_ids[rows].tolist(), self.scores[rows].tolist(), strict=True))
 
     @classmethod
-    def from_rows(
-        cls, query_ids: ArrayLike, doc_ids: ArrayLike, scores: ArrayLike, name: str = "rerank"
-    ) -> Run:
+    def from_rows(cls, query_ids: ArrayLike, doc_ids: ArrayLike, scores: ArrayLike, name: str = "rerank") -> Run:
         """Group rows (any order) by query and put each query in trec_eval's order."""
         names, query_ptr, order = _group(id_array(query_ids), id_array(doc_ids))
         run = cls(

@@ -56,6 +56,7 @@ class Rows:
     doc_ids   (n_rows,)
     values    (n_rows,) of the layout's dtype
     lines     (n_rows,) int64
+    tag       last column of the first row
     """
 
     names: list[str]
@@ -63,16 +64,21 @@ class Rows:
     doc_ids: Ids
     values: NDArray[Any]
     lines: Ints
+    tag: str
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Rows grouped by query, queries by first appearance, rows of a query in the order of the file."""
+    """Rows grouped by query, queries by first appearance, rows of a query in the order of the file.
+
+    tag   last column of the file's first row
+    """
 
     query_ids: Ids
     query_ptr: Ints
     doc_ids: Ids
     values: NDArray[Any]
+    tag: str
 
 
 def read_table(path: str | Path, layout: Layout, chunk_bytes: int = CHUNK_BYTES) -> Table:
@@ -84,9 +90,7 @@ def read_table(path: str | Path, layout: Layout, chunk_bytes: int = CHUNK_BYTES)
     ]
     rows = _joined([part for part in parts if len(part.lines)])
     if rows is None:
-        raise FileFormatError(
-            path, None, f"expected lines of {layout.named}, found no line; name a file with rows."
-        )
+        raise FileFormatError(path, None, f"expected lines of {layout.named}, found no line; name a file with rows.")
     return _grouped(path, rows)
 
 
@@ -132,7 +136,7 @@ def _grouped(path: Path, rows: Rows) -> Table:
         )
     query_ptr = pointers(np.bincount(query, minlength=len(names)))
     take = slice(None) if order is None else order
-    return Table(id_array(names), query_ptr, rows.doc_ids[take], rows.values[take])
+    return Table(id_array(names), query_ptr, rows.doc_ids[take], rows.values[take], rows.tag)
 
 
 def _joined(parts: list[Rows]) -> Rows | None:
@@ -144,6 +148,7 @@ def _joined(parts: list[Rows]) -> Rows | None:
         np.concatenate([part.doc_ids for part in parts]),
         np.concatenate([part.values for part in parts]),
         np.concatenate([part.lines for part in parts]),
+        parts[0].tag,
     )
 
 
@@ -182,7 +187,9 @@ def _split_fast(line: int, chunk: bytes, layout: Layout) -> Rows | None:
     changes = np.flatnonzero((queries[1:] != queries[:-1]).any(axis=1)) + 1
     first = np.concatenate([np.zeros(1, np.int64), changes])
     lengths = np.diff(np.append(first, len(queries)))
-    return Rows(_texts(queries[first]).tolist(), lengths, _texts(docs), values, _counted(line, len(docs)))
+    tag = chunk[starts[0, -1] : ends[0, -1]].decode("ascii")
+    lines = np.arange(line, line + len(docs))
+    return Rows(_texts(queries[first]).tolist(), lengths, _texts(docs), values, lines, tag)
 
 
 def _column_bounds(chunk: bytes, letters: NDArray[np.uint8], n_columns: int) -> tuple[Ints, Ints] | None:
@@ -193,10 +200,10 @@ def _column_bounds(chunk: bytes, letters: NDArray[np.uint8], n_columns: int) -> 
     if np.count_nonzero(blank) != sum(map(chunk.count, (b" ", b"\t", b"\r", b"\n"))):
         return None
     edges = np.flatnonzero(blank[1:] != blank[:-1]) + 1
-    starts, ends = np.append(0, edges[1::2]), edges[::2]
-    if len(starts) != len(ends) or len(starts) % n_columns:
+    if len(edges) % 2 == 0 or (len(edges) + 1) // 2 % n_columns:
         return None
-    starts, ends = starts.reshape(-1, n_columns), ends.reshape(-1, n_columns)
+    starts = np.append(0, edges[1::2]).reshape(-1, n_columns)
+    ends = edges[::2].reshape(-1, n_columns)
     # As many newlines as rows, one right before each row: no row holds a newline, no line is blank.
     line_starts = starts[1:, 0]
     if chunk.count(b"\n") != len(starts) or (letters[line_starts - 1] != ord("\n")).any():
@@ -219,15 +226,12 @@ def _texts(cells: NDArray[np.uint8]) -> Ids:
     return cells.astype(np.uint32).view(f"U{cells.shape[1]}").reshape(-1)
 
 
-def _counted(line: int, n_rows: int) -> Ints:
-    return np.arange(line, line + n_rows)
-
-
 def _split_by_line(path: Path, first_line: int, chunk: bytes, layout: Layout) -> Rows:
     queries: list[str] = []
     docs: list[str] = []
     values: list[float | int] = []
     lines: list[int] = []
+    tag = ""
     for line, raw in enumerate(chunk.split(b"\n"), first_line):
         fields = raw.split()
         if not fields or raw.startswith(b"#"):
@@ -236,9 +240,10 @@ def _split_by_line(path: Path, first_line: int, chunk: bytes, layout: Layout) ->
         queries.append(text(path, line, fields[QUERY]))
         docs.append(text(path, line, fields[DOC]))
         lines.append(line)
+        tag = tag or text(path, line, fields[len(layout.columns) - 1])
     ones = np.ones(len(lines), dtype=np.int64)
     found = np.array(values, dtype=layout.dtype)
-    return Rows(queries, ones, id_array(docs), found, np.array(lines, dtype=np.int64))
+    return Rows(queries, ones, id_array(docs), found, np.array(lines, dtype=np.int64), tag)
 
 
 def _checked(path: Path, line: int, fields: list[bytes], layout: Layout) -> float | int:
@@ -254,13 +259,9 @@ def _checked(path: Path, line: int, fields: list[bytes], layout: Layout) -> floa
     value = layout.parse(fields[layout.value])
     if value is None:
         name, found = layout.columns[layout.value], shown(fields[layout.value])
-        raise FileFormatError(
-            path, line, f"expected {layout.wanted} as {name}, found {found}; correct the {name}."
-        )
+        raise FileFormatError(path, line, f"expected {layout.wanted} as {name}, found {found}; correct the {name}.")
     return value
 
 
-def _wrong_columns(
-    path: Path, line: int, fields: list[bytes], layout: Layout, remedy: str
-) -> FileFormatError:
+def _wrong_columns(path: Path, line: int, fields: list[bytes], layout: Layout, remedy: str) -> FileFormatError:
     return FileFormatError(path, line, f"expected {layout.named}, found {len(fields)}; {remedy}.")

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from rerank.errors import InvalidInputError, MissingFileError
 
@@ -21,11 +21,11 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 
 @contextmanager
 def whole_file(path: str | Path, binary: bool = False) -> Iterator[IO[Any]]:
-    """Yield a handle whose content becomes the file `path` when the block ends well.
+    r"""Yield a handle whose content becomes the file `path` when the block ends well.
 
     path    `-` is stdout; an ending `.gz` compresses, with the same bytes for the same content;
             a device or pipe (`/dev/null`) is written to as it is
-    binary  bytes if True, else UTF-8 text with `\\n` line ends
+    binary  bytes if True, else UTF-8 text with line ends of one newline
 
     What is written goes to a hidden file in the same folder, renamed over `path` at the end and removed
     after any error or Ctrl-C. Raises MissingFileError where the folder is missing, InvalidInputError where
@@ -35,11 +35,11 @@ def whole_file(path: str | Path, binary: bool = False) -> Iterator[IO[Any]]:
         yield sys.stdout.buffer if binary else sys.stdout
         sys.stdout.flush()
         return
-    target = _target(Path(path))
-    if target.exists() and not target.is_file():
-        with _refusals(path), open(target, "wb") as raw, _handle(raw, target, binary) as handle:
+    if Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir():
+        with _refusals(path), open(path, "wb") as raw, _handle(raw, Path(path), binary) as handle:
             yield handle
         return
+    target = _target(Path(path))
     part = target.with_name(f".{target.name[:200]}.{secrets.token_hex(6)}.part")
     try:
         with _refusals(path):
@@ -66,7 +66,8 @@ def _handle(raw: IO[bytes], target: Path, binary: bool) -> Iterator[IO[Any]]:
         handle: IO[Any] = raw
         if target.suffix == ".gz":
             # No name and no time inside, so that the same content gives the same bytes.
-            handle = stack.enter_context(gzip.GzipFile("", "wb", GZIP_LEVEL, raw, mtime=0))  # type: ignore[assignment]
+            packed = gzip.GzipFile("", "wb", GZIP_LEVEL, raw, mtime=0)
+            handle = cast(IO[bytes], stack.enter_context(packed))
         if not binary:
             handle = stack.enter_context(io.TextIOWrapper(handle, encoding="utf-8", newline="\n"))
         yield handle
@@ -79,10 +80,9 @@ def _refusals(path: str | Path) -> Iterator[None]:
         yield
     except OSError as fault:
         named = fault.filename is not None and str(fault.filename).endswith(".part")
-        named = named or fault.filename == os.fspath(Path(path).resolve())
+        named = named or fault.filename == os.fspath(path)
         if not named and fault.errno not in FULL:
             raise
         raise InvalidInputError(
-            f"{path}: expected a place that can be written, found: {fault.strerror}; "
-            "write elsewhere or mend the place."
+            f"{path}: expected a place that can be written, found: {fault.strerror}; write elsewhere or mend the place."
         ) from fault

@@ -8,6 +8,7 @@ A leading byte order mark is dropped; text is UTF-8.
 from __future__ import annotations
 
 import gzip
+import math
 import os
 import zlib
 from collections.abc import Iterator
@@ -19,7 +20,8 @@ from rerank.errors import FileFormatError, MissingFileError
 
 GZIP_MAGIC = b"\x1f\x8b"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-CHUNK_BYTES = 1 << 24
+CHUNK_BYTES = 1 << 22
+WHITE_SPACE = " \t\n\r\x0b\x0c\0"
 
 
 def check_file(path: str | Path, expected: str) -> Path:
@@ -99,6 +101,30 @@ def shown(found: bytes | str) -> str:
     return repr(found if len(found) <= 60 else found[:57] + "...")
 
 
-def is_word(name: str) -> bool:
-    """Whether an id is one unbroken word that every format of this room can hold."""
-    return bool(name) and "\0" not in name and name.split() == [name] and not name.startswith("#")
+def first_broken(names: list[str], also: str = "") -> str | None:
+    """Return the first id that is no unbroken word (empty, or with white space or `also` in it), or None.
+
+    White space is ASCII's, as for trec_eval: a no-break space may stand in an id.
+    """
+    parting = WHITE_SPACE + also
+
+    def broken(text: str) -> bool:
+        return any(letter in text for letter in parting)
+
+    if all(names) and not broken("".join(names)):
+        return None
+    return next(name for name in names if not name or broken(name))
+
+
+def finite_number(token: bytes) -> float | None:
+    """Return the finite number that the bytes spell, or None."""
+    number = number_or_nan(token)
+    return number if number is not None and math.isfinite(number) else None
+
+
+def number_or_nan(token: bytes) -> float | None:
+    """Return the number that the bytes spell, NaN and infinity among them, or None."""
+    try:
+        return None if b"_" in token else float(token)
+    except ValueError:
+        return None

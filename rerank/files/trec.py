@@ -11,8 +11,7 @@ Scores are written as the shortest text that reads back as the same float64.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -20,22 +19,13 @@ import numpy as np
 from rerank.errors import InvalidInputError
 from rerank.files.columns import Layout, read_table
 from rerank.files.output import whole_file
-from rerank.files.source import is_word
+from rerank.files.source import finite_number, first_broken
 from rerank.files.topics import read_topics, write_topics
 from rerank.types import Qrels, Run
 
 __all__ = ["read_qrels", "read_run", "read_topics", "write_qrels", "write_run", "write_topics"]
 
 INT64 = np.iinfo(np.int64)
-
-
-def parse_score(token: bytes) -> float | None:
-    """Return a finite number, or None."""
-    try:
-        score = float(token)
-    except ValueError:
-        return None
-    return score if math.isfinite(score) and b"_" not in token else None
 
 
 def parse_label(token: bytes) -> int | None:
@@ -53,7 +43,7 @@ RUN = Layout(
     ("qid", "Q0", "docno", "rank", "score", "tag"),
     4,
     np.float64,
-    parse_score,
+    finite_number,
     "a finite number",
     extra=True,
 )
@@ -87,7 +77,7 @@ def read_run(path: str | Path) -> Run:
 def write_qrels(qrels: Qrels | Mapping[str, Mapping[str, int]], path: str | Path) -> None:
     """Write judgements as TREC qrels (`.gz` compresses, `-` is stdout)."""
     qrels = Qrels.of(qrels)
-    _check_ids("qrels", qrels.query_ids.tolist(), qrels.doc_ids.tolist())
+    _check_ids("qrels", [*qrels], qrels.doc_ids.tolist())
     with whole_file(path) as handle:
         for query_id in qrels:
             handle.writelines(f"{query_id} 0 {doc_id} {label}\n" for doc_id, label in qrels[query_id].items())
@@ -99,7 +89,7 @@ def write_run(run: Run | Mapping[str, Mapping[str, float]], path: str | Path) ->
     Raises InvalidInputError for an id or name that is no single word, or a score that is not finite.
     """
     run = Run.of(run)
-    _check_ids("run", [run.name, *run.query_ids.tolist()], run.doc_ids.tolist())
+    _check_ids("run", [*run], [run.name, *run.doc_ids.tolist()])
     if not np.isfinite(run.scores).all():
         row = int(np.flatnonzero(~np.isfinite(run.scores))[0])
         raise InvalidInputError(
@@ -116,9 +106,12 @@ def write_run(run: Run | Mapping[str, Mapping[str, float]], path: str | Path) ->
             )
 
 
-def _check_ids(what: str, names: Iterable[str], doc_ids: Iterable[str]) -> None:
-    for name in (*names, *doc_ids):
-        if not is_word(name):
+def _check_ids(what: str, query_ids: list[str], others: list[str]) -> None:
+    broken = first_broken(query_ids + others)
+    if broken is not None:
+        raise InvalidInputError(f"{what}: expected ids and a name without white space, found {broken!r}; rename it.")
+    for query_id in query_ids:
+        if query_id.startswith("#"):  # its lines would be read as comments
             raise InvalidInputError(
-                f"{what}: expected ids and name without white space or a leading #, found {name!r}; rename it."
+                f"{what}: expected query ids that do not begin with #, found {query_id!r}; rename it."
             )

@@ -34,12 +34,10 @@ class Hits:
 
         Added one after the other in rank order, as trec_eval does: no query's figure depends on another.
         """
-        return np.bincount(self.queries, weights=values, minlength=self.n_queries)
+        return np.bincount(self.queries, weights=values, minlength=self.n_queries).astype(np.float64, copy=False)
 
 
-def find_hits(
-    labels: Floats, query_ptr: Ints, is_hit: NDArray[np.bool_], cutoff: int | None = None
-) -> Hits:
+def find_hits(labels: Floats, query_ptr: Ints, is_hit: NDArray[np.bool_], cutoff: int | None = None) -> Hits:
     """Return the rows where `is_hit` (n_rows,) holds, within the first `cutoff` ranks (None: all).
 
     labels  (n_rows,) float64 in rank order, query by query

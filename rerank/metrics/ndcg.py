@@ -13,16 +13,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rerank.errors import unknown_name
+from rerank.errors import InvalidInputError
 from rerank.metrics.base import Measure, RankedLists, SwapWeights
 from rerank.metrics.hits import find_hits, longest, ratio
-from rerank.metrics.registry import canonical_name, check_cutoff, register
+from rerank.metrics.registry import canonical_name, register
 from rerank.types import Floats, Ints
 
 CONVENTIONS = {"log2": "gain = label", "exp-log2": "gain = 2^label - 1"}
 
 
-@register("nDCG", aliases=("NDCG", "ndcg"), cut_aliases=("ndcg_cut",))
+@register("nDCG", trec="ndcg", trec_cut="ndcg_cut")
 @dataclass(frozen=True)
 class NDCG(Measure):
     """Normalised discounted cumulative gain; `dcg` is 'log2' (gain = label) or 'exp-log2' (2^label - 1)."""
@@ -30,9 +30,8 @@ class NDCG(Measure):
     dcg: str = "log2"
 
     def __post_init__(self) -> None:
-        check_cutoff(self)
         if self.dcg not in CONVENTIONS:
-            raise unknown_name("dcg of measure nDCG", str(self.dcg), CONVENTIONS)
+            raise InvalidInputError(f"nDCG: expected dcg='log2' or 'exp-log2', found {self.dcg!r}.")
 
     @property
     def name(self) -> str:
@@ -46,16 +45,14 @@ class NDCG(Measure):
 
     def scores(self, lists: RankedLists) -> Floats:
         """Return DCG / ideal DCG of every query, (n_queries,) float64; 0 where the ideal is 0."""
-        return ratio(
-            self._dcg(lists.labels, lists.query_ptr), self._dcg(lists.ideal_labels, lists.ideal_ptr)
-        )
+        return ratio(self._dcg(lists.labels, lists.query_ptr), self._dcg(lists.ideal_labels, lists.ideal_ptr))
 
-    def swap_weights(
-        self, labels: Floats, query_ptr: Ints, ideal_labels: Floats, ideal_ptr: Ints
-    ) -> SwapWeights:
+    def swap_weights(self, labels: Floats, query_ptr: Ints, ideal_labels: Floats, ideal_ptr: Ints) -> SwapWeights:
         """Return gains, discounts up to the cutoff, and 1 / ideal DCG."""
-        discounts = _discounts(np.arange(longest(query_ptr)))
-        discounts[self.cutoff :] = 0.0
+        ranks = np.arange(longest(query_ptr))
+        discounts = _discounts(ranks)
+        if self.cutoff is not None:
+            discounts[ranks >= self.cutoff] = 0.0
         ideal = self._dcg(ideal_labels, ideal_ptr)
         return SwapWeights(self._gains(labels), discounts, ratio(np.ones(len(ideal)), ideal))
 

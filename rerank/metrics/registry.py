@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import fields
 from importlib import import_module
 from numbers import Integral
@@ -19,25 +19,27 @@ from rerank.errors import InvalidInputError, unknown_name
 from rerank.metrics.base import Measure
 
 _MEASURES: dict[str, type[Measure]] = {}
-_ALIASES: dict[str, str] = {}
-_CUT_ALIASES: dict[str, str] = {}
-_GRAMMAR = re.compile(r"(?P<symbol>\w+?)\s*(?:\((?P<parameters>.*)\))?\s*(?:@\s*(?P<cutoff>\d+))?")
+_TREC_NAMES: dict[str, str] = {}
+_TREC_CUT_NAMES: dict[str, str] = {}
+_GRAMMAR = re.compile(r"(?P<symbol>\w*?)\s*(?:\((?P<parameters>.*)\))?\s*(?:@\s*(?P<cutoff>\d+))?")
 _TREC_CUT = re.compile(r"(?P<symbol>\w+)[._](?P<cutoff>\d+)")
 M = TypeVar("M", bound="type[Measure]")
 
 
-def register(symbol: str, aliases: Iterable[str] = (), cut_aliases: Iterable[str] = ()) -> Callable[[M], M]:
+def register(symbol: str, trec: str | None = None, trec_cut: str | None = None) -> Callable[[M], M]:
     """Enter a measure's class.
 
-    symbol       its name without parameters (`nDCG`)
-    aliases      other names for it (`ndcg`)
-    cut_aliases  names that stand before a cutoff, as trec_eval writes it (`ndcg_cut` for `ndcg_cut_10`)
+    symbol    its name without parameters (`nDCG`)
+    trec      trec_eval's name for it on the whole list (`ndcg`)
+    trec_cut  trec_eval's name before a cutoff (`ndcg_cut`, for `ndcg_cut_10`)
     """
 
     def enter(measure: M) -> M:
         _MEASURES[symbol] = measure
-        _ALIASES.update(dict.fromkeys(aliases, symbol))
-        _CUT_ALIASES.update(dict.fromkeys(cut_aliases, symbol))
+        if trec is not None:
+            _TREC_NAMES[trec] = symbol
+        if trec_cut is not None:
+            _TREC_CUT_NAMES[trec_cut] = symbol
         return measure
 
     return enter
@@ -59,13 +61,11 @@ def parse_measure(name: str | Measure) -> Measure:
     if isinstance(name, Measure):
         return name
     if not isinstance(name, str):
-        raise InvalidInputError(
-            f"measure: expected a name such as 'nDCG@10', found {type(name).__name__}; pass text."
-        )
-    measures = known_measures()
+        raise InvalidInputError(f"measure: expected a name such as 'nDCG@10', found {type(name).__name__}; pass text.")
+    known_measures()
     trec = _TREC_CUT.fullmatch(name.strip())
-    if trec and trec["symbol"] in _CUT_ALIASES:
-        return measures[_CUT_ALIASES[trec["symbol"]]](cutoff=int(trec["cutoff"]))
+    if trec and trec["symbol"] in _TREC_CUT_NAMES:
+        return _make(name, _TREC_CUT_NAMES[trec["symbol"]], [("cutoff", int(trec["cutoff"]))])
     found = _GRAMMAR.fullmatch(name.strip())
     if not found:
         raise InvalidInputError(
@@ -75,8 +75,8 @@ def parse_measure(name: str | Measure) -> Measure:
     symbol = _symbol(found["symbol"])
     parameters = _parameters(name, found["parameters"])
     if found["cutoff"] is not None:
-        parameters["cutoff"] = int(found["cutoff"])
-    return _make(symbol, parameters)
+        parameters.append(("cutoff", int(found["cutoff"])))
+    return _make(name, symbol, parameters)
 
 
 def canonical_name(measure: Measure) -> str:
@@ -92,56 +92,58 @@ def canonical_name(measure: Measure) -> str:
 
 def symbol_of(measure: Measure) -> str:
     """Return a measure's name without parameters."""
-    return next(symbol for symbol, kind in _MEASURES.items() if kind is type(measure))
+    own = (symbol for symbol, kind in _MEASURES.items() if kind is type(measure))
+    return next(own, type(measure).__name__)
 
 
-def check_cutoff(measure: Measure, required: bool = False) -> None:
-    """Refuse a cutoff that is no whole number of at least 1, or that is missing where it is required."""
-    symbol, cutoff = symbol_of(measure), measure.cutoff
-    if cutoff is None and not required:
+def check_cutoff(measure: Measure) -> None:
+    """Refuse a cutoff that is no whole number of at least 1."""
+    cutoff = measure.cutoff
+    if cutoff is None or (isinstance(cutoff, Integral) and not isinstance(cutoff, bool) and cutoff >= 1):
         return
-    if not is_whole(cutoff) or cutoff < 1:
-        found = "none" if cutoff is None else repr(cutoff)
-        raise InvalidInputError(
-            f"measure {symbol}: expected a cutoff of at least 1, found {found}; write e.g. {symbol}@10."
-        )
-
-
-def is_whole(value: object) -> bool:
-    """Return whether a parameter is a whole number."""
-    return isinstance(value, Integral) and not isinstance(value, bool)
+    symbol = symbol_of(measure)
+    raise InvalidInputError(
+        f"measure {symbol}: expected a cutoff of at least 1, found {cutoff!r}; write e.g. {symbol}@10."
+    )
 
 
 def _symbol(written: str) -> str:
-    names = {**{symbol: symbol for symbol in _MEASURES}, **_ALIASES}
-    if written in _CUT_ALIASES and written not in names:
+    names = {**{symbol: symbol for symbol in _MEASURES}, **_TREC_NAMES}
+    if written in _TREC_CUT_NAMES and written not in names:
         raise InvalidInputError(
-            f"measure {written}: expected a cutoff, found none; write e.g. {written}_10 or "
-            f"{_CUT_ALIASES[written]}@10."
+            f"measure {written}: expected a cutoff, found none; write e.g. {written}_10 "
+            f"or {_TREC_CUT_NAMES[written]}@10."
         )
     if written not in names:
-        raise unknown_name("measure", written, [*names, *_CUT_ALIASES])
+        raise unknown_name("measure", written, [*names, *_TREC_CUT_NAMES])
     return names[written]
 
 
-def _parameters(name: str, text: str | None) -> dict[str, Any]:
+def _parameters(name: str, text: str | None) -> list[tuple[str, Any]]:
     if text is None:
-        return {}
+        return []
     try:
         call = ast.parse(f"f({text})", mode="eval").body
         if not isinstance(call, ast.Call) or call.args or not all(word.arg for word in call.keywords):
             raise ValueError(text)
-        return {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
+        return [(str(word.arg), ast.literal_eval(word.value)) for word in call.keywords]
     except (SyntaxError, ValueError):
         raise InvalidInputError(
-            f"measure: expected PARAMETER=VALUE between the brackets, found {name!r}; write e.g. P(rel=2)@5."
+            f"measure: expected parameters as name=value, found {text!r} in {name!r}; write e.g. P(rel=2)@5."
         ) from None
 
 
-def _make(symbol: str, parameters: dict[str, Any]) -> Measure:
-    kind = _MEASURES[symbol]
-    known = [field.name for field in fields(kind)]
-    for parameter in parameters:
+def _make(name: str, symbol: str, parameters: list[tuple[str, Any]]) -> Measure:
+    known = [field.name for field in fields(_MEASURES[symbol])]
+    given: dict[str, Any] = {}
+    for parameter, value in parameters:
         if parameter not in known:
-            raise unknown_name(f"parameter of measure {symbol}", parameter, known)
-    return kind(**parameters)
+            raise unknown_name("parameter", parameter, [field for field in known if field != "cutoff"])
+        if parameter in given:
+            raise InvalidInputError(
+                f"measure {symbol}: expected {parameter} once, found it twice in {name!r}; drop one."
+            )
+        given[parameter] = value
+    measure = _MEASURES[symbol](**given)
+    check_cutoff(measure)
+    return measure

@@ -1,0 +1,304 @@
+"""The LETOR family: the 25 features that MSLR-WEB computes for each field.
+
+T     distinct terms of the query          qtf   occurrences of a term in the query
+tf    occurrences in the document's field  len   tokens of the document's field (the exact count)
+N     documents that hold the field        df    those of them that hold the term
+cf    occurrences of the term in the field of all documents; p = cf / tokens of the field in all documents
+u     distinct terms of the document's field
+idf   ln(1 + (N - df + 0.5) / (df + 0.5)), Lucene's; a term that no document holds has none
+
+Pooled statistics take each distinct query term once; the models weigh a term by qtf. A term that no document
+holds counts in T and has tf = 0, so it is uncovered; idf sums and models leave it out. A query without terms
+leaves everything but the stream length missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf
+
+import numpy as np
+from numba import njit, prange
+from numpy.typing import NDArray
+
+from rerank.features.match import FieldBlock
+from rerank.features.recipe import Recipe
+from rerank.features.registry import Feature, FieldFamily, Missing
+from rerank.types import Floats
+
+_MSLR = "MSLR-WEB features (Qin & Liu 2013)"
+_ZHAI = "Zhai & Lafferty, SIGIR 2001, table 1"
+_QUERY = (Missing.NO_QUERY_TERMS,)
+_LENGTH = (Missing.NO_QUERY_TERMS, Missing.EMPTY_FIELD)
+_KNOWN = (Missing.NO_QUERY_TERMS, Missing.NO_KNOWN_TERM)
+_BOTH = (*_KNOWN, Missing.EMPTY_FIELD)
+
+_COUNTS = (
+    Feature(
+        "covered", "Query terms that the field holds.", "number of t in T with tf > 0", _MSLR, "terms", missing=_QUERY
+    ),
+    Feature(
+        "covered_ratio",
+        "Share of the query terms that the field holds.",
+        "covered / |T|",
+        _MSLR,
+        "share",
+        high=1.0,
+        missing=_QUERY,
+    ),
+    Feature("stream_length", "Length of the field.", "len", _MSLR, "tokens"),
+    Feature(
+        "idf_sum",
+        "How rare the query's terms are.",
+        "sum over t in T with df > 0 of idf",
+        _MSLR + ", Lucene's idf",
+        "nats",
+        missing=_KNOWN,
+    ),
+)
+
+_POOLED = (
+    ("tf", "tf", "occurrences", "Term frequency", inf, _QUERY),
+    ("normalised_tf", "tf / len", "share", "Term frequency as a share of the field's length", 1.0, _LENGTH),
+    ("tf_idf", "tf * idf", "nats", "Term frequency times idf", inf, _QUERY),
+)
+
+_POOLS = (
+    ("sum", "sum over t in T of {}"),
+    ("min", "least {} over t in T"),
+    ("max", "largest {} over t in T"),
+    ("mean", "sum over t in T of {}, / |T|"),
+    ("variance", "mean over t in T of ({} - mean)^2, divided by |T|"),
+)
+
+_MODELS = (
+    Feature(
+        name="boolean",
+        meaning="1 where the field holds every query term, else 0.",
+        formula="covered = |T|",
+        source=_MSLR,
+        unit="truth value",
+        high=1.0,
+        missing=_QUERY,
+    ),
+    Feature(
+        name="vector_space",
+        meaning="Cosine of the angle between query and field as vectors of tf * idf.",
+        formula="sum over t in T of (qtf * idf) * (tf * idf), / (norm of query * norm of field)",
+        source="Manning, Raghavan & Schuetze 2008, eq. 6.10, weights eq. 6.8, with Lucene's idf",
+        unit="cosine",
+        high=1.0,
+        missing=_BOTH,
+    ),
+    Feature(
+        name="bm25",
+        meaning="BM25 as Lucene scores it, but for its rounding to float32 at each step (1e-6).",
+        formula="sum over t in T of qtf * idf * tf / (tf + k1 * (1 - b + b * dl / avgdl)), "
+        "dl = len as Lucene's one byte holds it, avgdl = mean len of the N documents",
+        source="Lucene's BM25Similarity: no factor k1 + 1",
+        unit="nats",
+        missing=_QUERY,
+    ),
+    Feature(
+        name="lm_absolute",
+        meaning="Log probability of the query under a language model with absolute discounting.",
+        formula="sum over t in T with df > 0 of qtf * ln(max(tf - delta, 0) / len + delta * u / len * p)",
+        source=_ZHAI,
+        unit="nats",
+        low=-inf,
+        high=0.0,
+        missing=_BOTH,
+    ),
+    Feature(
+        name="lm_dirichlet",
+        meaning="Log probability of the query under a language model with Dirichlet smoothing.",
+        formula="sum over t in T with df > 0 of qtf * ln((tf + mu * p) / (len + mu))",
+        source=_ZHAI,
+        unit="nats",
+        low=-inf,
+        high=0.0,
+        missing=_KNOWN,
+    ),
+    Feature(
+        name="lm_jelinek_mercer",
+        meaning="Log probability of the query under a language model with Jelinek-Mercer smoothing.",
+        formula="sum over t in T with df > 0 of qtf * ln((1 - lambda) * tf / len + lambda * p)",
+        source=_ZHAI,
+        unit="nats",
+        low=-inf,
+        high=0.0,
+        missing=_BOTH,
+    ),
+)
+
+
+def _pooled_features() -> tuple[Feature, ...]:
+    return tuple(
+        Feature(
+            name=f"{stem}_{pool}",
+            meaning=f"{meaning}: {pool} over the query's terms.",
+            formula=pooling.format(formula),
+            source=_MSLR,
+            unit=f"{unit}^2" if pool == "variance" else unit,
+            high=high,
+            missing=missing,
+        )
+        for stem, formula, unit, meaning, high, missing in _POOLED
+        for pool, pooling in _POOLS
+    )
+
+
+_FEATURES = (*_COUNTS, *_pooled_features(), *_MODELS)
+_COVERED, _COVERED_RATIO, _STREAM_LENGTH, _IDF_SUM = range(4)
+_TF, _NORMALISED_TF, _TF_IDF = range(4, 19, 5)
+_BOOLEAN, _VECTOR_SPACE, _BM25, _LM_ABSOLUTE, _LM_DIRICHLET, _LM_JELINEK_MERCER = range(19, 25)
+
+
+class LetorFeatures(FieldFamily):
+    """Counts, pooled statistics of tf, tf / len and tf * idf, and six retrieval models."""
+
+    def features(self, recipe: Recipe) -> Sequence[Feature]:
+        """Return the features in the order of their columns."""
+        return _FEATURES
+
+    def fill(self, block: FieldBlock, recipe: Recipe, out: NDArray[np.float32]) -> None:
+        """Fill `out` (n_rows, 25)."""
+        batch = block.candidates
+        matches = (batch.query_ptr, batch.term_ptr, block.tf_ptr, block.tf)
+        _fill_statistics(*matches, block.idf, block.doc_freq, block.lengths, out)
+        _fill_models(
+            *matches,
+            batch.query_freq,
+            block.idf,
+            _collection_probability(block),
+            block.lengths,
+            block.unique_terms,
+            block.vector_norms,
+            _bm25_saturation(block, recipe),
+            (recipe.lm_absolute_delta, recipe.lm_dirichlet_mu, recipe.lm_jelinek_mercer_lambda),
+            out,
+        )
+
+
+def _collection_probability(block: FieldBlock) -> Floats:
+    """Return p of each query term, 0 where no document holds it."""
+    return block.collection_freq / max(block.field.n_tokens, 1)
+
+
+def _bm25_saturation(block: FieldBlock, recipe: Recipe) -> Floats:
+    """Return k1 * (1 - b + b * dl / avgdl) of each row: the tf at which half of the idf is reached."""
+    relative = block.lucene_lengths.astype(np.float64) / (block.field.average_length or 1.0)
+    return recipe.bm25_k1 * (1.0 - recipe.bm25_b + recipe.bm25_b * relative)
+
+
+@njit(cache=True, parallel=True, nogil=True, error_model="numpy")
+def _fill_statistics(query_ptr, term_ptr, tf_ptr, tf, idf, doc_freq, lengths, out):  # type: ignore[no-untyped-def]
+    """Fill the columns before the models: counts and pooled statistics; one thread a query.
+
+    query_ptr, term_ptr, tf_ptr, tf  as in FieldBlock
+    idf, doc_freq                    (n_query_terms,)
+    lengths                          (n_rows,) tokens
+    out                              (n_rows, 25) float32
+    """
+    for query in prange(len(query_ptr) - 1):
+        first, n_terms = term_ptr[query], term_ptr[query + 1] - term_ptr[query]
+        idf_sum, n_known = 0.0, 0
+        for term in range(first, first + n_terms):
+            idf_sum += idf[term]
+            n_known += doc_freq[term] > 0
+        for row in range(query_ptr[query], query_ptr[query + 1]):
+            place = tf_ptr[query] + (row - query_ptr[query]) * n_terms
+            length = lengths[row]
+            for column in range(_BOOLEAN):
+                out[row, column] = np.nan
+            out[row, _STREAM_LENGTH] = length
+            if n_terms == 0:
+                continue
+            covered = 0
+            for match in range(place, place + n_terms):
+                covered += tf[match] > 0
+            out[row, _COVERED] = covered
+            out[row, _COVERED_RATIO] = covered / n_terms
+            if n_known > 0:
+                out[row, _IDF_SUM] = idf_sum
+            _pool(tf, place, idf, first, n_terms, False, 1.0, out, row, _TF)
+            if length > 0:
+                _pool(tf, place, idf, first, n_terms, False, 1.0 / length, out, row, _NORMALISED_TF)
+            _pool(tf, place, idf, first, n_terms, True, 1.0, out, row, _TF_IDF)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _pool(tf, place, idf, first, n_terms, weighted, scale, out, row, column):  # type: ignore[no-untyped-def]
+    """Fill sum, min, max, mean and variance of tf * scale, or of tf * idf * scale where `weighted`."""
+    total, least, most = 0.0, np.inf, -np.inf
+    for number in range(n_terms):
+        value = tf[place + number] * scale * (idf[first + number] if weighted else 1.0)
+        total += value
+        least = min(least, value)
+        most = max(most, value)
+    mean, squares = total / n_terms, 0.0
+    for number in range(n_terms):
+        value = tf[place + number] * scale * (idf[first + number] if weighted else 1.0)
+        squares += (value - mean) ** 2
+    out[row, column] = total
+    out[row, column + 1] = least
+    out[row, column + 2] = most
+    out[row, column + 3] = mean
+    out[row, column + 4] = squares / n_terms
+
+
+@njit(cache=True, parallel=True, nogil=True, error_model="numpy")
+def _fill_models(  # type: ignore[no-untyped-def]
+    query_ptr, term_ptr, tf_ptr, tf, query_freq, idf, probability,
+    lengths, unique_terms, norms, saturation, parameters, out,
+):  # fmt: skip
+    """Fill the columns of the retrieval models; one thread a query.
+
+    probability  (n_query_terms,) p, 0 for a term that no document holds
+    saturation   (n_rows,) BM25's k1 * (1 - b + b * dl / avgdl)
+    parameters   delta, mu, lambda
+
+    A language model's sum is taken apart as Zhai & Lafferty do (section 2), so that logarithms are taken only of
+    terms that occur: ln p(t|d) = ln(p(t|d) / (a * p)) + ln a + ln p with a the weight of p in the document.
+    """
+    delta, mu, share = parameters
+    for query in prange(len(query_ptr) - 1):
+        first, n_terms = term_ptr[query], term_ptr[query + 1] - term_ptr[query]
+        known, log_p, query_norm = 0.0, 0.0, 0.0
+        for term in range(first, first + n_terms):
+            if probability[term] > 0.0:
+                known += query_freq[term]
+                log_p += query_freq[term] * np.log(probability[term])
+                query_norm += (query_freq[term] * idf[term]) ** 2
+        query_norm = np.sqrt(query_norm)
+        for row in range(query_ptr[query], query_ptr[query + 1]):
+            place = tf_ptr[query] + (row - query_ptr[query]) * n_terms
+            length, unique = lengths[row], unique_terms[row]
+            for column in range(_BOOLEAN, out.shape[1]):
+                out[row, column] = np.nan
+            if n_terms == 0:
+                continue
+            covered, product, bm25, absolute, dirichlet, mercer = 0, 0.0, 0.0, 0.0, 0.0, 0.0
+            for number in range(n_terms):
+                count, term = tf[place + number], first + number
+                if count == 0:
+                    continue
+                weight, p = query_freq[term], probability[term]
+                covered += 1
+                product += weight * count * idf[term] * idf[term]
+                bm25 += weight * idf[term] * count / (count + saturation[row])
+                absolute += weight * np.log1p((count - delta) / (delta * unique * p))
+                dirichlet += weight * np.log1p(count / (mu * p))
+                mercer += weight * np.log1p((1.0 - share) * count / (share * length * p))
+            out[row, _BOOLEAN] = covered == n_terms
+            out[row, _BM25] = bm25
+            if known == 0.0:
+                continue
+            out[row, _LM_DIRICHLET] = dirichlet + log_p + known * np.log(mu / (length + mu))
+            if length > 0:
+                out[row, _VECTOR_SPACE] = product / (query_norm * norms[row])
+                out[row, _LM_ABSOLUTE] = absolute + log_p + known * np.log(delta * unique / length)
+                out[row, _LM_JELINEK_MERCER] = mercer + log_p + known * np.log(share)
+
+
+FAMILY = LetorFeatures()

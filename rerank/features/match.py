@@ -1,0 +1,197 @@
+"""Matching: how often each query term occurs in a field of each candidate.
+
+query term  a distinct term of a query; those of a query ascend by number, -1 where no field holds it
+candidate   one row: a document that the run gives for a query
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numba import njit, prange
+from numpy.typing import NDArray
+
+from rerank.features.statistics import frozen, inverse_document_frequency, lucene_lengths, vector_norms
+from rerank.forward import FieldArrays, ForwardIndex
+from rerank.types import Floats, Ints, pointers
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """A batch of queries with their rows: what does not depend on a field.
+
+    query_ptr      (n_queries + 1,) int64: rows of each query, in trec_eval's order
+    docs           (n_rows,) int64 document numbers
+    scores         (n_rows,) float64 scores of the run
+    query_lengths  (n_queries,) int64 tokens of each query
+    term_ptr       (n_queries + 1,) int64: query terms of each query
+    terms          (n_query_terms,) int64 term numbers
+    query_freq     (n_query_terms,) int64 occurrences in the query
+    """
+
+    query_ptr: Ints
+    docs: Ints
+    scores: Floats
+    query_lengths: Ints
+    term_ptr: Ints
+    terms: Ints
+    query_freq: Ints
+
+    @property
+    def n_rows(self) -> int:
+        """Number of query-document pairs."""
+        return len(self.docs)
+
+    def batches(self, n_rows: int) -> Iterator[tuple[slice, Candidates]]:
+        """Yield whole queries of about `n_rows` rows together (at least one query), and where they stand."""
+        first, n_queries = 0, len(self.query_lengths)
+        while first < n_queries:
+            last = int(np.searchsorted(self.query_ptr, self.query_ptr[first] + n_rows, side="right")) - 1
+            last = min(max(last, first + 1), n_queries)
+            yield slice(int(self.query_ptr[first]), int(self.query_ptr[last])), self._queries(first, last)
+            first = last
+
+    def _queries(self, first: int, last: int) -> Candidates:
+        rows = slice(self.query_ptr[first], self.query_ptr[last])
+        terms = slice(self.term_ptr[first], self.term_ptr[last])
+        return Candidates(
+            query_ptr=self.query_ptr[first : last + 1] - self.query_ptr[first],
+            docs=self.docs[rows],
+            scores=self.scores[rows],
+            query_lengths=self.query_lengths[first:last],
+            term_ptr=self.term_ptr[first : last + 1] - self.term_ptr[first],
+            terms=self.terms[terms],
+            query_freq=self.query_freq[terms],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class FieldBlock:
+    """A batch of queries matched with one field: what a family of features reads.
+
+    candidates       the queries and their rows
+    field            forward arrays of the field
+    doc_freq         (n_query_terms,) int64 documents that hold the term in this field
+    collection_freq  (n_query_terms,) int64 occurrences in this field
+    tf_ptr           (n_queries + 1,) int64: matches of each query
+    tf               (n_matches,) int32: with T terms in query q, those of row r begin at
+                     tf_ptr[q] + (r - query_ptr[q]) * T, one for each query term
+    lengths          (n_rows,) int32 tokens of the row's field (the exact count)
+    """
+
+    candidates: Candidates
+    field: FieldArrays
+    doc_freq: Ints
+    collection_freq: Ints
+    tf_ptr: Ints
+    tf: NDArray[np.int32]
+    lengths: NDArray[np.int32]
+
+    @cached_property
+    def idf(self) -> Floats:
+        """Lucene's idf of each query term, 0 where the field does not hold it."""
+        return inverse_document_frequency(self.doc_freq, self.field.n_docs_with)
+
+    @cached_property
+    def lucene_lengths(self) -> NDArray[np.int32]:
+        """Length of each row's field as Lucene's one byte holds it, (n_rows,)."""
+        return lucene_lengths(self.lengths)
+
+    @cached_property
+    def unique_terms(self) -> Ints:
+        """Number of distinct terms in each row's field, (n_rows,)."""
+        docs = self.candidates.docs
+        return self.field.doc_ptr[docs + 1] - self.field.doc_ptr[docs]
+
+    @cached_property
+    def vector_norms(self) -> Floats:
+        """Norm of the tf * idf vector of each row's field, (n_rows,)."""
+        return vector_norms(self.field)[self.candidates.docs]
+
+
+def gather_candidates(
+    forward: ForwardIndex, query_terms: Sequence[Sequence[str]], query_ptr: Ints, docs: Ints, scores: Floats
+) -> Candidates:
+    """Return the candidates of queries given as analysed tokens, one list each, repetitions included."""
+    numbers: dict[str, int] = {}
+    counted = [_numbered(forward, tokens, numbers) for tokens in query_terms]
+    flat = np.array([pair for pairs in counted for pair in pairs], dtype=np.int64).reshape(-1, 2)
+    return Candidates(
+        query_ptr=np.asarray(query_ptr, dtype=np.int64),
+        docs=docs,
+        scores=scores,
+        query_lengths=np.array([len(tokens) for tokens in query_terms], dtype=np.int64),
+        term_ptr=pointers([len(pairs) for pairs in counted]),
+        terms=np.ascontiguousarray(flat[:, 0]),
+        query_freq=np.ascontiguousarray(flat[:, 1]),
+    )
+
+
+def match(candidates: Candidates, field: FieldArrays) -> FieldBlock:
+    """Look up every query term in the field of every candidate."""
+    known = candidates.terms >= 0
+    place = np.where(known, candidates.terms, 0)
+    n_matches = np.diff(candidates.query_ptr) * np.diff(candidates.term_ptr)
+    tf_ptr = pointers(n_matches)
+    tf = np.empty(tf_ptr[-1], dtype=np.int32)
+    _fill_tf(
+        candidates.query_ptr,
+        candidates.docs,
+        candidates.term_ptr,
+        candidates.terms,
+        frozen(field.doc_ptr),
+        frozen(field.terms),
+        frozen(field.freqs),
+        tf_ptr,
+        tf,
+    )
+    return FieldBlock(
+        candidates=candidates,
+        field=field,
+        doc_freq=_taken(field.doc_freq, place, known),
+        collection_freq=_taken(field.collection_freq, place, known),
+        tf_ptr=tf_ptr,
+        tf=tf,
+        lengths=np.asarray(field.lengths[candidates.docs]),
+    )
+
+
+def _taken(values: NDArray[np.int32] | Ints, place: Ints, known: NDArray[np.bool_]) -> Ints:
+    if not len(values):
+        return np.zeros(len(place), dtype=np.int64)
+    return np.where(known, values[place], 0).astype(np.int64)
+
+
+def _numbered(forward: ForwardIndex, tokens: Sequence[str], numbers: dict[str, int]) -> list[tuple[int, int]]:
+    """Return (term number, occurrences) of each distinct token, ascending; `numbers` remembers look-ups."""
+    counts = Counter(tokens)
+    for term in counts:
+        if term not in numbers:
+            numbers[term] = forward.term_number(term)
+    return sorted((numbers[term], count) for term, count in counts.items())
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def _fill_tf(query_ptr, docs, term_ptr, terms, doc_ptr, doc_terms, doc_freqs, tf_ptr, out):  # type: ignore[no-untyped-def]
+    """Fill `out` (n_matches,) with term frequencies; one thread a query, a binary search a query term.
+
+    Both term lists ascend, so each search begins where the one before it ended.
+    """
+    for query in prange(len(query_ptr) - 1):
+        place = tf_ptr[query]
+        for row in range(query_ptr[query], query_ptr[query + 1]):
+            low, end = doc_ptr[docs[row]], doc_ptr[docs[row] + 1]
+            for number in range(term_ptr[query], term_ptr[query + 1]):
+                wanted, high = terms[number], end
+                while low < high:
+                    middle = (low + high) >> 1
+                    if doc_terms[middle] < wanted:
+                        low = middle + 1
+                    else:
+                        high = middle
+                out[place] = doc_freqs[low] if low < end and doc_terms[low] == wanted else 0
+                place += 1

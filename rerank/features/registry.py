@@ -1,0 +1,116 @@
+"""What a family of features is, and which there are: a file in `families/` is all that a new one needs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from importlib import import_module
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import unknown_name
+from rerank.features.families import family_names
+from rerank.features.match import Candidates, FieldBlock
+from rerank.features.recipe import Recipe
+
+
+class Missing(StrEnum):
+    """Why a feature is undefined for a row, and hence NaN."""
+
+    NO_QUERY_TERMS = "the query has no terms"
+    NO_KNOWN_TERM = "no term of the query occurs in the field of any document"
+    EMPTY_FIELD = "the field of the document is empty"
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One feature, documented.
+
+    name       of the column; a family of a field writes the field's name behind it (`bm25` -> `bm25.title`)
+    meaning    what it says, in a sentence
+    formula    in the terms of the family's vocabulary
+    source     where the definition comes from
+    unit       of the values
+    low, high  bounds of the values
+    missing    when it is NaN; never NaN where none is given
+    """
+
+    name: str
+    meaning: str
+    formula: str
+    source: str
+    unit: str
+    low: float = 0.0
+    high: float = inf
+    missing: tuple[Missing, ...] = ()
+
+
+class Family(ABC):
+    """Features that are computed together."""
+
+    @abstractmethod
+    def features(self, recipe: Recipe) -> Sequence[Feature]:
+        """Return the features in the order of their columns."""
+
+
+class FieldFamily(Family):
+    """Features of a query and one field of a document, computed for each field of the recipe."""
+
+    @abstractmethod
+    def fill(self, block: FieldBlock, recipe: Recipe, out: NDArray[np.float32]) -> None:
+        """Fill `out` (n_rows, n_features) float32, C-contiguous; NaN for missing."""
+
+
+class RunFamily(Family):
+    """Features that depend on no field: of the query, the run, the document as a whole."""
+
+    @abstractmethod
+    def fill(self, candidates: Candidates, recipe: Recipe, out: NDArray[np.float32]) -> None:
+        """Fill `out` (n_rows, n_features) float32, C-contiguous; NaN for missing."""
+
+
+@dataclass(frozen=True)
+class ColumnGroup:
+    """Neighbouring columns that one family fills, for one field or for none."""
+
+    family: Family
+    field: str | None
+    features: tuple[Feature, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        behind = "" if self.field is None else f".{self.field}"
+        return tuple(feature.name + behind for feature in self.features)
+
+
+def family(name: str) -> Family:
+    """Return a family by name; an unknown name is refused with the nearest known one."""
+    if name not in family_names():
+        raise unknown_name("family of features", name, family_names())
+    found: Family = import_module(f"rerank.features.families.{name}").FAMILY
+    return found
+
+
+def column_groups(recipe: Recipe) -> tuple[ColumnGroup, ...]:
+    """Return the columns of a resolved recipe: field by field, then what depends on no field.
+
+    The features, with their documentation, stand in each group.
+    """
+    families = [family(name) for name in recipe.families or family_names()]
+    of_fields = [
+        ColumnGroup(member, field, tuple(member.features(recipe)))
+        for field in recipe.fields or ()
+        for member in families
+        if isinstance(member, FieldFamily)
+    ]
+    of_runs = [
+        ColumnGroup(member, None, tuple(member.features(recipe)))
+        for member in families
+        if isinstance(member, RunFamily)
+    ]
+    return (*of_fields, *of_runs)

@@ -1,0 +1,164 @@
+"""Ranking data by the ending of the path: text (`svmlight.py`) or the native binary form.
+
+.svm .txt .letor, also with .gz   LETOR / SVMlight text
+.npz                              NumPy arrays without pickle: every member of RankingData by its name, and
+                                  `about`, the UTF-8 bytes of JSON with format, version, recipe, fingerprint
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rerank.errors import FileFormatError, InvalidInputError
+from rerank.files.output import whole_file
+from rerank.files.source import check_file
+from rerank.files.svmlight import read_svmlight, write_svmlight
+from rerank.types import RankingData, id_array
+
+FORMAT, VERSION = "rerank data", 1
+TEXT_ENDINGS = (".svm", ".txt", ".letor")
+KINDS = {  # member -> what its values are cast to
+    "query_ids": np.str_,
+    "query_ptr": np.int64,
+    "doc_ids": np.str_,
+    "X": np.float32,
+    "feature_names": np.str_,
+    "labels": np.float64,
+    "base_scores": np.float64,
+    "weights": np.float64,
+    "ideal_labels": np.float64,
+    "ideal_ptr": np.int64,
+}
+REQUIRED = ("query_ids", "query_ptr", "doc_ids", "X", "feature_names")
+
+
+def read_data(path: str | Path) -> RankingData:
+    """Read ranking data from a .svm, .txt, .letor (also .gz) or .npz file.
+
+    Raises InvalidInputError for another ending, FileFormatError for content that is not what the ending
+    says or of a newer version, MissingFileError where there is no file.
+    """
+    return _read_binary(Path(path)) if _is_binary(path) else read_svmlight(path)
+
+
+def write_data(data: RankingData, path: str | Path) -> None:
+    """Write ranking data as the ending of the path says (`-`: text to stdout)."""
+    if _is_binary(path):
+        _write_binary(data, path)
+    else:
+        write_svmlight(data, path)
+
+
+def _is_binary(path: str | Path) -> bool:
+    name = str(path)
+    if name.endswith(".npz"):
+        return True
+    if name == "-" or name.removesuffix(".gz").endswith(TEXT_ENDINGS):
+        return False
+    raise InvalidInputError(
+        f"{path}: expected a name that ends in {', '.join(TEXT_ENDINGS)} (also with .gz) or .npz; rename the file."
+    )
+
+
+def _write_binary(data: RankingData, path: str | Path) -> None:
+    arrays = {name: getattr(data, name) for name in KINDS}
+    arrays["feature_names"] = id_array(data.feature_names)
+    about = {
+        "format": FORMAT,
+        "version": VERSION,
+        "recipe": _plain(data.recipe),
+        "fingerprint": _plain(data.fingerprint),
+    }
+    arrays["about"] = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
+    with whole_file(path, binary=True) as handle:
+        np.savez(handle, **{name: array for name, array in arrays.items() if array is not None})
+
+
+def _plain(value: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    return None if value is None else dict(value)
+
+
+def _read_binary(path: Path) -> RankingData:
+    path = check_file(path, "a .npz file of ranking data")
+    arrays = _arrays(path)
+    about = _about(path, arrays.pop("about", None))
+    missing = [name for name in REQUIRED if name not in arrays]
+    if missing:
+        raise _damaged(path, f"no {missing[0]}")
+    try:
+        members = {name: array.astype(KINDS[name]) for name, array in arrays.items() if name in KINDS}
+    except (TypeError, ValueError) as fault:
+        raise _damaged(path, str(fault)) from fault
+    _check_fit(path, members)
+    members["feature_names"] = tuple(members["feature_names"].tolist())
+    return RankingData(**members, recipe=about["recipe"], fingerprint=about["fingerprint"])
+
+
+def _arrays(path: Path) -> dict[str, Any]:
+    try:
+        loaded = np.load(path, allow_pickle=False)
+        if not isinstance(loaded, np.lib.npyio.NpzFile):
+            raise _damaged(path, "a single array")
+        with loaded:
+            return {name: loaded[name] for name in loaded.files}
+    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error, OSError) as fault:
+        if isinstance(fault, FileFormatError):
+            raise
+        raise _damaged(path, "something else or a damaged file") from fault
+
+
+def _about(path: Path, raw: Any) -> dict[str, Any]:
+    try:
+        about = json.loads(raw.tobytes())
+    except (AttributeError, ValueError) as fault:
+        raise _damaged(path, "arrays of something else") from fault
+    if not isinstance(about, dict) or about.get("format") != FORMAT:
+        raise _damaged(path, "arrays of something else")
+    version = about.get("version")
+    if version != VERSION:
+        raise FileFormatError(
+            path,
+            None,
+            f"expected ranking data of version {VERSION}, found {version}; "
+            "update rerank, or write the file anew with this version.",
+        )
+    return {"recipe": about.get("recipe"), "fingerprint": about.get("fingerprint")}
+
+
+def _check_fit(path: Path, members: Mapping[str, Any]) -> None:
+    """Raise unless the arrays describe the same queries and rows."""
+    n_queries, n_rows = members["query_ids"].size, members["doc_ids"].size
+    shapes = {
+        "query_ids": (n_queries,),
+        "doc_ids": (n_rows,),
+        "X": (n_rows, members["feature_names"].size),
+        "labels": (n_rows,),
+        "base_scores": (n_rows,),
+        "weights": (n_queries,),
+        "query_ptr": (n_queries + 1,),
+        "ideal_ptr": (n_queries + 1,),
+    }
+    for name, shape in shapes.items():
+        if name in members and members[name].shape != shape:
+            raise _damaged(path, f"{name} of shape {members[name].shape} where {shape} fits")
+    if ("ideal_ptr" in members) != ("ideal_labels" in members):
+        raise _damaged(path, "ideal_labels without ideal_ptr, or the other way round")
+    _check_pointers(path, "query_ptr", members["query_ptr"], n_rows)
+    if "ideal_ptr" in members:
+        _check_pointers(path, "ideal_ptr", members["ideal_ptr"], members["ideal_labels"].size)
+
+
+def _check_pointers(path: Path, name: str, ptr: Any, size: int) -> None:
+    if ptr[0] != 0 or ptr[-1] != size or (np.diff(ptr) < 0).any():
+        raise _damaged(path, f"{name} that does not rise from 0 to {size}")
+
+
+def _damaged(path: Path, found: str) -> FileFormatError:
+    return FileFormatError(path, None, f"expected ranking data that rerank wrote, found {found}; write the file anew.")

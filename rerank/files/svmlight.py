@@ -1,0 +1,209 @@
+"""Features and labels as LETOR, SVMlight and LightGBM write them: one row of text a document.
+
+    # features: bm25 length
+    # rerank: {"version": 1, "recipe": {…}}
+    2 qid:q1 1:12.5 2:140 # docid = GX008-86-4444840 base = 12.5
+
+- A row is label, query, then pairs `feature:value` in any order, features numbered from 1; a feature
+  without a pair is 0, as the format has it; `nan` is a missing value. A feature twice in a row is refused.
+- The comment may name the document (`docid = X`) and hold its base score (`base = S`, in all rows or
+  none). A document without a name is named by its line number. Other comments are passed over.
+- Rows of a query need not stand together; queries stand in the order of their first row.
+- Where no row has `qid:`, sizes of groups of neighbouring rows are taken from the companion file of
+  LightGBM: the path with `.query` added, one size a line. The queries are then named 1, 2, …
+- The two header comments are what `write_svmlight` adds, so that everything survives a round trip except
+  queries without rows (see `svmlight_header.py`); to other programs they are comments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import FileFormatError, InvalidInputError
+from rerank.files.columns import numbered, repeated_row
+from rerank.files.output import whole_file
+from rerank.files.source import check_file, chunks, first_broken, shown, text_lines
+from rerank.files.svmlight_header import Header, header_lines
+from rerank.files.svmlight_rows import Rows, split_rows
+from rerank.types import Floats, Ids, Ints, RankingData, id_array, pointers
+
+
+def read_svmlight(path: str | Path, n_features: int | None = None) -> RankingData:
+    """Read features and labels from LETOR / SVMlight text, plain or gzip.
+
+    n_features  columns to make at least (a file may lack the last ones: absent is 0), or None for the
+                largest feature number in the file
+
+    Raises FileFormatError, with the line, for a label or value that is no number, a missing query, a
+    feature that returns in a row or a document that returns in a query, and for a file without rows;
+    MissingFileError where there is no file.
+    """
+    path = check_file(path, "a file of feature rows")
+    header = Header(path)
+    parts: list[Rows] = []
+    for line, chunk in chunks(path):
+        rows = split_rows(path, line, chunk, header, in_header=not parts)
+        if rows.lines:
+            parts.append(rows)
+    if not parts:
+        raise FileFormatError(
+            path, None, "expected rows `label qid:Q feature:value …`, found no row; name a file with rows."
+        )
+    return _record(path, parts, header, n_features or 0)
+
+
+def write_svmlight(data: RankingData, path: str | Path) -> None:
+    """Write data as LETOR / SVMlight text (`.gz` compresses, `-` is stdout).
+
+    A value of 0 is left out, NaN is written as `nan`. Queries without rows are not written. Raises
+    InvalidInputError for an id or name with white space or #, or a label, base score or value that
+    cannot be written.
+    """
+    _check_writable(data)
+    header = list(header_lines(data))
+    with whole_file(path) as handle:
+        handle.writelines(header)
+        for query_id in data:
+            handle.writelines(_row_lines(data, query_id))
+
+
+def _record(path: Path, parts: list[Rows], header: Header, n_features: int) -> RankingData:
+    lines = [line for part in parts for line in part.lines]
+    docs = id_array([doc_id for part in parts for doc_id in part.doc_ids])
+    labels = np.array([label for part in parts for label in part.labels])
+    bases = _bases(path, lines, [base for part in parts for base in part.bases])
+    names, query, order = numbered(_queries(path, parts, lines), np.ones(len(lines), np.int64))
+    _refuse_repeats(path, lines, names, query, docs)
+    take = np.arange(len(lines)) if order is None else order
+    query_ids = id_array(names)
+    X = _stacked(parts, max(n_features, len(header.feature_names or ())))
+    ideal_labels, ideal_ptr = header.ideal(query_ids)
+    return RankingData(
+        query_ids,
+        pointers(np.bincount(query, minlength=len(names))),
+        docs[take],
+        X if order is None else X[take],
+        header.names(X.shape[1]),
+        labels=labels[take] if header.members.get("labels", True) else None,
+        base_scores=None if bases is None else bases[take],
+        weights=header.weights(query_ids),
+        ideal_labels=ideal_labels,
+        ideal_ptr=ideal_ptr,
+        recipe=header.members.get("recipe"),
+        fingerprint=header.members.get("fingerprint"),
+    )
+
+
+def _stacked(parts: list[Rows], n_features: int) -> NDArray[np.float32]:
+    width = max(n_features, *(part.X.shape[1] for part in parts))
+    X = np.zeros((sum(len(part.lines) for part in parts), width), dtype=np.float32)
+    start = 0
+    for part in parts:
+        X[start : start + len(part.lines), : part.X.shape[1]] = part.X
+        start += len(part.lines)
+    return X
+
+
+def _bases(path: Path, lines: list[int], bases: list[float | None]) -> Floats | None:
+    if all(base is None for base in bases):
+        return None
+    if None in bases:
+        line = lines[bases.index(None)]
+        raise FileFormatError(
+            path,
+            line,
+            "expected `base = S` in the comment of every row or of none, found none here; write it.",
+        )
+    return np.array(bases, dtype=np.float64)
+
+
+def _queries(path: Path, parts: list[Rows], lines: list[int]) -> list[str]:
+    """Return the query id of every row."""
+    queries = [query for part in parts for query in part.queries]
+    if all(query is None for query in queries):
+        return _companion_queries(path, lines)
+    if None in queries:
+        line = lines[queries.index(None)]
+        raise FileFormatError(path, line, "expected `qid:Q` after the label, found none; write the query id.")
+    return [query for query in queries if query is not None]
+
+
+def _companion_queries(path: Path, lines: list[int]) -> list[str]:
+    """Return query ids from the group sizes in the file beside this one."""
+    bare = path.with_name(path.name.removesuffix(".gz"))
+    companion = next((c for c in (Path(f"{path}.query"), Path(f"{bare}.query")) if c.is_file()), None)
+    if companion is None:
+        raise FileFormatError(
+            path,
+            lines[0],
+            f"expected `qid:Q` after the label, found none; write it, or the size of every query to {path.name}.query.",
+        )
+    sizes = [_size(companion, line, content) for line, content in text_lines(companion) if content.strip()]
+    if sum(sizes) != len(lines):
+        raise FileFormatError(
+            companion,
+            None,
+            f"expected sizes that add up to the {len(lines)} rows of {path.name}, found {sum(sizes)}; "
+            "correct the sizes.",
+        )
+    return [str(number) for number, size in enumerate(sizes, 1) for _ in range(size)]
+
+
+def _size(path: Path, line: int, content: str) -> int:
+    if not (content.strip().isascii() and content.strip().isdigit()):
+        raise FileFormatError(
+            path,
+            line,
+            f"expected the number of rows of a query, found {shown(content)}; write one size a line.",
+        )
+    return int(content)
+
+
+def _refuse_repeats(path: Path, lines: list[int], names: list[str], query: Ints, docs: Ids) -> None:
+    row = repeated_row(query, docs)
+    if row is not None:
+        raise FileFormatError(
+            path,
+            lines[row],
+            f"expected each document once in a query, found {shown(str(docs[row]))} again in query "
+            f"{shown(names[query[row]])}; remove one of the two rows.",
+        )
+
+
+def _check_writable(data: RankingData) -> None:
+    for ids, also in ((list(data), "#"), (data.doc_ids.tolist(), "")):
+        broken = first_broken(ids, also)
+        if broken is not None:
+            raise InvalidInputError(
+                f"data: expected ids without white space (queries: or #), found {broken!r}; "
+                "rename it, or write to a .npz file."
+            )
+    for what, numbers in (("labels", data.labels), ("base scores", data.base_scores)):
+        if numbers is not None and not np.isfinite(numbers).all():
+            raise InvalidInputError(f"data: expected finite {what}, found NaN or infinity; correct them.")
+    if np.isinf(data.X).any():
+        raise InvalidInputError(
+            "data: expected finite features or NaN, found infinity; put NaN where a value is missing."
+        )
+
+
+def _row_lines(data: RankingData, query_id: str) -> Iterator[str]:
+    """Yield the rows of one query as text."""
+    rows = data.rows(query_id)
+    X = data.X[rows]
+    kept = X != 0
+    features = (np.flatnonzero(kept) % max(data.n_features, 1) + 1).tolist()
+    values = X[kept].astype("S").tolist()  # the shortest text that reads back as the same float32
+    pairs = [f"{feature}:{value.decode()}" for feature, value in zip(features, values, strict=True)]
+    ends = np.cumsum(kept.sum(axis=1)).tolist()
+    start = 0
+    for row, end in zip(range(rows.start, rows.stop), ends, strict=True):
+        label = 0.0 if data.labels is None else float(data.labels[row])
+        base = "" if data.base_scores is None else f" base = {float(data.base_scores[row])!r}"
+        columns = [f"{label:.0f}" if label.is_integer() else repr(label), f"qid:{query_id}"]
+        yield " ".join(columns + pairs[start:end]) + f" # docid = {data.doc_ids[row]}{base}\n"
+        start = end

@@ -1,0 +1,141 @@
+"""Comment lines before the first row of a svmlight file: what the rows themselves cannot hold.
+
+`# features: bm25 length`   names of features 1, 2, …
+`# rerank: {"version": 1, …}`   JSON with the members that the data has:
+    labels       false where nothing is judged (the rows then bear 0)
+    weights      {query id: weight}
+    ideal        {query id: [positive labels, best first]}, documents without a row among them
+    recipe       how the features were made
+    fingerprint  statistics of the index they were made on
+Any other comment line is passed over.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rerank.errors import FileFormatError, InvalidInputError
+from rerank.files.source import first_broken, text
+from rerank.types import Floats, Ids, Ints, RankingData, pointers
+
+VERSION = 1
+FEATURES, MEMBERS = "features:", "rerank:"
+
+
+@dataclass
+class Header:
+    """What the comment lines before the first row say."""
+
+    path: Path
+    line: int | None = None
+    feature_names: tuple[str, ...] | None = None
+    members: dict[str, Any] = field(default_factory=dict)
+
+    def take(self, line: int, comment: bytes) -> None:
+        """Take a comment line (without its #) into account."""
+        words = comment.strip()
+        if words.startswith(FEATURES.encode()):
+            self.feature_names = tuple(text(self.path, line, words).removeprefix(FEATURES).split())
+            self.line = line
+        elif words.startswith(MEMBERS.encode()):
+            self.members = self._parsed(line, text(self.path, line, words).removeprefix(MEMBERS))
+            self.line = line
+
+    def names(self, n_features: int) -> tuple[str, ...]:
+        """Return the name of every feature: those of the header, or else "1", "2", …"""
+        if self.feature_names is None:
+            return tuple(str(number) for number in range(1, n_features + 1))
+        if len(self.feature_names) < n_features:
+            raise FileFormatError(
+                self.path,
+                self.line,
+                f"expected names for {n_features} features, found {len(self.feature_names)}; "
+                "name them all, or remove the comment.",
+            )
+        return self.feature_names
+
+    def weights(self, query_ids: Ids) -> Floats | None:
+        """Return the weight of every query, or None."""
+        if "weights" not in self.members:
+            return None
+        return self._numbers("weights", self._by_query("weights", query_ids))
+
+    def ideal(self, query_ids: Ids) -> tuple[Floats, Ints] | tuple[None, None]:
+        """Return the ideal labels of the queries and their `query_ptr`, or two Nones."""
+        if "ideal" not in self.members:
+            return None, None
+        parts = [self._numbers("ideal", part) for part in self._by_query("ideal", query_ids)]
+        return np.concatenate([np.zeros(0), *parts]), pointers([len(part) for part in parts])
+
+    def _numbers(self, member: str, values: Any) -> Floats:
+        try:
+            numbers = np.array(values, dtype=np.float64)
+        except (TypeError, ValueError):
+            numbers = np.array(np.nan)
+        if numbers.ndim != 1 or not np.isfinite(numbers).all():
+            raise self._wrong(f"expected finite numbers as {member}, found others")
+        return numbers
+
+    def _wrong(self, message: str) -> FileFormatError:
+        return FileFormatError(self.path, self.line, f"{message}; write the file anew with rerank.write_data.")
+
+    def _by_query(self, member: str, query_ids: Ids) -> list[Any]:
+        known = self.members[member]
+        if not isinstance(known, dict):
+            raise self._wrong(f"expected an object as {member}, found {type(known).__name__}")
+        missing = [query_id for query_id in query_ids.tolist() if query_id not in known]
+        if missing:
+            raise self._wrong(f"expected {member} of every query, found none for {missing[0]!r}")
+        return [known[query_id] for query_id in query_ids.tolist()]
+
+    def _parsed(self, line: int, raw: str) -> dict[str, Any]:
+        try:
+            members = json.loads(raw)
+        except json.JSONDecodeError as fault:
+            raise FileFormatError(
+                self.path, line, f"expected JSON after `# {MEMBERS}`, found {fault.msg}; write the file anew."
+            ) from fault
+        version = members.get("version") if isinstance(members, dict) else None
+        if version != VERSION:
+            raise FileFormatError(
+                self.path,
+                line,
+                f"expected data of version {VERSION}, found {version}; "
+                "update rerank, or write the file anew with this version.",
+            )
+        return members
+
+
+def header_lines(data: RankingData) -> Iterator[str]:
+    """Yield the comment lines that hold what the rows of the data cannot."""
+    broken = first_broken(list(data.feature_names)) if data.n_features else None
+    if broken is not None:
+        raise InvalidInputError(
+            f"data: expected feature names without white space, found {broken!r}; rename it, or write to a .npz file."
+        )
+    yield " ".join([f"# {FEATURES}", *data.feature_names]) + "\n"
+    members = _members(data)
+    if members:
+        yield f"# {MEMBERS} {json.dumps({'version': VERSION, **members}, ensure_ascii=False)}\n"
+
+
+def _members(data: RankingData) -> dict[str, Any]:
+    members: dict[str, Any] = {}
+    if data.labels is None:
+        members["labels"] = False
+    if data.weights is not None:
+        members["weights"] = dict(zip(data, data.weights.tolist(), strict=True))
+    if data.ideal_labels is not None and data.ideal_ptr is not None:
+        parts = np.split(data.ideal_labels, data.ideal_ptr[1:-1])
+        members["ideal"] = {query: part.tolist() for query, part in zip(data, parts, strict=True)}
+    if data.recipe is not None:
+        members["recipe"] = dict(data.recipe)
+    if data.fingerprint is not None:
+        members["fingerprint"] = dict(data.fingerprint)
+    return members

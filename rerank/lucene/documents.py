@@ -1,0 +1,141 @@
+"""Documents of any shape -> the JSON that Anserini's JsonCollection reads, checked on the way."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from rerank.errors import InvalidInputError, unknown_name
+
+CONTENTS = "contents"
+_FIRST_FIELDS = ("title", "body")
+_ANSERINIS_OWN = ("raw", "entity")
+_DOCUMENTS_A_FILE = 1000
+_LONGEST_ID = 512
+
+
+@dataclass(frozen=True)
+class Written:
+    """What was written: how many documents, and the names of their text fields apart from `contents`."""
+
+    n_documents: int
+    fields: tuple[str, ...]
+
+
+def write_documents(
+    documents: Iterable[Mapping[str, Any]],
+    folder: Path,
+    fields: Iterable[str] | None,
+    done: Callable[[int], None],
+) -> Written:
+    """Write documents as JSON lines, a thousand a file: a file is what one Java thread takes at a time."""
+    reader = _DocumentReader(fields)
+    stream = iter(documents)
+    for first in range(0, 2**62, _DOCUMENTS_A_FILE):
+        lines = [reader.line(document) for document in islice(stream, _DOCUMENTS_A_FILE)]
+        if not lines:
+            break
+        (folder / f"{first:012d}.jsonl").write_text("".join(lines), encoding="ascii")
+        done(reader.n_documents)
+    return Written(reader.n_documents, reader.field_names())
+
+
+class _DocumentReader:
+    """Turns one document after the other into a line; remembers ids and field names."""
+
+    def __init__(self, fields: Iterable[str] | None) -> None:
+        if isinstance(fields, str):
+            raise InvalidInputError(f"fields: expected a list of names, found the text {fields!r}; pass [{fields!r}].")
+        self.n_documents = 0
+        self._wanted = None if fields is None else tuple(name for name in fields if name != CONTENTS)
+        self._ids: set[str] = set()
+        self._seen: dict[str, None] = {}
+
+    def line(self, document: Mapping[str, Any]) -> str:
+        self.n_documents += 1
+        if not isinstance(document, Mapping):
+            raise self._error(f"expected a mapping with 'id' and text, found {type(document).__name__}; pass dicts")
+        doc_id = self._id(document)
+        texts = self._texts(document, doc_id)
+        contents = document.get(CONTENTS)
+        if contents is None:
+            if not texts:
+                raise self._error(
+                    f"(id {doc_id!r}) expected a text field or 'contents', found {_listed(document)}; "
+                    "add one, or name its fields"
+                )
+            contents = " ".join(filter(None, texts.values()))
+        whole = {"id": doc_id, CONTENTS: self._text(CONTENTS, contents, doc_id), **texts}
+        return json.dumps(whole, ensure_ascii=True) + "\n"
+
+    def field_names(self) -> tuple[str, ...]:
+        """Return the text fields of all documents; a wanted one that no document has is an error."""
+        if self._wanted is None:
+            return tuple(sorted(self._seen, key=_field_order))
+        for name in self._wanted:
+            if self.n_documents and name not in self._seen:
+                raise unknown_name("field", name, self._seen)
+        return self._wanted
+
+    def _id(self, document: Mapping[str, Any]) -> str:
+        doc_id = document.get("id")
+        if isinstance(doc_id, int) and not isinstance(doc_id, bool):
+            doc_id = str(doc_id)
+        if not isinstance(doc_id, str) or not doc_id:
+            raise self._error(f"expected an 'id' (text or a whole number), found {doc_id!r}; give every document one")
+        if doc_id.split() != [doc_id] or "\0" in doc_id or not _is_unicode(doc_id) or len(doc_id) > _LONGEST_ID:
+            raise self._error(
+                f"expected an id of at most {_LONGEST_ID} characters without white space (run and qrels files are "
+                f"split there), found {doc_id[:80]!r}; rename it"
+            )
+        if doc_id in self._ids:
+            raise self._error(f"expected each id once, found {doc_id!r} again; give every document its own id")
+        self._ids.add(doc_id)
+        return doc_id
+
+    def _texts(self, document: Mapping[str, Any], doc_id: str) -> dict[str, str]:
+        if self._wanted is not None:
+            self._seen.update(dict.fromkeys(document))
+            wanted = [name for name in self._wanted if document.get(name) is not None]
+            return {name: self._text(name, document[name], doc_id) for name in wanted}
+        names = [name for name in document if name not in ("id", CONTENTS) and _is_text(document[name])]
+        for name in names:
+            if name in _ANSERINIS_OWN:
+                raise self._error(
+                    f"(id {doc_id!r}) expected field names other than {_listed(_ANSERINIS_OWN)}, which Anserini keeps "
+                    f"for itself, found {name!r}; rename it, or name the fields to index"
+                )
+        self._seen.update(dict.fromkeys(names))
+        return {name: self._text(name, document[name], doc_id) for name in sorted(names, key=_field_order)}
+
+    def _text(self, name: str, value: Any, doc_id: str) -> str:
+        if not _is_text(value):
+            raise self._error(
+                f"(id {doc_id!r}) expected text in field {name!r}, found {type(value).__name__}; "
+                "make it text or leave the field out"
+            )
+        return value if isinstance(value, str) else " ".join(value)
+
+    def _error(self, message: str) -> InvalidInputError:
+        return InvalidInputError(f"documents: number {self.n_documents}: {message}.")
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) or (isinstance(value, list | tuple) and all(isinstance(part, str) for part in value))
+
+
+def _is_unicode(text: str) -> bool:
+    """Lone surrogates are no characters: no file can hold them."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def _field_order(name: str) -> int:
+    return _FIRST_FIELDS.index(name) if name in _FIRST_FIELDS else len(_FIRST_FIELDS)
+
+
+def _listed(names: Iterable[Any]) -> str:
+    return ", ".join(repr(name) for name in names)

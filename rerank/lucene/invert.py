@@ -1,0 +1,63 @@
+"""Kernels: postings that stand term by term are put in order document by document, by counting sort.
+
+posting   one term in one document; `docs` and `freqs` say where and how often
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import njit
+
+
+@njit(cache=True)
+def count_postings(docs: Any, freqs: Any, postings: Any, tokens: Any) -> None:
+    """Add up the postings and tokens of each document.
+
+    docs, freqs       (n_postings,) int32, term by term
+    postings, tokens  (n_docs,) int64, OUT (start at 0)
+    """
+    for i in range(len(docs)):
+        postings[docs[i]] += 1
+        tokens[docs[i]] += freqs[i]
+
+
+@njit(cache=True)
+def invert_postings(
+    doc_freq: Any, docs: Any, freqs: Any, next_row: Any, out_terms: Any, out_freqs: Any, collection_freq: Any
+) -> None:
+    """Put postings in document order; terms ascend within a document, as they are read in that order.
+
+    doc_freq              (n_terms,) int32 postings of each term
+    next_row              (n_docs,) int64, where the next posting of a document goes; CHANGED
+    out_terms, out_freqs  (n_postings,) int32, OUT
+    collection_freq       (n_terms,) int64, OUT
+    """
+    i = 0
+    for term in range(len(doc_freq)):
+        total = 0
+        for _ in range(doc_freq[term]):
+            row = next_row[docs[i]]
+            next_row[docs[i]] = row + 1
+            out_terms[row] = term
+            out_freqs[row] = freqs[i]
+            total += freqs[i]
+            i += 1
+        collection_freq[term] = total
+
+
+@njit(cache=True)
+def invert_positions(docs: Any, freqs: Any, positions: Any, next_token: Any, out_positions: Any) -> None:
+    """Put token positions in document order, posting by posting.
+
+    positions      (n_tokens,) int32, term by term
+    next_token     (n_docs,) int64, where the next position of a document goes; CHANGED
+    out_positions  (n_tokens,) int32, OUT
+    """
+    first = 0
+    for i in range(len(docs)):
+        start = next_token[docs[i]]
+        for j in range(freqs[i]):
+            out_positions[start + j] = positions[first + j]
+        next_token[docs[i]] = start + freqs[i]
+        first += freqs[i]

@@ -1,0 +1,230 @@
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.anserini.analysis.AnalyzerUtils;
+import io.anserini.index.IndexCollection;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.lucene.index.BinaryDocValues;
+import org.apache.lucene.index.DirectoryReader;
+import org.apache.lucene.index.FieldInfo;
+import org.apache.lucene.index.FieldInfos;
+import org.apache.lucene.index.IndexOptions;
+import org.apache.lucene.index.IndexReader;
+import org.apache.lucene.index.LeafReader;
+import org.apache.lucene.index.LeafReaderContext;
+import org.apache.lucene.store.FSDirectory;
+import org.apache.lucene.util.Bits;
+import org.apache.lucene.util.BytesRef;
+
+/**
+ * What Python asks of Lucene and Anserini: a request in, an answer out, each in one crossing.
+ *
+ * <p>A request is JSON in UTF-8 (so that no text passes through JNI's modified UTF-8, which breaks
+ * characters beyond the basic plane); an answer is bytes: a status of 8 bytes (0 done, 1 failed), then
+ * JSON or little-endian arrays. The work is done on a daemon thread, so that Python's main thread can
+ * wait in short steps and hear Ctrl-C; interrupting the thread ends the work.
+ *
+ * <p>Only what Lucene 9.9 and 10.4 have in common is used: the same class files run with both. They are
+ * made by scripts/compile_bridge.
+ */
+public final class Bridge {
+  static final ObjectMapper JSON = new ObjectMapper();
+  static final int HEADER = 8;
+  static final String ID = "id";
+  private static final Map<Thread, byte[]> ANSWERS = new ConcurrentHashMap<>();
+  private static final Map<Integer, DirectoryReader> READERS = new ConcurrentHashMap<>();
+  private static final AtomicInteger LAST_HANDLE = new AtomicInteger();
+
+  private Bridge() {}
+
+  /** Starts the work on a request; the thread ends when its answer is there. */
+  public static Thread start(ByteBuffer request) {
+    byte[] text = new byte[request.remaining()];
+    request.get(text);
+    Thread thread = new Thread(() -> ANSWERS.put(Thread.currentThread(), answer(text)), "rerank");
+    thread.setDaemon(true);
+    thread.setContextClassLoader(Bridge.class.getClassLoader());
+    thread.start();
+    return thread;
+  }
+
+  /** Hands out the answer of a thread that has ended, once. */
+  public static byte[] answer(Thread thread) {
+    return ANSWERS.remove(thread);
+  }
+
+  private static byte[] answer(byte[] request) {
+    try {
+      return work(JSON.readTree(request));
+    } catch (Throwable failure) {
+      return failed(failure);
+    }
+  }
+
+  private static byte[] failed(Throwable failure) {
+    ObjectNode report = JSON.createObjectNode();
+    report.put("class", failure.getClass().getName());
+    report.put("message", String.valueOf(failure.getMessage()));
+    try {
+      byte[] answer = json(report);
+      answer[0] = 1;
+      return answer;
+    } catch (IOException impossible) {
+      throw new IllegalStateException(impossible);
+    }
+  }
+
+  private static byte[] json(Object body) throws IOException {
+    byte[] text = JSON.writeValueAsBytes(body);
+    byte[] answer = new byte[HEADER + text.length];
+    System.arraycopy(text, 0, answer, HEADER, text.length);
+    return answer;
+  }
+
+  private static byte[] work(JsonNode request) throws Exception {
+    switch (request.get("op").asText()) {
+      case "index":
+        return json(Indexing.index(request));
+      case "indexed":
+        return json(Indexing.indexed());
+      case "open":
+        return json(open(request.get("index").asText()));
+      case "close":
+        return json(close(request.get("handle").asInt()));
+      case "statistics":
+        return json(statistics(reader(request)));
+      case "analyze":
+        return json(analyze(request.get("texts")));
+      case "doc_ids":
+        return packedIds(readIds(reader(request)));
+      case "search":
+        return Searching.search(reader(request), request);
+      case "export":
+        return json(Exporting.export(reader(request), request.get("folder").asText()));
+      default:
+        throw new IllegalArgumentException("unknown request " + request.get("op"));
+    }
+  }
+
+  private static ObjectNode open(String folder) throws IOException {
+    DirectoryReader reader = DirectoryReader.open(FSDirectory.open(Path.of(folder)));
+    int handle = LAST_HANDLE.incrementAndGet();
+    READERS.put(handle, reader);
+    return JSON.createObjectNode().put("handle", handle);
+  }
+
+  private static ObjectNode close(int handle) throws IOException {
+    DirectoryReader reader = READERS.remove(handle);
+    if (reader != null) {
+      reader.close();
+    }
+    return JSON.createObjectNode();
+  }
+
+  private static DirectoryReader reader(JsonNode request) {
+    DirectoryReader reader = READERS.get(request.get("handle").asInt());
+    if (reader == null) {
+      throw new IllegalStateException("the index is closed");
+    }
+    return reader;
+  }
+
+  private static ObjectNode statistics(IndexReader reader) throws IOException {
+    ObjectNode report = JSON.createObjectNode();
+    report.put("documents", reader.numDocs());
+    report.put("deleted", reader.numDeletedDocs());
+    report.put("segments", reader.leaves().size());
+    ObjectNode fields = report.putObject("fields");
+    for (String field : textFields(reader)) {
+      ObjectNode entry = fields.putObject(field);
+      entry.put("documents", reader.getDocCount(field));
+      entry.put("tokens", reader.getSumTotalTermFreq(field));
+      entry.put("postings", reader.getSumDocFreq(field));
+    }
+    return report;
+  }
+
+  /** Fields that count their terms, by name: the id (and whatever else is one term a document) is none. */
+  static List<String> textFields(IndexReader reader) {
+    List<String> names = new ArrayList<>();
+    for (FieldInfo info : FieldInfos.getMergedFieldInfos(reader)) {
+      if (info.getIndexOptions().compareTo(IndexOptions.DOCS_AND_FREQS) >= 0 && !info.name.equals(ID)) {
+        names.add(info.name);
+      }
+    }
+    names.sort(Comparator.naturalOrder());
+    return names;
+  }
+
+  private static ArrayNode analyze(JsonNode texts) {
+    ArrayNode all = JSON.createArrayNode();
+    for (JsonNode text : texts) {
+      ArrayNode tokens = all.addArray();
+      AnalyzerUtils.analyze(IndexCollection.DEFAULT_ANALYZER, text.asText()).forEach(tokens::add);
+    }
+    return all;
+  }
+
+  /** Ids by document number; a deleted document has the empty id. */
+  static byte[][] readIds(IndexReader reader) throws IOException {
+    byte[][] ids = new byte[reader.maxDoc()][];
+    Arrays.fill(ids, new byte[0]);
+    for (LeafReaderContext context : reader.leaves()) {
+      LeafReader leaf = context.reader();
+      Bits live = leaf.getLiveDocs();
+      BinaryDocValues values = leaf.getBinaryDocValues(ID);
+      for (int doc = 0; doc < leaf.maxDoc(); doc++) {
+        if (live == null || live.get(doc)) {
+          ids[context.docBase + doc] = values != null && values.advanceExact(doc)
+              ? BytesRef.deepCopyOf(values.binaryValue()).bytes
+              : storedId(leaf, doc);
+        }
+      }
+    }
+    return ids;
+  }
+
+  private static byte[] storedId(LeafReader leaf, int doc) throws IOException {
+    String id = leaf.storedFields().document(doc, Set.of(ID)).get(ID);
+    if (id == null) {
+      throw new IllegalStateException("document " + doc + " has no field 'id'; Anserini did not build this index");
+    }
+    return id.getBytes(StandardCharsets.UTF_8);
+  }
+
+  /** The number of ids, the length of each, then all of them, one after the other. */
+  private static byte[] packedIds(byte[][] ids) {
+    int total = HEADER + 4 + 4 * ids.length;
+    for (byte[] id : ids) {
+      total = Math.addExact(total, id.length);
+    }
+    ByteBuffer out = ByteBuffer.allocate(total).order(ByteOrder.LITTLE_ENDIAN).position(HEADER);
+    out.putInt(ids.length);
+    for (byte[] id : ids) {
+      out.putInt(id.length);
+    }
+    for (byte[] id : ids) {
+      out.put(id);
+    }
+    return out.array();
+  }
+
+  static String[] strings(JsonNode list) {
+    List<String> texts = new ArrayList<>();
+    list.forEach(text -> texts.add(text.asText()));
+    return texts.toArray(new String[0]);
+  }
+}

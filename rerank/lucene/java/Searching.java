@@ -1,0 +1,127 @@
+import com.fasterxml.jackson.databind.JsonNode;
+import io.anserini.index.IndexCollection;
+import io.anserini.search.query.BagOfWordsQueryGenerator;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.IntConsumer;
+import org.apache.lucene.index.IndexReader;
+import org.apache.lucene.search.FieldDoc;
+import org.apache.lucene.search.IndexSearcher;
+import org.apache.lucene.search.Query;
+import org.apache.lucene.search.ScoreDoc;
+import org.apache.lucene.search.Sort;
+import org.apache.lucene.search.SortField;
+import org.apache.lucene.search.similarities.BM25Similarity;
+
+/** BM25 for many queries at once: the hits and scores of Anserini's SimpleSearcher.batch_search. */
+final class Searching {
+  private static final Sort ANSERINI_ORDER =
+      new Sort(SortField.FIELD_SCORE, new SortField(Bridge.ID, SortField.Type.STRING_VAL));
+
+  static {
+    IndexSearcher.setMaxClauseCount(Integer.MAX_VALUE); // a query may be as long as a document
+  }
+
+  private Searching() {}
+
+  /** Answers with the number of hits of each query, then all document numbers, then all scores. */
+  static byte[] search(IndexReader reader, JsonNode request) throws Exception {
+    IndexSearcher searcher = new IndexSearcher(reader);
+    float k1 = (float) request.get("k1").asDouble();
+    float b = (float) request.get("b").asDouble();
+    searcher.setSimilarity(new BM25Similarity(k1, b));
+    String[] queries = Bridge.strings(request.get("queries"));
+    String field = request.get("field").asText();
+    int k = request.get("k").asInt();
+    ScoreDoc[][] hits = new ScoreDoc[queries.length][];
+    BagOfWordsQueryGenerator generator = new BagOfWordsQueryGenerator();
+    onThreads(request.get("threads").asInt(), queries.length, number -> {
+      try {
+        Query query = generator.buildQuery(field, IndexCollection.DEFAULT_ANALYZER, queries[number]);
+        hits[number] = best(searcher, query, k);
+      } catch (Exception failure) {
+        throw new IllegalStateException("query " + number + ": " + failure, failure);
+      }
+    });
+    return packed(hits);
+  }
+
+  /** The k best by score, then id. Lucene skips blocks that cannot reach them; ties at k are decided by id, too. */
+  private static ScoreDoc[] best(IndexSearcher searcher, Query query, int k) throws IOException {
+    ScoreDoc[] hits = searcher.search(query, k, ANSERINI_ORDER).scoreDocs;
+    for (ScoreDoc hit : hits) {
+      hit.score = (Float) ((FieldDoc) hit).fields[0];
+    }
+    return hits;
+  }
+
+  private static void onThreads(int threads, int tasks, IntConsumer task) throws Exception {
+    AtomicInteger next = new AtomicInteger();
+    AtomicReference<Throwable> failure = new AtomicReference<>();
+    Thread[] workers = new Thread[Math.min(threads, tasks)];
+    for (int w = 0; w < workers.length; w++) {
+      workers[w] = new Thread(() -> {
+        for (int number = next.getAndIncrement(); number < tasks; number = next.getAndIncrement()) {
+          task.accept(number);
+        }
+      }, "rerank-search");
+      workers[w].setDaemon(true);
+      workers[w].setUncaughtExceptionHandler((thread, thrown) -> {
+        next.set(tasks);
+        failure.compareAndSet(null, thrown);
+      });
+      workers[w].start();
+    }
+    try {
+      for (Thread worker : workers) {
+        worker.join();
+      }
+    } finally {
+      next.set(tasks);
+    }
+    if (failure.get() != null) {
+      throw new IllegalStateException(failure.get().getMessage(), failure.get());
+    }
+  }
+
+  private static byte[] packed(ScoreDoc[][] hits) {
+    int rows = 0;
+    for (ScoreDoc[] list : hits) {
+      rows = Math.addExact(rows, list.length);
+    }
+    ByteBuffer out = ByteBuffer.allocate(Math.addExact(Bridge.HEADER + 4 * hits.length, Math.multiplyExact(8, rows)))
+        .order(ByteOrder.LITTLE_ENDIAN).position(Bridge.HEADER);
+    for (ScoreDoc[] list : hits) {
+      out.putInt(list.length);
+    }
+    for (ScoreDoc[] list : hits) {
+      for (ScoreDoc hit : list) {
+        out.putInt(hit.doc);
+      }
+    }
+    for (ScoreDoc[] list : hits) {
+      untie(list);
+      for (ScoreDoc hit : list) {
+        out.putFloat(hit.score);
+      }
+    }
+    return out.array();
+  }
+
+  /** Anserini's ScoreTiesAdjusterReranker: 4 decimals, then 1e-6 less for each further hit of a tie. */
+  private static void untie(ScoreDoc[] hits) {
+    int ties = 0;
+    for (int i = 0; i < hits.length; i++) {
+      hits[i].score = (float) (Math.round(hits[i].score * 10000.0) / 10000.0);
+      if (i == 0 || hits[i - 1].score - hits[i].score > 0.0001f) {
+        ties = 0;
+      } else {
+        ties++;
+        hits[i].score -= 0.000001f * ties;
+      }
+    }
+  }
+}

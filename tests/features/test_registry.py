@@ -1,0 +1,87 @@
+"""Laws that hold for every family there is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rerank.errors import InvalidInputError
+from rerank.features.extract import extract
+from rerank.features.families import family_names
+from rerank.features.recipe import Recipe
+from rerank.features.registry import ColumnGroup, Missing, column_groups, family
+from rerank.types import RankingData, Run, query_rows
+from tests.features.awkward import QUERIES
+from tests.features.collection import Documents, forward_index
+from tests.oracles.features import Pair
+
+FIELDS = ("title", "body", "contents")
+CAUSES = {
+    Missing.NO_QUERY_TERMS: "no_query_terms",
+    Missing.NO_KNOWN_TERM: "no_known_term",
+    Missing.EMPTY_FIELD: "empty_field",
+}
+
+
+def groups_of(name: str) -> tuple[ColumnGroup, ...]:
+    return column_groups(Recipe(fields=FIELDS, families=(name,)))
+
+
+def pairs_of(data: RankingData, documents: Documents, field: str) -> list[Pair]:
+    collection = [document[field] for document in documents.values()]
+    return [
+        Pair(QUERIES[query_id], documents[doc_id][field], collection, {})
+        for query_id, doc_id in zip(
+            data.query_ids[query_rows(data.query_ptr)].tolist(), data.doc_ids.tolist(), strict=True
+        )
+    ]
+
+
+def test_registry_finds_the_families() -> None:
+    assert {"letor", "run"} <= set(family_names())
+
+
+def test_names_are_unique_over_all_families() -> None:
+    names = [name for group in column_groups(Recipe(fields=FIELDS, families=family_names())) for name in group.names]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("name", family_names())
+def test_family_documents_every_feature(name: str) -> None:
+    for group in groups_of(name):
+        for feature in group.features:
+            texts = (feature.name, feature.meaning, feature.formula, feature.source, feature.unit)
+            assert all(text and text == text.strip() and "\n" not in text for text in texts), feature
+            assert feature.meaning[0].isupper() or feature.meaning[0].isdigit()
+            assert feature.meaning.endswith(".")
+            assert feature.low < feature.high
+            assert set(feature.missing) <= set(CAUSES)
+
+
+@pytest.mark.parametrize("name", family_names())
+def test_family_is_missing_exactly_where_documented_and_within_its_range(
+    name: str, documents: Documents, run: Run
+) -> None:
+    data = extract(forward_index(documents), QUERIES, run, Recipe(fields=FIELDS, families=(name,)))
+    for group in groups_of(name):
+        pairs = pairs_of(data, documents, group.field or "contents")
+        for column, feature in zip(group.names, group.features, strict=True):
+            values = data.column(column)
+            expected = [any(getattr(pair, CAUSES[cause]) for cause in feature.missing) for pair in pairs]
+            assert np.isnan(values).tolist() == expected, column
+            known = values[~np.isnan(values)]
+            assert (known >= feature.low).all(), column
+            assert (known <= feature.high).all(), column
+
+
+@pytest.mark.parametrize("name", family_names())
+def test_family_fills_every_column_that_it_names(name: str, documents: Documents, run: Run) -> None:
+    data = extract(forward_index(documents), QUERIES, run, Recipe(fields=FIELDS, families=(name,)))
+    assert data.feature_names == tuple(name for group in groups_of(name) for name in group.names)
+    assert data.X.shape == (run.n_rows, len(data.feature_names))
+    assert all(len(np.unique(data.X[:, column])) > 1 for column in range(data.n_features))
+
+
+def test_family_refuses_unknown_name() -> None:
+    with pytest.raises(InvalidInputError, match=r"family of features: .*found 'lettor'; did you mean 'letor'\?"):
+        family("lettor")

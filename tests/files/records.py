@@ -1,0 +1,57 @@
+"""Ranking data for tests: drawn by Hypothesis, and a comparison of two records."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from rerank.types import RankingData, id_array, pointers
+
+words = st.text("abcé09._-:", min_size=1, max_size=4)
+finite = st.floats(allow_nan=False, allow_infinity=False)
+json_values = st.dictionaries(st.text(max_size=3), st.one_of(st.integers(), st.text(max_size=5)), max_size=2)
+
+
+@st.composite
+def ranking_data(draw: st.DrawFn, min_rows: int = 1) -> RankingData:
+    """Draw data with any of the members that may be missing; every query has at least `min_rows` rows."""
+    counts = draw(st.lists(st.integers(min_rows, 4), min_size=1, max_size=4))
+    names = draw(st.lists(words, min_size=len(counts), max_size=len(counts), unique=True))
+    n_rows, n_features = sum(counts), draw(st.integers(0, 4))
+    docs = draw(st.lists(words, min_size=n_rows, max_size=n_rows, unique=True))
+    X = draw(hnp.arrays(np.float32, (n_rows, n_features), elements=st.floats(width=32, allow_infinity=False)))
+    features = draw(st.lists(words, min_size=n_features, max_size=n_features, unique=True))
+
+    def optional(length: int) -> np.ndarray | None:
+        return draw(st.none() | hnp.arrays(np.float64, length, elements=finite))
+
+    ideal = draw(st.none() | st.lists(st.lists(finite, max_size=3), min_size=len(counts), max_size=len(counts)))
+    return RankingData(
+        id_array(names),
+        pointers(counts),
+        id_array(docs),
+        X,
+        tuple(features),
+        labels=optional(n_rows),
+        base_scores=optional(n_rows),
+        weights=optional(len(counts)),
+        ideal_labels=None if ideal is None else np.array([x for part in ideal for x in part], dtype=np.float64),
+        ideal_ptr=None if ideal is None else pointers([len(part) for part in ideal]),
+        recipe=draw(st.none() | json_values),
+        fingerprint=draw(st.none() | json_values),
+    )
+
+
+def assert_same(found: RankingData, expected: RankingData) -> None:
+    assert found.feature_names == expected.feature_names
+    assert found.recipe == expected.recipe
+    assert found.fingerprint == expected.fingerprint
+    arrays = ("query_ids", "query_ptr", "doc_ids", "X", "labels", "base_scores", "weights")
+    for name in (*arrays, "ideal_labels", "ideal_ptr"):
+        mine, theirs = getattr(found, name), getattr(expected, name)
+        assert (mine is None) == (theirs is None), name
+        if mine is not None:
+            np.testing.assert_array_equal(mine, theirs, err_msg=name)
+            assert mine.dtype.kind == theirs.dtype.kind
+    assert found.X.dtype == np.float32

@@ -1,0 +1,127 @@
+"""Documents from JSONL, and telling the format of a corpus."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rerank.errors import FileFormatError, MissingFileError
+from rerank.files.corpus import corpus_format, read_documents
+
+
+def written(folder: Path, text: str | bytes, name: str = "corpus.jsonl") -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"id": "d1", "title": "a", "body": ""}', {"id": "d1", "title": "a", "body": ""}),
+        ('{"id": 7, "contents": "a"}', {"id": "7", "contents": "a"}),
+        ('{"_id": "d", "text": "a", "metadata": {}}', {"id": "d", "text": "a"}),
+        ('{"docid": "d", "text": "a", "url": null, "tags": []}', {"id": "d", "text": "a"}),
+        ('{"id": "d", "year": 1967, "weight": 0.5}', {"id": "d", "year": 1967, "weight": 0.5}),
+    ],
+)
+def test_document_is_read(tmp_path: Path, text: str, expected: dict) -> None:
+    assert list(read_documents(written(tmp_path, text))) == [expected]
+
+
+def test_only_named_fields_are_taken_when_fields_are_given(tmp_path: Path) -> None:
+    path = written(tmp_path, '{"id": "d", "title": "a", "body": "b", "metadata": {"x": 1}}\n')
+    assert list(read_documents(path, fields=["title", "note"])) == [{"id": "d", "title": "a"}]
+
+
+def test_folder_gives_all_its_files_by_path(tmp_path: Path) -> None:
+    written(tmp_path, '\n{"id": 2, "t": "b"}\n', "b.jsonl")
+    written(tmp_path, gzip.compress(b'{"id": 1, "t": "a"}\n{"id": 3, "t": "c"}'), "a/x.jsonl.gz")
+    written(tmp_path, "# no corpus", "README.md")
+    written(tmp_path, "{", ".hidden.jsonl")
+    assert [document["id"] for document in read_documents(tmp_path)] == ["1", "3", "2"]
+
+
+def test_documents_are_streamed(tmp_path: Path) -> None:
+    documents = read_documents(written(tmp_path, '{"id": 1, "t": "a"}\nbad\n'))
+    assert isinstance(documents, Iterator)
+    assert next(documents)["id"] == "1"
+    with pytest.raises(FileFormatError, match=":2: expected a JSON object"):
+        next(documents)
+
+
+BAD = {
+    '{"id": "1", "t": "a"}\n{"id": "2", "t": \n': r":2: expected a JSON object, found Expecting value at column",
+    '{"id": "1", "t": NaN}': r":1: expected a JSON object, found NaN, which JSON does not have; correct the line",
+    '["a"]': r":1: expected a JSON object, found '\[\"a\"\]'; write one object a line",
+    '{"title": "a"}': r":1: expected an id as id, _id, docid, found 'title'; add the key `id`",
+    "{}": r":1: expected an id as id, _id, docid, found no key",
+    '{"id": "", "t": "a"}': r":1: expected an id without white space, found an empty one",
+    '{"id": "a b", "t": "a"}': r":1: expected an id without white space, found 'a b'; correct the id",
+    '{"id": 1.5, "t": "a"}': r":1: expected text or a whole number as id, found '1.5'",
+    '{"id": true, "t": "a"}': r":1: expected text or a whole number as id, found 'true'",
+    '{"id": null, "t": "a"}': r":1: expected text or a whole number as id, found 'null'",
+    '{"id": "1"}': r":1: expected a text field beside the id, found none; add one",
+    '{"id": "1", "t": ["a"]}': r":1: expected text or a number as 't', found '\[\"a\"\]'; write it .*--fields",
+    '{"id": "1", "t": {"a": 1}}': r":1: expected text or a number as 't'",
+    '{"id": "1", "t": true}': r":1: expected text or a number as 't', found 'true'",
+    b'{"id": "1", "t": "caf\xe9"}': r":1: expected UTF-8 text, found byte 0xe9",
+    "\n": r": expected JSON objects, one a line, found an empty file",
+}
+
+
+@pytest.mark.parametrize("text", BAD)
+def test_bad_document_is_refused_in_one_line(tmp_path: Path, text: str | bytes) -> None:
+    path = written(tmp_path, text)
+    with pytest.raises(FileFormatError, match=BAD[text]) as caught:
+        list(read_documents(path))
+    assert str(caught.value).startswith(f"{path}:")
+    assert "\n" not in str(caught.value)
+
+
+def test_json_nested_beyond_measure_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(FileFormatError, match=r":1: expected a JSON object, found .*recursion"):
+        list(read_documents(written(tmp_path, "[" * 100_000)))
+
+
+def test_missing_corpus_is_refused_before_the_first_document(tmp_path: Path) -> None:
+    with pytest.raises(MissingFileError, match="expected a corpus file or folder, found nothing there"):
+        read_documents(tmp_path / "no.jsonl")
+    with pytest.raises(FileFormatError, match=r"expected files that end in \.jsonl, .*, found none"):
+        read_documents(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "expected"),
+    [
+        ('\n{"id": 1}', "corpus.jsonl", "jsonl"),
+        (gzip.compress(b'{"id": 1}'), "corpus.jsonl.gz", "jsonl"),
+        ("<DOC>\n<DOCNO> FT911-1 </DOCNO>", "ft911_1", "trec"),
+        ("<!-- comment -->\n<doc>\n", "la010189", "trec"),
+        (gzip.compress(b"<DOC>"), "la.gz", "trec"),
+        (b"\x1f\x9d compressed", "FR940104.0Z", "trec"),
+        (b"\x1f\x9d compressed", "FT911_1.Z", "trec"),
+    ],
+)
+def test_corpus_format_is_told_by_the_beginning(tmp_path: Path, text: str, name: str, expected: str) -> None:
+    assert corpus_format(written(tmp_path, text, f"corpus/{name}")) == expected
+    written(tmp_path, "About this corpus", "corpus/AREADME")
+    assert corpus_format(tmp_path / "corpus") == expected
+
+
+def test_corpus_of_neither_format_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(FileFormatError, match=r"expected JSON objects, one a line, or TREC documents in <DOC>"):
+        corpus_format(written(tmp_path, "id,title\n"))
+    with pytest.raises(MissingFileError, match="expected a corpus file or folder"):
+        corpus_format(tmp_path / "no")
+
+
+def test_real_corpora_are_read(shared_data: Path) -> None:
+    for name, count in (("nfcorpus", 3633), ("cranfield", 1400), ("cacm", 3204), ("med", 1033)):
+        path = shared_data / "collections" / name / "corpus.jsonl"
+        assert corpus_format(path) == "jsonl"
+        assert len({document["id"] for document in read_documents(path)}) == count

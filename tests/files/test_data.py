@@ -1,0 +1,96 @@
+"""Ranking data by ending, and the native binary form."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
+from rerank.files.data import read_data, write_data
+from rerank.types import RankingData
+from tests.files.records import assert_same, ranking_data
+from tests.files.test_svmlight import small_data
+
+
+@given(ranking_data(min_rows=0))
+@settings(max_examples=100, deadline=None)
+def test_binary_data_survive_a_round_trip(tmp_path_factory: pytest.TempPathFactory, data: RankingData) -> None:
+    path = tmp_path_factory.mktemp("npz") / "data.npz"
+    write_data(data, path)
+    assert_same(read_data(path), data)
+
+
+@pytest.mark.parametrize("name", ["d.svm", "d.txt", "d.letor", "d.svm.gz", "d.txt.gz", "d.letor.gz", "d.npz"])
+def test_every_ending_survives_a_round_trip(tmp_path: Path, name: str) -> None:
+    write_data(small_data(), tmp_path / name)
+    assert_same(read_data(tmp_path / name), small_data())
+
+
+def test_binary_bytes_repeat(tmp_path: Path) -> None:
+    for name in ("a.npz", "b.npz"):
+        write_data(small_data(), tmp_path / name)
+    assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
+
+
+def test_unknown_ending_is_refused(tmp_path: Path) -> None:
+    for job in (lambda path: read_data(path), lambda path: write_data(small_data(), path)):
+        with pytest.raises(InvalidInputError, match=r"expected a name that ends in \.svm, \.txt, \.letor .* \.npz"):
+            job(tmp_path / "data.csv")
+
+
+def changed(path: Path, **members: object) -> Path:
+    """Write small data with some arrays in place of others; None leaves one out."""
+    write_data(small_data(), path)
+    with np.load(path) as loaded:
+        arrays = {**loaded, **members}
+    np.savez(path, **{name: array for name, array in arrays.items() if array is not None})  # type: ignore[arg-type]
+    return path
+
+
+def about(**members: object) -> np.ndarray:
+    return np.frombuffer(json.dumps({"format": "rerank data", "version": 1, **members}).encode(), np.uint8)
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ({"about": about(version=2)}, "expected ranking data of version 1, found 2; update rerank"),
+        ({"about": about(format="rerank model")}, "found arrays of something else"),
+        ({"about": None}, "found arrays of something else"),
+        ({"doc_ids": None}, "found no doc_ids; write the file anew"),
+        ({"labels": np.zeros(3)}, r"found labels of shape \(3,\) where \(2,\) fits"),
+        ({"X": np.zeros((2, 2))}, r"found X of shape \(2, 2\) where \(2, 3\) fits"),
+        ({"X": np.full((2, 3), "a")}, "found could not convert"),
+        ({"query_ptr": np.array([0, 3])}, "found query_ptr that does not rise from 0 to 2"),
+        ({"ideal_labels": np.ones(1)}, "found ideal_labels without ideal_ptr"),
+        ({"ideal_labels": np.ones(1), "ideal_ptr": np.array([0, 2])}, "ideal_ptr that does not rise from 0 to 1"),
+        ({"labels": np.array([{}, {}])}, "found something else or a damaged file"),
+    ],
+)
+def test_binary_file_that_does_not_fit_is_refused(tmp_path: Path, members: dict, message: str) -> None:
+    path = changed(tmp_path / "data.npz", **members)
+    with pytest.raises(FileFormatError, match=message) as caught:
+        read_data(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_file_that_is_no_npz_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "data.npz"
+    for content in (b"", b"1 qid:1 1:1\n", b"PK\x03\x04 cut", b"\x80\x04pickle"):
+        path.write_bytes(content)
+        with pytest.raises(FileFormatError, match=r"data\.npz: expected ranking data that rerank wrote, found"):
+            read_data(path)
+    with path.open("wb") as handle:
+        np.save(handle, np.zeros(3))
+    with pytest.raises(FileFormatError, match="found a single array"):
+        read_data(path)
+    write_data(small_data(), path)
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(FileFormatError, match="damaged file"):
+        read_data(path)
+    with pytest.raises(MissingFileError, match=r"expected a \.npz file of ranking data"):
+        read_data(tmp_path / "no.npz")

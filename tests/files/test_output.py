@@ -1,0 +1,113 @@
+"""Output files appear whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import os
+from pathlib import Path
+
+import pytest
+
+from rerank.errors import InvalidInputError, MissingFileError
+from rerank.files.output import whole_file
+
+
+def test_file_appears_when_the_block_ends(tmp_path: Path) -> None:
+    path = tmp_path / "out.txt"
+    with whole_file(path) as handle:
+        handle.write("wärm\n")
+        assert not path.exists()
+    assert path.read_bytes() == "wärm\n".encode()
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("name", ["out.txt", "out.gz"])
+@pytest.mark.parametrize("fault", [ValueError, KeyboardInterrupt, SystemExit, MissingFileError])
+def test_nothing_is_left_and_the_old_file_stays_when_the_block_fails(
+    tmp_path: Path, fault: type[BaseException], name: str
+) -> None:
+    path = tmp_path / name
+    path.write_text("old")
+
+    def fail() -> None:
+        with whole_file(path) as handle:
+            handle.write("half")
+            raise fault("x", "y") if fault is MissingFileError else fault("x")
+
+    with pytest.raises(fault, match="x"):
+        fail()
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_binary_and_gzip(tmp_path: Path) -> None:
+    with whole_file(tmp_path / "a.gz", binary=True) as handle:
+        handle.write(b"\x00\xff")
+    with whole_file(tmp_path / "b.gz") as handle:
+        handle.write("text")
+    assert gzip.decompress((tmp_path / "a.gz").read_bytes()) == b"\x00\xff"
+    assert gzip.decompress((tmp_path / "b.gz").read_bytes()) == b"text"
+
+
+def test_dash_is_stdout(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    with whole_file("-", binary=True) as handle:
+        handle.write(b"bytes ")
+    with whole_file("-") as handle:
+        handle.write("text")
+    assert capsysbinary.readouterr().out == b"bytes text"
+
+
+def test_device_is_written_to_as_it_is() -> None:
+    with whole_file("/dev/null") as handle:
+        handle.write("x")
+    assert not Path("/dev/null").is_file()
+
+
+def test_link_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "real.txt").write_text("old")
+    (tmp_path / "link.txt").symlink_to("real.txt")
+    with whole_file(tmp_path / "link.txt") as handle:
+        handle.write("new")
+    assert (tmp_path / "link.txt").is_symlink()
+    assert (tmp_path / "real.txt").read_text() == "new"
+
+
+def test_rights_follow_the_umask(tmp_path: Path) -> None:
+    old = os.umask(0o027)
+    try:
+        with whole_file(tmp_path / "out.txt") as handle:
+            handle.write("x")
+    finally:
+        os.umask(old)
+    assert (tmp_path / "out.txt").stat().st_mode & 0o777 == 0o640
+
+
+def open_and_close(path: Path) -> None:
+    with whole_file(path):
+        pass
+
+
+def test_missing_folder_and_a_folder_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(MissingFileError, match=r"no: expected a folder to write into, found nothing there"):
+        open_and_close(tmp_path / "no" / "out.txt")
+    with pytest.raises(InvalidInputError, match="expected a file to write, found a folder"):
+        open_and_close(tmp_path)
+
+
+def test_folder_that_cannot_be_written_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match=r"/proc/out\.txt: expected a place that can be written, found: "):
+        open_and_close(Path("/proc/out.txt"))
+
+
+def test_full_disk_is_named_in_one_line(tmp_path: Path) -> None:
+    def fill(path: Path) -> None:
+        with whole_file(path) as handle:
+            handle.write("half")
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(InvalidInputError, match="found: No space left on device; write elsewhere"):
+        fill(tmp_path / "out.txt")
+    with pytest.raises(InvalidInputError, match="found: No space left on device"), whole_file("/dev/full") as handle:
+        handle.write("x")
+    assert list(tmp_path.iterdir()) == []

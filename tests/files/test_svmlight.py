@@ -1,0 +1,227 @@
+"""LETOR / SVMlight text: what is read, what is refused, what survives a round trip."""
+
+from __future__ import annotations
+
+import gzip
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
+from rerank.files import svmlight_rows
+from rerank.files.svmlight import read_svmlight, write_svmlight
+from rerank.types import RankingData, id_array, pointers
+from tests.files.records import assert_same, ranking_data
+from tests.oracles import files as oracle
+
+
+def written(folder: Path, text: str | bytes, name: str = "data.txt") -> Path:
+    path = folder / name
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+def small_data() -> RankingData:
+    X = np.array([[12.5, 0, np.nan], [0.1, 140, 0]], dtype=np.float32)
+    return RankingData(
+        id_array(["q1"]),
+        pointers([2]),
+        id_array(["d1", "d#2"]),
+        X,
+        ("bm25", "length", "age"),
+        labels=np.array([2.0, 0.5]),
+        base_scores=np.array([12.5, 0.1]),
+        recipe={"name": "letor"},
+    )
+
+
+@given(ranking_data())
+@settings(max_examples=200, deadline=None)
+def test_data_survive_a_round_trip(tmp_path_factory: pytest.TempPathFactory, data: RankingData) -> None:
+    path = tmp_path_factory.mktemp("svm") / "data.svm"
+    write_svmlight(data, path)
+    assert_same(read_svmlight(path), data)
+
+
+def test_written_text_is_what_the_format_says(tmp_path: Path) -> None:
+    write_svmlight(small_data(), tmp_path / "data.svm")
+    assert (tmp_path / "data.svm").read_text() == (
+        "# features: bm25 length age\n"
+        '# rerank: {"version": 1, "recipe": {"name": "letor"}}\n'
+        "2 qid:q1 1:12.5 3:nan # docid = d1 base = 12.5\n"
+        "0.5 qid:q1 1:0.1 2:140.0 # docid = d#2 base = 0.1\n"
+    )
+
+
+def test_gzip_bytes_repeat_and_read_back(tmp_path: Path) -> None:
+    for name in ("a.svm.gz", "b.svm.gz"):
+        write_svmlight(small_data(), tmp_path / name)
+    assert (tmp_path / "a.svm.gz").read_bytes() == (tmp_path / "b.svm.gz").read_bytes()
+    assert_same(read_svmlight(tmp_path / "a.svm.gz"), small_data())
+
+
+def test_features_in_any_order_absent_ones_and_odd_spacing_are_right(tmp_path: Path) -> None:
+    text = "# a comment\n1.0 qid:7  3:2.5\t1:-5e-1  \r\n\n-2 qid:7\n 0 qid:7 2:+.5#x\n"
+    data = read_svmlight(written(tmp_path, text))
+    np.testing.assert_array_equal(data.X, np.array([[-0.5, 0, 2.5], [0, 0, 0], [0, 0.5, 0]], np.float32))
+    assert data.feature_names == ("1", "2", "3")
+    assert data.doc_ids.tolist() == ["2", "4", "5"]
+    assert data.labels is not None
+    assert data.labels.tolist() == [1.0, -2.0, 0.0]
+    assert data.base_scores is None
+    assert data.weights is None
+    assert data.recipe is None
+
+
+def test_rows_of_a_query_need_not_stand_together(tmp_path: Path) -> None:
+    text = "1 qid:b 1:1 #docid = x\n0 qid:a 1:2\n2 qid:b 1:3 # docid=y inc = 1\n"
+    data = read_svmlight(written(tmp_path, text))
+    assert list(data) == ["b", "a"]
+    assert data.query_ptr.tolist() == [0, 2, 3]
+    assert data.doc_ids.tolist() == ["x", "y", "2"]
+    assert data.X[:, 0].tolist() == [1, 3, 2]
+    assert data.labels is not None
+    assert data.labels.tolist() == [1, 2, 0]
+
+
+def test_columns_that_a_file_lacks_at_its_end_are_zero_when_their_number_is_given(tmp_path: Path) -> None:
+    path = written(tmp_path, "1 qid:1 2:5\n")
+    assert read_svmlight(path, n_features=4).X.tolist() == [[0, 5, 0, 0]]
+    assert read_svmlight(path, n_features=1).X.tolist() == [[0, 5]]
+
+
+def test_queries_come_from_the_companion_file_when_rows_bear_none(tmp_path: Path) -> None:
+    path = written(tmp_path, gzip.compress(b"1 1:1\n0 2:1\n0\n"), "rank.train.gz")
+    written(tmp_path, "2\n1\n", "rank.train.query")
+    data = read_svmlight(path)
+    assert list(data) == ["1", "2"]
+    assert data.query_ptr.tolist() == [0, 2, 3]
+
+
+BAD = {
+    "": r": expected rows `label qid:Q feature:value …`, found no row; name a file with rows",
+    "# only a comment\n": r"found no row",
+    "x qid:1 1:1\n": r":1: expected a finite number as label, found 'x'; correct the label",
+    "1 qid:1 1:1\nnan qid:1 1:1\n": r":2: expected a finite number as label, found 'nan'",
+    "1 qid:1 1:1\n1 1:1\n": r":2: expected `qid:Q` after the label, found none; write the query id",
+    "1 1:1\n": r":1: expected `qid:Q` after the label, found none; write it, or the size .* data\.txt\.query",
+    "1 qid: 1:1\n": r":1: expected a query id after `qid:`, found none",
+    "1 qid:1 1:1\n1 qid:1 1:high\n": r":2: expected a finite float32 or nan as value, found 'high' in '1:high'",
+    "1 qid:1 1:inf\n": r":1: expected a finite float32 or nan as value, found 'inf'.*write nan for a missing",
+    "1 qid:1 1:1e39\n": r"found '1e39'",
+    "1 qid:1 1:1_0\n": r"found '1_0'",
+    "1 qid:1 1: 2:1\n": r":1: expected a finite float32 or nan as value, found '' in '1:'",
+    "1 qid:1 1: 5:3 7\n": r":1: expected a finite float32 or nan as value, found '' in '1:'",
+    "1 qid:1 1:2:3 4\n": r":1: expected a finite float32 or nan as value, found '2:3'",
+    "1 qid:1 1:0.5-3 2:1\n": r"found '0.5-3'",
+    "1 qid:1 1\n": r":1: expected feature:value, found '1'; write the feature's number",
+    "1 qid:1 0:1\n": r":1: expected a feature number from 1 to 100000, found '0' in '0:1'",
+    "1 qid:1 2000000:1\n": r"expected a feature number from 1 to 100000, found '2000000'",
+    "1 qid:1 bm25:1\n": r"expected a feature number from 1 to 100000, found 'bm25'",
+    "1 qid:1 1.5:1\n": r"expected a feature number from 1 to 100000, found '1.5'",
+    "1 qid:1 1:1\n1 qid:1 3:1 2:5 3:1\n": r":2: expected each feature once in a row, found feature 3 again; keep",
+    "1 qid:1 1:1 #docid = a\n1 qid:2 1:1 #docid = a\n1 qid:1 # docid = a": (
+        r":3: expected each document once in a query, found 'a' again in query '1'; remove one"
+    ),
+    "1 qid:1 # docid = a base = x\n": r":1: expected a finite number as base, found 'x'; correct the base",
+    "1 qid:1 # docid = a base = 1\n1 qid:1\n": r":2: expected `base = S` in the comment of every row or of none",
+    b"1 qid:1 # docid = caf\xe9\n": r":1: expected UTF-8 text, found byte 0xe9",
+    "# features: a\n1 qid:1 2:1\n": r":1: expected names for 2 features, found 1; name them all",
+    "# rerank: {\n1 qid:1 2:1\n": r":1: expected JSON after `# rerank:`, found .*; write the file anew",
+    '# x\n# rerank: {"version": 2}\n1 qid:1\n': r":2: expected data of version 1, found 2; update rerank",
+    "# rerank: [1]\n1 qid:1\n": r":1: expected data of version 1, found None",
+    '# rerank: {"version": 1, "weights": {"2": 1}}\n1 qid:1\n': r":1: expected weights of every query, .* '1'",
+    '# rerank: {"version": 1, "weights": [1]}\n1 qid:1\n': r":1: expected an object as weights, found list",
+    '# rerank: {"version": 1, "ideal": {"1": ["x"]}}\n1 qid:1\n': r":1: expected finite numbers as ideal",
+}
+
+
+@pytest.mark.parametrize("text", BAD)
+def test_bad_text_is_refused_in_one_line(tmp_path: Path, text: str | bytes) -> None:
+    path = written(tmp_path, text)
+    with pytest.raises(FileFormatError, match=BAD[text]) as caught:
+        read_svmlight(path)
+    assert str(caught.value).startswith(f"{path}:")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ("1\n", r"query: expected sizes that add up to the 2 rows of rank\.txt, found 1; correct"),
+        ("1\n-1\n", r"query:2: expected the number of rows of a query, found '-1'; write one size a line"),
+    ],
+)
+def test_companion_that_does_not_fit_is_refused(tmp_path: Path, sizes: str, message: str) -> None:
+    path = written(tmp_path, "1 1:1\n0 1:2\n", "rank.txt")
+    written(tmp_path, sizes, "rank.txt.query")
+    with pytest.raises(FileFormatError, match=message):
+        read_svmlight(path)
+
+
+def test_missing_file_and_folder_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(MissingFileError, match="expected a file of feature rows, found nothing there"):
+        read_svmlight(tmp_path / "no.svm")
+    with pytest.raises(FileFormatError, match="expected a file of feature rows, found a folder"):
+        read_svmlight(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"query_ids": id_array(["q#1"])}, "found 'q#1'; rename it"),
+        ({"query_ids": id_array([""])}, "found ''; rename it"),
+        ({"doc_ids": id_array(["a b", "c"])}, "found 'a b'; rename it"),
+        ({"feature_names": ("a", "b c", "d")}, "feature names without white space, found 'b c'"),
+        ({"labels": np.array([np.nan, 1])}, "expected finite labels, found NaN"),
+        ({"base_scores": np.array([np.inf, 1])}, "expected finite base scores"),
+        ({"X": np.full((2, 3), np.inf, np.float32)}, "expected finite features or NaN, found infinity"),
+    ],
+)
+def test_data_that_would_not_read_back_are_not_written(tmp_path: Path, change: dict, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        write_svmlight(replace(small_data(), **change), tmp_path / "data.svm")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_pairs_at_once_equal_pairs_one_by_one(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = [
+        b" ".join(b"%d:%.9g" % (feature + 1, rng.normal()) for feature in rng.permutation(20)[: rng.integers(20)])
+        for _ in range(200)
+    ]
+    fast = svmlight_rows._pairs_at_once(b" ".join(filter(None, rows)))
+    slow = svmlight_rows._pairs_one_by_one(tmp_path, list(range(200)), rows)
+    assert fast is not None
+    np.testing.assert_array_equal(fast[0], slow[0])
+    np.testing.assert_array_equal(fast[1], slow[1])
+
+
+def test_mq2008_equals_the_slow_reader(shared_data: Path) -> None:
+    path = shared_data / "letor" / "mq2008" / "S1.txt"
+    rows, data = oracle.read_svmlight(path.read_text(), 46), read_svmlight(path)
+    assert data.X.shape == (2933, 46)
+    assert len(data) == len({query_id for _, query_id, _ in rows})
+    np.testing.assert_array_equal(data.X, np.array([values for _, _, values in rows], np.float32))
+    assert data.labels is not None
+    assert data.labels.tolist() == [label for label, _, _ in rows]
+    assert np.repeat(data.query_ids, np.diff(data.query_ptr)).tolist() == [query_id for _, query_id, _ in rows]
+    assert data.doc_ids[0] == "GX008-86-4444840"
+
+
+def test_lightgbm_files_take_their_queries_from_the_companion(shared_data: Path) -> None:
+    folder = shared_data / "letor" / "lightgbm_lambdarank"
+    data = read_svmlight(folder / "rank.train")
+    sizes = [int(size) for size in (folder / "rank.train.query").read_text().split()]
+    assert data.X.shape == (3005, 300)
+    assert np.diff(data.query_ptr).tolist() == sizes
+    assert data.X[0, 9] == np.float32(0.89)
+    assert read_svmlight(folder / "rank.test", n_features=300).X.shape == (768, 300)
+
+
+def test_repeated_features_of_tfr_example_are_refused(shared_data: Path) -> None:
+    with pytest.raises(FileFormatError, match=r"train\.txt:1: expected each feature once .*feature 17 again"):
+        read_svmlight(shared_data / "letor" / "tfr_example" / "train.txt")

@@ -1,0 +1,125 @@
+"""Topics in three formats."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
+from rerank.files.trec import read_topics, write_topics
+
+letters = st.characters(codec="utf-8", exclude_characters="\0\ufeff", exclude_categories=["Cs", "Zs", "Cc"])
+ids = st.text(letters, min_size=1, max_size=6).filter(lambda word: word[0] not in "<{" and word.strip() == word)
+texts = st.text(st.one_of(letters, st.just(" ")), min_size=1).filter(str.strip)
+
+TREC = """
+<top>
+
+<num> Number: 301
+<title> International Organized
+   Crime & <gangs
+
+<desc> Description:
+Identify organizations.
+<narr> Narrative: none
+</top>
+<top><num>302</num><title>Topic: Poliomyelitis</title></top>
+"""
+
+
+def written(folder: Path, text: str | bytes) -> Path:
+    path = folder / "topics"
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+@pytest.mark.parametrize("name", ["topics.tsv", "topics.tsv.gz", "topics.jsonl", "topics.jsonl.gz"])
+@given(topics=st.dictionaries(ids, texts, min_size=1))
+@settings(max_examples=50, deadline=None)
+def test_topics_survive_a_round_trip(
+    tmp_path_factory: pytest.TempPathFactory, name: str, topics: dict[str, str]
+) -> None:
+    path = tmp_path_factory.mktemp("topics") / name
+    write_topics(topics, path)
+    back = read_topics(path)
+    assert list(back.items()) == [(query_id, text.strip()) for query_id, text in topics.items()]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("q1\theat flow\n\nq2\t slabs \r\n", {"q1": "heat flow", "q2": "slabs"}),
+        (b"\xef\xbb\xbfq1\theat\n", {"q1": "heat"}),
+        (gzip.compress(b"q1\theat\n"), {"q1": "heat"}),
+        (TREC, {"301": "International Organized Crime & <gangs", "302": "Poliomyelitis"}),
+        ('{"id": 1, "text": "a"}\n{"id": "2", "text": "b\\tc"}\n', {"1": "a", "2": "b\tc"}),
+        ('{"qid": "x", "query": "a"}', {"x": "a"}),
+        ('{"query_id": "x", "title": "a", "desc": "b"}', {"x": "a"}),
+        ('{"_id": "x", "text": "a", "metadata": {}}', {"x": "a"}),
+    ],
+)
+def test_topics_are_read_whatever_their_format(tmp_path: Path, text: str, expected: dict[str, str]) -> None:
+    assert dict(read_topics(written(tmp_path, text))) == expected
+
+
+BAD = {
+    "": r": expected at least one topic, found an empty file; write lines of id, tab, text",
+    " \n\n": r"found an empty file",
+    "q1 heat flow\n": r":1: expected 2 columns with a tab \(query id, text\), found 1; put a tab after the id",
+    "q1\ta\nq2\tb\tc\n": r":2: expected 2 columns .*, found 3; write spaces for the tabs",
+    "q1\ta\n\nq1\tb\n": r":3: expected each query once, found 'q1' again",
+    "q1\t \n": r":1: expected a text for query 'q1', found none",
+    "\ta\n": r":1: expected a query id without white space, found ''",
+    "q 1\ta\n": r":1: expected a query id without white space, found 'q 1'",
+    '{"id": "1", "text": "a"}\n{"id": \n': r":2: expected a JSON object, found Expecting value at column",
+    '{"id": "1", "text": "a"}\n[1]\n': r":2: expected a JSON object, found '\[1\]'; write one object a line",
+    '{"id": "1"}\n': r":1: expected one of the keys text, query, title, found id; add one",
+    '{"id": 1.5, "text": "a"}\n': r":1: expected text as 'id', found float; write it in quotes",
+    '{"id": "1", "text": ["a"]}\n': r":1: expected text as 'text', found list",
+    "<top>\n<num> 1\n<title> a\n</top>\n<top>\n<num> 2\n</top>\n": r":5: expected <title> in the topic",
+    "\n<top>\n<title> a\n</top>\n": r":2: expected <num> in the topic that begins here, found none",
+    "<html>\n": r":1: expected <top>, found '<html>'; name a TREC topics file",
+    b"q1\ta\nq2\tcaf\xe9\n": r":2: expected UTF-8 text, found byte 0xe9",
+}
+
+
+@pytest.mark.parametrize("text", BAD)
+def test_bad_topics_are_refused_in_one_line(tmp_path: Path, text: str | bytes) -> None:
+    path = written(tmp_path, text)
+    with pytest.raises(FileFormatError, match=BAD[text]) as caught:
+        read_topics(path)
+    assert str(caught.value).startswith(f"{path}:")
+    assert "\n" not in str(caught.value)
+
+
+def test_missing_topics_and_a_folder_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(MissingFileError, match="expected a topics file, found nothing there"):
+        read_topics(tmp_path / "no.tsv")
+    with pytest.raises(FileFormatError, match="expected a topics file, found a folder"):
+        read_topics(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("topics", "message"),
+    [
+        ({"q": "a\tb"}, "without tabs and line ends for query 'q'"),
+        ({"q": "a\nb"}, r"write to a \.jsonl file"),
+        ({"q 1": "a"}, "expected ids without white space, found 'q 1'"),
+    ],
+)
+def test_topics_that_would_not_read_back_are_not_written(tmp_path: Path, topics: dict[str, str], message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        write_topics(topics, tmp_path / "topics.tsv")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_real_topics_are_read(shared_data: Path) -> None:
+    topics = read_topics(shared_data / "collections" / "nfcorpus" / "topics.tsv")
+    assert len(topics) == 3237
+    assert topics["PLAIN-3"] == "Breast Cancer Cells Feed on Cholesterol"
+    for name, count in (("cranfield", 225), ("cacm", 64), ("med", 30)):
+        assert len(read_topics(shared_data / "collections" / name / "topics.tsv")) == count

@@ -1,0 +1,233 @@
+"""Qrels and runs: what is read, what is refused, what survives a round trip."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
+from rerank.files import columns
+from rerank.files.trec import QRELS, RUN, read_qrels, read_run, write_qrels, write_run
+from rerank.types import Run
+from tests.oracles import files as oracle
+
+GOOD_RUN = "q1 Q0 d1 1 2.5 tag\nq1 Q0 d2 2 1.5 tag\nq2 Q0 d1 1 -3e2 tag\n"
+
+words = st.text(
+    st.characters(codec="utf-8", exclude_characters=" \t\n\r\x0b\x0c\0", exclude_categories=["Cs"]),
+    min_size=1,
+    max_size=6,
+)
+query_words = words.filter(lambda word: not word.startswith(("#", "\ufeff")))
+scores = st.floats(allow_nan=False, allow_infinity=False)
+runs = st.dictionaries(query_words, st.dictionaries(words, scores, min_size=1, max_size=5), min_size=1)
+labels = st.integers(-(2**63), 2**63 - 1)
+judgements = st.dictionaries(query_words, st.dictionaries(words, labels, min_size=1, max_size=5), min_size=1)
+
+
+def written(folder: Path, text: str | bytes, name: str = "file.txt") -> Path:
+    path = folder / name
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+def as_dict(table: object) -> dict[str, dict[str, float]]:
+    return {query_id: table[query_id] for query_id in table}  # type: ignore[attr-defined,index]
+
+
+@given(runs)
+@settings(max_examples=150, deadline=None)
+def test_run_survives_a_round_trip(tmp_path_factory: pytest.TempPathFactory, run: dict) -> None:
+    path = tmp_path_factory.mktemp("run") / "run.txt"
+    write_run(run, path)
+    back = read_run(path)
+    assert as_dict(back) == run
+    assert list(back) == list(run)
+    for query_id, documents in run.items():
+        assert list(back[query_id]) == oracle.trec_eval_order(documents)
+
+
+@given(judgements)
+@settings(max_examples=100, deadline=None)
+def test_qrels_survive_a_round_trip(tmp_path_factory: pytest.TempPathFactory, qrels: dict) -> None:
+    path = tmp_path_factory.mktemp("qrels") / "qrels.txt"
+    write_qrels(qrels, path)
+    assert as_dict(read_qrels(path)) == qrels
+
+
+@given(runs, st.data())
+@settings(max_examples=100, deadline=None)
+def test_rows_in_any_order_and_chunk_size_give_the_same_run(
+    tmp_path_factory: pytest.TempPathFactory, run: dict, data: st.DataObject
+) -> None:
+    folder = tmp_path_factory.mktemp("run")
+    write_run(run, folder / "run.txt")
+    lines = (folder / "run.txt").read_text("utf8").removesuffix("\n").split("\n")
+    text = "\n".join(data.draw(st.permutations(lines)))
+    path = written(folder, text)
+    table = columns.read_table(path, RUN, chunk_bytes=data.draw(st.integers(1, 200)))
+    found = Run(table.query_ids, table.query_ptr, table.doc_ids, table.values)
+    assert as_dict(found) == run
+
+
+@pytest.mark.parametrize("eol", ["\n", "\r\n"])
+@pytest.mark.parametrize("gap", [" ", "\t", "  \t "])
+def test_fast_split_equals_split_by_line(tmp_path: Path, gap: str, eol: str) -> None:
+    rng = np.random.default_rng(0)
+    rows = [
+        gap.join([f"q{row // 7}", "Q0", f"d{rng.integers(10**6)}-{row}", "1", repr(rng.normal()), "t"])
+        for row in range(100)
+    ]
+    chunk = (eol.join(rows) + eol).encode()
+    fast = columns._split_fast(5, chunk, RUN)
+    slow = columns._split_by_line(tmp_path, 5, chunk, RUN)
+    assert fast is not None
+    assert np.repeat(fast.names, fast.lengths).tolist() == slow.names
+    for member in ("doc_ids", "values", "lines"):
+        np.testing.assert_array_equal(getattr(fast, member), getattr(slow, member))
+    assert fast.tag == slow.tag == "t"
+
+
+@pytest.mark.parametrize("text", ["\n" + GOOD_RUN, "# made by hand\n" + GOOD_RUN, " " + GOOD_RUN, GOOD_RUN[:-1]])
+def test_blank_lines_comments_and_a_missing_last_newline_change_nothing(tmp_path: Path, text: str) -> None:
+    assert as_dict(read_run(written(tmp_path, text))) == oracle.read_run(GOOD_RUN)
+
+
+def test_run_bears_the_tag_of_its_first_row(tmp_path: Path) -> None:
+    assert read_run(written(tmp_path, GOOD_RUN.replace("tag", "BM25"))).name == "BM25"
+    assert read_run(written(tmp_path, "# c\n" + GOOD_RUN.replace("tag", "BM25"))).name == "BM25"
+
+
+def test_rank_column_is_passed_over_and_ties_stand_by_document_id_descending(tmp_path: Path) -> None:
+    path = written(tmp_path, "q Q0 a 1 1 t\nq Q0 c 9 1 t\nq Q0 b 5 1.0 t\nq Q0 z 7 0.5 t\n")
+    assert list(read_run(path)["q"]) == ["c", "b", "a", "z"]
+
+
+def test_gzip_and_byte_order_mark_change_nothing(tmp_path: Path) -> None:
+    expected = oracle.read_run(GOOD_RUN)
+    assert as_dict(read_run(written(tmp_path, gzip.compress(GOOD_RUN.encode()), "run.gz"))) == expected
+    assert as_dict(read_run(written(tmp_path, b"\xef\xbb\xbf" + GOOD_RUN.encode()))) == expected
+    write_run(expected, tmp_path / "again.gz")
+    assert as_dict(read_run(tmp_path / "again.gz")) == expected
+
+
+def test_written_run_has_six_columns_ranks_from_one_and_its_name(tmp_path: Path) -> None:
+    run = Run.from_rows(["q", "q"], ["a", "b"], [0.1, np.float64(np.float32(0.1))], name="mine")
+    write_run(run, tmp_path / "run.txt")
+    assert (tmp_path / "run.txt").read_text() == "q Q0 b 1 0.10000000149011612 mine\nq Q0 a 2 0.1 mine\n"
+
+
+BAD_RUNS = {
+    "q Q0 d 1 2.5\n": r":1: expected 6 columns \(qid Q0 docno rank score tag\), found 5; write the missing col",
+    GOOD_RUN + "q Q0\n": r":4: expected 6 columns .*, found 2; write the missing columns",
+    "q Q0 my doc 1 2.5 tag\n": r":1: expected 6 columns .*, found 7; ids may hold no white space",
+    GOOD_RUN + "q Q0 d 1 high tag\n": r":4: expected a finite number as score, found 'high'; correct the score",
+    "q Q0 d 1 nan tag\n": r":1: expected a finite number as score, found 'nan'",
+    "q Q0 d 1 -inf tag\n": r":1: expected a finite number as score, found '-inf'",
+    "q Q0 d 1 1_0 tag\n": r":1: expected a finite number as score, found '1_0'",
+    GOOD_RUN + "\nq1 Q0 d2 3 0 tag\n": r":5: expected each document once in a query, found 'd2' again in query 'q1'",
+    "q Q0 caf\xe9 1 1 t\n".encode("latin1"): r":1: expected UTF-8 text, found byte 0xe9; convert the file",
+    GOOD_RUN + "q\0 Q0 d 1 1 t\n": r":4: expected text, found a NUL byte",
+    "": r"expected lines of 6 columns .*, found no line; name a file with rows",
+    "\n# nothing\n": r"found no line",
+}
+
+
+@pytest.mark.parametrize("text", BAD_RUNS)
+def test_bad_run_is_refused_in_one_line(tmp_path: Path, text: str | bytes) -> None:
+    path = written(tmp_path, text, "bad.run")
+    with pytest.raises(FileFormatError, match=BAD_RUNS[text]) as caught:
+        read_run(path)
+    assert str(caught.value).startswith(f"{path}:")
+    assert "\n" not in str(caught.value)
+
+
+BAD_QRELS = {
+    "q 0 d\n": r":1: expected 4 columns \(qid iter docno label\), found 3; write the missing column\.",
+    "q 0 d 1\nq 0 d e 1\n": r":2: expected 4 columns .*, found 5; ids may hold no white space",
+    "q 0 d 1.0\n": r":1: expected a whole number as label, found '1.0'; correct the label",
+    "q 0 d 99999999999999999999\n": r":1: expected a whole number as label",
+    "q 0 d 1\np 0 d 1\nq 0 d 1\n": r":3: expected each document once in a query, found 'd' again in query 'q'",
+    "": r"expected lines of 4 columns",
+}
+
+
+@pytest.mark.parametrize("text", BAD_QRELS)
+def test_bad_qrels_are_refused_in_one_line(tmp_path: Path, text: str) -> None:
+    with pytest.raises(FileFormatError, match=BAD_QRELS[text]):
+        read_qrels(written(tmp_path, text))
+
+
+def test_bad_line_is_named_when_it_stands_in_a_later_chunk(tmp_path: Path) -> None:
+    good = "".join(f"q 0 d{row} 1\n" for row in range(1000))
+    with pytest.raises(FileFormatError, match=r":1001: expected a whole number"):
+        columns.read_table(written(tmp_path, good + "q 0 d no\n"), QRELS, chunk_bytes=512)
+
+
+def test_missing_file_folder_and_damaged_gzip_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(MissingFileError, match="expected a run file, found nothing there; check the path"):
+        read_run(tmp_path / "no.run")
+    with pytest.raises(FileFormatError, match="expected a qrels file, found a folder"):
+        read_qrels(tmp_path)
+    cut = written(tmp_path, gzip.compress(GOOD_RUN.encode())[:-9], "run.gz")
+    with pytest.raises(FileFormatError, match="expected a whole gzip file, found a damaged one"):
+        read_run(cut)
+
+
+@pytest.mark.parametrize(
+    ("run", "message"),
+    [
+        ({"q 1": {"d": 1.0}}, "without white space, found 'q 1'"),
+        ({"q": {"": 1.0}}, "without white space, found ''"),
+        ({"#q": {"d": 1.0}}, "do not begin with #, found '#q'"),
+        ({"q": {"d": float("nan")}}, "expected finite scores, found nan for document 'd'"),
+        (Run.from_rows(["q"], ["d"], [1.0], "my run"), "found 'my run'; rename it"),
+    ],
+)
+def test_run_that_would_not_read_back_is_not_written(tmp_path: Path, run: object, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        write_run(run, tmp_path / "run.txt")  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_repeats_are_found_among_many_like_ids() -> None:
+    docs = np.array([f"doc_{number:07d}" for number in range(50_000)])
+    query = np.repeat(np.arange(50), 1000)
+    assert columns.repeated_row(query, docs) is None
+    assert columns.repeated_row(np.zeros(50_000, np.int64), docs) is None
+    docs[40_999] = docs[40_000]
+    assert columns.repeated_row(query, docs) == 40_999
+
+
+@pytest.mark.parametrize("name", ["results.test", "results-302.test", "results.trunc", "results.comment.test"])
+def test_trec_eval_runs_equal_the_slow_reader(shared_data: Path, name: str) -> None:
+    path = shared_data / "trec_eval" / name
+    expected, run = oracle.read_run(path.read_text()), read_run(path)
+    assert as_dict(run) == expected
+    for query_id in expected:
+        assert list(run[query_id]) == oracle.trec_eval_order(expected[query_id])
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "trec_eval/qrels.test",
+        "trec_eval/qrels.test.with-comments",
+        "trec_eval/qrels.comment.test",
+        "trec_eval/qrels.rel_level",
+        "collections/nfcorpus/qrels.train.txt",
+        "collections/cranfield/qrels.txt",
+    ],
+)
+def test_real_qrels_equal_the_slow_reader(shared_data: Path, name: str) -> None:
+    assert as_dict(read_qrels(shared_data / name)) == oracle.read_qrels((shared_data / name).read_text())
+
+
+def test_qrels_with_a_document_judged_by_two_are_refused(shared_data: Path) -> None:
+    with pytest.raises(FileFormatError, match=r"qrels\.123:\d+: expected each document once"):
+        read_qrels(shared_data / "trec_eval" / "qrels.123")

@@ -1,0 +1,251 @@
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rerank.errors import IndexFolderError
+from rerank.forward import FieldArrays, ForwardIndex
+from rerank.lucene.arrays import FORMAT
+from rerank.lucene.build import build_index
+from rerank.lucene.postings import cache_folder, open_forward
+from rerank.lucene.search import Searcher
+from tests.lucene import anserini
+
+
+def vector(forward: ForwardIndex, field: FieldArrays, doc: int) -> dict[str, int]:
+    where = slice(field.doc_ptr[doc], field.doc_ptr[doc + 1])
+    terms, freqs = field.terms[where].tolist(), field.freqs[where].tolist()
+    assert terms == sorted(set(terms))
+    return {forward.term(term): freq for term, freq in zip(terms, freqs, strict=True)}
+
+
+def positions(forward: ForwardIndex, field: FieldArrays, doc: int) -> dict[str, list[int]]:
+    assert field.positions is not None
+    found, at = {}, int(field.position_ptr[doc])
+    for term, freq in vector(forward, field, doc).items():
+        found[term] = field.positions[at : at + freq].tolist()
+        at += freq
+    assert at == field.position_ptr[doc + 1]
+    return found
+
+
+def check_against_anserini(index: Path, forward: ForwardIndex, doc_ids: list[str]) -> None:
+    contents = forward.fields["contents"]
+    numbers = dict(zip(doc_ids, forward.doc_numbers(np.array(doc_ids)).tolist(), strict=True))
+    vectors = {doc_id: vector(forward, contents, number) for doc_id, number in numbers.items()}
+    assert vectors == anserini.document_vectors(index, doc_ids)
+    if contents.positions is not None:
+        places = {doc_id: positions(forward, contents, number) for doc_id, number in numbers.items()}
+        assert places == anserini.term_positions(index, doc_ids)
+
+
+def test_forward_arrays_equal_document_vectors(small_index: Path) -> None:
+    forward = open_forward(small_index)
+    check_against_anserini(small_index, forward, forward.doc_ids.tolist()[::5])
+
+
+def test_forward_arrays_equal_document_vectors_on_nfcorpus(nfcorpus_index: Path) -> None:
+    forward = open_forward(nfcorpus_index)
+    check_against_anserini(nfcorpus_index, forward, forward.doc_ids.tolist()[::40])
+
+
+def test_forward_counts_equal_lucene(small_index: Path) -> None:
+    forward = open_forward(small_index)
+    numbers = range(len(forward.term_ptr) - 1)
+    contents = forward.fields["contents"]
+    counted = {
+        forward.term(number): (int(contents.doc_freq[number]), int(contents.collection_freq[number]))
+        for number in numbers
+    }
+    assert counted == anserini.term_counts(small_index, counted)
+    assert [forward.term_number(term) for term in counted] == list(numbers)
+    assert forward.term_number("absent") == -1
+    assert list(counted) == sorted(counted, key=lambda term: term.encode("utf8"))
+
+
+def test_forward_statistics_equal_lucene(nfcorpus_index: Path) -> None:
+    forward = open_forward(nfcorpus_index)
+    with Searcher(nfcorpus_index) as searcher:
+        lucene, doc_ids = searcher.statistics()["fields"], searcher.doc_ids
+    assert np.array_equal(forward.doc_ids, doc_ids)
+    assert set(forward.fields) == set(lucene) == {"title", "body", "contents"}
+    for name, field in forward.fields.items():
+        counts = {"documents": field.n_docs_with, "tokens": field.n_tokens, "postings": len(field.terms)}
+        assert counts == lucene[name]
+        assert field.lengths.sum() == field.n_tokens == field.freqs.sum()
+
+
+def test_doc_numbers_finds_ids_and_only_those(small_index: Path) -> None:
+    forward = open_forward(small_index)
+    wanted = np.array([*forward.doc_ids[::-1].tolist(), "doc-", "zzz", ""])
+    numbers = forward.doc_numbers(wanted)
+    assert numbers.tolist() == [*reversed(range(forward.n_docs)), -1, -1, -1]
+
+
+def test_forward_arrays_of_several_segments_without_positions(tmp_path: Path) -> None:
+    documents = [{"id": f"d{number}", "contents": f"word w{number % 7} w{number % 3}"} for number in range(60)]
+    index = tmp_path / "index"
+    anserini.build(documents[:40], index, "-storeDocvectors")
+    anserini.build(documents[40:], index, "-storeDocvectors", "-append")
+    with Searcher(index) as searcher:
+        assert searcher.statistics()["segments"] > 1
+        topics = {"q": "w1 w2"}
+        run = searcher.search(topics, k=25)
+    expected = anserini.batch_search(index, topics, 25, 0.9, 0.4)
+    assert list(run["q"].items()) == expected["q"]
+    forward = open_forward(index)
+    assert forward.fields["contents"].positions is None
+    assert forward.fields["contents"].n_tokens == 180
+    check_against_anserini(index, forward, [document["id"] for document in documents])
+
+
+def test_forward_arrays_leave_deleted_documents_out(tmp_path: Path) -> None:
+    index = tmp_path / "index"
+    texts = {"a": "old gone", "b": "old kept", "c": "new"}
+    anserini.build([{"id": doc_id, "contents": text} for doc_id, text in texts.items()], index)
+    anserini.delete(index, "a")
+    forward = open_forward(index)
+    assert forward.doc_ids.tolist() == ["", "b", "c"]
+    assert [forward.term(number) for number in range(len(forward.term_ptr) - 1)] == ["kept", "new", "old"]
+    assert forward.doc_numbers(np.array(["a", "b"])).tolist() == [-1, 1]
+    contents = forward.fields["contents"]
+    assert [vector(forward, contents, doc) for doc in range(3)] == [{}, {"kept": 1, "old": 1}, {"new": 1}]
+    assert contents.doc_freq.tolist() == [1, 1, 1]
+    assert (contents.n_docs_with, forward.fingerprint["documents"]) == (2, 2)
+    with Searcher(index) as searcher:
+        assert list(searcher.search({"q": "old"})["q"]) == ["b"]
+
+
+def test_foreign_index_gets_its_arrays_on_first_use_and_anew_when_it_changes(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    index = tmp_path / "index"
+    anserini.build([{"id": "a", "contents": "one"}], index, "-storePositions")
+    assert open_forward(index).n_docs == 1
+    assert (index / "rerank" / "manifest.json").is_file()
+    assert anserini.batch_search(index, {"q": "one"}, 10, 0.9, 0.4)["q"][0][0] == "a"
+    anserini.build([{"id": "b", "contents": "two"}], index, "-storePositions", "-append")
+    with caplog.at_level(logging.INFO, "rerank"):
+        assert open_forward(index).n_docs == 2
+    assert "the index has changed; its forward arrays are made anew." in caplog.text
+    assert sorted(path.name for path in index.iterdir() if path.is_dir()) == ["rerank"]
+
+
+def test_index_of_anserinis_command_line_opens(tmp_path: Path, documents: list[dict[str, Any]]) -> None:
+    flat = [{"id": document["id"], "contents": document["body"]} for document in documents[:50]]
+    anserini.build_collection(flat, tmp_path / "corpus", tmp_path / "index", "-storePositions", "-storeDocvectors")
+    forward = open_forward(tmp_path / "index")
+    assert forward.n_docs == 50
+    check_against_anserini(tmp_path / "index", forward, forward.doc_ids.tolist())
+
+
+def test_fingerprint_depends_on_the_text_only(tmp_path: Path, documents: list[dict[str, Any]]) -> None:
+    build_index(documents, tmp_path / "one", threads=1)
+    build_index(reversed(documents), tmp_path / "two", threads=2)
+    build_index(documents[1:], tmp_path / "three")
+    one, two, three = (dict(open_forward(tmp_path / name).fingerprint) for name in ("one", "two", "three"))
+    assert one == two != three
+    assert json.loads(json.dumps(one)) == one
+    assert one["documents"] == 600
+    assert one["analyzer"] == "DefaultEnglishAnalyzer"
+    assert set(one["fields"]["title"]) == {"documents", "tokens", "terms", "average_length"}
+
+
+def test_index_of_ours_that_has_changed_is_refused(tmp_path: Path, small_index: Path) -> None:
+    index = tmp_path / "index"
+    shutil.copytree(small_index, index)
+    anserini.build([{"id": "b", "contents": "two"}], index, "-append")
+    with pytest.raises(IndexFolderError, match="found those of an earlier state of it; build the index anew") as error:
+        open_forward(index)
+    assert "\n" not in str(error.value)
+    shutil.rmtree(index / "rerank")
+    assert open_forward(index).n_docs == 601
+
+
+def test_arrays_of_another_format_are_made_anew(tmp_path: Path, small_index: Path) -> None:
+    index = tmp_path / "index"
+    shutil.copytree(small_index, index)
+    manifest = index / "rerank" / "manifest.json"
+    content = json.loads(manifest.read_text())
+    manifest.write_text(json.dumps(content | {"format": FORMAT + 1}))
+    assert open_forward(index).n_docs == 600
+    assert json.loads(manifest.read_text())["format"] == FORMAT
+
+
+@pytest.mark.parametrize("damage", ["cut", "missing", "manifest"])
+def test_damaged_arrays_are_refused(tmp_path: Path, small_index: Path, damage: str) -> None:
+    index = tmp_path / "index"
+    shutil.copytree(small_index, index)
+    if damage == "cut":
+        os.truncate(index / "rerank" / "0.terms.npy", 200)
+    elif damage == "missing":
+        (index / "rerank" / "doc_ids.npy").unlink()
+    else:
+        (index / "rerank" / "manifest.json").write_text("{")
+    with pytest.raises(IndexFolderError, match="expected whole forward arrays, found damaged ones .*delete this folder"):
+        open_forward(index)
+
+
+def test_opening_needs_no_java_and_little_time(small_index: Path) -> None:
+    program = (
+        "import sys, time; from rerank.lucene.postings import open_forward; start = time.perf_counter(); "
+        f"open_forward({str(small_index)!r}); print(time.perf_counter() - start); "
+        "assert not {'jnius', 'numba'} & set(sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert float(done.stdout) < 0.2
+
+
+def test_arrays_go_to_the_cache_when_the_index_cannot_be_written(
+    tmp_path: Path, small_index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index, cache = tmp_path / "index", tmp_path / "cache"
+    shutil.copytree(small_index, index, ignore=shutil.ignore_patterns("rerank"))
+    monkeypatch.setenv("RERANK_CACHE", str(cache))
+    monkeypatch.setattr(os, "access", lambda path, mode: path != index or mode != os.W_OK)
+    assert open_forward(index).n_docs == 600
+    assert not (index / "rerank").exists()
+    (made,) = cache.iterdir()
+    before = (made / "manifest.json").stat().st_mtime_ns
+    assert open_forward(index).n_docs == 600
+    assert (made / "manifest.json").stat().st_mtime_ns == before
+
+
+def test_cache_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RERANK_CACHE", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
+    monkeypatch.setattr(sys, "platform", "linux")
+    assert cache_folder() == Path("/somewhere/rerank")
+    monkeypatch.setenv("RERANK_CACHE", "/elsewhere")
+    assert cache_folder() == Path("/elsewhere")
+
+
+def test_two_processes_may_make_arrays_at_once(tmp_path: Path, small_index: Path) -> None:
+    index = tmp_path / "index"
+    shutil.copytree(small_index, index, ignore=shutil.ignore_patterns("rerank"))
+    program = f"from rerank.lucene.postings import open_forward; print(open_forward({str(index)!r}).n_docs)"
+    started = [subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) for _ in "ab"]
+    assert [process.communicate()[0] for process in started] == ["600\n", "600\n"]
+    assert [path.name for path in index.iterdir() if path.is_dir()] == ["rerank"]
+
+
+def test_index_changed_in_mid_export_is_refused(
+    tmp_path: Path, small_index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rerank.lucene import arrays
+
+    index, hashes = tmp_path / "index", iter(["before", "after"])
+    shutil.copytree(small_index, index, ignore=shutil.ignore_patterns("rerank"))
+    monkeypatch.setattr(arrays, "commit_hash", lambda folder: next(hashes))
+    with pytest.raises(IndexFolderError, match="expected an index at rest, found one that changed"):
+        open_forward(index)
+    assert [path.name for path in index.iterdir() if path.is_dir()] == []

@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rerank.errors import IndexFolderError, InvalidInputError, MissingFileError
+from rerank.lucene.search import Searcher
+from rerank.types import Run
+from tests.lucene import anserini
+
+TOPICS = {
+    "1": "river bank",
+    "2": "heat transfer in the boundary layer",
+    "stop words": "the of and",
+    "emoji": "😀 naïve café",
+    "unknown": "zzz",
+    "6": "wave wave wave shock",
+}
+
+
+def rows(run: Run, query_id: str) -> list[tuple[str, float]]:
+    where = run.rows(query_id)
+    return list(zip(run.doc_ids[where].tolist(), run.scores[where].tolist(), strict=True))
+
+
+@pytest.mark.parametrize("k", [1, 5, 17, 100, 1000])
+def test_search_equals_anserini_when_scores_tie(small_index: Path, k: int) -> None:
+    with Searcher(small_index) as searcher:
+        run = searcher.search(TOPICS, k=k)
+    expected = anserini.batch_search(small_index, TOPICS, k, 0.9, 0.4)
+    assert {query_id: rows(run, query_id) for query_id in run} == expected
+
+
+def test_search_equals_anserini_with_other_parameters(small_index: Path) -> None:
+    with Searcher(small_index) as searcher:
+        run = searcher.search(TOPICS, k=50, k1=2.0, b=0.75, threads=1)
+    expected = anserini.batch_search(small_index, TOPICS, 50, 2.0, 0.75)
+    assert {query_id: rows(run, query_id) for query_id in run} == expected
+
+
+def test_search_equals_anserini_on_nfcorpus(nfcorpus: Path, nfcorpus_index: Path) -> None:
+    judged = {line.split()[0] for line in open(nfcorpus / "qrels.test.txt")}
+    lines = (line.rstrip("\n").split("\t") for line in open(nfcorpus / "topics.tsv", encoding="utf8"))
+    topics = {query_id: text for query_id, text in lines if query_id in judged}
+    with Searcher(nfcorpus_index) as searcher:
+        run = searcher.search(topics, k=1000)
+    assert len(run) == 323
+    assert {query_id: rows(run, query_id) for query_id in run} == anserini.batch_search(
+        nfcorpus_index, topics, 1000, 0.9, 0.4
+    )
+
+
+def test_search_is_the_same_for_any_number_of_threads(small_index: Path) -> None:
+    with Searcher(small_index) as searcher:
+        one, four = (searcher.search(TOPICS, threads=threads) for threads in (1, 4))
+    assert np.array_equal(one.doc_ids, four.doc_ids)
+    assert np.array_equal(one.scores, four.scores)
+
+
+def test_search_keeps_a_topic_without_hits(small_index: Path) -> None:
+    with Searcher(small_index) as searcher:
+        run = searcher.search(TOPICS)
+    assert list(run) == list(TOPICS)
+    assert run.name == "BM25"
+    assert run["stop words"] == {}
+    assert run["unknown"] == {}
+
+
+def test_search_of_one_field_finds_its_words_only(small_index: Path, documents: list[dict[str, Any]]) -> None:
+    with Searcher(small_index) as searcher:
+        run = searcher.search({"q": "wing"}, field="title")
+    assert set(run["q"]) == {document["id"] for document in documents if "wing" in document["title"]}
+
+
+def test_search_takes_a_topic_as_long_as_a_document(small_index: Path) -> None:
+    words = " ".join(f"word{number}" for number in range(3000))
+    with Searcher(small_index) as searcher:
+        assert searcher.search({"q": f"{words} wing"})["q"]
+
+
+def test_search_reports_progress(small_index: Path) -> None:
+    told: list[tuple[str, int, int | None]] = []
+    with Searcher(small_index) as searcher:
+        searcher.search(TOPICS, progress=lambda *what: told.append(what))
+    assert told == [("searching", len(TOPICS), len(TOPICS))]
+
+
+def test_analyze_stems_and_drops_stop_words(small_index: Path) -> None:
+    with Searcher(small_index) as searcher:
+        terms = searcher.analyze(["The running dogs 😀", "", "of the", "naïve café"])
+    assert terms == [["run", "dog", "😀"], [], [], ["naïv", "café"]]
+
+
+def test_statistics_count_documents_and_tokens(small_index: Path, documents: list[dict[str, Any]]) -> None:
+    with Searcher(small_index) as searcher:
+        counts = searcher.statistics()
+        assert set(searcher.doc_ids.tolist()) == {document["id"] for document in documents}
+    assert (counts["documents"], counts["deleted"], counts["segments"]) == (600, 0, 1)
+    assert list(counts["fields"]) == ["body", "contents", "title"]
+    assert counts["fields"]["title"]["documents"] == 600
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"k": 0}, r"^k: expected a whole number of hits from 1, found 0; the usual k is 1000\.$"),
+        ({"k": 1.5}, r"^k: expected a whole number"),
+        ({"k1": -1.0}, r"^k1: expected a number from 0, found -1\.0;"),
+        ({"k1": float("nan")}, r"^k1: expected a number from 0, found nan;"),
+        ({"b": 1.5}, r"^b: expected a number from 0 to 1, found 1\.5;"),
+        ({"threads": 0}, r"^threads: expected a whole number from 1, found 0;"),
+        ({"field": "titel"}, r"^field: expected a known name, found 'titel'; did you mean 'title'\?$"),
+    ],
+)
+def test_search_refuses_bad_arguments(small_index: Path, arguments: dict[str, Any], message: str) -> None:
+    with Searcher(small_index) as searcher, pytest.raises(InvalidInputError, match=message):
+        searcher.search({"q": "wing"}, **arguments)
+
+
+def test_search_refuses_empty_topics(small_index: Path) -> None:
+    with Searcher(small_index) as searcher, pytest.raises(InvalidInputError, match="non-empty mapping"):
+        searcher.search({})
+
+
+def test_closed_searcher_says_so(small_index: Path) -> None:
+    searcher = Searcher(small_index)
+    searcher.close()
+    searcher.close()
+    with pytest.raises(InvalidInputError, match="expected an open index, found a closed one"):
+        searcher.search({"q": "wing"})
+
+
+def test_searcher_refuses_what_is_no_index(tmp_path: Path) -> None:
+    with pytest.raises(MissingFileError, match="expected a folder with a Lucene index, found nothing there"):
+        Searcher(tmp_path / "nowhere")
+    with pytest.raises(IndexFolderError, match=r"no segments file"):
+        Searcher(tmp_path)
+    (tmp_path / "segments_1").write_bytes(b"not Lucene")
+    with pytest.raises(IndexFolderError, match="expected a whole Lucene index, found a damaged one"):
+        Searcher(tmp_path)
