@@ -135,6 +135,9 @@ class Qrels(_QueryTable):
         if isinstance(qrels, cls):
             return qrels
         queries, docs, labels = _columns("qrels", "label", qrels)
+        strange = next((label for label in labels if int(label) != label), None)
+        if strange is not None:
+            raise InvalidInputError(f"qrels: expected whole numbers as labels, found {strange}; round or scale them.")
         return cls.from_rows(queries, docs, labels)
 
     def lookup(self, query_ids: Ids, query_ptr: Ints, doc_ids: Ids) -> tuple[Ints, NDArray[np.bool_]]:
@@ -294,8 +297,13 @@ class RankingData(_QueryTable):
 
 
 def trec_order(query_ptr: Ints, scores: Floats, doc_ids: Ids) -> Ints:
-    """Return the rows query by query by score, then document id, both descending (trec_eval)."""
+    """Return the rows query by query by score, then document id, both descending.
+
+    Scores are compared as float32, since that is how trec_eval holds them.
+    """
     query = query_rows(query_ptr)
+    with np.errstate(over="ignore"):
+        scores = scores.astype(np.float32)
     order = np.lexsort((-scores, query))
     ordered = scores[order]
     tied = np.flatnonzero((ordered[1:] == ordered[:-1]) & (query[1:] == query[:-1]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 import click
@@ -9,6 +10,7 @@ import click
 from rerank.cli.options import path_type
 from rerank.files.output import whole_file
 
+log = logging.getLogger("rerank")
 MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@1000")
 
 
@@ -49,6 +51,14 @@ def command(
     judgements = read_qrels(qrels)
     results = {}
     for path in runs:
-        results[str(path)] = evaluate(judgements, read_run(path), measures or MEASURES, complete=complete)
+        found = evaluate(judgements, read_run(path), measures or MEASURES, complete=complete)
+        if len(found.query_ids) < len(judgements):
+            log.info(
+                "%s: %d of %d judged queries are not in it and do not count; -c counts them 0",
+                path,
+                len(judgements) - len(found.query_ids),
+                len(judgements),
+            )
+        results[str(path)] = found
     with whole_file(output) as file:
         file.write(render(results, form, per_query=per_query) + "\n")

@@ -89,7 +89,8 @@ def evaluate(
         )
     values = {measure.name: measure.scores(lists) for measure in parsed}
     if complete:
-        missing = np.array([query_id for query_id in qrels if query_id not in run], dtype=np.str_)
+        answered = set(query_ids.tolist())
+        missing = np.array([query_id for query_id in qrels if query_id not in answered], dtype=np.str_)
         query_ids = np.concatenate([query_ids, missing])
         values = {name: np.concatenate([found, np.zeros(len(missing))]) for name, found in values.items()}
     order = np.argsort(query_ids, kind="stable")
@@ -100,10 +101,17 @@ def evaluate(
 
 def ranked_lists(qrels: Qrels, run: Run) -> tuple[RankedLists, Ids]:
     """Return the labels of the judged queries' documents in trec_eval's order, and those queries' ids."""
+    bad = np.flatnonzero(~np.isfinite(run.scores))
+    if len(bad):
+        raise InvalidInputError(
+            f"run {run.name}: expected finite scores, found {run.scores[bad[0]]} for document {run.doc_ids[bad[0]]}; "
+            "score it or leave it out."
+        )
     labels, _ = qrels.lookup(run.query_ids, run.query_ptr, run.doc_ids)
     ordered = labels[run.trec_order()]
-    judged = np.array([query_id in qrels for query_id in run], dtype=np.bool_)
     counts = np.diff(run.query_ptr)
+    # A query without a row is not in the run: no file could hold it.
+    judged = np.array([query_id in qrels for query_id in run], dtype=np.bool_) & (counts > 0)
     kept = ordered[np.repeat(judged, counts)].astype(np.float64)
     query_ids = run.query_ids[judged]
     ideal_labels, ideal_ptr = qrels.ideal(query_ids)

@@ -15,7 +15,7 @@ class PairedDifference:
     """System minus baseline over the same queries.
 
     difference  mean difference, in units of the measure
-    t, p_value  two-sided paired t-test (`scipy.stats.ttest_rel`); p is 1 where no query differs
+    t, p_value  two-sided paired t-test; p is 1 where no query differs
     """
 
     difference: float
@@ -37,13 +37,19 @@ def paired_difference(system: Floats, baseline: Floats) -> PairedDifference:
             f"found {len(system)} and {len(baseline)}; evaluate both on the same queries."
         )
     difference = system - baseline
-    t, p_value = 0.0, 1.0
-    if difference.any():
-        if np.ptp(difference) == 0.0:  # every query moved by the same amount: no variance to test against
-            t, p_value = float(np.copysign(np.inf, difference[0])), 0.0
-        else:
-            from scipy.stats import ttest_rel
-
-            t, p_value = (float(value) for value in ttest_rel(system, baseline))
+    t, p_value = _t_test(difference)
     wins, losses = int((difference > 0).sum()), int((difference < 0).sum())
     return PairedDifference(float(difference.mean()), t, p_value, wins, len(difference) - wins - losses, losses)
+
+
+def _t_test(difference: Floats) -> tuple[float, float]:
+    """Return t and its two-sided p, as `scipy.stats.ttest_rel` (whose import alone takes 0.9 s)."""
+    if not difference.any():
+        return 0.0, 1.0
+    if np.ptp(difference) == 0.0:  # every query moved by the same amount: no variance to test against
+        return float(np.copysign(np.inf, difference[0])), 0.0
+    from scipy.special import stdtr
+
+    n = len(difference)
+    t = float(difference.mean() / (difference.std(ddof=1) / np.sqrt(n)))
+    return t, float(2.0 * stdtr(n - 1, -abs(t)))

@@ -61,11 +61,6 @@ class Measure(ABC):
     def name(self) -> str:
         """The name as `ir_measures` writes it."""
 
-    @property
-    def convention(self) -> str:
-        """What tools disagree on and this measure decides, in a few words; reports print it."""
-        return ""
-
     @abstractmethod
     def scores(self, lists: RankedLists) -> Floats:
         """Return the value of every query, (n_queries,) float64; 0 where no document is relevant."""

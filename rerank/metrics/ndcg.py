@@ -1,69 +1,60 @@
-"""nDCG: discounted gain over the ideal order's (Järvelin and Kekäläinen 2002).
-
-Conventions. The gain is the label as in trec_eval, or 2^label - 1 with `dcg='exp-log2'` (Burges 2010,
-MSR-TR-2010-82, section 3); a label below 0 gains 0. The discount is 1 / log2(1 + rank) with rank from 1,
-as in both; Järvelin and Kekäläinen leave the first two ranks undiscounted. The ideal order holds
-unretrieved documents too and stops at the same cutoff. Without a relevant document the value is 0
-(LightGBM: 1).
-"""
+"""nDCG: discounted cumulative gain over that of the ideal order (Järvelin and Kekäläinen 2002)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
 from rerank.metrics.base import Measure, RankedLists, SwapWeights
-from rerank.metrics.hits import find_hits, longest, ratio
+from rerank.metrics.lists import ranks, ratio, sums
 from rerank.metrics.registry import canonical_name, register
 from rerank.types import Floats, Ints
 
-CONVENTIONS = {"log2": "gain = label", "exp-log2": "gain = 2^label - 1"}
+LINEAR, EXPONENTIAL = "log2", "exp-log2"
 
 
 @register("nDCG", trec="ndcg", trec_cut="ndcg_cut")
 @dataclass(frozen=True)
 class NDCG(Measure):
-    """Normalised discounted cumulative gain; `dcg` is 'log2' (gain = label) or 'exp-log2' (2^label - 1)."""
+    """sum gain / log2(1 + rank) over the same sum of the ideal order.
 
-    dcg: str = "log2"
+    Gain is the label (trec_eval, `dcg='log2'`, the default) or 2^label - 1 (Burges 2010, section 3,
+    `dcg='exp-log2'`); a negative label gains 0. Rank counts from 1 and every rank is discounted (Järvelin
+    and Kekäläinen leave the first two alone). The ideal holds every judged document, retrieved or not, and
+    stops at the same cutoff. A query without a relevant document has 0 (trec_eval; LightGBM says 1).
+    """
+
+    dcg: str = LINEAR
 
     def __post_init__(self) -> None:
-        if self.dcg not in CONVENTIONS:
-            raise InvalidInputError(f"nDCG: expected dcg='log2' or 'exp-log2', found {self.dcg!r}.")
+        if self.dcg not in (LINEAR, EXPONENTIAL):
+            raise InvalidInputError(f"nDCG: expected dcg='{LINEAR}' or '{EXPONENTIAL}', found {self.dcg!r}.")
 
     @property
     def name(self) -> str:
-        """`nDCG@10`, `nDCG(dcg='exp-log2')@10`."""
+        """`nDCG@10` or `nDCG(dcg='exp-log2')@10`."""
         return canonical_name(self)
 
-    @property
-    def convention(self) -> str:
-        """Which of the two gains."""
-        return CONVENTIONS[self.dcg]
-
     def scores(self, lists: RankedLists) -> Floats:
-        """Return DCG / ideal DCG of every query, (n_queries,) float64; 0 where the ideal is 0."""
+        """Return the nDCG of every query."""
         return ratio(self._dcg(lists.labels, lists.query_ptr), self._dcg(lists.ideal_labels, lists.ideal_ptr))
 
     def swap_weights(self, labels: Floats, query_ptr: Ints, ideal_labels: Floats, ideal_ptr: Ints) -> SwapWeights:
-        """Return gains, discounts up to the cutoff, and 1 / ideal DCG."""
-        ranks = np.arange(longest(query_ptr))
-        discounts = _discounts(ranks)
-        if self.cutoff is not None:
-            discounts[ranks >= self.cutoff] = 0.0
+        """Return gains, discounts and 1 / ideal DCG."""
         ideal = self._dcg(ideal_labels, ideal_ptr)
-        return SwapWeights(self._gains(labels), discounts, ratio(np.ones(len(ideal)), ideal))
+        longest = int(np.diff(query_ptr).max(initial=0))
+        return SwapWeights(self._gains(labels), self._discounts(np.arange(longest)), ratio(np.ones_like(ideal), ideal))
 
     def _dcg(self, labels: Floats, query_ptr: Ints) -> Floats:
-        hits = find_hits(labels, query_ptr, labels > 0, self.cutoff)
-        return hits.sums(self._gains(hits.labels) * _discounts(hits.ranks))
+        return sums(self._gains(labels) * self._discounts(ranks(query_ptr)), query_ptr)
 
     def _gains(self, labels: Floats) -> Floats:
         positive = np.maximum(labels, 0.0)
-        return np.exp2(positive) - 1.0 if self.dcg == "exp-log2" else positive
+        return positive if self.dcg == LINEAR else np.exp2(positive) - 1.0
 
-
-def _discounts(ranks: Ints) -> Floats:
-    return 1.0 / np.log2(ranks + 2.0)
+    def _discounts(self, rank: NDArray[np.int64]) -> Floats:
+        discounts = 1.0 / np.log2(rank + 2.0)
+        return discounts if self.cutoff is None else np.where(rank < self.cutoff, discounts, 0.0)

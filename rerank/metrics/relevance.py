@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
 from rerank.metrics.base import Measure
+from rerank.metrics.registry import canonical_name
 from rerank.types import Floats
 
 
@@ -30,8 +31,7 @@ class BinaryMeasure(Measure):
     @property
     def name(self) -> str:
         """`AP`, `AP(rel=2)`, `AP@100`."""
-        level = "" if self.rel == 1 else f"(rel={self.rel})"
-        return f"{self.head}{level}" + (f"@{self.cutoff}" if self.cutoff is not None else "")
+        return canonical_name(self)
 
     def relevant(self, labels: Floats) -> NDArray[np.bool_]:
         """Return whether each label is relevant."""

@@ -108,7 +108,8 @@ def run_experiment(
     runs = {"BM25": bm25}
     for system, base in ((cold, None), (warm, "run")):
         runs[system] = _held_out_run(data, folds, system, base, study, folder)
-    results = {system: evaluate(qrels, run, study.measures) for system, run in runs.items()}
+    judgements = Qrels.of({query_id: qrels[query_id] for query_id in judged})
+    results = {system: evaluate(judgements, run, study.measures, complete=True) for system, run in runs.items()}
     table = comparison_table(results, baseline="BM25")
     result = StudyResult(runs, results, dict(zip(data, folds.tolist(), strict=True)), table)
     if folder is not None:

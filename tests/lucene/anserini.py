@@ -39,10 +39,8 @@ def delete(index: Path, doc_id: str) -> None:
     """Delete a document; without a merge, it stays as a gap in the document numbers."""
     folder = java("java.io.File")(str(index)).toPath()
     directory = java("org.apache.lucene.store.FSDirectory").open(folder)
-    writer = java("org.apache.lucene.index.IndexWriter")(
-        directory, java("org.apache.lucene.index.IndexWriterConfig")()
-    )
-    writer.deleteDocuments([java("org.apache.lucene.index.Term")("id", doc_id)])
+    writer = java("org.apache.lucene.index.IndexWriter")(directory, java("org.apache.lucene.index.IndexWriterConfig")())
+    writer.deleteDocuments(java("org.apache.lucene.index.Term")("id", doc_id))
     writer.close()
 
 

@@ -163,7 +163,7 @@ def test_fingerprint_depends_on_the_text_only(tmp_path: Path, documents: list[di
 def test_index_of_ours_that_has_changed_is_refused(tmp_path: Path, small_index: Path) -> None:
     index = tmp_path / "index"
     shutil.copytree(small_index, index)
-    anserini.build([{"id": "b", "contents": "two"}], index, "-append")
+    anserini.build([{"id": "b", "contents": "two"}], index, "-append", "-storePositions", "-storeDocvectors")
     with pytest.raises(IndexFolderError, match="found those of an earlier state of it; build the index anew") as error:
         open_forward(index)
     assert "\n" not in str(error.value)
@@ -191,7 +191,9 @@ def test_damaged_arrays_are_refused(tmp_path: Path, small_index: Path, damage: s
         (index / "rerank" / "doc_ids.npy").unlink()
     else:
         (index / "rerank" / "manifest.json").write_text("{")
-    with pytest.raises(IndexFolderError, match="expected whole forward arrays, found damaged ones .*delete this folder"):
+    with pytest.raises(
+        IndexFolderError, match="expected whole forward arrays, found damaged ones .*delete this folder"
+    ):
         open_forward(index)
 
 

