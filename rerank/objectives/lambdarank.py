@@ -64,7 +64,7 @@ class LambdaRank:
 
 
 @njit(cache=True)
-def _top_first(scores, top, order):
+def _top_first(scores, top, order):  # type: ignore[no-untyped-def]
     """Fill order (n,) with rows: the `top` best by score (ties: earlier row), then the others as they stand."""
     n_top = 0
     for row in range(scores.shape[0]):
@@ -85,7 +85,7 @@ def _top_first(scores, top, order):
 
 
 @njit(cache=True, fastmath={"reassoc", "contract", "nsz", "arcp"}, error_model="numpy")
-def _add_pairs(i, n, score, label, gain, discount, e, sigma, scale, normalize, grad, hess):
+def _add_pairs(i, n, score, label, gain, discount, e, sigma, scale, normalize, grad, hess):  # type: ignore[no-untyped-def]
     """Add the pairs of rank i with every later rank; return the sum of their |lambda_ij|."""
     grad_i, hess_i, total = 0.0, 0.0, 0.0
     score_i, label_i, gain_i, discount_i, e_i = score[i], label[i], gain[i], discount[i], e[i]
@@ -111,7 +111,7 @@ def _add_pairs(i, n, score, label, gain, discount, e, sigma, scale, normalize, g
 
 
 @njit(cache=True, parallel=True)
-def _fill_lambdas(
+def _fill_lambdas(  # type: ignore[no-untyped-def]
     query_ptr,
     scores,
     labels,

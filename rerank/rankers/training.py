@@ -170,7 +170,7 @@ class Validation:
 
 
 @njit(cache=True, parallel=True)
-def _rank_labels(query_ptr, scores, labels, out_ptr, out):
+def _rank_labels(query_ptr, scores, labels, out_ptr, out):  # type: ignore[no-untyped-def]
     """Fill out with the labels of each query's best rows, by score; equal scores: the earlier row first."""
     for q in prange(query_ptr.shape[0] - 1):
         first = query_ptr[q]

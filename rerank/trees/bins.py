@@ -86,14 +86,14 @@ def _for_each(task, count: int, n_threads: int) -> None:  # type: ignore[no-unty
 
 
 @njit(cache=True, nogil=True)
-def _between(low, high):
+def _between(low, high):  # type: ignore[no-untyped-def]
     """Return a float32 edge with low <= edge < high."""
     middle = np.float32(0.5 * np.float64(low) + 0.5 * np.float64(high))
     return middle if low <= middle < high else low
 
 
 @njit(cache=True, nogil=True)
-def _choose_edges(column, max_bin, edges):
+def _choose_edges(column, max_bin, edges):  # type: ignore[no-untyped-def]
     """Fill `edges` (255,) from one ascending column without missing values; return the bins in use."""
     n = column.shape[0]
     n_distinct = min(n, 1)
@@ -147,7 +147,7 @@ def _choose_edges(column, max_bin, edges):
 
 
 @njit(cache=True, nogil=True)
-def _fill_block(X, first, edges, out):
+def _fill_block(X, first, edges, out):  # type: ignore[no-untyped-def]
     """Write the bins of features [first, first + 16) into out (n_rows, 16); absent features get 0."""
     n_here = min(WIDTH, X.shape[1] - first)
     for row in range(X.shape[0]):

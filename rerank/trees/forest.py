@@ -55,9 +55,9 @@ class Forest:
             return np.concatenate([np.empty(0, dtype), *(getattr(tree, name) for tree in trees)])
 
         return cls(
-            pointers([len(tree.feature) for tree in trees]),
-            pointers([len(tree.leaf_value) for tree in trees]),
-            *(join(name, dtype) for name, dtype in _COLUMNS.items()),
+            node_ptr=pointers([len(tree.feature) for tree in trees]),
+            leaf_ptr=pointers([len(tree.leaf_value) for tree in trees]),
+            **{name: join(name, dtype) for name, dtype in _COLUMNS.items()},
         )
 
     @property
@@ -68,17 +68,17 @@ class Forest:
     def head(self, n_trees: int) -> Forest:
         """Return the first trees."""
         n_nodes, n_leaves = int(self.node_ptr[n_trees]), int(self.leaf_ptr[n_trees])
-        node_columns = [getattr(self, name)[:n_nodes] for name in _COLUMNS if name != "leaf_value"]
+        columns = {name: getattr(self, name)[:n_nodes] for name in _COLUMNS if name != "leaf_value"}
         return Forest(
-            self.node_ptr[: n_trees + 1],
-            self.leaf_ptr[: n_trees + 1],
-            *node_columns,
-            self.leaf_value[:n_leaves],
+            node_ptr=self.node_ptr[: n_trees + 1],
+            leaf_ptr=self.leaf_ptr[: n_trees + 1],
+            leaf_value=self.leaf_value[:n_leaves],
+            **columns,
         )
 
     def gains(self, n_features: int) -> Floats:
         """Return the total gain of each feature's splits, (n_features,) float64."""
-        return np.bincount(self.feature, weights=self.gain, minlength=n_features)
+        return np.bincount(self.feature, weights=self.gain, minlength=n_features).astype(np.float64)
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Return plain lists, for JSON; float32 and float64 values come back exactly."""

@@ -206,7 +206,7 @@ class Grower:
 
 
 @njit(cache=True, parallel=True)
-def _newton_steps(grad, hess, rows, leaf_ptr, reg_lambda, out):
+def _newton_steps(grad, hess, rows, leaf_ptr, reg_lambda, out):  # type: ignore[no-untyped-def]
     """Fill out (n_leaves,) with -sum grad / (sum hess + lambda) over each leaf's rows, summed in row order."""
     for leaf in prange(leaf_ptr.shape[0]):
         total_grad, total_hess = 0.0, 0.0
@@ -218,7 +218,7 @@ def _newton_steps(grad, hess, rows, leaf_ptr, reg_lambda, out):
 
 
 @njit(cache=True, parallel=True)
-def add_leaf_values(rows, leaf_ptr, leaf_value, scores):
+def add_leaf_values(rows, leaf_ptr, leaf_value, scores):  # type: ignore[no-untyped-def]
     """Add each leaf's value to the scores of its rows."""
     for leaf in prange(leaf_ptr.shape[0]):
         for i in range(leaf_ptr[leaf, 0], leaf_ptr[leaf, 1]):

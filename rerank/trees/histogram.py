@@ -21,7 +21,7 @@ def scales(grad: np.ndarray, hess: np.ndarray) -> tuple[float, float]:
 
 
 @njit(cache=True)
-def pack(grad, hess, rows, grad_scale, hess_scale, out):
+def pack(grad, hess, rows, grad_scale, hess_scale, out):  # type: ignore[no-untyped-def]
     """Fill out (m,) int64 with the scaled gradient and hessian of `rows` (m,) int32."""
     for i in range(rows.shape[0]):
         row = rows[i]
@@ -30,7 +30,7 @@ def pack(grad, hess, rows, grad_scale, hess_scale, out):
 
 
 @njit(cache=True, parallel=True)
-def fill_histogram(words, used, rows, packed, near, near_bins, parts, histograms, slot, parent):
+def fill_histogram(words, used, rows, packed, near, near_bins, parts, histograms, slot, parent):  # type: ignore[no-untyped-def]
     """Sum the packed gradients of a leaf's rows by bin, and take them off its parent's histogram.
 
     words       (n_blocks, n_rows, 2) uint64, the 16 bins of a row
@@ -61,7 +61,7 @@ def fill_histogram(words, used, rows, packed, near, near_bins, parts, histograms
 
 
 @njit(cache=True)
-def _add_rows(words, rows, packed, near, near_bins, histogram):
+def _add_rows(words, rows, packed, near, near_bins, histogram):  # type: ignore[no-untyped-def]
     """Add rows to one block's histogram, 64 at a time.
 
     Their bins are fetched first: rows of a leaf lie scattered, and an add whose address is not known yet

@@ -31,7 +31,7 @@ def score_rows(forest: Forest, X: NDArray[np.float32]) -> Floats:
 
 
 @njit(cache=True, parallel=True)
-def add_scores(X, node_ptr, leaf_ptr, feature, threshold, missing_left, left, right, leaf_value, out):
+def add_scores(X, node_ptr, leaf_ptr, feature, threshold, missing_left, left, right, leaf_value, out):  # type: ignore[no-untyped-def]
     """Add every tree's value to out (n_rows,) float64; the arrays are those of `Forest`."""
     n_rows = X.shape[0]
     for task in prange((n_rows + ROWS_A_TASK - 1) // ROWS_A_TASK):

@@ -9,13 +9,13 @@ LOW = 0xFFFFFFFF
 
 
 @njit(cache=True)
-def _gain(grad, hess, reg_lambda):
+def _gain(grad, hess, reg_lambda):  # type: ignore[no-untyped-def]
     """Return twice the loss that a leaf with these sums removes: G^2 / (H + lambda)."""
     return grad * grad / (hess + reg_lambda) if hess + reg_lambda > 0.0 else 0.0
 
 
 @njit(cache=True)
-def _scan(histogram, n_bins, missing, grad_unit, hess_unit, limits, total_grad, total_hess, count):
+def _scan(histogram, n_bins, missing, grad_unit, hess_unit, limits, total_grad, total_hess, count):  # type: ignore[no-untyped-def]
     """Return (gain, bin, missing_left, left_grad, left_hess) of one feature's best split; gain 0: none.
 
     Missing values go left and right in turn; without any in this leaf they follow the larger side.
@@ -49,7 +49,7 @@ def _scan(histogram, n_bins, missing, grad_unit, hess_unit, limits, total_grad, 
 
 
 @njit(cache=True, parallel=True)
-def find_splits(histograms, features, n_bins, missing, grad_unit, hess_unit, limits, slots, sums, out):
+def find_splits(histograms, features, n_bins, missing, grad_unit, hess_unit, limits, slots, sums, out):  # type: ignore[no-untyped-def]
     """Find the best split of each of some leaves.
 
     histograms  (n_slots, n_blocks, 16, 256) int64, packed; a leaf is known by its slot
@@ -91,7 +91,7 @@ def find_splits(histograms, features, n_bins, missing, grad_unit, hess_unit, lim
 
 
 @njit(cache=True, parallel=True)
-def partition(block_bins, column, threshold_bin, missing_left, rows, packed, spare_rows, spare_packed, n_parts):
+def partition(block_bins, column, threshold_bin, missing_left, rows, packed, spare_rows, spare_packed, n_parts):  # type: ignore[no-untyped-def]
     """Put the rows that go left before the others, both in their old order; return how many go left.
 
     block_bins  (n_rows, 16) uint8, the block of the split's feature; `column` its place in the block

@@ -2,13 +2,16 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.anserini.index.AbstractIndexer;
 import io.anserini.index.IndexCollection;
+import java.io.OutputStream;
+import java.io.PrintStream;
 import java.lang.reflect.Field;
 import java.util.concurrent.atomic.AtomicReference;
+import org.apache.logging.log4j.Level;
+import org.apache.logging.log4j.core.config.Configurator;
 import org.apache.lucene.index.IndexWriter;
 
 /** Building an index with Anserini's IndexCollection. */
 final class Indexing {
-  private static final int PATIENCE_MS = 2000;
   private static volatile IndexCollection building;
 
   private Indexing() {}
@@ -43,7 +46,7 @@ final class Indexing {
     return building == null ? 0 : building.getCounters().indexed.get();
   }
 
-  /** Anserini waits for its workers even when interrupted: if that lasts, rolling back its writer stops them. */
+  /** Anserini's pool does not hear an interrupt: rolling back its writer makes what is left of the work fail. */
   private static void runToTheEnd(IndexCollection indexer) throws Exception {
     AtomicReference<Throwable> failure = new AtomicReference<>();
     Thread runner = new Thread(indexer, "rerank-index");
@@ -53,15 +56,26 @@ final class Indexing {
     try {
       runner.join();
     } catch (InterruptedException stop) {
-      runner.interrupt();
-      runner.join(PATIENCE_MS);
-      rollback(indexer);
-      runner.join();
+      stopInSilence(indexer, runner);
       throw stop;
     }
     if (failure.get() != null) {
       rollback(indexer);
       throw new IllegalStateException(failure.get());
+    }
+  }
+
+  /** Each file that fails would print a stack trace: the user who has stopped the work need not read them. */
+  private static void stopInSilence(IndexCollection indexer, Thread runner) throws Exception {
+    PrintStream errors = System.err;
+    System.setErr(new PrintStream(OutputStream.nullOutputStream()));
+    Configurator.setRootLevel(Level.OFF);
+    try {
+      rollback(indexer);
+      runner.join();
+    } finally {
+      Configurator.setRootLevel(Level.ERROR);
+      System.setErr(errors);
     }
   }
 
