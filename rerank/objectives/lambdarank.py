@@ -8,8 +8,8 @@ For documents i above j in label, with rho = 1 / (1 + exp(sigma (s_i - s_j))) (B
 Conventions. A pair counts when one of its documents stands among the first `truncation_level`; beyond
 that depth the discount is 0, so this is exactly the measure cut at the truncation level, not at the
 measure's own cutoff (a document just below the cutoff must feel a pull). `normalize` divides every pair
-by 0.01 + |s_i - s_j| and scales a query's sum L of |lambda_ij|, both documents of a pair counted, to
-log2(1 + L), as LightGBM's `lambdarank_norm`: it keeps long queries from outweighing short ones. Equal
+by 0.01 + sigma |s_i - s_j| and scales a query's sum L of |lambda_ij| / sigma, both documents of a pair counted,
+to log2(1 + L), as LightGBM's `lambdarank_norm`: it keeps long queries from outweighing short ones. Equal
 scores stand in the order of the rows.
 """
 
@@ -33,8 +33,8 @@ class LambdaRank:
     query_ptr  (n_queries + 1,) int64
     weights    (n_queries,) float64, multiplied into each query's gradients
     swap       gains, discounts and inverse norms of a separable measure
-    sigma      slope of the logistic, 1 / score unit: without effect on the model of a given learning rate
-               where `normalize` is off and the leaves are Newton steps (section 7)
+    sigma      slope of the logistic, 1 / score unit; with Newton leaves it only sets the unit of the scores
+               that trees add, and so makes no difference to a model that starts from 0 (section 7)
     """
 
     query_ptr: Ints
@@ -86,20 +86,20 @@ def _top_first(scores, top, order):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, fastmath={"reassoc", "contract", "nsz", "arcp"}, error_model="numpy")
 def _add_pairs(i, n, score, label, gain, discount, e, sigma, scale, normalize, grad, hess):  # type: ignore[no-untyped-def]
-    """Add the pairs of rank i with every later rank; return the sum of their |lambda_ij|."""
+    """Add the pairs of rank i with every later rank; return the sum of their |lambda_ij| / sigma."""
     grad_i, hess_i, total = 0.0, 0.0, 0.0
     score_i, label_i, gain_i, discount_i, e_i = score[i], label[i], gain[i], discount[i], e[i]
     for j in range(i + 1, n):
         # One exponential a document: 1 / (1 + exp(sigma (s_i - s_j))) = e_j / (e_i + e_j)
         weight = abs(gain_i - gain[j]) * abs(discount_i - discount[j]) * scale
         if normalize:
-            weight /= 0.01 + abs(score_i - score[j])
+            weight /= 0.01 + sigma * abs(score_i - score[j])
         i_is_better = label_i > label[j]
         rho_i = e[j] / (e_i + e[j])
         rho = rho_i if i_is_better else 1.0 - rho_i
-        pull = sigma * weight * rho
+        pull = weight * rho
         signed = pull if i_is_better else -pull
-        curvature = sigma * pull * (1.0 - rho)
+        curvature = pull * (1.0 - rho)
         grad_i -= signed
         hess_i += curvature
         grad[j] += signed
@@ -162,5 +162,5 @@ def _fill_lambdas(  # type: ignore[no-untyped-def]
         if normalize:
             factor = np.log2(1.0 + 2.0 * total) / (2.0 * total) if total > 0.0 else 1.0
         for rank in range(n):
-            grad[first + order[rank]] = ranked_grad[rank] * factor
-            hess[first + order[rank]] = ranked_hess[rank] * factor
+            grad[first + order[rank]] = ranked_grad[rank] * factor * sigma
+            hess[first + order[rank]] = ranked_hess[rank] * factor * sigma * sigma

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numba
@@ -15,6 +15,7 @@ from rerank.errors import InvalidInputError
 from rerank.metrics.base import Measure
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.lambdarank import LambdaRank
+from rerank.progress import track
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.registry import register
 from rerank.rankers.training import TrainingSet, Validation
@@ -23,8 +24,6 @@ from rerank.trees.forest import Forest
 from rerank.trees.grow import TreeLimits
 from rerank.trees.score import score_rows
 from rerank.types import Floats
-
-log = logging.getLogger("rerank")
 
 
 @register("lambdamart")
@@ -44,7 +43,8 @@ class LambdaMART(Ranker):
     colsample_bytree       share of the features drawn for each tree
     metric                 measure that is trained for and that early stopping watches, by ir_measures' name
     truncation_level       depth that gradients look at: `lambdarank_truncation_level` of LightGBM
-    sigma                  slope of the pairwise logistic
+    sigma                  slope of the pairwise logistic; None: 1, or for a warm start 1 / the spread of the base
+                           scores at the top, so that BM25's 20 and a probability's 0.9 start alike
     normalize              even out the queries' gradients: `lambdarank_norm` of LightGBM
     early_stopping_rounds  trees without a better validation measure before training stops
     base                   None (cold), "run", "feature:NAME", a run, or a fitted ranker (LambdaSMART)
@@ -67,7 +67,7 @@ class LambdaMART(Ranker):
         colsample_bytree: float = 1.0,
         metric: str = "nDCG@10",
         truncation_level: int = 30,
-        sigma: float = 1.0,
+        sigma: float | None = None,
         normalize: bool = True,
         early_stopping_rounds: int = 50,
         base: Any = None,
@@ -123,22 +123,25 @@ class LambdaMART(Ranker):
         watch = None if valid is None else Validation(valid, measure)
         history = self._boost(booster, watch)
         self.evals_result_ = {"valid": {measure.name: history}} if watch else {}
-        self.best_iteration_ = int(np.argmax(history)) + 1 if history else len(booster.trees)
+        self.best_iteration_ = int(np.argmax(history)) if history else len(booster.trees)
         self.forest_ = booster.forest(self.best_iteration_)
 
     def _boost(self, booster: Booster, watch: Validation | None) -> list[float]:
-        """Add trees until the number is reached or the validation measure no longer rises."""
-        scores = None if watch is None else watch.data.start_scores.copy()
-        history: list[float] = []
+        """Add trees until the number is reached or the validation measure no longer rises.
+
+        Returns the measure after 0, 1, 2 ... trees: a warm start that no tree betters stays the base ranker.
+        """
+        if watch is None:
+            for _ in track(range(self.n_estimators), "trees", self.n_estimators):
+                booster.add_tree()
+            return []
+        scores = watch.data.start_scores.copy()
+        history = [watch.value(scores)]
         best = 0
-        for number in range(self.n_estimators):
-            tree = booster.add_tree()
-            if watch is None or scores is None:
-                continue
-            scores += score_rows(Forest.of([tree]), watch.data.X)
+        for number in track(range(1, self.n_estimators + 1), "trees", self.n_estimators):
+            scores += score_rows(Forest.of([booster.add_tree()]), watch.data.X)
             history.append(watch.value(scores))
             best = number if history[number] > history[best] else best
-            log.debug("tree %d: %s %.4f", number + 1, watch.measure.name, history[-1])
             if number - best >= self.early_stopping_rounds:
                 break
         return history
@@ -155,7 +158,7 @@ class LambdaMART(Ranker):
             train.labels,
             train.weights,
             swap,
-            self.sigma,
+            self.sigma or 1.0 / _spread_at_the_top(train, self.truncation_level),
             self.truncation_level,
             self.normalize,
         )
@@ -181,7 +184,7 @@ class LambdaMART(Ranker):
     def _check_parameters(self) -> None:
         for name, low, high in _RANGES:
             value = getattr(self, name)
-            if not low <= value <= high:
+            if value is not None and not low <= value <= high:
                 raise InvalidInputError(f"{name}: expected {low} to {high}, found {value}.")
 
     def _scores(self, X: NDArray[np.float32]) -> Floats:
@@ -198,6 +201,19 @@ class LambdaMART(Ranker):
         self.best_iteration_ = learned["best_iteration"]
         self.evals_result_ = learned["evals_result"]
         self.forest_ = Forest.from_dict(learned["forest"])
+
+
+def _spread_at_the_top(train: TrainingSet, depth: int) -> float:
+    """Return the standard deviation, inside queries, of the best `depth` starting scores; 1 where there is none.
+
+    Pairs that lie many slopes apart have no curvature left, and Newton steps on them overshoot.
+    """
+    variances = []
+    for first, last in pairwise(train.query_ptr.tolist()):
+        best = np.sort(train.start_scores[first:last])[-depth:]
+        variances.append(best.var() if len(best) else 0.0)
+    spread = float(np.sqrt(np.mean(variances)))
+    return spread if spread > 0.0 else 1.0
 
 
 _RANGES = (

@@ -16,6 +16,8 @@ from rerank.errors import InvalidInputError
 from rerank.metrics.base import Measure, RankedLists
 from rerank.types import Floats, Ids, Ints, RankingData, id_array, pointers, query_rows
 
+DEEPEST_INSERTION = 100  # down to here keeping the best rows in order beats sorting the whole list
+
 
 @dataclass(frozen=True, eq=False)
 class TrainingSet:
@@ -173,8 +175,24 @@ class Validation:
 def _rank_labels(query_ptr, scores, labels, out_ptr, out):  # type: ignore[no-untyped-def]
     """Fill out with the labels of each query's best rows, by score; equal scores: the earlier row first."""
     for q in prange(query_ptr.shape[0] - 1):
-        first = query_ptr[q]
+        first, last = query_ptr[q], query_ptr[q + 1]
         depth = out_ptr[q + 1] - out_ptr[q]
-        order = np.argsort(-scores[first : query_ptr[q + 1]], kind="mergesort")
-        for rank in range(depth):
-            out[out_ptr[q] + rank] = labels[first + order[rank]]
+        if depth > DEEPEST_INSERTION:
+            order = np.argsort(-scores[first:last], kind="mergesort")
+            for rank in range(depth):
+                out[out_ptr[q] + rank] = labels[first + order[rank]]
+            continue
+        best = np.empty(depth)
+        ranked = out[out_ptr[q] : out_ptr[q + 1]]
+        n_best = 0
+        for row in range(first, last):
+            if n_best == depth and scores[row] <= best[depth - 1]:
+                continue
+            place = min(n_best, depth - 1)
+            while place > 0 and best[place - 1] < scores[row]:
+                best[place] = best[place - 1]
+                ranked[place] = ranked[place - 1]
+                place -= 1
+            best[place] = scores[row]
+            ranked[place] = labels[row]
+            n_best = min(n_best + 1, depth)

@@ -44,12 +44,12 @@ def lambdas(scores, labels, ideal, sigma, truncation, normalize):
         for j in range(n):
             if labels[i] <= labels[j]:
                 continue
-            weight = deltas[i, j] / (0.01 + abs(scores[i] - scores[j]) if normalize and spread else 1.0)
+            weight = deltas[i, j] / (0.01 + sigma * abs(scores[i] - scores[j]) if normalize and spread else 1.0)
             rho = 1.0 / (1.0 + np.exp(sigma * (scores[i] - scores[j])))
             grad[i] -= sigma * weight * rho
             grad[j] += sigma * weight * rho
             hess[i] += sigma**2 * weight * rho * (1 - rho)
             hess[j] += sigma**2 * weight * rho * (1 - rho)
-            total += 2 * sigma * weight * rho
+            total += 2 * weight * rho
     factor = np.log2(1 + total) / total if normalize and total > 0 else 1.0
     return grad * factor, hess * factor
