@@ -77,9 +77,8 @@ def main() -> None:
     for number, row in enumerate(rows, 1):
         print(f"{number:4d}  {row['LambdaMART']:10.4f}  {row['LightGBM']:8.4f}")
     means = {name: statistics.mean(row[name] for row in rows) for name in rows[0]}
-    print(
-        f"mean  {means['LambdaMART']:10.4f}  {means['LightGBM']:8.4f}   difference {means['LambdaMART'] - means['LightGBM']:+.4f}"
-    )
+    ours, theirs = means["LambdaMART"], means["LightGBM"]
+    print(f"mean  {ours:10.4f}  {theirs:8.4f}   difference {ours - theirs:+.4f}")
     print(f"seconds a fold  {means['LambdaMART seconds']:.2f}  {means['LightGBM seconds']:.2f}")
     if options.output:
         options.output.write_text(json.dumps({"folds": rows, "mean": means}, indent=1) + "\n")

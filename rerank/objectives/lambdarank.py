@@ -32,13 +32,12 @@ class LambdaRank:
 
     query_ptr  (n_queries + 1,) int64
     weights    (n_queries,) float64, multiplied into each query's gradients
-    swap       gains, discounts and inverse norms of a separable measure
+    swap       gains, discounts and inverse norms of a separable measure: the larger gain is the better label
     sigma      slope of the logistic, 1 / score unit; with Newton leaves it only sets the unit of the scores
                that trees add, and so makes no difference to a model that starts from 0 (section 7)
     """
 
     query_ptr: Ints
-    labels: Floats
     weights: Floats
     swap: SwapWeights
     sigma: float = 1.0
@@ -50,22 +49,23 @@ class LambdaRank:
         _fill_lambdas(
             self.query_ptr,
             scores,
-            self.labels,
             self.swap.gains,
             self.swap.discounts,
             self.swap.inverse_norms * self.weights,
             self.sigma,
             self.truncation_level,
             self.normalize,
-            int(np.diff(self.query_ptr).max(initial=0)),
             grad,
             hess,
         )
 
 
 @njit(cache=True)
-def _top_first(scores, top, order):  # type: ignore[no-untyped-def]
-    """Fill order (n,) with rows: the `top` best by score (ties: earlier row), then the others as they stand."""
+def _top_first(scores, gains, top, order):  # type: ignore[no-untyped-def]
+    """Fill order (n,) with rows: the `top` best by score (ties: earlier row), then the others, those with a gain first.
+
+    Returns the number of rows down to the last one with a gain: pairs of two documents without gain pull nothing.
+    """
     n_top = 0
     for row in range(scores.shape[0]):
         if n_top == top and scores[row] <= scores[order[top - 1]]:
@@ -77,29 +77,53 @@ def _top_first(scores, top, order):  # type: ignore[no-untyped-def]
         order[place] = row
         n_top = min(n_top + 1, top)
     lowest, last = scores[order[top - 1]], order[top - 1]
-    fill = top
+    front, back = top, scores.shape[0]
     for row in range(scores.shape[0]):
         if scores[row] < lowest or (scores[row] == lowest and row > last):
-            order[fill] = row
-            fill += 1
+            if gains[row] > 0.0:
+                order[front] = row
+                front += 1
+            else:
+                back -= 1
+                order[back] = row
+    return front
+
+
+@njit(cache=True, inline="always")
+def _pull(gain_gap, distance, rho_i, sigma, weight, normalize):  # type: ignore[no-untyped-def]
+    """Return lambda / sigma on the first of a pair, downhill for the better one, and its curvature / sigma^2."""
+    weight = weight * abs(gain_gap)
+    if normalize:
+        weight = weight / (0.01 + sigma * abs(distance))
+    rho = rho_i if gain_gap > 0.0 else 1.0 - rho_i
+    pull = weight * rho
+    return (pull if gain_gap > 0.0 else -pull), pull * (1.0 - rho), pull
 
 
 @njit(cache=True, fastmath={"reassoc", "contract", "nsz", "arcp"}, error_model="numpy")
-def _add_pairs(i, n, score, label, gain, discount, e, sigma, scale, normalize, grad, hess):  # type: ignore[no-untyped-def]
-    """Add the pairs of rank i with every later rank; return the sum of their |lambda_ij| / sigma."""
+def _add_pairs(i, top, n, score, gain, discount, e, sigma, scale, normalize, grad, hess):  # type: ignore[no-untyped-def]
+    """Add the pairs of rank i with every later rank; return the sum of their |lambda_ij| / sigma.
+
+    One exponential a document: 1 / (1 + exp(sigma (s_i - s_j))) = e_j / (e_i + e_j). Below the top the
+    discount is 0 and not read: with few arrays the second loop becomes vector code.
+    """
     grad_i, hess_i, total = 0.0, 0.0, 0.0
-    score_i, label_i, gain_i, discount_i, e_i = score[i], label[i], gain[i], discount[i], e[i]
-    for j in range(i + 1, n):
-        # One exponential a document: 1 / (1 + exp(sigma (s_i - s_j))) = e_j / (e_i + e_j)
-        weight = abs(gain_i - gain[j]) * abs(discount_i - discount[j]) * scale
-        if normalize:
-            weight /= 0.01 + sigma * abs(score_i - score[j])
-        i_is_better = label_i > label[j]
-        rho_i = e[j] / (e_i + e[j])
-        rho = rho_i if i_is_better else 1.0 - rho_i
-        pull = weight * rho
-        signed = pull if i_is_better else -pull
-        curvature = pull * (1.0 - rho)
+    score_i, gain_i, e_i = score[i], gain[i], e[i]
+    for j in range(i + 1, top):
+        weight = scale * abs(discount[i] - discount[j])
+        signed, curvature, pull = _pull(
+            gain_i - gain[j], score_i - score[j], e[j] / (e_i + e[j]), sigma, weight, normalize
+        )
+        grad_i -= signed
+        hess_i += curvature
+        grad[j] += signed
+        hess[j] += curvature
+        total += pull
+    weight = scale * discount[i]
+    for j in range(top, n):
+        signed, curvature, pull = _pull(
+            gain_i - gain[j], score_i - score[j], e[j] / (e_i + e[j]), sigma, weight, normalize
+        )
         grad_i -= signed
         hess_i += curvature
         grad[j] += signed
@@ -112,18 +136,7 @@ def _add_pairs(i, n, score, label, gain, discount, e, sigma, scale, normalize, g
 
 @njit(cache=True, parallel=True)
 def _fill_lambdas(  # type: ignore[no-untyped-def]
-    query_ptr,
-    scores,
-    labels,
-    gains,
-    discounts,
-    inverse_norms,
-    sigma,
-    truncation,
-    normalize,
-    longest,
-    grad,
-    hess,
+    query_ptr, scores, gains, discounts, inverse_norms, sigma, truncation, normalize, grad, hess
 ):
     """Fill the gradients of all queries; a thread takes a query at a time.
 
@@ -139,24 +152,23 @@ def _fill_lambdas(  # type: ignore[no-untyped-def]
             continue
         top = min(truncation, n)
         order = np.empty(n, np.int64)
-        columns = np.zeros((7, n))
-        score, label, gain, discount, e, ranked_grad, ranked_hess = columns
-        _top_first(scores[first:last], top, order)
+        n_gaining = _top_first(scores[first:last], gains[first:last], top, order)
+        score, gain, e = np.empty(n), np.empty(n), np.empty(n)
+        ranked_grad, ranked_hess = np.zeros(n), np.zeros(n)
         best = scores[first + order[0]]
         lowest = best
         for rank in range(n):
             row = first + order[rank]
             score[rank] = scores[row]
-            label[rank] = labels[row]
             gain[rank] = gains[row]
-            discount[rank] = discounts[rank] if rank < top else 0.0
             e[rank] = np.exp(max(sigma * (scores[row] - best), LOWEST_EXPONENT))
             lowest = min(lowest, scores[row])
         by_distance = normalize and lowest < best
         total = 0.0
         for i in range(top):
+            end = n if gain[i] > 0.0 else n_gaining
             total += _add_pairs(
-                i, n, score, label, gain, discount, e, sigma, scale, by_distance, ranked_grad, ranked_hess
+                i, top, end, score, gain, discounts, e, sigma, scale, by_distance, ranked_grad, ranked_hess
             )
         factor = 1.0
         if normalize:

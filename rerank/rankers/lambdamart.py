@@ -155,7 +155,6 @@ class LambdaMART(Ranker):
             )
         return LambdaRank(
             train.query_ptr,
-            train.labels,
             train.weights,
             swap,
             self.sigma or 1.0 / _spread_at_the_top(train, self.truncation_level),

@@ -19,7 +19,7 @@ def _objective(labels, query_ptr, truncation=5, sigma=1.0, normalize=False, weig
     discounts = np.array([oracle.discount(rank, truncation) for rank in range(longest)])
     swap = SwapWeights(labels.copy(), discounts, np.array(norms))
     weights = np.ones(n_queries) if weights is None else weights
-    return LambdaRank(query_ptr, labels, weights, swap, sigma, truncation, normalize)
+    return LambdaRank(query_ptr, weights, swap, sigma, truncation, normalize)
 
 
 def _lists(seed: int, ties: bool = False):
