@@ -105,6 +105,7 @@ class LambdaMART(Ranker):
         objective = self._objective(train, measure)
         booster = Booster(
             train.X,
+            train.order,
             train.query_ptr,
             train.start_scores,
             objective.gradients,
@@ -139,7 +140,7 @@ class LambdaMART(Ranker):
         history = [watch.value(scores)]
         best = 0
         for number in track(range(1, self.n_estimators + 1), "trees", self.n_estimators):
-            scores += score_rows(Forest.of([booster.add_tree()]), watch.data.X)
+            scores += score_rows(Forest.of([booster.add_tree()]), watch.data.X)[watch.data.order]
             history.append(watch.value(scores))
             best = number if history[number] > history[best] else best
             if number - best >= self.early_stopping_rounds:

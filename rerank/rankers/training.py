@@ -21,16 +21,17 @@ DEEPEST_INSERTION = 100  # down to here keeping the best rows in order beats sor
 
 @dataclass(frozen=True, eq=False)
 class TrainingSet:
-    """Data in canonical order.
+    """Data in canonical order; only the features stay as they lie.
 
-    order         (n_rows,) int64: canonical row i is row order[i] of the data
-    X, labels     rows; labels (n_rows,) float64
+    X             (n_rows, n_features) float32, in the data's own order: copying it would double the memory
+    order         (n_rows,) int64: canonical row i is X[order[i]]
+    labels        (n_rows,) float64
     start_scores  (n_rows,) float64: a base ranker's, or 0
     weights       (n_queries,) float64
     """
 
-    order: Ints
     X: NDArray[np.float32]
+    order: Ints
     labels: Floats
     query_ptr: Ints
     weights: Floats
@@ -51,8 +52,8 @@ class TrainingSet:
         ideal_labels, ideal_ptr = data.select(queries).ideal() if data.n_rows else data.ideal()
         weights = np.ones(len(data)) if data.weights is None else data.weights
         return cls(
+            data.X,
             order,
-            data.X[order],
             data.labels[order],
             pointers(np.diff(data.query_ptr)[queries]),
             weights[queries],
@@ -102,6 +103,7 @@ def data_from_arrays(
         )
     names, inverse = np.unique(queries, return_inverse=True)
     order = np.argsort(inverse, kind="stable")
+    in_order = np.array_equal(order, np.arange(len(order)))
     query_ptr = pointers(np.bincount(inverse, minlength=len(names)))
     labels = None if y is None else _column("y", y, len(X))[order]
     return (
@@ -109,7 +111,7 @@ def data_from_arrays(
             query_ids=id_array(names.astype(np.str_)),
             query_ptr=query_ptr,
             doc_ids=_content_ids(X, y)[order],
-            X=X[order],
+            X=X if in_order else X[order],
             feature_names=tuple(str(number + 1) for number in range(X.shape[1])),
             labels=labels,
             weights=None if weights is None else _query_weights(weights, order, query_ptr),
@@ -137,19 +139,24 @@ def _query_weights(weights: ArrayLike, order: Ints, query_ptr: Ints) -> Floats:
 
 def _content_ids(X: NDArray[np.float32], y: ArrayLike | None) -> Ids:
     """Return 16 hexadecimal digits made from each row's values: an order that the input's order cannot change."""
-    keys = np.random.default_rng(20100623).integers(0, 2**64, size=X.shape[1] + 1, dtype=np.uint64) | np.uint64(1)
-    hashes = np.zeros(len(X), dtype=np.uint64)
-    for column in range(X.shape[1]):
-        mixed = X[:, column].view(np.uint32).astype(np.uint64) + keys[column]
-        hashes += (mixed * keys[column]) ^ (mixed >> np.uint64(7))
-        hashes ^= hashes >> np.uint64(29)
-        hashes *= keys[column]
-    if y is not None:
-        hashes += np.asarray(y, dtype=np.float64).view(np.uint64) * keys[-1]
+    hashes = np.empty(len(X), dtype=np.uint64)
+    labels = np.zeros(len(X)) if y is None else np.asarray(y, dtype=np.float64)
+    _hash_rows(X.view(np.uint32), labels.view(np.uint64), hashes)
     shifts = np.arange(60, -1, -4, dtype=np.uint64)
     digits = ((hashes[:, None] >> shifts) & np.uint64(15)).astype(np.uint32)
     letters = np.where(digits < 10, digits + 48, digits + 87).astype(np.uint32)
     return np.ascontiguousarray(letters).view("U16").reshape(-1)
+
+
+@njit(cache=True, parallel=True)
+def _hash_rows(words, labels, out):  # type: ignore[no-untyped-def]
+    """Fill out (n_rows,) uint64 with FNV-1a over each row's words, with a last mixing step."""
+    for row in prange(words.shape[0]):
+        value = np.uint64(0xCBF29CE484222325) ^ labels[row]
+        for column in range(words.shape[1]):
+            value = (value ^ np.uint64(words[row, column])) * np.uint64(0x100000001B3)
+            value ^= value >> np.uint64(29)
+        out[row] = value ^ (value >> np.uint64(32))
 
 
 class Validation:

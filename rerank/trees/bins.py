@@ -14,6 +14,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from rerank.types import Ints
+
 WIDTH = 16
 MISSING_BIN = 255
 
@@ -37,13 +39,13 @@ class Bins:
         """Number of 16-feature blocks."""
         return len(self.n_bins) // WIDTH
 
-    def blocks(self, X: NDArray[np.float32], n_threads: int) -> NDArray[np.uint8]:
-        """Return the bins of X (n_rows, n_features) as (n_blocks, n_rows, 16) uint8."""
-        out = np.empty((self.n_blocks, len(X), WIDTH), dtype=np.uint8)
+    def blocks(self, X: NDArray[np.float32], rows: Ints, n_threads: int) -> NDArray[np.uint8]:
+        """Return the bins of X[rows] (k, n_features) as (n_blocks, k, 16) uint8; X itself is not copied."""
+        out = np.empty((self.n_blocks, len(rows), WIDTH), dtype=np.uint8)
 
         def fill(block: int) -> None:
             first = block * WIDTH
-            _fill_block(X, first, self.edges[first : first + WIDTH], out[block])
+            _fill_block(X, rows, first, self.edges[first : first + WIDTH], out[block])
 
         _for_each(fill, self.n_blocks, n_threads)
         return out
@@ -147,12 +149,12 @@ def _choose_edges(column, max_bin, edges):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _fill_block(X, first, edges, out):  # type: ignore[no-untyped-def]
-    """Write the bins of features [first, first + 16) into out (n_rows, 16); absent features get 0."""
+def _fill_block(X, rows, first, edges, out):  # type: ignore[no-untyped-def]
+    """Write the bins of features [first, first + 16) into out (k, 16); absent features get 0."""
     n_here = min(WIDTH, X.shape[1] - first)
-    for row in range(X.shape[0]):
+    for row in range(rows.shape[0]):
         for j in range(n_here):
-            value = X[row, first + j]
+            value = X[rows[row], first + j]
             place = 0
             step = 128
             while step > 0:

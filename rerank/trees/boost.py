@@ -39,6 +39,7 @@ class Booster:
     def __init__(
         self,
         X: NDArray[np.float32],
+        order: Ints,
         query_ptr: Ints,
         start_scores: Floats,
         gradients: Gradients,
@@ -47,15 +48,16 @@ class Booster:
     ) -> None:
         """Bin the rows and take the scores to start from.
 
-        X             (n_rows, n_features) float32, rows in a canonical order, NaN where missing
+        X             (n_rows, n_features) float32, NaN where missing, rows in any order
+        order         (n_rows,) int64, their canonical order: row i of all that follows is X[order[i]]
         query_ptr     (n_queries + 1,) int64, for drawing whole queries
         start_scores  (n_rows,) float64: zeros, or a base ranker's scores for a warm start (B 7)
         gradients     fills gradient and hessian (n_rows,) float64 from scores (n_rows,) float64
         """
         self.settings, self.query_ptr, self.gradients = settings, query_ptr, gradients
         bins = learn_bins(X, settings.max_bin, n_threads)
-        self._X = X
-        self._grower = Grower(bins, bins.blocks(X, n_threads), settings.limits, n_threads)
+        self._X, self._order = X, order
+        self._grower = Grower(bins, bins.blocks(X, order, n_threads), settings.limits, n_threads)
         self._random = np.random.default_rng(settings.random_state)
         # A feature with one bin and nothing missing parts nothing.
         self._features = np.flatnonzero((bins.n_bins > 1) | bins.missing)
@@ -78,7 +80,7 @@ class Booster:
         if len(rows) == len(self._all_rows):
             add_leaf_values(ordered, leaf_ptr, tree.leaf_value, self.scores)
         else:
-            self.scores += score_rows(Forest.of([tree]), self._X)
+            self.scores += score_rows(Forest.of([tree]), self._X)[self._order]
         self.trees.append(tree)
         return tree
 

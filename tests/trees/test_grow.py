@@ -14,7 +14,7 @@ from tests.oracles import trees as oracle
 
 def _grow(X, grad, hess, limits, n_threads=1, rows=None, features=None):
     bins = learn_bins(X, 255, n_threads)
-    grower = Grower(bins, bins.blocks(X, n_threads), limits, n_threads)
+    grower = Grower(bins, bins.blocks(X, np.arange(len(X)), n_threads), limits, n_threads)
     rows = np.arange(len(X), dtype=np.int32) if rows is None else rows
     features = np.arange(X.shape[1]) if features is None else features
     return grower.grow(grad, hess, rows, features)

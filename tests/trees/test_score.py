@@ -2,10 +2,14 @@ from __future__ import annotations
 
 import json
 
+import numba
 import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from rerank.trees.forest import Forest, Tree
-from rerank.trees.score import score_rows
+from rerank.trees.score import FEW_ROWS, score_rows
 from tests.oracles import trees as oracle
 
 
@@ -33,26 +37,134 @@ def random_tree(random: np.random.Generator, n_leaves: int, n_features: int) -> 
     )
 
 
+def _rows(random: np.random.Generator, n_rows: int, n_features: int = 6) -> np.ndarray:
+    """Rows with missing and infinite values."""
+    X = random.standard_normal((n_rows, n_features)).astype(np.float32)
+    X[random.random(X.shape) < 0.1] = np.nan
+    X[random.random(X.shape) < 0.02] = np.inf
+    X[random.random(X.shape) < 0.02] = -np.inf
+    return X
+
+
 def _forest(seed: int, sizes: tuple[int, ...]) -> tuple[Forest, np.ndarray]:
     random = np.random.default_rng(seed)
     forest = Forest.of([random_tree(random, size, 6) for size in sizes])
-    X = random.standard_normal((300, 6)).astype(np.float32)
-    X[random.random(X.shape) < 0.1] = np.nan
-    X[0] = np.inf
-    X[1] = -np.inf
-    return forest, X
+    return forest, _rows(random, 300)
 
 
-def test_scores_equal_the_oracle() -> None:
-    forest, X = _forest(0, (1, 2, 31, 8, 64, 200))
-    expected = [oracle.score(forest, row) for row in X]
-    np.testing.assert_allclose(score_rows(forest, X), expected, rtol=1e-12)
+def _oracle_scores(forest: Forest, X: np.ndarray) -> np.ndarray:
+    return np.array([oracle.score(forest, row) for row in X])
 
 
-def test_scores_of_rows_do_not_depend_on_the_batch() -> None:
+@pytest.mark.parametrize("n_leaves", [1, 2, 31, 32, 33, 64, 65, 200, 255])
+def test_scores_equal_the_oracle(n_leaves: int) -> None:
+    forest, X = _forest(n_leaves, (n_leaves,) * 3)
+    expected = _oracle_scores(forest, X)
+    np.testing.assert_array_equal(score_rows(forest, X), expected)
+    np.testing.assert_array_equal(score_rows(forest, X[:FEW_ROWS]), expected[:FEW_ROWS])
+
+
+def test_scores_equal_the_oracle_when_trees_differ_in_size() -> None:
+    forest, X = _forest(0, (1, 2, 31, 8, 64, 200, 1, 255, 33, 600) * 2)
+    np.testing.assert_array_equal(score_rows(forest, X), _oracle_scores(forest, X))
+
+
+@pytest.mark.parametrize("heavy", ["left", "right"])
+def test_scores_equal_the_oracle_when_every_split_parts_one_leaf(heavy: str) -> None:
+    n_nodes = 254
+    chain = np.append(np.arange(1, n_nodes, dtype=np.int32), np.int32(~n_nodes))
+    single = ~np.arange(n_nodes, dtype=np.int32)
+    random = np.random.default_rng(5)
+    threshold = np.sort(random.standard_normal(n_nodes).astype(np.float32))
+    tree = Tree(
+        np.zeros(n_nodes, np.int32),
+        threshold[::-1].copy() if heavy == "left" else threshold,
+        random.random(n_nodes) < 0.5,
+        chain if heavy == "left" else single,
+        single if heavy == "left" else chain,
+        np.zeros(n_nodes),
+        random.standard_normal(n_nodes + 1),
+    )
+    forest, X = Forest.of([tree]), _rows(random, 200, 1)
+    np.testing.assert_array_equal(score_rows(forest, X), _oracle_scores(forest, X))
+
+
+def test_values_at_the_threshold_go_left() -> None:
+    forest, _ = _forest(4, (31,) * 9)
+    X = np.random.default_rng(4).choice(forest.threshold, (100, 6))
+    X[::7] = np.nextafter(X[::7], np.float32(np.inf))
+    expected = _oracle_scores(forest, X)
+    np.testing.assert_array_equal(score_rows(forest, X), expected)
+    np.testing.assert_array_equal(score_rows(forest, X[:7]), expected[:7])
+
+
+@pytest.mark.parametrize("threshold", [np.inf, -np.inf])
+def test_scores_equal_the_oracle_when_a_threshold_is_infinite(threshold: float) -> None:
+    forest, X = _forest(6, (31,) * 4)
+    forest.threshold[::3] = threshold
+    expected = _oracle_scores(forest, X)
+    np.testing.assert_array_equal(score_rows(forest, X), expected)
+    np.testing.assert_array_equal(score_rows(forest, X[:FEW_ROWS]), expected[:FEW_ROWS])
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 8, 9, 63, 64, 65, 256, 257, 1000])
+def test_scores_of_rows_do_not_depend_on_the_batch(n_rows: int) -> None:
+    forest, _ = _forest(1, (31,) * 20 + (100,))
+    X = _rows(np.random.default_rng(n_rows), 1000)
+    np.testing.assert_array_equal(score_rows(forest, X)[-n_rows:], score_rows(forest, X[-n_rows:]))
+
+
+def test_scores_of_single_rows_have_the_same_bits_as_in_a_batch() -> None:
     forest, X = _forest(1, (31,) * 20)
     whole = score_rows(forest, X)
     np.testing.assert_array_equal(whole, np.concatenate([score_rows(forest, X[i : i + 1]) for i in range(len(X))]))
+
+
+def test_scores_have_the_same_bits_on_one_and_two_threads() -> None:
+    forest, _ = _forest(2, (31,) * 30)
+    X = _rows(np.random.default_rng(2), 3001)
+    before = numba.get_num_threads()
+    scores = []
+    for n_threads in (1, min(2, numba.config.NUMBA_NUM_THREADS)):
+        numba.set_num_threads(n_threads)
+        scores.append(score_rows(forest, X))
+    numba.set_num_threads(before)
+    np.testing.assert_array_equal(*scores)
+    np.testing.assert_array_equal(scores[0][::100], _oracle_scores(forest, X[::100]))
+
+
+def test_scores_are_zero_when_the_forest_is_empty() -> None:
+    assert not score_rows(Forest.of([]), np.ones((3, 2), np.float32)).any()
+    assert not score_rows(Forest.of([]), np.ones((100, 2), np.float32)).any()
+
+
+def test_scores_are_none_when_there_are_no_rows() -> None:
+    forest, X = _forest(3, (31, 2))
+    assert score_rows(forest, X[:0]).shape == (0,)
+
+
+@pytest.mark.parametrize("n_rows", [5, 100])
+def test_scores_do_not_depend_on_how_rows_lie_in_memory(n_rows: int) -> None:
+    forest, X = _forest(7, (31, 40))
+    X = X[:n_rows]
+    expected = score_rows(forest, X)
+    np.testing.assert_array_equal(score_rows(forest, np.asfortranarray(X)), expected)
+    np.testing.assert_array_equal(score_rows(forest, np.repeat(X, 2, axis=0)[::2]), expected)
+    np.testing.assert_array_equal(score_rows(forest, X.astype(np.float64)), expected)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    sizes=st.lists(st.integers(1, 80), min_size=0, max_size=20),
+    n_features=st.integers(1, 5),
+    n_rows=st.integers(0, 140),
+)
+def test_scores_equal_the_oracle_for_any_forest(seed: int, sizes: list[int], n_features: int, n_rows: int) -> None:
+    random = np.random.default_rng(seed)
+    forest = Forest.of([random_tree(random, size, n_features) for size in sizes])
+    X = _rows(random, n_rows, n_features)
+    np.testing.assert_array_equal(score_rows(forest, X), _oracle_scores(forest, X))
 
 
 def test_forest_comes_back_exactly_from_json() -> None:
