@@ -19,7 +19,7 @@ from rerank.evaluation.evaluate import evaluate
 from rerank.evaluation.report import comparison_table
 
 DEFAULT = Path(os.environ.get("RERANK_TEST_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
-SETTINGS = {"learning_rate": 0.05, "subsample": 0.5, "colsample_bytree": 0.5, "random_state": 0}
+SETTINGS = {"n_estimators": 900, "early_stopping_rounds": 200}
 
 
 def main() -> None:

@@ -69,7 +69,7 @@ class LambdaMART(Ranker):
         truncation_level: int = 30,
         sigma: float | None = None,
         normalize: bool = True,
-        early_stopping_rounds: int = 50,
+        early_stopping_rounds: int = 100,
         base: Any = None,
         random_state: int = 0,
         n_jobs: int | None = None,
