@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from rerank.types import Ids, Ints
 
+_ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: multiplying by it mixes upwards
+
 
 @dataclass(frozen=True, eq=False)
 class FieldArrays:
@@ -54,7 +56,7 @@ class ForwardIndex:
     """Forward arrays of an index: one vocabulary, one set of document numbers, many fields.
 
     doc_ids      (n_docs,) ids by Lucene document number
-    doc_order    (n_docs,) int32: document numbers by ascending id
+    doc_slots    table of document numbers by hash of the id, see `document_slots`
     vocabulary   bytes of all terms, one after the other, in ascending byte order
     term_ptr     (n_terms + 1,) int64: term t is vocabulary[term_ptr[t]:term_ptr[t + 1]]
     fields       by name; `contents` is the whole document
@@ -62,7 +64,7 @@ class ForwardIndex:
     """
 
     doc_ids: Ids
-    doc_order: NDArray[np.int32]
+    doc_slots: NDArray[np.int32]
     vocabulary: NDArray[np.uint8]
     term_ptr: Ints
     fields: Mapping[str, FieldArrays]
@@ -90,8 +92,41 @@ class ForwardIndex:
 
     def doc_numbers(self, doc_ids: Ids) -> Ints:
         """Return the Lucene number of each document id, -1 where the index has none."""
-        if not self.n_docs:
-            return np.full(len(doc_ids), -1, dtype=np.int64)
-        place = np.searchsorted(self.doc_ids, doc_ids, sorter=self.doc_order)
-        numbers = self.doc_order[np.minimum(place, self.n_docs - 1)].astype(np.int64)
-        return np.where(self.doc_ids[numbers] == doc_ids, numbers, -1)
+        place = _slots(doc_ids, len(self.doc_slots))
+        numbers = self.doc_slots[place].astype(np.int64)
+        rows = np.flatnonzero(numbers >= 0)
+        while len(rows := rows[self.doc_ids[numbers[rows]] != doc_ids[rows]]):
+            place[rows] = (place[rows] + 1) & (len(self.doc_slots) - 1)
+            numbers[rows] = self.doc_slots[place[rows]]
+            rows = rows[numbers[rows] >= 0]
+        return numbers
+
+
+def document_slots(doc_ids: Ids) -> NDArray[np.int32]:
+    """Return a hash table of document numbers: two reads find an id, where a search among many would take twenty.
+
+    The size is a power of two and over twice the number of ids. A document stands in the slot of its id's hash or,
+    where others stand there, in the first free one behind it; -1 marks a free slot. Of equal ids the lowest number
+    comes first. The empty id (of a deleted document) has no slot.
+    """
+    slots = np.full(1 << (2 * len(doc_ids)).bit_length(), -1, dtype=np.int32)
+    numbers = np.flatnonzero(doc_ids != "")[::-1]  # the last of those that want a free slot gets it
+    place = _slots(doc_ids[numbers], len(slots))
+    while len(numbers):
+        free = slots[place] < 0
+        slots[place[free]] = numbers[free]
+        homeless = slots[place] != numbers
+        numbers, place = numbers[homeless], (place[homeless] + 1) & (len(slots) - 1)
+    return slots
+
+
+def _slots(doc_ids: Ids, n_slots: int) -> Ints:
+    """Return the slot where each id is looked for first; ids may be stored wider than they are."""
+    width = doc_ids.dtype.itemsize // 4
+    characters = np.ascontiguousarray(doc_ids).view(np.uint32).reshape(len(doc_ids), width)
+    hashes = np.zeros(len(doc_ids), dtype=np.uint64)
+    for weight, column in zip(np.cumprod(np.full(width, _ODD)), characters.T, strict=True):
+        hashes += weight * column
+    hashes ^= hashes >> np.uint64(32)
+    hashes *= _ODD
+    return (hashes >> np.uint64(32)).astype(np.int64) & (n_slots - 1)

@@ -22,10 +22,10 @@ def show_progress(shown: bool = True) -> Iterator[None]:
 
 
 def track(steps: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
-    """Yield the steps, with a bar where one is wanted."""
+    """Yield the steps, with a bar where one is wanted and stderr is a terminal: in a file it is thousands of lines."""
     if not _shown.get():
         yield from steps
         return
     from tqdm import tqdm
 
-    yield from tqdm(steps, desc=what, total=total, delay=2, leave=False, dynamic_ncols=True)
+    yield from tqdm(steps, desc=what, total=total, delay=2, leave=False, dynamic_ncols=True, disable=None)

@@ -24,9 +24,12 @@ def kernel_threads(n_jobs: int | None) -> Iterator[int]:
     """Run kernels on so many threads inside the block, and as before after it."""
     import numba
 
+    from rerank.kernels import announced_compiling
+
     before, count = numba.get_num_threads(), thread_count(n_jobs)
     numba.set_num_threads(count)
     try:
-        yield count
+        with announced_compiling():
+            yield count
     finally:
         numba.set_num_threads(before)

@@ -9,14 +9,15 @@ score      what a ranker gives a document; larger is better
 cutoff     depth at which a measure stops (`nDCG@10`)
 top_n, k   depth of retrieval
 
-Ids are text (NumPy `U` arrays: they order by code point, which is trec_eval's byte order).
+Ids are text (NumPy `U` arrays: they order by code point, which is trec_eval's byte order). Readers of files hand
+over document ids as UTF-8 bytes (`S` arrays, a quarter of the room), which become text when first asked for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,6 +27,8 @@ from rerank.errors import InvalidInputError, unknown_name
 Ids = NDArray[np.str_]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Words = NDArray[np.uint64]
+ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 def query_rows(query_ptr: Ints) -> Ints:
@@ -43,6 +46,36 @@ def id_array(ids: Any) -> Ids:
     """Return ids as a NumPy text array, never of width 0."""
     array = np.asarray(ids, dtype=np.str_) if len(ids) else np.empty(0, dtype="U1")
     return array if array.dtype.itemsize else array.astype("U1")
+
+
+def id_bytes(ids: NDArray[Any]) -> NDArray[np.bytes_]:
+    """Return ids (text or bytes) as UTF-8 bytes, which order as the text does, of a width that eight divides."""
+    if ids.dtype.kind == "U":
+        letters = np.ascontiguousarray(ids)[:, None].view(np.uint32)
+        plain = letters.max(initial=0) < 128
+        ids = letters.astype(np.uint8).view(f"S{letters.shape[1]}")[:, 0] if plain else np.char.encode(ids, "utf-8")
+    return np.ascontiguousarray(ids, dtype=f"S{-(-ids.dtype.itemsize // 8) * 8}")
+
+
+def sort_keys(ids: NDArray[Any]) -> list[Words]:
+    """Return numbers that order as the ids do, for `np.lexsort`: the one that decides first stands last."""
+    words = id_bytes(ids)[:, None].view(">u8")
+    return [word.astype(np.uint64) for word in words.T[::-1]]
+
+
+def row_codes(query: Ints, doc_ids: NDArray[Any]) -> Words:
+    """Return a 64-bit code of every row's query number and document id: equal for equal pairs, hardly ever for others.
+
+    code = query * odd + sum over words of fold(word * odd_k) * odd, where a word is eight bytes of the id and
+    fold(x) = x ^ x >> 32. A word of 0 adds nothing: ids have the same code in arrays of any width.
+    """
+    words, codes = id_bytes(doc_ids)[:, None].view("<u8"), query.astype(np.uint64) * ODD
+    factors = np.cumprod(np.full(words.shape[1], 0xD1342543DE82EF95, dtype=np.uint64))
+    for word, factor in zip(words.T, factors, strict=True):  # type: ignore[call-overload]
+        mixed = word * factor
+        mixed ^= mixed >> np.uint64(32)
+        codes += mixed * ODD
+    return codes
 
 
 @dataclass(frozen=True)
@@ -66,9 +99,10 @@ class Topics(Mapping[str, str]):
         if isinstance(topics, cls):
             return topics
         if not isinstance(topics, Mapping) or not len(topics):
+            size = f"{len(topics)} entries" if hasattr(topics, "__len__") else "no size"
             raise InvalidInputError(
                 "topics: expected a non-empty mapping {query id: text}, "
-                f"found {type(topics).__name__} of {_size(topics)}; pass e.g. {{'q1': 'heat flow'}}."
+                f"found {type(topics).__name__} of {size}; pass e.g. {{'q1': 'heat flow'}}."
             )
         return cls({str(query_id): str(text) for query_id, text in topics.items()})
 
@@ -80,6 +114,8 @@ class _QueryTable:
     query_ids: Ids
     query_ptr: Ints
     doc_ids: Ids
+    stored_ids: ClassVar[NDArray[Any]]  # of the record: doc_ids as they were given
+    _positions: ClassVar[dict[str, int]]
 
     def __post_init__(self) -> None:
         positions = {str(query_id): number for number, query_id in enumerate(self.query_ids)}
@@ -88,26 +124,40 @@ class _QueryTable:
                 f"{type(self).__name__}: expected each query id once, found one that returns; "
                 "put the rows of a query together."
             )
-        object.__setattr__(self, "_positions", positions)
+        vars(self)["_positions"] = positions
 
     def __len__(self) -> int:
         return len(self.query_ids)
 
     def __contains__(self, query_id: object) -> bool:
-        return query_id in self._positions  # type: ignore[attr-defined]
+        return query_id in self._positions
 
     def __iter__(self) -> Iterator[str]:
         return (str(query_id) for query_id in self.query_ids)
 
     def rows(self, query_id: str) -> slice:
         """Return the rows of one query; KeyError where the query is not here."""
-        number = self._positions[query_id]  # type: ignore[attr-defined]
+        number = self._positions[query_id]
         return slice(int(self.query_ptr[number]), int(self.query_ptr[number + 1]))
 
     @property
     def n_rows(self) -> int:
         """Number of query-document pairs."""
-        return len(self.doc_ids)
+        return len(self.stored_ids)
+
+
+def _doc_ids(table: Any) -> Ids:
+    """Return the text of a record's document ids, made from bytes when it is first asked for."""
+    if table.stored_ids.dtype.kind == "S":
+        letters = np.ascontiguousarray(table.stored_ids)[:, None].view(np.uint8)
+        width = int(np.flatnonzero(letters.any(axis=0)).max(initial=0)) + 1
+        plain = letters.max(initial=0) < 128
+        texts = letters[:, :width].astype(np.uint32).view(f"U{width}")[:, 0] if plain else None
+        table.__dict__["stored_ids"] = id_array(np.char.decode(table.stored_ids, "utf-8")) if texts is None else texts
+    return table.stored_ids  # type: ignore[no-any-return]
+
+
+_QueryTable.doc_ids = property(_doc_ids, lambda table, ids: vars(table).update(stored_ids=ids))  # type: ignore
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,32 +192,39 @@ class Qrels(_QueryTable):
 
     def lookup(self, query_ids: Ids, query_ptr: Ints, doc_ids: Ids) -> tuple[Ints, NDArray[np.bool_]]:
         """Return the label of every row of a run (0 where unjudged) and whether it is judged."""
-        labels = np.zeros(len(doc_ids), dtype=np.int64)
-        judged = np.zeros(len(doc_ids), dtype=np.bool_)
-        for number, query_id in enumerate(query_ids.tolist()):
-            if query_id not in self:
-                continue
-            mine, theirs = slice(query_ptr[number], query_ptr[number + 1]), self.rows(query_id)
-            known = self.doc_ids[theirs]
-            if not len(known):
-                continue
-            place = np.minimum(np.searchsorted(known, doc_ids[mine]), len(known) - 1)
-            judged[mine] = known[place] == doc_ids[mine]
-            labels[mine] = np.where(judged[mine], self.labels[theirs][place], 0)
+        labels, judged = np.zeros(len(doc_ids), np.int64), np.zeros(len(doc_ids), np.bool_)
+        query, mine = np.repeat(self._numbers(query_ids), np.diff(query_ptr)), query_rows(self.query_ptr)
+        wanted, codes = row_codes(query, doc_ids), row_codes(mine, self.stored_ids)
+        order = np.argsort(codes, kind="stable")
+        codes, bits = codes[order], len(codes).bit_length() + 2
+        first = np.full(1 << bits, -1)  # by the first bits of a code, the place of the first code that has them
+        first[(codes >> np.uint64(64 - bits))[::-1]] = np.arange(len(codes))[::-1]
+        place = first[wanted >> np.uint64(64 - bits)]
+        rows = np.flatnonzero(place >= 0)
+        place = place[rows]
+        while len(rows):
+            found = order[place]
+            known = np.flatnonzero((codes[place] == wanted[rows]) & (mine[found] == query[rows]))
+            known = known[id_bytes(self.stored_ids[found[known]]) == id_bytes(doc_ids[rows[known]])]
+            labels[rows[known]], judged[rows[known]] = self.labels[found[known]], True
+            place += 1
+            more = ~judged[rows] & (codes.take(place, mode="clip") <= wanted[rows]) & (place < len(codes))
+            rows, place = rows[more], place[more]
         return labels, judged
+
+    def _numbers(self, query_ids: Ids) -> Ints:
+        """Return the number of each query here, -1 where it is not."""
+        return np.array([self._positions.get(query_id, -1) for query_id in query_ids.tolist()], dtype=np.int64)
 
     def ideal(self, query_ids: Ids) -> tuple[Floats, Ints]:
         """Return all positive labels of the queries, best first, and their `query_ptr`.
 
         Judged documents that a run did not retrieve are among them: this is the ideal of nDCG, AP and R.
         """
-        parts = [
-            -np.sort(-self.labels[self.rows(query_id)]) if query_id in self else np.empty(0, np.int64)
-            for query_id in query_ids.tolist()
-        ]
-        parts = [part[part > 0] for part in parts]
-        flat = np.concatenate([np.empty(0, np.int64), *parts]).astype(np.float64)
-        return flat, pointers([len(part) for part in parts])
+        numbers = self._numbers(query_ids)
+        counts = np.where(numbers < 0, 0, np.diff(self.query_ptr, append=0)[numbers])
+        rows, query_ptr = _joined_rows(self.query_ptr[numbers], counts)
+        return ideal_of_rows(self.labels[rows].astype(np.float64), query_ptr)
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,13 +242,7 @@ class Run(_QueryTable):
     def from_rows(cls, query_ids: ArrayLike, doc_ids: ArrayLike, scores: ArrayLike, name: str = "rerank") -> Run:
         """Group rows (any order) by query and put each query in trec_eval's order."""
         names, query_ptr, order = _group(id_array(query_ids), id_array(doc_ids))
-        run = cls(
-            names,
-            query_ptr,
-            id_array(doc_ids)[order],
-            np.asarray(scores, dtype=np.float64)[order],
-            name,
-        )
+        run = cls(names, query_ptr, id_array(doc_ids)[order], np.asarray(scores, dtype=np.float64)[order], name)
         return run.take(run.trec_order())
 
     @classmethod
@@ -204,18 +255,17 @@ class Run(_QueryTable):
 
     def trec_order(self) -> Ints:
         """Return the rows query by query as trec_eval orders them: score, then document id, descending."""
-        return trec_order(self.query_ptr, self.scores, self.doc_ids)
+        return trec_order(self.query_ptr, self.scores, self.stored_ids)
 
     def take(self, order: Ints) -> Run:
         """Return the run with its rows in another order (rows stay within their query)."""
-        return replace(self, doc_ids=self.doc_ids[order], scores=self.scores[order])
+        return replace(self, doc_ids=self.stored_ids[order], scores=self.scores[order])
 
     def head(self, k: int) -> Run:
         """Return the first k rows of each query."""
         counts = np.minimum(np.diff(self.query_ptr), k)
-        query_ptr = pointers(counts)
-        rows = np.arange(query_ptr[-1]) + np.repeat(self.query_ptr[:-1] - query_ptr[:-1], counts)
-        return replace(self, query_ptr=query_ptr, doc_ids=self.doc_ids[rows], scores=self.scores[rows])
+        rows, query_ptr = _joined_rows(self.query_ptr[:-1], counts)
+        return replace(self, query_ptr=query_ptr, doc_ids=self.stored_ids[rows], scores=self.scores[rows])
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,16 +322,16 @@ class RankingData(_QueryTable):
     def select(self, queries: ArrayLike) -> RankingData:
         """Return the data of some queries, given by number, in that order."""
         queries = np.asarray(queries, dtype=np.int64)
-        rows, query_ptr = _gather(self.query_ptr, queries)
+        rows, query_ptr = _joined_rows(self.query_ptr[queries], np.diff(self.query_ptr)[queries])
         ideal_labels, ideal_ptr = self.ideal_labels, self.ideal_ptr
         if ideal_labels is not None and ideal_ptr is not None:
-            ideal_rows, ideal_ptr = _gather(ideal_ptr, queries)
+            ideal_rows, ideal_ptr = _joined_rows(ideal_ptr[queries], np.diff(ideal_ptr)[queries])
             ideal_labels = ideal_labels[ideal_rows]
         return replace(
             self,
             query_ids=self.query_ids[queries],
             query_ptr=query_ptr,
-            doc_ids=self.doc_ids[rows],
+            doc_ids=self.stored_ids[rows],
             X=self.X[rows],
             labels=None if self.labels is None else self.labels[rows],
             base_scores=None if self.base_scores is None else self.base_scores[rows],
@@ -292,55 +342,50 @@ class RankingData(_QueryTable):
 
     def run(self, scores: ArrayLike, name: str = "rerank") -> Run:
         """Return the documents ordered by new scores (n_rows,), ties as trec_eval breaks them."""
-        run = Run(self.query_ids, self.query_ptr, self.doc_ids, np.asarray(scores, np.float64), name)
+        run = Run(self.query_ids, self.query_ptr, self.stored_ids, np.asarray(scores, np.float64), name)
         return run.take(run.trec_order())
 
 
-def trec_order(query_ptr: Ints, scores: Floats, doc_ids: Ids) -> Ints:
+def trec_order(query_ptr: Ints, scores: Floats, doc_ids: NDArray[Any]) -> Ints:
     """Return the rows query by query by score, then document id, both descending.
 
-    Scores are compared as float32, since that is how trec_eval holds them.
+    Scores are compared as float32, since that is how trec_eval holds them; NaN stands last. doc_ids are text or bytes.
     """
-    query = query_rows(query_ptr)
     with np.errstate(over="ignore"):
-        scores = scores.astype(np.float32)
-    order = np.lexsort((-scores, query))
-    ordered = scores[order]
-    tied = np.flatnonzero((ordered[1:] == ordered[:-1]) & (query[1:] == query[:-1]))
-    if not len(tied):
-        return order
-    starts = tied[np.concatenate([[True], np.diff(tied) > 1])]
-    ends = tied[np.concatenate([np.diff(tied) > 1, [True]])] + 2
-    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
-        group = order[start:end]
-        order[start:end] = group[np.argsort(doc_ids[group], kind="stable")[::-1]]
+        keys = np.fmin(-scores.astype(np.float32), np.float32(np.inf))
+    order, query = np.arange(len(keys)), query_rows(query_ptr)
+    for number in np.unique(query[1:][(keys[1:] < keys[:-1]) & (query[1:] == query[:-1])]).tolist():
+        start, end = query_ptr[number], query_ptr[number + 1]
+        order[start:end] = np.argsort(keys[start:end]) + start
+    keys = keys[order]
+    same = np.concatenate([[False], (keys[1:] == keys[:-1]) & (query[1:] == query[:-1]), [False]])
+    tied = np.flatnonzero(same[1:] | same[:-1])
+    if len(tied):
+        group, rows = np.cumsum(~same[:-1])[tied], order[tied]
+        order[tied] = rows[np.lexsort((rows, *(~key for key in sort_keys(doc_ids[rows])), group))]
     return order
 
 
 def ideal_of_rows(labels: Floats, query_ptr: Ints) -> tuple[Floats, Ints]:
     """Return the positive labels of every query, best first, where the rows are all that was judged."""
-    query = query_rows(query_ptr)
-    order = np.lexsort((-labels, query))
-    order = order[labels[order] > 0]
-    return labels[order], pointers(np.bincount(query[order], minlength=len(query_ptr) - 1))
+    rows = np.flatnonzero(labels > 0)
+    query, labels = np.searchsorted(query_ptr, rows, side="right") - 1, labels[rows]
+    return labels[np.lexsort((-labels, query))], pointers(np.bincount(query, minlength=len(query_ptr) - 1))
 
 
-def _gather(query_ptr: Ints, queries: Ints) -> tuple[Ints, Ints]:
-    counts = np.diff(query_ptr)[queries]
-    new_ptr = pointers(counts)
-    rows = np.arange(new_ptr[-1]) + np.repeat(query_ptr[queries] - new_ptr[:-1], counts)
-    return rows, new_ptr
+def _joined_rows(starts: Ints, counts: Ints) -> tuple[Ints, Ints]:
+    """Return the rows of stretches that begin at `starts`, one after another, and the new `query_ptr`."""
+    query_ptr = pointers(counts)
+    return np.arange(query_ptr[-1]) + np.repeat(starts - query_ptr[:-1], counts), query_ptr
 
 
 def _group(query_ids: Ids, doc_ids: Ids) -> tuple[Ids, Ints, Ints]:
     """Return query ids by first appearance, query_ptr, and rows by (query, document id)."""
     names, first, inverse = np.unique(query_ids, return_index=True, return_inverse=True)
-    by_first = np.argsort(first, kind="stable")
-    place = np.empty(len(names), dtype=np.int64)
-    place[by_first] = np.arange(len(names))
+    place = np.argsort(np.argsort(first))
     query = place[inverse.reshape(-1)]
-    order = np.lexsort((doc_ids, query))
-    return names[by_first], pointers(np.bincount(query, minlength=len(names))), order
+    order = np.lexsort((*sort_keys(doc_ids), query))
+    return names[np.argsort(first)], pointers(np.bincount(query, minlength=len(names))), order
 
 
 def _columns(what: str, value: str, table: Any) -> tuple[list[str], list[str], list[Any]]:
@@ -349,15 +394,6 @@ def _columns(what: str, value: str, table: Any) -> tuple[list[str], list[str], l
             f"{what}: expected a {what} record or {{query id: {{document id: {value}}}}}, "
             f"found {type(table).__name__}; read one with rerank.read_{what}."
         )
-    queries: list[str] = []
-    docs: list[str] = []
-    values: list[Any] = []
-    for query_id, documents in table.items():
-        queries += [str(query_id)] * len(documents)
-        docs += [str(doc_id) for doc_id in documents]
-        values += documents.values()
-    return queries, docs, values
-
-
-def _size(value: object) -> str:
-    return f"{len(value)} entries" if hasattr(value, "__len__") else "no size"
+    queries = [str(query_id) for query_id, documents in table.items() for _ in documents]
+    docs = [str(doc_id) for documents in table.values() for doc_id in documents]
+    return queries, docs, [value for documents in table.values() for value in documents.values()]

@@ -6,18 +6,11 @@ from pathlib import Path
 
 import click
 
-from rerank.cli.options import path_type
+from rerank.cli.options import folder_option
 
 
 @click.command("demo", short_help="a study of your own library")
-@click.option(
-    "-o",
-    "--output",
-    type=path_type,
-    default=Path("demo-output"),
-    show_default=True,
-    help="Where index, runs, models and figures are written.",
-)
+@folder_option("index, runs, models and figures", default="demo-output")
 def command(output: Path) -> None:
     """Index the docstrings of your Python library, and compare BM25, LambdaMART and LambdaSMART on them."""
     from rerank.workflows.demo import run_demo

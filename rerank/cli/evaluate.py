@@ -7,8 +7,9 @@ from pathlib import Path
 
 import click
 
-from rerank.cli.options import path_type
-from rerank.files.output import whole_file
+from rerank.cli.options import measures_option, path_type
+from rerank.errors import InvalidInputError
+from rerank.output import whole_file
 
 log = logging.getLogger("rerank")
 MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@1000")
@@ -16,8 +17,8 @@ MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@1000")
 
 @click.command("evaluate", short_help="measure runs")
 @click.argument("qrels", type=path_type)
-@click.argument("runs", nargs=-1, required=True, type=path_type)
-@click.option("-m", "--measure", "measures", multiple=True, help=f"Measures; {' '.join(MEASURES)} by default.")
+@click.argument("runs", nargs=-1, required=True, type=path_type, metavar="RUN [RUN ...]")
+@measures_option(MEASURES)
 @click.option("--per-query", is_flag=True, help="A line for each query too.")
 @click.option("-c", "--complete", is_flag=True, help="Mean over all judged queries; a missing one counts 0.")
 @click.option(
@@ -26,11 +27,13 @@ MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@1000")
     type=click.Choice(["table", "tsv", "json", "latex"]),
     default="table",
     show_default=True,
+    help="How the figures are written.",
 )
 @click.option(
     "-o",
     "--output",
     type=path_type,
+    metavar="FILE",
     default=Path("-"),
     help="Where the figures are written; stdout by default.",
 )
@@ -44,21 +47,41 @@ def command(
     output: Path,
 ) -> None:
     """Measure each RUN against QRELS as trec_eval does; several runs are compared with the first."""
+    from rerank.cli.places import places
     from rerank.evaluation.evaluate import evaluate
     from rerank.evaluation.report import render
     from rerank.files.trec import read_qrels, read_run
+    from rerank.metrics.registry import parse_measure
 
+    wanted = [parse_measure(name) for name in measures or MEASURES]
+    _check_no_measure_among(runs)
     judgements = read_qrels(qrels)
     results = {}
-    for path in runs:
-        found = evaluate(judgements, read_run(path), measures or MEASURES, complete=complete)
-        if len(found.query_ids) < len(judgements):
+    for path in dict.fromkeys(runs):
+        run = read_run(path)
+        with places({f"run {run.name}": path}):
+            results[str(path)] = evaluate(judgements, run, wanted, complete=complete)
+        absent = len(judgements) - sum(query_id in run for query_id in judgements)
+        if absent and not complete:
             log.info(
                 "%s: %d of %d judged queries are not in it and do not count; -c counts them 0",
                 path,
-                len(judgements) - len(found.query_ids),
+                absent,
                 len(judgements),
             )
-        results[str(path)] = found
     with whole_file(output) as file:
         file.write(render(results, form, per_query=per_query) + "\n")
+
+
+def _check_no_measure_among(runs: tuple[Path, ...]) -> None:
+    """Refuse `-m nDCG@10 AP`, which reads as a run called AP."""
+    from rerank.metrics.registry import parse_measure
+
+    for path in runs:
+        if path.exists():
+            continue
+        try:
+            parse_measure(str(path))
+        except InvalidInputError:
+            continue
+        raise InvalidInputError(f"{path}: expected a run file, found nothing there but a measure; write -m {path}.")

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import click
 
-from rerank.cli.options import output_option, path_type, threads_option
+from rerank.cli.options import file_option, output_option, path_type, threads_option
 
 
 @click.command("features", short_help="features of a run")
 @click.argument("index", type=path_type)
 @click.argument("topics", type=path_type)
 @click.argument("run", type=path_type)
-@output_option("the data (.svm, .txt, either with .gz, or .npz)")
-@click.option("--qrels", type=path_type, help="Judgements; without them the data have no labels.")
-@click.option("--recipe", type=path_type, help="TOML file that names fields, families and parameters.")
+@output_option("the data (.npz; .svm or .txt, also with .gz)")
+@file_option("--qrels", "Judgements; without them the data have no labels.")
+@file_option("--recipe", "TOML that names fields, families and parameters.")
 @threads_option()
 def command(
     index: Path,
@@ -27,6 +27,7 @@ def command(
     threads: int | None,
 ) -> None:
     """Write the features of RUN's query-document pairs."""
+    from rerank.cli.places import check_documents, check_queries, places
     from rerank.features.recipe import Recipe
     from rerank.files.data import write_data
     from rerank.files.topics import read_topics
@@ -36,5 +37,7 @@ def command(
     queries, pairs = read_topics(topics), read_run(run)
     judgements = None if qrels is None else read_qrels(qrels)
     chosen = None if recipe is None else Recipe.from_toml(recipe)
-    with Index.open(index) as opened:
+    with Index.open(index) as opened, places({"recipe": recipe}):
+        check_queries(pairs, run, queries, topics)
+        check_documents(pairs, run, opened)
         write_data(opened.features(pairs, queries, judgements, recipe=chosen, threads=threads), output)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 import click
 
-from rerank.cli.options import output_option, path_type, threads_option
+from rerank.cli.options import folder_option, path_type, threads_option
+from rerank.errors import InvalidInputError
+
+log = logging.getLogger("rerank")
 
 
 @click.command("index", short_help="build an index")
 @click.argument("corpus", type=path_type)
-@output_option("the index (a folder)")
-@click.option("--fields", help="Text fields to index by themselves, with commas; all of them by default.")
+@folder_option("the index")
+@click.option("--fields", metavar="NAME,NAME", help="Text fields to index by themselves; all of them by default.")
 @threads_option()
 @click.option("--overwrite", is_flag=True, help="Replace an index that is there, once the new one is whole.")
 def command(corpus: Path, output: Path, fields: str | None, threads: int | None, overwrite: bool) -> None:
@@ -23,5 +27,15 @@ def command(corpus: Path, output: Path, fields: str | None, threads: int | None,
     """
     from rerank.workflows.index import Index
 
-    chosen = None if fields is None else [name.strip() for name in fields.split(",") if name.strip()]
-    Index.build(corpus, output, fields=chosen, threads=threads, overwrite=overwrite)
+    chosen = None if fields is None else _names(fields)
+    forward = Index.build(corpus, output, fields=chosen, threads=threads, overwrite=overwrite).forward
+    log.info("%s: %d documents; fields: %s", output, forward.n_docs, ", ".join(forward.fields))
+
+
+def _names(fields: str) -> list[str]:
+    names = [name.strip() for name in fields.split(",")]
+    if not all(names):
+        raise InvalidInputError(
+            f"--fields: expected names with commas between them, found {fields!r}; write e.g. title,body."
+        )
+    return names

@@ -5,12 +5,15 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 
 import click
 
 from rerank import __version__
-from rerank.errors import RerankError
+from rerank.errors import RerankError, unknown_name
+from rerank.output import FULL
 from rerank.progress import show_progress
 
 VERBS = {
@@ -34,9 +37,11 @@ class Verbs(click.Group):
         return list(VERBS)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        """Return a verb's command; None where there is none of this name."""
-        if name not in VERBS:
+        """Return a verb's command; None where an option stands in its place."""
+        if name.startswith("-"):
             return None
+        if name not in VERBS:
+            raise unknown_name("verb", name, VERBS)
         command: click.Command = import_module(f"rerank.cli.{name}").command
         return command
 
@@ -46,15 +51,20 @@ class Verbs(click.Group):
             formatter.write_dl(list(VERBS.items()))
 
 
-@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=Verbs,
+    subcommand_metavar="VERB [ARGUMENTS]",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(__version__, prog_name="rerank")
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no notes on stderr.")
 @click.pass_context
 def cli(ctx: click.Context, quiet: bool) -> None:
-    """BM25's top n from a Lucene index, reordered by a model that optimises the measure you report."""
-    logging.basicConfig(
-        level=logging.WARNING if quiet else logging.INFO, format="rerank: %(message)s", stream=sys.stderr
-    )
+    """BM25's top n from a Lucene index, reordered by a model that optimises the measure you report.
+
+    `rerank VERB -h` says what a verb takes.
+    """
+    ctx.with_resource(_log_to_stderr(logging.WARNING if quiet else logging.INFO))
     ctx.with_resource(show_progress(not quiet))
 
 
@@ -65,22 +75,60 @@ def main(arguments: list[str] | None = None) -> None:
 
 def run(arguments: list[str] | None = None) -> int:
     """Run the command line and return the exit code; a fault of ours comes with its traceback."""
+    given = sys.argv[1:] if arguments is None else arguments
     try:
-        code = cli.main(arguments, prog_name="rerank", standalone_mode=False)
-    except click.exceptions.Abort:
-        return _stop("interrupted", 130)
-    except KeyboardInterrupt:
+        with cli.make_context("rerank", list(given) or ["--help"]) as context:
+            cli.invoke(context)
+        sys.stdout.flush()
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    except (KeyboardInterrupt, click.exceptions.Abort):
         return _stop("interrupted", 130)
     except click.ClickException as error:
-        hint = getattr(error, "ctx", None)
-        verb = f" (see `{hint.command_path} -h`)" if hint else ""
-        return _stop(" ".join(error.format_message().split()) + verb, 2)
+        return _stop(_usage(error), 2)
     except RerankError as error:
         return _stop(str(error), 2)
     except BrokenPipeError:  # the reader of our stdout has gone: nothing is left to say
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    return code if isinstance(code, int) else 0
+        _drop_stdout()
+    except OSError as fault:
+        return _stop(_refusal(fault), 2)
+    return 0
+
+
+@contextmanager
+def _log_to_stderr(level: int) -> Iterator[None]:
+    log, handler = logging.getLogger("rerank"), logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("rerank: %(message)s"))
+    before = log.level
+    log.addHandler(handler)
+    log.setLevel(level)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(before)
+
+
+def _usage(error: click.ClickException) -> str:
+    """Return click's message as one line that says where help is."""
+    context = getattr(error, "ctx", None)
+    where = f" (see `{context.command_path} -h`)" if context else ""
+    return " ".join(error.format_message().split()).rstrip(".") + where
+
+
+def _refusal(fault: OSError) -> str:
+    """Return what the system refused: a file or folder by name, or our stdout. Anything else is a fault of ours."""
+    if fault.filename is not None:
+        return f"{fault.filename}: expected a place that can be used, found: {fault.strerror}; mend it or name another."
+    if fault.errno not in FULL:
+        raise fault
+    _drop_stdout()
+    return f"stdout: expected a place that can be written, found: {fault.strerror}; write elsewhere."
+
+
+def _drop_stdout() -> None:
+    """Let what is left in stdout's buffer go nowhere, so that Python's own flush at exit does not fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _stop(message: str, code: int) -> int:

@@ -18,14 +18,65 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 path_type = click.Path(path_type=Path)
 
 
+def file_option(name: str, text: str) -> Decorator:
+    """Return an option that names an input file."""
+    return click.option(name, type=path_type, metavar="FILE", help=text)
+
+
 def threads_option() -> Decorator:
     """Return `--threads`."""
-    return click.option("--threads", type=click.IntRange(min=1), help="Threads; all cores by default.")
+    return click.option("--threads", type=click.IntRange(min=1), metavar="N", help="Threads; all cores by default.")
 
 
-def output_option(what: str, required: bool = True) -> Decorator:
-    """Return `-o`."""
-    return click.option("-o", "--output", type=path_type, required=required, help=f"Where {what} is written.")
+def output_option(what: str) -> Decorator:
+    """Return `-o` for a file; `-` is stdout."""
+    return click.option(
+        "-o", "--output", type=path_type, metavar="FILE", required=True, help=f"Where {what} is written; - for stdout."
+    )
+
+
+def folder_option(what: str, default: str | None = None) -> Decorator:
+    """Return `-o` for a folder."""
+    return click.option(
+        "-o",
+        "--output",
+        type=path_type,
+        metavar="FOLDER",
+        required=default is None,
+        default=default,
+        show_default=True,
+        callback=_no_stdout,
+        help=f"Folder of {what}.",
+    )
+
+
+def _no_stdout(context: click.Context, option: click.Parameter, folder: Path) -> Path:
+    if str(folder) == "-":
+        raise click.BadParameter("expected a folder, found - (stdout); name a folder.", context, option)
+    return folder
+
+
+def measures_option(default: tuple[str, ...]) -> Decorator:
+    """Return `-m`, which may stand several times."""
+    return click.option(
+        "-m",
+        "--measure",
+        "measures",
+        metavar="MEASURE",
+        multiple=True,
+        help=f"A measure by ir_measures' or trec_eval's name; -m for each.  [default: {' '.join(default)}]",
+    )
+
+
+def metric_option() -> Decorator:
+    """Return `--metric`."""
+    return click.option(
+        "--metric",
+        metavar="MEASURE",
+        default="nDCG@10",
+        show_default=True,
+        help="Measure to train for, and that early stopping watches.",
+    )
 
 
 def bm25_options() -> Decorator:
@@ -33,16 +84,17 @@ def bm25_options() -> Decorator:
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
         for option in (
-            click.option("--b", type=float, default=0.4, show_default=True, help="BM25's b."),
-            click.option("--k1", type=float, default=0.9, show_default=True, help="BM25's k1."),
+            click.option("--b", type=float, metavar="X", default=0.4, show_default=True, help="BM25's b."),
+            click.option("--k1", type=float, metavar="X", default=0.9, show_default=True, help="BM25's k1."),
             click.option(
                 "-k",
                 "--hits",
                 "k",
                 type=click.IntRange(min=1),
+                metavar="N",
                 default=1000,
                 show_default=True,
-                help="Documents of a query.",
+                help="Most documents of a query.",
             ),
         ):
             command = option(command)
@@ -89,3 +141,9 @@ def read_base_run(base: str | None) -> Run | None:
             f"--base: expected run:FILE here, found {base!r}; features and models are stored in the model itself."
         )
     return read_run(name)
+
+
+def base_place(base: str | None, found: Any) -> dict[str, str]:
+    """Return the file of a base run by the name that errors give it."""
+    name = getattr(found, "name", None)
+    return {f"base run {name}": split_base(base)[1]} if base and name else {}

@@ -6,7 +6,15 @@ from pathlib import Path
 
 import click
 
-from rerank.cli.options import bm25_options, output_option, path_type, read_base_run, threads_option
+from rerank.cli.options import (
+    base_place,
+    bm25_options,
+    file_option,
+    output_option,
+    path_type,
+    read_base_run,
+    threads_option,
+)
 
 
 @click.command("rerank", short_help="retrieve and reorder")
@@ -14,8 +22,8 @@ from rerank.cli.options import bm25_options, output_option, path_type, read_base
 @click.argument("model", type=path_type)
 @click.argument("topics", type=path_type)
 @output_option("the run")
-@click.option("--run", type=path_type, help="Candidates to reorder, instead of BM25's.")
-@click.option("--base", help="run:FILE to start from, where the model was warm-started from a run.")
+@file_option("--run", "Candidates to reorder, instead of BM25's.")
+@click.option("--base", metavar="run:FILE", help="Run to start from, where the model was warm-started from one.")
 @click.option("--other-index", is_flag=True, help="Apply a model that was trained on another index.")
 @bm25_options()
 @threads_option()
@@ -32,26 +40,34 @@ def command(
     b: float,
     threads: int | None,
 ) -> None:
-    """Write the best k documents of INDEX for TOPICS in MODEL's order; those beyond k stay below."""
+    """Write the best k documents of INDEX for TOPICS in MODEL's order.
+
+    Documents of `--run` beyond the best k keep their order below them.
+    """
+    from rerank.cli.places import check_documents, check_queries, places
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_run, write_run
     from rerank.rankers.store import load_model
     from rerank.workflows.index import Index
     from rerank.workflows.rerank import rerank
 
-    loaded, queries = load_model(model), read_topics(topics)
+    loaded, queries, start = load_model(model), read_topics(topics), read_base_run(base)
     candidates = None if run is None else read_run(run)
     with Index.open(index) as opened:
-        result = rerank(
-            opened,
-            loaded,
-            queries,
-            candidates,
-            k=k,
-            k1=k1,
-            b=b,
-            base=read_base_run(base),
-            other_index=other_index,
-            threads=threads,
-        )
+        if candidates is not None and run is not None:
+            check_queries(candidates, run, queries, topics)
+            check_documents(candidates, run, opened)
+        with places({"model": model, "data": model, "recipe": model, "base": model, **base_place(base, start)}):
+            result = rerank(
+                opened,
+                loaded,
+                queries,
+                candidates,
+                k=k,
+                k1=k1,
+                b=b,
+                base=start,
+                other_index=other_index,
+                threads=threads,
+            )
     write_run(result, output)

@@ -107,12 +107,12 @@ def ranked_lists(qrels: Qrels, run: Run) -> tuple[RankedLists, Ids]:
             f"run {run.name}: expected finite scores, found {run.scores[bad[0]]} for document {run.doc_ids[bad[0]]}; "
             "score it or leave it out."
         )
-    labels, _ = qrels.lookup(run.query_ids, run.query_ptr, run.doc_ids)
-    ordered = labels[run.trec_order()]
+    labels, _ = qrels.lookup(run.query_ids, run.query_ptr, run.stored_ids)
+    ordered = labels[run.trec_order()].astype(np.float64)
     counts = np.diff(run.query_ptr)
     # A query without a row is not in the run: no file could hold it.
     judged = np.array([query_id in qrels for query_id in run], dtype=np.bool_) & (counts > 0)
-    kept = ordered[np.repeat(judged, counts)].astype(np.float64)
+    kept = ordered if judged.all() else ordered[np.repeat(judged, counts)]
     query_ids = run.query_ids[judged]
     ideal_labels, ideal_ptr = qrels.ideal(query_ids)
     return RankedLists(kept, pointers(counts[judged]), ideal_labels, ideal_ptr), query_ids

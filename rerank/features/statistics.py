@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -57,6 +58,7 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
     return view
 
 
+@cache
 def _lucene_length_table() -> NDArray[np.int32]:
     code = np.arange(256 - _EXACT_LENGTHS, dtype=np.int64)
     mantissa, shift = code & 7, (code >> 3) - 1

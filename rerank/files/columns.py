@@ -2,13 +2,18 @@
 
 row      one line that holds columns; blank lines and lines that begin with `#` hold none
 stretch  neighbouring rows of one query
-A chunk of plain ASCII with the right number of columns is split by NumPy; any other chunk is read
-line by line, which accepts what is unusual but right and names the first line that is wrong.
+word     eight bytes of text as one number, the first byte lowest
+A chunk of plain ASCII with the right number of columns is split by NumPy, word by word; any other chunk is
+read line by line, which accepts what is unusual but right and names the first line that is wrong. Chunks are
+split by several threads.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,11 +22,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError
-from rerank.files.source import CHUNK_BYTES, check_file, chunks, shown, text
-from rerank.types import Ids, Ints, id_array, pointers
+from rerank.files.source import check_file, chunks, shown, text
+from rerank.types import ODD, Floats, Ids, Ints, Words, id_array, id_bytes, pointers, row_codes
 
+CHUNK_BYTES = 1 << 18  # what is made of a chunk stays in a core's cache
+KEPT_BYTES = 31 << 20  # just below the most that glibc's dynamic threshold takes
 WIDEST = 256  # bytes of a column that the fast path takes
+THREADS = min(os.cpu_count() or 1, 4)
 QUERY, DOC = 0, 2
+Bytes = NDArray[np.bytes_]
+PADDING = WIDEST + 8  # blanks after a chunk, so that each of its columns may be read in whole words
+
+BYTE, EACH, HIGH = np.uint64(0xFF), np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
+PAIRS = np.uint64(0x000000FF000000FF)
+FIRST_BYTES = np.array([(1 << 8 * count) - 1 for count in range(9)], dtype=np.uint64)
+TENS = np.array([10**count for count in range(9)], dtype=np.uint64)
+POWERS = np.array([10.0**power for power in range(20)])
 
 
 @dataclass(frozen=True)
@@ -53,7 +69,8 @@ class Rows:
 
     names     query id of each stretch
     lengths   (n_stretches,) int64 rows of each
-    doc_ids   (n_rows,)
+    doc_ids   (n_rows,) UTF-8 bytes
+    codes     (n_rows,) uint64 codes of the document ids, see row_codes
     values    (n_rows,) of the layout's dtype
     lines     (n_rows,) int64
     tag       last column of the first row
@@ -61,7 +78,8 @@ class Rows:
 
     names: list[str]
     lengths: Ints
-    doc_ids: Ids
+    doc_ids: Bytes
+    codes: Words
     values: NDArray[Any]
     lines: Ints
     tag: str
@@ -71,12 +89,13 @@ class Rows:
 class Table:
     """Rows grouped by query, queries by first appearance, rows of a query in the order of the file.
 
+    doc_ids are UTF-8 bytes.
     tag   last column of the file's first row
     """
 
     query_ids: Ids
     query_ptr: Ints
-    doc_ids: Ids
+    doc_ids: NDArray[Any]
     values: NDArray[Any]
     tag: str
 
@@ -84,29 +103,45 @@ class Table:
 def read_table(path: str | Path, layout: Layout, chunk_bytes: int = CHUNK_BYTES) -> Table:
     """Read a file of columns; a document that returns within a query is refused."""
     path = check_file(path, f"a {layout.what} file")
-    parts = [
-        _split_fast(line, chunk, layout) or _split_by_line(path, line, chunk, layout)
-        for line, chunk in chunks(path, chunk_bytes)
-    ]
-    rows = _joined([part for part in parts if len(part.lines)])
+    rows = _joined([part for part in _parts(path, layout, chunk_bytes) if len(part.lines)])
     if rows is None:
         raise FileFormatError(path, None, f"expected lines of {layout.named}, found no line; name a file with rows.")
     return _grouped(path, rows)
 
 
-def repeated_row(query: Ints, doc_ids: Ids) -> int | None:
+def _parts(path: Path, layout: Layout, chunk_bytes: int) -> Iterator[Rows]:
+    """Yield the rows of each chunk, in the order of the file."""
+
+    def split(line: int, chunk: bytes) -> Rows:
+        return _split_fast(line, chunk, layout) or _split_by_line(path, line, chunk, layout)
+
+    # Once a block of this size was freed, glibc keeps what chunks leave behind; else it gives every chunk's memory back
+    # to the system and fetches it again, which costs a tenth of an evaluation.
+    np.empty(KEPT_BYTES, dtype=np.uint8)
+    waiting: deque[Future[Rows]] = deque()
+    with ThreadPoolExecutor(THREADS) as pool:
+        for line, chunk in chunks(path, chunk_bytes):
+            waiting.append(pool.submit(split, line, chunk))
+            if len(waiting) > 2 * THREADS:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def repeated_row(query: Ints, doc_ids: NDArray[Any], codes: Words | None = None) -> int | None:
     """Return the first row whose query and document stood in a row before, or None.
 
     query    (n_rows,) query numbers
-    doc_ids  (n_rows,)
-    Equal pairs have equal 64-bit codes, so a repeat is never missed; equal codes are compared in full.
+    doc_ids  (n_rows,) text or UTF-8 bytes
+    codes    (n_rows,) uint64 row_codes of both, where they are known
+    Equal pairs have equal codes, so a repeat is never missed; equal codes are compared in full.
     """
-    codes = _codes(query, doc_ids)
+    codes = row_codes(query, doc_ids) if codes is None else codes
     ordered = np.sort(codes)
     twice = ordered[1:][ordered[1:] == ordered[:-1]]
-    seen: set[tuple[int, str]] = set()
+    seen: set[tuple[int, Any]] = set()
     for row in np.flatnonzero(np.isin(codes, twice)).tolist() if len(twice) else []:
-        pair = (int(query[row]), str(doc_ids[row]))
+        pair = (int(query[row]), doc_ids[row])
         if pair in seen:
             return row
         seen.add(pair)
@@ -126,12 +161,12 @@ def numbered(names: list[str], lengths: Ints) -> tuple[list[str], Ints, Ints | N
 
 def _grouped(path: Path, rows: Rows) -> Table:
     names, query, order = numbered(rows.names, rows.lengths)
-    repeat = repeated_row(query, rows.doc_ids)
+    repeat = repeated_row(query, rows.doc_ids, rows.codes + query.astype(np.uint64) * ODD)
     if repeat is not None:
         raise FileFormatError(
             path,
             int(rows.lines[repeat]),
-            f"expected each document once in a query, found {shown(str(rows.doc_ids[repeat]))} again "
+            f"expected each document once in a query, found {shown(rows.doc_ids[repeat])} again "
             f"in query {shown(names[query[repeat]])}; remove one of the two lines.",
         )
     query_ptr = pointers(np.bincount(query, minlength=len(names)))
@@ -146,84 +181,167 @@ def _joined(parts: list[Rows]) -> Rows | None:
         [name for part in parts for name in part.names],
         np.concatenate([part.lengths for part in parts]),
         np.concatenate([part.doc_ids for part in parts]),
+        np.concatenate([part.codes for part in parts]),
         np.concatenate([part.values for part in parts]),
         np.concatenate([part.lines for part in parts]),
         parts[0].tag,
     )
 
 
-def _codes(query: Ints, doc_ids: Ids) -> NDArray[np.uint64]:
-    """Return sum_c letter_c * odd_c + query * odd (mod 2**64) for every row."""
-    letters = doc_ids.view(np.uint32).reshape(len(doc_ids), -1)
-    random = np.random.default_rng(0)
-    odd = random.integers(0, 1 << 63, letters.shape[1] + 1, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
-    codes = query.astype(np.uint64) * odd[-1]
-    block = 1 << 14  # rows whose letters stay in the cache while all columns pass over them
-    for start in range(0, len(letters), block):
-        rows = slice(start, start + block)
-        for place, letter in enumerate(letters[rows].T):
-            codes[rows] += letter * odd[place]
-    return codes
-
-
 def _split_fast(line: int, chunk: bytes, layout: Layout) -> Rows | None:
     """Split a chunk without a Python loop over rows, or return None where it is not plain enough."""
-    letters = np.frombuffer(chunk + b" " * WIDEST, dtype=np.uint8)
-    bounds = _column_bounds(chunk, letters[: len(chunk)], len(layout.columns))
+    padded = chunk + b" " * PADDING
+    bounds = _column_bounds(chunk, np.frombuffer(padded, dtype=np.uint8), len(layout.columns))
     if bounds is None:
         return None
-    starts, ends = bounds
-    queries = _cut(letters, starts[:, QUERY], ends[:, QUERY])
-    docs = _cut(letters, starts[:, DOC], ends[:, DOC])
-    numbers = _cut(letters, starts[:, layout.value], ends[:, layout.value])
-    if queries is None or docs is None or numbers is None or (numbers == ord("_")).any():
+    starts, lengths = bounds
+    windows = np.ndarray((len(chunk) + WIDEST,), "<u8", padded, 0, (1,))  # the word that begins at each byte
+    values = _values(padded, windows, starts[:, layout.value], lengths[:, layout.value], layout)
+    if values is None or lengths[:, (QUERY, DOC)].max() > WIDEST:
         return None
-    try:
-        values = numbers.view(f"S{numbers.shape[1]}").reshape(-1).astype(layout.dtype)
-    except (ValueError, OverflowError):
+    queries = _words(windows, starts[:, QUERY], lengths[:, QUERY])
+    docs = _words(windows, starts[:, DOC], lengths[:, DOC])
+    changed = np.zeros(len(queries), dtype=np.bool_)
+    for word in queries.T:
+        changed[1:] |= word[1:] != word[:-1]
+    changed[0] = True
+    first = np.flatnonzero(changed)
+    names = _as_bytes(queries[first])
+    if np.char.startswith(names, b"#").any():
         return None
-    if not np.isfinite(values).all():
-        return None
-    changes = np.flatnonzero((queries[1:] != queries[:-1]).any(axis=1)) + 1
-    first = np.concatenate([np.zeros(1, np.int64), changes])
-    lengths = np.diff(np.append(first, len(queries)))
-    tag = chunk[starts[0, -1] : ends[0, -1]].decode("ascii")
-    lines = np.arange(line, line + len(docs))
-    return Rows(_texts(queries[first]).tolist(), lengths, _texts(docs), values, lines, tag)
+    return Rows(
+        names.astype(np.str_).tolist(),
+        np.diff(first, append=len(queries)),
+        _as_bytes(docs),
+        row_codes(np.zeros(len(docs), dtype=np.int64), _as_bytes(docs)),
+        values,
+        np.arange(line, line + len(docs)),
+        chunk[starts[0, -1] : starts[0, -1] + lengths[0, -1]].decode("ascii"),
+    )
 
 
 def _column_bounds(chunk: bytes, letters: NDArray[np.uint8], n_columns: int) -> tuple[Ints, Ints] | None:
-    """Return first and past-the-last byte of every column, (n_rows, n_columns) each."""
+    """Return first byte and length of every column, (n_rows, n_columns) each."""
     blank = letters <= ord(" ")
-    if not chunk.isascii() or blank[0]:
+    n_lines = np.count_nonzero(letters == ord("\n"))
+    if blank[0] or not chunk.isascii():
         return None
-    if np.count_nonzero(blank) != sum(map(chunk.count, (b" ", b"\t", b"\r", b"\n"))):
+    tabs_and_returns = np.count_nonzero(letters == ord("\t")) + np.count_nonzero(letters == ord("\r"))
+    if np.count_nonzero(letters < ord(" ")) != n_lines + tabs_and_returns:
         return None
-    edges = np.flatnonzero(blank[1:] != blank[:-1]) + 1
-    if len(edges) % 2 == 0 or (len(edges) + 1) // 2 % n_columns:
+    ends = np.flatnonzero(blank[1:] > blank[:-1]) + 1
+    if len(ends) != n_lines * n_columns:
         return None
-    starts = np.append(0, edges[1::2]).reshape(-1, n_columns)
-    ends = edges[::2].reshape(-1, n_columns)
+    single = np.count_nonzero(blank) == len(ends) + PADDING
+    starts = np.empty_like(ends)
+    starts[0] = 0
+    np.add(ends[:-1] if single else np.flatnonzero(blank[1:] < blank[:-1]), 1, out=starts[1:])
     # As many newlines as rows, one right before each row: no row holds a newline, no line is blank.
-    line_starts = starts[1:, 0]
-    if chunk.count(b"\n") != len(starts) or (letters[line_starts - 1] != ord("\n")).any():
+    if (letters[starts[n_columns::n_columns] - 1] != ord("\n")).any():
         return None
-    return None if (letters[starts[:, 0]] == ord("#")).any() else (starts, ends)
+    ends -= starts
+    return starts.reshape(-1, n_columns), ends.reshape(-1, n_columns)
 
 
-def _cut(letters: NDArray[np.uint8], starts: Ints, ends: Ints) -> NDArray[np.uint8] | None:
-    """Return one column as (n_rows, widest) bytes, filled up with 0; None where one is too wide."""
-    lengths = ends - starts
-    width = int(lengths.max())
-    if width > WIDEST:
+def _words(windows: Words, starts: Ints, lengths: Ints) -> Words:
+    """Return one column as (n_rows, width) words, filled up with 0."""
+    words = np.empty((len(starts), -(-int(lengths.max()) // 8)), dtype="<u8")
+    for place in range(words.shape[1]):
+        word = windows[starts + 8 * place]
+        np.bitwise_and(word, FIRST_BYTES[np.clip(lengths - 8 * place, 0, 8)], out=words[:, place])
+    return words
+
+
+def _as_bytes(words: Words) -> Bytes:
+    return words.view(f"S{8 * words.shape[1]}")[:, 0]
+
+
+def _values(padded: bytes, windows: Words, starts: Ints, lengths: Ints, layout: Layout) -> NDArray[Any] | None:
+    """Return the column of numbers, or None where one is none."""
+    if lengths.max() > WIDEST:
         return None
-    cells = np.lib.stride_tricks.sliding_window_view(letters, width)[starts]
-    cells *= np.arange(width) < lengths[:, None]
-    return cells
+    values, plain = _decimals(windows, starts, lengths, layout.dtype is np.int64)
+    other = np.flatnonzero(~plain)
+    if not len(other):
+        return values
+    where = zip(other.tolist(), starts[other].tolist(), lengths[other].tolist(), strict=True)
+    for row, start, length in where:
+        value = layout.parse(padded[start : start + length])
+        if value is None:
+            return None
+        values[row] = value
+    return values
 
 
-def _texts(cells: NDArray[np.uint8]) -> Ids:
-    return cells.astype(np.uint32).view(f"U{cells.shape[1]}").reshape(-1)
+def _decimals(
+    windows: Words, starts: Ints, lengths: Ints, whole_numbers: bool
+) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Return numbers, and which are right: `[-]digits[.digits]` of up to 19 digits; others are still to be read."""
+    first = windows[starts]
+    negative = (first & BYTE) == ord("-")
+    if negative.any():
+        starts, lengths = starts + negative, lengths - negative
+        first = windows[starts]
+    dot = first ^ EACH * np.uint64(ord("."))
+    dot = (dot - EACH) & ~dot & HIGH  # the lowest bit that is set tells the first dot
+    whole = np.minimum(np.bitwise_count(~dot & (dot - np.uint64(1))) >> 3, lengths)
+    decimals = np.maximum(lengths - whole - 1, 0)
+    digits, wrong = _digits(first, whole)
+    for place in range(0, min(int(decimals.max()), 24), 8):
+        count = np.clip(decimals - place, 0, 8)
+        more, also_wrong = _digits(windows[starts + whole + (1 + place)], count)
+        digits = digits * TENS[count] + more
+        wrong |= also_wrong
+    plain = (wrong == 0) & (whole + decimals > 0) & (whole + decimals < 20)
+    if whole_numbers:
+        return np.where(negative, -digits.astype(np.int64), digits.astype(np.int64)), plain & (lengths == whole)
+    plain &= (whole < 8) | (lengths == whole)
+    values, certain = _quotients(digits * plain, np.minimum(decimals, 19))
+    return np.negative(values, out=values, where=negative), plain & certain
+
+
+def _quotients(digits: Words, decimals: Ints) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return digits / 10**decimals as float64, rounded once, and where that is certain.
+
+    10**decimals is exact, and so are digits below 2**53: then a division is all (Clinger 1990, How to read floating
+    point numbers accurately). Others are divided in double-double arithmetic (Dekker 1971); a quotient that lies
+    halfway between two numbers, as far as can be told, is not certain.
+    """
+    quotients, certain = digits / POWERS[decimals], np.ones(len(digits), dtype=np.bool_)
+    large = np.flatnonzero(digits >> np.uint64(53))
+    if len(large):
+        upper, power, quotient = digits[large].astype(np.float64), POWERS[decimals[large]], quotients[large]
+        lower = (digits[large] - upper.astype(np.uint64)).view(np.int64)
+        product, (high, low), (power_high, power_low) = quotient * power, _halves(quotient), _halves(power)
+        error = ((high * power_high - product) + high * power_low + low * power_high) + low * power_low
+        rest = ((upper - product) - error + lower) / power
+        quotients[large] = quotient + rest
+        certain[large] = quotient + rest * (1 - 1e-9) == quotient + rest * (1 + 1e-9)
+    return quotients, certain
+
+
+def _halves(numbers: Floats) -> tuple[Floats, Floats]:
+    """Return upper and lower 26 bits of float64 (Veltkamp's split)."""
+    scaled = numbers * float((1 << 27) + 1)
+    upper = scaled - (scaled - numbers)
+    return upper, numbers - upper
+
+
+def _digits(word: Words, count: Ints) -> tuple[Words, Words]:
+    """Return the number that the first `count` bytes of each word spell, and not 0 where one is no digit.
+
+    Pairs of digits, then pairs of pairs, are joined by one multiplication each (Lemire 2018, Quickly parsing eight
+    digits).
+    """
+    digits = (word ^ EACH * np.uint64(ord("0"))) << (64 - 8 * count).astype(np.uint64)
+    wrong = (digits + EACH * np.uint64(0x7F - 9)) & HIGH
+    digits = digits * np.uint64(10) + (digits >> np.uint64(8))
+    upper = (digits >> np.uint64(16)) & PAIRS
+    digits &= PAIRS
+    digits *= np.uint64(100 + (1000000 << 32))
+    digits += upper * np.uint64(1 + (10000 << 32))
+    digits >>= np.uint64(32)
+    return digits, wrong
 
 
 def _split_by_line(path: Path, first_line: int, chunk: bytes, layout: Layout) -> Rows:
@@ -243,7 +361,9 @@ def _split_by_line(path: Path, first_line: int, chunk: bytes, layout: Layout) ->
         tag = tag or text(path, line, fields[len(layout.columns) - 1])
     ones = np.ones(len(lines), dtype=np.int64)
     found = np.array(values, dtype=layout.dtype)
-    return Rows(queries, ones, id_array(docs), found, np.array(lines, dtype=np.int64), tag)
+    doc_ids = id_bytes(id_array(docs))
+    codes = row_codes(np.zeros(len(lines), dtype=np.int64), doc_ids)
+    return Rows(queries, ones, doc_ids, codes, found, np.array(lines, dtype=np.int64), tag)
 
 
 def _checked(path: Path, line: int, fields: list[bytes], layout: Layout) -> float | int:

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import FileFormatError, InvalidInputError
-from rerank.files.output import whole_file
 from rerank.files.source import check_file
 from rerank.files.svmlight import read_svmlight, write_svmlight
+from rerank.output import whole_file
 from rerank.types import RankingData, id_array
 
 FORMAT, VERSION = "rerank data", 1

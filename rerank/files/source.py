@@ -16,6 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
+import numpy as np
+
 from rerank.errors import FileFormatError, MissingFileError
 
 GZIP_MAGIC = b"\x1f\x8b"
@@ -66,7 +68,7 @@ def chunks(path: Path, size: int = CHUNK_BYTES) -> Iterator[tuple[int, bytes]]:
             whole, rest = block[:cut], block[cut:]
             if whole:
                 yield line, whole
-                line += whole.count(b"\n")
+                line += int(np.count_nonzero(np.frombuffer(whole, dtype=np.uint8) == ord("\n")))
         if rest:
             yield line, rest + b"\n"
 

@@ -25,10 +25,10 @@ from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError
 from rerank.files.columns import numbered, repeated_row
-from rerank.files.output import whole_file
 from rerank.files.source import check_file, chunks, first_broken, shown, text_lines
 from rerank.files.svmlight_header import Header, header_lines
 from rerank.files.svmlight_rows import Rows, split_rows
+from rerank.output import whole_file
 from rerank.types import Floats, Ids, Ints, RankingData, id_array, pointers
 
 

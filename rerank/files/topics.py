@@ -17,8 +17,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from rerank.errors import FileFormatError, InvalidInputError
-from rerank.files.output import whole_file
 from rerank.files.source import check_file, first_broken, shown, text_lines
+from rerank.output import whole_file
 from rerank.types import Topics
 
 ID_KEYS = ("id", "qid", "query_id", "_id")

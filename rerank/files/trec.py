@@ -18,10 +18,10 @@ import numpy as np
 
 from rerank.errors import InvalidInputError
 from rerank.files.columns import Layout, read_table
-from rerank.files.output import whole_file
 from rerank.files.source import finite_number, first_broken
 from rerank.files.topics import read_topics, write_topics
-from rerank.types import Qrels, Run
+from rerank.output import whole_file
+from rerank.types import Qrels, Run, query_rows, sort_keys
 
 __all__ = ["read_qrels", "read_run", "read_topics", "write_qrels", "write_run", "write_topics"]
 
@@ -57,8 +57,8 @@ def read_qrels(path: str | Path) -> Qrels:
     MissingFileError where there is no file.
     """
     table = read_table(path, QRELS)
-    queries = np.repeat(table.query_ids, np.diff(table.query_ptr))
-    return Qrels.from_rows(queries, table.doc_ids, table.values)
+    order = np.lexsort((*sort_keys(table.doc_ids), query_rows(table.query_ptr)))
+    return Qrels(table.query_ids, table.query_ptr, table.doc_ids[order], table.values[order])
 
 
 def read_run(path: str | Path) -> Run:

@@ -1,6 +1,6 @@
 """Forward arrays on disk: made from Lucene's postings, read as memory maps.
 
-A folder holds `manifest.json` and .npy files: doc_ids, doc_order, vocabulary, term_ptr, and for field
+A folder holds `manifest.json` and .npy files: doc_ids, doc_slots, vocabulary, term_ptr, and for field
 number f (the order of the manifest) f.doc_ptr, f.terms, f.freqs, f.positions, f.position_ptr, f.lengths,
 f.doc_freq, f.collection_freq, as rerank/forward.py describes them.
 """
@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from rerank.errors import IndexFolderError
-from rerank.forward import FieldArrays, ForwardIndex
+from rerank.forward import FieldArrays, ForwardIndex, document_slots
 from rerank.lucene.folder import commit_hash
 from rerank.lucene.jvm import ask_json
 from rerank.lucene.progress import Progress, stage
 from rerank.types import Ids, id_array, pointers
 
-FORMAT = 1
+FORMAT = 2
 ANALYZER = "DefaultEnglishAnalyzer"
 _MANIFEST = "manifest.json"
 
@@ -83,7 +83,7 @@ def read_arrays(folder: Path, manifest: dict[str, Any]) -> ForwardIndex:
     fields = [_read_field(folder, number, field) for number, field in enumerate(manifest["fields"])]
     return ForwardIndex(
         doc_ids=_load(folder, "doc_ids"),
-        doc_order=_load(folder, "doc_order"),
+        doc_slots=_load(folder, "doc_slots"),
         vocabulary=_load(folder, "vocabulary"),
         term_ptr=_load(folder, "term_ptr"),
         fields={field.name: field for field in fields},
@@ -112,7 +112,7 @@ def _export(index: Path, raw: Path) -> dict[str, Any]:
 def _write_documents(raw: Path, folder: Path) -> None:
     doc_ids = ids_from_bytes((raw / "doc_ids").read_bytes(), np.fromfile(raw / "doc_id_lengths", np.int32))
     np.save(folder / "doc_ids.npy", doc_ids)
-    np.save(folder / "doc_order.npy", np.argsort(doc_ids, kind="stable").astype(np.int32))
+    np.save(folder / "doc_slots.npy", document_slots(doc_ids))
 
 
 def _write_terms(raw: Path, folder: Path) -> None:

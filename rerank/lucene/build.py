@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import InvalidInputError, MissingFileError
-from rerank.lucene.arrays import read_arrays, read_manifest, write_arrays
+from rerank.lucene.arrays import write_arrays
 from rerank.lucene.documents import write_documents
 from rerank.lucene.folder import check_target, staged_folder
 from rerank.lucene.jvm import ask_json
 from rerank.lucene.postings import SUBFOLDER
 from rerank.lucene.progress import Progress, stage
 from rerank.lucene.search import java_threads
+from rerank.types import Ids
 
 _log = logging.getLogger("rerank")
 
@@ -130,7 +131,7 @@ def _index(
             "check the corpus and its format."
         )
     if counts["empty"]:
-        _log.warning("%d empty documents are not in the index: no run can retrieve them.", counts["empty"])
+        _log.warning("Empty documents left out of the index: %d (no run can retrieve them).", counts["empty"])
     return BuildCounts(counts["indexed"], counts["empty"], ("contents", *fields))
 
 
@@ -139,16 +140,23 @@ def _poll(done: Callable[[int], None]) -> Callable[[], None]:
 
 
 def _finish(staging: Path, target: Path, overwrite: bool, progress: Progress) -> None:
-    """Make the forward arrays; refuse ids that return (SGML) and a target that has come up meanwhile."""
+    """Make the forward arrays; look once more at the ids (SGML is not checked before) and at the target."""
     arrays = staging / SUBFOLDER
     write_arrays(staging, arrays, made_with_index=True, progress=progress)
-    manifest = read_manifest(arrays)
-    if manifest is not None:
-        forward = read_arrays(arrays, manifest)
-        ids = forward.doc_ids[forward.doc_order]
-        twice = np.flatnonzero(ids[1:] == ids[:-1])
-        if len(twice):
-            raise InvalidInputError(
-                f"documents: expected each id once, found {str(ids[twice[0]])!r} again; give every document its own id."
-            )
+    _check_ids(np.sort(np.load(arrays / "doc_ids.npy")))
     check_target(target, overwrite)
+
+
+def _check_ids(doc_ids: Ids) -> None:
+    """Refuse ids that return, or that would break the lines of a run; `doc_ids` ascend."""
+    twice = np.flatnonzero(doc_ids[1:] == doc_ids[:-1])
+    if len(twice):
+        raise InvalidInputError(
+            f"documents: expected each id once, found {str(doc_ids[twice[0]])!r} again; give every document its own id."
+        )
+    for doc_id in doc_ids.tolist():
+        if doc_id.split() != [doc_id]:
+            raise InvalidInputError(
+                f"documents: expected ids without white space (run and qrels files are split there), found {doc_id!r}; "
+                "rename it."
+            )

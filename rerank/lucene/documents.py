@@ -118,7 +118,7 @@ class _DocumentReader:
                 f"(id {doc_id!r}) expected text in field {name!r}, found {type(value).__name__}; "
                 "make it text or leave the field out"
             )
-        return value if isinstance(value, str) else " ".join(value)
+        return _whole_characters(value if isinstance(value, str) else " ".join(value))
 
     def _error(self, message: str) -> InvalidInputError:
         return InvalidInputError(f"documents: number {self.n_documents}: {message}.")
@@ -131,6 +131,11 @@ def _is_text(value: Any) -> bool:
 def _is_unicode(text: str) -> bool:
     """Lone surrogates are no characters: no file can hold them."""
     return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def _whole_characters(text: str) -> str:
+    """Replace lone surrogates: Lucene's tokenizer can lose a whole text over one."""
+    return text if text.isascii() else text.encode("utf8", "replace").decode("utf8")
 
 
 def _field_order(name: str) -> int:

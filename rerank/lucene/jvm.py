@@ -37,6 +37,7 @@ class _Bridge:
     """Method handles on the static methods of java/Bridge.class, which is on no class path."""
 
     def __init__(self, jnius: Any) -> None:
+        self.process = os.getpid()
         self._array_list = jnius.autoclass("java.util.ArrayList")
         self._byte_buffer = jnius.autoclass("java.nio.ByteBuffer")
         handles = jnius.autoclass("java.lang.invoke.MethodHandles").publicLookup()
@@ -46,8 +47,10 @@ class _Bridge:
         system_loader = jnius.autoclass("java.lang.ClassLoader").getSystemClassLoader()
         loader = jnius.autoclass("java.net.URLClassLoader").newInstance([url], system_loader)
         bridge, thread = loader.loadClass("Bridge"), class_named("java.lang.Thread")
-        self._start = handles.findStatic(bridge, "start", method_type(thread, class_named("java.nio.ByteBuffer")))
-        self._answer = handles.findStatic(bridge, "answer", method_type(class_named("[B"), thread))
+        buffer, answer = class_named("java.nio.ByteBuffer"), class_named("[B")
+        self._start = handles.findStatic(bridge, "start", method_type(thread, buffer))
+        self._answer = handles.findStatic(bridge, "answer", method_type(answer, thread))
+        self._answer_now = handles.findStatic(bridge, "answerNow", method_type(answer, buffer))
 
     def start(self, request: bytes) -> Any:
         return self._call(self._start, self._byte_buffer.wrap(request))
@@ -55,22 +58,40 @@ class _Bridge:
     def answer(self, thread: Any) -> bytes:
         return self._call(self._answer, thread).tostring()
 
+    def answer_now(self, request: bytes) -> bytes:
+        return self._call(self._answer_now, self._byte_buffer.wrap(request)).tostring()
+
     def _call(self, handle: Any, argument: Any) -> Any:
         arguments = self._array_list(1)
         arguments.add(argument)
         return handle.invokeWithArguments(arguments)
 
 
-def ask(op: str, on_wait: Callable[[], None] | None = None, **parameters: Any) -> memoryview:
+def ask(op: str, on_wait: Callable[[], None] | None = None, *, at_once: bool = False, **parameters: Any) -> memoryview:
     """Return the Java side's answer to a question, as bytes.
 
     Java works on a thread of its own, so Ctrl-C is heard: the work is then stopped, and KeyboardInterrupt
-    raised once it has stopped. `on_wait` is called about ten times a second meanwhile.
+    raised once it has stopped. `on_wait` is called about ten times a second meanwhile. A question that is
+    answered in a moment is better asked `at_once`, on this thread: starting another takes longer.
     Raises RerankError where Java or Anserini are missing, IndexFolderError where Lucene refuses an index,
     JavaError for anything else.
     """
     bridge = _running_bridge()
-    thread = bridge.start(json.dumps({"op": op, **parameters}).encode("ascii"))
+    question = json.dumps({"op": op, **parameters}, ensure_ascii=False)
+    request = question.encode("utf8", "replace")  # lone surrogates would end a text for Lucene
+    answer = memoryview(bridge.answer_now(request) if at_once else _wait(bridge, request, on_wait))
+    if answer[0]:
+        raise _error(json.loads(bytes(answer[_HEADER:])), parameters)
+    return answer[_HEADER:]
+
+
+def ask_json(op: str, on_wait: Callable[[], None] | None = None, *, at_once: bool = False, **parameters: Any) -> Any:
+    """Return the Java side's answer to a question, where it is JSON."""
+    return json.loads(bytes(ask(op, on_wait, at_once=at_once, **parameters)))
+
+
+def _wait(bridge: _Bridge, request: bytes, on_wait: Callable[[], None] | None) -> bytes:
+    thread = bridge.start(request)
     try:
         while thread.isAlive():
             thread.join(_STEP_MS)
@@ -82,22 +103,15 @@ def ask(op: str, on_wait: Callable[[], None] | None = None, **parameters: Any) -
             thread.join(_STEP_MS)
         bridge.answer(thread)
         raise
-    answer = memoryview(bridge.answer(thread))
-    if answer[0]:
-        raise _error(json.loads(bytes(answer[_HEADER:])), parameters)
-    return answer[_HEADER:]
-
-
-def ask_json(op: str, on_wait: Callable[[], None] | None = None, **parameters: Any) -> Any:
-    """Return the Java side's answer to a question, where it is JSON."""
-    return json.loads(bytes(ask(op, on_wait, **parameters)))
+    return bridge.answer(thread)
 
 
 def _error(report: dict[str, str], parameters: dict[str, Any]) -> Exception:
     """Say in the user's words what Lucene thinks of an index."""
     name, message = report["class"].rpartition(".")[2], " ".join(report["message"].split())
     place = parameters.get("index", "index")
-    if name == "IndexFormatTooNewException" or (name == "IllegalArgumentException" and "codecs" in message):
+    newer = "codecs.Codec" in message or "is in the future" in message  # said with an IllegalArgumentException
+    if name == "IndexFormatTooNewException" or newer:
         return IndexFolderError(
             f"{place}: expected an index that the installed Lucene can read, found one of a newer Lucene; "
             "install a newer pyserini or build the index anew."
@@ -110,6 +124,10 @@ def _error(report: dict[str, str], parameters: dict[str, Any]) -> Exception:
     if name in ("IndexNotFoundException", "CorruptIndexException", "NoSuchFileException", "EOFException"):
         return IndexFolderError(
             f"{place}: expected a whole Lucene index, found a damaged one ({message}); build the index anew."
+        )
+    if name == "InvalidPathException":
+        return IndexFolderError(
+            f"{place}: expected a path that the locale can write, found one that Java cannot read; set LC_ALL=C.UTF-8."
         )
     if "Anserini did not build this index" in message:
         return IndexFolderError(
@@ -124,6 +142,11 @@ def _running_bridge() -> _Bridge:
     with _lock:
         if _bridge is None:
             _bridge = _Bridge(_jnius())
+        if _bridge.process != os.getpid():
+            raise RerankError(
+                "Java: expected the process that started it, found one forked from it, where Java is dead; "
+                "start processes with multiprocessing's 'spawn'."
+            )
         return _bridge
 
 

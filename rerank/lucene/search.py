@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, unknown_name
 from rerank.lucene.arrays import ids_from_bytes
@@ -19,6 +21,7 @@ from rerank.lucene.progress import Progress, stage
 from rerank.types import Ids, Run, Topics, id_array, pointers
 
 _BATCH = 2048
+_FEW_TEXTS = 16
 
 
 class Searcher:
@@ -65,37 +68,33 @@ class Searcher:
         field     the indexed field to search; `contents` is the whole document
         Ties are broken by ascending document id, also at the cut. Scores are rounded to 4 decimals, and each
         further document of a tie gets 1e-6 less (Anserini's ScoreTiesAdjusterReranker), so that a tool that
-        orders by score alone finds the same order. A topic without hits stays, with no rows.
+        orders by score finds this order, as far as float32 can tell the scores apart. A topic without hits
+        stays, with no rows.
         """
         topics = Topics.of(topics)
         parameters = self._parameters(k, k1, b, threads, field)
-        texts = list(topics.texts.values())
-        counts, numbers, scores = [], [], []
+        texts, parts = list(topics.texts.values()), []
         with stage(progress, "searching", len(texts)) as done:
             for first in range(0, len(texts), _BATCH):
-                queries = texts[first : first + _BATCH]
-                answer = ask("search", **parameters, queries=queries)
-                counts.append(np.frombuffer(answer, np.int32, len(queries)))
-                rows, place = int(counts[-1].sum()), 4 * len(queries)
-                numbers.append(np.frombuffer(answer, np.int32, rows, place))
-                scores.append(np.frombuffer(answer, np.float32, rows, place + 4 * rows))
-                done(first + len(queries))
+                parts.append(_search(texts[first : first + _BATCH], parameters))
+                done(min(first + _BATCH, len(texts)))
+        counts, numbers, scores = map(np.concatenate, zip(*parts, strict=True))
         return Run(
             id_array(list(topics)),
-            pointers(np.concatenate(counts)),
-            self.doc_ids[np.concatenate(numbers)],
-            np.concatenate(scores).astype(np.float64),
+            pointers(counts),
+            self.doc_ids[numbers],
+            scores.astype(np.float64),
             "BM25",
         )
 
     def analyze(self, texts: Sequence[str]) -> list[list[str]]:
         """Return the terms of each text, as the index's analyzer (Anserini's default English one) cuts it."""
-        terms: list[list[str]] = ask_json("analyze", texts=list(texts))
+        terms: list[list[str]] = ask_json("analyze", at_once=len(texts) <= _FEW_TEXTS, texts=list(texts))
         return terms
 
     def statistics(self) -> dict[str, Any]:
         """Return Lucene's counts: documents, deleted, segments, and per field documents, tokens, postings."""
-        counts: dict[str, Any] = ask_json("statistics", handle=self._open_handle())
+        counts: dict[str, Any] = ask_json("statistics", at_once=True, handle=self._open_handle())
         return counts
 
     @property
@@ -114,16 +113,28 @@ class Searcher:
             raise InvalidInputError(f"k1: expected a number from 0, found {k1}; the usual k1 is 0.9.")
         if not 0 <= b <= 1:
             raise InvalidInputError(f"b: expected a number from 0 to 1, found {b}; the usual b is 0.4.")
-        fields = self.statistics()["fields"]
-        if field not in fields:
-            raise unknown_name("field", field, fields)
         handle, workers = self._open_handle(), java_threads(threads)
+        if field not in self._fields:
+            raise unknown_name("field", field, self._fields)
         return {"handle": handle, "k": int(k), "k1": k1, "b": b, "threads": workers, "field": field}
+
+    @cached_property
+    def _fields(self) -> tuple[str, ...]:
+        return tuple(self.statistics()["fields"])
 
     def _open_handle(self) -> int:
         if self._handle is None:
             raise InvalidInputError(f"{self.folder}: expected an open index, found a closed one; open it again.")
         return self._handle
+
+
+def _search(queries: list[str], parameters: dict[str, Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return hits per query, and all their document numbers and scores, of one crossing."""
+    answer = ask("search", at_once=len(queries) == 1, **parameters, queries=queries)
+    counts = np.frombuffer(answer, np.int32, len(queries))
+    rows, place = int(counts.sum()), 4 * len(queries)
+    numbers = np.frombuffer(answer, np.int32, rows, place)
+    return counts, numbers, np.frombuffer(answer, np.float32, rows, place + 4 * rows)
 
 
 def java_threads(threads: int | None) -> int:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.metrics.base import RankedLists
-from rerank.types import Floats, Ints, query_rows
+from rerank.types import Floats, Ints, pointers
 
 
 def ranks(query_ptr: Ints) -> Ints:
@@ -16,8 +16,9 @@ def ranks(query_ptr: Ints) -> Ints:
 
 def sums(values: NDArray[np.generic], query_ptr: Ints) -> Floats:
     """Return the sum of each query's values, (n_queries,) float64, added up in the order of the rows."""
-    n_queries = len(query_ptr) - 1
-    return np.bincount(query_rows(query_ptr), weights=values, minlength=n_queries).astype(np.float64)
+    rows = np.flatnonzero(values != 0)  # few: most documents are not relevant, and 0 changes no sum
+    query = np.searchsorted(query_ptr, rows, side="right") - 1
+    return np.bincount(query, weights=values[rows], minlength=len(query_ptr) - 1).astype(np.float64)
 
 
 def relevant_so_far(relevant: NDArray[np.bool_], query_ptr: Ints) -> Ints:
@@ -38,4 +39,10 @@ def ratio(part: Floats, whole: Floats) -> Floats:
 
 def within(query_ptr: Ints, cutoff: int | None) -> NDArray[np.bool_]:
     """Return whether each row stands above the cutoff."""
-    return np.ones(query_ptr[-1], dtype=np.bool_) if cutoff is None else ranks(query_ptr) < cutoff
+    counts = np.diff(query_ptr)
+    if cutoff is None or cutoff >= counts.max(initial=0):
+        return np.ones(query_ptr[-1], dtype=np.bool_)
+    kept = np.minimum(counts, cutoff)
+    above = np.zeros(query_ptr[-1], dtype=np.bool_)
+    above[ranks(pointers(kept)) + np.repeat(query_ptr[:-1], kept)] = True
+    return above

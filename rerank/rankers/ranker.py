@@ -20,6 +20,7 @@ from rerank.threads import kernel_threads
 from rerank.types import Floats, RankingData, Run
 
 log = logging.getLogger("rerank")
+FEW_ROWS = 1 << 12  # below it, waking another thread to predict costs more time than it saves
 
 
 class Ranker(BaseEstimator):
@@ -99,7 +100,7 @@ class Ranker(BaseEstimator):
         self._check_fitted()
         data = X if isinstance(X, RankingData) else self._rows(X)
         data = self._matching(data)
-        with kernel_threads(self.n_jobs):
+        with kernel_threads(1 if data.n_rows < FEW_ROWS else self.n_jobs):
             return self._start(data, init_score, base) + self._scores(data.X)
 
     def rank(

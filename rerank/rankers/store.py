@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rerank.errors import FileFormatError, MissingFileError, ModelMismatchError
+from rerank.output import whole_file
 from rerank.rankers.registry import ranker_class
 
 if TYPE_CHECKING:
@@ -21,18 +20,9 @@ VERSION = 1
 
 def save_model(model: Ranker, path: str | Path) -> None:
     """Write a fitted model; the file appears whole or not at all."""
-    target = Path(path)
     text = json.dumps({"format": FORMAT, "version": VERSION, **model.to_dict()}, ensure_ascii=False)
-    if not target.parent.is_dir():
-        raise MissingFileError(target.parent, "a folder to write the model into")
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf8") as file:
-            file.write(text + "\n")
-        os.replace(name, target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    with whole_file(path) as file:
+        file.write(text + "\n")
 
 
 def load_model(path: str | Path) -> Ranker:

@@ -54,10 +54,14 @@ def fill_histogram(words, used, rows, packed, near, near_bins, parts, histograms
     if n_parts > 1 or parent >= 0:
         for task in prange(used.shape[0]):
             b = used[task]
-            for part in range(n_parts - 1):
-                histograms[slot, b] += parts[part, b]
-            if parent >= 0:
-                histograms[parent, b] -= histograms[slot, b]
+            for j in range(16):
+                for value_bin in range(256):
+                    total = histograms[slot, b, j, value_bin]
+                    for part in range(n_parts - 1):
+                        total += parts[part, b, j, value_bin]
+                    histograms[slot, b, j, value_bin] = total
+                    if parent >= 0:
+                        histograms[parent, b, j, value_bin] -= total
 
 
 @njit(cache=True)

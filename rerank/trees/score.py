@@ -1,47 +1,47 @@
-"""Scores of rows under a forest."""
+"""Scores of rows under a forest: blocks of rows by bits of leaves, a few rows by walking."""
 
 from __future__ import annotations
 
+from weakref import WeakKeyDictionary
+
+import numba
 import numpy as np
-from numba import njit, prange
 from numpy.typing import NDArray
 
+from rerank.trees import quickscorer, walk
 from rerank.trees.forest import Forest
 from rerank.types import Floats
 
-ROWS_A_TASK = 256
+# A block of 64 rows costs as much as walking about eight.
+FEW_ROWS = 8
+# Starting threads costs about as much as so many tests of a node on a row; moving a value into its column counts
+# as some tests.
+PARALLEL_TESTS = 500_000
+TESTS_A_COLUMN = 20
+
+_BITS: WeakKeyDictionary[Forest, quickscorer.BitForest] = WeakKeyDictionary()
+_WALKS: WeakKeyDictionary[Forest, walk.WalkForest] = WeakKeyDictionary()
 
 
 def score_rows(forest: Forest, X: NDArray[np.float32]) -> Floats:
-    """Return the sum of the trees' leaf values for every row of X (n_rows, n_features) float32."""
+    """Return the sum of the trees' leaf values for every row of X (n_rows, n_features) float32.
+
+    Trees are added in their order, so that a row's score depends neither on the other rows nor on the threads
+    (numba.set_num_threads). What is prepared for a forest is kept as long as the forest is: its arrays must not
+    change after its first scores.
+    """
+    X = np.ascontiguousarray(X, dtype=np.float32)
     out = np.zeros(len(X), dtype=np.float64)
-    add_scores(
-        np.ascontiguousarray(X, dtype=np.float32),
-        forest.node_ptr,
-        forest.leaf_ptr,
-        forest.feature,
-        forest.threshold,
-        forest.missing_left,
-        forest.left,
-        forest.right,
-        forest.leaf_value,
-        out,
-    )
+    if len(X) <= FEW_ROWS:
+        steps = _WALKS.get(forest) or _WALKS.setdefault(forest, walk.walk_forest(forest))
+        walk.add_scores(steps, X, out)
+    else:
+        bits = _BITS.get(forest) or _BITS.setdefault(forest, quickscorer.bit_forest(forest))
+        quickscorer.add_scores(bits, X, out, _worth_threads(bits, len(X)))
     return out
 
 
-@njit(cache=True, parallel=True)
-def add_scores(X, node_ptr, leaf_ptr, feature, threshold, missing_left, left, right, leaf_value, out):  # type: ignore[no-untyped-def]
-    """Add every tree's value to out (n_rows,) float64; the arrays are those of `Forest`."""
-    n_rows = X.shape[0]
-    for task in prange((n_rows + ROWS_A_TASK - 1) // ROWS_A_TASK):
-        for t in range(node_ptr.shape[0] - 1):
-            first, n_nodes = node_ptr[t], node_ptr[t + 1] - node_ptr[t]
-            for row in range(task * ROWS_A_TASK, min((task + 1) * ROWS_A_TASK, n_rows)):
-                node = np.int32(0) if n_nodes > 0 else np.int32(-1)
-                while node >= 0:
-                    n = first + node
-                    value = X[row, feature[n]]
-                    goes_left = missing_left[n] if value != value else value <= threshold[n]
-                    node = left[n] if goes_left else right[n]
-                out[row] += leaf_value[leaf_ptr[t] + ~node]
+def _worth_threads(bits: quickscorer.BitForest, n_rows: int) -> bool:
+    if n_rows <= quickscorer.ROWS_A_TASK or numba.get_num_threads() == 1:
+        return False
+    return n_rows * (len(bits.tests) + TESTS_A_COLUMN * len(bits.features)) >= PARALLEL_TESTS

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rerank.types import Qrels, Topics
-from rerank.workflows.experiment import Study, StudyResult, run_experiment
+from rerank.workflows.experiment import Study, StudyResult, check_output_folder, run_experiment
 from rerank.workflows.index import Index
 
 NO_LIBRARY = frozenset(
@@ -55,8 +55,7 @@ def library_collection(root: str | Path | None = None) -> Collection:
 
 def run_demo(output: str | Path, study: Study = STUDY) -> StudyResult:
     """Index the library's docstrings, and compare BM25, LambdaMART and LambdaSMART on them."""
-    folder = Path(output)
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = check_output_folder(output)
     collection = library_collection()
     with Index.build(collection.documents, folder / "index", overwrite=True) as index:
         return run_experiment(index, collection.topics, collection.qrels, folder, study)

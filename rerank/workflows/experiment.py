@@ -7,7 +7,7 @@ folds one is held out, the next one stops the training, the others train (LETOR'
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,12 +17,12 @@ import numpy as np
 from rerank.errors import InvalidInputError
 from rerank.evaluation.evaluate import EvaluationResult, evaluate
 from rerank.evaluation.report import comparison_table
-from rerank.files.output import whole_file
 from rerank.files.trec import write_run
+from rerank.output import whole_file
 from rerank.progress import track
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.registry import ranker_class
-from rerank.types import Ints, Qrels, RankingData, Run, Topics
+from rerank.types import Qrels, RankingData, Run, Topics
 from rerank.workflows.index import Index
 
 MEASURES = ("RR@10", "nDCG@10", "AP")
@@ -53,30 +53,38 @@ class Study:
 
 @dataclass(frozen=True, eq=False)
 class StudyResult:
-    """The held-out runs and their figures by system, the folds, and the table as text."""
+    """What a study found.
+
+    runs     held-out run of each system
+    models   of each trained system, by the fold that the model was held out from
+    results  figures of each system
+    folds    fold of each judged query
+    table    the comparison as text
+    """
 
     runs: Mapping[str, Run]
+    models: Mapping[str, Sequence[Ranker]]
     results: Mapping[str, EvaluationResult]
     folds: Mapping[str, int]
     table: str
 
 
-def deal_folds(query_ids: Sequence[str], folds: int, random_state: int) -> Ints:
-    """Return the fold of every query, (n_queries,) int64: sizes differ by one at most, any input order.
+def deal_folds(query_ids: Iterable[str], folds: int, random_state: int) -> dict[str, int]:
+    """Return the fold of every query: sizes differ by one at most, and the order of the queries is without effect.
 
     Raises InvalidInputError where there are fewer than 3 folds (train, stop, test) or too few queries.
     """
     if folds < 3:
         raise InvalidInputError(f"folds: expected at least 3 (to train, to stop, to test), found {folds}.")
+    query_ids = list(query_ids)
     if len(query_ids) < folds:
         raise InvalidInputError(
             f"folds: expected at least {folds} judged queries for {folds} folds, found {len(query_ids)}; "
             "judge more queries or use fewer folds."
         )
-    by_name = np.argsort(np.asarray(query_ids, dtype=np.str_), kind="stable")
-    dealt = np.empty(len(query_ids), dtype=np.int64)
-    dealt[by_name] = np.random.default_rng(random_state).permutation(len(query_ids)) % folds
-    return dealt
+    dealt = np.random.default_rng(random_state).permutation(len(query_ids)) % folds
+    by_name = dict(zip(sorted(query_ids), dealt.tolist(), strict=True))
+    return {query_id: by_name[query_id] for query_id in query_ids}
 
 
 def run_experiment(
@@ -92,29 +100,40 @@ def run_experiment(
     Raises InvalidInputError where topics, judgements and index do not meet.
     """
     study, topics, qrels = study or Study(), Topics.of(topics), Qrels.of(qrels)
-    folder = None if output is None else Path(output)
-    if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
-    judged = Topics({query_id: text for query_id, text in topics.items() if query_id in qrels})
-    if not judged:
-        raise InvalidInputError(
-            f"experiment: expected topics with judgements, found none (topic {next(iter(topics))!r}, qrels "
-            f"{next(iter(qrels), 'empty')!r}); check that both files name queries alike."
-        )
+    folder = None if output is None else check_output_folder(output)
+    judged = _judged(topics, qrels)
+    folds = deal_folds(judged, study.folds, study.random_state)
+    systems = system_names(study.ranker)
     bm25 = index.search(judged, study.k, k1=study.k1, b=study.b, threads=study.threads)
     data = index.features(bm25, judged, qrels, threads=study.threads)
-    folds = deal_folds(list(data), study.folds, study.random_state)
-    cold, warm = system_names(study.ranker)
-    runs = {"BM25": bm25}
-    for system, base in ((cold, None), (warm, "run")):
-        runs[system] = _held_out_run(data, folds, system, base, study, folder)
+    runs, models = {"BM25": bm25}, {}
+    for system, base in zip(systems, (None, "run"), strict=True):
+        models[system], runs[system] = _held_out(data, folds, system, base, study)
     judgements = Qrels.of({query_id: qrels[query_id] for query_id in judged})
     results = {system: evaluate(judgements, run, study.measures, complete=True) for system, run in runs.items()}
-    table = comparison_table(results, baseline="BM25")
-    result = StudyResult(runs, results, dict(zip(data, folds.tolist(), strict=True)), table)
+    result = StudyResult(runs, models, results, folds, comparison_table(results, baseline="BM25"))
     if folder is not None:
         _write(result, study, folder)
     return result
+
+
+def check_output_folder(path: str | Path) -> Path:
+    """Return the path of a folder that is there or may be made; refuse it before the work, not after."""
+    folder = Path(path)
+    if folder.exists() and not folder.is_dir():
+        raise InvalidInputError(f"{folder}: expected a folder to write into, found a file; name a folder.")
+    return folder
+
+
+def _judged(topics: Topics, qrels: Qrels) -> Topics:
+    """Return the topics that have judgements."""
+    judged = {query_id: text for query_id, text in topics.items() if query_id in qrels}
+    if not judged:
+        raise InvalidInputError(
+            f"qrels: expected judgements of the topics, found none (a topic is {next(iter(topics))!r}, a judged query "
+            f"{next(iter(qrels), 'none')!r}); check that both files name queries alike."
+        )
+    return Topics(judged)
 
 
 def system_names(ranker: str) -> tuple[str, str]:
@@ -123,22 +142,23 @@ def system_names(ranker: str) -> tuple[str, str]:
     return name, "LambdaSMART" if name == "LambdaMART" else f"{name} from BM25"
 
 
-def _held_out_run(
-    data: RankingData, folds: Ints, system: str, base: str | None, study: Study, folder: Path | None
-) -> Run:
-    scores = np.empty(data.n_rows)
-    query = np.repeat(folds, np.diff(data.query_ptr))
+def _held_out(
+    data: RankingData, folds: Mapping[str, int], system: str, base: str | None, study: Study
+) -> tuple[list[Ranker], Run]:
+    """Return the model of each fold, and the run in which it ranked the queries it had not seen."""
+    scores, models = np.empty(data.n_rows), []
+    fold_of = np.array([folds[query_id] for query_id in data], dtype=np.int64)
+    rows = np.repeat(fold_of, np.diff(data.query_ptr))
     for fold in track(range(study.folds), f"{system}, folds", study.folds):
         stop = (fold + 1) % study.folds
         model = _new_model(study, base)
         model.fit(
-            data.select(np.flatnonzero((folds != fold) & (folds != stop))),
-            eval_set=data.select(np.flatnonzero(folds == stop)),
+            data.select(np.flatnonzero((fold_of != fold) & (fold_of != stop))),
+            eval_set=data.select(np.flatnonzero(fold_of == stop)),
         )
-        scores[query == fold] = model.predict(data.select(np.flatnonzero(folds == fold)))
-        if folder is not None:
-            model.save(folder / f"{_file_name(system)}.fold{fold}.model.json")
-    return data.run(scores, system.replace(" ", "-"))
+        scores[rows == fold] = model.predict(data.select(np.flatnonzero(fold_of == fold)))
+        models.append(model)
+    return models, data.run(scores, system.replace(" ", "-"))
 
 
 def _new_model(study: Study, base: str | None) -> Ranker:
@@ -147,8 +167,12 @@ def _new_model(study: Study, base: str | None) -> Ranker:
 
 
 def _write(result: StudyResult, study: Study, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
     for system, run in result.runs.items():
         write_run(run, folder / f"{_file_name(system)}.run")
+    for system, models in result.models.items():
+        for fold, model in enumerate(models):
+            model.save(folder / f"{_file_name(system)}.fold{fold}.model.json")
     with whole_file(folder / "folds.tsv") as file:
         file.writelines(f"{query_id}\t{fold}\n" for query_id, fold in result.folds.items())
     with whole_file(folder / "table.txt") as file:

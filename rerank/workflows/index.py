@@ -103,8 +103,8 @@ class Index:
         missing = [query_id for query_id in run if query_id not in topics]
         if missing:
             raise InvalidInputError(
-                f"run {run.name}: expected a topic for every query, found none for {missing[0]} "
-                f"({len(missing)} in all); give the topics that the run was made for."
+                f"run: expected a topic for every query, found none for {missing[0]!r} ({len(missing)} such queries in "
+                "all); give the topics that the run was made for."
             )
         query_ids = list(run)
         terms = self.searcher.analyze([topics[query_id] for query_id in query_ids])

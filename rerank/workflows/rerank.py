@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
-from rerank.errors import ModelMismatchError
+from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.features.recipe import Recipe
 from rerank.rankers.ranker import Ranker
-from rerank.types import Run, Topics, pointers
+from rerank.types import Run, Topics
 from rerank.workflows.index import Index
 
 
 def rerank(
     index: Index,
     model: Ranker,
-    topics: Topics,
-    run: Run | None = None,
+    topics: Topics | Mapping[str, str],
+    run: Run | Mapping[str, Mapping[str, float]] | None = None,
     *,
     k: int = 1000,
     k1: float = 0.9,
     b: float = 0.4,
-    base: Run | None = None,
+    base: Run | Mapping[str, Mapping[str, float]] | None = None,
     other_index: bool = False,
     threads: int | None = None,
 ) -> Run:
@@ -32,16 +33,20 @@ def rerank(
     k            documents of a query that are reranked; those of `run` beyond k keep their order below
     base         scores to start from, where the model was warm-started from a run of its own
     other_index  apply the model even though its features were made on another index
+    Raises ModelMismatchError where model and index do not belong together, InvalidInputError where the run
+    has queries without a topic or documents that the index does not hold.
     """
-    candidates = index.search(topics, k, k1=k1, b=b, threads=threads) if run is None else run
+    if k < 1:
+        raise InvalidInputError(f"k: expected a number of documents from 1, found {k}.")
     if model.recipe_ is None:
         raise ModelMismatchError(
             "model: expected the recipe of its features, found none; train it on data of `rerank features`."
         )
     if not other_index:
         index.check_model(model)
-    head = candidates.head(k)
-    data = index.features(head, topics, recipe=Recipe.from_dict(model.recipe_), threads=threads)
+    topics = Topics.of(topics)
+    candidates = index.search(topics, k, k1=k1, b=b, threads=threads) if run is None else Run.of(run)
+    data = index.features(candidates.head(k), topics, recipe=Recipe.from_dict(model.recipe_), threads=threads)
     return _with_tail(model.rank(data, base=base), candidates, k)
 
 
@@ -50,15 +55,10 @@ def _with_tail(head: Run, candidates: Run, k: int) -> Run:
     sizes = np.diff(candidates.query_ptr)
     if not (sizes > k).any():
         return head
-    query_ptr = pointers(sizes)
-    doc_ids = candidates.doc_ids.copy()
-    scores = np.empty(len(doc_ids))
-    for number in range(len(sizes)):
-        first, here = int(query_ptr[number]), slice(head.query_ptr[number], head.query_ptr[number + 1])
-        n_head = int(here.stop - here.start)
-        doc_ids[first : first + n_head] = head.doc_ids[here]
-        scores[first : first + n_head] = head.scores[here]
-        lowest = head.scores[here].min() if n_head else 0.0
-        n_tail = int(sizes[number]) - n_head
-        scores[first + n_head : first + n_head + n_tail] = lowest - np.arange(1, n_tail + 1)
-    return replace(head, query_ptr=query_ptr, doc_ids=doc_ids, scores=scores)
+    place = np.arange(candidates.n_rows) - np.repeat(candidates.query_ptr[:-1], sizes)
+    tail = place >= k
+    doc_ids, scores = candidates.doc_ids.copy(), np.empty(candidates.n_rows)
+    doc_ids[~tail], scores[~tail] = head.doc_ids, head.scores
+    lowest = np.repeat(head.scores[head.query_ptr[1:] - 1], sizes)
+    scores[tail] = (lowest + k - 1 - place)[tail]
+    return replace(head, query_ptr=candidates.query_ptr, doc_ids=doc_ids, scores=scores)

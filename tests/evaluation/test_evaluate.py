@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import ir_measures
 import numpy as np
 import pytest
@@ -7,7 +10,7 @@ import pytrec_eval
 
 from rerank.errors import InvalidInputError
 from rerank.evaluation.evaluate import evaluate
-from rerank.files.trec import read_qrels, read_run
+from rerank.files.trec import read_qrels, read_run, write_qrels, write_run
 
 # trec_eval's names of what it prints for -m all_trec, and ours.
 TREC = {"map": "AP", "recip_rank": "RR", "ndcg": "nDCG"}
@@ -119,3 +122,25 @@ def test_policy_says_which_queries_count() -> None:
     qrels, run = {"q": {"d": 1}, "p": {"d": 1}}, {"q": {"d": 1.0}}
     assert "mean over 1 judged queries of the run" in evaluate(qrels, run).policy
     assert "mean over 2 all judged queries" in evaluate(qrels, run, complete=True).policy
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_figures_from_files_equal_those_from_mappings(tmp_path, seed: int) -> None:
+    qrels, run = random_case(seed)
+    write_qrels(qrels, tmp_path / "qrels")
+    write_run(run, tmp_path / "run")
+    read = evaluate(read_qrels(tmp_path / "qrels"), read_run(tmp_path / "run"))
+    assert read.per_query == evaluate(qrels, run).per_query
+
+
+def test_a_process_that_evaluates_loads_no_numba_and_no_scipy(tmp_path) -> None:
+    qrels, run = random_case(1)
+    write_qrels(qrels, tmp_path / "qrels")
+    write_run(run, tmp_path / "run")
+    code = (
+        "import sys; from rerank.cli.main import run; run(sys.argv[1:]); "
+        "print({'numba', 'scipy', 'jnius', 'sklearn', 'llvmlite'} & set(sys.modules))"
+    )
+    command = [sys.executable, "-c", code, "evaluate", str(tmp_path / "qrels"), str(tmp_path / "run")]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert printed.splitlines()[-1] == "set()"

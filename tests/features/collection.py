@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from rerank.forward import FieldArrays, ForwardIndex
+from rerank.forward import FieldArrays, ForwardIndex, document_slots
 from rerank.types import pointers
 
 Documents = Mapping[str, Mapping[str, Sequence[str]]]
@@ -22,7 +22,7 @@ def forward_index(documents: Documents) -> ForwardIndex:
     doc_ids = np.array(list(documents), dtype=np.str_)
     return ForwardIndex(
         doc_ids=doc_ids,
-        doc_order=np.argsort(doc_ids, kind="stable").astype(np.int32),
+        doc_slots=document_slots(doc_ids),
         vocabulary=np.frombuffer(b"".join(terms), dtype=np.uint8),
         term_ptr=pointers([len(term) for term in terms]),
         fields={name: _field(name, documents, numbers) for name in names},

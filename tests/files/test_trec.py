@@ -40,6 +40,12 @@ def as_dict(table: object) -> dict[str, dict[str, float]]:
     return {query_id: table[query_id] for query_id in table}  # type: ignore[attr-defined,index]
 
 
+def as_float32(documents: dict[str, float]) -> dict[str, float]:
+    """Scores as trec_eval holds them when it orders documents."""
+    with np.errstate(over="ignore"):
+        return {doc_id: float(np.float32(score)) for doc_id, score in documents.items()}
+
+
 @given(runs)
 @settings(max_examples=150, deadline=None)
 def test_run_survives_a_round_trip(tmp_path_factory: pytest.TempPathFactory, run: dict) -> None:
@@ -49,7 +55,7 @@ def test_run_survives_a_round_trip(tmp_path_factory: pytest.TempPathFactory, run
     assert as_dict(back) == run
     assert list(back) == list(run)
     for query_id, documents in run.items():
-        assert list(back[query_id]) == oracle.trec_eval_order(documents)
+        assert list(back[query_id]) == oracle.trec_eval_order(as_float32(documents))
 
 
 @given(judgements)
@@ -91,6 +97,70 @@ def test_fast_split_equals_split_by_line(tmp_path: Path, gap: str, eol: str) -> 
     for member in ("doc_ids", "values", "lines"):
         np.testing.assert_array_equal(getattr(fast, member), getattr(slow, member))
     assert fast.tag == slow.tag == "t"
+
+
+def read_scores(texts: list[str]) -> list[float]:
+    """The scores that the fast split reads, which must take the whole chunk."""
+    chunk = "".join(f"q Q0 d{row} 1 {text} t\n" for row, text in enumerate(texts)).encode()
+    rows = columns._split_fast(1, chunk, RUN)
+    assert rows is not None
+    return rows.values.tolist()
+
+
+# As repr and printf write them, and digits at random: up to 17 digits count, more must round as they should.
+decimals = (
+    scores.map(repr)
+    | st.floats(-1e4, 1e4).map(lambda score: f"{score:.6f}")
+    | st.from_regex(r"-?[0-9]{1,9}(\.[0-9]{0,22})?", fullmatch=True)
+    | st.from_regex(r"-?[0-9]{0,3}\.[0-9]{1,18}", fullmatch=True)
+)
+
+
+@given(st.lists(decimals, min_size=1, max_size=20))
+@settings(deadline=None)
+def test_scores_are_read_to_the_last_bit(texts: list[str]) -> None:
+    assert [score.hex() for score in read_scores(texts)] == [float(text).hex() for text in texts]
+
+
+def test_many_scores_are_read_to_the_last_bit() -> None:
+    random = np.random.default_rng(0)
+    values = (random.normal(size=20_000) * 10.0 ** random.integers(-4, 7, 20_000)).tolist()
+    assert read_scores([repr(value) for value in values]) == values
+    # Two numbers of 53 bits lie around each of these, which stand at, or next to, the middle.
+    middles = [f"{(1 << 53) + 2 * step + 1}.{tail}" for step in range(50) for tail in ("0", "00", "1")]
+    small = [f"{text[:4]}.{text[4:].replace('.', '')}" for text in middles]
+    long = [str((1 << 64) - 1), "1." + "9" * 30, "0." + "0" * 25 + "1", "18446744073709551615.5"]
+    middles += [*small, *long]
+    assert read_scores(middles) == [float(text) for text in middles]
+
+
+def test_labels_are_read_as_whole_numbers() -> None:
+    texts = ["0", "-1", "3", "007", "12345678", "123456789", str(2**63 - 1), str(-(2**63))]
+    chunk = "".join(f"q 0 d{row} {text}\n" for row, text in enumerate(texts)).encode()
+    rows = columns._split_fast(1, chunk, QRELS)
+    assert rows is not None
+    assert rows.values.tolist() == [int(text) for text in texts]
+    for text in ("5.", "1e3", "-", "--1", "1-", "1.0"):
+        assert columns._split_fast(1, f"q 0 d {text}\n".encode(), QRELS) is None
+
+
+@pytest.mark.parametrize("text", ["-", ".", "-.", "1.2.3", "1e", "0x1", "1,5", "1-2", "--1", "inf", "nan", "1_0"])
+def test_what_is_no_number_is_no_score(tmp_path: Path, text: str) -> None:
+    with pytest.raises(FileFormatError, match=r":2: expected a finite number as score"):
+        read_run(written(tmp_path, f"q Q0 a 1 1.5 t\nq Q0 b 2 {text} t\n"))
+
+
+def test_a_run_of_many_chunks_is_read_in_the_order_of_the_file(tmp_path: Path) -> None:
+    lines = [f"q{row // 1000} Q0 clueweb09-en{row:07d} 1 {20_000.5 - row} t\n" for row in range(20_000)]
+    path = written(tmp_path, "".join(lines))
+    assert path.stat().st_size > 2 * columns.CHUNK_BYTES
+    run = read_run(path)
+    assert list(run) == [f"q{number}" for number in range(20)]
+    assert run.doc_ids.tolist() == [f"clueweb09-en{row:07d}" for row in range(20_000)]
+    assert run.scores.tolist() == [20_000.5 - row for row in range(20_000)]
+    again = written(tmp_path, "".join([*lines, lines[7]]))
+    with pytest.raises(FileFormatError, match=r":20001: expected each document once in a query, found 'clueweb09-en0"):
+        read_run(again)
 
 
 @pytest.mark.parametrize("text", ["\n" + GOOD_RUN, "# made by hand\n" + GOOD_RUN, " " + GOOD_RUN, GOOD_RUN[:-1]])

@@ -39,8 +39,11 @@ def delete(index: Path, doc_id: str) -> None:
     """Delete a document; without a merge, it stays as a gap in the document numbers."""
     folder = java("java.io.File")(str(index)).toPath()
     directory = java("org.apache.lucene.store.FSDirectory").open(folder)
-    writer = java("org.apache.lucene.index.IndexWriter")(directory, java("org.apache.lucene.index.IndexWriterConfig")())
-    writer.deleteDocuments(java("org.apache.lucene.index.Term")("id", doc_id))
+    config = java("org.apache.lucene.index.IndexWriterConfig")()
+    config.setMergePolicy(java("org.apache.lucene.index.NoMergePolicy").INSTANCE)
+    writer = java("org.apache.lucene.index.IndexWriter")(directory, config)
+    term = java("org.apache.lucene.index.Term")("id", doc_id)
+    writer.deleteDocuments(java("org.apache.lucene.search.TermQuery")(term))
     writer.close()
 
 

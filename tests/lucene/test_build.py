@@ -100,7 +100,7 @@ def test_build_counts_and_logs_empty_documents(tmp_path: Path, caplog: pytest.Lo
         {"id": "d", "body": "the"},
     ]
     assert build_index(documents, tmp_path / "index") == BuildCounts(2, 2, ("contents", "body"))
-    assert "2 empty documents are not in the index" in caplog.text
+    assert "Empty documents left out of the index: 2 " in caplog.text
     forward = open_forward(tmp_path / "index")
     assert sorted(forward.doc_ids.tolist()) == ["c", "d"]
     assert forward.fields["body"].n_docs_with == 1
@@ -207,12 +207,15 @@ def test_sgml_refuses_ids_that_return_and_what_is_none(tmp_path: Path) -> None:
     (tmp_path / "twice.sgml").write_text(SGML.format(1) + SGML.format(1))
     with pytest.raises(InvalidInputError, match=r"expected each id once, found 'LA-1' again;"):
         build_index_from_sgml(tmp_path / "twice.sgml", tmp_path / "index")
+    (tmp_path / "space.sgml").write_text(SGML.format("1 2"))
+    with pytest.raises(InvalidInputError, match=r"expected ids without white space .* found 'LA-1 2';"):
+        build_index_from_sgml(tmp_path / "space.sgml", tmp_path / "index")
     (tmp_path / "text.sgml").write_text("no markup at all\n")
     with pytest.raises(InvalidInputError, match=r"expected at least one with text, found none"):
         build_index_from_sgml(tmp_path / "text.sgml", tmp_path / "index")
     with pytest.raises(MissingFileError, match="expected a file or folder of TREC SGML, found nothing there"):
         build_index_from_sgml(tmp_path / "nowhere", tmp_path / "index")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["text.sgml", "twice.sgml"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["space.sgml", "text.sgml", "twice.sgml"]
 
 
 def signalled(target: Path, number: int) -> subprocess.CompletedProcess[str]:

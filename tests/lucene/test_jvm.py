@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from rerank.errors import RerankError
+from rerank.errors import IndexFolderError, RerankError
 from rerank.lucene import jvm
 from rerank.lucene.jvm import JAVA_FOLDER, JavaError, anserini_jar, ask_json, java_home, java_version
 
@@ -18,8 +21,9 @@ START_ONE = (
 SEARCH = "from rerank.lucene.search import Searcher; print(Searcher({index!r}).search({{'q': 'wing'}}).n_rows)"
 
 
-def run(program: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+def run(program: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    command, given = [sys.executable, "-c", program], os.environ | environment
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, env=given)
 
 
 def java(folder: Path, version: str) -> Path:
@@ -32,7 +36,8 @@ def test_class_files_were_made_from_the_sources_as_they_stand() -> None:
     noted = dict(reversed(line.split()) for line in (JAVA_FOLDER / "Bridge.sha256").read_text().splitlines())
     found = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in JAVA_FOLDER.glob("*.java")}
     assert found == noted, "run scripts/compile_bridge"
-    assert {path.stem for path in JAVA_FOLDER.glob("*.class")} == {path.stem for path in JAVA_FOLDER.glob("*.java")}
+    compiled = {path.stem.partition("$")[0] for path in JAVA_FOLDER.glob("*.class")}
+    assert compiled == {path.stem for path in JAVA_FOLDER.glob("*.java")}
 
 
 def test_java_home_is_used_when_it_is_of_the_right_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,7 +83,7 @@ def test_building_and_searching_print_nothing(tmp_path: Path) -> None:
     )
     done = run(program)
     assert (done.returncode, done.stdout) == (0, "")
-    assert done.stderr == "1 empty documents are not in the index: no run can retrieve them.\n"
+    assert done.stderr == "Empty documents left out of the index: 1 (no run can retrieve them).\n"
 
 
 def test_java_that_already_runs_is_used(small_index: Path) -> None:
@@ -103,3 +108,42 @@ def test_java_answers_on_any_thread(small_index: Path) -> None:
         "print(len(counts), len(set(counts)))"
     )
     assert run(program).stdout == "4 1\n"
+
+
+def test_path_that_java_cannot_read_is_refused_with_a_remedy(tmp_path: Path, small_index: Path) -> None:
+    shutil.copytree(small_index, tmp_path / "naïve")
+    program = SEARCH.format(index=str(tmp_path / "naïve"))
+    done = run(program, LC_ALL="C", PYTHONUTF8="1")
+    assert "IndexFolderError" in done.stderr
+    assert "found one that Java cannot read; set LC_ALL=C.UTF-8." in done.stderr
+    assert run(program, LC_ALL="C.UTF-8").returncode == 0
+
+
+def test_forked_process_is_refused() -> None:
+    program = (
+        "import multiprocessing; from rerank.lucene.jvm import ask_json; ask_json('analyze', texts=[]);"
+        "child = multiprocessing.get_context('fork').Process(target=ask_json, args=('analyze',), kwargs={'texts': []});"
+        "child.start(); child.join(); print(child.exitcode)"
+    )
+    done = run(program)
+    assert done.stdout == "1\n"
+    assert "RerankError: Java: expected the process that started it, found one forked from it" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("java_class", "message", "expected"),
+    [
+        (
+            "java.lang.IllegalArgumentException",
+            "indexCreatedVersionMajor is in the future: 10",
+            "one of a newer Lucene",
+        ),
+        ("org.apache.lucene.index.IndexFormatTooNewException", "x", "one of a newer Lucene"),
+        ("org.apache.lucene.index.IndexFormatTooOldException", "x", "one of an older Lucene"),
+        ("org.apache.lucene.index.CorruptIndexException", "checksum\nfailed", r"a damaged one \(checksum failed\)"),
+    ],
+)
+def test_index_of_another_lucene_is_refused_with_a_remedy(java_class: str, message: str, expected: str) -> None:
+    error = jvm._error({"class": java_class, "message": message}, {"index": "indexes/mine"})
+    assert isinstance(error, IndexFolderError)
+    assert re.match(rf"indexes/mine: expected .*, found {expected}; .*build the index anew\.$", str(error))

@@ -192,7 +192,7 @@ def test_damaged_arrays_are_refused(tmp_path: Path, small_index: Path, damage: s
     else:
         (index / "rerank" / "manifest.json").write_text("{")
     with pytest.raises(
-        IndexFolderError, match="expected whole forward arrays, found damaged ones .*delete this folder"
+        IndexFolderError, match=r"expected whole forward arrays, found damaged ones .*delete this folder"
     ):
         open_forward(index)
 

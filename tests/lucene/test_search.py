@@ -43,8 +43,8 @@ def test_search_equals_anserini_with_other_parameters(small_index: Path) -> None
 
 
 def test_search_equals_anserini_on_nfcorpus(nfcorpus: Path, nfcorpus_index: Path) -> None:
-    judged = {line.split()[0] for line in open(nfcorpus / "qrels.test.txt")}
-    lines = (line.rstrip("\n").split("\t") for line in open(nfcorpus / "topics.tsv", encoding="utf8"))
+    judged = {line.split()[0] for line in (nfcorpus / "qrels.test.txt").read_text().splitlines()}
+    lines = (line.split("\t") for line in (nfcorpus / "topics.tsv").read_text(encoding="utf8").splitlines())
     topics = {query_id: text for query_id, text in lines if query_id in judged}
     with Searcher(nfcorpus_index) as searcher:
         run = searcher.search(topics, k=1000)

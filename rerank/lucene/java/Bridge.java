@@ -34,7 +34,7 @@ import org.apache.lucene.util.BytesRef;
  *
  * <p>A request is JSON in UTF-8 (so that no text passes through JNI's modified UTF-8, which breaks
  * characters beyond the basic plane); an answer is bytes: a status of 8 bytes (0 done, 1 failed), then
- * JSON or little-endian arrays. The work is done on a daemon thread, so that Python's main thread can
+ * JSON or little-endian arrays. Long work is done on a daemon thread, so that Python's main thread can
  * wait in short steps and hear Ctrl-C; interrupting the thread ends the work.
  *
  * <p>Only what Lucene 9.9 and 10.4 have in common is used: the same class files run with both. They are
@@ -59,6 +59,13 @@ public final class Bridge {
     thread.setContextClassLoader(Bridge.class.getClassLoader());
     thread.start();
     return thread;
+  }
+
+  /** Does the work on the calling thread: for what takes a moment, since starting a thread takes longer. */
+  public static byte[] answerNow(ByteBuffer request) {
+    byte[] text = new byte[request.remaining()];
+    request.get(text);
+    return answer(text);
   }
 
   /** Hands out the answer of a thread that has ended, once. */

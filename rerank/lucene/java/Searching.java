@@ -1,26 +1,19 @@
 import com.fasterxml.jackson.databind.JsonNode;
 import io.anserini.index.IndexCollection;
 import io.anserini.search.query.BagOfWordsQueryGenerator;
-import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.IntConsumer;
 import org.apache.lucene.index.IndexReader;
-import org.apache.lucene.search.FieldDoc;
 import org.apache.lucene.search.IndexSearcher;
 import org.apache.lucene.search.Query;
 import org.apache.lucene.search.ScoreDoc;
-import org.apache.lucene.search.Sort;
-import org.apache.lucene.search.SortField;
 import org.apache.lucene.search.similarities.BM25Similarity;
 
 /** BM25 for many queries at once: the hits and scores of Anserini's SimpleSearcher.batch_search. */
 final class Searching {
-  private static final Sort ANSERINI_ORDER =
-      new Sort(SortField.FIELD_SCORE, new SortField(Bridge.ID, SortField.Type.STRING_VAL));
-
   static {
     IndexSearcher.setMaxClauseCount(Integer.MAX_VALUE); // a query may be as long as a document
   }
@@ -41,7 +34,7 @@ final class Searching {
     onThreads(request.get("threads").asInt(), queries.length, number -> {
       try {
         Query query = generator.buildQuery(field, IndexCollection.DEFAULT_ANALYZER, queries[number]);
-        hits[number] = best(searcher, query, k);
+        hits[number] = Best.search(searcher, query, k);
       } catch (Exception failure) {
         throw new IllegalStateException("query " + number + ": " + failure, failure);
       }
@@ -49,16 +42,11 @@ final class Searching {
     return packed(hits);
   }
 
-  /** The k best by score, then id. Lucene skips blocks that cannot reach them; ties at k are decided by id, too. */
-  private static ScoreDoc[] best(IndexSearcher searcher, Query query, int k) throws IOException {
-    ScoreDoc[] hits = searcher.search(query, k, ANSERINI_ORDER).scoreDocs;
-    for (ScoreDoc hit : hits) {
-      hit.score = (Float) ((FieldDoc) hit).fields[0];
-    }
-    return hits;
-  }
-
   private static void onThreads(int threads, int tasks, IntConsumer task) throws Exception {
+    if (tasks == 1) {
+      task.accept(0);
+      return;
+    }
     AtomicInteger next = new AtomicInteger();
     AtomicReference<Throwable> failure = new AtomicReference<>();
     Thread[] workers = new Thread[Math.min(threads, tasks)];

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rerank.errors import InvalidInputError, MissingFileError
-from rerank.files.output import whole_file
+from rerank.output import whole_file
 
 
 def test_file_appears_when_the_block_ends(tmp_path: Path) -> None:

@@ -1,0 +1,37 @@
+"""Says when kernels compile: the first use on a machine takes seconds in which nothing else is seen to happen."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from numba.core import event
+
+log = logging.getLogger("rerank")
+
+
+class _Announcer(event.Listener):
+    """Hears of each compilation that Numba's cache did not spare; announces the first of ours in a process."""
+
+    said = False
+
+    def on_start(self, event: event.Event) -> None:
+        """Log one line before the first kernel of this package compiles."""
+        ours = event.data["dispatcher"].__module__.startswith("rerank.")
+        if ours and not self.said:
+            self.said = True
+            log.info("compiling kernels, once on this machine (up to 30 s) ...")
+
+    def on_end(self, event: event.Event) -> None:
+        """Say nothing: what follows speaks for itself."""
+
+
+_ANNOUNCER = _Announcer()
+
+
+@contextmanager
+def announced_compiling() -> Iterator[None]:
+    """Log it when a kernel compiles inside the block; nothing where all come from Numba's cache."""
+    with event.install_listener("numba:compile", _ANNOUNCER):
+        yield

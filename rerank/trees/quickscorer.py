@@ -1,0 +1,301 @@
+"""Scores of 64 rows at a time with a bit for every leaf (QuickScorer, Lucchese et al., SIGIR 2015).
+
+word   32 neighbouring leaves of one tree, one bit each; a tree of up to 32 leaves is one word
+test   one node as one word sees it: column, threshold and the bits to clear
+lane   one of the 64 rows of a block; a word of all lanes stays in vector registers
+
+A test that fails clears the leaves of its node's first child; the lowest bit left is the exit leaf (section 3 of the
+paper). Its authors order the nodes by feature and threshold, so as to stop early; with 64 rows in a block hardly any
+node is spared, and words that stay in registers while all tests of a tree run are three times as fast. Trees with
+more than 32 leaves are as many words; a node stands only in the words that its first child reaches, and the
+smaller child is laid out first to keep those few.
+
+The loop over nodes is written in LLVM's vector language, because its auto-vectoriser keeps no word in a register.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, prange, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+from rerank.trees.forest import Forest
+from rerank.types import Floats, Ints, pointers
+
+LANES = 64
+WORD = 32
+TREES_AT_ONCE = 16
+ROWS_A_TASK = 4 * LANES
+
+# Nodes of a word stand in this order: (first child is the right one, missing values go right).
+N_KINDS = 4
+
+
+@dataclass(frozen=True, eq=False)
+class BitForest:
+    """A forest laid out as words.
+
+    features    (n_columns,) int32 features that any node tests, ascending: the columns of a block
+    tree_words  (n_trees + 1,) int64: words of tree t are [tree_words[t], tree_words[t + 1]), its last leaves first
+    words       (n_words, 6) int32: first test, ends of the four kinds, first leaf
+    tests       (n_tests, 3) int32: column * 64, threshold (bits of a float32), mask that clears leaves
+    leaf_value  (n_leaves,) float64, leaves from first child to second
+    """
+
+    features: NDArray[np.int32]
+    tree_words: Ints
+    words: NDArray[np.int32]
+    tests: NDArray[np.int32]
+    leaf_value: Floats
+
+
+def bit_forest(forest: Forest) -> BitForest:
+    """Lay a forest out as words."""
+    features = np.unique(forest.feature)
+    children = np.stack((forest.left, forest.right), axis=1)
+    tree_words = pointers(-(-np.diff(forest.leaf_ptr) // WORD))
+    leaf_value = forest.leaf_value.copy()
+    nodes = np.zeros((len(children), 4), dtype=np.int32)
+    _order_leaves(forest.node_ptr, forest.leaf_ptr, children, forest.missing_left, forest.leaf_value, nodes, leaf_value)
+    words, tests = _spread_tests(
+        forest.node_ptr,
+        forest.leaf_ptr,
+        tree_words,
+        np.searchsorted(features, forest.feature),
+        forest.threshold.view(np.int32),
+        nodes,
+    )
+    return BitForest(features, tree_words, words, tests, leaf_value)
+
+
+def add_scores(forest: BitForest, X: NDArray[np.float32], out: Floats, parallel: bool) -> None:
+    """Add every tree's value to out (n_rows,) float64, in the order of the trees."""
+    layout = (forest.features, forest.tree_words, forest.words, forest.tests, forest.leaf_value)
+    if parallel:
+        _add_scores_in_parallel(X, *layout, out)
+    else:
+        _add_scores(X, *layout, 0, len(X), out)
+
+
+@njit(cache=True, nogil=True)
+def _add_scores(X, features, tree_words, words, tests, leaf_value, first_row, last_row, out):  # type: ignore[no-untyped-def]
+    """Add every tree's value to rows [first_row, last_row) of out (n_rows,) float64; the arrays are a `BitForest`'s."""
+    columns = _aligned(np.zeros((features.shape[0] + 1) * LANES, np.float32))
+    leaves = _aligned(np.empty((TREES_AT_ONCE + 1) * LANES, np.int32))
+    n_trees = tree_words.shape[0] - 1
+    for first in range(first_row, last_row, LANES):
+        n_rows = min(LANES, last_row - first)
+        for c in range(features.shape[0]):
+            feature = features[c]
+            for lane in range(n_rows):
+                columns[c * LANES + lane] = X[first + lane, feature]
+        for first_tree in range(0, n_trees, TREES_AT_ONCE):
+            n_slots = min(TREES_AT_ONCE, n_trees - first_tree)
+            for slot in range(n_slots):
+                tree = first_tree + slot
+                _exit_leaves(columns, tests, words, tree_words[tree], tree_words[tree + 1], leaves, slot)
+            for lane in range(n_rows):
+                total = out[first + lane]
+                for slot in range(n_slots):
+                    total += leaf_value[np.uint32(leaves[slot * LANES + lane])]
+                out[first + lane] = total
+
+
+@njit(cache=True, parallel=True)
+def _add_scores_in_parallel(X, features, tree_words, words, tests, leaf_value, out):  # type: ignore[no-untyped-def]
+    """Do as `_add_scores` to all rows, four blocks a task."""
+    n_rows = X.shape[0]
+    for task in prange((n_rows + ROWS_A_TASK - 1) // ROWS_A_TASK):
+        first = task * ROWS_A_TASK
+        last = min(first + ROWS_A_TASK, n_rows)
+        _add_scores(X, features, tree_words, words, tests, leaf_value, first, last, out)
+
+
+@njit(cache=True)
+def _aligned(room):  # type: ignore[no-untyped-def]
+    """Return room (n + 64,) of four-byte values from its first cache line on: loads must not cross lines."""
+    skip = (-room.ctypes.data & 63) // 4
+    return room[skip:]
+
+
+@njit(cache=True)
+def _order_leaves(node_ptr, leaf_ptr, children, missing_left, leaf_value, nodes, ordered_value):  # type: ignore[no-untyped-def]
+    """Put every tree's leaves in order, first child before second.
+
+    children       (n_nodes, 2) int32: left and right, a node or ~leaf
+    nodes          (n_nodes, 4) int32, OUT, zero before: first leaf below the node, leaves below its first child,
+                   kind, leaves below the node
+    ordered_value  (n_leaves,) float64, OUT: leaf_value in that order
+    """
+    order = np.empty(nodes.shape[0], np.int32)
+    for t in range(node_ptr.shape[0] - 1):
+        first, last, first_leaf = node_ptr[t], node_ptr[t + 1], leaf_ptr[t]
+        wide = leaf_ptr[t + 1] - first_leaf > WORD
+        if last > first:
+            order[first] = first
+        n_placed = first + 1
+        for i in range(first, last):
+            for side in range(2):
+                child = children[order[i], side]
+                if child >= 0:
+                    order[n_placed] = first + child
+                    n_placed += 1
+        for i in range(last - 1, first - 1, -1):
+            n = order[i]
+            left, right = children[n, 0], children[n, 1]
+            n_left = nodes[first + left, 3] if left >= 0 else 1
+            n_right = nodes[first + right, 3] if right >= 0 else 1
+            turned = 1 if wide and n_right < n_left else 0
+            nodes[n, 1] = n_right if turned else n_left
+            nodes[n, 2] = 2 * turned + (0 if missing_left[n] else 1)
+            nodes[n, 3] = n_left + n_right
+        for i in range(first, last):
+            n = order[i]
+            for side in range(2):
+                child = children[n, side]
+                begin = nodes[n, 0] + (0 if side == nodes[n, 2] // 2 else nodes[n, 1])
+                if child >= 0:
+                    nodes[first + child, 0] = begin
+                else:
+                    ordered_value[first_leaf + begin] = leaf_value[first_leaf + ~child]
+
+
+@njit(cache=True)
+def _spread_tests(node_ptr, leaf_ptr, tree_words, column, threshold_bits, nodes):  # type: ignore[no-untyped-def]
+    """Return words and tests of a `BitForest` from nodes as `_order_leaves` filled them.
+
+    column (n_nodes,) int64 place of the node's feature among the columns; threshold_bits (n_nodes,) int32
+    """
+    words = np.zeros((tree_words[-1], N_KINDS + 2), np.int32)
+    for t in range(node_ptr.shape[0] - 1):
+        last_word = tree_words[t + 1] - 1
+        for w in range(tree_words[t], tree_words[t + 1]):
+            words[w, N_KINDS + 1] = leaf_ptr[t] + WORD * (last_word - w)
+        for n in range(node_ptr[t], node_ptr[t + 1]):
+            begin, end, kind = nodes[n, 0], nodes[n, 0] + nodes[n, 1], nodes[n, 2]
+            for w in range(begin // WORD, (end - 1) // WORD + 1):
+                words[last_word - w, kind + 1] += 1
+    n_tests = 0
+    for w in range(words.shape[0]):
+        words[w, 0] = n_tests
+        for kind in range(N_KINDS):  # where the kind begins, for now; filling moves it to the end
+            begin = n_tests
+            n_tests += words[w, kind + 1]
+            words[w, kind + 1] = begin
+    tests = np.empty((n_tests, 3), np.int32)
+    for t in range(node_ptr.shape[0] - 1):
+        for n in range(node_ptr[t], node_ptr[t + 1]):
+            begin, end, kind = nodes[n, 0], nodes[n, 0] + nodes[n, 1], nodes[n, 2]
+            for w in range(begin // WORD, (end - 1) // WORD + 1):
+                low, high = max(begin - WORD * w, 0), min(end - WORD * w, WORD)
+                word = tree_words[t + 1] - 1 - w
+                test = words[word, kind + 1]
+                words[word, kind + 1] = test + 1
+                tests[test, 0] = column[n] * LANES
+                tests[test, 1] = threshold_bits[n]
+                tests[test, 2] = ~((1 << high) - (1 << low))
+    return words, tests
+
+
+_FLOAT, _INT, _LONG = ir.FloatType(), ir.IntType(32), ir.IntType(64)
+_FLOATS, _INTS = ir.VectorType(_FLOAT, LANES), ir.VectorType(_INT, LANES)
+# Whether a row goes right, missing values right or left: "unordered or greater" holds for NaN, "greater" does not.
+_GOES_RIGHT = ((False, "ordered"), (False, "unordered"), (True, "ordered"), (True, "unordered"))
+
+
+@intrinsic
+def _exit_leaves(typing_context, columns, tests, words, first_word, last_word, leaves, slot):  # type: ignore[no-untyped-def]
+    """Write the exit leaf of every lane of a block in one tree, counted from the forest's first leaf.
+
+    columns  (n_columns * 64,) float32, from a cache line on: 64 rows of the first column, of the second, ...
+    leaves   (n_slots * 64,) int32, OUT at slot * 64
+    """
+    signature = types.void(columns, tests, words, first_word, last_word, leaves, slot)
+    return signature, _generate_exit_leaves
+
+
+def _generate_exit_leaves(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+    columns, tests, words, leaves = (
+        context.make_array(signature.args[i])(context, builder, arguments[i]).data for i in (0, 1, 2, 5)
+    )
+    first_word, last_word, slot = (
+        context.cast(builder, arguments[i], signature.args[i], types.int64) for i in (3, 4, 6)
+    )
+    count_zeros = cgutils.get_or_insert_function(
+        builder.module, ir.FunctionType(_INTS, [_INTS, ir.IntType(1)]), f"llvm.cttz.v{LANES}i32"
+    )
+
+    def find_leaf(b: ir.IRBuilder, word: Any, leaf: Any) -> Any:
+        start, *ends, first_leaf = (_load_int(b, words, word, N_KINDS + 2, i) for i in range(N_KINDS + 2))
+        bits = ir.Constant(_INTS, [-1] * LANES)
+        for (turned, ordering), end in zip(_GOES_RIGHT, ends, strict=True):
+            bits = _clear_leaves(b, columns, tests, start, end, bits, turned, ordering)
+            start = end
+        lowest = b.call(count_zeros, [bits, ir.Constant(ir.IntType(1), 0)])
+        found = b.icmp_signed("!=", bits, ir.Constant(_INTS, [0] * LANES))
+        return b.select(found, b.add(lowest, _splat(b, b.trunc(first_leaf, _INT))), leaf)
+
+    leaf = _loop(builder, first_word, last_word, ir.Constant(_INTS, [0] * LANES), find_leaf)
+    place = builder.gep(leaves, [builder.mul(slot, ir.Constant(_LONG, LANES))])
+    builder.store(leaf, builder.bitcast(place, _INTS.as_pointer()), align=64)
+    return context.get_dummy_value()
+
+
+def _clear_leaves(
+    builder: ir.IRBuilder, columns: Any, tests: Any, start: Any, end: Any, bits: Any, turned: bool, ordering: str
+) -> Any:
+    """Return what tests [start, end), all of one kind, leave of the bits."""
+
+    def clear(b: ir.IRBuilder, test: Any, bits: Any) -> Any:
+        column, threshold, mask = (b.gep(tests, [_place(b, test, 3, i)]) for i in range(3))
+        place = b.gep(columns, [b.sext(b.load(column), _LONG)])
+        values = b.load(b.bitcast(place, _FLOATS.as_pointer()), align=64)
+        limit = _splat(b, b.load(b.bitcast(threshold, _FLOAT.as_pointer())))
+        compare = b.fcmp_ordered if ordering == "ordered" else b.fcmp_unordered
+        goes_right = compare(">", values, limit)
+        left_over = b.and_(bits, _splat(b, b.load(mask)))
+        return b.select(goes_right, bits, left_over) if turned else b.select(goes_right, left_over, bits)
+
+    return _loop(builder, start, end, bits, clear)
+
+
+def _loop(builder: ir.IRBuilder, start: Any, end: Any, value: Any, body: Any) -> Any:
+    """Return value after value = body(builder, i, value) for i from start to end, held in registers."""
+    before, inside, after = builder.block, builder.append_basic_block(), builder.append_basic_block()
+    builder.cbranch(builder.icmp_signed("<", start, end), inside, after)
+    builder.position_at_end(inside)
+    i, held = builder.phi(_LONG), builder.phi(value.type)
+    result = body(builder, i, held)
+    following = builder.add(i, ir.Constant(_LONG, 1))
+    last = builder.block
+    for phi, first, later in ((i, start, following), (held, value, result)):
+        phi.add_incoming(first, before)
+        phi.add_incoming(later, last)
+    builder.cbranch(builder.icmp_signed("<", following, end), inside, after)
+    builder.position_at_end(after)
+    outcome = builder.phi(value.type)
+    outcome.add_incoming(value, before)
+    outcome.add_incoming(result, last)
+    return outcome
+
+
+def _place(builder: ir.IRBuilder, row: Any, width: int, column: int) -> Any:
+    return builder.add(builder.mul(row, ir.Constant(_LONG, width)), ir.Constant(_LONG, column))
+
+
+def _load_int(builder: ir.IRBuilder, array: Any, row: Any, width: int, column: int) -> Any:
+    return builder.sext(builder.load(builder.gep(array, [_place(builder, row, width, column)])), _LONG)
+
+
+def _splat(builder: ir.IRBuilder, value: Any) -> Any:
+    """Return a vector of 64 times the value."""
+    vector = ir.VectorType(value.type, LANES)
+    single = builder.insert_element(ir.Constant(vector, ir.Undefined), value, ir.Constant(_INT, 0))
+    zeros = ir.Constant(ir.VectorType(_INT, LANES), [0] * LANES)
+    return builder.shuffle_vector(single, ir.Constant(vector, ir.Undefined), zeros)

@@ -1,0 +1,68 @@
+"""A folder as a user has it after a morning's work: corpus, topics, judgements, index, runs, data, model."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from rerank.cli.main import run
+from tests.workflows.tiny import tiny
+
+SMALL = ("--n-estimators", "3", "--min-child-samples", "5", "--num-leaves", "4")
+
+
+class Done(NamedTuple):
+    """What a command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+
+Command = Callable[..., Done]
+
+
+@pytest.fixture(scope="session")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder; every file in it was made by the command line."""
+    folder = tmp_path_factory.mktemp("world")
+    tiny().write(folder)
+    (folder / "other").mkdir()
+    tiny(seed=1, n_docs=100).write(folder / "other")
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        for line in (
+            "index corpus.jsonl -o index",
+            "index other/corpus.jsonl -o other/index",
+            "retrieve index topics.tsv -o bm25.run -k 30",
+            "features index topics.tsv bm25.run -o data.npz --qrels qrels.txt",
+            "features index topics.tsv bm25.run -o data.svm.gz --qrels qrels.txt",
+            f"train data.npz -o model.json {' '.join(SMALL)}",
+        ):
+            assert run(["-q", *line.split()]) == 0
+    finally:
+        os.chdir(before)
+    return folder
+
+
+@pytest.fixture
+def command(world: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Command:
+    """Run a command in this process, in the world's folder; arguments are one text or several."""
+    monkeypatch.chdir(world)
+
+    def call(*arguments: str) -> Done:
+        capfd.readouterr()
+        code = run(arguments[0].split() if len(arguments) == 1 else list(arguments))
+        return Done(code, *capfd.readouterr())
+
+    return call
+
+
+def tree(folder: Path) -> dict[str, int]:
+    """Return every path below a folder, hidden ones too, with its size."""
+    return {str(path.relative_to(folder)): path.stat().st_size for path in folder.rglob("*")}

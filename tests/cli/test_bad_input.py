@@ -1,0 +1,270 @@
+"""Bad input: one line that says place, found and remedy; exit 2; nothing on stdout, nothing left on disk."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.cli.conftest import Command, tree
+
+FILES = {
+    "columns.run": "q1 Q0 d1 1 2.0 x\nq1 Q0 d2 2\n",
+    "score.run": "q1 Q0 d1 1 2.0 x\nq1 Q0 d2 2 high x\n",
+    "twice.run": "q1 Q0 d1 1 2.0 x\nq2 Q0 d1 1 2.0 x\nq1 Q0 d1 2 1.0 x\n",
+    "query.run": "q1 Q0 d1 1 2.0 x\nq77 Q0 d1 1 2.0 x\n",
+    "document.run": "q1 Q0 d1 1 2.0 x\nq2 Q0 d1 1 2.0 x\nq2 Q0 nowhere 2 1.0 x\n",
+    "one.run": "q1 Q0 d1 1 2.0 x\n",
+    "columns.qrels": "q1 0 d1 1\nq2 0 d2\n",
+    "label.qrels": "q1 0 d1 good\n",
+    "strange.qrels": "z1 0 d1 1\n",
+    "empty": "",
+    "comma.tsv": "q1,amber\n",
+    "broken.jsonl": '{"id": "a", "body": "x"}\n{"id": "b",\n',
+    "no_id.jsonl": '{"id": "a", "body": "x"}\n{"body": "x"}\n',
+    "nan.svm": "1 qid:1 1:2\nnan qid:1 1:3\n",
+    "no_qid.svm": "1 1:2 2:3\n",
+    "three.svm": "".join(f"{row % 2} qid:{row // 5} 1:{row} 2:{row % 3} # d{row}\n" for row in range(20)),
+    "flat.svm": "0 qid:1 1:2\n0 qid:1 1:3\n0 qid:2 1:3\n",
+    "newer.json": '{"format": "rerank-model", "version": 99}',
+    "other.json": '{"a": 1}',
+    "half.json": '{"format": "rerank-model", "version": 1, "ranker": "lambdamart"}',
+    "recipe.toml": 'famillies = ["bm25"]\n',
+    "field.toml": 'fields = ["abstract"]\n',
+    "folder/file": "no index",
+}
+
+# The command line, and what its one line must say (a regular expression).
+CASES = {
+    "missing corpus": ("index none.jsonl -o out", r"none\.jsonl: expected a corpus .* check the path"),
+    "missing topics": ("retrieve index none.tsv -o out", r"none\.tsv: expected a topics file, found nothing"),
+    "missing index": ("retrieve none topics.tsv -o out", r"none: expected a folder with a Lucene index, found nothing"),
+    "missing run": ("evaluate qrels.txt none.run", r"none\.run: expected a run file, found nothing"),
+    "missing qrels": ("evaluate none.txt bm25.run", r"none\.txt: expected a qrels file, found nothing"),
+    "missing data": ("train none.npz -o out", r"none\.npz: expected .*found nothing there; check the path"),
+    "missing model": ("rank none.json data.npz -o out", r"none\.json: expected a model file, found nothing"),
+    "missing recipe": ("features index topics.tsv bm25.run -o out.npz --recipe none", r"none: expected a recipe"),
+    "folder as run": ("evaluate qrels.txt index", r"index: expected a run file, found a folder; name a file"),
+    "run columns": ("evaluate qrels.txt bad/columns.run", r"columns\.run:2: expected 6 columns .*found 4; write"),
+    "qrels columns": ("evaluate bad/columns.qrels bm25.run", r"columns\.qrels:2: expected 4 columns .*found 3; write"),
+    "qrels and run the wrong way": ("evaluate bm25.run qrels.txt", r"bm25\.run:1: expected 4 columns .*found 6"),
+    "score": ("evaluate qrels.txt bad/score.run", r"score\.run:2: expected a finite number as score, found 'high'; "),
+    "label": ("evaluate bad/label.qrels bm25.run", r"label\.qrels:1: expected .*found 'good'; "),
+    "duplicate document": ("evaluate qrels.txt bad/twice.run", r"twice\.run:3: expected each document once .*'d1'.*; "),
+    "duplicate document, features": (
+        "features index topics.tsv bad/twice.run -o out.npz",
+        r"twice\.run:3: expected each document once",
+    ),
+    "unknown query": (
+        "features index topics.tsv bad/query.run -o out.npz",
+        r"bad/query\.run:2: expected queries of topics\.tsv, found 'q77'; give the topics",
+    ),
+    "unknown document": (
+        "features index topics.tsv bad/document.run -o out.npz",
+        r"bad/document\.run:3: expected documents of index, found 'nowhere' .*; use the index",
+    ),
+    "unknown query, rerank": (
+        "rerank index model.json topics.tsv --run bad/query.run -o out",
+        r"bad/query\.run:2: expected queries",
+    ),
+    "unknown document, rerank": (
+        "rerank index model.json topics.tsv --run bad/document.run -o out",
+        r"bad/document\.run:3: expected documents",
+    ),
+    "no query judged": (
+        "evaluate bad/strange.qrels bm25.run",
+        r"bm25\.run: expected a query that is judged, found none",
+    ),
+    "empty topics": ("retrieve index bad/empty -o out", r"bad/empty: expected at least one topic, found .*; write"),
+    "topics without tab": ("retrieve index bad/comma.tsv -o out", r"bad/comma\.tsv:1: expected .*; "),
+    "empty run": ("evaluate qrels.txt bad/empty", r"bad/empty: expected lines of 6 columns .*found no line"),
+    "empty qrels": ("evaluate bad/empty bm25.run", r"bad/empty: expected lines of 4 columns .*found no line"),
+    "empty corpus": ("index bad/empty -o out", r"bad/empty: expected JSON objects.*, found neither; "),
+    "broken corpus": ("index bad/broken.jsonl -o out", r"broken\.jsonl:2: expected a JSON object, found"),
+    "corpus without id": ("index bad/no_id.jsonl -o out", r"no_id\.jsonl:2: expected an id"),
+    "no field": ("index corpus.jsonl -o out --fields ,", r"--fields: expected names .*; write e\.g\. title,body"),
+    "index over a file": ("index corpus.jsonl -o topics.tsv", r"topics\.tsv: expected a new folder .*; choose"),
+    "index over a folder": ("index corpus.jsonl -o bad/folder", r"bad/folder: expected a new folder .*; choose"),
+    "index over an index": (
+        "index corpus.jsonl -o index",
+        r"index: expected a new folder, found an index; .*--overwrite",
+    ),
+    "index to stdout": ("index corpus.jsonl -o -", r"expected a folder, found - \(stdout\); name a folder"),
+    "no index in folder": (
+        "retrieve bad/folder topics.tsv -o out",
+        r"bad/folder: expected a Lucene index, found a fol",
+    ),
+    "file as index": ("retrieve topics.tsv topics.tsv -o out", r"topics\.tsv: expected a folder .*found a file; build"),
+    "arrays of another index": (
+        "features bad/mixed topics.tsv bm25.run -o out.npz",
+        r"bad/mixed/rerank: expected the forward arrays of this index, found those of .*; build the index anew",
+    ),
+    "features the model lacks": (
+        "rank model.json bad/three.svm -o out",
+        r"bad/three\.svm: the model wants \d+ features, found 2, without .*; make the data with the model's recipe",
+    ),
+    "validation data of other features": (
+        "train data.npz --validate bad/three.svm -o out",
+        r"bad/three\.svm: the model wants",
+    ),
+    "model of bare data": (
+        "rerank index bad/bare.json topics.tsv -o out",
+        r"bad/bare\.json: expected the recipe .*found none",
+    ),
+    "model of another index": (
+        "rerank other/index model.json topics.tsv -o out",
+        r"other/index: expected the index that the model was trained on .*found another .*--other-index",
+    ),
+    "nan label in text": ("train bad/nan.svm -o out", r"nan\.svm:2: expected a finite number as label, found 'nan'"),
+    "nan label in npz": ("train bad/nan.npz -o out", r"bad/nan\.npz: expected a finite label .*row 1 .*; judge"),
+    "no label": ("train bad/unjudged.npz -o out", r"bad/unjudged\.npz: expected labels, found none; make"),
+    "no positive label": (
+        "train bad/flat.svm -o out",
+        r"bad/flat\.svm: expected a query with a positive label, found none",
+    ),
+    "rows without query": ("train bad/no_qid.svm -o out", r"no_qid\.svm:1: expected `qid:Q`"),
+    "newer model": ("rank bad/newer.json data.npz -o out", r"newer\.json: expected model version 1, found 99; update"),
+    "no model": ("rank bad/other.json data.npz -o out", r"other\.json: expected a model file .*found other JSON"),
+    "half a model": (
+        "rank bad/half.json data.npz -o out",
+        r"half\.json: expected a whole model, found one with a part",
+    ),
+    "run as model": ("rank bm25.run data.npz -o out", r"bm25\.run.*: expected a model file"),
+    "unknown recipe key": (
+        "features index topics.tsv bm25.run -o out.npz --recipe bad/recipe.toml",
+        r"bad/recipe\.toml: .*found 'famillies'; did you mean 'families'\?",
+    ),
+    "unknown recipe field": (
+        "features index topics.tsv bm25.run -o out.npz --recipe bad/field.toml",
+        r"bad/field\.toml: expected fields of the index .*'abstract'",
+    ),
+    "unknown verb": (
+        "evalute qrels.txt bm25.run",
+        r"verb: expected a known name, found 'evalute'; did you mean 'evaluate'",
+    ),
+    "unknown option": ("evaluate qrels.txt bm25.run --per-qury", r"No such option '--per-qury'.*`rerank evaluate -h`"),
+    "option of no verb": ("--loud", r"No such option '--loud'.*`rerank -h`"),
+    "missing argument": ("evaluate qrels.txt", r"Missing argument 'RUN.*`rerank evaluate -h`"),
+    "missing output": ("retrieve index topics.tsv", r"Missing option '-o'.*`rerank retrieve -h`"),
+    "unknown measure": (
+        "evaluate qrels.txt bm25.run -m ndgc@10",
+        r"measure: expected a known name, found 'ndgc.*; did you",
+    ),
+    "second measure without -m": (
+        "evaluate qrels.txt bm25.run -m nDCG@10 AP",
+        r"AP: expected a run file, .*; write -m AP",
+    ),
+    "unknown metric": ("train data.npz -o out --metric ndgc", r"measure: expected a known name, found 'ndgc'"),
+    "unknown ranker": (
+        "train data.npz -o out --ranker lambdamat",
+        r"ranker: expected a known name, found 'lambdamat'; did",
+    ),
+    "no number": ("train data.npz -o out --num-leaves many", r"--num-leaves.*'many' is not a valid integer"),
+    "number out of range": ("train data.npz -o out --n-estimators 0", r"n_estimators: expected 1 to .*found 0"),
+    "unknown format": (
+        "evaluate qrels.txt bm25.run --format xml",
+        r"'xml' is not one of 'table', 'tsv', 'json', 'latex'",
+    ),
+    "no hits asked for": (
+        "retrieve index topics.tsv -o out -k 0",
+        r"-k.*0 is not in the range x>=1.*`rerank retrieve -h`",
+    ),
+    "k1 below 0": ("retrieve index topics.tsv -o out --k1 -1", r"k1: expected a number from 0, found -1"),
+    "b above 1": ("retrieve index topics.tsv -o out --b 2", r"b: expected a number from 0 to 1, found 2"),
+    "base of no kind": ("train data.npz -o out --base bm25", r"--base: expected feature:NAME, run:FILE or model:FILE"),
+    "base feature that is none": (
+        "train data.npz -o out --base feature:bm26",
+        r"feature: expected a known name, found 'bm26'",
+    ),
+    "base run that is none": (
+        "train data.npz -o out --base run:none.run",
+        r"none\.run: expected a run file, found nothing",
+    ),
+    "base model that is none": (
+        "train data.npz -o out --base model:none",
+        r"none: expected a model file, found nothing",
+    ),
+    "base run of other queries": (
+        "train data.npz -o out --base run:bad/one.run",
+        r"bad/one\.run: expected every query of the data, found none of query",
+    ),
+    "base given to a model": ("rank model.json data.npz -o out --base feature:1", r"--base: expected run:FILE here"),
+    "output folder missing": (
+        "retrieve index topics.tsv -o none/out",
+        r"none: expected a folder to write into, found noth",
+    ),
+    "model folder missing": ("train data.npz -o none/out --n-estimators 1", r"none: expected a folder to write"),
+    "output is a folder": (
+        "retrieve index topics.tsv -o bad/folder",
+        r"bad/folder: expected a file to write, found a fol",
+    ),
+    "model is a folder": (
+        "train data.npz -o bad/folder --n-estimators 1",
+        r"bad/folder: expected a file to write, found a folder",
+    ),
+    "output below a file": (
+        "evaluate qrels.txt bm25.run -o topics.tsv/out",
+        r"topics\.tsv: expected a folder to write",
+    ),
+    "full device": (
+        "retrieve index topics.tsv -o /dev/full",
+        r"/dev/full: expected a place .*No space left on device; ",
+    ),
+    "ending of data": (
+        "features index topics.tsv bm25.run -o out.xyz",
+        r"out\.xyz: expected a name that ends in .*; ren",
+    ),
+    "study of a file": (
+        "experiment index topics.tsv qrels.txt -o topics.tsv",
+        r"topics\.tsv: expected a folder .*found a",
+    ),
+    "study without judgements": (
+        "experiment index topics.tsv bad/strange.qrels -o out",
+        r"bad/strange\.qrels: expected judgements of the topics, found none .*; check",
+    ),
+    "study of few queries": (
+        "experiment index topics.tsv qrels.txt -o out --folds 11",
+        r"folds: expected at least 11 judged queries for 11 folds, found 10; judge more",
+    ),
+    "study of two folds": ("experiment index topics.tsv qrels.txt -o out --folds 2", r"--folds.*2 is not in the range"),
+    "study of an unknown measure": ("experiment index topics.tsv qrels.txt -o out -m nix", r"measure: .*found 'nix'"),
+    "study that cannot learn": (
+        "experiment index topics.tsv qrels.txt -o out --num-leaves 1",
+        r"num_leaves: expected 2 to",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def bad(world: Path) -> Path:
+    folder = world / "bad"
+    for name, text in FILES.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    with np.load(world / "data.npz", allow_pickle=False) as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    labels = arrays["labels"].copy()
+    labels[1] = np.nan
+    np.savez(folder / "nan.npz", **{**arrays, "labels": labels})
+    np.savez(folder / "unjudged.npz", **{name: array for name, array in arrays.items() if name != "labels"})
+    model = json.loads((world / "model.json").read_text())
+    (folder / "bare.json").write_text(json.dumps({**model, "recipe": None}))
+    shutil.copytree(world / "other" / "index", folder / "mixed")
+    shutil.rmtree(folder / "mixed" / "rerank")
+    shutil.copytree(world / "index" / "rerank", folder / "mixed" / "rerank")
+    return folder
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_bad_input_is_one_line_and_leaves_nothing(case: str, bad: Path, command: Command) -> None:
+    line, expected = CASES[case]
+    before = tree(bad.parent)
+    done = command(line)
+    assert done.code == 2, done
+    assert re.fullmatch(rf"rerank: [^\n]*{expected}[^\n]*\n", done.err), done.err
+    assert done.out == ""
+    assert tree(bad.parent) == before

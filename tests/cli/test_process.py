@@ -1,0 +1,158 @@
+"""What only a process of its own shows: start-up, signals, pipes, and that kernels compile once on a machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import SMALL, tree
+
+SCRIPT = str(Path(sys.executable).parent / "rerank")
+HEAVY = ("numba", "llvmlite", "jnius", "sklearn", "scipy", "numpy")
+
+
+def _run(arguments: list[str], folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        arguments,
+        cwd=folder,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def _loaded(verbs: list[list[str]], folder: Path) -> list[str]:
+    """Return the heavy modules that a process holds after these commands."""
+    code = (
+        f"import json, sys; from rerank.cli.main import run; codes = [run(verb) for verb in {verbs!r}]; "
+        f"print('\\n' + json.dumps([codes, sorted(set({HEAVY!r}) & set(sys.modules))]))"
+    )
+    done = _run([sys.executable, "-c", code], folder)
+    codes, modules = json.loads(done.stdout.splitlines()[-1])
+    assert set(codes) == {0}, done.stderr
+    return modules
+
+
+def test_help_loads_nothing_heavy(world: Path) -> None:
+    from rerank.cli.main import VERBS
+
+    assert _loaded([["-h"], *([verb, "-h"] for verb in VERBS)], world) == []
+
+
+def test_evaluate_starts_without_numba_and_java(world: Path) -> None:
+    loaded = _loaded([["evaluate", "qrels.txt", "bm25.run"]], world)
+    assert set(loaded) <= {"numpy"}
+
+
+@pytest.mark.parametrize("program", [[SCRIPT], [sys.executable, "-m", "rerank"]], ids=["script", "module"])
+def test_process_says_done_or_whose_fault_it_is(program: list[str], world: Path) -> None:
+    good = _run([*program, "evaluate", "qrels.txt", "bm25.run", "-m", "AP"], world)
+    assert (good.returncode, good.stderr) == (0, "")
+    assert good.stdout.startswith("run")
+    before = tree(world)
+    for arguments, said in (
+        (["evaluate", "qrels.txt", "none.run"], "none.run: expected a run file, found nothing there; check the path."),
+        (["retrieve", "none", "topics.tsv", "-o", "out"], "none: expected a folder with a Lucene index, found nothing"),
+        (["train", "data.npz", "-o", "out", "--metric", "ndgc"], "measure: expected a known name, found 'ndgc'"),
+    ):
+        bad = _run([*program, *arguments], world)
+        assert (bad.returncode, bad.stdout) == (2, "")
+        assert bad.stderr.startswith(f"rerank: {said}")
+        assert bad.stderr.count("\n") == 1
+    assert tree(world) == before
+
+
+def test_broken_pipe_is_no_fault(world: Path, tmp_path: Path) -> None:
+    lines = [f"q{query} Q0 d{doc} 1 {-doc}.0 x\n" for query in range(10) for doc in range(3000)]
+    (tmp_path / "long.run").write_text("".join(lines))
+    command = f"{SCRIPT} evaluate {world}/qrels.txt long.run -m AP -m P@1 -m P@2 -m P@3 --per-query --format json"
+    for line in (f"{command} | head -1; echo ${{PIPESTATUS[0]}}", f"{command} | true; echo ${{PIPESTATUS[0]}}"):
+        done = _run(["bash", "-c", line], tmp_path)
+        assert done.stderr == ""
+        assert done.stdout.splitlines()[-1] == "0"
+    many = _run(["bash", "-c", f"{SCRIPT} rank model.json data.npz -o - | head -1; echo ${{PIPESTATUS[0]}}"], world)
+    assert many.stderr == ""
+    assert many.stdout.splitlines()[-1] == "0"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
+def test_full_stdout_is_said(world: Path) -> None:
+    done = _run(["bash", "-c", f"{SCRIPT} evaluate qrels.txt bm25.run > /dev/full"], world)
+    assert done.returncode == 2
+    assert (
+        done.stderr
+        == "rerank: stdout: expected a place that can be written, found: No space left on device; write elsewhere.\n"
+    )
+
+
+def _interrupt(arguments: list[str], folder: Path, is_due: Callable[[int], bool]) -> tuple[int, str]:
+    """Send Ctrl-C once `is_due` holds for the process; return its exit code and its words."""
+    process = subprocess.Popen(arguments, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        until = time.monotonic() + 60
+        while not is_due(process.pid) and process.poll() is None and time.monotonic() < until:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert out == ""
+    return process.returncode, err
+
+
+def test_ctrl_c_leaves_no_half_index(tmp_path: Path) -> None:
+    (tmp_path / "big.jsonl").write_text(
+        "".join(json.dumps({"id": f"d{number}", "body": f"word{number} " * 20}) + "\n" for number in range(200_000))
+    )
+    output = tmp_path / "out"
+    output.mkdir()
+    done = _interrupt([SCRIPT, "index", "big.jsonl", "-o", "out/index"], tmp_path, lambda _: any(output.iterdir()))
+    assert done == (130, "rerank: interrupted\n")
+    assert list(output.iterdir()) == []
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="needs /proc to see what a process has loaded")
+def test_ctrl_c_leaves_no_half_model(world: Path, tmp_path: Path) -> None:
+    def has_loaded_numba(process: int) -> bool:
+        return "llvmlite" in Path(f"/proc/{process}/maps").read_text() and not time.sleep(1.5)
+
+    shutil.copy(world / "data.npz", tmp_path)
+    before = tree(tmp_path)
+    arguments = [
+        SCRIPT,
+        "-q",
+        "train",
+        "data.npz",
+        "-o",
+        "model.json",
+        "--n-estimators",
+        "1000000",
+        "--num-leaves",
+        "4",
+    ]
+    assert _interrupt(arguments, tmp_path, has_loaded_numba) == (130, "rerank: interrupted\n")
+    assert tree(tmp_path) == before
+
+
+def test_kernels_compile_once_on_a_machine_and_this_is_said(world: Path, tmp_path: Path) -> None:
+    said = "rerank: compiling kernels, once on this machine (up to 30 s) ...\n"
+    arguments = [SCRIPT, "train", "data.npz", "-o", str(tmp_path / "m.json"), *SMALL]
+    first = _run(arguments, world, NUMBA_CACHE_DIR=str(tmp_path / "cache"))
+    compiled = {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").rglob("*.nb[ci]")}
+    second = _run(arguments, world, NUMBA_CACHE_DIR=str(tmp_path / "cache"))
+    assert first.returncode == second.returncode == 0
+    assert first.stderr.count(said) == 1
+    assert compiled
+    assert "compiling" not in second.stderr
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").rglob("*.nb[ci]")} == compiled

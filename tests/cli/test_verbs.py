@@ -1,0 +1,172 @@
+"""What a user sees when all goes well."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import stat
+from pathlib import Path
+
+import pytest
+
+import rerank
+from rerank.cli.main import VERBS, cli
+from rerank.cli.rankers import ELSEWHERE, given_parameters, ranker_parameters
+from rerank.errors import InvalidInputError
+from rerank.rankers.registry import known_rankers
+from tests.cli.conftest import SMALL, Command, tree
+
+
+def test_help_is_shown_where_no_verb_is_given(command: Command) -> None:
+    done = command("-h")
+    assert done.code == 0
+    assert command("") == done
+    assert all(f"  {verb} " in done.out for verb in VERBS)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_help_of_each_verb_says_what_it_takes(verb: str, command: Command) -> None:
+    done = command(f"{verb} -h")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith(f"Usage: rerank {verb} [OPTIONS]")
+    shown = cli.get_command(None, verb)  # type: ignore[arg-type]
+    assert all(option.help for option in shown.params if option.param_type_name == "option")
+    assert "RANGE" not in done.out
+
+
+def test_version_is_the_packages(command: Command) -> None:
+    assert command("--version").out == f"rerank, version {rerank.__version__}\n"
+
+
+def test_help_of_train_names_the_rankers_there_are(command: Command) -> None:
+    assert list(ranker_parameters()) == list(known_rankers())
+    assert f"Learner: {', '.join(known_rankers())}." in " ".join(command("train -h").out.split())
+
+
+@pytest.mark.parametrize("ranker", known_rankers())
+@pytest.mark.parametrize("verb", ["train", "experiment"])
+def test_every_parameter_of_a_ranker_has_its_option(verb: str, ranker: str) -> None:
+    constructor = inspect.signature(known_rankers()[ranker]).parameters
+    described = ranker_parameters()[ranker]
+    assert set(described) == set(constructor) - ELSEWHERE
+    options = {option.name: option for option in cli.get_command(None, verb).params}  # type: ignore[union-attr,arg-type]
+    for name, parameter in described.items():
+        default = constructor[name].default
+        assert default is None or isinstance(default, parameter.kind)
+        shown = {"True": "on", "False": "off", "None": ""}.get(str(default), str(default))
+        assert parameter.default == shown
+        assert parameter.help
+        assert parameter.option in options[name].opts
+    assert {"metric", "threads"} <= set(options)
+
+
+def test_parameters_reach_the_model(command: Command, world: Path, tmp_path: Path) -> None:
+    given = {"learning_rate": 0.3, "num_leaves": 3, "normalize": False, "random_state": 7, "n_estimators": 2}
+    options = [f"--{name.replace('_', '-')}={value}" for name, value in given.items() if name != "normalize"]
+    done = command(
+        "train", "data.npz", "-o", str(tmp_path / "m.json"), "--no-normalize", "--metric", "nDCG@5", *options
+    )
+    assert done.code == 0
+    model = rerank.load_model(tmp_path / "m.json")
+    assert {name: model.get_params()[name] for name in given} == given
+    assert model.metric == "nDCG@5"
+
+
+def test_a_parameter_that_a_ranker_does_not_have_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match="--hidden-units: expected an option of lambdamart, found one that it"):
+        given_parameters("lambdamart", {"hidden_units": 8, "num_leaves": None})
+
+
+def test_index_says_what_it_holds_on_stderr(command: Command, tmp_path: Path) -> None:
+    done = command(f"index corpus.jsonl -o {tmp_path}/index --fields title")
+    assert done == (0, "", f"rerank: {tmp_path}/index: 120 documents; fields: contents, title\n")
+    assert command(f"-q index corpus.jsonl -o {tmp_path}/index --overwrite") == (0, "", "")
+    assert [path.name for path in tmp_path.iterdir()] == ["index"]
+
+
+def test_retrieve_to_stdout_is_the_run_and_nothing_else(command: Command, world: Path, tmp_path: Path) -> None:
+    done = command("retrieve index topics.tsv -o - -k 30")
+    assert (done.code, done.err) == (0, "")
+    assert done.out == (world / "bm25.run").read_text()
+    (tmp_path / "bm25.run").write_text(done.out)
+    run = rerank.read_run(tmp_path / "bm25.run")
+    assert list(run) == list(rerank.read_topics(world / "topics.tsv"))
+
+
+def test_text_and_binary_data_train_the_same_model(command: Command, tmp_path: Path) -> None:
+    for name in ("data.npz", "data.svm.gz"):
+        assert command("train", name, "-o", f"{tmp_path}/{name}.json", *SMALL).code == 0
+    one, other = (json.loads((tmp_path / f"{name}.json").read_text()) for name in ("data.npz", "data.svm.gz"))
+    assert one["learned"] == other["learned"]
+
+
+def test_train_says_what_came_of_it(command: Command, tmp_path: Path) -> None:
+    done = command("train", "data.npz", "-o", f"{tmp_path}/m.json", "--validate", "data.npz", *SMALL)
+    assert (done.code, done.out) == (0, "")
+    assert f"rerank: {tmp_path}/m.json: " in done.err.splitlines()[-1]
+    assert "nDCG@10 0." in done.err.splitlines()[-1]
+    assert command("-q", "train", "data.npz", "-o", f"{tmp_path}/m.json", *SMALL) == (0, "", "")
+
+
+def test_rank_and_rerank_give_the_same_run(command: Command) -> None:
+    ranked = command("rank model.json data.npz -o -")
+    assert ranked.code == 0
+    assert command("rerank index model.json topics.tsv -o - -k 30") == ranked
+    assert command("rerank index model.json topics.tsv -o - -k 30 --run bm25.run") == ranked
+
+
+@pytest.mark.parametrize("base", ["feature:bm25.contents", "run:bm25.run", "model:model.json", "run:dense.run"])
+def test_a_warm_start_is_applied_when_the_model_is(base: str, command: Command, world: Path, tmp_path: Path) -> None:
+    run = rerank.read_run(world / "bm25.run")
+    rerank.write_run(rerank.Run.of({q: {d: -s for d, s in run[q].items()} for q in run}), world / "dense.run")
+    if base.startswith("feature:"):
+        names = rerank.read_data(world / "data.npz").feature_names
+        base = f"feature:{next(name for name in names if 'bm25' in name)}"
+    trained = command("train", "data.npz", "-o", f"{tmp_path}/m.json", "--base", base, *SMALL)
+    assert trained.code == 0, trained.err
+    more = ["--base", base] if base == "run:dense.run" else []
+    ranked = command("rank", f"{tmp_path}/m.json", "data.npz", "-o", "-", *more)
+    assert ranked.code == 0, ranked.err
+    assert ranked.out != command("rank model.json data.npz -o -").out
+    if more:
+        bare = command("rank", f"{tmp_path}/m.json", "data.npz", "-o", "-")
+        assert bare.code == 2
+        assert f"{tmp_path}/m.json: the model starts from the scores of run" in bare.err
+
+
+def test_evaluate_prints_figures_on_stdout_and_notes_on_stderr(command: Command, tmp_path: Path) -> None:
+    done = command("evaluate qrels.txt bm25.run")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.split()[:6] == ["run", "nDCG@10", "AP", "RR", "P@10", "R@1000"]
+    (tmp_path / "one.run").write_text("q1 Q0 d1 1 1.0 x\n")
+    partial = command(f"evaluate qrels.txt {tmp_path}/one.run -m AP")
+    assert "9 of 10 judged queries are not in it and do not count; -c counts them 0" in partial.err
+    assert command(f"-q evaluate qrels.txt {tmp_path}/one.run -m AP") == (0, partial.out, "")
+    assert command(f"evaluate qrels.txt {tmp_path}/one.run -m AP -c").err == ""
+
+
+def test_evaluate_writes_other_forms_and_files(command: Command, tmp_path: Path) -> None:
+    command("rank model.json data.npz -o reranked.run")
+    table = command("evaluate qrels.txt bm25.run reranked.run -m nDCG@10 -m AP")
+    assert "paired t-test" in table.out
+    figures = json.loads(command("evaluate qrels.txt bm25.run --format json --per-query -m AP").out)
+    assert len(figures["runs"]["bm25.run"]["per_query"]["AP"]) == 10
+    done = command(f"evaluate qrels.txt bm25.run --format tsv -m AP -o {tmp_path}/figures.tsv")
+    assert done == (0, "", "")
+    assert (tmp_path / "figures.tsv").read_text().startswith("bm25.run\tAP\t")
+
+
+def test_experiment_prints_its_table_and_fills_its_folder(command: Command, tmp_path: Path) -> None:
+    done = command("experiment", "index", "topics.tsv", "qrels.txt", "-o", f"{tmp_path}/study", "--folds", "3", *SMALL)
+    assert done.code == 0
+    assert done.out == (tmp_path / "study" / "table.txt").read_text()
+    figures = json.loads((tmp_path / "study" / "results.json").read_text())
+    assert figures["study"]["parameters"] == {"n_estimators": 3, "min_child_samples": 5, "num_leaves": 4}
+
+
+def test_outputs_may_be_read_by_whom_the_user_lets(command: Command, world: Path, tmp_path: Path) -> None:
+    (tmp_path / "plain").write_text("")
+    command("retrieve", "index", "topics.tsv", "-o", f"{tmp_path}/run")
+    plain, written = (stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("plain", "run"))
+    assert written == plain
+    assert set(tree(tmp_path)) == {"plain", "run"}

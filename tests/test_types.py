@@ -1,0 +1,259 @@
+"""Laws of the records, against obvious oracles of dicts and `sorted`."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rerank.errors import InvalidInputError
+from rerank.types import (
+    Qrels,
+    RankingData,
+    Run,
+    Topics,
+    id_array,
+    id_bytes,
+    ideal_of_rows,
+    pointers,
+    query_rows,
+    row_codes,
+    sort_keys,
+    trec_order,
+)
+
+# Few letters and lengths about a word of eight bytes: ids that share beginnings, some of more than one byte a letter.
+ids = st.text("ab", max_size=2).map(lambda end: "clueweb" + end) | st.text("aZ09-é語😀", min_size=1, max_size=18)
+# Scores that tie, that tie only as float32, and any others.
+scores = st.sampled_from([0.0, -0.0, 1.0, 1.0 + 1e-12, -1.0]) | st.floats(allow_nan=False, allow_infinity=False)
+labels = st.integers(-2, 4)
+runs = st.dictionaries(ids, st.dictionaries(ids, scores, min_size=1, max_size=8), min_size=1, max_size=5)
+judgements = st.dictionaries(ids, st.dictionaries(ids, labels, min_size=1, max_size=8), min_size=1, max_size=5)
+
+
+def as_dict(table: Qrels | Run) -> dict:
+    return {query_id: table[query_id] for query_id in table}
+
+
+def flat(table: dict) -> list[tuple]:
+    return [(query_id, doc_id, value) for query_id, docs in table.items() for doc_id, value in docs.items()]
+
+
+def as_bytes(table):
+    """The same record with its document ids as files hand them over."""
+    return replace(table, doc_ids=id_bytes(table.doc_ids))
+
+
+def best_first(documents: dict[str, float]) -> list[str]:
+    def key(doc_id: str) -> tuple[np.float32, bytes]:
+        with np.errstate(over="ignore"):
+            return np.float32(documents[doc_id]), doc_id.encode()
+
+    return sorted(documents, key=key, reverse=True)
+
+
+@given(runs)
+def test_run_of_a_mapping_orders_each_query_as_trec_eval(table: dict) -> None:
+    run = Run.of(table)
+    assert list(run) == list(table)
+    for query_id, documents in table.items():
+        assert list(run[query_id]) == best_first(documents)
+        assert run[query_id] == documents
+
+
+@given(runs, st.randoms(use_true_random=False))
+def test_run_does_not_depend_on_the_order_of_rows_or_the_form_of_ids(table: dict, random) -> None:
+    rows = flat(table)
+    random.shuffle(rows)
+    run = Run.from_rows(*zip(*rows, strict=True))
+    expected = {query_id: Run.of(table)[query_id] for query_id in run}
+    assert list(run) == list(dict.fromkeys(row[0] for row in rows))
+    for found in (run, as_bytes(run), as_bytes(run).take(as_bytes(run).trec_order())):
+        assert [list(found[query_id].items()) for query_id in found] == [
+            list(docs.items()) for docs in expected.values()
+        ]
+
+
+@given(runs)
+def test_order_of_ordered_rows_is_as_they_stand(table: dict) -> None:
+    run = Run.of(table)
+    np.testing.assert_array_equal(run.trec_order(), np.arange(run.n_rows))
+
+
+def test_order_of_many_rows_equals_sorted() -> None:
+    random = np.random.default_rng(0)
+    query_ptr = pointers(random.integers(0, 60, 200))
+    values = random.integers(0, 9, query_ptr[-1]).astype(np.float64)
+    docs = id_array([f"clueweb09-en{number:06d}" for number in random.permutation(len(values))])
+    query = query_rows(query_ptr)
+    expected = sorted(range(len(values)), key=lambda row: docs[row], reverse=True)
+    expected = sorted(expected, key=lambda row: (query[row], -values[row]))
+    assert trec_order(query_ptr, values, docs).tolist() == expected
+    assert trec_order(query_ptr, values, id_bytes(docs)).tolist() == expected
+
+
+def test_scores_are_compared_as_float32_and_nan_stands_last() -> None:
+    docs = id_array(["a", "b", "c", "d"])
+    order = trec_order(pointers([4]), np.array([np.nan, 1.0, 1.0 + 1e-12, -1e300]), docs)
+    assert docs[order].tolist() == ["c", "b", "d", "a"]
+
+
+@given(runs, st.integers(0, 9))
+def test_head_keeps_the_first_rows_of_each_query(table: dict, k: int) -> None:
+    head = as_bytes(Run.of(table)).head(k)
+    for query_id, documents in table.items():
+        assert list(head[query_id]) == best_first(documents)[:k]
+
+
+@given(judgements)
+def test_qrels_stand_by_ascending_document_id(table: dict) -> None:
+    qrels = Qrels.of(table)
+    assert as_dict(qrels) == table
+    for query_id, documents in table.items():
+        assert list(qrels[query_id]) == sorted(documents)
+
+
+@given(judgements, runs, st.booleans(), st.booleans())
+def test_lookup_equals_dictionaries(judged: dict, table: dict, packed_qrels: bool, packed_run: bool) -> None:
+    qrels, run = Qrels.of(judged), Run.of(table)
+    known = as_bytes(qrels) if packed_qrels else qrels
+    wanted = id_bytes(run.doc_ids) if packed_run else run.doc_ids
+    found, is_judged = known.lookup(run.query_ids, run.query_ptr, wanted)
+    pairs = [(query_id, doc_id) for query_id in run for doc_id in run[query_id]]
+    assert found.tolist() == [judged.get(query_id, {}).get(doc_id, 0) for query_id, doc_id in pairs]
+    assert is_judged.tolist() == [doc_id in judged.get(query_id, {}) for query_id, doc_id in pairs]
+
+
+@pytest.mark.parametrize("code", ["query", "one"])
+def test_lookup_is_right_where_different_pairs_have_one_code(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
+    random = np.random.default_rng(1)
+    judged = {f"q{q}": {f"d{d}": int(random.integers(-1, 3)) for d in random.permutation(30)[:9]} for q in range(5)}
+    run = Run.of({f"q{q}": {f"d{d}": 1.0 for d in range(30)} for q in range(7)})
+    monkeypatch.setattr("rerank.types.row_codes", lambda query, ids: (query * 0 + (code == "one")).astype(np.uint64))
+    found, _ = Qrels.of(judged).lookup(run.query_ids, run.query_ptr, run.doc_ids)
+    assert found.tolist() == [judged.get(q, {}).get(doc_id, 0) for q in run for doc_id in run[q]]
+
+
+@given(judgements, st.lists(ids, max_size=4))
+def test_ideal_holds_all_positive_labels_best_first(table: dict, others: list[str]) -> None:
+    asked = [*table, *others]
+    ideal, ideal_ptr = Qrels.of(table).ideal(id_array(asked))
+    expected = [sorted((x for x in table.get(query_id, {}).values() if x > 0), reverse=True) for query_id in asked]
+    assert [ideal[a:b].tolist() for a, b in itertools.pairwise(ideal_ptr)] == expected
+    assert ideal.dtype == np.float64
+
+
+@given(st.lists(st.lists(labels.map(float), max_size=5), max_size=5))
+def test_ideal_of_rows_sorts_each_query(lists: list[list[float]]) -> None:
+    values = np.array([label for part in lists for label in part], dtype=np.float64)
+    ideal, ideal_ptr = ideal_of_rows(values, pointers([len(part) for part in lists]))
+    expected = [sorted((label for label in part if label > 0), reverse=True) for part in lists]
+    assert [ideal[a:b].tolist() for a, b in itertools.pairwise(ideal_ptr)] == expected
+
+
+@given(st.lists(ids))
+def test_text_survives_as_bytes_and_bytes_order_as_text(texts: list[str]) -> None:
+    raw = id_bytes(id_array(texts))
+    assert raw.tolist() == [text.encode() for text in texts]
+    assert raw.dtype.itemsize % 8 == 0
+    run = Run(id_array(["q"]), pointers([len(texts)]), raw, np.zeros(len(texts)))
+    assert run.n_rows == len(texts)
+    assert run.doc_ids.dtype.kind == "U"
+    assert run.doc_ids.tolist() == texts
+    assert np.lexsort(sort_keys(raw)).tolist() == sorted(range(len(texts)), key=lambda row: texts[row])
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), ids), min_size=1, max_size=20))
+def test_codes_are_equal_for_equal_pairs_in_arrays_of_any_width(pairs: list[tuple[int, str]]) -> None:
+    query = np.array([number for number, _ in pairs])
+    together = row_codes(query, id_array([doc_id for _, doc_id in pairs]))
+    alone = [row_codes(np.array([number]), id_array([doc_id]))[0] for number, doc_id in pairs]
+    assert together.tolist() == alone
+    assert len(set(alone)) == len(set(pairs))
+
+
+def test_codes_differ_where_ids_differ_in_the_last_bytes_of_words() -> None:
+    docs = id_array([f"doc0000{a}doc0000{b}" for a in "0123456789abcdef" for b in "0123456789abcdef"])
+    codes = row_codes(np.zeros(len(docs), np.int64), docs)
+    assert len(np.unique(codes)) == len(docs)
+    assert len(np.unique(codes >> np.uint64(40))) > len(docs) - 5  # the first bits tell them apart, too
+
+
+def data_of(counts: list[int], with_ideal: bool) -> RankingData:
+    n_rows = sum(counts)
+    ideal = np.arange(1.0, 1 + 2 * len(counts))
+    return RankingData(
+        id_array([f"q{number}" for number in range(len(counts))]),
+        pointers(counts),
+        id_array([f"d{row}" for row in range(n_rows)]),
+        np.arange(2 * n_rows, dtype=np.float32).reshape(n_rows, 2),
+        ("a", "b"),
+        labels=np.arange(n_rows) % 3 - 1.0,
+        base_scores=np.arange(n_rows) / 2,
+        weights=np.arange(len(counts)) + 1.0,
+        ideal_labels=ideal if with_ideal else None,
+        ideal_ptr=pointers([2] * len(counts)) if with_ideal else None,
+    )
+
+
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=5), st.booleans(), st.booleans(), st.data())
+def test_select_takes_whole_queries_in_the_order_asked_for(counts, with_ideal, packed, drawn) -> None:
+    data = data_of(counts, with_ideal)
+    asked = drawn.draw(st.lists(st.integers(0, len(counts) - 1), unique=True))
+    part = (as_bytes(data) if packed else data).select(asked)
+    assert list(part) == [f"q{number}" for number in asked]
+    rows = [row for number in asked for row in range(sum(counts[:number]), sum(counts[: number + 1]))]
+    assert part.doc_ids.tolist() == [f"d{row}" for row in rows]
+    np.testing.assert_array_equal(part.X, data.X[rows])
+    for member in ("labels", "base_scores"):
+        np.testing.assert_array_equal(getattr(part, member), getattr(data, member)[rows])
+    assert part.weights.tolist() == [number + 1.0 for number in asked]
+    ideal, ideal_ptr = part.ideal()
+    whole, whole_ptr = data.ideal()
+    for place, number in enumerate(asked):
+        np.testing.assert_array_equal(
+            ideal[ideal_ptr[place] : ideal_ptr[place + 1]], whole[whole_ptr[number] : whole_ptr[number + 1]]
+        )
+
+
+def test_data_ranks_by_new_scores_and_gives_columns_by_name() -> None:
+    data = data_of([3, 2], with_ideal=False)
+    run = data.run([1.0, 3.0, 1.0, 0.0, 5.0], "mine")
+    assert run.name == "mine"
+    assert as_dict(run) == {"q0": {"d1": 3.0, "d2": 1.0, "d0": 1.0}, "q1": {"d4": 5.0, "d3": 0.0}}
+    assert list(run["q0"]) == ["d1", "d2", "d0"]
+    assert data.column("b").tolist() == [1.0, 3.0, 5.0, 7.0, 9.0]
+    with pytest.raises(InvalidInputError, match="feature: expected a known name, found 'c'"):
+        data.column("c")
+
+
+def test_records_refuse_what_they_cannot_hold() -> None:
+    with pytest.raises(InvalidInputError, match="expected each query id once, found one that returns"):
+        Run(id_array(["q", "q"]), pointers([1, 1]), id_array(["a", "b"]), np.zeros(2))
+    with pytest.raises(InvalidInputError, match=r"expected X of shape \(2, 1\) .*, found \(1, 2\)"):
+        RankingData(id_array(["q"]), pointers([2]), id_array(["a", "b"]), np.zeros((1, 2), np.float32), ("f",))
+    with pytest.raises(InvalidInputError, match=r"expected whole numbers as labels, found 0\.5"):
+        Qrels.of({"q": {"d": 0.5}})  # type: ignore[dict-item]
+    with pytest.raises(InvalidInputError, match="run: expected a run record or "):
+        Run.of([("q", "d", 1.0)])  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match="found dict of 0 entries"):
+        Topics.of({})
+    with pytest.raises(InvalidInputError, match="expected labels, found none"):
+        replace(data_of([1], with_ideal=False), labels=None).ideal()
+
+
+def test_topics_are_a_mapping_of_text() -> None:
+    topics = Topics.of({1: "heat flow", "q2": "wings"})  # type: ignore[dict-item]
+    assert dict(topics) == {"1": "heat flow", "q2": "wings"}
+    assert Topics.of(topics) is topics
+
+
+def test_empty_records_are_allowed() -> None:
+    run = Run.of({})
+    assert (len(run), run.n_rows, run.trec_order().tolist()) == (0, 0, [])
+    assert Qrels.of({"q": {"d": 1}}).lookup(run.query_ids, run.query_ptr, run.doc_ids)[0].tolist() == []
+    assert Qrels.of({}).ideal(id_array(["q"]))[1].tolist() == [0, 0]

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rerank.errors import InvalidInputError
+from rerank.workflows.demo import STUDY, library_collection, run_demo
+
+LONG = " ".join(["Filler words make this docstring worth a topic and leave a document to find."] * 4)
+MODULE = f'''
+"""Parse the widgets of a page.
+
+{LONG}
+"""
+
+class HTMLWidget:
+    """Hold one widget."""
+
+    def set_colour(self):
+        """Give the widget
+        another colour.
+
+        {LONG} Unlike paint, it dries at once.
+        """
+
+    async def fetch(self):
+        """Short.
+
+        Too short for a topic.
+        """
+
+def undocumented():
+    pass
+'''
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Path:
+    for name in ("widgets.py", "package/inner.py", "test/test_widgets.py", "site-packages/other.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(MODULE)
+    (tmp_path / "template.py").write_text("this is no Python {{")
+    return tmp_path
+
+
+def test_demo_collection_has_a_document_for_each_docstring(library: Path) -> None:
+    found = library_collection(library)
+    ids = [document["id"] for document in found.documents]
+    members = ["", ".HTMLWidget", ".HTMLWidget.set_colour", ".HTMLWidget.fetch"]
+    assert sorted(ids) == sorted(f"{module}{member}" for module in ("widgets", "package.inner") for member in members)
+    assert found.documents[ids.index("widgets.HTMLWidget.set_colour")]["title"] == "widgets HTML Widget set colour"
+
+
+def test_demo_topic_is_the_first_paragraph_and_leaves_its_document(library: Path) -> None:
+    found = library_collection(library)
+    bodies = {document["id"]: document["body"] for document in found.documents}
+    assert sorted(found.topics.values()) == sorted(
+        ["Parse the widgets of a page.", "Give the widget another colour."] * 2
+    )
+    for query_id, text in found.topics.items():
+        ((doc_id, label),) = found.qrels[query_id].items()
+        assert label == 1
+        assert text not in " ".join(bodies[doc_id].split())
+        assert LONG in bodies[doc_id]
+    assert bodies["widgets.HTMLWidget.fetch"].startswith("Short.")
+
+
+def test_demo_collection_of_real_code_is_sound() -> None:
+    found = library_collection(Path(asyncio.__file__).parent)
+    ids = [document["id"] for document in found.documents]
+    assert len(set(ids)) == len(ids) > 200
+    assert len(found.topics) > 20
+    assert {doc for query_id in found.qrels for doc in found.qrels[query_id]} <= set(ids)
+
+
+def test_demo_refuses_a_file_as_output(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InvalidInputError, match="expected a folder to write into, found a file"):
+        run_demo(tmp_path / "file", replace(STUDY, folds=3))

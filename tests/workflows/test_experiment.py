@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import rerank
+from rerank.cli.experiment import MEASURES as CLI_MEASURES
+from rerank.errors import InvalidInputError
+from rerank.workflows.experiment import MEASURES, Study, StudyResult, deal_folds, run_experiment
+from tests.workflows.tiny import Tiny
+
+STUDY = Study(folds=5, k=30, parameters={"n_estimators": 4, "min_child_samples": 5, "num_leaves": 4})
+SYSTEMS = ("LambdaMART", "LambdaSMART")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("study") / "new" / "output"
+
+
+@pytest.fixture(scope="module")
+def result(index: rerank.Index, collection: Tiny, folder: Path) -> StudyResult:
+    return run_experiment(index, collection.topics, collection.qrels, folder, STUDY)
+
+
+def test_experiment_compares_bm25_with_cold_and_warm(result: StudyResult, collection: Tiny) -> None:
+    assert list(result.results) == ["BM25", *SYSTEMS]
+    for found in result.results.values():
+        assert found.measures == MEASURES
+        assert sorted(found.query_ids.tolist()) == sorted(collection.topics)
+    assert result.results["LambdaMART"]["nDCG@10"] > result.results["BM25"]["nDCG@10"]
+    assert all(system in result.table for system in result.results)
+
+
+def test_experiment_writes_runs_models_folds_and_figures(result: StudyResult, collection: Tiny, folder: Path) -> None:
+    models = {f"{system.lower()}.fold{fold}.model.json" for system in SYSTEMS for fold in range(STUDY.folds)}
+    runs = {f"{system.lower()}.run" for system in result.runs}
+    assert {path.name for path in folder.iterdir()} == models | runs | {"folds.tsv", "table.txt", "results.json"}
+    figures = json.loads((folder / "results.json").read_text())
+    for system, found in result.results.items():
+        assert figures["systems"][system]["mean"]["nDCG@10"] == found["nDCG@10"]
+        stored = rerank.read_run(folder / f"{system.lower()}.run")
+        assert rerank.evaluate(collection.qrels, stored, ["nDCG@10"])["nDCG@10"] == found["nDCG@10"]
+    assert dict(line.split("\t") for line in (folder / "folds.tsv").read_text().splitlines()) == {
+        query_id: str(fold) for query_id, fold in result.folds.items()
+    }
+    assert (folder / "table.txt").read_text() == result.table + "\n"
+
+
+def test_experiment_ranks_each_query_by_a_model_that_saw_none_of_its_labels(
+    index: rerank.Index, collection: Tiny, result: StudyResult
+) -> None:
+    """Other labels for the queries of fold 2: its own model and ranking stay, the models of the others do not."""
+    changed = {query_id: dict(docs) for query_id, docs in collection.qrels.items()}
+    mine = [query_id for query_id, fold in result.folds.items() if fold == 2]
+    for query_id in mine:
+        changed[query_id] = {doc["id"]: 1 for doc in collection.documents[::7]}
+    again = run_experiment(index, collection.topics, changed, study=STUDY)
+    assert again.folds == result.folds
+    for system in SYSTEMS:
+        old, new = ([model.to_dict() for model in study.models[system]] for study in (result, again))
+        assert new[2] == old[2]
+        assert all(new[fold] != old[fold] for fold in (0, 1, 3, 4))
+        for query_id in mine:
+            assert again.runs[system][query_id] == result.runs[system][query_id]
+    assert again.results["LambdaMART"]["AP"] != result.results["LambdaMART"]["AP"]
+
+
+def test_experiment_is_the_same_for_the_same_seed_byte_by_byte(
+    index: rerank.Index, collection: Tiny, result: StudyResult, folder: Path, tmp_path: Path
+) -> None:
+    run_experiment(index, collection.topics, collection.qrels, tmp_path / "again", STUDY)
+    names = sorted(path.name for path in folder.iterdir())
+    assert sorted(path.name for path in (tmp_path / "again").iterdir()) == names
+    for name in names:
+        assert (tmp_path / "again" / name).read_bytes() == (folder / name).read_bytes(), name
+
+
+def test_experiment_does_not_depend_on_the_order_of_its_input(
+    index: rerank.Index, collection: Tiny, result: StudyResult
+) -> None:
+    topics = dict(reversed(collection.topics.items()))
+    qrels = {query_id: dict(reversed(docs.items())) for query_id, docs in reversed(collection.qrels.items())}
+    again = run_experiment(index, topics, qrels, study=STUDY)
+    assert again.folds == result.folds
+    assert again.table == result.table
+    for system in SYSTEMS:
+        assert [m.to_dict() for m in again.models[system]] == [m.to_dict() for m in result.models[system]]
+        assert {q: again.runs[system][q] for q in topics} == {q: result.runs[system][q] for q in topics}
+
+
+def test_experiment_counts_a_judged_topic_that_finds_nothing(index: rerank.Index, collection: Tiny) -> None:
+    topics = {**collection.topics, "none": "zzz"}
+    found = run_experiment(index, topics, {**collection.qrels, "none": {"d1": 1}}, study=replace(STUDY, folds=3))
+    assert "none" in found.folds
+    for evaluated in found.results.values():
+        assert evaluated.per_query["AP"]["none"] == 0.0
+
+
+def test_experiment_refuses_what_it_cannot_study(index: rerank.Index, collection: Tiny, tmp_path: Path) -> None:
+    topics, qrels, output = collection.topics, collection.qrels, tmp_path / "output"
+    with pytest.raises(
+        InvalidInputError, match=r"qrels: expected judgements of the topics, found none \(a topic is 'q0'"
+    ):
+        run_experiment(index, topics, {"other": {"d1": 1}}, output)
+    with pytest.raises(InvalidInputError, match="folds: expected at least 11 judged queries for 11 folds, found 10"):
+        run_experiment(index, topics, qrels, output, Study(folds=11))
+    with pytest.raises(InvalidInputError, match="folds: expected at least 3"):
+        run_experiment(index, topics, qrels, output, Study(folds=2))
+    with pytest.raises(InvalidInputError, match="ranker: expected a known name, found 'lambdamrt'; did you mean"):
+        run_experiment(index, topics, qrels, output, Study(ranker="lambdamrt"))
+    with pytest.raises(InvalidInputError, match="n_estimators: expected 1 to"):
+        run_experiment(index, topics, qrels, output, replace(STUDY, parameters={"n_estimators": 0}))
+    assert not output.exists()
+    output.write_text("a file")
+    with pytest.raises(InvalidInputError, match="expected a folder to write into, found a file"):
+        run_experiment(index, topics, qrels, output, STUDY)
+
+
+def test_folds_are_even_and_dealt_alike_for_any_order() -> None:
+    names = [f"q{number}" for number in range(23)]
+    dealt = deal_folds(names, 5, 0)
+    assert sorted(list(dealt.values()).count(fold) for fold in range(5)) == [4, 4, 5, 5, 5]
+    assert deal_folds(reversed(names), 5, 0) == dealt
+    assert deal_folds(names, 5, 1) != dealt
+
+
+def test_measures_of_the_command_line_are_the_studys() -> None:
+    assert CLI_MEASURES == MEASURES

@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rerank
+from rerank.errors import InvalidInputError, ModelMismatchError
+from rerank.workflows.rerank import rerank as rerank_run
+from tests.workflows.tiny import Tiny
+
+
+@pytest.fixture(scope="module")
+def data(index: rerank.Index, collection: Tiny) -> rerank.RankingData:
+    return index.features(index.search(collection.topics, k=50), collection.topics, collection.qrels)
+
+
+@pytest.fixture(scope="module")
+def model(data: rerank.RankingData) -> rerank.LambdaMART:
+    return rerank.LambdaMART(n_estimators=10, min_child_samples=5).fit(data)
+
+
+def test_steps_in_python_learn_what_the_titles_tell(
+    index: rerank.Index, collection: Tiny, data: rerank.RankingData, model: rerank.LambdaMART
+) -> None:
+    bm25, better = index.search(collection.topics, k=50), model.rank(data)
+    before = rerank.evaluate(collection.qrels, bm25, ["nDCG@10", "AP"])
+    after = rerank.evaluate(collection.qrels, better, ["nDCG@10", "AP"])
+    assert after["nDCG@10"] > 0.95 > before["nDCG@10"] + 0.1
+    assert after.per_query["AP"].keys() == collection.topics.keys()
+
+
+def test_steps_from_a_real_collection_to_figures(shared_data: Path, tmp_path: Path) -> None:
+    folder = shared_data / "collections" / "med"
+    topics, qrels = rerank.read_topics(folder / "topics.tsv"), rerank.read_qrels(folder / "qrels.txt")
+    with rerank.Index.build(folder / "corpus.jsonl", tmp_path / "med") as index:
+        run = index.search(topics, k=100)
+        data = index.features(run, topics, qrels)
+        train, test = data.select(np.arange(0, 30, 2)), data.select(np.arange(1, 30, 2))
+        model = rerank.LambdaMART(n_estimators=20, base="run").fit(train)
+        model.save(tmp_path / "model.json")
+        better = rerank.load_model(tmp_path / "model.json").rank(test)
+        again = rerank_run(index, model, {query_id: topics[query_id] for query_id in test}, k=100)
+    held_out = {query_id: run[query_id] for query_id in test}
+    before, after = (rerank.evaluate(qrels, found, ["nDCG@10"])["nDCG@10"] for found in (held_out, better))
+    assert before > 0.5
+    assert after > before
+    assert again.doc_ids.tolist() == better.doc_ids.tolist()
+    np.testing.assert_array_equal(again.scores, better.scores)
+
+
+def test_rerank_equals_its_steps(
+    index: rerank.Index, collection: Tiny, data: rerank.RankingData, model: rerank.LambdaMART
+) -> None:
+    done, steps = rerank_run(index, model, collection.topics, k=50), model.rank(data)
+    assert done.doc_ids.tolist() == steps.doc_ids.tolist()
+    np.testing.assert_array_equal(done.scores, steps.scores)
+
+
+def test_rerank_keeps_the_tail_below_in_its_order(
+    index: rerank.Index, collection: Tiny, model: rerank.LambdaMART
+) -> None:
+    run = index.search(collection.topics, k=30)
+    done = rerank_run(index, model, collection.topics, run, k=7)
+    top = rerank_run(index, model, collection.topics, run.head(7), k=7)
+    assert list(done) == list(run)
+    for query_id in run:
+        old, new = run.doc_ids[run.rows(query_id)], done.doc_ids[done.rows(query_id)]
+        assert new[:7].tolist() == top.doc_ids[top.rows(query_id)].tolist()
+        assert new[7:].tolist() == old[7:].tolist()
+        assert sorted(new[:7]) == sorted(old[:7])
+        assert (np.diff(done.scores[done.rows(query_id)])[6:] < 0).all()
+    assert done.take(done.trec_order()).doc_ids.tolist() == done.doc_ids.tolist()
+
+
+def test_rerank_takes_a_run_of_uneven_queries(index: rerank.Index, model: rerank.LambdaMART, collection: Tiny) -> None:
+    run = {"q1": {"d3": 1.0}, "q2": {f"d{number}": -float(number) for number in range(6)}, "q0": {"d1": 2.0, "d2": 1.0}}
+    done = rerank_run(index, model, collection.topics, run, k=2)
+    assert {query_id: len(done[query_id]) for query_id in done} == {"q1": 1, "q2": 6, "q0": 2}
+    assert done.doc_ids[done.rows("q2")].tolist()[2:] == ["d2", "d3", "d4", "d5"]
+
+
+def test_rerank_refuses_a_model_of_another_index(
+    index: rerank.Index, other_index: rerank.Index, collection: Tiny, model: rerank.LambdaMART
+) -> None:
+    with pytest.raises(ModelMismatchError, match=r"expected the index that the model was trained on .*--other-index"):
+        rerank_run(other_index, model, collection.topics, k=10)
+    allowed = rerank_run(other_index, model, collection.topics, k=10, other_index=True)
+    assert len(allowed) == len(collection.topics)
+
+
+def test_rerank_refuses_a_model_without_recipe(index: rerank.Index, collection: Tiny) -> None:
+    draw = np.random.default_rng(0)
+    X, y = draw.normal(size=(60, 3)), draw.integers(0, 2, 60)
+    bare = rerank.LambdaMART(n_estimators=1, min_child_samples=1).fit(X, y, qid=np.repeat(np.arange(6), 10))
+    with pytest.raises(ModelMismatchError, match="model: expected the recipe of its features, found none"):
+        rerank_run(index, bare, collection.topics)
+
+
+def test_rerank_wants_the_run_that_a_model_was_warm_started_from(
+    index: rerank.Index, collection: Tiny, data: rerank.RankingData
+) -> None:
+    dense = {query_id: {doc: float(len(doc)) + row for row, doc in enumerate(data.doc_ids)} for query_id in data}
+    warm = rerank.LambdaMART(n_estimators=2, min_child_samples=5, base=dense).fit(data)
+    with pytest.raises(ModelMismatchError, match=r"starts from the scores of run .*--base run:FILE"):
+        rerank_run(index, warm, collection.topics, k=10)
+    done = rerank_run(index, warm, collection.topics, k=10, base=dense)
+    flat = {query_id: dict.fromkeys(dense[query_id], 0.0) for query_id in dense}
+    assert done.scores.mean() > rerank_run(index, warm, collection.topics, k=10, base=flat).scores.mean()
+
+
+def test_rerank_names_what_it_cannot_use(index: rerank.Index, model: rerank.LambdaMART, collection: Tiny) -> None:
+    with pytest.raises(InvalidInputError, match="k: expected a number of documents from 1, found 0"):
+        rerank_run(index, model, collection.topics, k=0)
+    with pytest.raises(InvalidInputError, match="run: expected a topic for every query, found none for 'q99'"):
+        rerank_run(index, model, collection.topics, {"q99": {"d1": 1.0}})
+    with pytest.raises(InvalidInputError, match="run: expected documents that the index holds, found 1 of 2 rows"):
+        rerank_run(index, model, collection.topics, {"q1": {"d1": 1.0, "nowhere": 0.5}})
