@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.types import Ids, Ints
-
-_ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: multiplying by it mixes upwards
+from rerank.ids import ODD, Ids
+from rerank.types import Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,8 +124,8 @@ def _slots(doc_ids: Ids, n_slots: int) -> Ints:
     width = doc_ids.dtype.itemsize // 4
     characters = np.ascontiguousarray(doc_ids).view(np.uint32).reshape(len(doc_ids), width)
     hashes = np.zeros(len(doc_ids), dtype=np.uint64)
-    for weight, column in zip(np.cumprod(np.full(width, _ODD)), characters.T, strict=True):
+    for weight, column in zip(np.cumprod(np.full(width, ODD)), characters.T, strict=True):
         hashes += weight * column
     hashes ^= hashes >> np.uint64(32)
-    hashes *= _ODD
+    hashes *= ODD
     return (hashes >> np.uint64(32)).astype(np.int64) & (n_slots - 1)

@@ -23,12 +23,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError, unknown_name
+from rerank.ids import Ids, id_array, id_bytes, id_texts, row_codes, sort_keys
 
-Ids = NDArray[np.str_]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Words = NDArray[np.uint64]
-ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 def query_rows(query_ptr: Ints) -> Ints:
@@ -40,42 +38,6 @@ def pointers(counts: ArrayLike) -> Ints:
     """Return (n + 1,) int64 offsets of runs of rows whose lengths are `counts`."""
     counts = np.asarray(counts, dtype=np.int64)
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
-
-
-def id_array(ids: Any) -> Ids:
-    """Return ids as a NumPy text array, never of width 0."""
-    array = np.asarray(ids, dtype=np.str_) if len(ids) else np.empty(0, dtype="U1")
-    return array if array.dtype.itemsize else array.astype("U1")
-
-
-def id_bytes(ids: NDArray[Any]) -> NDArray[np.bytes_]:
-    """Return ids (text or bytes) as UTF-8 bytes, which order as the text does, of a width that eight divides."""
-    if ids.dtype.kind == "U":
-        letters = np.ascontiguousarray(ids)[:, None].view(np.uint32)
-        plain = letters.max(initial=0) < 128
-        ids = letters.astype(np.uint8).view(f"S{letters.shape[1]}")[:, 0] if plain else np.char.encode(ids, "utf-8")
-    return np.ascontiguousarray(ids, dtype=f"S{-(-ids.dtype.itemsize // 8) * 8}")
-
-
-def sort_keys(ids: NDArray[Any]) -> list[Words]:
-    """Return numbers that order as the ids do, for `np.lexsort`: the one that decides first stands last."""
-    words = id_bytes(ids)[:, None].view(">u8")
-    return [word.astype(np.uint64) for word in words.T[::-1]]
-
-
-def row_codes(query: Ints, doc_ids: NDArray[Any]) -> Words:
-    """Return a 64-bit code of every row's query number and document id: equal for equal pairs, hardly ever for others.
-
-    code = query * odd + sum over words of fold(word * odd_k) * odd, where a word is eight bytes of the id and
-    fold(x) = x ^ x >> 32. A word of 0 adds nothing: ids have the same code in arrays of any width.
-    """
-    words, codes = id_bytes(doc_ids)[:, None].view("<u8"), query.astype(np.uint64) * ODD
-    factors = np.cumprod(np.full(words.shape[1], 0xD1342543DE82EF95, dtype=np.uint64))
-    for word, factor in zip(words.T, factors, strict=True):  # type: ignore[call-overload]
-        mixed = word * factor
-        mixed ^= mixed >> np.uint64(32)
-        codes += mixed * ODD
-    return codes
 
 
 @dataclass(frozen=True)
@@ -149,11 +111,7 @@ class _QueryTable:
 def _doc_ids(table: Any) -> Ids:
     """Return the text of a record's document ids, made from bytes when it is first asked for."""
     if table.stored_ids.dtype.kind == "S":
-        letters = np.ascontiguousarray(table.stored_ids)[:, None].view(np.uint8)
-        width = int(np.flatnonzero(letters.any(axis=0)).max(initial=0)) + 1
-        plain = letters.max(initial=0) < 128
-        texts = letters[:, :width].astype(np.uint32).view(f"U{width}")[:, 0] if plain else None
-        table.__dict__["stored_ids"] = id_array(np.char.decode(table.stored_ids, "utf-8")) if texts is None else texts
+        vars(table)["stored_ids"] = id_texts(table.stored_ids)
     return table.stored_ids  # type: ignore[no-any-return]
 
 

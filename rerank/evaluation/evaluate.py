@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from rerank.errors import InvalidInputError
+from rerank.ids import Ids
 from rerank.metrics.base import Measure, RankedLists
 from rerank.metrics.registry import parse_measure
-from rerank.types import Floats, Ids, Qrels, Run, pointers
+from rerank.types import Floats, Qrels, Run, pointers
 
 MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@1000")
 

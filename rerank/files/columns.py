@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError
 from rerank.files.source import check_file, chunks, shown, text
-from rerank.types import ODD, Floats, Ids, Ints, Words, id_array, id_bytes, pointers, row_codes
+from rerank.ids import ODD, Ids, Words, id_array, id_bytes, row_codes
+from rerank.types import Floats, Ints, pointers
 
 CHUNK_BYTES = 1 << 18  # what is made of a chunk stays in a core's cache
 KEPT_BYTES = 31 << 20  # just below the most that glibc's dynamic threshold takes

@@ -19,8 +19,9 @@ import numpy as np
 from rerank.errors import FileFormatError, InvalidInputError
 from rerank.files.source import check_file
 from rerank.files.svmlight import read_svmlight, write_svmlight
+from rerank.ids import id_array
 from rerank.output import whole_file
-from rerank.types import RankingData, id_array
+from rerank.types import RankingData
 
 FORMAT, VERSION = "rerank data", 1
 TEXT_ENDINGS = (".svm", ".txt", ".letor")

@@ -28,8 +28,9 @@ from rerank.files.columns import numbered, repeated_row
 from rerank.files.source import check_file, chunks, first_broken, shown, text_lines
 from rerank.files.svmlight_header import Header, header_lines
 from rerank.files.svmlight_rows import Rows, split_rows
+from rerank.ids import Ids, id_array
 from rerank.output import whole_file
-from rerank.types import Floats, Ids, Ints, RankingData, id_array, pointers
+from rerank.types import Floats, Ints, RankingData, pointers
 
 
 def read_svmlight(path: str | Path, n_features: int | None = None) -> RankingData:

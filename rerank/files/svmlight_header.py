@@ -22,7 +22,8 @@ import numpy as np
 
 from rerank.errors import FileFormatError, InvalidInputError
 from rerank.files.source import first_broken, text
-from rerank.types import Floats, Ids, Ints, RankingData, pointers
+from rerank.ids import Ids
+from rerank.types import Floats, Ints, RankingData, pointers
 
 VERSION = 1
 FEATURES, MEMBERS = "features:", "rerank:"

@@ -20,8 +20,9 @@ from rerank.errors import InvalidInputError
 from rerank.files.columns import Layout, read_table
 from rerank.files.source import finite_number, first_broken
 from rerank.files.topics import read_topics, write_topics
+from rerank.ids import sort_keys
 from rerank.output import whole_file
-from rerank.types import Qrels, Run, query_rows, sort_keys
+from rerank.types import Qrels, Run, query_rows
 
 __all__ = ["read_qrels", "read_run", "read_topics", "write_qrels", "write_run", "write_topics"]
 

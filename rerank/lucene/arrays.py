@@ -18,10 +18,11 @@ from numpy.typing import DTypeLike, NDArray
 
 from rerank.errors import IndexFolderError
 from rerank.forward import FieldArrays, ForwardIndex, document_slots
+from rerank.ids import Ids, id_array
 from rerank.lucene.folder import commit_hash
 from rerank.lucene.jvm import ask_json
 from rerank.lucene.progress import Progress, stage
-from rerank.types import Ids, id_array, pointers
+from rerank.types import pointers
 
 FORMAT = 2
 ANALYZER = "DefaultEnglishAnalyzer"

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import InvalidInputError, MissingFileError
+from rerank.ids import Ids
 from rerank.lucene.arrays import write_arrays
 from rerank.lucene.documents import write_documents
 from rerank.lucene.folder import check_target, staged_folder
@@ -19,7 +20,6 @@ from rerank.lucene.jvm import ask_json
 from rerank.lucene.postings import SUBFOLDER
 from rerank.lucene.progress import Progress, stage
 from rerank.lucene.search import java_threads
-from rerank.types import Ids
 
 _log = logging.getLogger("rerank")
 

@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, unknown_name
+from rerank.ids import Ids, id_array
 from rerank.lucene.arrays import ids_from_bytes
 from rerank.lucene.folder import check_index_folder
 from rerank.lucene.jvm import ask, ask_json
 from rerank.lucene.progress import Progress, stage
-from rerank.types import Ids, Run, Topics, id_array, pointers
+from rerank.types import Run, Topics, pointers
 
 _BATCH = 2048
 _FEW_TEXTS = 16

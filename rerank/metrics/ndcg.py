@@ -49,7 +49,8 @@ class NDCG(Measure):
         return SwapWeights(self._gains(labels), self._discounts(np.arange(longest)), ratio(np.ones_like(ideal), ideal))
 
     def _dcg(self, labels: Floats, query_ptr: Ints) -> Floats:
-        return sums(self._gains(labels) * self._discounts(ranks(query_ptr)), query_ptr)
+        by_rank = self._discounts(np.arange(np.diff(query_ptr).max(initial=0)))
+        return sums(self._gains(labels) * by_rank[ranks(query_ptr)], query_ptr)
 
     def _gains(self, labels: Floats) -> Floats:
         positive = np.maximum(labels, 0.0)

@@ -13,8 +13,9 @@ from numba import njit, prange
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError
+from rerank.ids import Ids, id_array
 from rerank.metrics.base import Measure, RankedLists
-from rerank.types import Floats, Ids, Ints, RankingData, id_array, pointers, query_rows
+from rerank.types import Floats, Ints, RankingData, pointers, query_rows
 
 DEEPEST_INSERTION = 100  # down to here keeping the best rows in order beats sorting the whole list
 

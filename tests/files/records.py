@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from rerank.types import RankingData, id_array, pointers
+from rerank.ids import id_array
+from rerank.types import RankingData, pointers
 
 words = st.text("abcé09._-:", min_size=1, max_size=4)
 finite = st.floats(allow_nan=False, allow_infinity=False)

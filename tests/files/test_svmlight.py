@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
 from rerank.files import svmlight_rows
 from rerank.files.svmlight import read_svmlight, write_svmlight
-from rerank.types import RankingData, id_array, pointers
+from rerank.ids import id_array
+from rerank.types import RankingData, pointers
 from tests.files.records import assert_same, ranking_data
 from tests.oracles import files as oracle
 
