@@ -14,10 +14,10 @@ from rerank.types import Floats
 
 # A block of 64 rows costs as much as walking about eight.
 FEW_ROWS = 8
-# Starting threads costs about as much as so many tests of a node on a row; moving a value into its column counts
-# as some tests.
-PARALLEL_TESTS = 500_000
-TESTS_A_COLUMN = 20
+# From about two milliseconds on threads are worth it: where other processes hold the cores, the wait for the last
+# thread takes longer. Counted in tests of a node on a row; to move a value into its column counts as some.
+PARALLEL_TESTS = 50_000_000
+TESTS_A_COLUMN = 40
 
 _BITS: WeakKeyDictionary[Forest, quickscorer.BitForest] = WeakKeyDictionary()
 _WALKS: WeakKeyDictionary[Forest, walk.WalkForest] = WeakKeyDictionary()

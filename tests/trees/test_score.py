@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rerank.trees import score
 from rerank.trees.forest import Forest, Tree
 from rerank.trees.score import FEW_ROWS, score_rows
 from tests.oracles import trees as oracle
@@ -120,9 +121,10 @@ def test_scores_of_single_rows_have_the_same_bits_as_in_a_batch() -> None:
     np.testing.assert_array_equal(whole, np.concatenate([score_rows(forest, X[i : i + 1]) for i in range(len(X))]))
 
 
-def test_scores_have_the_same_bits_on_one_and_two_threads() -> None:
+def test_scores_have_the_same_bits_on_one_and_two_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     forest, _ = _forest(2, (31,) * 30)
     X = _rows(np.random.default_rng(2), 3001)
+    monkeypatch.setattr(score, "PARALLEL_TESTS", 0)
     before = numba.get_num_threads()
     scores = []
     for n_threads in (1, min(2, numba.config.NUMBA_NUM_THREADS)):
