@@ -81,7 +81,7 @@ def test_broken_pipe_is_no_fault(world: Path, tmp_path: Path) -> None:
         done = _run(["bash", "-c", line], tmp_path)
         assert done.stderr == ""
         assert done.stdout.splitlines()[-1] == "0"
-    many = _run(["bash", "-c", f"{SCRIPT} rank model.json data.npz -o - | head -1; echo ${{PIPESTATUS[0]}}"], world)
+    many = _run(["bash", "-c", f"{SCRIPT} -q rank model.json data.npz -o - | head -1; echo ${{PIPESTATUS[0]}}"], world)
     assert many.stderr == ""
     assert many.stdout.splitlines()[-1] == "0"
 
