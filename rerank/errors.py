@@ -42,7 +42,7 @@ class ModelMismatchError(RerankError):
 
 def unknown_name(what: str, name: str, known: Iterable[str]) -> InvalidInputError:
     """Return the error for a name outside a registry, with the nearest known name."""
-    choices = sorted(known)
+    choices = sorted(set(known))
     near = get_close_matches(name, choices, n=1)
     hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(choices)}."
     return InvalidInputError(f"{what}: expected a known name, found {name!r}; {hint}")

@@ -57,10 +57,10 @@ class EvaluationResult:
     @property
     def policy(self) -> str:
         """One line that says what these figures rest on."""
-        queries = "all judged queries, a missing one counts 0" if self.complete else "judged queries of the run"
+        which = "all that are judged, a missing one counts 0" if self.complete else "judged and in the run"
         return (
             "as trec_eval: order by score, then document id, descending; unjudged = not relevant; nDCG gain = label "
-            f"(2^label - 1 where exp-log2); no relevant document = 0; mean over {len(self.query_ids)} {queries}"
+            f"(2^label - 1 where exp-log2); no relevant document = 0; mean over {len(self.query_ids)} queries: {which}"
         )
 
 

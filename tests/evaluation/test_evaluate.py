@@ -120,8 +120,8 @@ def test_runs_that_share_no_query_with_the_judgements_are_refused() -> None:
 
 def test_policy_says_which_queries_count() -> None:
     qrels, run = {"q": {"d": 1}, "p": {"d": 1}}, {"q": {"d": 1.0}}
-    assert "mean over 1 judged queries of the run" in evaluate(qrels, run).policy
-    assert "mean over 2 all judged queries" in evaluate(qrels, run, complete=True).policy
+    assert "mean over 1 queries: judged and in the run" in evaluate(qrels, run).policy
+    assert "mean over 2 queries: all that are judged" in evaluate(qrels, run, complete=True).policy
 
 
 @pytest.mark.parametrize("seed", range(5))
