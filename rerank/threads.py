@@ -8,10 +8,10 @@ from contextlib import contextmanager
 
 from rerank.errors import InvalidInputError
 
-# GNU OpenMP's threads spin for about 5 ms before they sleep. Where another program wants the cores they spin away the
-# very time that the other thread of ours waits for (measured, 2 cores, one busy: a tree 938 ms, with this 74 ms; on
-# idle cores no difference).
+# GNU OpenMP's threads spin for milliseconds before they sleep. Where another program wants the cores they spin away the
+# very time that the other thread of ours waits for.
 SPINS = "10000"
+FEW_ROWS = 1 << 12  # below it, waking another thread for each kernel costs more time than it saves
 
 
 def thread_count(n_jobs: int | None) -> int:
@@ -25,15 +25,15 @@ def thread_count(n_jobs: int | None) -> int:
 
 
 @contextmanager
-def kernel_threads(n_jobs: int | None) -> Iterator[int]:
-    """Run kernels on so many threads inside the block, and as before after it."""
+def kernel_threads(n_jobs: int | None, n_rows: int = FEW_ROWS) -> Iterator[int]:
+    """Run kernels on so many threads inside the block, on one where there are few rows, and as before after it."""
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", SPINS)  # read once, when Numba loads the library
     import numba
 
     from rerank.kernels import announced_compiling
 
-    before, count = numba.get_num_threads(), thread_count(n_jobs)
+    before, count = numba.get_num_threads(), thread_count(n_jobs if n_rows >= FEW_ROWS else 1)
     numba.set_num_threads(count)
     try:
         with announced_compiling():

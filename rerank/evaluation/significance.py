@@ -43,7 +43,7 @@ def paired_difference(system: Floats, baseline: Floats) -> PairedDifference:
 
 
 def _t_test(difference: Floats) -> tuple[float, float]:
-    """Return t and its two-sided p, as `scipy.stats.ttest_rel` (whose import alone takes 0.9 s)."""
+    """Return t and its two-sided p, as `scipy.stats.ttest_rel` (whose import takes longer than all the rest)."""
     if not difference.any():
         return 0.0, 1.0
     if np.ptp(difference) == 0.0:  # every query moved by the same amount: no variance to test against

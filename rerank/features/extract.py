@@ -18,7 +18,6 @@ from rerank.threads import kernel_threads
 from rerank.types import Ints, Qrels, RankingData, Run, query_rows
 
 _BATCH_ROWS = 1 << 16
-_FEW_ROWS = 1 << 12  # below it, waking another thread for each kernel costs more time than it saves
 _log = logging.getLogger("rerank")
 
 
@@ -48,7 +47,7 @@ def extract(
     tokens = _tokens_of(run, query_terms)
     candidates = gather_candidates(forward, tokens, run.query_ptr, _doc_numbers(forward, run), run.scores)
     groups = column_groups(recipe)
-    with kernel_threads(1 if run.n_rows < _FEW_ROWS else threads) as count:
+    with kernel_threads(threads, run.n_rows) as count:
         _log.debug("features of %d rows on %d threads", run.n_rows, count)
         X = _fill(forward, candidates, groups, recipe)
     ideal_labels, ideal_ptr = (None, None) if qrels is None else qrels.ideal(run.query_ids)

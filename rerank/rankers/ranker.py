@@ -14,13 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
 from rerank.errors import InvalidInputError, ModelMismatchError
-from rerank.rankers.base import BareBase, Base, base_from_dict, resolve_base, run_scores
+from rerank.rankers.base import BareBase, base_from_dict, resolve_base, run_scores
 from rerank.rankers.training import TrainingSet, check_training_data, data_from_arrays
 from rerank.threads import kernel_threads
 from rerank.types import Floats, RankingData, Run
 
 log = logging.getLogger("rerank")
-FEW_ROWS = 1 << 12  # below it, waking another thread to predict costs more time than it saves
 
 
 class Ranker(BaseEstimator):
@@ -100,7 +99,7 @@ class Ranker(BaseEstimator):
         self._check_fitted()
         data = X if isinstance(X, RankingData) else self._rows(X)
         data = self._matching(data)
-        with kernel_threads(1 if data.n_rows < FEW_ROWS else self.n_jobs):
+        with kernel_threads(self.n_jobs, data.n_rows):
             return self._start(data, init_score, base) + self._scores(data.X)
 
     def rank(
@@ -226,6 +225,3 @@ def _score_column(values: ArrayLike, n_rows: int) -> Floats:
             f"{'' if scores.shape != (n_rows,) else ' with NaN or infinity in it'}; pass the base ranker's scores."
         )
     return scores
-
-
-__all__ = ["Base", "Ranker"]

@@ -65,17 +65,6 @@ class Forest:
         """Number of trees."""
         return len(self.node_ptr) - 1
 
-    def head(self, n_trees: int) -> Forest:
-        """Return the first trees."""
-        n_nodes, n_leaves = int(self.node_ptr[n_trees]), int(self.leaf_ptr[n_trees])
-        columns = {name: getattr(self, name)[:n_nodes] for name in _COLUMNS if name != "leaf_value"}
-        return Forest(
-            node_ptr=self.node_ptr[: n_trees + 1],
-            leaf_ptr=self.leaf_ptr[: n_trees + 1],
-            leaf_value=self.leaf_value[:n_leaves],
-            **columns,
-        )
-
     def gains(self, n_features: int) -> Floats:
         """Return the total gain of each feature's splits, (n_features,) float64."""
         return np.bincount(self.feature, weights=self.gain, minlength=n_features).astype(np.float64)

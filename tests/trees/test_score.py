@@ -173,11 +173,3 @@ def test_forest_comes_back_exactly_from_json() -> None:
     forest, X = _forest(2, (31, 1, 5))
     again = Forest.from_dict(json.loads(json.dumps(forest.to_dict())))
     np.testing.assert_array_equal(score_rows(forest, X), score_rows(again, X))
-
-
-def test_head_of_a_forest_is_its_first_trees() -> None:
-    forest, X = _forest(3, (4, 9, 2))
-    assert forest.head(0).n_trees == 0
-    assert not score_rows(forest.head(0), X).any()
-    expected = [oracle.score(forest.head(2), row) for row in X]
-    np.testing.assert_allclose(score_rows(forest.head(2), X), expected, rtol=1e-12)
