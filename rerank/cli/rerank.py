@@ -22,7 +22,13 @@ from rerank.cli.options import (
 @click.argument("model", type=path_type)
 @click.argument("topics", type=path_type)
 @output_option("the run")
-@file_option("--run", "Candidates to reorder, instead of BM25's.")
+@click.option(
+    "--run",
+    "given",
+    metavar="[NAME=]FILE",
+    multiple=True,
+    help="Candidates to reorder, instead of BM25's; with a name, a run whose scores the model's features need.",
+)
 @click.option("--base", metavar="run:FILE", help="Run to start from, where the model was warm-started from one.")
 @click.option("--other-index", is_flag=True, help="Apply a model that was trained on another index.")
 @bm25_options()

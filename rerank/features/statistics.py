@@ -14,6 +14,7 @@ from rerank.forward import FieldArrays
 from rerank.types import Floats
 
 _EXACT_LENGTHS = 24  # SmallFloat.NUM_FREE_VALUES: lengths below it have a byte of their own
+_field_idf: WeakKeyDictionary[FieldArrays, Floats] = WeakKeyDictionary()
 _vector_norms: WeakKeyDictionary[FieldArrays, Floats] = WeakKeyDictionary()
 
 
@@ -38,15 +39,21 @@ def lucene_lengths(lengths: NDArray[np.int32]) -> NDArray[np.int32]:
     return table[np.searchsorted(table, lengths, side="right") - 1]
 
 
+def field_idf(field: FieldArrays) -> Floats:
+    """Return the idf of every term in a field, (n_terms,) float64; computed once and kept as long as the field."""
+    if field not in _field_idf:
+        _field_idf[field] = inverse_document_frequency(field.doc_freq, field.n_docs_with)
+    return _field_idf[field]
+
+
 def vector_norms(field: FieldArrays) -> Floats:
     """Return the Euclidean norm of every document's vector of tf * idf, (n_docs,) float64.
 
     Computed once for a field and kept as long as the field.
     """
     if field not in _vector_norms:
-        idf = inverse_document_frequency(field.doc_freq, field.n_docs_with)
         norms = np.empty(len(field.lengths), dtype=np.float64)
-        _fill_norms(frozen(field.doc_ptr), frozen(field.terms), frozen(field.freqs), idf, norms)
+        _fill_norms(frozen(field.doc_ptr), frozen(field.terms), frozen(field.freqs), field_idf(field), norms)
         _vector_norms[field] = norms
     return _vector_norms[field]
 

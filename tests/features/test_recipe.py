@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
-from rerank.features.families import family_names
+from rerank.features.families import default_family_names
 from rerank.features.recipe import Recipe
 
 RECIPE = Recipe(fields=("title", "body"), families=("letor",), bm25_k1=1.2, lm_dirichlet_mu=2000)
@@ -24,7 +24,7 @@ def test_recipe_survives_json() -> None:
 def test_recipe_spells_out_all_names_when_resolved() -> None:
     resolved = Recipe().resolve(["contents", "title"])
     assert resolved.fields == ("contents", "title")
-    assert resolved.families == family_names()
+    assert resolved.families == default_family_names()
     assert Recipe.from_dict(resolved.to_dict()).resolve(["contents", "title", "new"]) == resolved
 
 
