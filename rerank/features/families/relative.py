@@ -75,7 +75,7 @@ class RelativeFeatures(FieldFamily):
             ],
             axis=1,
         )
-        relate(block.candidates.query_ptr, scores, out)
+        relate(block.candidates.query_ptr, np.ascontiguousarray(scores), out)
 
 
 def _scores(name: str, recipe: Recipe) -> list[Feature]:
