@@ -80,8 +80,7 @@ def ablation(data: Path, index_folder: Path, seconds: dict[str, float]) -> dict[
     """Return and print dev's nDCG@10: the first families, each other added to them, all, and all but one."""
     names = family_names()
     parts = extracted(data, index_folder, ("train", "dev"), Recipe(families=names), seconds)
-    fields = sorted({name.rsplit(".", 1)[1] for name in parts["dev"].feature_names if not name.startswith("run.")})
-    groups = column_groups(Recipe(families=names, fields=tuple(fields)))
+    groups = column_groups(Recipe.from_dict(parts["dev"].recipe))
     family_of = {column: group.name for group in groups for column in group.names}
     others = [name for name in names if name not in FIRST]
     trials = {"letor and run": FIRST}

@@ -33,7 +33,8 @@ def inverse_document_frequency(doc_freq: ArrayLike, n_docs_with: int) -> Floats:
 def lucene_lengths(lengths: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return lengths (tokens) as Lucene's one-byte norms hold them: rounded down to one of 256 values.
 
-    Exact up to 40, then four significant bits. Source: SmallFloat.intToByte4 and byte4ToInt.
+    Exact up to 40, then four significant bits. Source: SmallFloat.intToByte4 and byte4ToInt. Where a field is indexed
+    without norms Lucene takes every length for 1; here the tokens are counted all the same.
     """
     table = _lucene_length_table()
     return table[np.searchsorted(table, lengths, side="right") - 1]

@@ -42,6 +42,7 @@ def test_recipe_reads_toml(tmp_path: Path) -> None:
         ({"fields": "title"}, r"recipe: fields: expected a non-empty list of names, found 'title'"),
         ({"fields": []}, r"recipe: fields: expected a non-empty list of names, found \[\]"),
         ({"fields": ["a", "b", "a"]}, r"recipe: fields: expected each name once, found 'a' twice"),
+        ({"runs": ["a", "a"]}, r"recipe: runs: expected each name once, found 'a' twice"),
         ({"bm25_k1": -1}, r"recipe: bm25_k1: expected a number at least 0, found -1"),
         ({"bm25_b": 1.5}, r"recipe: bm25_b: expected a number at least 0 and at most 1, found 1.5"),
         ({"bm25_b": True}, r"recipe: bm25_b: expected a number .*found True"),

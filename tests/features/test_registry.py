@@ -7,7 +7,7 @@ import pytest
 
 from rerank.errors import InvalidInputError
 from rerank.features.extract import extract
-from rerank.features.families import family_names
+from rerank.features.families import ON_REQUEST, default_family_names, family_names
 from rerank.features.recipe import Recipe
 from rerank.features.registry import ColumnGroup, Missing, column_groups, family
 from rerank.types import RankingData, Run, query_rows
@@ -43,6 +43,11 @@ def pairs_of(data: RankingData, documents: Documents, field: str) -> list[Pair]:
 
 def test_registry_finds_the_families() -> None:
     assert {"letor", "run"} <= set(family_names())
+
+
+def test_families_on_request_are_families_and_left_out_by_default() -> None:
+    assert set(family_names()) >= ON_REQUEST
+    assert set(default_family_names()) == set(family_names()) - ON_REQUEST
 
 
 def test_names_are_unique_over_all_families() -> None:

@@ -236,7 +236,7 @@ def _best(weights, column, n_met, size):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def _mark_best(weights, n_met, marked):  # type: ignore[no-untyped-def]
     """Mark the best feedback terms; return their number."""
-    best = _best(weights, _MODEL, n_met, OVERLAP_TERMS)
+    best = _best(weights, np.int64(_MODEL), n_met, np.int64(OVERLAP_TERMS))  # bare constants compile it twice
     for slot in best:
         marked[slot] = 1
     return len(best)
