@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.ids import ODD, Ids
-from rerank.types import Ints
+from rerank.types import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +60,7 @@ class ForwardIndex:
     term_ptr     (n_terms + 1,) int64: term t is vocabulary[term_ptr[t]:term_ptr[t + 1]]
     fields       by name; `contents` is the whole document
     fingerprint  statistics of the index (plain JSON values), the same for the same text
+    numbers      numbers that the documents hold, (n_docs,) float64 by name; NaN where a document has none
     """
 
     doc_ids: Ids
@@ -68,6 +69,7 @@ class ForwardIndex:
     term_ptr: Ints
     fields: Mapping[str, FieldArrays]
     fingerprint: Mapping[str, Any] = field(default_factory=dict)
+    numbers: Mapping[str, Floats] = field(default_factory=dict)
 
     @property
     def n_docs(self) -> int:

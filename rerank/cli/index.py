@@ -17,9 +17,21 @@ log = logging.getLogger("rerank")
 @click.argument("corpus", type=path_type)
 @folder_option("the index")
 @click.option("--fields", metavar="NAME,NAME", help="Text fields to index by themselves; all of them by default.")
+@click.option("--numbers", metavar="NAME,NAME", help="Fields whose numbers become features; all of them by default.")
+@click.option(
+    "--language", metavar="CODE", default="en", show_default=True, help="Analyser, by Anserini's code: de, fr, zh ..."
+)
 @threads_option()
 @click.option("--overwrite", is_flag=True, help="Replace an index that is there, once the new one is whole.")
-def command(corpus: Path, output: Path, fields: str | None, threads: int | None, overwrite: bool) -> None:
+def command(
+    corpus: Path,
+    output: Path,
+    fields: str | None,
+    numbers: str | None,
+    language: str,
+    threads: int | None,
+    overwrite: bool,
+) -> None:
     """Build a Lucene index of CORPUS, and beside it what feature extraction needs.
 
     CORPUS is JSONL (plain or .gz, a file or a folder of them; `id` and text fields, or `id` and
@@ -27,15 +39,25 @@ def command(corpus: Path, output: Path, fields: str | None, threads: int | None,
     """
     from rerank.workflows.index import Index
 
-    chosen = None if fields is None else _names(fields)
-    forward = Index.build(corpus, output, fields=chosen, threads=threads, overwrite=overwrite).forward
+    index = Index.build(
+        corpus,
+        output,
+        fields=None if fields is None else _names("--fields", fields),
+        numbers=None if numbers is None else _names("--numbers", numbers),
+        language=language,
+        threads=threads,
+        overwrite=overwrite,
+    )
+    forward = index.forward
     log.info("%s: %d documents; fields: %s", output, forward.n_docs, ", ".join(forward.fields))
+    if forward.numbers:
+        log.info("%s: numbers: %s", output, ", ".join(forward.numbers))
 
 
-def _names(fields: str) -> list[str]:
-    names = [name.strip() for name in fields.split(",")]
+def _names(option: str, given: str) -> list[str]:
+    names = [name.strip() for name in given.split(",")]
     if not all(names):
         raise InvalidInputError(
-            f"--fields: expected names with commas between them, found {fields!r}; write e.g. title,body."
+            f"{option}: expected names with commas between them, found {given!r}; write e.g. title,body."
         )
     return names

@@ -1,12 +1,14 @@
 """Forward arrays on disk: made from Lucene's postings, read as memory maps.
 
-A folder holds `manifest.json` and .npy files: doc_ids, doc_slots, vocabulary, term_ptr, and for field
+A folder holds `manifest.json` and .npy files: doc_ids, doc_slots, vocabulary, term_ptr, numbers
+(one row a name of the manifest), and for field
 number f (the order of the manifest) f.doc_ptr, f.terms, f.freqs, f.positions, f.position_ptr, f.lengths,
 f.doc_freq, f.collection_freq, as rerank/forward.py describes them.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -21,11 +23,11 @@ from rerank.forward import FieldArrays, ForwardIndex, document_slots
 from rerank.ids import Ids, id_array
 from rerank.lucene.folder import commit_hash
 from rerank.lucene.jvm import ask_json
+from rerank.lucene.language import stored_language
 from rerank.lucene.progress import Progress, stage
 from rerank.types import pointers
 
-FORMAT = 2
-ANALYZER = "DefaultEnglishAnalyzer"
+FORMAT = 3
 _MANIFEST = "manifest.json"
 
 
@@ -39,6 +41,7 @@ def write_arrays(index: Path, folder: Path, made_with_index: bool, progress: Pro
     raw.mkdir(parents=True)
     report = _export(index, raw)
     _write_documents(raw, folder)
+    _write_numbers(raw, folder, report)
     _write_terms(raw, folder)
     fields = []
     with stage(progress, "forward arrays", len(report["fields"])) as done:
@@ -56,7 +59,9 @@ def write_arrays(index: Path, folder: Path, made_with_index: bool, progress: Pro
         "commit": commit,
         "made_with_index": made_with_index,
         "fields": fields,
-        "fingerprint": _fingerprint(report["terms"], fields, folder),
+        "numbers": report["numbers"],
+        "language": report["language"],
+        "fingerprint": _fingerprint(report, fields, folder),
         "sizes": {path.name: path.stat().st_size for path in sorted(folder.glob("*.npy"))},
     }
     (folder / _MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf8")
@@ -89,6 +94,7 @@ def read_arrays(folder: Path, manifest: dict[str, Any]) -> ForwardIndex:
         term_ptr=_load(folder, "term_ptr"),
         fields={field.name: field for field in fields},
         fingerprint=manifest["fingerprint"],
+        numbers=dict(zip(manifest["numbers"], _load(folder, "numbers"), strict=True)),
     )
 
 
@@ -100,9 +106,11 @@ def ids_from_bytes(text: bytes | memoryview, lengths: NDArray[np.int32]) -> Ids:
 
 
 def _export(index: Path, raw: Path) -> dict[str, Any]:
-    handle = ask_json("open", index=str(index))["handle"]
+    opened = ask_json("open", index=str(index))
+    handle = opened["handle"]
     try:
         report: dict[str, Any] = ask_json("export", handle=handle, index=str(index), folder=str(raw.absolute()))
+        report["language"] = stored_language(opened)
     finally:
         ask_json("close", handle=handle)
     if not report["fields"]:
@@ -114,6 +122,11 @@ def _write_documents(raw: Path, folder: Path) -> None:
     doc_ids = ids_from_bytes((raw / "doc_ids").read_bytes(), np.fromfile(raw / "doc_id_lengths", np.int32))
     np.save(folder / "doc_ids.npy", doc_ids)
     np.save(folder / "doc_slots.npy", document_slots(doc_ids))
+
+
+def _write_numbers(raw: Path, folder: Path, report: dict[str, Any]) -> None:
+    values = np.fromfile(raw / "numbers", np.float64)
+    np.save(folder / "numbers.npy", values.reshape(len(report["numbers"]), report["documents"]))
 
 
 def _write_terms(raw: Path, folder: Path) -> None:
@@ -145,14 +158,14 @@ def _write_field(raw: Path, folder: Path, number: int, n_docs: int, positions: b
     return dict(zip(("documents", "tokens", "terms"), map(int, counts), strict=True))
 
 
-def _fingerprint(n_terms: int, fields: list[dict[str, Any]], folder: Path) -> dict[str, Any]:
-    """Return what depends on the indexed text alone, not on how the index was built."""
+def _fingerprint(report: dict[str, Any], fields: list[dict[str, Any]], folder: Path) -> dict[str, Any]:
+    """Return what depends on the indexed text and its language alone, not on how the index was built."""
     doc_ids = _load(folder, "doc_ids")
     return {
-        "format": FORMAT,
-        "analyzer": ANALYZER,
+        "language": report["language"],
         "documents": int(np.count_nonzero(doc_ids != "")),
-        "terms": n_terms,
+        "terms": report["terms"],
+        "checksum": _checksum(fields, folder),
         "fields": {
             field["name"]: {
                 "documents": field["documents"],
@@ -163,6 +176,14 @@ def _fingerprint(n_terms: int, fields: list[dict[str, Any]], folder: Path) -> di
             for field in sorted(fields, key=lambda field: str(field["name"]))
         },
     }
+
+
+def _checksum(fields: list[dict[str, Any]], folder: Path) -> str:
+    """Return a hash over the vocabulary and every field's document frequencies: equal counts are not enough."""
+    found = hashlib.sha256(_load(folder, "vocabulary").tobytes() + _load(folder, "term_ptr").tobytes())
+    for name, number in sorted((str(field["name"]), number) for number, field in enumerate(fields)):
+        found.update(name.encode("utf8") + _load(folder, f"{number}.doc_freq").tobytes())
+    return found.hexdigest()[:16]
 
 
 def _read_field(folder: Path, number: int, field: dict[str, Any]) -> FieldArrays:

@@ -17,6 +17,7 @@ from rerank.lucene.arrays import write_arrays
 from rerank.lucene.documents import write_documents
 from rerank.lucene.folder import check_target, staged_folder
 from rerank.lucene.jvm import ask_json
+from rerank.lucene.language import ENGLISH, check_language
 from rerank.lucene.postings import SUBFOLDER
 from rerank.lucene.progress import Progress, stage
 from rerank.lucene.search import java_threads
@@ -40,6 +41,9 @@ def build_index(
     threads: int | None = None,
     overwrite: bool = False,
     progress: Progress = None,
+    *,
+    numbers: Iterable[str] | None = None,
+    language: str = ENGLISH,
 ) -> BuildCounts:
     """Build a Lucene index, positions, document vectors and forward arrays included, of a stream of documents.
 
@@ -49,6 +53,8 @@ def build_index(
     threads    Java threads; None for one a core
     overwrite  whether an index that stands there may be replaced (once the new one is whole)
     progress   True for a bar on stderr, or a function (stage, done, total)
+    numbers    names of the fields whose numbers become features; None for every field that holds numbers
+    language   code of the analyser, as in Anserini's `-language`; the index notes it
     The field `contents`, the whole document, is the document's own or else all its text fields, joined by a
     space in the order of `fields` (None: title, body, then as the document has them). Anserini leaves
     documents out whose contents are empty: they are counted and a warning is logged.
@@ -56,13 +62,15 @@ def build_index(
     no document at all; IndexFolderError where `folder` may not be written over.
     """
     target, workers = Path(folder), java_threads(threads)
+    check_language(language)
     check_target(target, overwrite)
     with staged_folder(target) as staging:
         corpus = staging / "corpus"
         corpus.mkdir()
         with stage(progress, "reading documents") as done:
-            written = write_documents(documents, corpus, fields, done)
-        counts = _index(corpus, staging, "JsonCollection", written.fields, workers, written.n_documents, progress)
+            written = write_documents(documents, corpus, fields, done, numbers)
+        job = _Job("JsonCollection", written.fields, workers, language)
+        counts = _index(corpus, staging, job, written.n_documents, progress)
         shutil.rmtree(corpus)
         _finish(staging, target, overwrite, progress)
     return counts
@@ -74,6 +82,8 @@ def build_index_from_sgml(
     threads: int | None = None,
     overwrite: bool = False,
     progress: Progress = None,
+    *,
+    language: str = ENGLISH,
 ) -> BuildCounts:
     """Build a Lucene index of TREC SGML: a file or a folder of files, plain or `.gz`.
 
@@ -84,6 +94,7 @@ def build_index_from_sgml(
     source, target, workers = Path(path), Path(folder), java_threads(threads)
     if not source.exists():
         raise MissingFileError(source, "a file or folder of TREC SGML")
+    check_language(language)
     check_target(target, overwrite)
     with staged_folder(target) as staging:
         corpus = source
@@ -91,31 +102,34 @@ def build_index_from_sgml(
             corpus = staging / "corpus"
             corpus.mkdir()
             (corpus / source.name).symlink_to(source.absolute())
-        counts = _index(corpus, staging, "TrecCollection", (), workers, None, progress)
+        counts = _index(corpus, staging, _Job("TrecCollection", (), workers, language), None, progress)
         if corpus != source:
             shutil.rmtree(corpus)
         _finish(staging, target, overwrite, progress)
     return counts
 
 
-def _index(
-    corpus: Path,
-    index: Path,
-    collection: str,
-    fields: Sequence[str],
-    threads: int,
-    n_documents: int | None,
-    progress: Progress,
-) -> BuildCounts:
+@dataclass(frozen=True)
+class _Job:
+    """What Anserini is asked for; `fields` are those beside `contents`."""
+
+    collection: str
+    fields: Sequence[str]
+    threads: int
+    language: str
+
+
+def _index(corpus: Path, index: Path, job: _Job, n_documents: int | None, progress: Progress) -> BuildCounts:
     with stage(progress, "indexing", n_documents) as done:
         counts = ask_json(
             "index",
             _poll(done) if progress else None,
-            collection=collection,
+            collection=job.collection,
             input=str(corpus.absolute()),
             index=str(index.absolute()),
-            fields=list(fields),
-            threads=threads,
+            fields=list(job.fields),
+            threads=job.threads,
+            language=job.language,
         )
     refused = counts["skipped"] + counts["errors"]
     if n_documents is not None:
@@ -132,7 +146,7 @@ def _index(
         )
     if counts["empty"]:
         _log.warning("Empty documents left out of the index: %d (no run can retrieve them).", counts["empty"])
-    return BuildCounts(counts["indexed"], counts["empty"], ("contents", *fields))
+    return BuildCounts(counts["indexed"], counts["empty"], ("contents", *job.fields))
 
 
 def _poll(done: Callable[[int], None]) -> Callable[[], None]:

@@ -6,12 +6,14 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from rerank.errors import InvalidInputError, unknown_name
 
 CONTENTS = "contents"
+_IDS = ("id", "_id", "docid")
 _FIRST_FIELDS = ("title", "body")
 _ANSERINIS_OWN = ("raw", "entity")
 _DOCUMENTS_A_FILE = 1000
@@ -31,9 +33,10 @@ def write_documents(
     folder: Path,
     fields: Iterable[str] | None,
     done: Callable[[int], None],
+    numbers: Iterable[str] | None = None,
 ) -> Written:
     """Write documents as JSON lines, a thousand a file: a file is what one Java thread takes at a time."""
-    reader = _DocumentReader(fields)
+    reader = _DocumentReader(fields, numbers)
     stream = iter(documents)
     for first in range(0, 2**62, _DOCUMENTS_A_FILE):
         lines = [reader.line(document) for document in islice(stream, _DOCUMENTS_A_FILE)]
@@ -41,17 +44,23 @@ def write_documents(
             break
         (folder / f"{first:012d}.jsonl").write_text("".join(lines), encoding="ascii")
         done(reader.n_documents)
+    reader.check_numbers()
     return Written(reader.n_documents, reader.field_names())
 
 
 class _DocumentReader:
     """Turns one document after the other into a line; remembers ids and field names."""
 
-    def __init__(self, fields: Iterable[str] | None) -> None:
-        if isinstance(fields, str):
-            raise InvalidInputError(f"fields: expected a list of names, found the text {fields!r}; pass [{fields!r}].")
+    def __init__(self, fields: Iterable[str] | None, numbers: Iterable[str] | None = None) -> None:
+        for what, given in (("fields", fields), ("numbers", numbers)):
+            if isinstance(given, str):
+                raise InvalidInputError(
+                    f"{what}: expected a list of names, found the text {given!r}; pass [{given!r}]."
+                )
         self.n_documents = 0
         self._wanted = None if fields is None else tuple(name for name in fields if name != CONTENTS)
+        self._wanted_numbers = None if numbers is None else tuple(numbers)
+        self._seen_numbers: set[str] = set()
         self._ids: set[str] = set()
         self._seen: dict[str, None] = {}
 
@@ -64,12 +73,13 @@ class _DocumentReader:
         contents = document.get(CONTENTS)
         if contents is None:
             if not texts:
+                expected = f"text in {_listed(self._wanted)}" if self._wanted else "a text field"
                 raise self._error(
-                    f"(id {doc_id!r}) expected a text field or 'contents', found {_listed(document)}; "
+                    f"(id {doc_id!r}) expected {expected} or 'contents', found {_listed(document)}; "
                     "add one, or name its fields"
                 )
             contents = " ".join(filter(None, texts.values()))
-        whole = {"id": doc_id, CONTENTS: self._text(CONTENTS, contents, doc_id), **texts}
+        whole = {"id": doc_id, CONTENTS: self._text(CONTENTS, contents, doc_id), **texts, **self._numbers(document)}
         return json.dumps(whole, ensure_ascii=True) + "\n"
 
     def field_names(self) -> tuple[str, ...]:
@@ -80,6 +90,27 @@ class _DocumentReader:
             if self.n_documents and name not in self._seen:
                 raise unknown_name("field", name, self._seen)
         return self._wanted
+
+    def check_numbers(self) -> None:
+        """Refuse a wanted number that no document has."""
+        for name in self._wanted_numbers or ():
+            if self.n_documents and name not in self._seen_numbers:
+                raise unknown_name("numbers", name, self._seen_numbers)
+
+    def _numbers(self, document: Mapping[str, Any]) -> dict[str, int | float]:
+        """Return the numbers of a document: its finite ones, true and false being none."""
+        found = {
+            name: value
+            for name, value in document.items()
+            if isinstance(value, int | float)
+            and not isinstance(value, bool)
+            and isfinite(value)
+            and name not in _IDS
+            and name not in (self._wanted or ())
+        }
+        self._seen_numbers.update(found)
+        wanted = self._wanted_numbers
+        return found if wanted is None else {name: value for name, value in found.items() if name in wanted}
 
     def _id(self, document: Mapping[str, Any]) -> str:
         doc_id = document.get("id")

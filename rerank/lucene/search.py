@@ -18,6 +18,7 @@ from rerank.ids import Ids, id_array
 from rerank.lucene.arrays import ids_from_bytes
 from rerank.lucene.folder import check_index_folder
 from rerank.lucene.jvm import ask, ask_json
+from rerank.lucene.language import check_language, stored_language
 from rerank.lucene.progress import Progress, stage
 from rerank.types import Run, Topics, pointers
 
@@ -31,9 +32,12 @@ class Searcher:
     Raises MissingFileError or IndexFolderError where the folder holds no index that Lucene can read.
     """
 
-    def __init__(self, folder: str | Path) -> None:
+    def __init__(self, folder: str | Path, language: str | None = None) -> None:
+        """Open an index; `language` is asked for only where an index that Anserini built is not English."""
         self.folder = check_index_folder(folder)
-        self._handle: int | None = ask_json("open", index=str(self.folder))["handle"]
+        opened = ask_json("open", index=str(self.folder))
+        self._handle: int | None = opened["handle"]
+        self.language = stored_language(opened) if language is None else check_language(language)
         self._doc_ids: Ids | None = None
 
     def __enter__(self) -> Searcher:
@@ -89,9 +93,15 @@ class Searcher:
         )
 
     def analyze(self, texts: Sequence[str]) -> list[list[str]]:
-        """Return the terms of each text, as the index's analyzer (Anserini's default English one) cuts it."""
-        terms: list[list[str]] = ask_json("analyze", at_once=len(texts) <= _FEW_TEXTS, texts=list(texts))
+        """Return the terms of each text, as the index's analyzer (that of its language) cuts it."""
+        few = len(texts) <= _FEW_TEXTS
+        terms: list[list[str]] = ask_json("analyze", at_once=few, texts=list(texts), language=self.language)
         return terms
+
+    def documents(self, numbers: Sequence[int]) -> list[str | None]:
+        """Return documents by number as they were indexed (JSON or SGML), None where the index does not keep them."""
+        found: list[str | None] = ask_json("raw", handle=self._open_handle(), documents=[int(n) for n in numbers])
+        return found
 
     def statistics(self) -> dict[str, Any]:
         """Return Lucene's counts: documents, deleted, segments, and per field documents, tokens, postings."""
@@ -117,7 +127,9 @@ class Searcher:
         handle, workers = self._open_handle(), java_threads(threads)
         if field not in self._fields:
             raise unknown_name("field", field, self._fields)
-        return {"handle": handle, "k": int(k), "k1": k1, "b": b, "threads": workers, "field": field}
+        return {"handle": handle, "k": int(k), "k1": k1, "b": b, "threads": workers, "field": field} | {
+            "language": self.language
+        }
 
     @cached_property
     def _fields(self) -> tuple[str, ...]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -24,19 +25,20 @@ if TYPE_CHECKING:
 class Index:
     """A Lucene index, and beside it the forward arrays that features are computed from."""
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, language: str | None = None) -> None:
         """Open an index folder: one of ours, or any that Anserini or Pyserini built.
 
+        language  code of the analyser that Anserini built it with; an index of ours notes it itself
         Raises IndexFolderError or MissingFileError where the folder is none. Java starts with the first
         search, not here.
         """
-        self.path = Path(path)
+        self.path, self._language = Path(path), language
         check_index_folder(self.path)
 
     @classmethod
-    def open(cls, path: str | Path) -> Self:
+    def open(cls, path: str | Path, language: str | None = None) -> Self:
         """Open an index folder."""
-        return cls(path)
+        return cls(path, language)
 
     @classmethod
     def build(
@@ -45,6 +47,8 @@ class Index:
         path: str | Path,
         *,
         fields: Iterable[str] | None = None,
+        numbers: Iterable[str] | None = None,
+        language: str = "en",
         threads: int | None = None,
         overwrite: bool = False,
     ) -> Self:
@@ -54,26 +58,33 @@ class Index:
                    (plain or .gz, a file or a folder of them) or TREC SGML
         path       the new folder; it appears whole or not at all
         fields     text fields to index by themselves beside `contents`; all of them by default
+        numbers    fields whose numbers become features; all that hold numbers by default
+        language   code of the analyser, as in Anserini's `-language`
         """
         if isinstance(documents, str | Path):
             from rerank.files.corpus import corpus_format, read_documents
 
             if corpus_format(documents) == "trec":
-                build_index_from_sgml(documents, path, threads=threads, overwrite=overwrite)
+                build_index_from_sgml(documents, path, threads=threads, overwrite=overwrite, language=language)
                 return cls(path)
             documents = read_documents(documents)
-        build_index(documents, path, fields=fields, threads=threads, overwrite=overwrite)
+        build_index(
+            documents, path, fields=fields, threads=threads, overwrite=overwrite, numbers=numbers, language=language
+        )
         return cls(path)
 
     @cached_property
     def forward(self) -> ForwardIndex:
         """The forward arrays, memory-mapped; made now where the index has none yet."""
-        return open_forward(self.path)
+        forward = open_forward(self.path)
+        if self._language is None:
+            return forward
+        return replace(forward, fingerprint={**forward.fingerprint, "language": self._language})
 
     @cached_property
     def searcher(self) -> Searcher:
         """The Lucene side; starts Java."""
-        return Searcher(self.path)
+        return Searcher(self.path, self._language)
 
     def search(
         self,
@@ -127,11 +138,10 @@ class Index:
         theirs, ours = model.fingerprint_, dict(self.forward.fingerprint)
         if theirs is None or dict(theirs) == ours:
             return
-        differing = [key for key in ours if theirs.get(key) != ours[key]]
-        key = differing[0] if differing else next(iter(theirs))
+        part, trained, found = next(_differences("", dict(theirs), ours))
         raise ModelMismatchError(
-            f"{self.path}: expected the index that the model was trained on ({key}: {theirs.get(key)}), found another "
-            f"({key}: {ours.get(key)}); train on this index, or allow it (other_index=True, --other-index)."
+            f"{self.path}: expected the index that the model was trained on ({part}: {trained}), found another "
+            f"({part}: {found}); train on this index, or allow it (other_index=True, --other-index)."
         )
 
     def close(self) -> None:
@@ -150,3 +160,13 @@ class Index:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _differences(part: str, theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+    """Yield the parts in which two fingerprints differ, by dotted name, with both values."""
+    for key in dict.fromkeys((*ours, *theirs)):
+        name, one, other = f"{part}{key}", theirs.get(key), ours.get(key)
+        if isinstance(one, Mapping) and isinstance(other, Mapping):
+            yield from _differences(f"{name}.", one, other)
+        elif one != other:
+            yield name, one, other

@@ -140,6 +140,7 @@ def test_build_refuses_bad_documents_and_leaves_nothing(tmp_path: Path, document
     [
         (["title", "bdy"], r"^field: expected a known name, found 'bdy'; did you mean 'body'\?"),
         (["year"], r"expected text in field 'year', found int;"),
+        (["nix"], r"expected text in 'nix' or 'contents', found 'id', 'title', 'body', 'year';"),
         ("title", r"^fields: expected a list of names, found the text 'title'; pass \['title'\]\.$"),
     ],
 )

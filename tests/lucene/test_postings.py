@@ -156,8 +156,57 @@ def test_fingerprint_depends_on_the_text_only(tmp_path: Path, documents: list[di
     assert one == two != three
     assert json.loads(json.dumps(one)) == one
     assert one["documents"] == 600
-    assert one["analyzer"] == "DefaultEnglishAnalyzer"
+    assert one["language"] == "en"
     assert set(one["fields"]["title"]) == {"documents", "tokens", "terms", "average_length"}
+
+
+def test_fingerprint_tells_collections_of_equal_counts_apart(tmp_path: Path) -> None:
+    texts = {"one": ("wing flow", "heat"), "two": ("wing flow", "shock"), "three": ("wing heat", "flow")}
+    found = {}
+    for name, bodies in texts.items():
+        build_index([{"id": str(n), "body": body} for n, body in enumerate(bodies)], tmp_path / name)
+        found[name] = dict(open_forward(tmp_path / name).fingerprint)
+    counts = [{key: value for key, value in one.items() if key != "checksum"} for one in found.values()]
+    assert counts[0] == counts[1]
+    assert found["one"]["checksum"] != found["two"]["checksum"]
+
+
+def test_numbers_of_documents_stand_beside_the_arrays(tmp_path: Path) -> None:
+    documents = [
+        {"id": "a", "body": "x", "year": 1999, "clicks": 0.5, "good": True},
+        {"id": "b", "body": "y", "year": 2001},
+        {"id": "c", "body": "z", "clicks": float("nan")},
+    ]
+    build_index(documents, tmp_path / "all")
+    build_index(documents, tmp_path / "one", numbers=["year"])
+    forward = open_forward(tmp_path / "all")
+    order = forward.doc_numbers(np.array(["a", "b", "c"]))
+    assert list(forward.numbers) == ["clicks", "year"]
+    np.testing.assert_array_equal(forward.numbers["year"][order], [1999, 2001, np.nan])
+    np.testing.assert_array_equal(forward.numbers["clicks"][order], [0.5, np.nan, np.nan])
+    assert list(open_forward(tmp_path / "one").numbers) == ["year"]
+    shutil.rmtree(tmp_path / "all" / "rerank")
+    np.testing.assert_array_equal(open_forward(tmp_path / "all").numbers["year"][order], [1999, 2001, np.nan])
+
+
+@pytest.mark.parametrize("options", [("-storeRaw",), ()])
+def test_numbers_of_an_index_of_anserinis_come_from_its_raw_documents(tmp_path: Path, options: tuple[str, ...]) -> None:
+    documents: list[dict[str, Any]] = [{"id": "a", "contents": "x", "year": 7}, {"id": "b", "contents": "y"}]
+    anserini.build(documents, tmp_path / "index", *options)
+    forward = open_forward(tmp_path / "index")
+    assert {name: values.tolist()[:1] for name, values in forward.numbers.items()} == (
+        {"year": [7.0]} if options else {}
+    )
+
+
+def test_many_fields_have_their_own_statistics(tmp_path: Path) -> None:
+    names = ("title", "body", "abstract", "anchor", "keywords", "author")
+    documents = [{"id": str(n), **{name: "wing " * (n + place) for place, name in enumerate(names)}} for n in range(3)]
+    build_index(documents, tmp_path / "index")
+    fields = open_forward(tmp_path / "index").fields
+    assert set(fields) == {*names, "contents"}
+    assert [fields[name].n_tokens for name in names] == [3 + 3 * place for place in range(6)]
+    assert [fields[name].n_docs_with for name in names] == [2, 3, 3, 3, 3, 3]
 
 
 def test_index_of_ours_that_has_changed_is_refused(tmp_path: Path, small_index: Path) -> None:

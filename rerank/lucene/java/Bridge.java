@@ -2,6 +2,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.anserini.analysis.AnalyzerMap;
 import io.anserini.analysis.AnalyzerUtils;
 import io.anserini.index.IndexCollection;
 import java.io.IOException;
@@ -15,8 +16,11 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.lucene.analysis.Analyzer;
+import org.apache.lucene.analysis.th.ThaiTokenizer;
 import org.apache.lucene.index.BinaryDocValues;
 import org.apache.lucene.index.DirectoryReader;
 import org.apache.lucene.index.FieldInfo;
@@ -25,6 +29,7 @@ import org.apache.lucene.index.IndexOptions;
 import org.apache.lucene.index.IndexReader;
 import org.apache.lucene.index.LeafReader;
 import org.apache.lucene.index.LeafReaderContext;
+import org.apache.lucene.index.StoredFields;
 import org.apache.lucene.store.FSDirectory;
 import org.apache.lucene.util.Bits;
 import org.apache.lucene.util.BytesRef;
@@ -44,6 +49,10 @@ public final class Bridge {
   static final ObjectMapper JSON = new ObjectMapper();
   static final int HEADER = 8;
   static final String ID = "id";
+  static final String RAW = "raw";
+  static final String LANGUAGE = "rerank.language"; // in the user data of a commit
+  private static final String ENGLISH = "en";
+  private static final Map<String, Analyzer> ANALYZERS = new ConcurrentHashMap<>();
   private static final Map<Thread, byte[]> ANSWERS = new ConcurrentHashMap<>();
   private static final Map<Integer, DirectoryReader> READERS = new ConcurrentHashMap<>();
   private static final AtomicInteger LAST_HANDLE = new AtomicInteger();
@@ -114,7 +123,11 @@ public final class Bridge {
       case "statistics":
         return json(statistics(reader(request)));
       case "analyze":
-        return json(analyze(request.get("texts")));
+        return json(analyze(request.get("texts"), analyzer(request.path("language").asText(ENGLISH))));
+      case "languages":
+        return json(languages());
+      case "raw":
+        return json(raw(reader(request), request.get("documents")));
       case "doc_ids":
         return packedIds(readIds(reader(request)));
       case "search":
@@ -130,7 +143,8 @@ public final class Bridge {
     DirectoryReader reader = DirectoryReader.open(FSDirectory.open(Path.of(folder)));
     int handle = LAST_HANDLE.incrementAndGet();
     READERS.put(handle, reader);
-    return JSON.createObjectNode().put("handle", handle);
+    ObjectNode report = JSON.createObjectNode().put("handle", handle);
+    return report.put("language", reader.getIndexCommit().getUserData().get(LANGUAGE));
   }
 
   private static ObjectNode close(int handle) throws IOException {
@@ -176,11 +190,39 @@ public final class Bridge {
     return names;
   }
 
-  private static ArrayNode analyze(JsonNode texts) {
+  /** Codes of the languages that Anserini has an analyzer for, Thai only where this Java can cut it into words. */
+  private static Set<String> languages() {
+    Set<String> codes = new TreeSet<>(AnalyzerMap.analyzerMap.keySet());
+    codes.add(ENGLISH);
+    if (!ThaiTokenizer.DBBI_AVAILABLE) {
+      codes.remove("th");
+    }
+    return codes;
+  }
+
+  /** The analyzer that Anserini's -language picks. */
+  static Analyzer analyzer(String language) {
+    if (language.equals(ENGLISH)) {
+      return IndexCollection.DEFAULT_ANALYZER;
+    }
+    return ANALYZERS.computeIfAbsent(language, AnalyzerMap::getLanguageSpecificAnalyzer);
+  }
+
+  private static ArrayNode analyze(JsonNode texts, Analyzer analyzer) {
     ArrayNode all = JSON.createArrayNode();
     for (JsonNode text : texts) {
       ArrayNode tokens = all.addArray();
-      AnalyzerUtils.analyze(IndexCollection.DEFAULT_ANALYZER, text.asText()).forEach(tokens::add);
+      AnalyzerUtils.analyze(analyzer, text.asText()).forEach(tokens::add);
+    }
+    return all;
+  }
+
+  /** The documents as they were given, by number; null where the index does not store them. */
+  private static ArrayNode raw(IndexReader reader, JsonNode documents) throws IOException {
+    StoredFields stored = reader.storedFields();
+    ArrayNode all = JSON.createArrayNode();
+    for (JsonNode number : documents) {
+      all.add(stored.document(number.asInt(), Set.of(RAW)).get(RAW));
     }
     return all;
   }

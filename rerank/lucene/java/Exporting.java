@@ -49,6 +49,7 @@ final class Exporting implements Closeable {
     ObjectNode report = Bridge.JSON.createObjectNode();
     report.put("documents", reader.maxDoc());
     writeIds(folder, Bridge.readIds(reader));
+    Numbers.write(reader, folder, report.putArray("numbers"));
     try (Exporting export = new Exporting(reader, folder, report.putArray("fields"))) {
       return report.put("terms", export.writeTerms());
     }
@@ -149,7 +150,7 @@ final class Exporting implements Closeable {
     }
   }
 
-  private static DataOutputStream stream(String folder, String name) throws IOException {
+  static DataOutputStream stream(String folder, String name) throws IOException {
     FileOutputStream file = new FileOutputStream(Path.of(folder, name).toFile());
     return new DataOutputStream(new BufferedOutputStream(file, 1 << 20));
   }

@@ -2,13 +2,18 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.anserini.index.AbstractIndexer;
 import io.anserini.index.IndexCollection;
+import java.io.IOException;
 import java.io.OutputStream;
 import java.io.PrintStream;
 import java.lang.reflect.Field;
+import java.nio.file.Path;
+import java.util.Map;
 import java.util.concurrent.atomic.AtomicReference;
 import org.apache.logging.log4j.Level;
 import org.apache.logging.log4j.core.config.Configurator;
 import org.apache.lucene.index.IndexWriter;
+import org.apache.lucene.index.IndexWriterConfig;
+import org.apache.lucene.store.FSDirectory;
 
 /** Building an index with Anserini's IndexCollection. */
 final class Indexing {
@@ -23,6 +28,7 @@ final class Indexing {
     args.input = request.get("input").asText();
     args.index = request.get("index").asText();
     args.fields = Bridge.strings(request.get("fields"));
+    args.language = request.get("language").asText();
     args.threads = request.get("threads").asInt();
     args.memoryBuffer = (int) Math.max(16, Math.min(1024, Runtime.getRuntime().maxMemory() >> 22));
     args.storePositions = true;
@@ -33,12 +39,23 @@ final class Indexing {
     IndexCollection indexer = new IndexCollection(args);
     building = indexer;
     runToTheEnd(indexer);
+    commitLanguage(args);
     ObjectNode counts = Bridge.JSON.createObjectNode();
     counts.put("indexed", indexer.getCounters().indexed.get());
     counts.put("empty", indexer.getCounters().empty.get());
     counts.put("skipped", indexer.getCounters().skipped.get());
     counts.put("errors", indexer.getCounters().errors.get());
     return counts;
+  }
+
+  /** Notes the language in the index itself: Lucene keeps no analyzer. */
+  private static void commitLanguage(IndexCollection.Args args) throws IOException {
+    IndexWriterConfig config = new IndexWriterConfig().setOpenMode(IndexWriterConfig.OpenMode.APPEND);
+    try (FSDirectory folder = FSDirectory.open(Path.of(args.index));
+        IndexWriter writer = new IndexWriter(folder, config)) {
+      writer.setLiveCommitData(Map.of(Bridge.LANGUAGE, args.language).entrySet());
+      writer.commit();
+    }
   }
 
   /** The documents that the running (or last) build has indexed so far. */

@@ -1,11 +1,11 @@
 import com.fasterxml.jackson.databind.JsonNode;
-import io.anserini.index.IndexCollection;
 import io.anserini.search.query.BagOfWordsQueryGenerator;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.IntConsumer;
+import org.apache.lucene.analysis.Analyzer;
 import org.apache.lucene.index.IndexReader;
 import org.apache.lucene.search.IndexSearcher;
 import org.apache.lucene.search.Query;
@@ -28,12 +28,13 @@ final class Searching {
     searcher.setSimilarity(new BM25Similarity(k1, b));
     String[] queries = Bridge.strings(request.get("queries"));
     String field = request.get("field").asText();
+    Analyzer analyzer = Bridge.analyzer(request.get("language").asText());
     int k = request.get("k").asInt();
     ScoreDoc[][] hits = new ScoreDoc[queries.length][];
     BagOfWordsQueryGenerator generator = new BagOfWordsQueryGenerator();
     onThreads(request.get("threads").asInt(), queries.length, number -> {
       try {
-        Query query = generator.buildQuery(field, IndexCollection.DEFAULT_ANALYZER, queries[number]);
+        Query query = generator.buildQuery(field, analyzer, queries[number]);
         hits[number] = Best.search(searcher, query, k);
       } catch (Exception failure) {
         throw new IllegalStateException("query " + number + ": " + failure, failure);

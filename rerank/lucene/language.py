@@ -1,0 +1,33 @@
+"""Languages: by its code, each has the analyser that Anserini's `-language` picks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from rerank.errors import InvalidInputError
+from rerank.lucene.jvm import ask_json
+
+ENGLISH = "en"
+
+
+@cache
+def languages() -> tuple[str, ...]:
+    """Return the codes that the installed Anserini knows."""
+    return tuple(ask_json("languages"))
+
+
+def check_language(code: str) -> str:
+    """Return the code; raises InvalidInputError, with all that are known, where Anserini has no analyser for it."""
+    if code != ENGLISH and code not in languages():
+        raise InvalidInputError(
+            f"language: expected a code that Anserini knows ({', '.join(languages())}), found {code!r}; "
+            "name one of them, or leave it out for English."
+        )
+    return code
+
+
+def stored_language(opened: Mapping[str, Any]) -> str:
+    """Return the language that an opened index notes; English where Anserini built it, which notes none."""
+    return opened.get("language") or ENGLISH
