@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rerank.errors import RerankError as RerankError
     from rerank.evaluation.evaluate import evaluate as evaluate
+    from rerank.features.functions import feature as feature
     from rerank.features.recipe import Recipe as Recipe
     from rerank.files.corpus import read_documents as read_documents
     from rerank.files.data import read_data as read_data
@@ -40,6 +41,7 @@ _HOMES = {
     "Run": "rerank.types",
     "Topics": "rerank.types",
     "evaluate": "rerank.evaluation.evaluate",
+    "feature": "rerank.features.functions",
     "load_model": "rerank.rankers.store",
     "read_data": "rerank.files.data",
     "read_documents": "rerank.files.corpus",

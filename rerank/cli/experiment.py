@@ -7,7 +7,17 @@ from typing import Any
 
 import click
 
-from rerank.cli.options import bm25_options, folder_option, measures_option, metric_option, path_type, threads_option
+from rerank.cli.options import (
+    bm25_options,
+    file_option,
+    folder_option,
+    functions_option,
+    language_option,
+    measures_option,
+    metric_option,
+    path_type,
+    threads_option,
+)
 from rerank.cli.rankers import given_parameters, parameter_options, ranker_option
 
 MEASURES = ("RR@10", "nDCG@10", "AP")
@@ -30,7 +40,10 @@ MEASURES = ("RR@10", "nDCG@10", "AP")
 @metric_option()
 @measures_option(MEASURES)
 @bm25_options()
+@file_option("--recipe", "TOML that says what features are made, see `rerank features --recipe-template`.")
+@functions_option()
 @parameter_options
+@language_option()
 @threads_option()
 def command(
     index: Path,
@@ -44,11 +57,14 @@ def command(
     k: int,
     k1: float,
     b: float,
+    recipe: Path | None,
+    language: str | None,
     threads: int | None,
     **options: Any,
 ) -> None:
     """Compare BM25, the ranker, and the ranker started from BM25, on held-out queries of k folds."""
     from rerank.cli.places import places
+    from rerank.features.recipe import Recipe
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_qrels
     from rerank.metrics.registry import parse_measure
@@ -58,7 +74,8 @@ def command(
     names = tuple(parse_measure(name).name for name in measures or MEASURES)
     parameters = given_parameters(ranker, options)
     seed = parameters.pop("random_state", 0)
-    study = Study(ranker, parse_measure(metric).name, names, k, k1, b, folds, seed, threads, parameters)
+    chosen = None if recipe is None else Recipe.from_toml(recipe)
+    study = Study(ranker, parse_measure(metric).name, names, k, k1, b, folds, seed, threads, parameters, chosen)
     queries, judgements = read_topics(topics), read_qrels(qrels)
-    with Index.open(index) as opened, places({"qrels": qrels}):
+    with Index.open(index, language) as opened, places({"qrels": qrels, "recipe": recipe}):
         click.echo(run_experiment(opened, queries, judgements, output, study).table)

@@ -8,6 +8,8 @@ import click
 
 from rerank.cli.options import (
     file_option,
+    functions_option,
+    language_option,
     output_option,
     path_type,
     read_named_runs,
@@ -25,17 +27,36 @@ def _list(context: click.Context, option: click.Parameter, wanted: bool) -> None
         context.exit()
 
 
+def _template(context: click.Context, option: click.Parameter, wanted: bool) -> None:
+    """Print the default recipe and leave, whatever else is given."""
+    if wanted and not context.resilient_parsing:
+        from rerank.features.template import template
+
+        click.echo(template(), nl=False)
+        context.exit()
+
+
 @click.command("features", short_help="features of a run")
 @click.argument("index", type=path_type)
 @click.argument("topics", type=path_type)
 @click.argument("run", type=path_type)
 @output_option("the data (.npz; .svm or .txt, also with .gz)")
 @file_option("--qrels", "Judgements; without them the data have no labels.")
-@file_option("--recipe", "TOML that names fields, families and parameters.")
+@file_option("--recipe", "TOML that says what is made: fields, families, parameters, normalisation.")
+@functions_option()
 @runs_option()
+@click.option(
+    "--recipe-template",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_template,
+    help="Print the default recipe, with comments.",
+)
 @click.option(
     "--list", is_flag=True, is_eager=True, expose_value=False, callback=_list, help="Print all features there are."
 )
+@language_option()
 @threads_option()
 def command(
     index: Path,
@@ -45,12 +66,12 @@ def command(
     qrels: Path | None,
     recipe: Path | None,
     runs: tuple[str, ...],
+    language: str | None,
     threads: int | None,
 ) -> None:
     """Write the features of RUN's query-document pairs."""
     from rerank.cli.places import check_documents, check_queries, places
     from rerank.features.recipe import Recipe
-    from rerank.files.data import write_data
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_qrels, read_run
     from rerank.workflows.index import Index
@@ -58,8 +79,7 @@ def command(
     queries, pairs = read_topics(topics), read_run(run)
     judgements = None if qrels is None else read_qrels(qrels)
     chosen, others = None if recipe is None else Recipe.from_toml(recipe), read_named_runs(runs)
-    with Index.open(index) as opened, places({"recipe": recipe}):
+    with Index.open(index, language) as opened, places({"recipe": recipe}):
         check_queries(pairs, run, queries, topics)
         check_documents(pairs, run, opened)
-        data = opened.features(pairs, queries, judgements, recipe=chosen, runs=others, threads=threads)
-    write_data(data, output)
+        opened.write_features(output, pairs, queries, judgements, recipe=chosen, runs=others, threads=threads)

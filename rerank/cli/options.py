@@ -28,6 +28,34 @@ def threads_option() -> Decorator:
     return click.option("--threads", type=click.IntRange(min=1), metavar="N", help="Threads; all cores by default.")
 
 
+def language_option() -> Decorator:
+    """Return `--language`, for verbs that open an index."""
+    return click.option(
+        "--language", metavar="CODE", help="Analyser of an index that Anserini built with -language; ours note it."
+    )
+
+
+def functions_option() -> Decorator:
+    """Return `--functions`, which runs a file that defines features."""
+    return click.option(
+        "--functions",
+        type=path_type,
+        metavar="FILE",
+        multiple=True,
+        expose_value=False,
+        callback=_load_functions,
+        help="Python file that defines features of your own (@rerank.feature).",
+    )
+
+
+def _load_functions(context: click.Context, option: click.Parameter, files: tuple[Path, ...]) -> None:
+    if files:
+        from rerank.features.functions import load_functions
+
+        for file in files:
+            load_functions(file)
+
+
 def runs_option() -> Decorator:
     """Return `--run NAME=FILE`, which may stand several times."""
     return click.option(

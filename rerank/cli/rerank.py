@@ -9,6 +9,8 @@ import click
 from rerank.cli.options import (
     base_place,
     bm25_options,
+    functions_option,
+    language_option,
     output_option,
     path_type,
     read_base_run,
@@ -32,6 +34,8 @@ from rerank.cli.options import (
 @click.option("--base", metavar="run:FILE", help="Run to start from, where the model was warm-started from one.")
 @click.option("--other-index", is_flag=True, help="Apply a model that was trained on another index.")
 @bm25_options()
+@functions_option()
+@language_option()
 @threads_option()
 def command(
     index: Path,
@@ -44,6 +48,7 @@ def command(
     k: int,
     k1: float,
     b: float,
+    language: str | None,
     threads: int | None,
 ) -> None:
     """Write the best k documents of INDEX for TOPICS in MODEL's order.
@@ -64,7 +69,7 @@ def command(
         raise click.UsageError(f"--run: expected one file of candidates, found {len(files)}; give others as NAME=FILE.")
     run = files[0] if files else None
     candidates, runs = None if run is None else read_run(run), read_named_runs(named)
-    with Index.open(index) as opened:
+    with Index.open(index, language) as opened:
         if candidates is not None and run is not None:
             check_queries(candidates, run, queries, topics)
             check_documents(candidates, run, opened)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from rerank.cli.options import bm25_options, output_option, path_type, threads_option
+from rerank.cli.options import bm25_options, language_option, output_option, path_type, threads_option
 
 
 @click.command("retrieve", short_help="BM25")
@@ -14,8 +14,18 @@ from rerank.cli.options import bm25_options, output_option, path_type, threads_o
 @click.argument("topics", type=path_type)
 @output_option("the run")
 @bm25_options()
+@language_option()
 @threads_option()
-def command(index: Path, topics: Path, output: Path, k: int, k1: float, b: float, threads: int | None) -> None:
+def command(
+    index: Path,
+    topics: Path,
+    output: Path,
+    k: int,
+    k1: float,
+    b: float,
+    language: str | None,
+    threads: int | None,
+) -> None:
     """Write BM25's top k of INDEX for TOPICS as a TREC run.
 
     TOPICS has two columns with a tab, or is a file of TREC topics or JSONL.
@@ -25,5 +35,5 @@ def command(index: Path, topics: Path, output: Path, k: int, k1: float, b: float
     from rerank.workflows.index import Index
 
     queries = read_topics(topics)
-    with Index.open(index) as opened:
+    with Index.open(index, language) as opened:
         write_run(opened.search(queries, k, k1=k1, b=b, threads=threads), output)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
-from rerank.features.match import Candidates, gather_candidates, match
+from rerank.features.functions import functions
+from rerank.features.match import Candidates, Documents, gather_candidates, match
+from rerank.features.normalise import chosen_columns, normalise, normalised_columns
 from rerank.features.recipe import Recipe
 from rerank.features.registry import ColumnGroup, FieldFamily, RunFamily, column_groups, field_columns
 from rerank.forward import ForwardIndex
@@ -30,6 +32,7 @@ def extract(
     qrels: Qrels | None = None,
     *,
     runs: Mapping[str, Run] | None = None,
+    documents: Documents | None = None,
     threads: int | None = None,
 ) -> RankingData:
     """Return the features of every query-document pair of a run.
@@ -38,29 +41,56 @@ def extract(
     recipe       fields, families, parameters; every field, the default families and parameters, where None
     qrels        gives the labels (0 for an unjudged document) and the ideal; no labels where None
     runs         other runs, by name, whose scores and ranks are features
+    documents    reads documents by number as they were indexed, for the user's functions over documents
     threads      all cores where None; the result does not depend on it, bit for bit
 
     Rows stand query by query as in the run, within a query as trec_eval orders them. Raises
     InvalidInputError where the run has a query without terms in `query_terms`, a document that the index
     does not hold or a score that is no finite number, or the recipe a field that the index does not have.
     """
-    recipe = _with_runs(recipe or Recipe(), runs or {}).resolve(forward.fields)
+    data, blocks = extract_blocks(
+        forward, query_terms, run, recipe, qrels, runs=runs, documents=documents, threads=threads
+    )
+    X = np.empty(data.X.shape, dtype=np.float32)
+    first = 0
+    for block in blocks:
+        X[first : first + len(block)] = block
+        first += len(block)
+    return replace(data, X=X)
+
+
+def extract_blocks(
+    forward: ForwardIndex,
+    query_terms: Mapping[str, Sequence[str]],
+    run: Run,
+    recipe: Recipe | None = None,
+    qrels: Qrels | None = None,
+    *,
+    runs: Mapping[str, Run] | None = None,
+    documents: Documents | None = None,
+    threads: int | None = None,
+) -> tuple[RankingData, Iterator[NDArray[np.float32]]]:
+    """Return all but the features, which come block by block: no more than some queries' are ever in memory.
+
+    The X of the data has the shape of the whole and takes no room; what it holds means nothing. The blocks
+    (rows, n_features) float32 stand in the order of its rows. Arguments and errors are those of `extract`.
+    """
+    recipe = _resolved(recipe or Recipe(), forward, runs or {}, documents)
     run = run.take(run.trec_order())
     _check_scores(run)
     tokens = _tokens_of(run, query_terms)
     outside = {name: _outside(run, runs[name]) for name in recipe.runs} if runs else {}
-    candidates = gather_candidates(forward, tokens, run.query_ptr, _doc_numbers(forward, run), run.scores, outside)
-    groups = _computable(forward, column_groups(recipe))
-    with kernel_threads(threads, run.n_rows) as count:
-        _log.debug("features of %d rows on %d threads", run.n_rows, count)
-        X = _fill(forward, candidates, groups, recipe)
+    candidates = gather_candidates(
+        forward, tokens, run.query_ptr, _doc_numbers(forward, run), run.scores, outside, documents
+    )
+    plan = _Plan.of(forward, recipe)
     ideal_labels, ideal_ptr = (None, None) if qrels is None else qrels.ideal(run.query_ids)
-    return RankingData(
+    data = RankingData(
         query_ids=run.query_ids,
         query_ptr=run.query_ptr,
         doc_ids=run.doc_ids,
-        X=X,
-        feature_names=tuple(name for group in groups for name in group.names),
+        X=np.broadcast_to(np.float32(np.nan), (run.n_rows, len(plan.names))),
+        feature_names=plan.names,
         labels=None if qrels is None else _labels(qrels, run),
         base_scores=run.scores,
         ideal_labels=ideal_labels,
@@ -68,16 +98,52 @@ def extract(
         recipe=recipe.to_dict(),
         fingerprint=dict(forward.fingerprint),
     )
+    return data, _blocks(forward, candidates, plan, recipe, threads)
 
 
-def _fill(
-    forward: ForwardIndex, candidates: Candidates, groups: tuple[ColumnGroup, ...], recipe: Recipe
-) -> NDArray[np.float32]:
-    X = np.empty((candidates.n_rows, sum(len(group.features) for group in groups)), dtype=np.float32)
+@dataclass(frozen=True)
+class _Plan:
+    """What is computed, and what becomes of it: groups of columns, those of them that are kept, normalisations."""
+
+    groups: tuple[ColumnGroup, ...]
+    kept: Ints
+    names: tuple[str, ...]
+    normalised: Mapping[str, Ints]
+
+    @classmethod
+    def of(cls, forward: ForwardIndex, recipe: Recipe) -> _Plan:
+        groups = column_groups(recipe)
+        everything = [name for group in groups for name in group.names]
+        wanted = set(everything)
+        if recipe.features is not None:
+            wanted = {everything[place] for place in chosen_columns("features", recipe.features, everything)}
+        groups = _computable(forward, tuple(group for group in groups if wanted.intersection(group.names)))
+        computed = [name for group in groups for name in group.names]
+        kept = np.array([place for place, name in enumerate(computed) if name in wanted], dtype=np.int64)
+        how = normalised_columns(recipe.normalisation, everything)
+        names = tuple(computed[place] for place in kept)
+        places = {name: place for place, name in enumerate(names)}
+        normalised = {
+            form: np.array([places[everything[c]] for c in columns if everything[c] in places], dtype=np.int64)
+            for form, columns in how.items()
+        }
+        return cls(groups, kept, names, normalised)
+
+
+def _blocks(
+    forward: ForwardIndex, candidates: Candidates, plan: _Plan, recipe: Recipe, threads: int | None
+) -> Iterator[NDArray[np.float32]]:
+    width = sum(len(group.features) for group in plan.groups)
     batches = list(candidates.batches(_BATCH_ROWS))
-    for rows, batch in track(batches, "features"):
-        _fill_batch(forward, batch, groups, recipe, X[rows])
-    return X
+    with kernel_threads(threads, candidates.n_rows) as count:
+        _log.debug("features of %d rows on %d threads", candidates.n_rows, count)
+        for _, batch in track(batches, "features"):
+            block = np.empty((batch.n_rows, width), dtype=np.float32)
+            _fill_batch(forward, batch, plan.groups, recipe, block)
+            if len(plan.kept) < width:
+                block = np.ascontiguousarray(block[:, plan.kept])
+            normalise(block, batch.query_ptr, plan.normalised)
+            yield block
 
 
 def _fill_batch(
@@ -114,6 +180,27 @@ def _computable(forward: ForwardIndex, groups: tuple[ColumnGroup, ...]) -> tuple
         fields = ", ".join(str(group.field) for group in left_out if group.name == name)
         _log.info("features of the family %s are left out for %s: indexed without positions.", name, fields)
     return tuple(group for group in groups if group not in left_out)
+
+
+def _resolved(recipe: Recipe, forward: ForwardIndex, runs: Mapping[str, Run], documents: Documents | None) -> Recipe:
+    """Return the recipe with all names spelt out; functions over documents need an index that keeps these."""
+    readable = documents is not None and forward.n_docs > 0 and documents(np.array([_first(forward)]))[0] is not None
+    usable = [name for name, function in functions().items() if readable or function.over != "document"]
+    unusable = [name for name in functions() if name not in usable]
+    named = [name for name in recipe.functions or () if name in unusable]
+    if named:
+        raise InvalidInputError(
+            f"recipe: functions: expected an index that keeps its documents for {named[0]!r}, found one without; "
+            "index with raw documents (-storeRaw), or leave the function out."
+        )
+    if unusable and recipe.functions is None:
+        _log.info("features %s are left out: the index keeps no documents.", ", ".join(unusable))
+    return _with_runs(recipe, runs).resolve(forward.fields, forward.numbers, usable)
+
+
+def _first(forward: ForwardIndex) -> int:
+    """Return a document that is not deleted."""
+    return int(np.argmax(forward.doc_ids != ""))
 
 
 def _with_runs(recipe: Recipe, runs: Mapping[str, Run]) -> Recipe:

@@ -7,7 +7,7 @@ candidate   one row: a document that the run gives for a query
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from functools import cached_property
@@ -20,6 +20,8 @@ from rerank.features.recipe import Recipe
 from rerank.features.statistics import frozen, inverse_document_frequency, lucene_lengths, vector_norms
 from rerank.forward import FieldArrays, ForwardIndex
 from rerank.types import Floats, Ints, pointers
+
+Documents = Callable[[Ints], Sequence[str | None]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +38,9 @@ class Candidates:
     token_ptr      (n_queries + 1,) int64: tokens of each query
     tokens         (n_query_tokens,) int64 the query term that each token is, counted within the query
     outside        score and rank in other runs, by name: (n_rows, 2) float64, NaN where the run lacks the row
+    words          query terms of each query as text
+    numbers        numbers of all documents, by name: (n_docs,) float64
+    documents      documents by number as they were indexed; None where nobody can read them
     """
 
     query_ptr: Ints
@@ -48,11 +53,19 @@ class Candidates:
     token_ptr: Ints
     tokens: Ints
     outside: Mapping[str, Floats] = dataclass_field(default_factory=dict)
+    words: Sequence[tuple[str, ...]] = ()
+    numbers: Mapping[str, Floats] = dataclass_field(default_factory=dict)
+    documents: Documents | None = None
 
     @property
     def n_rows(self) -> int:
         """Number of query-document pairs."""
         return len(self.docs)
+
+    def query_tokens(self, query: int) -> list[str]:
+        """Return the tokens of a query, repetitions included."""
+        tokens = self.tokens[self.token_ptr[query] : self.token_ptr[query + 1]]
+        return [self.words[query][token] for token in tokens.tolist()]
 
     def batches(self, n_rows: int) -> Iterator[tuple[slice, Candidates]]:
         """Yield whole queries of about `n_rows` rows together (at least one query), and where they stand."""
@@ -78,6 +91,9 @@ class Candidates:
             token_ptr=self.token_ptr[first : last + 1] - self.token_ptr[first],
             tokens=self.tokens[tokens],
             outside={name: table[rows] for name, table in self.outside.items()},
+            words=self.words[first:last],
+            numbers=self.numbers,
+            documents=self.documents,
         )
 
 
@@ -143,6 +159,7 @@ def gather_candidates(
     docs: Ints,
     scores: Floats,
     outside: Mapping[str, Floats] | None = None,
+    documents: Documents | None = None,
 ) -> Candidates:
     """Return the candidates of queries given as analysed tokens, one list each, repetitions included."""
     numbers: dict[str, int] = {}
@@ -162,6 +179,9 @@ def gather_candidates(
             [place[term] for place, tokens in zip(places, query_terms, strict=True) for term in tokens], dtype=np.int64
         ),
         outside=dict(outside or {}),
+        words=[tuple(word for _, _, word in triples) for triples in counted],
+        numbers=forward.numbers,
+        documents=documents,
     )
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from math import inf, isfinite, nextafter
 from numbers import Real
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, unknown_name
 from rerank.features.families import default_family_names, family_names
 
+NORMALISATIONS = ("none", "minmax", "zscore", "rank")
 _ABOVE_ZERO = nextafter(0.0, 1.0)
 _RANGES = {
     "bm25_k1": (0.0, inf),
@@ -30,6 +32,11 @@ class Recipe:
 
     fields                    names of fields of the index, `contents` is the whole document; None: all of them
     families                  names of families; None: those that pay for most collections, see `rerank features --list`
+    features                  columns to keep, by name or pattern (`bm25.title`, `bm25.*`); None: all of the families'
+    normalisation             column or pattern -> none, minmax, zscore or rank within the query; the last that fits
+                              holds; one word is for all
+    numbers                   names of numbers of the documents; None: all that the index has
+    functions                 names of functions of the user's own (`rerank.feature`); None: all that are defined
     runs                      names of other runs whose scores are features; the runs are given with the candidates
     bm25_k1, bm25_b           Anserini's defaults
     lm_absolute_delta         delta of absolute discounting, in occurrences
@@ -41,6 +48,10 @@ class Recipe:
 
     fields: tuple[str, ...] | None = None
     families: tuple[str, ...] | None = None
+    features: tuple[str, ...] | None = None
+    normalisation: Mapping[str, str] = field(default_factory=dict)
+    numbers: tuple[str, ...] | None = None
+    functions: tuple[str, ...] | None = None
     runs: tuple[str, ...] = ()
     bm25_k1: float = 0.9
     bm25_b: float = 0.4
@@ -49,33 +60,45 @@ class Recipe:
     lm_jelinek_mercer_lambda: float = 0.1
 
     def __post_init__(self) -> None:
-        for key in ("fields", "families"):
+        for key in ("fields", "families", "features"):
             object.__setattr__(self, key, _names(key, getattr(self, key)))
-        object.__setattr__(self, "runs", _names("runs", self.runs or None) or ())
+        for key in ("numbers", "functions", "runs"):
+            given = getattr(self, key)
+            object.__setattr__(self, key, () if given in ((), []) else _names(key, given))
+        object.__setattr__(self, "normalisation", _normalisation(self.normalisation))
         for name in self.families or ():
             if name not in family_names():
                 raise unknown_name("recipe: families", name, family_names())
         for key in _RANGES:
             object.__setattr__(self, key, _parameter(key, getattr(self, key)))
 
-    def resolve(self, index_fields: Iterable[str]) -> Recipe:
-        """Return the recipe with all names spelt out for an index that has these fields.
+    def resolve(
+        self, index_fields: Iterable[str], index_numbers: Iterable[str] = (), functions: Iterable[str] = ()
+    ) -> Recipe:
+        """Return the recipe with all names spelt out for an index that has these fields and numbers.
 
-        Raises InvalidInputError where the recipe names a field that the index does not have.
+        functions  names of the user's functions that are defined
+        Raises InvalidInputError where the recipe names what is not there.
         """
-        known = tuple(index_fields)
-        wanted = known if self.fields is None else self.fields
-        strangers = [name for name in wanted if name not in known]
-        if strangers:
-            raise InvalidInputError(
-                f"recipe: expected fields of the index ({', '.join(sorted(known))}), found "
-                f"{len(strangers)} that it does not have, e.g. {strangers[0]!r}; name its fields or none."
-            )
-        return replace(self, fields=wanted, families=default_family_names() if self.families is None else self.families)
+        return replace(
+            self,
+            fields=_known("fields", self.fields, index_fields),
+            numbers=_known("numbers", self.numbers, index_numbers),
+            functions=_defined(self.functions, tuple(functions)),
+            families=default_family_names() if self.families is None else self.families,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values; `from_dict` makes the same recipe of them."""
         return {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
+
+    def to_toml(self) -> str:
+        """Return the recipe as TOML; `from_toml` reads it again. What is left to its default is not written."""
+        given = {key: value for key, value in self.to_dict().items() if value is not None and value != {}}
+        normalisation = given.pop("normalisation", {})
+        lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in given.items()]
+        table = [f"{json.dumps(name, ensure_ascii=False)} = {json.dumps(how)}" for name, how in normalisation.items()]
+        return "\n".join([*lines, *(["", "[normalisation]", *table] if table else [])]) + "\n"
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Recipe:
@@ -83,7 +106,7 @@ class Recipe:
 
         Raises InvalidInputError on an unknown key, naming the nearest known one, or on a wrong value.
         """
-        known = [field.name for field in fields(cls)]
+        known = [attribute.name for attribute in fields(cls)]
         for key in values:
             if key not in known:
                 raise unknown_name("recipe", str(key), known)
@@ -109,6 +132,41 @@ class Recipe:
             raise FileFormatError(path, number, f"expected TOML, found a fault: {error}; mend it.") from None
         except InvalidInputError as error:
             raise FileFormatError(path, None, str(error)) from None
+
+
+def _known(key: str, wanted: tuple[str, ...] | None, there: Iterable[str]) -> tuple[str, ...]:
+    known = tuple(there)
+    strangers = [name for name in wanted or () if name not in known]
+    if strangers:
+        raise InvalidInputError(
+            f"recipe: expected {key} of the index ({', '.join(sorted(known)) or 'it has none'}), found "
+            f"{len(strangers)} that it does not have, e.g. {strangers[0]!r}; name its {key} or none."
+        )
+    return known if wanted is None else wanted
+
+
+def _defined(wanted: tuple[str, ...] | None, defined: tuple[str, ...]) -> tuple[str, ...]:
+    missing = [name for name in wanted or () if name not in defined]
+    if missing:
+        raise InvalidInputError(
+            f"recipe: functions: expected the function {missing[0]!r}, which the features were made with, found "
+            f"{', '.join(defined) or 'none'} defined; define it with @rerank.feature({missing[0]!r}) first, or name "
+            "its file (--functions FILE)."
+        )
+    return defined if wanted is None else wanted
+
+
+def _normalisation(value: Any) -> dict[str, str]:
+    table = {"*": value} if isinstance(value, str) else value
+    if not isinstance(table, Mapping):
+        raise InvalidInputError(
+            f"recipe: normalisation: expected one of {', '.join(NORMALISATIONS)} or a table of them by column, "
+            f'found {value!r}; write e.g. normalisation = "zscore".'
+        )
+    for name, how in table.items():
+        if how not in NORMALISATIONS:
+            raise unknown_name(f"recipe: normalisation: {name}", str(how), NORMALISATIONS)
+    return {str(name): str(how) for name, how in table.items()}
 
 
 def _names(key: str, value: Any) -> tuple[str, ...] | None:

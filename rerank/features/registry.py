@@ -29,6 +29,8 @@ class Missing(StrEnum):
     ONE_MATCH = "the field of the document holds fewer than two terms of the query"
     NO_FEEDBACK = "the field is empty in all of the query's first documents"
     NOT_IN_RUN = "the other run does not hold the document for the query"
+    NO_NUMBER = "the document has no such number"
+    FUNCTION = "the function says so"
 
 
 class Cost(StrEnum):

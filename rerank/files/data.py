@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError
 from rerank.files.source import check_file
@@ -23,6 +24,8 @@ from rerank.ids import id_array
 from rerank.output import whole_file
 from rerank.types import RankingData
 
+Floats32 = NDArray[np.float32]
+_ROWS = 4096  # written at a time
 FORMAT, VERSION = "rerank data", 1
 TEXT_ENDINGS = (".svm", ".txt", ".letor")
 KINDS = {  # member -> what its values are cast to
@@ -49,12 +52,16 @@ def read_data(path: str | Path) -> RankingData:
     return _read_binary(Path(path)) if _is_binary(path) else read_svmlight(path)
 
 
-def write_data(data: RankingData, path: str | Path) -> None:
-    """Write ranking data as the ending of the path says (`-`: text to stdout)."""
+def write_data(data: RankingData, path: str | Path, blocks: Iterable[Floats32] | None = None) -> None:
+    """Write ranking data as the ending of the path says (`-`: text to stdout).
+
+    blocks  the features, some whole queries at a time, (rows, n_features) float32, instead of the X of the data,
+            which gives the shape alone: features that never stand in memory together
+    """
     if _is_binary(path):
-        _write_binary(data, path)
+        _write_binary(data, path, blocks)
     else:
-        write_svmlight(data, path)
+        write_svmlight(data, path, blocks)
 
 
 def _is_binary(path: str | Path) -> bool:
@@ -68,8 +75,8 @@ def _is_binary(path: str | Path) -> bool:
     )
 
 
-def _write_binary(data: RankingData, path: str | Path) -> None:
-    arrays = {name: getattr(data, name) for name in KINDS}
+def _write_binary(data: RankingData, path: str | Path, blocks: Iterable[Floats32] | None) -> None:
+    arrays = {name: getattr(data, name) for name in KINDS if name != "X"}
     arrays["feature_names"] = id_array(data.feature_names)
     about = {
         "format": FORMAT,
@@ -78,8 +85,26 @@ def _write_binary(data: RankingData, path: str | Path) -> None:
         "fingerprint": _plain(data.fingerprint),
     }
     arrays["about"] = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
-    with whole_file(path, binary=True) as handle:
-        np.savez(handle, **{name: array for name, array in arrays.items() if array is not None})
+    with whole_file(path, binary=True) as handle, zipfile.ZipFile(handle, "w", zipfile.ZIP_STORED) as archive:
+        for name, array in arrays.items():
+            if array is not None:
+                with archive.open(_entry(name), "w", force_zip64=True) as entry:
+                    np.lib.format.write_array(entry, np.asarray(array), allow_pickle=False)
+        with archive.open(_entry("X"), "w", force_zip64=True) as entry:
+            _write_features(entry, data.X, [data.X] if blocks is None else blocks)
+
+
+def _entry(name: str) -> zipfile.ZipInfo:
+    """Return a part of the archive, with no time in it: the same data give the same bytes."""
+    return zipfile.ZipInfo(f"{name}.npy")
+
+
+def _write_features(entry: IO[bytes], shape_of: Floats32, blocks: Iterable[Floats32]) -> None:
+    header = {"descr": "<f4", "fortran_order": False, "shape": shape_of.shape}
+    np.lib.format.write_array_header_1_0(entry, header)
+    for block in blocks:
+        for first in range(0, len(block), _ROWS):
+            entry.write(np.ascontiguousarray(block[first : first + _ROWS], dtype="<f4").tobytes())
 
 
 def _plain(value: Mapping[str, Any] | None) -> dict[str, Any] | None:

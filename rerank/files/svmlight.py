@@ -17,7 +17,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -57,9 +57,10 @@ def read_svmlight(path: str | Path, n_features: int | None = None) -> RankingDat
     return _record(path, parts, header, n_features or 0)
 
 
-def write_svmlight(data: RankingData, path: str | Path) -> None:
+def write_svmlight(data: RankingData, path: str | Path, blocks: Iterable[NDArray[np.float32]] | None = None) -> None:
     """Write data as LETOR / SVMlight text (`.gz` compresses, `-` is stdout).
 
+    blocks  the features, some whole queries at a time, in the place of the data's X
     A value of 0 is left out, NaN is written as `nan`. Queries without rows are not written. Raises
     InvalidInputError for an id or name with white space or #, or a label, base score or value that
     cannot be written.
@@ -68,8 +69,20 @@ def write_svmlight(data: RankingData, path: str | Path) -> None:
     header = list(header_lines(data))
     with whole_file(path) as handle:
         handle.writelines(header)
-        for query_id in data:
-            handle.writelines(_row_lines(data, query_id))
+        first = 0
+        for block in [data.X] if blocks is None else blocks:
+            _check_features(block)
+            last = first + len(block)
+            for query in _queries_of(data.query_ptr, first, last):
+                rows = slice(*data.query_ptr[query : query + 2].tolist())
+                X = block[rows.start - first : rows.stop - first]
+                handle.writelines(_row_lines(data, str(data.query_ids[query]), rows, X))
+            first = last
+
+
+def _queries_of(query_ptr: Ints, first: int, last: int) -> range:
+    """Return the queries whose rows are [first, last); those without rows are nowhere."""
+    return range(int(np.searchsorted(query_ptr, first, "right")) - 1, int(np.searchsorted(query_ptr, last, "left")))
 
 
 def _record(path: Path, parts: list[Rows], header: Header, n_features: int) -> RankingData:
@@ -186,16 +199,17 @@ def _check_writable(data: RankingData) -> None:
     for what, numbers in (("labels", data.labels), ("base scores", data.base_scores)):
         if numbers is not None and not np.isfinite(numbers).all():
             raise InvalidInputError(f"data: expected finite {what}, found NaN or infinity; correct them.")
-    if np.isinf(data.X).any():
+
+
+def _check_features(X: NDArray[np.float32]) -> None:
+    if np.isinf(X).any():
         raise InvalidInputError(
             "data: expected finite features or NaN, found infinity; put NaN where a value is missing."
         )
 
 
-def _row_lines(data: RankingData, query_id: str) -> Iterator[str]:
-    """Yield the rows of one query as text."""
-    rows = data.rows(query_id)
-    X = data.X[rows]
+def _row_lines(data: RankingData, query_id: str, rows: slice, X: NDArray[np.float32]) -> Iterator[str]:
+    """Yield the rows of one query, with the features X, as text."""
     kept = X != 0
     features = (np.flatnonzero(kept) % max(data.n_features, 1) + 1).tolist()
     values = X[kept].astype("S").tolist()  # the shortest text that reads back as the same float32

@@ -20,6 +20,7 @@ from rerank.threads import kernel_threads
 from rerank.types import Floats, RankingData, Run
 
 log = logging.getLogger("rerank")
+_NAMING = ("fields", "families", "features", "numbers", "functions", "runs")  # what these choose shows in the names
 
 
 class Ranker(BaseEstimator):
@@ -200,6 +201,7 @@ class Ranker(BaseEstimator):
 
     def _matching(self, data: RankingData) -> RankingData:
         """Return the data with the model's features in the model's order; features are known by name."""
+        _check_recipe(self.recipe_, data.recipe)
         if data.feature_names == tuple(self.feature_names_):
             return data
         missing = [name for name in self.feature_names_ if name not in data.feature_names]
@@ -215,6 +217,17 @@ class Ranker(BaseEstimator):
     def _check_fitted(self) -> None:
         if not hasattr(self, "base_"):
             raise InvalidInputError(f"{type(self).__name__}: expected a fitted model, found a new one; call fit first.")
+
+
+def _check_recipe(trained: Mapping[str, Any] | None, given: Mapping[str, Any] | None) -> None:
+    """Refuse features of the same names that were computed in another way: other parameters or normalisation."""
+    for key in trained or {}:
+        same = given is None or key not in given or given[key] == (trained or {})[key]
+        if not same and key not in _NAMING:
+            raise ModelMismatchError(
+                f"data: expected features made with the model's recipe ({key}: {(trained or {})[key]}), found another "
+                f"({key}: {(given or {})[key]}); make the data with the model's recipe."
+            )
 
 
 def _score_column(values: ArrayLike, n_rows: int) -> Floats:

@@ -17,6 +17,7 @@ import numpy as np
 from rerank.errors import InvalidInputError
 from rerank.evaluation.evaluate import EvaluationResult, evaluate
 from rerank.evaluation.report import comparison_table
+from rerank.features.recipe import Recipe
 from rerank.files.trec import write_run
 from rerank.output import whole_file
 from rerank.progress import track
@@ -37,6 +38,7 @@ class Study:
     k           BM25's documents of a query that are reranked
     folds       parts that the judged queries are dealt into, by `random_state`
     parameters  of the learner, beyond its defaults
+    recipe      of the features; the default one where None
     """
 
     ranker: str = "lambdamart"
@@ -49,6 +51,7 @@ class Study:
     random_state: int = 0
     threads: int | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    recipe: Recipe | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +108,7 @@ def run_experiment(
     folds = deal_folds(judged, study.folds, study.random_state)
     systems = system_names(study.ranker)
     bm25 = index.search(judged, study.k, k1=study.k1, b=study.b, threads=study.threads)
-    data = index.features(bm25, judged, qrels, threads=study.threads)
+    data = index.features(bm25, judged, qrels, recipe=study.recipe, threads=study.threads)
     runs, models = {"BM25": bm25}, {}
     for system, base in zip(systems, (None, "run"), strict=True):
         models[system], runs[system] = _held_out(data, folds, system, base, study)
@@ -178,7 +181,11 @@ def _write(result: StudyResult, study: Study, folder: Path) -> None:
     with whole_file(folder / "table.txt") as file:
         file.write(result.table + "\n")
     figures = {
-        "study": {**vars(study), "parameters": dict(study.parameters)},
+        "study": {
+            **vars(study),
+            "parameters": dict(study.parameters),
+            "recipe": None if study.recipe is None else study.recipe.to_dict(),
+        },
         "systems": {
             system: {
                 "mean": {measure: found[measure] for measure in study.measures},

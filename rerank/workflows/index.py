@@ -114,6 +114,33 @@ class Index:
         """
         from rerank.features.extract import extract
 
+        return extract(**self._extraction(run, topics, qrels, recipe, runs, threads))
+
+    def write_features(
+        self,
+        path: str | Path,
+        run: Run | Mapping[str, Mapping[str, float]],
+        topics: Topics | Mapping[str, str],
+        qrels: Qrels | Mapping[str, Mapping[str, int]] | None = None,
+        *,
+        recipe: Recipe | None = None,
+        runs: Mapping[str, Run | Mapping[str, Mapping[str, float]]] | None = None,
+        threads: int | None = None,
+    ) -> None:
+        """Write the features to a file, batch by batch: memory does not grow with the number of queries.
+
+        path  ends in .npz, or .svm or .txt (also with .gz); the other arguments are those of `features`
+        """
+        from rerank.features.extract import extract_blocks
+        from rerank.files.data import write_data
+
+        data, blocks = extract_blocks(**self._extraction(run, topics, qrels, recipe, runs, threads))
+        write_data(data, path, blocks)
+
+    def _extraction(
+        self, run: Any, topics: Any, qrels: Any, recipe: Recipe | None, runs: Any, threads: int | None
+    ) -> dict[str, Any]:
+        """Return the arguments of `extract`, as records."""
         run, topics = Run.of(run), Topics.of(topics)
         missing = [query_id for query_id in run if query_id not in topics]
         if missing:
@@ -123,15 +150,16 @@ class Index:
             )
         query_ids = list(run)
         terms = self.searcher.analyze([topics[query_id] for query_id in query_ids])
-        return extract(
-            self.forward,
-            dict(zip(query_ids, terms, strict=True)),
-            run,
-            recipe,
-            None if qrels is None else Qrels.of(qrels),
-            runs={name: Run.of(other) for name, other in (runs or {}).items()},
-            threads=threads,
-        )
+        return {
+            "forward": self.forward,
+            "query_terms": dict(zip(query_ids, terms, strict=True)),
+            "run": run,
+            "recipe": recipe,
+            "qrels": None if qrels is None else Qrels.of(qrels),
+            "runs": {name: Run.of(other) for name, other in (runs or {}).items()},
+            "documents": self.searcher.documents,
+            "threads": threads,
+        }
 
     def check_model(self, model: Ranker) -> None:
         """Refuse a model whose features were made on another index; raises ModelMismatchError."""

@@ -34,6 +34,14 @@ def test_recipe_reads_toml(tmp_path: Path) -> None:
     assert Recipe.from_toml(path) == RECIPE
 
 
+def test_recipe_survives_toml(tmp_path: Path) -> None:
+    path = tmp_path / "recipe.toml"
+    for recipe in (RECIPE, Recipe(), Recipe(features=("bm25.*",), normalisation={"*": "rank", "run.é": "none"})):
+        path.write_text(recipe.to_toml(), "utf8")
+        assert Recipe.from_toml(path) == recipe
+        assert Recipe.from_dict(json.loads(json.dumps(recipe.to_dict()))) == recipe
+
+
 @pytest.mark.parametrize(
     ("values", "message"),
     [
@@ -42,6 +50,11 @@ def test_recipe_reads_toml(tmp_path: Path) -> None:
         ({"fields": "title"}, r"recipe: fields: expected a non-empty list of names, found 'title'"),
         ({"fields": []}, r"recipe: fields: expected a non-empty list of names, found \[\]"),
         ({"fields": ["a", "b", "a"]}, r"recipe: fields: expected each name once, found 'a' twice"),
+        ({"normalisation": "zcore"}, r"recipe: normalisation: \*: .*found 'zcore'; did you mean 'zscore'\?"),
+        ({"normalisation": {"bm25.*": 1}}, r"recipe: normalisation: bm25.\*: expected a known name, found '1'"),
+        ({"normalisation": 3}, r"recipe: normalisation: expected one of none, minmax, .* found 3"),
+        ({"numbers": "year"}, r"recipe: numbers: expected a non-empty list of names, found 'year'"),
+        ({"functions": [1]}, r"recipe: functions: expected a non-empty list of names, found \[1\]"),
         ({"runs": ["a", "a"]}, r"recipe: runs: expected each name once, found 'a' twice"),
         ({"bm25_k1": -1}, r"recipe: bm25_k1: expected a number at least 0, found -1"),
         ({"bm25_b": 1.5}, r"recipe: bm25_b: expected a number at least 0 and at most 1, found 1.5"),

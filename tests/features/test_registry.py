@@ -24,6 +24,8 @@ CAUSES = {
     Missing.ONE_MATCH: "one_match",
     Missing.NO_FEEDBACK: "no_feedback",
     Missing.NOT_IN_RUN: "not_in_run",
+    Missing.NO_NUMBER: "no_number",
+    Missing.FUNCTION: "function",
 }
 
 

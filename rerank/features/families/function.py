@@ -1,0 +1,37 @@
+"""The function family: functions of the user's own over a field (`@rerank.feature`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.features.functions import Function, Matches, functions
+from rerank.features.match import FieldBlock
+from rerank.features.recipe import Recipe
+from rerank.features.registry import Feature, FieldFamily
+
+
+class FunctionFeatures(FieldFamily):
+    """One feature of every field for each function over a field."""
+
+    def features(self, recipe: Recipe) -> Sequence[Feature]:
+        """Return the features in the order of their columns."""
+        return [function.feature for function in _of_fields(recipe)]
+
+    def fill(self, block: FieldBlock, recipe: Recipe, out: NDArray[np.float32]) -> None:
+        """Fill `out` (n_rows, a column for each function), query by query."""
+        found = _of_fields(recipe)
+        for query in range(len(block.candidates.query_lengths) if found else 0):
+            first, last = block.candidates.query_ptr[query : query + 2].tolist()
+            matches = Matches.of(block, query)
+            for column, function in enumerate(found):
+                out[first:last, column] = function.column(function.compute(matches), last - first)
+
+
+def _of_fields(recipe: Recipe) -> list[Function]:
+    return [functions()[name] for name in recipe.functions or () if functions()[name].over == "field"]
+
+
+FAMILY = FunctionFeatures()

@@ -1,0 +1,41 @@
+"""The static family: numbers that the documents hold (year, clicks, stars), whatever the query."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.features.match import Candidates
+from rerank.features.recipe import Recipe
+from rerank.features.registry import Cost, Feature, Missing, RunFamily
+
+
+class StaticFeatures(RunFamily):
+    """One feature for each number of the documents."""
+
+    def features(self, recipe: Recipe) -> Sequence[Feature]:
+        """Return the features in the order of their columns."""
+        return [
+            Feature(
+                name=f"static.{name}",
+                meaning=f"The document's own number {name}.",
+                formula="as it stands in the document",
+                source="the corpus",
+                unit="the corpus's",
+                low=-inf,
+                missing=(Missing.NO_NUMBER,),
+                cost=Cost.PAIR,
+            )
+            for name in recipe.numbers or ()
+        ]
+
+    def fill(self, candidates: Candidates, recipe: Recipe, out: NDArray[np.float32]) -> None:
+        """Fill `out` (n_rows, a column for each number)."""
+        for column, name in enumerate(recipe.numbers or ()):
+            out[:, column] = candidates.numbers[name][candidates.docs]
+
+
+FAMILY = StaticFeatures()

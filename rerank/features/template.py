@@ -1,0 +1,43 @@
+"""The default recipe as a commented TOML file, to start one's own from."""
+
+from __future__ import annotations
+
+import json
+
+from rerank.features.families import ON_REQUEST, default_family_names
+from rerank.features.recipe import NORMALISATIONS, Recipe
+
+
+def template() -> str:
+    """Return a recipe that is the default one: a line with a # in front says what holds without it."""
+    default = Recipe()
+    parameters = {key: value for key, value in default.to_dict().items() if isinstance(value, float)}
+    return "\n".join(
+        [
+            "# A recipe: what is computed for each query-document pair. What is left out keeps its default.",
+            "# `rerank features --list` says what every family computes.",
+            "",
+            "# Fields of the index; all of them, and contents, the whole document, by default.",
+            '# fields = ["contents", "title", "body"]',
+            "",
+            f"# Families; on request also {', '.join(sorted(ON_REQUEST))}.",
+            f"families = {json.dumps(default_family_names())}",
+            "",
+            "# Columns to keep, by name or pattern; all by default.",
+            '# features = ["bm25.*", "rm3_10.contents", "run.score"]',
+            "",
+            "# Numbers of the documents, functions of your own, and other runs: all that are there by default.",
+            '# numbers = ["year"]',
+            '# functions = ["my_feature"]',
+            '# runs = ["dense"]',
+            "",
+            "# Parameters of the models.",
+            *(f"{key} = {value:g}" for key, value in parameters.items()),
+            "",
+            f"# Values within the query: {', '.join(NORMALISATIONS)}; by column or pattern, the last that fits holds.",
+            "[normalisation]",
+            '"*" = "none"',
+            '# "bm25.*" = "minmax"',
+            "",
+        ]
+    )
