@@ -10,7 +10,6 @@ from rerank.cli.options import (
     file_option,
     functions_option,
     language_option,
-    output_option,
     path_type,
     read_named_runs,
     runs_option,
@@ -40,7 +39,13 @@ def _template(context: click.Context, option: click.Parameter, wanted: bool) -> 
 @click.argument("index", type=path_type)
 @click.argument("topics", type=path_type)
 @click.argument("run", type=path_type)
-@output_option("the data (.npz; .svm or .txt, also with .gz)")
+@click.option(
+    "-o",
+    "--output",
+    type=path_type,
+    metavar="FILE",
+    help="Where the data (.npz; .svm or .txt, also with .gz) are written; - for stdout. Needed but with --report.",
+)
 @file_option("--qrels", "Judgements; without them the data have no labels.")
 @file_option("--recipe", "TOML that says what is made: fields, families, parameters, normalisation.")
 @functions_option()
@@ -56,16 +61,29 @@ def _template(context: click.Context, option: click.Parameter, wanted: bool) -> 
 @click.option(
     "--list", is_flag=True, is_eager=True, expose_value=False, callback=_list, help="Print all features there are."
 )
+@click.option(
+    "--report",
+    "reports",
+    type=path_type,
+    metavar="FILE",
+    multiple=True,
+    help="What each feature costs and is worth (.txt, .tsv, .json, .png, .svg; .toml: a smaller recipe); needs --qrels.",
+)
+@click.option("--budget", type=click.FloatRange(min=0), metavar="MICROSECONDS", help="Cost of a pair, for --report.")
+@click.option("--quick", is_flag=True, help="A coarser --report.")
 @language_option()
 @threads_option()
 def command(
     index: Path,
     topics: Path,
     run: Path,
-    output: Path,
+    output: Path | None,
     qrels: Path | None,
     recipe: Path | None,
     runs: tuple[str, ...],
+    reports: tuple[Path, ...],
+    budget: float | None,
+    quick: bool,
     language: str | None,
     threads: int | None,
 ) -> None:
@@ -74,12 +92,26 @@ def command(
     from rerank.features.recipe import Recipe
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_qrels, read_run
+    from rerank.workflows.feature_report import check_report_path, write_report
+    from rerank.workflows.importance import feature_report, measure_costs
     from rerank.workflows.index import Index
 
+    if output is None and not reports:
+        raise click.UsageError("Missing option '-o' / '--output' or '--report'.")
+    if reports and qrels is None:
+        raise click.UsageError("--report: expected judgements, found none; give --qrels.")
+    files = [check_report_path(path) for path in reports]
     queries, pairs = read_topics(topics), read_run(run)
     judgements = None if qrels is None else read_qrels(qrels)
     chosen, others = None if recipe is None else Recipe.from_toml(recipe), read_named_runs(runs)
     with Index.open(index, language) as opened, places({"recipe": recipe}):
         check_queries(pairs, run, queries, topics)
         check_documents(pairs, run, opened)
-        opened.write_features(output, pairs, queries, judgements, recipe=chosen, runs=others, threads=threads)
+        if output is not None:
+            opened.write_features(output, pairs, queries, judgements, recipe=chosen, runs=others, threads=threads)
+        if files:
+            data = opened.features(pairs, queries, judgements, recipe=chosen, runs=others, threads=threads)
+            costs = measure_costs(opened, pairs, queries, data.recipe or {})
+            found = feature_report(data, microseconds=costs, budget=budget, quick=quick, threads=threads)
+            for path in files:
+                write_report(found, data.recipe or {}, path)

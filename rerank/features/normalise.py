@@ -25,10 +25,14 @@ _COLUMNS = 32  # at a time: the kernel makes three of each
 def chosen_columns(what: str, patterns: Sequence[str], names: Sequence[str]) -> Ints:
     """Return the places of the columns that fit one of the patterns, ascending; refuse a pattern that fits none."""
     for pattern in patterns:
-        if not any(fnmatchcase(name, pattern) for name in names):
+        if not any(_fits(name, pattern) for name in names):
             raise unknown_name(f"recipe: {what}", pattern, names)
-    fitting = [any(fnmatchcase(name, pattern) for pattern in patterns) for name in names]
+    fitting = [any(_fits(name, pattern) for pattern in patterns) for name in names]
     return np.flatnonzero(np.array(fitting, dtype=np.bool_))
+
+
+def _fits(name: str, pattern: str) -> bool:
+    return name == pattern or fnmatchcase(name, pattern)
 
 
 def normalised_columns(table: Mapping[str, str], names: Sequence[str]) -> dict[str, Ints]:

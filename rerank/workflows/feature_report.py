@@ -1,0 +1,131 @@
+"""A feature report as files: a table, TSV, JSON, a picture, and the suggested recipe as TOML."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tabulate import tabulate
+
+from rerank.errors import InvalidInputError, RerankError
+from rerank.features.recipe import Recipe
+from rerank.output import whole_file
+from rerank.workflows.importance import FeatureReport
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PICTURES = (".png", ".svg")
+SHOWN = 25  # features of the picture
+_HEADERS = ("feature", "group", "us/pair", "gain", "permutation", "coverage", "missing")
+
+
+def check_report_path(path: str | Path) -> Path:
+    """Return the path of a report; refuse an ending that says nothing, before the work."""
+    if str(path) != "-" and Path(path).suffix not in (*PICTURES, *_TEXTS):
+        raise InvalidInputError(
+            f"{path}: expected a name that ends in {', '.join((*_TEXTS, *PICTURES))}, or - for stdout, found another; "
+            "rename it."
+        )
+    return Path(path)
+
+
+def write_report(report: FeatureReport, recipe: Mapping[str, Any], path: str | Path) -> None:
+    """Write a report as the ending says: .txt table, .tsv, .json, .toml (the suggested recipe), .png or .svg picture.
+
+    recipe  of the data that the report is about; the suggestion is this recipe with fewer columns
+    """
+    ending = check_report_path(path).suffix
+    if ending in PICTURES:
+        figure = _picture(report)
+        with whole_file(path, binary=True) as file:
+            figure.savefig(file, format=ending[1:], dpi=150)
+        return
+    with whole_file(path) as file:
+        file.write(_TEXTS.get(ending, _table)(report, recipe))
+
+
+def suggested_recipe(report: FeatureReport, recipe: Mapping[str, Any]) -> Recipe:
+    """Return the recipe of the suggested columns; what gives none of them is then not computed."""
+    return replace(Recipe.from_dict(recipe), features=report.suggestion.features)
+
+
+def _table(report: FeatureReport, recipe: Mapping[str, Any]) -> str:
+    rows = [list(asdict(feature).values()) for feature in sorted(report.features, key=lambda feature: -feature.gain)]
+    losses = [
+        (loss.without, loss.features, loss.loss, f"[{loss.low:+.4f}, {loss.high:+.4f}]") for loss in report.losses
+    ]
+    chosen = report.suggestion
+    parts = [
+        f"{report.measure} {report.value:.4f} on {report.n_held_out} held-out of {report.n_queries} queries, "
+        f"{len(report.features)} features",
+        tabulate(rows, headers=_HEADERS, floatfmt=("", "", ".3f", ".4f", "+.4f", ".3f", ".3f")),
+        tabulate(losses, headers=("left out", "features", f"loss of {report.measure}", "95 %"), floatfmt="+.4f"),
+        f"Suggested under {chosen.budget:.3g} us a pair: {len(chosen.features)} features of "
+        f"{', '.join(chosen.groups)}; {chosen.microseconds:.3g} us, loss {chosen.check.loss:+.4f} "
+        f"[{chosen.check.low:+.4f}, {chosen.check.high:+.4f}].",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _tsv(report: FeatureReport, recipe: Mapping[str, Any]) -> str:
+    lines = ["\t".join(_HEADERS)]
+    lines += ["\t".join(map(str, asdict(feature).values())) for feature in report.features]
+    return "\n".join(lines) + "\n"
+
+
+def _json(report: FeatureReport, recipe: Mapping[str, Any]) -> str:
+    def plain(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: plain(inner) for key, inner in value.items()}
+        if isinstance(value, list | tuple):
+            return [plain(inner) for inner in value]
+        return None if value != value else value  # JSON has no NaN
+
+    return json.dumps(plain(asdict(report)), ensure_ascii=False, indent=1) + "\n"
+
+
+def _toml(report: FeatureReport, recipe: Mapping[str, Any]) -> str:
+    chosen = report.suggestion
+    about = (
+        f"# {len(chosen.features)} of {len(report.features)} features: {chosen.microseconds:.3g} us a pair, "
+        f"{report.measure} {-chosen.check.loss:+.4f} [{-chosen.check.high:+.4f}, {-chosen.check.low:+.4f}] "
+        f"on {report.n_held_out} held-out queries\n"
+    )
+    return about + suggested_recipe(report, recipe).to_toml()
+
+
+def _picture(report: FeatureReport) -> Figure:
+    """Return two panels: gain of the best features by cost of their group, and what is lost without each family."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise RerankError(
+            "matplotlib: expected it installed for a picture, found none; run `pip install 'rerank[plots]'`, "
+            "or write a .txt, .tsv or .json report."
+        ) from error
+    figure = Figure(figsize=(11, 7), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    best = sorted(report.features, key=lambda feature: feature.gain)[-SHOWN:]
+    left.barh([feature.name for feature in best], [feature.gain for feature in best], color="#4477aa")
+    left.set(xlabel="share of the gain", title=f"the best {len(best)} of {len(report.features)} features")
+    left.tick_params(axis="y", labelsize=8)
+    losses = sorted(report.losses, key=lambda loss: loss.loss)
+    middle = [loss.loss for loss in losses]
+    around = [[loss.loss - loss.low for loss in losses], [loss.high - loss.loss for loss in losses]]
+    right.errorbar(middle, range(len(losses)), xerr=around, fmt="o", color="#aa3377", capsize=3)
+    right.set_yticks(range(len(losses)), [loss.without for loss in losses], fontsize=8)
+    right.axvline(0.0, color="grey", linewidth=0.8)
+    right.set(xlabel=f"loss of {report.measure} (95 %)", title=f"left out; {report.n_held_out} held-out queries")
+    return figure
+
+
+_TEXTS: dict[str, Callable[[FeatureReport, Mapping[str, Any]], str]] = {
+    ".txt": _table,
+    ".tsv": _tsv,
+    ".json": _json,
+    ".toml": _toml,
+}

@@ -1,0 +1,320 @@
+"""What each feature is worth and what it costs, on held-out queries; and a smaller recipe under a cost budget.
+
+A third of the queries is held out; a small fixed model learns from the others. Gain is that model's, permutation
+importance and losses are of the held-out queries, which no choice looks at.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from rerank.errors import InvalidInputError
+from rerank.features.recipe import Recipe
+from rerank.features.registry import column_groups
+from rerank.metrics.base import Measure, RankedLists
+from rerank.metrics.registry import parse_measure
+from rerank.progress import track
+from rerank.rankers.lambdamart import LambdaMART
+from rerank.rankers.ranker import Ranker
+from rerank.types import Floats, Ints, RankingData, Run, Topics, trec_order
+from rerank.workflows.index import Index
+
+MODEL: dict[str, Any] = {"num_leaves": 15, "learning_rate": 0.1, "min_child_samples": 50, "random_state": 0}
+TREES, QUICK_TREES = 100, 30
+TOP, QUICK_TOP = 10, 3  # features that are left out one by one
+TIMED_ROWS = 20_000
+SAMPLES = 10_000  # of the bootstrap
+
+
+@dataclass(frozen=True)
+class Group:
+    """Columns that one family computes together for one field, or for none: what a cost can be measured of.
+
+    microseconds  a pair, when the group is computed alone, matching of the query's terms included; NaN: not measured
+    """
+
+    name: str
+    features: tuple[str, ...]
+    microseconds: float
+
+
+@dataclass(frozen=True)
+class FeatureWorth:
+    """One feature.
+
+    microseconds  its share of its group's cost
+    gain          its share of the gain of all splits of the model
+    permutation   loss of the measure when its held-out values are shuffled
+    coverage      share of the queries in which it tells documents apart
+    missing       share of the rows where it is missing
+    """
+
+    name: str
+    group: str
+    microseconds: float
+    gain: float
+    permutation: float
+    coverage: float
+    missing: float
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What the measure loses on held-out queries without some features: mean, and its 95 % bootstrap interval."""
+
+    without: str
+    features: int
+    loss: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """Groups chosen greedily by gain for cost, the columns of theirs that the model used, cost, and held-out check."""
+
+    budget: float
+    groups: tuple[str, ...]
+    features: tuple[str, ...]
+    microseconds: float
+    check: Loss
+
+
+@dataclass(frozen=True)
+class FeatureReport:
+    """All that is known of the features of some data."""
+
+    measure: str
+    value: float
+    n_queries: int
+    n_held_out: int
+    features: tuple[FeatureWorth, ...]
+    groups: tuple[Group, ...]
+    losses: tuple[Loss, ...]
+    suggestion: Suggestion
+
+
+def feature_groups(data: RankingData, microseconds: Mapping[str, float] | None = None) -> tuple[Group, ...]:
+    """Return the groups of the columns of data that `rerank features` made; costs by name of group, where known."""
+    if data.recipe is None:
+        raise InvalidInputError(
+            "data: expected the recipe of the features, found none; make it with `rerank features`."
+        )
+    found = [
+        (group.name if group.field is None else f"{group.name}.{group.field}", group.names)
+        for group in column_groups(Recipe.from_dict(data.recipe))
+    ]
+    kept = [(name, tuple(column for column in columns if column in data.feature_names)) for name, columns in found]
+    costs = microseconds or {}
+    return tuple(Group(name, columns, costs.get(name, float("nan"))) for name, columns in kept if columns)
+
+
+def measure_costs(
+    index: Index, run: Run, topics: Topics | Mapping[str, str], recipe: Mapping[str, Any], repeats: int = 2
+) -> dict[str, float]:
+    """Return the microseconds a pair of each group of a resolved recipe, computed alone on some of the run's queries.
+
+    The least of `repeats` times after one that compiles; other runs' scores are not timed.
+    """
+    chosen = replace(Recipe.from_dict(recipe), features=None, normalisation={}, runs=())
+    some = _first_queries(run, TIMED_ROWS)
+    costs: dict[str, float] = {}
+    for group in track(column_groups(chosen), "costs"):
+        if not group.features:
+            continue
+        alone = replace(chosen, families=(group.name,), fields=(group.field,) if group.field else chosen.fields)
+        times = []
+        for _ in range(repeats + 1):
+            start = time.perf_counter()
+            index.features(some, topics, recipe=alone)
+            times.append(time.perf_counter() - start)
+        name = group.name if group.field is None else f"{group.name}.{group.field}"
+        costs[name] = 1e6 * min(times[1:]) / max(some.n_rows, 1)
+    return costs
+
+
+def feature_report(
+    data: RankingData,
+    model: Ranker | None = None,
+    *,
+    microseconds: Mapping[str, float] | None = None,
+    budget: float | None = None,
+    metric: str = "nDCG@10",
+    quick: bool = False,
+    threads: int | None = None,
+) -> FeatureReport:
+    """Return what each feature of labelled data is worth.
+
+    model         whose gain and permutation importance are shown; it should not have seen these queries. None: the
+                  small model
+    microseconds  cost a pair of each group, as `measure_costs` returns it; where None, each column costs 1
+    budget        microseconds a pair that the suggested recipe may cost; half of the whole where None
+    quick         fewer trees, fewer features left out one by one
+    Raises InvalidInputError where the data have no labels, no recipe, or fewer than 6 queries.
+    """
+    if data.labels is None or len(data) < 6:
+        raise InvalidInputError(
+            f"data: expected labels and at least 6 queries, found {'no labels' if data.labels is None else len(data)}; "
+            "give judgements (--qrels) of more queries."
+        )
+    groups = feature_groups(data, microseconds)
+    bench = _Bench(data, parse_measure(metric), QUICK_TREES if quick else TREES, threads)
+    shown = model or bench.model
+    gains = _gains(shown, data.feature_names)
+    features = _worths(data, groups, gains, bench.permutation(shown))
+    top = sorted(features, key=lambda feature: -feature.gain)[: QUICK_TOP if quick else TOP]
+    left_out = {**_families(groups), **{feature.name: (feature.name,) for feature in top}}
+    losses = [
+        bench.loss(name, [column for column in data.feature_names if column not in columns])
+        for name, columns in track(left_out.items(), "left out", len(left_out))
+        if len(columns) < data.n_features
+    ]
+    suggestion = _suggestion(bench, groups, _gains(bench.model, data.feature_names), budget)
+    value = float(bench.values.mean())
+    return FeatureReport(
+        bench.measure.name, value, len(data), len(bench.held_out), features, groups, tuple(losses), suggestion
+    )
+
+
+class _Bench:
+    """The split of the queries, and the small model on all features."""
+
+    def __init__(self, data: RankingData, measure: Measure, trees: int, threads: int | None) -> None:
+        dealt = np.random.default_rng(0).permutation(len(data)) % 3
+        by_name = np.argsort(np.argsort(data.query_ids))  # the order of the queries is without effect
+        fold = dealt[by_name]
+        self.train, self.held_out = data.select(np.flatnonzero(fold)), data.select(np.flatnonzero(fold == 0))
+        self.measure, self._threads = measure, threads
+        self._settings = {**MODEL, "n_estimators": trees, "n_jobs": threads, "metric": measure.name}
+        self.model = LambdaMART(**self._settings).fit(self.train)
+        self.values = query_values(self.held_out, self.model.predict(self.held_out), measure)
+
+    def loss(self, name: str, columns: Sequence[str]) -> Loss:
+        """Return what is lost when the model is trained anew on these columns alone."""
+        places = np.array([self.train.feature_names.index(column) for column in columns], dtype=np.int64)
+        train, held_out = (
+            replace(part, X=np.ascontiguousarray(part.X[:, places]), feature_names=tuple(columns), recipe=None)
+            for part in (self.train, self.held_out)
+        )
+        scores = LambdaMART(**self._settings).fit(train).predict(held_out)
+        lost = self.values - query_values(held_out, scores, self.measure)
+        low, high = _interval(lost)
+        return Loss(name, self.train.n_features - len(columns), float(lost.mean()), low, high)
+
+    def permutation(self, model: Ranker) -> dict[str, float]:
+        """Return the loss of the measure when a feature's values are shuffled over the held-out rows (Breiman 2001)."""
+        random = np.random.default_rng(0)
+        held_out = replace(self.held_out, X=self.held_out.X.copy())
+        before = query_values(held_out, model.predict(held_out), self.measure).mean()
+        losses = {}
+        for place, name in track(list(enumerate(held_out.feature_names)), "permutation"):
+            kept = held_out.X[:, place].copy()
+            held_out.X[:, place] = random.permutation(kept)
+            losses[name] = float(before - query_values(held_out, model.predict(held_out), self.measure).mean())
+            held_out.X[:, place] = kept
+        return losses
+
+
+def query_values(data: RankingData, scores: Floats, measure: Measure) -> Floats:
+    """Return the measure of every query, (n_queries,) float64, for scores (n_rows,) of labelled data."""
+    labels = np.zeros(data.n_rows) if data.labels is None else data.labels
+    order = trec_order(data.query_ptr, scores, data.stored_ids)
+    return measure.scores(RankedLists(labels[order], data.query_ptr, *data.ideal()))
+
+
+def _interval(differences: Floats) -> tuple[float, float]:
+    """Return the 95 % percentile interval of the mean over resampled queries."""
+    n = len(differences)
+    counts = np.random.default_rng(0).multinomial(n, np.full(n, 1.0 / n), SAMPLES)
+    low, high = np.quantile(counts @ differences / n, [0.025, 0.975])
+    return float(low), float(high)
+
+
+def _gains(model: Ranker, names: Sequence[str]) -> dict[str, float]:
+    """Return each feature's share of the gain; nothing where the model knows none."""
+    gains = np.asarray(getattr(model, "feature_importances_", np.zeros(model.n_features_in_)), dtype=np.float64)
+    shares = gains / (gains.sum() or 1.0)
+    known = dict(zip(model.feature_names_, shares.tolist(), strict=True))
+    return {name: known.get(name, 0.0) for name in names}
+
+
+def _worths(
+    data: RankingData, groups: tuple[Group, ...], gains: Mapping[str, float], permutation: Mapping[str, float]
+) -> tuple[FeatureWorth, ...]:
+    missing = np.isnan(data.X).mean(axis=0)
+    coverage = _coverage(data)
+    place = {name: number for number, name in enumerate(data.feature_names)}
+    return tuple(
+        FeatureWorth(
+            name,
+            group.name,
+            group.microseconds / len(group.features),
+            gains[name],
+            permutation[name],
+            float(coverage[place[name]]),
+            float(missing[place[name]]),
+        )
+        for group in groups
+        for name in group.features
+    )
+
+
+def _coverage(data: RankingData) -> Floats:
+    told_apart = np.zeros(data.n_features)
+    for first, last in _spans(data.query_ptr):
+        block = data.X[first:last]
+        told_apart += np.fmax.reduce(block) > np.fmin.reduce(block)
+    return told_apart / len(data)
+
+
+def _first_queries(run: Run, n_rows: int) -> Run:
+    """Return the first queries of a run that have about so many rows together."""
+    last = max(1, int(np.searchsorted(run.query_ptr, n_rows, side="right")) - 1)
+    rows = int(run.query_ptr[last])
+    return Run(run.query_ids[:last], run.query_ptr[: last + 1], run.doc_ids[:rows], run.scores[:rows], run.name)
+
+
+def _spans(query_ptr: Ints) -> list[tuple[int, int]]:
+    bounds = zip(query_ptr[:-1].tolist(), query_ptr[1:].tolist(), strict=True)
+    return [(first, last) for first, last in bounds if last > first]
+
+
+def _families(groups: tuple[Group, ...]) -> dict[str, tuple[str, ...]]:
+    """Return the columns of each family, over all fields."""
+    columns: dict[str, tuple[str, ...]] = {}
+    for group in groups:
+        name = f"family {group.name.partition('.')[0]}"
+        columns[name] = columns.get(name, ()) + group.features
+    return columns
+
+
+def _suggestion(
+    bench: _Bench, groups: tuple[Group, ...], gains: Mapping[str, float], budget: float | None
+) -> Suggestion:
+    """Take groups by gain for cost while they fit the budget; the held-out queries are read once, for the check."""
+
+    def cost(group: Group) -> float:
+        return len(group.features) if np.isnan(group.microseconds) else max(group.microseconds, 1e-9)
+
+    def worth(group: Group) -> float:
+        return sum(gains[name] for name in group.features)
+
+    limit = sum(map(cost, groups)) / 2 if budget is None else budget
+    chosen: list[Group] = []
+    for group in sorted(groups, key=lambda group: -worth(group) / cost(group)):
+        if worth(group) > 0 and sum(map(cost, chosen)) + cost(group) <= limit:
+            chosen.append(group)
+    columns = tuple(name for group in groups if group in chosen for name in group.features if gains[name] > 0)
+    if not columns:
+        cheapest = min(map(cost, groups))
+        raise InvalidInputError(
+            f"budget: expected at least the {cheapest:.3g} microseconds of the cheapest features, found {limit:g}; "
+            "raise it."
+        )
+    check = bench.loss("the suggested recipe", columns)
+    return Suggestion(limit, tuple(group.name for group in chosen), columns, sum(map(cost, chosen)), check)
