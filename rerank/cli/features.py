@@ -67,7 +67,7 @@ def _template(context: click.Context, option: click.Parameter, wanted: bool) -> 
     type=path_type,
     metavar="FILE",
     multiple=True,
-    help="What each feature costs and is worth (.txt, .tsv, .json, .png, .svg; .toml: a smaller recipe); needs --qrels.",
+    help="Cost and worth of each feature (.txt, .tsv, .json, .png, .svg; .toml: a smaller recipe); needs --qrels.",
 )
 @click.option("--budget", type=click.FloatRange(min=0), metavar="MICROSECONDS", help="Cost of a pair, for --report.")
 @click.option("--quick", is_flag=True, help="A coarser --report.")
