@@ -40,6 +40,17 @@ def open_collection(n_documents: int, n_queries: int) -> tuple[Index, dict[str, 
     return Index.open(folder / "index"), {f"q{number:04d}": text for number, text in enumerate(texts)}
 
 
+def real_documents(n_documents: int) -> Iterator[dict[str, str]]:
+    """Yield so many documents."""
+    titles, sentences, _ = _real_text()
+    yield from _documents(n_documents, titles, sentences)
+
+
+def real_topics() -> list[str]:
+    """Return the queries."""
+    return _real_text()[2]
+
+
 def lean_index(n_documents: int) -> Path:
     """Return an index of the same documents that stores nothing of them but their ids: Anserini reads it fastest."""
     target = _folder(n_documents) / "lean"

@@ -96,7 +96,8 @@ def test_costs_are_measured_for_every_group(index: rerank.Index, collection: Tin
     assert data.recipe is not None
     costs = measure_costs(index, index.search(collection.topics, k=10), collection.topics, data.recipe, repeats=1)
     assert set(costs) == {group.name for group in feature_groups(data)}
-    assert all(cost > 0 for cost in costs.values())
+    assert all(cost >= 0 for cost in costs.values())
+    assert any(cost > 0 for cost in costs.values())
 
 
 @pytest.mark.parametrize("ending", ["txt", "tsv", "json", "toml", "svg", "png"])
