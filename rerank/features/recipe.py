@@ -23,6 +23,9 @@ _RANGES = {
     "lm_absolute_delta": (_ABOVE_ZERO, 1.0),
     "lm_dirichlet_mu": (_ABOVE_ZERO, inf),
     "lm_jelinek_mercer_lambda": (_ABOVE_ZERO, 1.0),
+    "rm3_share": (0.0, 1.0),
+    "rocchio_alpha": (0.0, inf),
+    "rocchio_beta": (0.0, inf),
 }
 
 
@@ -42,6 +45,8 @@ class Recipe:
     lm_absolute_delta         delta of absolute discounting, in occurrences
     lm_dirichlet_mu           mu of Dirichlet smoothing, in tokens; Lucene and Anserini have 1000, MSLR had 2000
     lm_jelinek_mercer_lambda  share of the collection's model
+    rm3_share                 share of the feedback documents' model in the expanded query
+    rocchio_alpha, _beta      weight of the query and of the feedback documents' centroid; Anserini's defaults
 
     Raises InvalidInputError on an unknown family or a parameter out of its range.
     """
@@ -58,6 +63,9 @@ class Recipe:
     lm_absolute_delta: float = 0.7
     lm_dirichlet_mu: float = 1000.0
     lm_jelinek_mercer_lambda: float = 0.1
+    rm3_share: float = 0.5
+    rocchio_alpha: float = 1.0
+    rocchio_beta: float = 0.75
 
     def __post_init__(self) -> None:
         for key in ("fields", "families", "features"):

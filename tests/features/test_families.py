@@ -27,7 +27,17 @@ OF_PAIRS: dict[str, Callable[[Pair, str], float]] = {
     "prior": query.prior,
 }
 FAMILIES = (*OF_PAIRS, "feedback")
-PARAMETERS = ({}, {"bm25_k1": 1.6, "bm25_b": 0.8, "lm_dirichlet_mu": 50.0})
+PARAMETERS: tuple[dict[str, float], ...] = (
+    {},
+    {
+        "bm25_k1": 1.6,
+        "bm25_b": 0.8,
+        "lm_dirichlet_mu": 50.0,
+        "rm3_share": 0.8,
+        "rocchio_alpha": 0.5,
+        "rocchio_beta": 1.25,
+    },
+)
 
 
 def expected_columns(

@@ -50,9 +50,10 @@ class Feedback:
 
     def rm3(self, k: int, size: int) -> Weights:
         best = self.best(self.model(k), size)
-        mixed = {word: 0.5 * weight / sum(best.values()) for word, weight in best.items()}
+        share = self.pair.recipe["rm3_share"]
+        mixed = {word: share * weight / sum(best.values()) for word, weight in best.items()}
         for word in self.known:
-            mixed[word] = mixed.get(word, 0.0) + 0.5 / len(self.known)
+            mixed[word] = mixed.get(word, 0.0) + (1 - share) / len(self.known)
         return mixed
 
     def rocchio(self, k: int, size: int) -> Weights:
@@ -62,11 +63,11 @@ class Feedback:
                 centroid[word] = centroid.get(word, 0.0) + weight / len(self.places[:k])
         best = self.best(centroid, size)
         norm = sqrt(sum(weight**2 for weight in best.values()))
-        mixed = {word: 0.75 * weight / norm for word, weight in best.items()}
+        mixed = {word: self.pair.recipe["rocchio_beta"] * weight / norm for word, weight in best.items()}
         counts = Counter(self.known)
         length = sqrt(sum(n**2 for n in counts.values()))
         for word, n in counts.items():
-            mixed[word] = mixed.get(word, 0.0) + n / length
+            mixed[word] = mixed.get(word, 0.0) + self.pair.recipe["rocchio_alpha"] * n / length
         return mixed
 
     def similarity(self, place: int, k: int) -> float:

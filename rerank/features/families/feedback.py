@@ -27,8 +27,8 @@ from rerank.features.recipe import Recipe
 from rerank.features.registry import Cost, Feature, FieldFamily, Missing
 from rerank.features.statistics import field_idf, frozen, vector_norms
 
-RM3_DOCUMENTS, RM3_TERMS, RM3_SHARE = (5, 10, 20), (20, 50, 100), 0.5
-ROCCHIO_DOCUMENTS, ROCCHIO_TERMS, ALPHA, BETA = 10, 30, 1.0, 0.75
+RM3_DOCUMENTS, RM3_TERMS = (5, 10, 20), (20, 50, 100)
+ROCCHIO_DOCUMENTS, ROCCHIO_TERMS = 10, 30
 SIMILARITY_DOCUMENTS = (1, 3, 10, 30)
 OVERLAP_TERMS = 20
 COMMON = 0.1
@@ -45,7 +45,7 @@ _FEATURES = (
         Feature(
             name=f"rm3_{k}",
             meaning=f"Score under the query expanded by the first {k} documents.",
-            formula=f"BM25 with weights {1 - RM3_SHARE} * q(t) + {RM3_SHARE} * p(t), k = {k}, the best {n} terms of p",
+            formula=f"BM25 with weights (1 - s) * q(t) + s * p(t), s = rm3_share, k = {k}, the best {n} terms of p",
             source=_LAVRENKO,
             unit="BM25",
             missing=_CAUSE,
@@ -56,7 +56,7 @@ _FEATURES = (
     Feature(
         name="rocchio",
         meaning=f"Score under the query moved towards the first {ROCCHIO_DOCUMENTS} documents.",
-        formula=f"BM25 with weights {ALPHA} * q / |q| + {BETA} * c / |c|, c = mean u, its best {ROCCHIO_TERMS} terms",
+        formula=f"BM25 with weights rocchio_alpha * q / |q| + rocchio_beta * c / |c|, c = mean u, its best {ROCCHIO_TERMS} terms",
         source=_ROCCHIO_SOURCE,
         unit="BM25",
         missing=_CAUSE,
@@ -118,6 +118,7 @@ class FeedbackFeatures(FieldFamily):
             max(COMMON * field.n_docs_with, 1.0),
             vector_norms(field),
             block.bm25_saturation(recipe),
+            (recipe.rm3_share, recipe.rocchio_alpha, recipe.rocchio_beta),
             get_num_threads(),
             out,
         )
@@ -125,7 +126,7 @@ class FeedbackFeatures(FieldFamily):
 
 @njit(cache=True, parallel=True, nogil=True, error_model="numpy")
 def _fill(  # type: ignore[no-untyped-def]
-    queries, postings, idf, doc_freq, collection_freq, n_tokens, most_common, norms, saturation, n_parts, out
+    queries, postings, idf, doc_freq, collection_freq, n_tokens, most_common, norms, saturation, mixture, n_parts, out
 ):
     """Fill all columns; the queries are dealt to `n_parts` threads, each with its own table of terms.
 
@@ -134,6 +135,7 @@ def _fill(  # type: ignore[no-untyped-def]
     idf, doc_freq, collection_freq  (n_terms,) of the field
     norms       (n_docs,) norms of the vectors of tf * idf
     saturation  (n_rows,) BM25's k1 * (1 - b + b * dl / avgdl)
+    mixture     rm3_share, rocchio_alpha and rocchio_beta of the recipe
     """
     query_ptr, docs, term_ptr, terms, query_freq, query_df = queries
     for part in prange(n_parts):
@@ -155,7 +157,7 @@ def _fill(  # type: ignore[no-untyped-def]
             n_marked = _mark_best(weights, n_met, marked)
             for column in range(_RM3, _SIMILARITY):
                 _keep_best(weights, column, n_met, ROCCHIO_TERMS if column == _ROCCHIO else RM3_TERMS[column])
-            n_met = _add_query(terms[own], query_freq[own], query_df[own], slots, met, n_met, weights)
+            n_met = _add_query(terms[own], query_freq[own], query_df[own], slots, met, n_met, weights, mixture)
             _score(first, last, docs, postings, idf, slots, weights, marked, n_marked, saturation, out)
             _finish_similarities(first, last, rows, docs, postings, norms, out)
             for slot in range(n_met):
@@ -256,8 +258,9 @@ def _keep_best(weights, column, n_met, size):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _add_query(terms, query_freq, doc_freq, slots, met, n_met, weights):  # type: ignore[no-untyped-def]
+def _add_query(terms, query_freq, doc_freq, slots, met, n_met, weights, mixture):  # type: ignore[no-untyped-def]
     """Mix the feedback terms with the query's own; return the number of slots."""
+    rm3_share, alpha, beta = mixture
     totals, known, query_norm = np.zeros(_SIMILARITY), 0.0, 0.0
     for slot in range(n_met):
         for column in range(_RM3, _ROCCHIO):
@@ -266,7 +269,7 @@ def _add_query(terms, query_freq, doc_freq, slots, met, n_met, weights):  # type
     totals[_ROCCHIO] = np.sqrt(totals[_ROCCHIO])
     for slot in range(n_met):
         for column in range(_RM3, _SIMILARITY):
-            share = BETA if column == _ROCCHIO else RM3_SHARE
+            share = beta if column == _ROCCHIO else rm3_share
             weights[slot, column] *= share / totals[column] if totals[column] > 0.0 else 0.0
     for number in range(len(terms)):
         if doc_freq[number] > 0:
@@ -280,8 +283,8 @@ def _add_query(terms, query_freq, doc_freq, slots, met, n_met, weights):  # type
             slots[term], met[n_met] = n_met, term
             n_met += 1
         for column in range(_RM3, _ROCCHIO):
-            weights[slots[term], column] += (1.0 - RM3_SHARE) * query_freq[number] / known
-        weights[slots[term], _ROCCHIO] += ALPHA * query_freq[number] / np.sqrt(query_norm)
+            weights[slots[term], column] += (1.0 - rm3_share) * query_freq[number] / known
+        weights[slots[term], _ROCCHIO] += alpha * query_freq[number] / np.sqrt(query_norm)
     return n_met
 
 
