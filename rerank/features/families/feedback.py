@@ -56,7 +56,7 @@ _FEATURES = (
     Feature(
         name="rocchio",
         meaning=f"Score under the query moved towards the first {ROCCHIO_DOCUMENTS} documents.",
-        formula=f"BM25 with weights rocchio_alpha * q / |q| + rocchio_beta * c / |c|, c = mean u, its best {ROCCHIO_TERMS} terms",
+        formula=f"BM25 with weights alpha * q / |q| + beta * c / |c|, c = mean u, its best {ROCCHIO_TERMS} terms",
         source=_ROCCHIO_SOURCE,
         unit="BM25",
         missing=_CAUSE,
