@@ -29,7 +29,7 @@ from bench_common import arguments, machine, report
 from rerank.files.trec import read_run, write_run
 from rerank.lucene.postings import SUBFOLDER, open_forward
 
-DOCUMENTS, QUERIES = 100_000, 200
+DOCUMENTS, QUERIES = 100_000, 800
 QUICK_DOCUMENTS, QUICK_QUERIES = 5_000, 40
 OPENING, ROOM = 0.2, 1.5  # seconds, and shares of the Lucene index, at most
 HOLD = (

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
 from rerank.files.data import read_data, write_data
@@ -28,6 +31,22 @@ def test_binary_data_survive_a_round_trip(tmp_path_factory: pytest.TempPathFacto
 def test_every_ending_survives_a_round_trip(tmp_path: Path, name: str) -> None:
     write_data(small_data(), tmp_path / name)
     assert_same(read_data(tmp_path / name), small_data())
+
+
+@pytest.mark.parametrize("name", ["data.npz", "data.svm", "data.svm.gz"])
+@settings(max_examples=20, deadline=None)
+@given(data=ranking_data(), cuts=st.lists(st.integers(0, 8), max_size=3))
+def test_features_written_block_by_block_are_the_same_file(
+    tmp_path_factory: pytest.TempPathFactory, name: str, data: RankingData, cuts: list[int]
+) -> None:
+    folder = tmp_path_factory.mktemp("blocks")
+    bounds = [0, *sorted(int(data.query_ptr[min(cut, len(data))]) for cut in cuts), data.n_rows]
+    blocks = (data.X[first:last] for first, last in itertools.pairwise(bounds))
+    shape_alone = replace(data, X=np.broadcast_to(np.float32(np.nan), data.X.shape))
+    (folder / "whole").mkdir()
+    write_data(data, folder / "whole" / name)
+    write_data(shape_alone, folder / name, blocks)
+    assert (folder / name).read_bytes() == (folder / "whole" / name).read_bytes()
 
 
 def test_binary_bytes_repeat(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 import rerank
 from rerank.errors import InvalidInputError, ModelMismatchError
+from rerank.features import extract as extract_module
 from rerank.workflows.rerank import rerank as rerank_run
 from tests.workflows.tiny import Tiny
 
@@ -48,6 +50,40 @@ def test_steps_from_a_real_collection_to_figures(shared_data: Path, tmp_path: Pa
     assert after > before
     assert again.doc_ids.tolist() == better.doc_ids.tolist()
     np.testing.assert_array_equal(again.scores, better.scores)
+
+
+@pytest.mark.parametrize("name", ["data.npz", "data.svm"])
+def test_features_go_to_a_file_batch_by_batch(
+    index: rerank.Index,
+    collection: Tiny,
+    data: rerank.RankingData,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+) -> None:
+    monkeypatch.setattr(extract_module, "_BATCH_ROWS", 60)
+    run = index.search(collection.topics, k=50)
+    index.write_features(tmp_path / name, run, collection.topics, collection.qrels)
+    found = rerank.read_data(tmp_path / name)
+    np.testing.assert_array_equal(found.X, data.X)
+    assert found.recipe == data.recipe
+    assert found.doc_ids.tolist() == data.doc_ids.tolist()
+
+
+def test_features_of_many_queries_never_stand_in_memory_together(
+    index: rerank.Index, collection: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topics = {f"{query_id}-{copy}": text for query_id, text in collection.topics.items() for copy in range(100)}
+    run = index.search(topics, k=50)
+    monkeypatch.setattr(extract_module, "_BATCH_ROWS", 500)
+    index.write_features(tmp_path / "warm.npz", run.head(1), topics)
+    tracemalloc.start()
+    try:
+        index.write_features(tmp_path / "data.npz", run, topics)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 0.5 * rerank.read_data(tmp_path / "data.npz").X.nbytes
 
 
 def test_rerank_equals_its_steps(
