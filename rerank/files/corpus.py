@@ -26,11 +26,14 @@ BEGINNING = 1 << 16  # bytes in which a file must show what it is
 _UNIX_COMPRESS = re.compile(r"\.\d?z$", re.IGNORECASE)  # .Z, and .0z .1z .2z on the TREC disks
 
 
-def read_documents(path: str | Path, fields: Collection[str] | None = None) -> Iterator[dict[str, Any]]:
+def read_documents(
+    path: str | Path, fields: Collection[str] | None = None, *, others: bool = False
+) -> Iterator[dict[str, Any]]:
     """Read documents one by one from JSONL.
 
     path    a file, or a folder of files
     fields  keys to take, all others being left out on purpose; None: all keys
+    others  take the other keys too where they hold text or a number, and leave out those that hold neither
 
     Returns an iterator of dicts: `id` (text) and the fields. Duplicate ids are not looked for. Raises
     FileFormatError, with the line, for bad JSON, a line that is no object, a missing, empty or broken id,
@@ -38,7 +41,7 @@ def read_documents(path: str | Path, fields: Collection[str] | None = None) -> I
     """
     files = _json_files(Path(path))
     wanted = None if fields is None else frozenset(fields)
-    return (document for file in files for document in _documents(file, wanted))
+    return (document for file in files for document in _documents(file, wanted, others))
 
 
 def corpus_format(path: str | Path) -> Literal["jsonl", "trec"]:
@@ -86,19 +89,19 @@ def _format(path: Path) -> Literal["jsonl", "trec"] | None:
     return "trec" if re.search(rb"<DOC>", beginning, re.IGNORECASE) else None
 
 
-def _documents(path: Path, wanted: frozenset[str] | None) -> Iterator[dict[str, Any]]:
+def _documents(path: Path, wanted: frozenset[str] | None, others: bool) -> Iterator[dict[str, Any]]:
     empty = True
     for line, content in text_lines(path):
         if content.strip():
             empty = False
-            yield _document(path, line, content, wanted)
+            yield _document(path, line, content, wanted, others)
     if empty:
         raise FileFormatError(
             path, None, "expected JSON objects, one a line, found an empty file; remove it, or name another."
         )
 
 
-def _document(path: Path, line: int, content: str, wanted: frozenset[str] | None) -> dict[str, Any]:
+def _document(path: Path, line: int, content: str, wanted: frozenset[str] | None, others: bool) -> dict[str, Any]:
     given = _parsed(path, line, content)
     id_key = next((key for key in ID_KEYS if key in given), None)
     if id_key is None:
@@ -109,11 +112,11 @@ def _document(path: Path, line: int, content: str, wanted: frozenset[str] | None
     if not given:
         raise FileFormatError(path, line, "expected a text field beside the id, found none; add one.")
     for key, value in given.items():
-        if wanted is not None and key not in wanted:
-            continue
+        named = wanted is None or key in wanted
         if isinstance(value, str) or (isinstance(value, int | float) and not isinstance(value, bool)):
-            document[key] = value
-        elif value is not None and value != [] and value != {}:
+            if named or others:
+                document[key] = value
+        elif named and value is not None and value != [] and value != {}:
             _refuse_value(path, line, key, value)
     return document
 

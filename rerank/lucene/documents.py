@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from rerank.errors import InvalidInputError, unknown_name
 
 CONTENTS = "contents"
+_GREATEST = sys.float_info.max  # NaN and infinity are no numbers of a document
 _IDS = ("id", "_id", "docid")
 _FIRST_FIELDS = ("title", "body")
 _ANSERINIS_OWN = ("raw", "entity")
@@ -104,7 +105,7 @@ class _DocumentReader:
             for name, value in document.items()
             if isinstance(value, int | float)
             and not isinstance(value, bool)
-            and isfinite(value)
+            and abs(value) <= _GREATEST
             and name not in _IDS
             and name not in (self._wanted or ())
         }

@@ -67,7 +67,8 @@ class Index:
             if corpus_format(documents) == "trec":
                 build_index_from_sgml(documents, path, threads=threads, overwrite=overwrite, language=language)
                 return cls(path)
-            documents = read_documents(documents)
+            fields = None if fields is None else list(fields)
+            documents = read_documents(documents, fields, others=True)
         build_index(
             documents, path, fields=fields, threads=threads, overwrite=overwrite, numbers=numbers, language=language
         )

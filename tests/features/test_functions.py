@@ -116,6 +116,12 @@ def test_numbers_of_documents_are_static_features() -> None:
         extract(INDEX, TOPICS, RUN, Recipe(numbers=("yaer",)))
 
 
+def test_numbers_beyond_float32_become_its_greatest() -> None:
+    index = replace(INDEX, numbers={"big": np.array([1e300, -1e300, 1.0])})
+    greatest = float(np.finfo(np.float32).max)
+    assert extract(index, TOPICS, RUN).column("static.big")[:3].tolist() == [greatest, -greatest, 1.0]
+
+
 def test_recipe_keeps_and_normalises_columns() -> None:
     recipe = Recipe(features=("static.*", "bm25.title", "run.score"), normalisation={"run.score": "minmax"})
     data, plain = extract(INDEX, TOPICS, RUN, recipe), extract(INDEX, TOPICS, RUN)

@@ -38,6 +38,14 @@ def test_only_named_fields_are_taken_when_fields_are_given(tmp_path: Path) -> No
     assert list(read_documents(path, fields=["title", "note"])) == [{"id": "d", "title": "a"}]
 
 
+def test_other_fields_are_taken_when_they_hold_text_or_a_number(tmp_path: Path) -> None:
+    path = written(tmp_path, '{"id": "d", "title": "a", "year": 1999, "note": "b", "tags": ["x"], "meta": {"y": 1}}')
+    found = list(read_documents(path, fields=["title"], others=True))
+    assert found == [{"id": "d", "title": "a", "year": 1999, "note": "b"}]
+    with pytest.raises(FileFormatError, match="expected text or a number as 'tags'"):
+        list(read_documents(path, fields=["title", "tags"], others=True))
+
+
 def test_folder_gives_all_its_files_by_path(tmp_path: Path) -> None:
     written(tmp_path, '\n{"id": 2, "t": "b"}\n', "b.jsonl")
     written(tmp_path, gzip.compress(b'{"id": 1, "t": "a"}\n{"id": 3, "t": "c"}'), "a/x.jsonl.gz")

@@ -175,7 +175,7 @@ def test_numbers_of_documents_stand_beside_the_arrays(tmp_path: Path) -> None:
     documents = [
         {"id": "a", "body": "x", "year": 1999, "clicks": 0.5, "good": True},
         {"id": "b", "body": "y", "year": 2001},
-        {"id": "c", "body": "z", "clicks": float("nan")},
+        {"id": "c", "body": "z", "clicks": float("nan"), "year": 10**400},
     ]
     build_index(documents, tmp_path / "all")
     build_index(documents, tmp_path / "one", numbers=["year"])

@@ -12,6 +12,8 @@ from rerank.features.match import Candidates
 from rerank.features.recipe import Recipe
 from rerank.features.registry import Cost, Feature, Missing, RunFamily
 
+_GREATEST = float(np.finfo(np.float32).max)
+
 
 class StaticFeatures(RunFamily):
     """One feature for each number of the documents."""
@@ -33,9 +35,9 @@ class StaticFeatures(RunFamily):
         ]
 
     def fill(self, candidates: Candidates, recipe: Recipe, out: NDArray[np.float32]) -> None:
-        """Fill `out` (n_rows, a column for each number)."""
+        """Fill `out` (n_rows, a column for each number); what float32 cannot hold becomes its greatest number."""
         for column, name in enumerate(recipe.numbers or ()):
-            out[:, column] = candidates.numbers[name][candidates.docs]
+            out[:, column] = np.clip(candidates.numbers[name][candidates.docs], -_GREATEST, _GREATEST)
 
 
 FAMILY = StaticFeatures()
