@@ -17,6 +17,8 @@ def catalogue() -> str:
 def _family(name: str, member: Family) -> str:
     features = member.features(Recipe())
     about = [f"{len(features)} features of {'every field' if isinstance(member, FieldFamily) else 'no field'}"]
+    if not features:
+        about = [str(member.__doc__).rstrip(".")]
     about.append("by default" if name in default_family_names() else "where a recipe names it")
     if isinstance(member, FieldFamily) and member.needs_positions:
         about.append("needs positions")

@@ -184,9 +184,10 @@ def _computable(forward: ForwardIndex, groups: tuple[ColumnGroup, ...]) -> tuple
 
 def _resolved(recipe: Recipe, forward: ForwardIndex, runs: Mapping[str, Run], documents: Documents | None) -> Recipe:
     """Return the recipe with all names spelt out; functions over documents need an index that keeps these."""
-    readable = documents is not None and forward.n_docs > 0 and documents(np.array([_first(forward)]))[0] is not None
-    usable = [name for name, function in functions().items() if readable or function.over != "document"]
-    unusable = [name for name in functions() if name not in usable]
+    unusable = [name for name, function in functions().items() if function.over == "document"]
+    if unusable and documents is not None and documents(np.array([_first(forward)]))[0] is not None:
+        unusable = []
+    usable = [name for name in functions() if name not in unusable]
     named = [name for name in recipe.functions or () if name in unusable]
     if named:
         raise InvalidInputError(

@@ -16,7 +16,7 @@ from rerank.features.registry import Feature, RunFamily
 
 
 class DocumentFeatures(RunFamily):
-    """One feature for each function over the raw document."""
+    """A feature for each function of your own over the raw document."""
 
     def features(self, recipe: Recipe) -> Sequence[Feature]:
         """Return the features in the order of their columns."""

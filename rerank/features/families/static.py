@@ -16,7 +16,7 @@ _GREATEST = float(np.finfo(np.float32).max)
 
 
 class StaticFeatures(RunFamily):
-    """One feature for each number of the documents."""
+    """A feature for each number of the documents."""
 
     def features(self, recipe: Recipe) -> Sequence[Feature]:
         """Return the features in the order of their columns."""
