@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InvalidInputError, MissingFileError
+from rerank.errors import InvalidInputError, MissingFileError, RerankError
 from rerank.features.match import FieldBlock
 from rerank.features.registry import Cost, Feature, Missing
 from rerank.forward import FieldArrays
@@ -137,11 +137,21 @@ def functions() -> Mapping[str, Function]:
 
 
 def load_functions(path: str | Path) -> None:
-    """Run a Python file of the user's that defines features."""
+    """Run a Python file of the user's that defines features.
+
+    Raises MissingFileError, or InvalidInputError with what Python says of the file.
+    """
     file = Path(path)
     if not file.is_file():
         raise MissingFileError(file, "a Python file with features")
     spec = spec_from_file_location(f"rerank_functions_{file.stem}", file)
     if spec is None or spec.loader is None:
         raise InvalidInputError(f"{file}: expected a Python file, found another ending; name it .py.")
-    spec.loader.exec_module(module_from_spec(spec))
+    try:
+        spec.loader.exec_module(module_from_spec(spec))
+    except RerankError:
+        raise
+    except Exception as error:
+        raise InvalidInputError(
+            f"{file}: expected Python that runs, found {type(error).__name__}: {error}; mend it."
+        ) from error

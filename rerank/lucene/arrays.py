@@ -106,7 +106,7 @@ def ids_from_bytes(text: bytes | memoryview, lengths: NDArray[np.int32]) -> Ids:
 
 
 def _export(index: Path, raw: Path) -> dict[str, Any]:
-    opened = ask_json("open", index=str(index))
+    opened = ask_json("open", index=str(index), path=str(index.absolute()))  # Java keeps the folder it began in
     handle = opened["handle"]
     try:
         report: dict[str, Any] = ask_json("export", handle=handle, index=str(index), folder=str(raw.absolute()))

@@ -35,7 +35,7 @@ class Searcher:
     def __init__(self, folder: str | Path, language: str | None = None) -> None:
         """Open an index; `language` is asked for only where an index that Anserini built is not English."""
         self.folder = check_index_folder(folder)
-        opened = ask_json("open", index=str(self.folder))
+        opened = ask_json("open", index=str(self.folder), path=str(self.folder.absolute()))
         self._handle: int | None = opened["handle"]
         self.language = stored_language(opened) if language is None else check_language(language)
         self._doc_ids: Ids | None = None

@@ -104,6 +104,14 @@ def test_functions_load_from_a_file(tmp_path: Path) -> None:
     file.write_text("import rerank\n@rerank.feature('one')\ndef one(matches):\n    return matches.lengths * 0 + 1\n")
     load_functions(file)
     assert extract(INDEX, TOPICS, RUN).column("one.title").tolist() == [1.0] * 5
+    file.write_text("import rerank\n@rerank.feature(\n")
+    with pytest.raises(
+        InvalidInputError, match=r"mine\.py: expected Python that runs, found SyntaxError: .*; mend it\."
+    ):
+        load_functions(file)
+    file.write_text("import rerank\nrerank.feature('a b')\n")
+    with pytest.raises(InvalidInputError, match=r"^feature 'a b': expected a name of letters"):
+        load_functions(file)
     with pytest.raises(MissingFileError, match=r"none\.py: expected a Python file with features"):
         load_functions(tmp_path / "none.py")
 

@@ -69,6 +69,16 @@ def test_build_indexes_all_text_fields_and_the_whole(tmp_path: Path) -> None:
     assert order == ["wing", "tail", "ada", "bob"]
 
 
+def test_relative_paths_hold_when_the_folder_has_changed_since_java_began(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build_index([{"id": "a", "body": "x"}], tmp_path / "before")
+    monkeypatch.chdir(tmp_path)
+    build_index([{"id": "a", "body": "wing"}], "after")
+    with Searcher("after") as searcher:
+        assert list(searcher.search({"q": "wing"})["q"]) == ["a"]
+
+
 def test_build_takes_the_fields_that_are_named(tmp_path: Path) -> None:
     documents = [{"id": "a", "title": "wing", "url": "http", "body": "tail"}, {"id": "b", "body": "tail"}]
     counts = build_index(documents, tmp_path / "index", fields=["body", "title"])

@@ -59,6 +59,13 @@ def test_report_says_where_features_are_missing_and_tell_documents_apart(
     assert by_name["query.length"].coverage == 0.0
 
 
+def test_report_shows_the_gain_of_a_model_that_is_given(data: rerank.RankingData) -> None:
+    model = rerank.LambdaMART(n_estimators=3, min_child_samples=5).fit(data.select(np.arange(6)))
+    found = {feature.name: feature.gain for feature in feature_report(data, model, quick=True).features}
+    gains = model.feature_importances_ / model.feature_importances_.sum()
+    assert found == pytest.approx(dict(zip(data.feature_names, gains.tolist(), strict=True)))
+
+
 def test_report_is_the_same_when_the_queries_are_in_another_order(data: rerank.RankingData) -> None:
     one, two = (feature_report(some, quick=True) for some in (data, data.select(np.arange(len(data))[::-1])))
     assert one.value == pytest.approx(two.value)

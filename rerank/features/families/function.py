@@ -14,7 +14,7 @@ from rerank.features.registry import Feature, FieldFamily
 
 
 class FunctionFeatures(FieldFamily):
-    """A feature of every field for each function of your own over a field."""
+    """A feature for each function of your own over a field, and for each field."""
 
     def features(self, recipe: Recipe) -> Sequence[Feature]:
         """Return the features in the order of their columns."""

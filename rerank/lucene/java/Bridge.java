@@ -117,7 +117,7 @@ public final class Bridge {
       case "indexed":
         return json(Indexing.indexed());
       case "open":
-        return json(open(request.get("index").asText()));
+        return json(open(request.get("path").asText()));
       case "close":
         return json(close(request.get("handle").asInt()));
       case "statistics":
