@@ -51,12 +51,7 @@ def extract(
     data, blocks = extract_blocks(
         forward, query_terms, run, recipe, qrels, runs=runs, documents=documents, threads=threads
     )
-    X = np.empty(data.X.shape, dtype=np.float32)
-    first = 0
-    for block in blocks:
-        X[first : first + len(block)] = block
-        first += len(block)
-    return replace(data, X=X)
+    return replace(data, X=_joined(blocks, data.X.shape))
 
 
 def extract_blocks(
@@ -101,6 +96,19 @@ def extract_blocks(
     return data, _blocks(forward, candidates, plan, recipe, threads)
 
 
+def _joined(blocks: Iterator[NDArray[np.float32]], shape: tuple[int, ...]) -> NDArray[np.float32]:
+    """Return the blocks as one array; one that is the whole already is not copied."""
+    X, first = np.empty((0, shape[1]), dtype=np.float32), 0
+    for block in blocks:
+        if len(block) == shape[0]:
+            X = block
+        else:
+            X = X if len(X) else np.empty(shape, dtype=np.float32)
+            X[first : first + len(block)] = block
+            first += len(block)
+    return X
+
+
 @dataclass(frozen=True)
 class _Plan:
     """What is computed, and what becomes of it: groups of columns, those of them that are kept, normalisations."""
@@ -113,15 +121,19 @@ class _Plan:
     @classmethod
     def of(cls, forward: ForwardIndex, recipe: Recipe) -> _Plan:
         groups = column_groups(recipe)
-        everything = [name for group in groups for name in group.names]
+        names_of = [group.names for group in groups]
+        everything = [name for names in names_of for name in names]
         wanted = set(everything)
         if recipe.features is not None:
             wanted = {everything[place] for place in chosen_columns("features", recipe.features, everything)}
-        groups = _computable(forward, tuple(group for group in groups if wanted.intersection(group.names)))
+        how = normalised_columns(recipe.normalisation, everything)
+        used = tuple(
+            group for group, names in zip(groups, names_of, strict=True) if any(name in wanted for name in names)
+        )
+        groups = _computable(forward, used)
         computed = [name for group in groups for name in group.names]
         kept = np.array([place for place, name in enumerate(computed) if name in wanted], dtype=np.int64)
-        how = normalised_columns(recipe.normalisation, everything)
-        names = tuple(computed[place] for place in kept)
+        names = tuple(computed[place] for place in kept.tolist())
         places = {name: place for place, name in enumerate(names)}
         normalised = {
             form: np.array([places[everything[c]] for c in columns if everything[c] in places], dtype=np.int64)

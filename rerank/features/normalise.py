@@ -37,6 +37,8 @@ def _fits(name: str, pattern: str) -> bool:
 
 def normalised_columns(table: Mapping[str, str], names: Sequence[str]) -> dict[str, Ints]:
     """Return the places of the columns of each normalisation that changes values; the last pattern that fits holds."""
+    if not table:
+        return {}
     how = np.full(len(names), "none", dtype=object)
     for pattern, wanted in table.items():
         if pattern != "*":
