@@ -55,6 +55,7 @@ def build_index(
     progress   True for a bar on stderr, or a function (stage, done, total)
     numbers    names of the fields whose numbers become features; None for every field that holds numbers
     language   code of the analyser, as in Anserini's `-language`; the index notes it
+    Values that are neither text nor a number are passed over, unless `fields` names them: that is an error.
     The field `contents`, the whole document, is the document's own or else all its text fields, joined by a
     space in the order of `fields` (None: title, body, then as the document has them). Anserini leaves
     documents out whose contents are empty: they are counted and a warning is logged.

@@ -31,3 +31,16 @@ def check_language(code: str) -> str:
 def stored_language(opened: Mapping[str, Any]) -> str:
     """Return the language that an opened index notes; English where Anserini built it, which notes none."""
     return opened.get("language") or ENGLISH
+
+
+def chosen_language(opened: Mapping[str, Any], asked: str | None) -> str:
+    """Return the language of an opened index, `asked` where it notes none; refuse another than it notes."""
+    if asked is None:
+        return stored_language(opened)
+    noted = opened.get("language")
+    if noted and noted != asked:
+        raise InvalidInputError(
+            f"language: expected {noted!r}, in which the index was built, found {asked!r}; leave it out, or build "
+            "another index."
+        )
+    return check_language(asked)

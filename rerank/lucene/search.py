@@ -18,7 +18,7 @@ from rerank.ids import Ids, id_array
 from rerank.lucene.arrays import ids_from_bytes
 from rerank.lucene.folder import check_index_folder
 from rerank.lucene.jvm import ask, ask_json
-from rerank.lucene.language import check_language, stored_language
+from rerank.lucene.language import chosen_language
 from rerank.lucene.progress import Progress, stage
 from rerank.types import Run, Topics, pointers
 
@@ -33,11 +33,18 @@ class Searcher:
     """
 
     def __init__(self, folder: str | Path, language: str | None = None) -> None:
-        """Open an index; `language` is asked for only where an index that Anserini built is not English."""
+        """Open an index; `language` is asked for only where an index that Anserini built is not English.
+
+        Raises InvalidInputError for an unknown language, or another one than the index notes.
+        """
         self.folder = check_index_folder(folder)
         opened = ask_json("open", index=str(self.folder), path=str(self.folder.absolute()))
         self._handle: int | None = opened["handle"]
-        self.language = stored_language(opened) if language is None else check_language(language)
+        try:
+            self.language = chosen_language(opened, language)
+        except InvalidInputError:
+            self.close()
+            raise
         self._doc_ids: Ids | None = None
 
     def __enter__(self) -> Searcher:

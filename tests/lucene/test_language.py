@@ -22,6 +22,8 @@ DOCUMENTS = [
 def test_index_of_a_language_is_searched_as_it_was_built(tmp_path: Path) -> None:
     build_index(DOCUMENTS, tmp_path / "de", language="de")
     assert open_forward(tmp_path / "de").fingerprint["language"] == "de"
+    with pytest.raises(InvalidInputError, match=r"^language: expected 'de', in which the index was built, found 'fr';"):
+        Searcher(tmp_path / "de", "fr")
     with Searcher(tmp_path / "de") as searcher:
         assert searcher.language == "de"
         assert searcher.analyze(["Die Häuser"]) == [["haus"]]
