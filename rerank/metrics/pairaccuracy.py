@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
 from rerank.metrics.base import Measure, RankedLists
 from rerank.metrics.lists import ratio
-from rerank.metrics.pairs import fill_pair_deltas, pairs_in_order, refuse_cutoff
+from rerank.metrics.pairs import fill_pair_deltas, pairs_in_order
 from rerank.metrics.registry import canonical_name, register
 from rerank.types import Floats, Ints
 
@@ -23,8 +24,7 @@ class PairAccuracy(Measure):
     pair of different labels has 0. With two grades this is AUC.
     """
 
-    def __post_init__(self) -> None:
-        refuse_cutoff(self)
+    takes_cutoff: ClassVar[bool] = False
 
     @property
     def name(self) -> str:
