@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from rerank.files.trec import read_qrels as read_qrels
     from rerank.files.trec import read_run as read_run
     from rerank.files.trec import write_run as write_run
+    from rerank.rankers.gbrank import GBRank as GBRank
     from rerank.rankers.lambdamart import LambdaMART as LambdaMART
+    from rerank.rankers.logistrank import LogistRank as LogistRank
+    from rerank.rankers.mart import MART as MART
     from rerank.rankers.store import load_model as load_model
     from rerank.types import Qrels as Qrels
     from rerank.types import RankingData as RankingData
@@ -31,8 +34,11 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "GBRank": "rerank.rankers.gbrank",
     "Index": "rerank.workflows.index",
     "LambdaMART": "rerank.rankers.lambdamart",
+    "LogistRank": "rerank.rankers.logistrank",
+    "MART": "rerank.rankers.mart",
     "Qrels": "rerank.types",
     "RankingData": "rerank.types",
     "Recipe": "rerank.features.recipe",
