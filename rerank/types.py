@@ -174,6 +174,11 @@ class Qrels(_QueryTable):
         """Return the number of each query here, -1 where it is not."""
         return np.array([self._positions.get(query_id, -1) for query_id in query_ids.tolist()], dtype=np.int64)
 
+    def count(self, label: int, query_ids: Ids) -> Floats:
+        """Return how many documents of each query have a label, (n_queries,) float64."""
+        found = np.bincount(query_rows(self.query_ptr)[self.labels == label], minlength=len(self) + 1)
+        return found[self._numbers(query_ids)].astype(np.float64)  # the last place, -1, is for a query that is not here
+
     def ideal(self, query_ids: Ids) -> tuple[Floats, Ints]:
         """Return all positive labels of the queries, best first, and their `query_ptr`.
 

@@ -12,7 +12,7 @@ from rerank.metrics.relevance import BinaryMeasure
 from rerank.types import Floats
 
 
-@register("AP", trec="map", trec_cut="map_cut")
+@register("AP", trec="map", trec_cut="map_cut", aliases={"MAP": "AP"})
 @dataclass(frozen=True)
 class AP(BinaryMeasure):
     """Mean over all relevant documents of the precision at their rank; one not retrieved counts 0 (trec_eval)."""

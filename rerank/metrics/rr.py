@@ -12,7 +12,7 @@ from rerank.metrics.relevance import BinaryMeasure
 from rerank.types import Floats
 
 
-@register("RR", trec="recip_rank")
+@register("RR", trec="recip_rank", aliases={"MRR": "RR"})
 @dataclass(frozen=True)
 class RR(BinaryMeasure):
     """1 / rank of the first relevant document; 0 where none stands above the cutoff."""
