@@ -27,6 +27,7 @@ class InfAP(BinaryMeasure):
 
     head: ClassVar[str] = "infAP"
     takes_cutoff: ClassVar[bool] = False
+    trainable: ClassVar[bool] = False
 
     @property
     def needs_judged(self) -> bool:

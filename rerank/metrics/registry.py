@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 from rerank.errors import InvalidInputError, unknown_name
 from rerank.metrics.base import Measure
+from rerank.metrics.own import own_measure
 from rerank.metrics.trec_names import CUTOFFS, GROUPS, TrecName, split_name
 
 _MEASURES: dict[str, type[Measure]] = {}
@@ -67,7 +68,7 @@ def known_measures() -> dict[str, type[Measure]]:
     return dict(sorted(_MEASURES.items()))
 
 
-def parse_measures(names: Iterable[str | Measure], level: int = 1) -> list[Measure]:
+def parse_measures(names: Iterable[Any], level: int = 1) -> list[Measure]:
     """Return the measures of some names; a name may stand for several (`P.5,10`, `ndcg_cut`, `all_trec`).
 
     level  least label that is relevant, for measures whose name does not say `rel` (trec_eval's -l)
@@ -82,15 +83,16 @@ def parse_measures(names: Iterable[str | Measure], level: int = 1) -> list[Measu
     return list(found.values())
 
 
-def parse_measure(name: str | Measure) -> Measure:
-    """Return the measure of a name, or the measure itself where one is given.
+def parse_measure(name: Any) -> Measure:
+    """Return the measure of a name; a measure is returned as it is.
 
+    A function score(ranked_labels, ideal_labels), or an object with such a method, becomes an `OwnMeasure`.
     Raises InvalidInputError for an unknown name, an unknown parameter or a value that does not fit.
     """
     if isinstance(name, Measure):
         return name
     if not isinstance(name, str):
-        raise InvalidInputError(f"measure: expected a name such as 'nDCG@10', found {type(name).__name__}; pass text.")
+        return own_measure(name)
     found = _trec_measures(name.strip())
     if len(found) == 1:
         return found[0]
@@ -99,7 +101,7 @@ def parse_measure(name: str | Measure) -> Measure:
     return _from_grammar(name)
 
 
-def _measures_of(name: str | Measure) -> list[Measure]:
+def _measures_of(name: Any) -> list[Measure]:
     if isinstance(name, str):
         if name in GROUPS:
             known_measures()
@@ -152,6 +154,11 @@ def _from_grammar(name: str) -> Measure:
     return _make(name, symbol, given)
 
 
+def measure_name(measure: Any) -> str:
+    """Return text for what `parse_measure` takes: a name as it was written, the name of all else."""
+    return measure if isinstance(measure, str) else parse_measure(measure).name
+
+
 def canonical_name(measure: Measure) -> str:
     """Return the name as `ir_measures` writes it: parameters that are not at their default, then the cutoff."""
     given = [
@@ -174,7 +181,7 @@ def check_cutoff(measure: Measure) -> None:
     """Refuse a cutoff that is no whole number of at least 1, or one where the measure takes none."""
     cutoff, symbol = measure.cutoff, symbol_of(measure)
     if cutoff is not None and not measure.takes_cutoff:
-        raise InvalidInputError(f"measure {symbol}: expected no cutoff, found {cutoff!r}; cut the run with a depth.")
+        raise InvalidInputError(f"{symbol}: expected no cutoff, found {cutoff!r}; write {symbol}.")
     if cutoff is None or (isinstance(cutoff, Integral) and not isinstance(cutoff, bool) and cutoff >= 1):
         return
     raise InvalidInputError(

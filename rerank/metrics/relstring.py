@@ -26,6 +26,7 @@ class RelString(Measure):
 
     cutoff: int | None = 10
     averaging: ClassVar[str] = TEXT
+    trainable: ClassVar[bool] = False
 
     @property
     def name(self) -> str:

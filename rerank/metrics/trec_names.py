@@ -17,7 +17,7 @@ _OFFICIAL = [*_COUNTS, "map", "gm_map", "Rprec", "bpref", "recip_rank", "iprec_a
 _FURTHER = ["relstring", "recall", "infAP", "gm_bpref", "Rprec_mult", "utility", "11pt_avg", "binG", "G", "ndcg"]
 _FURTHER += ["ndcg_rel", "Rndcg", "ndcg_cut", "map_cut", "relative_P", "success"]
 GROUPS = {
-    "all_trec": [*_OFFICIAL, *_FURTHER, *_SETS, "num_nonrel_judged_ret", "rbp_resid", "unj"],
+    "all_trec": [*_OFFICIAL, *_FURTHER, *_SETS, "num_nonrel_judged_ret", "rbp", "rbp_resid", "unj"],
     "official": _OFFICIAL,
     "set": [*_COUNTS, "utility", *_SETS],
 }

@@ -161,6 +161,7 @@ def test_texts_are_no_figures() -> None:
         ("Recall@20", ["R@20"]),
         ("SetRelP(rel=2)", ["SetP(rel=2,relative=True)"]),
         ("BPref", ["Bpref"]),
+        ("rbp", ["RBP(p=0.9)"]),
         ("rbp_resid", ["RBPResidual(p=0.9)"]),
     ],
 )
@@ -186,13 +187,14 @@ def test_level_is_that_of_measures_that_do_not_name_their_own() -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("Bpref@10", "measure Bpref: expected no cutoff, found 10; cut the run with a depth"),
+        ("Bpref@10", "Bpref: expected no cutoff, found 10; write Bpref"),
         ("IPrec@1.5", "IPrec: expected recall from 0 to 1, found 1.5"),
         ("IPrec", "IPrec: expected recall from 0 to 1, found None"),
         ("IPrec(rounding='down')@0.5", "expected rounding='nearest' or 'up', found 'down'"),
         ("AvgIPrec(recalls=())", "AvgIPrec: expected recalls, found none"),
         ("nDCG@1.5", "expected a cutoff of at least 1, found 1.5"),
         ("nDCG(gains=3)", "gains: expected {label: gain}, found 3"),
+        ("nDCG(gains={1:2},dcg='exp-log2')", "nDCG: expected gains or dcg='exp-log2', found both"),
         ("RnDCG(rel=0)", "RnDCG: expected rel of at least 1, found 0"),
         ("Rprec(mult=0)", "Rprec: expected mult above 0, found 0"),
         ("SetF(beta=-1)", "SetF: expected beta of at least 0, found -1"),
