@@ -71,15 +71,12 @@ class Measure(ABC):
     averaging     how the figures of queries become one
     takes_cutoff  whether it may stop at a depth
     at            the field that stands behind `@` in its name
-    trainable     False where labels in rank order do not tell what swapping two documents does, or where that does
-                  nothing: training for it is refused
     """
 
     cutoff: int | None = None
     averaging: ClassVar[str] = MEAN
     takes_cutoff: ClassVar[bool] = True
     at: ClassVar[str] = "cutoff"
-    trainable: ClassVar[bool] = True
 
     @property
     @abstractmethod
@@ -110,6 +107,11 @@ class Measure(ABC):
         lists = RankedLists(ranked, pointers([len(ranked)]), ideal, pointers([len(ideal)]))
         return float(self.scores(lists)[0])
 
+    @property
+    def trainable(self) -> bool:
+        """Whether labels in rank order tell all that it asks, and a larger label is never the worse one."""
+        return not self.needs_judged
+
     def cut_for_training(self, depth: int) -> Measure:
         """Return the measure whose swaps are trained on, where gradients look down to `depth`.
 
@@ -132,7 +134,7 @@ class Measure(ABC):
         out      float64; query q's block is (min(depth, n), n), row by row, from out_ptr[q] on
         out_ptr  (n_queries + 1,) int64
         A measure with neither a formula of its own nor swap weights is measured anew after every swap of two
-        different labels: a list of 100 documents takes milliseconds, one of 1,000 seconds.
+        different labels, in tenths of a second for a list of 1,000 documents (scripts/bench_measures.py).
         """
         from rerank.metrics.swaps.default import fill_by_recomputing, fill_from_weights
 

@@ -25,7 +25,6 @@ class Bpref(BinaryMeasure):
 
     head: ClassVar[str] = "Bpref"
     takes_cutoff: ClassVar[bool] = False
-    trainable: ClassVar[bool] = False
 
     @property
     def needs_judged(self) -> bool:

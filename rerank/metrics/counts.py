@@ -22,7 +22,6 @@ class NumQ(Measure):
 
     averaging: ClassVar[str] = TOTAL
     takes_cutoff: ClassVar[bool] = False
-    trainable: ClassVar[bool] = False
 
     @property
     def name(self) -> str:
@@ -42,7 +41,6 @@ class NumRet(Measure):
     rel: int | None = None
     averaging: ClassVar[str] = TOTAL
     takes_cutoff: ClassVar[bool] = False
-    trainable: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.rel is not None and (not isinstance(self.rel, int) or self.rel < 1):
@@ -68,7 +66,6 @@ class NumRel(BinaryMeasure):
     head: ClassVar[str] = "NumRel"
     averaging: ClassVar[str] = TOTAL
     takes_cutoff: ClassVar[bool] = False
-    trainable: ClassVar[bool] = False
 
     def scores(self, lists: RankedLists) -> Floats:
         """Return the number of relevant documents of every query."""
@@ -83,7 +80,6 @@ class NumNonrelRet(BinaryMeasure):
     head: ClassVar[str] = "NumNonrelRet"
     averaging: ClassVar[str] = TOTAL
     takes_cutoff: ClassVar[bool] = False
-    trainable: ClassVar[bool] = False
 
     @property
     def needs_judged(self) -> bool:

@@ -34,7 +34,6 @@ class GMBpref(BinaryMeasure):
     head: ClassVar[str] = "GMBpref"
     averaging: ClassVar[str] = GEOMETRIC
     takes_cutoff: ClassVar[bool] = False
-    trainable: ClassVar[bool] = False
 
     @property
     def needs_judged(self) -> bool:

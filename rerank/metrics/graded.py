@@ -29,3 +29,8 @@ class GradedMeasure(Measure):
     def needs_judged(self) -> bool:
         """Whether documents that are judged 0 are worth something."""
         return self.gains.pays_zero
+
+    @property
+    def trainable(self) -> bool:
+        """False: in such measures a document of larger label that rises may do harm."""
+        return False

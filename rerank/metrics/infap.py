@@ -27,7 +27,6 @@ class InfAP(BinaryMeasure):
 
     head: ClassVar[str] = "infAP"
     takes_cutoff: ClassVar[bool] = False
-    trainable: ClassVar[bool] = False
 
     @property
     def needs_judged(self) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -21,8 +20,6 @@ class Judged(Measure):
 
     A list shorter than k is divided by its length. Ties stand as trec_eval breaks them; ir_measures turns them round.
     """
-
-    trainable: ClassVar[bool] = False
 
     @property
     def name(self) -> str:
@@ -46,8 +43,6 @@ class Judged(Measure):
 @dataclass(frozen=True)
 class Unjudged(Measure):
     """Documents without a judgement among the first k, over k; a negative label is none (trec_eval's `unj`)."""
-
-    trainable: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.cutoff is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from rerank.errors import InvalidInputError
-from rerank.metrics.base import RankedLists, SwapWeights
+from rerank.metrics.base import RankedLists
 from rerank.metrics.dcg import DCG, LINEAR
 from rerank.metrics.gains import PLAIN, Gains, graded
 from rerank.metrics.registry import register
@@ -35,6 +35,11 @@ class NDCG(DCG):
         """Whether documents that are judged 0 are worth something."""
         return self.gains.pays_zero
 
+    @property
+    def trainable(self) -> bool:
+        """Whether a larger label is never the worse one: `gains` may turn them round."""
+        return not self.gains.pairs
+
     def scores(self, lists: RankedLists) -> Floats:
         """Return the nDCG of every query."""
         if self.gains.pairs:
@@ -42,16 +47,10 @@ class NDCG(DCG):
             lists = replace(lists, labels=gained, ideal_labels=ideal, ideal_ptr=ideal_ptr)
         return super().scores(lists)
 
-    def gain(self, labels: Floats) -> Floats:
+    def gain_of(self, labels: Floats) -> Floats:
         """Return the label, or 2^label - 1; `gains` stand in the place of labels already."""
-        return labels if self.gains.pairs else super().gain(labels)
+        return labels if self.gains.pairs else super().gain_of(labels)
 
     def norms(self, ideal_labels: Floats, ideal_ptr: Ints) -> Floats:
         """Return the DCG of each query's ideal order."""
         return self.discounted_sums(ideal_labels, ideal_ptr)
-
-    def swap_weights(
-        self, labels: Floats, query_ptr: Ints, ideal_labels: Floats, ideal_ptr: Ints
-    ) -> SwapWeights | None:
-        """Return gains, discounts and 1 / norm; None with `gains`, whose ideal order is another."""
-        return None if self.gains.pairs else super().swap_weights(labels, query_ptr, ideal_labels, ideal_ptr)

@@ -25,7 +25,6 @@ class RBPResidual(Measure):
 
     p: float = 0.8
     takes_cutoff: ClassVar[bool] = False
-    trainable: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.p, int | float) or not 0 < self.p < 1:

@@ -22,6 +22,11 @@ class RelP(BinaryMeasure):
     head: ClassVar[str] = "RelP"
     needs_cutoff: ClassVar[bool] = True
 
+    @property
+    def trainable(self) -> bool:
+        """False: it orders a list as P does; train for that."""
+        return False
+
     def scores(self, lists: RankedLists) -> Floats:
         """Return the relative precision of every query."""
         hits = self.relevant(lists.labels) & within(lists.query_ptr, self.cutoff)

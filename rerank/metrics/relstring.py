@@ -26,7 +26,6 @@ class RelString(Measure):
 
     cutoff: int | None = 10
     averaging: ClassVar[str] = TEXT
-    trainable: ClassVar[bool] = False
 
     @property
     def name(self) -> str:

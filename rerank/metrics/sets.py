@@ -20,7 +20,6 @@ class _SetMeasure(BinaryMeasure):
     """A measure of three counts: documents that are relevant and retrieved, retrieved, relevant."""
 
     takes_cutoff: ClassVar[bool] = False
-    trainable: ClassVar[bool] = False
 
     def counts(self, lists: RankedLists) -> tuple[Floats, Floats, Floats]:
         """Return relevant and retrieved, retrieved, and relevant documents of every query."""

@@ -22,6 +22,11 @@ class Success(BinaryMeasure):
     head: ClassVar[str] = "Success"
     needs_cutoff: ClassVar[bool] = True
 
+    @property
+    def trainable(self) -> bool:
+        """False: a swap below the first relevant document does nothing, and most lists have one; train for RR."""
+        return False
+
     def scores(self, lists: RankedLists) -> Floats:
         """Return the success of every query."""
         hits = self.relevant(lists.labels) & within(lists.query_ptr, self.cutoff)

@@ -28,7 +28,6 @@ class Utility(BinaryMeasure):
     n_docs: int = 0
     head: ClassVar[str] = "Utility"
     takes_cutoff: ClassVar[bool] = False
-    trainable: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -187,7 +187,7 @@ def test_level_is_that_of_measures_that_do_not_name_their_own() -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("Bpref@10", "Bpref: expected no cutoff, found 10; write Bpref"),
+        ("Bpref@10", "measure Bpref: expected no cutoff, found 10; write Bpref"),
         ("IPrec@1.5", "IPrec: expected recall from 0 to 1, found 1.5"),
         ("IPrec", "IPrec: expected recall from 0 to 1, found None"),
         ("IPrec(rounding='down')@0.5", "expected rounding='nearest' or 'up', found 'down'"),
