@@ -70,10 +70,10 @@ class EvaluationResult:
         return tuple(self.values)
 
     @property
-    def per_query(self) -> dict[str, dict[str, float]]:
-        """`per_query[measure][query id]` is one figure."""
-        names = self.query_ids.tolist()
-        return {name: dict(zip(names, values.tolist(), strict=True)) for name, values in self.values.items()}
+    def per_query(self) -> dict[str, dict[str, Any]]:
+        """`per_query[measure][query id]` is one figure, or text where that is what the measure gives."""
+        names, found = self.query_ids.tolist(), {**self.values, **self.texts}
+        return {name: dict(zip(names, values.tolist(), strict=True)) for name, values in found.items()}
 
     def vector(self, measure: str) -> Floats:
         """Return a measure's values, (n_queries,) float64, in the order of `query_ids`."""
