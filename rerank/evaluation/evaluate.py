@@ -14,7 +14,7 @@ from rerank.ids import Ids
 from rerank.metrics.base import GEOMETRIC, LEAST, TEXT, TOTAL, Measure, RankedLists
 from rerank.metrics.lists import ranks
 from rerank.metrics.registry import parse_measure, parse_measures
-from rerank.types import Floats, Ints, Qrels, Run, pointers, query_rows
+from rerank.types import Floats, Ints, Qrels, Run, pointers, query_rows, trec_moves
 
 MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@1000")
 
@@ -149,9 +149,7 @@ def ranked_lists(qrels: Qrels, run: Run, rules: Rules, with_judged: bool) -> tup
     with_judged  tell which documents are judged, too
     """
     _check_scores(run)
-    labels, judged = qrels.lookup(run.query_ids, run.query_ptr, run.stored_ids)
-    order = run.trec_order()
-    ordered, known = labels[order].astype(np.float64), judged[order] if with_judged or rules.judged_only else None
+    ordered, known = _ranked_labels(qrels, run, with_judged or rules.judged_only)
     # A query without a row is not in the run: no file could hold it.
     answered = np.array([query_id in qrels for query_id in run], dtype=np.bool_) & (np.diff(run.query_ptr) > 0)
     if not answered.any():
@@ -170,6 +168,19 @@ def ranked_lists(qrels: Qrels, run: Run, rules: Rules, with_judged: bool) -> tup
         counts = np.concatenate([counts, np.zeros(len(missing), dtype=np.int64)])
     zeros = qrels.count(0, query_ids) if with_judged else None
     return RankedLists(ordered, pointers(counts), *qrels.ideal(query_ids), known, zeros), query_ids
+
+
+def _ranked_labels(qrels: Qrels, run: Run, with_judged: bool) -> tuple[Floats, NDArray[np.bool_] | None]:
+    """Return the label of every row in trec_eval's order, and whether it is judged (None where nobody asks)."""
+    labels, judged = np.zeros(run.n_rows), np.zeros(run.n_rows if with_judged else 0, dtype=np.bool_)
+    rows, mine = qrels.matches(run.query_ids, run.query_ptr, run.stored_ids)
+    labels[rows] = qrels.labels[mine]
+    if with_judged:
+        judged[rows] = True
+    places, moved = trec_moves(run.query_ptr, run.scores, run.stored_ids)
+    for column in (labels, judged) if with_judged else (labels,):
+        column[places] = column[moved]
+    return labels, judged if with_judged else None
 
 
 def _kept(

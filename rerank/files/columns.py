@@ -14,7 +14,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError
+from rerank.files.grouping import all_distinct, numbers_of, repeated_row
 from rerank.files.source import check_file, chunks, shown, text
 from rerank.ids import ODD, Ids, Words, id_array, id_bytes, row_codes
 from rerank.types import Floats, Ints, pointers
@@ -129,39 +130,19 @@ def _parts(path: Path, layout: Layout, chunk_bytes: int) -> Iterator[Rows]:
             yield waiting.popleft().result()
 
 
-def repeated_row(query: Ints, doc_ids: NDArray[Any], codes: Words | None = None) -> int | None:
-    """Return the first row whose query and document stood in a row before, or None.
-
-    query    (n_rows,) query numbers
-    doc_ids  (n_rows,) text or UTF-8 bytes
-    codes    (n_rows,) uint64 row_codes of both, where they are known
-    Equal pairs have equal codes, so a repeat is never missed; equal codes are compared in full.
-    """
-    codes = row_codes(query, doc_ids) if codes is None else codes
-    ordered = np.sort(codes)
-    twice = ordered[1:][ordered[1:] == ordered[:-1]]
-    seen: set[tuple[int, Any]] = set()
-    for row in np.flatnonzero(np.isin(codes, twice)).tolist() if len(twice) else []:
-        pair = (int(query[row]), doc_ids[row])
-        if pair in seen:
-            return row
-        seen.add(pair)
-    return None
-
-
-def numbered(names: list[str], lengths: Ints) -> tuple[list[str], Ints, Ints | None]:
-    """Return distinct query ids by first appearance, the query of every row, and the order that
-    brings the rows of a query together (None where they stand so already).
-    """
-    numbers: dict[str, int] = {}
-    of_stretch = np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.int64)
-    query = np.repeat(of_stretch, lengths)
-    together = bool(np.all(of_stretch[1:] >= of_stretch[:-1]))
-    return list(numbers), query, None if together else np.argsort(query, kind="stable")
-
-
 def _grouped(path: Path, rows: Rows) -> Table:
-    names, query, order = numbered(rows.names, rows.lengths)
+    names, of_stretch = numbers_of(rows.names)
+    query_ptr = pointers(np.bincount(of_stretch, rows.lengths, len(names)).astype(np.int64))
+    together = bool(np.all(of_stretch[1:] >= of_stretch[:-1]))
+    if not (together and all_distinct(query_ptr, rows.codes)):
+        query = np.repeat(of_stretch, rows.lengths)
+        _refuse_repeat(path, rows, names, query)
+        take = slice(None) if together else np.argsort(query, kind="stable")
+        rows = replace(rows, doc_ids=rows.doc_ids[take], values=rows.values[take])
+    return Table(id_array(names), query_ptr, rows.doc_ids, rows.values, rows.tag)
+
+
+def _refuse_repeat(path: Path, rows: Rows, names: list[str], query: Ints) -> None:
     repeat = repeated_row(query, rows.doc_ids, rows.codes + query.astype(np.uint64) * ODD)
     if repeat is not None:
         raise FileFormatError(
@@ -170,9 +151,6 @@ def _grouped(path: Path, rows: Rows) -> Table:
             f"expected each document once in a query, found {shown(rows.doc_ids[repeat])} again "
             f"in query {shown(names[query[repeat]])}; remove one of the two lines.",
         )
-    query_ptr = pointers(np.bincount(query, minlength=len(names)))
-    take = slice(None) if order is None else order
-    return Table(id_array(names), query_ptr, rows.doc_ids[take], rows.values[take], rows.tag)
 
 
 def _joined(parts: list[Rows]) -> Rows | None:

@@ -22,7 +22,7 @@ from rerank.files.source import finite_number, first_broken
 from rerank.files.topics import read_topics, write_topics
 from rerank.ids import sort_keys
 from rerank.output import whole_file
-from rerank.types import Qrels, Run, query_rows
+from rerank.types import Qrels, Run, query_rows, trec_moves
 
 __all__ = ["read_qrels", "read_run", "read_topics", "write_qrels", "write_run", "write_topics"]
 
@@ -71,8 +71,10 @@ def read_run(path: str | Path) -> Run:
     where there is no file.
     """
     table = read_table(path, RUN)
-    run = Run(table.query_ids, table.query_ptr, table.doc_ids, table.values, table.tag)
-    return run.take(run.trec_order())
+    places, rows = trec_moves(table.query_ptr, table.values, table.doc_ids)
+    for column in (table.doc_ids, table.values):  # fresh from the file, nobody else's: most files move few rows
+        column[places] = column[rows]
+    return Run(table.query_ids, table.query_ptr, table.doc_ids, table.values, table.tag)
 
 
 def write_qrels(qrels: Qrels | Mapping[str, Mapping[str, int]], path: str | Path) -> None:
