@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,7 @@ class Rows:
     doc_ids   (n_rows,) UTF-8 bytes
     codes     (n_rows,) uint64 codes of the document ids, see row_codes
     values    (n_rows,) of the layout's dtype
-    lines     (n_rows,) int64
+    lines     line numbers of the rows, stretch by stretch
     tag       last column of the first row
     """
 
@@ -83,7 +84,7 @@ class Rows:
     doc_ids: Bytes
     codes: Words
     values: NDArray[Any]
-    lines: Ints
+    lines: list[range]
     tag: str
 
 
@@ -105,7 +106,7 @@ class Table:
 def read_table(path: str | Path, layout: Layout, chunk_bytes: int = CHUNK_BYTES) -> Table:
     """Read a file of columns; a document that returns within a query is refused."""
     path = check_file(path, f"a {layout.what} file")
-    rows = _joined([part for part in _parts(path, layout, chunk_bytes) if len(part.lines)])
+    rows = _joined([part for part in _parts(path, layout, chunk_bytes) if len(part.values)])
     if rows is None:
         raise FileFormatError(path, None, f"expected lines of {layout.named}, found no line; name a file with rows.")
     return _grouped(path, rows)
@@ -147,7 +148,7 @@ def _refuse_repeat(path: Path, rows: Rows, names: list[str], query: Ints) -> Non
     if repeat is not None:
         raise FileFormatError(
             path,
-            int(rows.lines[repeat]),
+            next(islice(chain.from_iterable(rows.lines), repeat, None)),
             f"expected each document once in a query, found {shown(rows.doc_ids[repeat])} again "
             f"in query {shown(names[query[repeat]])}; remove one of the two lines.",
         )
@@ -162,7 +163,7 @@ def _joined(parts: list[Rows]) -> Rows | None:
         np.concatenate([part.doc_ids for part in parts]),
         np.concatenate([part.codes for part in parts]),
         np.concatenate([part.values for part in parts]),
-        np.concatenate([part.lines for part in parts]),
+        [lines for part in parts for lines in part.lines],
         parts[0].tag,
     )
 
@@ -194,7 +195,7 @@ def _split_fast(line: int, chunk: bytes, layout: Layout) -> Rows | None:
         _as_bytes(docs),
         row_codes(np.zeros(len(docs), dtype=np.int64), _as_bytes(docs)),
         values,
-        np.arange(line, line + len(docs)),
+        [range(line, line + len(docs))],
         chunk[starts[0, -1] : starts[0, -1] + lengths[0, -1]].decode("ascii"),
     )
 
@@ -327,7 +328,7 @@ def _split_by_line(path: Path, first_line: int, chunk: bytes, layout: Layout) ->
     queries: list[str] = []
     docs: list[str] = []
     values: list[float | int] = []
-    lines: list[int] = []
+    lines: list[range] = []
     tag = ""
     for line, raw in enumerate(chunk.split(b"\n"), first_line):
         fields = raw.split()
@@ -336,13 +337,13 @@ def _split_by_line(path: Path, first_line: int, chunk: bytes, layout: Layout) ->
         values.append(_checked(path, line, fields, layout))
         queries.append(text(path, line, fields[QUERY]))
         docs.append(text(path, line, fields[DOC]))
-        lines.append(line)
+        lines.append(range(line, line + 1))
         tag = tag or text(path, line, fields[len(layout.columns) - 1])
     ones = np.ones(len(lines), dtype=np.int64)
     found = np.array(values, dtype=layout.dtype)
     doc_ids = id_bytes(id_array(docs))
     codes = row_codes(np.zeros(len(lines), dtype=np.int64), doc_ids)
-    return Rows(queries, ones, doc_ids, codes, found, np.array(lines, dtype=np.int64), tag)
+    return Rows(queries, ones, doc_ids, codes, found, lines, tag)
 
 
 def _checked(path: Path, line: int, fields: list[bytes], layout: Layout) -> float | int:

@@ -10,7 +10,7 @@ import numpy as np
 from rerank.metrics.base import RankedLists
 from rerank.metrics.gains import graded
 from rerank.metrics.graded import GradedMeasure
-from rerank.metrics.lists import n_relevant, ranks, ratio, relevant_so_far, running_sums, sums
+from rerank.metrics.lists import n_relevant, places, ranks, ratio, running_sums, sums, totals
 from rerank.metrics.registry import register
 from rerank.metrics.relevance import BinaryMeasure
 from rerank.types import Floats, query_rows
@@ -45,6 +45,5 @@ class BinG(BinaryMeasure):
 
     def scores(self, lists: RankedLists) -> Floats:
         """Return the binary G of every query."""
-        hits = self.relevant(lists.labels)
-        above = ranks(lists.query_ptr) + 1 - relevant_so_far(hits, lists.query_ptr)
-        return ratio(sums(hits / np.log2(2.0 + above), lists.query_ptr), n_relevant(lists, self.rel))
+        query, rank, number = places(self.relevant(lists.labels), lists.query_ptr)
+        return ratio(totals(query, 1.0 / np.log2(2.0 + rank - number), lists.n_queries), n_relevant(lists, self.rel))

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
 from rerank.metrics.base import RankedLists
-from rerank.metrics.lists import n_relevant, ranks, relevant_so_far
+from rerank.metrics.lists import n_relevant, places
 from rerank.metrics.registry import register
 from rerank.metrics.relevance import BinaryMeasure
-from rerank.types import Floats, Ints, pointers, query_rows
+from rerank.types import Floats, Ints, pointers
 
 RECALLS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 NEAREST, UP = "nearest", "up"
@@ -55,11 +55,9 @@ class _Interpolated(BinaryMeasure):
 
     def curve(self, lists: RankedLists) -> tuple[Floats, Ints]:
         """Return for each relevant row the best precision at or behind it, and the `query_ptr` of those rows."""
-        relevant = self.relevant(lists.labels)
-        hits = np.flatnonzero(relevant)
-        precision = relevant_so_far(relevant, lists.query_ptr)[hits] / (ranks(lists.query_ptr)[hits] + 1)
-        hit_ptr = pointers(np.bincount(query_rows(lists.query_ptr)[hits], minlength=lists.n_queries))
-        return _best_behind(precision, hit_ptr), hit_ptr
+        query, rank, number = places(self.relevant(lists.labels), lists.query_ptr)
+        hit_ptr = pointers(np.bincount(query, minlength=lists.n_queries))
+        return _best_behind(number / rank, hit_ptr), hit_ptr
 
 
 @register("IPrec", trec_cut="iprec_at_recall", cut_parameter="recall", cutoffs=RECALLS)

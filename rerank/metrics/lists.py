@@ -44,6 +44,14 @@ def ratio(part: Floats, whole: Floats) -> Floats:
     return np.divide(part, whole, out=np.zeros_like(part, dtype=np.float64), where=whole > 0)
 
 
+def places(hits: NDArray[np.bool_], query_ptr: Ints) -> tuple[Ints, Ints, Ints]:
+    """Return of each row that is a hit: its query, its rank from 1, and which hit of its query it is, from 1."""
+    rows = np.flatnonzero(hits)  # few: most documents are not relevant
+    query = np.searchsorted(query_ptr, rows, side="right") - 1
+    before = pointers(np.bincount(query, minlength=len(query_ptr) - 1))
+    return query, rows - query_ptr[query] + 1, np.arange(1, len(rows) + 1) - before[query]
+
+
 def running_sums(values: Floats, query_ptr: Ints) -> Floats:
     """Return for every row the sum of its query's values down to and including it."""
     running = np.empty(len(values))

@@ -95,7 +95,8 @@ def test_fast_split_equals_split_by_line(tmp_path: Path, gap: str, eol: str) -> 
     slow = columns._split_by_line(tmp_path, 5, chunk, RUN)
     assert fast is not None
     assert np.repeat(fast.names, fast.lengths).tolist() == slow.names
-    for member in ("doc_ids", "values", "lines"):
+    assert [*fast.lines[0]] == [line for (line,) in slow.lines]
+    for member in ("doc_ids", "values"):
         np.testing.assert_array_equal(getattr(fast, member), getattr(slow, member))
     assert fast.tag == slow.tag == "t"
 
