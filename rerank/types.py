@@ -328,7 +328,7 @@ def trec_moves(query_ptr: Ints, scores: Floats, doc_ids: NDArray[Any]) -> tuple[
     heads = query_ptr[1:-1][(query_ptr[1:-1] > 0) & (query_ptr[1:-1] < len(keys))] - 1  # the last row before a query
     falls = keys[1:] < keys[:-1]
     falls[heads] = False
-    unsorted = np.unique(np.searchsorted(query_ptr, np.flatnonzero(falls), side="right") - 1)
+    unsorted = np.flatnonzero(np.bincount(np.searchsorted(query_ptr, np.flatnonzero(falls), side="right") - 1))
     order = np.arange(len(keys)) if len(unsorted) else None
     for number in unsorted.tolist():
         start, end = query_ptr[number], query_ptr[number + 1]

@@ -12,6 +12,7 @@ Scores are written as the shortest text that reads back as the same float64.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -72,8 +73,12 @@ def read_run(path: str | Path) -> Run:
     """
     table = read_table(path, RUN)
     places, rows = trec_moves(table.query_ptr, table.values, table.doc_ids)
-    for column in (table.doc_ids, table.values):  # fresh from the file, nobody else's: most files move few rows
-        column[places] = column[rows]
+    if 4 * len(places) > len(table.values):
+        order = np.arange(len(table.values))
+        order[places] = rows
+        table = replace(table, doc_ids=table.doc_ids[order], values=table.values[order])
+    else:  # most files stand in order; the columns are fresh from the file, nobody else's
+        table.doc_ids[places], table.values[places] = table.doc_ids[rows], table.values[rows]
     return Run(table.query_ids, table.query_ptr, table.doc_ids, table.values, table.tag)
 
 
