@@ -19,7 +19,7 @@ from rerank.types import Floats, Ints
 class PairAccuracy(Measure):
     """1 - pairwise inversions / pairs of documents with different labels; higher is better.
 
-    An inversion is a document above a better one (RankNet's error, Burges 2010, section 2). A better document that
+    An inversion is a document above a better one, what RankNet counts (Burges 2010, section 4). A better document that
     was not retrieved is inverted with every worse one that was. A negative label counts as 0. A query without a
     pair of different labels has 0. With two grades this is AUC.
     """

@@ -11,8 +11,10 @@ import pytest
 
 import rerank
 from rerank.cli.main import VERBS, cli
+from rerank.cli.measures import measure_symbols
 from rerank.cli.rankers import ELSEWHERE, given_parameters, ranker_parameters
 from rerank.errors import InvalidInputError
+from rerank.metrics.registry import known_measures
 from rerank.rankers.registry import known_rankers
 from tests.cli.conftest import SMALL, Command, tree
 
@@ -70,6 +72,22 @@ def test_parameters_reach_the_model(command: Command, world: Path, tmp_path: Pat
     model = rerank.load_model(tmp_path / "m.json")
     assert {name: model.get_params()[name] for name in given} == given
     assert model.metric == "nDCG@5"
+
+
+@pytest.mark.parametrize("metric", ["AP", "ERR@20", "RR@10", "AUC"])
+def test_train_improves_the_metric_that_it_is_asked_for(metric: str, command: Command, tmp_path: Path) -> None:
+    model, run = tmp_path / "m.json", tmp_path / "better.run"
+    assert command("train", "data.npz", "-o", str(model), "--metric", metric, *SMALL).code == 0
+    assert command("rank", str(model), "data.npz", "-o", str(run)).code == 0
+    figures = command("evaluate", "qrels.txt", "bm25.run", str(run), "-m", metric, "--format", "json")
+    before, after = (found["mean"][metric] for found in json.loads(figures.out)["runs"].values())
+    assert after > before
+
+
+def test_help_names_every_measure() -> None:
+    assert set(measure_symbols()) == set(known_measures())
+    options = {option.name: option for option in cli.get_command(None, "train").params}  # type: ignore[union-attr,arg-type]
+    assert all(symbol in options["metric"].help for symbol in known_measures())
 
 
 def test_a_parameter_that_a_ranker_does_not_have_is_refused() -> None:
