@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from rerank.cli.options import measures_option, path_type
+from rerank.cli.options import measures_option, path_type, rules_options
 from rerank.errors import InvalidInputError
 from rerank.output import whole_file
 
@@ -20,7 +20,7 @@ MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@1000")
 @click.argument("runs", nargs=-1, required=True, type=path_type, metavar="RUN [RUN ...]")
 @measures_option(MEASURES)
 @click.option("--per-query", is_flag=True, help="A line for each query too.")
-@click.option("-c", "--complete", is_flag=True, help="Mean over all judged queries; a missing one counts 0.")
+@rules_options()
 @click.option(
     "--format",
     "form",
@@ -43,6 +43,9 @@ def command(
     measures: tuple[str, ...],
     per_query: bool,
     complete: bool,
+    level: int,
+    depth: int | None,
+    judged_only: bool,
     form: str,
     output: Path,
 ) -> None:
@@ -50,17 +53,20 @@ def command(
     from rerank.cli.places import places
     from rerank.evaluation.evaluate import evaluate
     from rerank.evaluation.report import render
+    from rerank.evaluation.texts import text_lines
     from rerank.files.trec import read_qrels, read_run
-    from rerank.metrics.registry import parse_measure
+    from rerank.metrics.registry import parse_measures
 
-    wanted = [parse_measure(name) for name in measures or MEASURES]
+    wanted = parse_measures(measures or MEASURES, level)
     _check_no_measure_among(runs)
     judgements = read_qrels(qrels)
     results = {}
     for path in dict.fromkeys(runs):
         run = read_run(path)
         with places({f"run {run.name}": path}):
-            results[str(path)] = evaluate(judgements, run, wanted, complete=complete)
+            results[str(path)] = evaluate(
+                judgements, run, wanted, complete=complete, depth=depth, judged_only=judged_only, level=level
+            )
         absent = len(judgements) - sum(query_id in run for query_id in judgements)
         if absent and not complete:
             log.info(
@@ -71,17 +77,19 @@ def command(
             )
     with whole_file(output) as file:
         file.write(render(results, form, per_query=per_query) + "\n")
+        if per_query and form != "json":
+            file.writelines(text_lines(results, form))
 
 
 def _check_no_measure_among(runs: tuple[Path, ...]) -> None:
     """Refuse `-m nDCG@10 AP`, which reads as a run called AP."""
-    from rerank.metrics.registry import parse_measure
+    from rerank.metrics.registry import parse_measures
 
     for path in runs:
         if path.exists():
             continue
         try:
-            parse_measure(str(path))
+            parse_measures([str(path)])
         except InvalidInputError:
             continue
         raise InvalidInputError(f"{path}: expected a run file, found nothing there but a measure; write -m {path}.")

@@ -51,11 +51,11 @@ def command(
     from rerank.cli.places import places
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_qrels
-    from rerank.metrics.registry import parse_measure
+    from rerank.metrics.registry import parse_measure, parse_measures
     from rerank.workflows.experiment import Study, run_experiment
     from rerank.workflows.index import Index
 
-    names = tuple(parse_measure(name).name for name in measures or MEASURES)
+    names = tuple(measure.name for measure in parse_measures(measures or MEASURES))
     parameters = given_parameters(ranker, options)
     seed = parameters.pop("random_state", 0)
     study = Study(ranker, parse_measure(metric).name, names, k, k1, b, folds, seed, threads, parameters)

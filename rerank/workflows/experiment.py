@@ -181,6 +181,7 @@ def _write(result: StudyResult, study: Study, folder: Path) -> None:
         "study": {**vars(study), "parameters": dict(study.parameters)},
         "systems": {
             system: {
+                "policy": found.policy,
                 "mean": {measure: found[measure] for measure in study.measures},
                 "per_query": {measure: dict(found.per_query[measure]) for measure in study.measures},
             }
