@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rerank.files.trec import read_run as read_run
     from rerank.files.trec import write_run as write_run
     from rerank.rankers.lambdamart import LambdaMART as LambdaMART
+    from rerank.rankers.rankboost import RankBoost as RankBoost
     from rerank.rankers.store import load_model as load_model
     from rerank.types import Qrels as Qrels
     from rerank.types import RankingData as RankingData
@@ -34,6 +35,7 @@ _HOMES = {
     "Index": "rerank.workflows.index",
     "LambdaMART": "rerank.rankers.lambdamart",
     "Qrels": "rerank.types",
+    "RankBoost": "rerank.rankers.rankboost",
     "RankingData": "rerank.types",
     "Recipe": "rerank.features.recipe",
     "RerankError": "rerank.errors",

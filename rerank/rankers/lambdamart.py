@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 import numba
@@ -16,9 +15,10 @@ from rerank.metrics.base import Measure
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.lambdarank import LambdaRank
 from rerank.progress import track
+from rerank.rankers.ranges import check_ranges
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.registry import register
-from rerank.rankers.training import TrainingSet, Validation
+from rerank.rankers.training import TrainingSet, Validation, spread_at_the_top
 from rerank.trees.boost import Booster, BoostSettings
 from rerank.trees.forest import Forest
 from rerank.trees.grow import TreeLimits
@@ -100,7 +100,7 @@ class LambdaMART(Ranker):
         return self.forest_.gains(self.n_features_in_)
 
     def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
-        self._check_parameters()
+        check_ranges(self, _RANGES)
         measure = parse_measure(self.metric)
         objective = self._objective(train, measure)
         booster = Booster(
@@ -158,7 +158,7 @@ class LambdaMART(Ranker):
             train.query_ptr,
             train.weights,
             swap,
-            self.sigma or 1.0 / _spread_at_the_top(train, self.truncation_level),
+            self.sigma or 1.0 / spread_at_the_top(train, self.truncation_level),
             self.truncation_level,
             self.normalize,
         )
@@ -181,12 +181,6 @@ class LambdaMART(Ranker):
             ),
         )
 
-    def _check_parameters(self) -> None:
-        for name, low, high in _RANGES:
-            value = getattr(self, name)
-            if value is not None and not low <= value <= high:
-                raise InvalidInputError(f"{name}: expected {low} to {high}, found {value}.")
-
     def _scores(self, X: NDArray[np.float32]) -> Floats:
         return score_rows(self.forest_, X)
 
@@ -201,19 +195,6 @@ class LambdaMART(Ranker):
         self.best_iteration_ = learned["best_iteration"]
         self.evals_result_ = learned["evals_result"]
         self.forest_ = Forest.from_dict(learned["forest"])
-
-
-def _spread_at_the_top(train: TrainingSet, depth: int) -> float:
-    """Return the standard deviation, inside queries, of the best `depth` starting scores; 1 where there is none.
-
-    Pairs that lie many slopes apart have no curvature left, and Newton steps on them overshoot.
-    """
-    variances = []
-    for first, last in pairwise(train.query_ptr.tolist()):
-        best = np.sort(train.start_scores[first:last])[-depth:]
-        variances.append(best.var() if len(best) else 0.0)
-    spread = float(np.sqrt(np.mean(variances)))
-    return spread if spread > 0.0 else 1.0
 
 
 _RANGES = (
