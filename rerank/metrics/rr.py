@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from rerank.metrics.base import RankedLists
-from rerank.metrics.lists import ranks, relevant_so_far, sums, within
+from rerank.metrics.lists import ranks, reach, relevant_so_far, sums, within
 from rerank.metrics.registry import register
 from rerank.metrics.relevance import BinaryMeasure
-from rerank.types import Floats
+from rerank.types import Floats, Ints
 
 
 @register("RR", trec="recip_rank")
@@ -24,3 +24,10 @@ class RR(BinaryMeasure):
         hits = self.relevant(lists.labels) & within(lists.query_ptr, self.cutoff)
         first = hits & (relevant_so_far(hits, lists.query_ptr) == 1)
         return sums(first / (ranks(lists.query_ptr) + 1), lists.query_ptr)
+
+    def fill_swap_deltas(self, lists: RankedLists, depth: int, out: Floats, out_ptr: Ints) -> None:
+        """Fill out with |ΔRR|."""
+        from rerank.metrics.swaps.rr import fill_rr
+
+        cutoff = reach(lists.query_ptr, self.cutoff)
+        fill_rr(self.relevant(lists.labels), lists.query_ptr, cutoff, depth, out, out_ptr)
