@@ -84,7 +84,7 @@ class LinearRanker(Ranker):
         return lambda weights: valid.start_scores + unit * linear_scores(inputs, weights)
 
     def _minimise(self, cost: Cost, follow: Callable[[Floats], None]) -> None:
-        """Search for the minimum, handing each iterate to `follow`."""
+        """Search for the minimum, handing each iterate to `follow`; L-BFGS is for smooth costs."""
         minimize(
             cost.value_and_gradient,
             np.zeros(cost.n_weights),

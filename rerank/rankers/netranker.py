@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from copy import copy
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,6 +28,15 @@ from rerank.types import Floats
 MEAN_DECAY, SQUARE_DECAY, TINY = 0.9, 0.999, 1e-8  # Adam's
 
 
+RANGES = (
+    ("hidden_units", 1, 1_000_000),
+    ("n_epochs", 1, 1_000_000),
+    ("learning_rate", 1e-12, 10.0),
+    ("reg_lambda", 0.0, float("inf")),
+    ("early_stopping_rounds", 1, 1_000_000),
+)
+
+
 class NetRanker(Ranker):
     """Base class of the nets; a ranker adds the objective of one query.
 
@@ -47,10 +56,11 @@ class NetRanker(Ranker):
     metric: str
     early_stopping_rounds: int
     random_state: int
+    _ranges: ClassVar[tuple[tuple[str, float, float], ...]] = RANGES
 
     @abstractmethod
     def _objective(self, query: TrainingSet) -> Objective | None:
-        """Return what is minimised over one query; None where it teaches nothing."""
+        """Return what is minimised over one query of two documents or more; None where it teaches nothing."""
 
     def weights(self) -> Floats:
         """Return all weights of the net, (n_weights,) float64."""
@@ -65,7 +75,7 @@ class NetRanker(Ranker):
         return other
 
     def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
-        check_ranges(self, _RANGES)
+        check_ranges(self, self._ranges)
         unit = spread_at_the_top(train)
         self.standardiser_ = Standardiser.learn(train.X, train.order)
         with kernel_threads(1), threadpool_limits(1, user_api="blas"):
@@ -84,7 +94,7 @@ class NetRanker(Ranker):
         inputs = self.standardiser_.stored_inputs(train.X, train.order)
         found = []
         for number, query in enumerate(train.queries()):
-            objective = self._objective(query)
+            objective = self._objective(query) if len(query.labels) > 1 else None
             if objective is not None:
                 rows = slice(int(train.query_ptr[number]), int(train.query_ptr[number + 1]))
                 found.append(_Query(inputs[rows], query.start_scores / unit, objective))
@@ -174,12 +184,3 @@ def net_scores(net: Net, inputs: NDArray[np.float32]) -> Floats:
     """Return the scores of stored inputs (n_rows, n_inputs), (n_rows,) float64."""
     parts = [net.scores(inputs[first : first + BLOCK].astype(np.float64)) for first in range(0, len(inputs), BLOCK)]
     return np.concatenate(parts)
-
-
-_RANGES = (
-    ("hidden_units", 1, 1_000_000),
-    ("n_epochs", 1, 1_000_000),
-    ("learning_rate", 1e-12, 10.0),
-    ("reg_lambda", 0.0, float("inf")),
-    ("early_stopping_rounds", 1, 1_000_000),
-)

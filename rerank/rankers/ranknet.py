@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Self
@@ -11,11 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rerank.errors import InvalidInputError
+from rerank.objectives.base import Objective
+from rerank.objectives.pairwise_logistic import PairwiseLogistic
+from rerank.objectives.preference_pairs import PreferencePairs
 from rerank.rankers.netranker import NetRanker
+from rerank.rankers.preferences import PreferenceRows
 from rerank.rankers.registry import register
+from rerank.rankers.training import TrainingSet, pair_counts
 from rerank.types import Preferences, RankingData
-
-log = logging.getLogger("rerank")
 
 
 @register("ranknet")
@@ -37,12 +39,14 @@ class RankNet(NetRanker):
     n_jobs                 threads of prediction; training has one
     """
 
+    _pairs: PreferenceRows | None = None  # during `fit`
+
     def __init__(
         self,
         hidden_units: int = 32,
         n_epochs: int = 50,
         learning_rate: float = 0.001,
-        reg_lambda: float = 0.0,
+        reg_lambda: float = 0.001,
         metric: str = "nDCG@10",
         early_stopping_rounds: int = 10,
         base: Any = None,
@@ -72,15 +76,24 @@ class RankNet(NetRanker):
         preferences  a record, or (qid, better docid, worse docid[, probability]) rows: they take the place of the
                      labels, which may then be missing. X is RankingData, which knows its documents.
         """
-        self._pairs = None
         if preferences is not None:
             if not isinstance(X, RankingData):
                 raise InvalidInputError(
                     "preferences: expected RankingData beside them, found arrays without document ids; pass a record."
                 )
-            self._pairs = _pair_rows(Preferences.of(preferences), X)
+            self._pairs = PreferenceRows.of(Preferences.of(preferences), X)
             X = X if X.labels is not None else replace(X, labels=np.zeros(X.n_rows))
         try:
             return super().fit(X, y, **arguments)
         finally:
-            del self._pairs
+            self._pairs = None
+
+    def _objective(self, query: TrainingSet) -> Objective | None:
+        if self._pairs is None:
+            if len(np.unique(query.labels)) < 2:
+                return None
+            return PairwiseLogistic(query.query_ptr, query.weights / pair_counts(query), query.labels)
+        better, worse, probabilities = self._pairs.of_query(query.order)
+        if not len(better):
+            return None
+        return PreferencePairs(query.query_ptr, query.weights / len(better), better, worse, probabilities)
