@@ -108,6 +108,11 @@ class BoostedTrees(Ranker):
             raise InvalidInputError(
                 "training data: expected a feature that tells rows apart, found only constant ones; check X."
             )
+        if train.labels.min() == train.labels.max():
+            raise InvalidInputError(
+                f"training data: expected labels that differ, found only {train.labels[0]:g}; check that qrels and run "
+                "name the same documents."
+            )
         stopping = EarlyStopping(valid, measure, self.early_stopping_rounds)
         self._boost(booster, stopping, valid, unit)
         self.best_iteration_, self.evals_result_ = stopping.best, stopping.results()

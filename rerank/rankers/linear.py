@@ -20,7 +20,7 @@ from rerank.rankers.ranges import check_ranges
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.standardise import BLOCK, Standardiser
 from rerank.rankers.stopping import EarlyStopping
-from rerank.rankers.training import TrainingSet, spread_at_the_top
+from rerank.rankers.training import TrainingSet, check_pairs, spread_at_the_top
 from rerank.types import Floats
 
 
@@ -68,6 +68,7 @@ class LinearRanker(Ranker):
 
     def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
         check_ranges(self, _RANGES)
+        check_pairs(train)
         unit = spread_at_the_top(train)
         self.standardiser_ = Standardiser.learn(train.X, train.order)
         stopping = EarlyStopping(valid, parse_measure(self.metric), self.early_stopping_rounds)

@@ -20,7 +20,7 @@ from rerank.rankers.ranges import check_ranges
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.registry import register
 from rerank.rankers.stopping import EarlyStopping
-from rerank.rankers.training import TrainingSet, pair_counts, spread_at_the_top
+from rerank.rankers.training import TrainingSet, check_pairs, pair_counts, spread_at_the_top
 from rerank.trees.bins import MISSING_BIN, WIDTH, Bins, learn_bins
 from rerank.trees.forest import Forest, Tree
 from rerank.trees.score import score_rows
@@ -79,6 +79,7 @@ class RankBoost(Ranker):
         check_ranges(self, _RANGES)
         if self.alpha not in _ALPHAS:
             raise unknown_name("alpha", self.alpha, _ALPHAS)
+        check_pairs(train)
         search = _Search(train, self.max_bin)
         objective = PairwiseExponential(train.query_ptr, train.weights / pair_counts(train), train.labels)
         unit = 1.0 / _base_alpha(objective, train)
@@ -101,11 +102,6 @@ class RankBoost(Ranker):
         grad, hess = np.empty_like(scores), np.empty_like(scores)
         valid_scores = np.empty(0) if valid is None else valid.start_scores.copy()
         before = objective.cost(scores)
-        if before == 0.0:
-            raise InvalidInputError(
-                "training data: expected a query with documents of different labels, found none; check that qrels and "
-                "run name the same documents."
-            )
         for _ in track(range(self.n_estimators), "weak rankers", self.n_estimators):
             objective.gradients(scores, grad, hess)
             weak = search.best(-grad / before)
