@@ -162,8 +162,11 @@ def _held_out(
 
 
 def _new_model(study: Study, base: str | None) -> Ranker:
-    parameters = {"metric": study.metric, "random_state": study.random_state, "n_jobs": study.threads}
-    return ranker_class(study.ranker)(base=base, **{**parameters, **study.parameters})
+    ranker = ranker_class(study.ranker)
+    shared = {"metric": study.metric, "random_state": study.random_state, "n_jobs": study.threads}
+    known = ranker().get_params(deep=False)  # a ranker that draws nothing has no random_state
+    parameters = {name: value for name, value in shared.items() if name in known}
+    return ranker(base=base, **{**parameters, **study.parameters})
 
 
 def _write(result: StudyResult, study: Study, folder: Path) -> None:
