@@ -23,6 +23,7 @@ from rerank.cli.main import run
 MEASURES = ("nDCG@10", "AP", "RR", "R@100", "R@1000")
 SYSTEMS = ("BM25", "LambdaMART", "LambdaSMART")
 MODELS = SYSTEMS[1:]
+TITLE = "nfcorpus: BM25's first 1,000 documents, reranked"
 WIDTH, HEIGHT = 1280, 1500
 
 
@@ -63,7 +64,7 @@ def page(data: Path, output: Path) -> int:
         measures = [word for measure in MEASURES for word in ("-m", measure)]
         models = [word for name in MODELS for word in ("--model", f"{name}.model.json")]
         given = ["evaluate", str(data / "qrels.test.txt"), *SYSTEMS, *measures, "-c", *inputs, *models]
-        return run([*given, "--html", "report.html"])
+        return run([*given, "--title", TITLE, "--html", "report.html"])
     finally:
         os.chdir(before)
 

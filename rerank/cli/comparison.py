@@ -34,6 +34,7 @@ class ComparisonOptions:
     topics: Path | None
     corpus: Path | None
     html: Path | None
+    title: str | None
     models: tuple[Path, ...]
 
     @property
@@ -83,6 +84,7 @@ def comparison_options(command: Callable[..., Any]) -> Callable[..., Any]:
             file_option("--topics", "Topics, whose text is shown with the queries."),
             file_option("--corpus", "JSONL documents, whose text is shown where they moved."),
             file_option("--html", "Write a page with tables, charts, gains and losses: one file, no network."),
+            click.option("--title", metavar="TEXT", help="Heading of the page."),
             click.option(
                 "--model",
                 "models",
@@ -99,8 +101,9 @@ def comparison_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def check_options(options: ComparisonOptions, n_runs: int, form: str) -> None:
     """Refuse options that would be without effect, before the runs are read."""
-    if options.models and options.html is None:
-        raise InvalidInputError("--model: expected --html FILE beside it, found none; the page shows what it tells.")
+    for name, given in (("--model", options.models), ("--title", options.title)):
+        if given and options.html is None:
+            raise InvalidInputError(f"{name}: expected --html FILE beside it, found none; it is for the page.")
     if options.changes and n_runs < 2:
         raise InvalidInputError("--changes: expected a run to compare with, found none; name two runs or --baseline.")
     if options.changes and form not in ("table", "json") and options.html is None:
@@ -182,7 +185,7 @@ def write_page(
     path, judgements = qrels
     page = html_page(
         PageContent(
-            f"Runs on {path.name}",
+            options.title or f"Runs on {path.name}",
             comparison,
             {name: run_curves(judgements, run, comparison.results[name]) for name, run in runs.items()},
             details,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rerank.evaluation.comparison import Comparison, Move, QueryChange, moves
 from rerank.types import Qrels, Run
 
-MOVES = 10  # documents shown of a query
+MOVES = 6  # documents shown of a query
 
 
 @dataclass(frozen=True)

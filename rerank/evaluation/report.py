@@ -63,7 +63,7 @@ def notes(comparison: Comparison) -> list[str]:
     policies = sorted({f"policy: {found.policy}" for found in comparison.results.values()})
     if not comparison.systems:
         return policies
-    over = f"{len(comparison.systems)} x {len(comparison.measures)} runs x measures"
+    over = f"{len(comparison.systems)} runs x {len(comparison.measures)} measures"
     correction = CORRECTIONS[comparison.correction]
     return [
         f"difference to {comparison.baseline}, with the 95 % bootstrap interval of its mean (percentiles, "

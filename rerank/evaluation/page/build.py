@@ -48,7 +48,13 @@ def _sections(content: PageContent) -> list[Element | None]:
         _section("curves", "Curves", _grid([figures.recall_figure(curves), figures.cutoff_figure(curves)]))
         if curves
         else None,
-        _section("training", "Training", _grid(figures.training_figures(content.models))) if content.models else None,
+        _section(
+            "training",
+            "Training",
+            _grid(figures.training_figures(content.models, list(compared.results)), "grid three"),
+        )
+        if content.models
+        else None,
         _section(
             "queries",
             "Gains and losses",
@@ -65,8 +71,8 @@ def _section(name: str, title: str, *content: Element | Sequence[Element]) -> El
     return element("section", element("h2", title), *content, id=name)
 
 
-def _grid(content: Sequence[Element]) -> Element:
-    return element("div", content, class_="grid")
+def _grid(content: Sequence[Element], style: str = "grid") -> Element:
+    return element("div", content, class_=style)
 
 
 def _subtitle(comparison: Comparison) -> str:
@@ -84,7 +90,7 @@ def _cards(comparison: Comparison) -> Element:
 def _card(comparison: Comparison, name: str, measure: str) -> Element:
     number = list(comparison.results).index(name)
     parts = [
-        element("h3", name, class_=f"key s{number % figures.STYLES}"),
+        element("h3", figures.key(name, number), class_="keys"),
         element("p", element("strong", figure(comparison.results[name][measure])), f" {measure}", class_="big"),
     ]
     if name in comparison.systems:
@@ -117,7 +123,7 @@ def _means(comparison: Comparison) -> Element:
     ]
     said = "Mean of each measure; the best in bold"
     marked = "; ▲ better and ▼ worse than the baseline, corrected p below 0.05" if comparison.systems else ""
-    return scrolling(table(["run", *comparison.measures], rows, said + marked + "."), "Means")
+    return scrolling(table(["run", *comparison.measures], rows), said + marked + ".")
 
 
 def _mean(comparison: Comparison, name: str, measure: str, best: str) -> Element:
@@ -133,10 +139,11 @@ def _mean(comparison: Comparison, name: str, measure: str, best: str) -> Element
 def _difference_figures(content: PageContent) -> Element:
     compared = content.comparison
     bars = [figures.query_figure(compared, run, number, content.topics) for number, run in enumerate(compared.systems)]
-    return _grid([*figures.interval_figures(compared), *bars])
+    intervals = figures.interval_figures(compared)
+    return element("div", _grid(intervals, "grid three"), _grid(bars))
 
 
 def _difference_table(comparison: Comparison) -> Element:
     pairs = [(run, measure) for run in comparison.systems for measure in comparison.measures]
     rows = [difference_cells(comparison, *pair) for pair in pairs]
-    return scrolling(table(DIFFERENCE_HEADER, rows, f"Difference to {comparison.baseline}.", n_left=2), "Differences")
+    return scrolling(table(DIFFERENCE_HEADER, rows, n_left=2), f"Difference to {comparison.baseline}.")

@@ -8,10 +8,10 @@ from math import ceil, floor, log10
 
 from rerank.evaluation.page.markup import Element, element
 
-WIDTH, HEIGHT = 440, 280
-LEFT, RIGHT, TOP, BOTTOM = 46, 12, 12, 40
+WIDTH, HEIGHT = 400, 270
+LEFT, RIGHT, TOP, BOTTOM = 54, 12, 10, 42
 STYLES = 8  # series that style.css tells apart
-LETTER = 6.2  # width of a letter at the charts' 11 px, about
+LETTER = 7.7  # width of a letter at the charts' 12 px, about
 STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 Point = tuple[float, float]
@@ -108,8 +108,8 @@ def interval_chart(
     """Return a dot with its interval a row; rows are (name, value, low, high, whether it is significant)."""
     height, line = TOP + BOTTOM + 24 * len(rows), 24
     left = _name_width([row[0] for row in rows])
-    x = Axis(label, ticks(min(0.0, *(row[2] for row in rows)), max(0.0, *(row[3] for row in rows)), 4))
-    width = WIDTH - left - RIGHT - 8
+    x = Axis(label, ticks(min(0.0, *(row[2] for row in rows)), max(0.0, *(row[3] for row in rows)), 3))
+    width = WIDTH - left - RIGHT - 10
     drawn = [*_x_axis(x, height, left, width)]
     zero = x.place(0.0, left, width)
     drawn.append(_line(zero, TOP, zero, height - BOTTOM, "zero"))
@@ -140,6 +140,12 @@ def bar_list(name: str, title: str, description: str, rows: Sequence[tuple[str, 
             _text(f"{share:.1%}", left + long + 5, y + 13, "start"),
         ]
     return _svg(name, title, description, TOP + line * len(rows) + 4, drawn)
+
+
+def key_line(number: int) -> Element:
+    """Return a short piece of a series' line, for a key."""
+    line = element("line", x1=0, y1=4, x2=28, y2=4, class_=f"series s{number % STYLES}")
+    return element("svg", line, viewBox="0 0 28 8", aria_hidden="true")
 
 
 def _svg(name: str, title: str, description: str, height: float, content: Sequence[Element]) -> Element:
@@ -186,7 +192,7 @@ def _text(said: str, x: float, y: float, style: str, transform: str | None = Non
 
 
 def _name_width(names: Sequence[str]) -> float:
-    return min(190.0, 16.0 + LETTER * max(map(len, names)))
+    return min(180.0, 14.0 + LETTER * max(map(len, names)))
 
 
 def _shortened(name: str, width: float) -> str:

@@ -10,7 +10,7 @@ from rerank.evaluation.page.markup import Element, element
 from rerank.evaluation.page.tables import folded, scrolling, table
 from rerank.evaluation.report import figure, rank_text
 
-EXCERPT = 220  # letters of a document
+EXCERPT = 150  # letters of a document
 
 
 def query_articles(
@@ -41,8 +41,8 @@ def every_query(comparison: Comparison, topics: Mapping[str, str]) -> Element:
         for query_id in query_ids
     ]
     header = ["query", *(["text"] if topics else []), *runs]
-    made = table(header, rows, f"{measure} of every query.", n_left=2 if topics else 1)
-    return folded(f"{measure} of {len(rows)} queries", scrolling(made, "Every query"))
+    made = table(header, rows, n_left=2 if topics else 1)
+    return folded(f"{measure} of {len(rows)} queries", scrolling(made, f"{measure} of every query."))
 
 
 def _article(comparison: Comparison, detail: QueryDetail, documents: Mapping[str, str]) -> Element:
@@ -57,7 +57,8 @@ def _article(comparison: Comparison, detail: QueryDetail, documents: Mapping[str
     before, after = f"{figure(change.before)} in {comparison.baseline}", f"{figure(change.after)} in {detail.run}"
     told = f"{known}{detail.measure} {before}, {after}"
     rows = [[_rank(move), _label(move), _document(move, documents)] for move in detail.moves]
-    moved = table(["rank", "label", "document"], rows, "Documents that moved, relevant ones first.", n_left=3)
+    moved = table(["rank", "label", "document"], rows, n_left=3)
+    told += ". Documents that moved, relevant ones first:"
     return element("article", heading, element("p", told, class_="quiet"), moved)
 
 
