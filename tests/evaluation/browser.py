@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +15,14 @@ from typing import Any
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 STARTS = ("Network.requestWillBeSent", "Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded")
+
+# The protocol's pipes are 3 and 4, whatever numbers they had here.
+LAUNCH = """
+import fcntl, os, sys
+ends = [fcntl.fcntl(int(end), fcntl.F_DUPFD, 10) for end in sys.argv[1:3]]
+os.dup2(ends[0], 3), os.dup2(ends[1], 4)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
 
 
 def chromium() -> str | None:
@@ -95,9 +104,8 @@ def opened_browser(profile: Path) -> Iterator[Browser]:
     program = chromium()
     assert program is not None
     flags = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", f"--user-data-dir={profile}"]
-    shell = f'exec "$0" "$@" 3<&{to_read} 4>&{from_write}'  # the protocol's pipes are 3 and 4
     done = subprocess.Popen(
-        ["sh", "-c", shell, program, *flags, "--remote-debugging-pipe"],
+        [sys.executable, "-c", LAUNCH, str(to_read), str(from_write), program, *flags, "--remote-debugging-pipe"],
         pass_fds=(to_read, from_write),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
