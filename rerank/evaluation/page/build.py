@@ -100,7 +100,8 @@ def _card(comparison: Comparison, name: str, measure: str) -> Element:
             element(
                 "p",
                 element("span", f"{found.difference:+.4f}", class_=f"delta {side}"),
-                f" ({found.low:+.4f} to {found.high:+.4f}), p {_with_sign(p_text(p_value))}",
+                f" ({found.low:+.4f} to {found.high:+.4f}), ",
+                element("span", f"p {_with_sign(p_text(p_value))}", class_="delta plain"),
             )
         )
         parts.append(element("p", f"{found.wins} won, {found.ties} tied, {found.losses} lost", class_="quiet"))
