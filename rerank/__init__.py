@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rerank.errors import RerankError as RerankError
+    from rerank.evaluation.comparison import compare as compare
     from rerank.evaluation.evaluate import evaluate as evaluate
     from rerank.features.recipe import Recipe as Recipe
     from rerank.files.corpus import read_documents as read_documents
@@ -60,6 +61,7 @@ _HOMES = {
     "RerankError": "rerank.errors",
     "Run": "rerank.types",
     "Topics": "rerank.types",
+    "compare": "rerank.evaluation.comparison",
     "evaluate": "rerank.evaluation.evaluate",
     "load_model": "rerank.rankers.store",
     "read_data": "rerank.files.data",
