@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rerank.types import Floats, Ints, pointers
+
+if TYPE_CHECKING:
+    from rerank.metrics.cascade import Cascade
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,3 +84,13 @@ class Measure(ABC):
         labels (n_rows,) in the order of the data, not of a ranking.
         """
         return None
+
+    def cascade(self, labels: Floats, query_ptr: Ints, ideal_labels: Floats, ideal_ptr: Ints) -> Cascade | None:
+        """Return the measure, up to a constant, as a sum over documents that looks upwards; None where it is none.
+
+        labels (n_rows,) in the order of the data, not of a ranking.
+        """
+        from rerank.metrics.cascade import Cascade
+
+        weights = self.swap_weights(labels, query_ptr, ideal_labels, ideal_ptr)
+        return None if weights is None else Cascade.of_weights(weights)
