@@ -109,12 +109,12 @@ def _best_buckets(lines: Lines, cascade: Cascade, unit: float) -> tuple[Ints, In
         cascade.norms * lines.weights * unit,
     )
     totals, rises, counts = np.zeros((3, len(chunks) - 1, n_buckets), dtype=np.int64)
-    _sum_buckets(*walked, totals, rises, counts)
+    _sum_buckets(*walked, np.ones(n_buckets, np.bool_), totals, rises, counts)
     ends = np.cumsum(totals.sum(axis=0))
     starts = ends - totals.sum(axis=0)
     filled = counts.sum(axis=0) > 0
     slack = int(TOLERANCE * unit * lines.weights.sum())
-    wanted = filled & (starts + rises.sum(axis=0) >= ends[filled].max(initial=0) - slack)
+    wanted = filled & (starts + rises.sum(axis=0) >= np.max(ends, where=filled, initial=ends.min(initial=0)) - slack)
     places = pointers(counts[:, wanted].sum(axis=1))
     keys, steps = np.empty((2, places[-1]), dtype=np.int64)
     _collect_steps(*walked, wanted, places, keys, steps)
@@ -216,17 +216,20 @@ def _change(at_zero, at_one, first):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _document_steps(  # type: ignore[no-untyped-def]
-    i, first, last, a, b, terms, scale, places, others, keys, steps
+    i, first, last, a, b, terms, scale, wanted, places, others, keys, steps
 ):
     """Fill keys and steps with the changes of one document's share of the measure; return their number.
 
+    None where no wanted bucket holds a crossing of the document.
+
     terms   gains, add, keep, own, discounts of the cascade, and the depth at which the discounts end
     scale   whole units of a term of this query
+    wanted  (n_buckets,) bool
     places  (n,) float64 and others (n,) int64, for work: the rows that cross document i, ~row for those that fall
     """
     gains, add, keep, own, discounts, depth = terms
     bits = places.view(np.int64)
-    rank, total, product, stops, n, falling = 0, own, 1.0, 0, 0, 0
+    rank, total, product, stops, n, falling, n_wanted = 0, own, 1.0, 0, 0, 0, int(wanted[0])
     for j in range(first, last):
         if j == i:
             continue
@@ -239,12 +242,13 @@ def _document_steps(  # type: ignore[no-untyped-def]
             else:
                 product *= keep[j]
         if place >= 0.0:
+            n_wanted += wanted[min(int(place * wanted.shape[0]), wanted.shape[0] - 1)]
             places[n] = place
             bits[n] = bits[n] * 2 + behind
             others[n] = ~j if above else j
             falling += above
             n += 1
-    if rank - falling >= depth:
+    if n_wanted == 0 or rank - falling >= depth:
         return 0
     share = round(scale * gains[i] * discounts[rank] * total * product) if stops == 0 else 0
     keys[0], steps[0], n_steps = 0, share, 1
@@ -272,7 +276,7 @@ def _document_steps(  # type: ignore[no-untyped-def]
 
 @njit(cache=True, parallel=True)
 def _sum_buckets(  # type: ignore[no-untyped-def]
-    chunks, query_ptr, a, b, terms, scales, totals, rises, counts
+    chunks, query_ptr, a, b, terms, scales, wanted, totals, rises, counts
 ):
     """Add up the steps, those upwards, and their number by bucket of alpha; a thread takes a chunk of queries."""
     n_buckets = totals.shape[1]
@@ -285,7 +289,7 @@ def _sum_buckets(  # type: ignore[no-untyped-def]
             for i in range(first, last):
                 if terms[0][i] == 0.0 or scales[q] == 0.0:
                     continue
-                n = _document_steps(i, first, last, a, b, terms, scales[q], *work)
+                n = _document_steps(i, first, last, a, b, terms, scales[q], wanted, *work)
                 for step in range(n):
                     keys[step] >>= 1
                     bucket = min(int(keys.view(np.float64)[step] * n_buckets), n_buckets - 1)
@@ -311,7 +315,7 @@ def _collect_steps(  # type: ignore[no-untyped-def]
             for i in range(first, last):
                 if terms[0][i] == 0.0 or scales[q] == 0.0 or out == out_ptr[chunk + 1]:
                     continue
-                n = _document_steps(i, first, last, a, b, terms, scales[q], *work)
+                n = _document_steps(i, first, last, a, b, terms, scales[q], wanted, *work)
                 for step in range(n):
                     bits[0] = keys[step] >> 1
                     if wanted[min(int(bits.view(np.float64)[0] * n_buckets), n_buckets - 1)]:

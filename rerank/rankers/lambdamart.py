@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -14,7 +13,9 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError
 from rerank.metrics.base import Measure
 from rerank.metrics.registry import parse_measure
+from rerank.objectives.for_measure import lambdarank_for
 from rerank.objectives.lambdarank import LambdaRank
+from rerank.objectives.swap_blocks import BlockLambdaRank
 from rerank.progress import track
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.registry import register
@@ -41,8 +42,10 @@ class LambdaMART(Ranker):
     max_bin                most bins of a feature, 2 to 255
     subsample              share of the queries drawn for each tree
     colsample_bytree       share of the features drawn for each tree
-    metric                 measure that is trained for and that early stopping watches, by ir_measures' name
-    truncation_level       depth that gradients look at: `lambdarank_truncation_level` of LightGBM
+    metric                 measure that is trained for and that early stopping watches: ir_measures' name, or a
+                           function score(ranked_labels, ideal_labels), which is slow (`rerank.metrics.own`)
+    truncation_level       depth that gradients look at: `lambdarank_truncation_level` of LightGBM; P and R look
+                           down to their own cutoff
     sigma                  slope of the pairwise logistic; None: 1, or for a warm start 1 / the spread of the base
                            scores at the top, so that BM25's 20 and a probability's 0.9 start alike
     normalize              even out the queries' gradients: `lambdarank_norm` of LightGBM
@@ -65,7 +68,7 @@ class LambdaMART(Ranker):
         max_bin: int = 255,
         subsample: float = 1.0,
         colsample_bytree: float = 1.0,
-        metric: str = "nDCG@10",
+        metric: Any = "nDCG@10",
         truncation_level: int = 30,
         sigma: float | None = None,
         normalize: bool = True,
@@ -116,11 +119,6 @@ class LambdaMART(Ranker):
             raise InvalidInputError(
                 "training data: expected a feature that tells rows apart, found only constant ones; check X."
             )
-        if not objective.swap.inverse_norms.any():
-            raise InvalidInputError(
-                "training data: expected a query with a positive label, found none; check that qrels and run "
-                "name the same documents."
-            )
         watch = None if valid is None else Validation(valid, measure)
         history = self._boost(booster, watch)
         self.evals_result_ = {"valid": {measure.name: history}} if watch else {}
@@ -147,17 +145,14 @@ class LambdaMART(Ranker):
                 break
         return history
 
-    def _objective(self, train: TrainingSet, measure: Measure) -> LambdaRank:
-        deep = replace(measure, cutoff=self.truncation_level)
-        swap = deep.swap_weights(train.labels, train.query_ptr, train.ideal_labels, train.ideal_ptr)
-        if swap is None:
-            raise InvalidInputError(
-                f"metric: expected a measure whose swaps are known, found {measure.name}; train with nDCG@10."
-            )
-        return LambdaRank(
+    def _objective(self, train: TrainingSet, measure: Measure) -> LambdaRank | BlockLambdaRank:
+        return lambdarank_for(
+            measure,
+            train.labels,
             train.query_ptr,
+            train.ideal_labels,
+            train.ideal_ptr,
             train.weights,
-            swap,
             self.sigma or 1.0 / _spread_at_the_top(train, self.truncation_level),
             self.truncation_level,
             self.normalize,

@@ -167,7 +167,7 @@ def test_importances_are_gains_by_feature(train) -> None:
         ({"num_leaves": 1}, "num_leaves: expected 2 to"),
         ({"max_bin": 256}, "max_bin: expected 2 to 255, found 256"),
         ({"metric": "ndgc@10"}, "did you mean"),
-        ({"metric": "AP"}, "expected a measure whose swaps are known, found AP"),
+        ({"metric": 3}, "measure: expected a name such as .nDCG@10., a measure, or a function"),
         ({"n_jobs": 0}, "n_jobs: expected a number of threads"),
     ],
 )
