@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from rerank.errors import InvalidInputError
 from rerank.ids import Ids, id_array
 from rerank.metrics.base import Measure, RankedLists
-from rerank.types import Floats, Ints, RankingData, pointers, query_rows
+from rerank.types import Floats, Ints, RankingData, joined_rows, pointers, query_rows
 
 DEEPEST_INSERTION = 100  # down to here keeping the best rows in order beats sorting the whole list
 
@@ -50,7 +50,8 @@ class TrainingSet:
         place[queries] = np.arange(len(queries))
         descending = np.argsort(data.doc_ids, kind="stable")[::-1]
         order = descending[np.argsort(place[query_rows(data.query_ptr)][descending], kind="stable")]
-        ideal_labels, ideal_ptr = data.select(queries).ideal() if data.n_rows else data.ideal()
+        ideal_labels, ideal_ptr = data.ideal()
+        ideal_rows, ideal_ptr = joined_rows(ideal_ptr[queries], np.diff(ideal_ptr)[queries])
         weights = np.ones(len(data)) if data.weights is None else data.weights
         return cls(
             data.X,
@@ -58,7 +59,7 @@ class TrainingSet:
             data.labels[order],
             pointers(np.diff(data.query_ptr)[queries]),
             weights[queries],
-            ideal_labels,
+            ideal_labels[ideal_rows],
             ideal_ptr,
             start_scores[order],
         )

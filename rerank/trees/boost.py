@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.trees.bins import learn_bins
+from rerank.trees.columns import Columns
 from rerank.trees.forest import Forest, Tree
-from rerank.trees.grow import Grower, TreeLimits, add_leaf_values
+from rerank.trees.grow import Grower, TreeLimits
+from rerank.trees.leafwise import add_leaf_values
 from rerank.trees.score import score_rows
 from rerank.types import Floats, Ints
 
@@ -55,12 +57,11 @@ class Booster:
         gradients     fills gradient and hessian (n_rows,) float64 from scores (n_rows,) float64
         """
         self.settings, self.query_ptr, self.gradients = settings, query_ptr, gradients
-        bins = learn_bins(X, settings.max_bin, n_threads)
+        columns = Columns.of(learn_bins(X, settings.max_bin, n_threads))
         self._X, self._order = X, order
-        self._grower = Grower(bins, bins.blocks(X, order, n_threads), settings.limits, n_threads)
+        self._grower = Grower(columns, columns.blocks(X, order, n_threads), settings.limits, n_threads)
         self._random = np.random.default_rng(settings.random_state)
-        # A feature with one bin and nothing missing parts nothing.
-        self._features = np.flatnonzero((bins.n_bins > 1) | bins.missing)
+        self._features = np.sort(columns.features)  # the others have one bin: they part nothing
         self._all_rows = np.arange(len(X), dtype=np.int32)
         self._grad, self._hess = np.empty(len(X)), np.empty(len(X))
         self.scores = start_scores.astype(np.float64, copy=True)
