@@ -15,6 +15,7 @@ import numpy as np
 from numba import njit, prange
 
 from rerank.metrics.base import Measure, RankedLists
+from rerank.objectives.base import Objective
 from rerank.types import Floats, Ints, pointers
 
 LOWEST_EXPONENT = -300.0  # scores further apart than this count as this far: exp() stays above zero
@@ -22,7 +23,7 @@ DELTAS_AT_ONCE = 1 << 22  # of a batch of queries: 32 MB
 
 
 @dataclass(frozen=True, eq=False)
-class BlockLambdaRank:
+class BlockLambdaRank(Objective):
     """Gradients of LambdaRank for one set of queries and any measure.
 
     query_ptr     (n_queries + 1,) int64
@@ -42,6 +43,24 @@ class BlockLambdaRank:
     sigma: float = 1.0
     truncation_level: int = 30
     normalize: bool = True
+
+    def cost(self, scores: Floats) -> float:
+        """Return the cost whose derivatives these are while no document moves, as `LambdaRank.cost`."""
+        return sum(self._query_cost(scores, query) for query in range(len(self.weights)))
+
+    def _query_cost(self, scores: Floats, query: int) -> float:
+        rows = slice(self.query_ptr[query], self.query_ptr[query + 1])
+        ideal = self.ideal_labels[self.ideal_ptr[query] : self.ideal_ptr[query + 1]]
+        order = np.argsort(-scores[rows], kind="stable")
+        score, label, n = scores[rows][order], self.labels[rows][order], len(order)
+        top = min(self.truncation_level, n)
+        block = np.zeros(top * n)
+        lists = RankedLists(label, pointers([n]), ideal, pointers([len(ideal)]))
+        self.measure.fill_swap_deltas(lists, self.truncation_level, block, pointers([top * n]))
+        deltas = np.triu(block.reshape(top, n), 1)
+        better = np.sign(label[:top, None] - label)
+        costs = np.logaddexp(0.0, -self.sigma * better * (score[:top, None] - score))
+        return float(self.weights[query] * np.sum(deltas * costs * np.abs(better)))
 
     def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
         """Fill grad and hess (n_rows,) float64 with the cost's derivatives at `scores` (n_rows,) float64."""

@@ -23,7 +23,9 @@ Gradients = Callable[[Floats, Floats, Floats], None]
 class BoostSettings:
     """How a forest is grown; the names are LGBMRanker's.
 
-    subsample draws whole queries, colsample_bytree features, anew for every tree.
+    subsample draws whole queries, colsample_bytree features, anew for every tree. `averaged` scores are a mean,
+    h_k = (k h_(k-1) + learning_rate g_k) / (k + 1), g_k the tree: GBRank's. Their sum h_0 + learning_rate (g_1 + ...
+    + g_k) is (k + 1) h_k and so ranks alike.
     """
 
     n_estimators: int = 100
@@ -33,6 +35,7 @@ class BoostSettings:
     colsample_bytree: float = 1.0
     random_state: int = 0
     limits: TreeLimits = field(default_factory=TreeLimits)
+    averaged: bool = False
 
 
 class Booster:
@@ -78,10 +81,15 @@ class Booster:
         rows = self._sample_rows()
         tree, ordered, leaf_ptr = self._grower.grow(self._grad, self._hess, rows, self._sample_features())
         tree.leaf_value[:] *= self.settings.learning_rate
+        k = len(self.trees) + 1
+        if self.settings.averaged:
+            self.scores *= k
         if len(rows) == len(self._all_rows):
             add_leaf_values(ordered, leaf_ptr, tree.leaf_value, self.scores)
         else:
             self.scores += score_rows(Forest.of([tree]), self._X)[self._order]
+        if self.settings.averaged:
+            self.scores /= k + 1
         self.trees.append(tree)
         return tree
 
