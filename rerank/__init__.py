@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from rerank.files.trec import read_run as read_run
     from rerank.files.trec import write_run as write_run
     from rerank.rankers.combine import combine as combine
+    from rerank.rankers.diagnostics import local_optimality as local_optimality
+    from rerank.rankers.ensemble import Ensemble as Ensemble
     from rerank.rankers.lambdamart import LambdaMART as LambdaMART
     from rerank.rankers.store import load_model as load_model
     from rerank.types import Qrels as Qrels
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Ensemble": "rerank.rankers.ensemble",
     "Index": "rerank.workflows.index",
     "LambdaMART": "rerank.rankers.lambdamart",
     "Qrels": "rerank.types",
@@ -43,6 +46,7 @@ _HOMES = {
     "combine": "rerank.rankers.combine",
     "evaluate": "rerank.evaluation.evaluate",
     "load_model": "rerank.rankers.store",
+    "local_optimality": "rerank.rankers.diagnostics",
     "read_data": "rerank.files.data",
     "read_documents": "rerank.files.corpus",
     "read_qrels": "rerank.files.trec",

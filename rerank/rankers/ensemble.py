@@ -20,7 +20,7 @@ from rerank.rankers.ranker import Ranker
 from rerank.rankers.registry import register
 from rerank.rankers.store import model_from_dict
 from rerank.rankers.training import TrainingSet
-from rerank.types import Floats, Ints, joined_rows, pointers
+from rerank.types import Floats, Ints, joined_rows
 
 SECOND = ("linear", "boosted")
 SEEDS = 1000  # between the seed of the members and that of the folds
@@ -92,11 +92,10 @@ class Ensemble(Ranker):
             held_out[rows, column] = learner._scores(train.X[train.order[rows]])
         for member in track(members, "members", len(members)):
             member._learn(train, valid)
-            self._dress(member, self.feature_names_)
+            self._dress(member)
         self.members_ = members
         watch = None if valid is None else _of_scores(valid, self._shares(valid.X)[valid.order])
         stage._learn(_of_scores(train, held_out), watch)
-        self._dress(stage, tuple(f"{number}.{member.kind}" for number, member in enumerate(members, 1)))
         self.stage_, self.best_iteration_, self.evals_result_ = stage, stage.best_iteration_, stage.evals_result_
 
     def _new_members(self) -> list[Ranker]:
@@ -110,13 +109,19 @@ class Ensemble(Ranker):
             )
         return [member.set_params(n_jobs=self.n_jobs) for member in members]
 
-    def _new_stage(self) -> Ranker:
+    def _new_stage(self) -> LinearStage | LambdaMART:
         if self.second not in SECOND:
             raise InvalidInputError(f"second: expected {' or '.join(SECOND)}, found {self.second!r}.")
-        shared = {"n_estimators": self.n_estimators, "learning_rate": self.learning_rate, "metric": self.metric}
         if self.second == "linear":
-            return LinearStage(**shared)
-        return LambdaMART(**shared, num_leaves=self.num_leaves, random_state=self.random_state, n_jobs=self.n_jobs)
+            return LinearStage(self.n_estimators, self.learning_rate, self.metric)
+        return LambdaMART(
+            n_estimators=self.n_estimators,
+            learning_rate=self.learning_rate,
+            num_leaves=self.num_leaves,
+            metric=self.metric,
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+        )
 
     def _fold_of(self, n_queries: int) -> Ints:
         """Return the fold of each query, (n_queries,) int64."""
@@ -125,11 +130,11 @@ class Ensemble(Ranker):
         random = np.random.default_rng(SEEDS + self.random_state)
         return random.permutation(n_queries) % self.folds
 
-    def _dress(self, part: Ranker, feature_names: tuple[str, ...]) -> None:
-        """Make a part a whole model of its own, whose base is known to the ensemble alone."""
-        part.feature_names_, part.n_features_in_ = feature_names, len(feature_names)
-        part.recipe_, part.fingerprint_ = None, None
-        part.base_ = NoBase() if isinstance(self.base_, NoBase) else BareBase()
+    def _dress(self, member: Ranker) -> None:
+        """Make a member a whole model of its own, whose base is known to the ensemble alone."""
+        member.feature_names_, member.n_features_in_ = self.feature_names_, self.n_features_in_
+        member.recipe_, member.fingerprint_ = self.recipe_, self.fingerprint_
+        member.base_ = NoBase() if isinstance(self.base_, NoBase) else BareBase()
 
     def _shares(self, X: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return what each member adds to the base, (n_rows, n_members) float32."""
@@ -154,14 +159,14 @@ class Ensemble(Ranker):
 
 
 def _part(train: TrainingSet, chosen: NDArray[np.bool_]) -> TrainingSet:
-    """Return the chosen queries; the features stay as they lie."""
+    """Return the chosen queries, with a copy of their features: a learner takes all rows that it is handed."""
     queries = np.flatnonzero(chosen)
     counts, ideal_counts = np.diff(train.query_ptr)[queries], np.diff(train.ideal_ptr)[queries]
     rows, query_ptr = joined_rows(train.query_ptr[queries], counts)
     ideal_rows, ideal_ptr = joined_rows(train.ideal_ptr[queries], ideal_counts)
     return TrainingSet(
-        train.X,
-        train.order[rows],
+        train.X[train.order[rows]],
+        np.arange(len(rows)),
         train.labels[rows],
         query_ptr,
         train.weights[queries],

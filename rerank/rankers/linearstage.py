@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.for_measure import lambdarank_for
-from rerank.rankers.ranker import Ranker
 from rerank.rankers.training import TrainingSet, Validation, spread_at_the_top
 from rerank.types import Floats
 
@@ -18,7 +17,7 @@ DEPTH = 30  # that gradients look at
 RIDGE = 1e-3  # of the curvature's mean: scores that say the same share their weight
 
 
-class LinearStage(Ranker):
+class LinearStage:
     """base + sum_m w_m f_m of members' scores f_m.
 
     Each step is w - learning_rate H^-1 g, with g = F'lambda and H = F' diag(curvature) F, the sums over all queries
@@ -68,4 +67,5 @@ def _newton_step(inputs: Floats, grad: Floats, hess: Floats) -> Floats:
     """Return H^-1 g, (n_inputs,) float64."""
     curvature = (inputs * hess[:, None]).T @ inputs
     ridge = RIDGE * max(float(np.trace(curvature)) / len(curvature), 1e-12)
-    return np.linalg.solve(curvature + ridge * np.eye(len(curvature)), inputs.T @ grad)
+    step = np.linalg.solve(curvature + ridge * np.eye(len(curvature)), inputs.T @ grad)
+    return np.asarray(step, dtype=np.float64)
