@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rerank.rankers.diagnostics import local_optimality as local_optimality
     from rerank.rankers.ensemble import Ensemble as Ensemble
     from rerank.rankers.lambdamart import LambdaMART as LambdaMART
+    from rerank.rankers.rankboost import RankBoost as RankBoost
     from rerank.rankers.store import load_model as load_model
     from rerank.types import Qrels as Qrels
     from rerank.types import RankingData as RankingData
@@ -38,6 +39,7 @@ _HOMES = {
     "Index": "rerank.workflows.index",
     "LambdaMART": "rerank.rankers.lambdamart",
     "Qrels": "rerank.types",
+    "RankBoost": "rerank.rankers.rankboost",
     "RankingData": "rerank.types",
     "Recipe": "rerank.features.recipe",
     "RerankError": "rerank.errors",
