@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rerank.files.corpus import read_documents as read_documents
     from rerank.files.data import read_data as read_data
     from rerank.files.data import write_data as write_data
+    from rerank.files.preferences import read_preferences as read_preferences
     from rerank.files.topics import read_topics as read_topics
     from rerank.files.trec import read_qrels as read_qrels
     from rerank.files.trec import read_run as read_run
@@ -23,8 +24,14 @@ if TYPE_CHECKING:
     from rerank.rankers.diagnostics import local_optimality as local_optimality
     from rerank.rankers.ensemble import Ensemble as Ensemble
     from rerank.rankers.lambdamart import LambdaMART as LambdaMART
+    from rerank.rankers.lambdarank import LambdaRank as LambdaRank
+    from rerank.rankers.logisticregression import LogisticRegression as LogisticRegression
+    from rerank.rankers.plackettluce import PlackettLuce as PlackettLuce
     from rerank.rankers.rankboost import RankBoost as RankBoost
+    from rerank.rankers.ranknet import RankNet as RankNet
+    from rerank.rankers.ranksvm import RankSVM as RankSVM
     from rerank.rankers.store import load_model as load_model
+    from rerank.types import Preferences as Preferences
     from rerank.types import Qrels as Qrels
     from rerank.types import RankingData as RankingData
     from rerank.types import Run as Run
@@ -38,8 +45,14 @@ _HOMES = {
     "Ensemble": "rerank.rankers.ensemble",
     "Index": "rerank.workflows.index",
     "LambdaMART": "rerank.rankers.lambdamart",
+    "LambdaRank": "rerank.rankers.lambdarank",
+    "LogisticRegression": "rerank.rankers.logisticregression",
+    "PlackettLuce": "rerank.rankers.plackettluce",
+    "Preferences": "rerank.types",
     "Qrels": "rerank.types",
     "RankBoost": "rerank.rankers.rankboost",
+    "RankNet": "rerank.rankers.ranknet",
+    "RankSVM": "rerank.rankers.ranksvm",
     "RankingData": "rerank.types",
     "Recipe": "rerank.features.recipe",
     "RerankError": "rerank.errors",
@@ -51,6 +64,7 @@ _HOMES = {
     "local_optimality": "rerank.rankers.diagnostics",
     "read_data": "rerank.files.data",
     "read_documents": "rerank.files.corpus",
+    "read_preferences": "rerank.files.preferences",
     "read_qrels": "rerank.files.trec",
     "read_run": "rerank.files.trec",
     "read_topics": "rerank.files.topics",

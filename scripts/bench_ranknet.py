@@ -18,7 +18,7 @@ from bench_common import arguments, machine, ratio, report, seconds
 from threadpoolctl import threadpool_limits
 
 from rerank.ids import id_array
-from rerank.objectives.pairwise_logistic import PairwiseLogistic
+from rerank.objectives.ranknet import RankNet as PairwiseLogistic
 from rerank.rankers.net import Net
 from rerank.rankers.ranknet import RankNet
 from rerank.types import RankingData, pointers

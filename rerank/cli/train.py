@@ -64,7 +64,7 @@ def command(
     start = read_base(base)
     train, valid = read_data(data), None if validate is None else read_data(validate)
     model = learner(metric=metric, base=start, n_jobs=threads, **parameters)
-    pairs = {} if preferences is None else {"preferences": _preferences(learner, preferences)}
+    pairs: dict[str, Any] = {} if preferences is None else {"preferences": _preferences(learner, preferences)}
     files = {"training data": data, "validation data": validate, "preferences": preferences, **base_place(base, start)}
     with places({**files, "data": None if base else validate}):
         model.fit(train, eval_set=valid, **pairs)

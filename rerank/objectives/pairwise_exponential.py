@@ -9,27 +9,24 @@ is document i's share as the better one. Time is linear in documents, and one so
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
+
 import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
 
+from rerank.objectives.base import LabelObjective
+from rerank.objectives.registry import register
 from rerank.types import Floats, Ints, query_rows
 
 HIGHEST_EXPONENT = 300.0  # scores further than this from the middle of their query count as this far
 
 
-class PairwiseExponential:
-    """Pairwise exponential cost of one set of queries."""
-
-    def __init__(self, query_ptr: Ints, weights: Floats, labels: Floats) -> None:
-        """Take the pairs.
-
-        query_ptr  (n_queries + 1,) int64
-        weights    (n_queries,) float64, the weight of each pair of the query
-        labels     (n_rows,) float64: a document is above every one of its query with a lower label
-        """
-        self.query_ptr, self.weights, self.labels = query_ptr, weights, labels
-        self._by_label = np.lexsort((labels, query_rows(query_ptr)))
+@register("exponential")
+@dataclass(frozen=True, eq=False)
+class PairwiseExponential(LabelObjective):
+    """Pairwise exponential cost; the weight of a query is that of each of its pairs."""
 
     def cost(self, scores: Floats) -> float:
         """Return the cost at `scores` (n_rows,) float64."""
@@ -51,6 +48,11 @@ class PairwiseExponential:
         right, wrong = np.zeros(len(self.weights)), np.zeros(len(self.weights))
         _fill_agreement(self.query_ptr, self._by_label, self.labels, scores, chosen, right, wrong)
         return float(right @ self.weights), float(wrong @ self.weights)
+
+    @cached_property
+    def _by_label(self) -> Ints:
+        """Rows query by query, by label, ascending."""
+        return np.lexsort((self.labels, query_rows(self.query_ptr)))
 
     def _fill(self, scores: Floats, grad: Floats, hess: Floats | None = None) -> Floats:
         costs = np.zeros(len(self.weights))

@@ -1,7 +1,7 @@
-"""The bundle method for regularised costs with kinks (Teo et al. 2010, Bundle methods for regularized risk minimization).
+"""The bundle method for regularised costs with kinks (Teo et al. 2010, Bundle methods for regularized risk).
 
-A convex cost R lies above each of its tangents. Round t adds the tangent a_t w + b_t at the present weights, and moves to
-the minimum of 1/2 |w|^2 + max_i (a_i w + b_i). That minimum is a bound from below, so that the distance to the best
+A convex cost R lies above each of its tangents. Round t adds the tangent a_t w + b_t at the present weights, and moves
+to the minimum of 1/2 |w|^2 + max_i (a_i w + b_i). That minimum is a bound from below, so that the distance to the best
 possible cost is known. Its dual is a quadratic programme over a simplex with one variable a tangent: small, and solved
 by moving weight between two tangents at a time.
 """
@@ -57,7 +57,7 @@ def minimise_by_bundle(
 def _share_out(products, offsets, tolerance, most_moves, shares):  # type: ignore[no-untyped-def]
     """Minimise 1/2 shares' products shares - offsets' shares over the simplex, from `shares` (m,), in place.
 
-    products (m, m) float64, offsets (m,) float64. Ends when no move between two tangents gains by a slope of `tolerance`.
+    products (m, m) float64, offsets (m,) float64. Ends when the slopes of no two tangents are `tolerance` apart.
     """
     slopes = products @ shares - offsets
     for _ in range(most_moves):

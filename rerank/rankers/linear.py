@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from copy import copy
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -23,19 +24,30 @@ from rerank.rankers.training import TrainingSet, spread_at_the_top
 from rerank.types import Floats
 
 
+@dataclass(eq=False, repr=False)
 class LinearRanker(Ranker):
     """Base class of the linear rankers; a ranker adds its objective.
 
-    The weights minimise 1/2 |w|^2 + C cost(base / u + inputs @ w + b) by L-BFGS (SciPy), from w = 0. Inputs are the
+    The weights minimise 1/2 |w|^2 + C cost(base / u + inputs @ w + b), found from w = 0. Inputs are the
     standardised features (standardise.py); b is an intercept, where the ranker has one; u is the spread of the base
     scores at the top of the queries, 1 for a cold start, so that BM25's 20 and a probability's 0.9 start alike: what
     is stored is w u and b u. With validation data the best iterate is kept, the base ranker itself among them.
+
+    C                      weight of the cost against that of large weights: the larger, the less regular
+    max_iter               most iterations of the search
+    metric                 measure that early stopping watches, by ir_measures' name
+    early_stopping_rounds  iterations without a better validation measure before training stops
+    base                   None (cold), "run", "feature:NAME", a run, or a fitted ranker
+    n_jobs                 threads; None or -1 for all cores. The model does not depend on it.
     """
 
-    C: float
-    max_iter: int
-    metric: str
-    early_stopping_rounds: int
+    C: float = 1.0
+    max_iter: int = 200
+    metric: Any = "nDCG@10"
+    early_stopping_rounds: int = 50
+    base: Any = None
+    n_jobs: int | None = None
+
     has_intercept: ClassVar[bool] = False
 
     @abstractmethod

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from copy import copy
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -28,15 +29,7 @@ from rerank.types import Floats
 MEAN_DECAY, SQUARE_DECAY, TINY = 0.9, 0.999, 1e-8  # Adam's
 
 
-RANGES = (
-    ("hidden_units", 1, 1_000_000),
-    ("n_epochs", 1, 1_000_000),
-    ("learning_rate", 1e-12, 10.0),
-    ("reg_lambda", 0.0, float("inf")),
-    ("early_stopping_rounds", 1, 1_000_000),
-)
-
-
+@dataclass(eq=False, repr=False)
 class NetRanker(Ranker):
     """Base class of the nets; a ranker adds the objective of one query.
 
@@ -47,16 +40,29 @@ class NetRanker(Ranker):
     in units of u, the spread of the base scores at the top of the queries (1 for a cold start); the net is stored in
     the base's own.
     Training runs on one thread: a query is too little for two, and sums keep their order.
+
+    hidden_units           hidden units (tanh)
+    n_epochs               most passes over the queries; the learning rate falls to 0 over them
+    learning_rate          learning rate of the first update; updates are Adam's, one a query
+    reg_lambda             weight decay: reg_lambda / 2 |w|^2 is added to the cost of each query
+    metric                 measure that early stopping watches, by ir_measures' name
+    early_stopping_rounds  epochs without a better validation measure before training stops
+    base                   None (cold), "run", "feature:NAME", a run, or a fitted ranker
+    random_state           seed of the first weights and of the order of the queries
+    n_jobs                 threads of prediction; training has one
     """
 
-    hidden_units: int
-    n_epochs: int
-    learning_rate: float
-    reg_lambda: float
-    metric: str
-    early_stopping_rounds: int
-    random_state: int
-    _ranges: ClassVar[tuple[tuple[str, float, float], ...]] = RANGES
+    hidden_units: int = 32
+    n_epochs: int = 50
+    learning_rate: float = 0.001
+    reg_lambda: float = 0.001
+    metric: Any = "nDCG@10"
+    early_stopping_rounds: int = 10
+    base: Any = None
+    random_state: int = 0
+    n_jobs: int | None = None
+
+    own_ranges: ClassVar[tuple[tuple[str, float, float], ...]] = ()  # of the parameters that a ranker adds
 
     @abstractmethod
     def _objective(self, query: TrainingSet) -> Objective | None:
@@ -75,7 +81,7 @@ class NetRanker(Ranker):
         return other
 
     def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
-        check_ranges(self, self._ranges)
+        check_ranges(self, _RANGES + self.own_ranges)
         unit = spread_at_the_top(train)
         self.standardiser_ = Standardiser.learn(train.X, train.order)
         with kernel_threads(1), threadpool_limits(1, user_api="blas"):
@@ -184,3 +190,12 @@ def net_scores(net: Net, inputs: NDArray[np.float32]) -> Floats:
     """Return the scores of stored inputs (n_rows, n_inputs), (n_rows,) float64."""
     parts = [net.scores(inputs[first : first + BLOCK].astype(np.float64)) for first in range(0, len(inputs), BLOCK)]
     return np.concatenate(parts)
+
+
+_RANGES = (
+    ("hidden_units", 1, 1_000_000),
+    ("n_epochs", 1, 1_000_000),
+    ("learning_rate", 1e-12, 10.0),
+    ("reg_lambda", 0.0, float("inf")),
+    ("early_stopping_rounds", 1, 1_000_000),
+)

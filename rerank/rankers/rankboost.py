@@ -31,6 +31,7 @@ LEAST_AGREEMENT = 1e-9  # |r| below it is rounding
 
 
 @register("rankboost")
+@dataclass(eq=False, repr=False)
 class RankBoost(Ranker):
     """Boosted weak rankers h in {0, 1}, each a threshold on a feature (Freund et al. 2003).
 
@@ -60,25 +61,14 @@ class RankBoost(Ranker):
     n_jobs                 threads; None or -1 for all cores. The model does not depend on it.
     """
 
-    def __init__(
-        self,
-        n_estimators: int = 300,
-        learning_rate: float = 1.0,
-        alpha: str = "bound",
-        max_bin: int = 255,
-        metric: str = "nDCG@10",
-        early_stopping_rounds: int = 100,
-        base: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.alpha = alpha
-        self.max_bin = max_bin
-        self.metric = metric
-        self.early_stopping_rounds = early_stopping_rounds
-        self.base = base
-        self.n_jobs = n_jobs
+    n_estimators: int = 300
+    learning_rate: float = 1.0
+    alpha: str = "bound"
+    max_bin: int = 255
+    metric: Any = "nDCG@10"
+    early_stopping_rounds: int = 100
+    base: Any = None
+    n_jobs: int | None = None
 
     @property
     def feature_importances_(self) -> Floats:
