@@ -23,9 +23,12 @@ if TYPE_CHECKING:
     from rerank.rankers.combine import combine as combine
     from rerank.rankers.diagnostics import local_optimality as local_optimality
     from rerank.rankers.ensemble import Ensemble as Ensemble
+    from rerank.rankers.gbrank import GBRank as GBRank
     from rerank.rankers.lambdamart import LambdaMART as LambdaMART
     from rerank.rankers.lambdarank import LambdaRank as LambdaRank
     from rerank.rankers.logisticregression import LogisticRegression as LogisticRegression
+    from rerank.rankers.logistrank import LogistRank as LogistRank
+    from rerank.rankers.mart import MART as MART
     from rerank.rankers.plackettluce import PlackettLuce as PlackettLuce
     from rerank.rankers.rankboost import RankBoost as RankBoost
     from rerank.rankers.ranknet import RankNet as RankNet
@@ -43,10 +46,13 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Ensemble": "rerank.rankers.ensemble",
+    "GBRank": "rerank.rankers.gbrank",
     "Index": "rerank.workflows.index",
     "LambdaMART": "rerank.rankers.lambdamart",
     "LambdaRank": "rerank.rankers.lambdarank",
+    "LogistRank": "rerank.rankers.logistrank",
     "LogisticRegression": "rerank.rankers.logisticregression",
+    "MART": "rerank.rankers.mart",
     "PlackettLuce": "rerank.rankers.plackettluce",
     "Preferences": "rerank.types",
     "Qrels": "rerank.types",

@@ -56,10 +56,23 @@ def objective_names() -> list[str]:
 
 def parameter_options(command: Any) -> Any:
     """Add an option for each hyper-parameter of any ranker, named as in Python."""
-    known = {name: parameter for own in ranker_parameters().values() for name, parameter in own.items()}
-    for parameter in reversed(known.values()):
-        command = _option(parameter)(command)
+    known: dict[str, dict[str, Parameter]] = {}
+    for ranker, own in ranker_parameters().items():
+        for name, parameter in own.items():
+            known.setdefault(name, {})[ranker] = parameter
+    for by_ranker in reversed(known.values()):
+        command = _option(next(iter(by_ranker.values())), _defaults(by_ranker))(command)
     return command
+
+
+def _defaults(by_ranker: Mapping[str, Parameter]) -> str:
+    """Return the default of a parameter; that of each ranker where they differ."""
+    rankers: dict[str, list[str]] = {}
+    for ranker, parameter in by_ranker.items():
+        rankers.setdefault(parameter.default, []).append(ranker)
+    if len(rankers) == 1:
+        return next(iter(rankers))
+    return "; ".join(f"{', '.join(names)} {default or 'none'}" for default, names in rankers.items())
 
 
 def ranker_option() -> Callable[[Any], Any]:
@@ -81,8 +94,8 @@ def given_parameters(ranker: str, options: Mapping[str, Any]) -> dict[str, Any]:
     return given
 
 
-def _option(parameter: Parameter) -> Callable[[Any], Any]:
-    text = f"{parameter.help}  [default: {parameter.default}]" if parameter.default else parameter.help
+def _option(parameter: Parameter, default: str) -> Callable[[Any], Any]:
+    text = f"{parameter.help}  [default: {default}]" if default else parameter.help
     if parameter.kind is bool:
         flags = f"{parameter.option}/--no-{parameter.option.removeprefix('--')}"
         return click.option(flags, parameter.name, default=None, help=text)

@@ -132,10 +132,15 @@ class BoostedTrees(Ranker):
             raise InvalidInputError(
                 "training data: expected a feature that tells rows apart, found only constant ones; check X."
             )
+        if train.labels.min() == train.labels.max():
+            raise InvalidInputError(
+                f"training data: expected labels that differ, found only {train.labels[0]:g}; check that qrels and run "
+                "name the same documents."
+            )
         stopping = EarlyStopping(valid, measure, self.early_stopping_rounds)
+        self.constant_ = unit * constant
         self._boost(booster, stopping, valid, unit)
         self.best_iteration_, self.evals_result_ = stopping.best, stopping.results()
-        self.constant_ = unit * constant
         self.forest_ = booster.forest(stopping.best).scaled(unit)
 
     def _boost(self, booster: Booster, stopping: EarlyStopping, valid: TrainingSet | None, unit: float) -> None:
@@ -143,12 +148,12 @@ class BoostedTrees(Ranker):
 
         The measure before the first tree counts: a warm start that no tree betters stays the base ranker.
         """
-        scores = np.empty(0) if valid is None else valid.start_scores.copy()
+        scores = np.zeros(0 if valid is None else len(valid.order))
         for _ in track(range(self.n_estimators), "trees", self.n_estimators):
             tree = booster.add_tree()
             if valid is not None:
-                scores += unit * score_rows(Forest.of([tree]), valid.X)[valid.order]
-            stopping.add(scores)
+                scores += score_rows(Forest.of([tree]).scaled(unit), valid.X)[valid.order]
+            stopping.add(scores if valid is None else valid.start_scores + (self.constant_ + scores))
             if stopping.over:
                 break
 
