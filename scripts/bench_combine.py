@@ -9,6 +9,7 @@ checked against `evaluate` of the combined run.
 
 from __future__ import annotations
 
+import json
 import resource
 import time
 from typing import Any
@@ -63,7 +64,10 @@ def main() -> None:
     lines = [timed(n_queries, relevant, measure) for relevant in (20, 500) for measure in MEASURES]
     print(tabulate(lines, headers="keys", tablefmt="github", floatfmt=".4g"))
     memory = f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB"
-    report([], {"machine": machine("numba"), "most memory": memory, "combinations": lines}, options.output)
+    figures = {"machine": machine("numba"), "most memory": memory}
+    report([], figures, None)
+    if options.output:
+        options.output.write_text(json.dumps({**figures, "combinations": lines}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

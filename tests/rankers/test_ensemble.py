@@ -100,3 +100,19 @@ def test_a_member_of_a_warm_started_ensemble_asks_for_its_base(train) -> None:
     model = Ensemble("lambdamart(n_estimators=2)", base="run", n_jobs=1).fit(train)
     with pytest.raises(ModelMismatchError, match="pass init_score="):
         model.members_[0].predict(train)
+
+
+def test_the_winner_of_the_yahoo_challenge_can_be_expressed(train, valid, test, tmp_path) -> None:
+    """8 LambdaMART ensembles, 2 LambdaRank nets and 2 logistic regressions."""
+    text = (
+        "8*lambdamart(n_estimators=4, num_leaves=4, subsample=0.5), 2*lambdarank(n_epochs=2, hidden_units=4), "
+        "2*logisticregression"
+    )
+    model = Ensemble(text, base="run", folds=2, n_estimators=10, n_jobs=1).fit(train, eval_set=valid)
+    assert [member.kind for member in model.members_].count("lambdamart") == 8
+    assert [member.kind for member in model.members_].count("lambdarank") == 2
+    assert [member.kind for member in model.members_].count("logisticregression") == 2
+    assert model.stage_.weights_.shape == (12,)
+    assert len({str(member._learned()) for member in model.members_}) >= 11  # the logistic regressions are one
+    model.save(tmp_path / "model.json")
+    np.testing.assert_array_equal(load_model(tmp_path / "model.json").predict(test), model.predict(test))
