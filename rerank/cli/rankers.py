@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -55,13 +56,15 @@ def objective_names() -> list[str]:
 
 
 def parameter_options(command: Any) -> Any:
-    """Add an option for each hyper-parameter of any ranker, named as in Python."""
+    """Add an option for each hyper-parameter of any ranker, named as in Python; its help is what most rankers say."""
     known: dict[str, dict[str, Parameter]] = {}
     for ranker, own in ranker_parameters().items():
         for name, parameter in own.items():
             known.setdefault(name, {})[ranker] = parameter
     for by_ranker in reversed(known.values()):
-        command = _option(next(iter(by_ranker.values())), _defaults(by_ranker))(command)
+        texts = Counter(parameter.help for parameter in by_ranker.values())
+        parameter = replace(next(iter(by_ranker.values())), help=texts.most_common(1)[0][0])
+        command = _option(parameter, _defaults(by_ranker))(command)
     return command
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from rerank.metrics.base import RankedLists
 from rerank.metrics.cascade import Cascade
 from rerank.metrics.lists import ratio, reach, sums
-from rerank.metrics.pairs import fill_pair_deltas, pairs_in_order, refuse_cutoff
+from rerank.metrics.pairs import fill_pair_deltas, pairs_in_order
 from rerank.metrics.registry import register
 from rerank.metrics.relevance import BinaryMeasure
 from rerank.types import Floats, Ints
@@ -28,10 +28,7 @@ class AUC(BinaryMeasure):
     """
 
     head: ClassVar[str] = "AUC"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        refuse_cutoff(self)
+    takes_cutoff: ClassVar[bool] = False
 
     def scores(self, lists: RankedLists) -> Floats:
         """Return the area of every query."""

@@ -61,11 +61,11 @@ class SwapWeights:
 class Measure(ABC):
     """A measure of a ranked list; `cutoff` is the depth at which it stops, None for the whole list.
 
-    trainable  False where labels in rank order do not tell what swapping two documents does: training for it is refused
+    takes_cutoff  whether it may stop at a depth
     """
 
     cutoff: int | None = None
-    trainable: ClassVar[bool] = True
+    takes_cutoff: ClassVar[bool] = True
 
     @property
     @abstractmethod
@@ -82,6 +82,11 @@ class Measure(ABC):
         ideal = np.asarray(ideal_labels, dtype=np.float64)
         lists = RankedLists(ranked, pointers([len(ranked)]), ideal, pointers([len(ideal)]))
         return float(self.scores(lists)[0])
+
+    @property
+    def trainable(self) -> bool:
+        """Whether labels in rank order tell all that it asks, and a larger label is never the worse one."""
+        return True
 
     def cut_for_training(self, depth: int) -> Measure:
         """Return the measure whose swaps are trained on, where gradients look down to `depth`.
@@ -105,7 +110,7 @@ class Measure(ABC):
         out      float64; query q's block is (min(depth, n), n), row by row, from out_ptr[q] on
         out_ptr  (n_queries + 1,) int64
         A measure with neither a formula of its own nor swap weights is measured anew after every swap of two
-        different labels: a list of 100 documents takes milliseconds, one of 1,000 seconds.
+        different labels, in tenths of a second for a list of 1,000 documents (scripts/bench_measures.py).
         """
         from rerank.metrics.swaps.default import fill_by_recomputing, fill_from_weights
 

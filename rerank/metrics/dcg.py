@@ -33,11 +33,11 @@ class DCG(DiscountedMeasure):
                 f"{symbol_of(self)}: expected dcg='{LINEAR}' or '{EXPONENTIAL}', found {self.dcg!r}."
             )
 
-    def gains(self, labels: Floats) -> Floats:
+    def gain_of(self, labels: Floats) -> Floats:
         """Return the label, or 2^label - 1."""
         positive = np.maximum(labels, 0.0)
         return positive if self.dcg == LINEAR else np.exp2(positive) - 1.0
 
-    def discounts(self, rank: NDArray[np.int64]) -> Floats:
+    def discount_of(self, rank: NDArray[np.int64]) -> Floats:
         """Return 1 / log2(1 + rank), for ranks from 1."""
         return 1.0 / np.log2(rank + 2.0)

@@ -24,11 +24,11 @@ class DiscountedMeasure(Measure):
         return canonical_name(self)
 
     @abstractmethod
-    def gains(self, labels: Floats) -> Floats:
+    def gain_of(self, labels: Floats) -> Floats:
         """Return what each label is worth."""
 
     @abstractmethod
-    def discounts(self, rank: NDArray[np.int64]) -> Floats:
+    def discount_of(self, rank: NDArray[np.int64]) -> Floats:
         """Return the share of its gain that a document at each 0-based rank keeps, were there no cutoff."""
 
     def norms(self, ideal_labels: Floats, ideal_ptr: Ints) -> Floats:
@@ -48,13 +48,13 @@ class DiscountedMeasure(Measure):
     def swap_weights(self, labels: Floats, query_ptr: Ints, ideal_labels: Floats, ideal_ptr: Ints) -> SwapWeights:
         """Return gains, discounts and 1 / norm."""
         norms = self.norms(ideal_labels, ideal_ptr)
-        return SwapWeights(self.gains(labels), self._by_rank(query_ptr), ratio(np.ones_like(norms), norms))
+        return SwapWeights(self.gain_of(labels), self._by_rank(query_ptr), ratio(np.ones_like(norms), norms))
 
     def discounted_sums(self, labels: Floats, query_ptr: Ints) -> Floats:
         """Return the sum of each query, (n_queries,) float64, for labels in rank order."""
-        return sums(self.gains(labels) * self._by_rank(query_ptr)[ranks(query_ptr)], query_ptr)
+        return sums(self.gain_of(labels) * self._by_rank(query_ptr)[ranks(query_ptr)], query_ptr)
 
     def _by_rank(self, query_ptr: Ints) -> Floats:
         rank = np.arange(np.diff(query_ptr).max(initial=0))
-        discounts = self.discounts(rank)
+        discounts = self.discount_of(rank)
         return discounts if self.cutoff is None else np.where(rank < self.cutoff, discounts, 0.0)

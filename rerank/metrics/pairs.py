@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from rerank.errors import InvalidInputError
-from rerank.metrics.base import Measure, RankedLists
+from rerank.metrics.base import RankedLists
 from rerank.metrics.lists import ratio, relevant_so_far, sums
-from rerank.metrics.registry import symbol_of
 from rerank.types import Floats, Ints
 
 
@@ -42,10 +40,3 @@ def _balances(lists: RankedLists) -> Floats:
         below, above = (relevant_so_far(some, lists.query_ptr) for some in (lists.labels < label, lists.labels > label))
         balances[here] = (below - above)[here]
     return balances
-
-
-def refuse_cutoff(measure: Measure) -> None:
-    """Refuse a cutoff: below it there would be no order to judge."""
-    if measure.cutoff is not None:
-        symbol = symbol_of(measure)
-        raise InvalidInputError(f"{symbol}: expected no cutoff, found {measure.cutoff!r}; write {symbol}.")

@@ -32,10 +32,10 @@ class RBP(DiscountedMeasure):
         if self.rel is not None and (not isinstance(self.rel, int) or self.rel < 1):
             raise InvalidInputError(f"RBP: expected rel of at least 1, found {self.rel!r}; write e.g. RBP(rel=1).")
 
-    def gains(self, labels: Floats) -> Floats:
+    def gain_of(self, labels: Floats) -> Floats:
         """Return relevance, or the label."""
         return np.maximum(labels, 0.0) if self.rel is None else (labels >= self.rel).astype(np.float64)
 
-    def discounts(self, rank: NDArray[np.int64]) -> Floats:
+    def discount_of(self, rank: NDArray[np.int64]) -> Floats:
         """Return (1 - p) p^rank, for ranks from 0."""
         return (1.0 - self.p) * np.power(float(self.p), rank)

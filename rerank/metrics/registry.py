@@ -104,11 +104,12 @@ def symbol_of(measure: Measure) -> str:
 
 
 def check_cutoff(measure: Measure) -> None:
-    """Refuse a cutoff that is no whole number of at least 1."""
-    cutoff = measure.cutoff
+    """Refuse a cutoff that is no whole number of at least 1, or one where the measure takes none."""
+    cutoff, symbol = measure.cutoff, symbol_of(measure)
+    if cutoff is not None and not measure.takes_cutoff:
+        raise InvalidInputError(f"measure {symbol}: expected no cutoff, found {cutoff!r}; write {symbol}.")
     if cutoff is None or (isinstance(cutoff, Integral) and not isinstance(cutoff, bool) and cutoff >= 1):
         return
-    symbol = symbol_of(measure)
     raise InvalidInputError(
         f"measure {symbol}: expected a cutoff of at least 1, found {cutoff!r}; write e.g. {symbol}@10."
     )

@@ -29,18 +29,24 @@ def lambdarank_for(
     ideal_labels  (n_ideal,) float64: all positive labels of each query, best first, by ideal_ptr
     weights       (n_queries,) float64, of the queries
     sigma, truncation_level, normalize: see `rerank.objectives.lambdarank`
-    Raises InvalidInputError for a measure that cannot be trained for, or that no order of these rows lifts above 0.
+    Raises InvalidInputError for a measure that cannot be trained for, or that no order of these rows changes.
     """
     if not measure.trainable:
         raise InvalidInputError(
-            f"metric: expected a measure that can be trained for, found {measure.name}, whose swaps labels in rank "
-            "order do not tell; train with e.g. nDCG@10 or AP."
+            f"metric: expected a measure that can be trained for, found {measure.name}, which asks for more than "
+            "labels in rank order; train with e.g. nDCG@10 or AP."
         )
-    best_first = np.lexsort((-labels, query_rows(query_ptr)))
-    if not measure.scores(RankedLists(labels[best_first], query_ptr, ideal_labels, ideal_ptr)).any():
+    if not (labels > 0).any():
         raise InvalidInputError(
-            f"training data: expected a query with a positive label that counts in {measure.name}, found none; check "
-            "that qrels and run name the same documents."
+            "training data: expected a query with a positive label, found none; check that qrels and run name the "
+            "same documents."
+        )
+    orders = (np.lexsort((by, query_rows(query_ptr))) for by in (-labels, labels))
+    best, worst = (measure.scores(RankedLists(labels[order], query_ptr, ideal_labels, ideal_ptr)) for order in orders)
+    if np.array_equal(best, worst):
+        raise InvalidInputError(
+            f"training data: expected a query in which the order of the documents changes {measure.name}, found none; "
+            "train for a measure that tells these labels and depths apart, e.g. nDCG@10."
         )
     deep = measure.cut_for_training(truncation_level)
     swap = deep.swap_weights(labels, query_ptr, ideal_labels, ideal_ptr)

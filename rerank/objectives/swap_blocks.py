@@ -134,14 +134,15 @@ def _rank_rows(query_ptr, scores, labels, order, ranked_labels):  # type: ignore
 
 
 @njit(cache=True)
-def _add_pairs(i, n, score, label, deltas, e, sigma, weight, by_distance, grad, hess):  # type: ignore[no-untyped-def]
-    """Add the pairs of rank i with every later rank; return the sum of their |lambda_ij| / sigma.
+def _add_pairs(i, partners, score, label, deltas, e, sigma, weight, by_distance, grad, hess):  # type: ignore[no-untyped-def]
+    """Add the pairs of rank i with the later ones among its partners; return the sum of their |lambda_ij| / sigma.
 
-    deltas (n,) of rank i. One exponential a document: 1 / (1 + exp(sigma (s_i - s_j))) = e_j / (e_i + e_j).
+    partners holds ranks; deltas (n,) are those of rank i. One exponential a document:
+    1 / (1 + exp(sigma (s_i - s_j))) = e_j / (e_i + e_j).
     """
     total = 0.0
-    for j in range(i + 1, n):
-        if label[i] == label[j] or deltas[j] == 0.0:
+    for j in partners:
+        if j <= i or label[i] == label[j] or deltas[j] == 0.0:
             continue
         share = weight * deltas[j]
         if by_distance:
@@ -179,10 +180,14 @@ def _fill_lambdas(  # type: ignore[no-untyped-def]
         e = np.exp(np.maximum(sigma * (score - score[0]), LOWEST_EXPONENT))
         ranked_grad, ranked_hess = np.zeros(n), np.zeros(n)
         by_distance = normalize and score[n - 1] < score[0]
-        total = 0.0
+        every, lowest, total = np.arange(n), label.min(), 0.0
+        above_lowest = every[label > lowest]  # few, and all that a document of the lowest label can pair with
         for i in range(block.shape[0] // n):
             row = block[i * n : (i + 1) * n]
-            total += _add_pairs(i, n, score, label, row, e, sigma, weights[q], by_distance, ranked_grad, ranked_hess)
+            partners = above_lowest if label[i] == lowest else every
+            total += _add_pairs(
+                i, partners, score, label, row, e, sigma, weights[q], by_distance, ranked_grad, ranked_hess
+            )
         factor = 1.0
         if normalize and total > 0.0:
             factor = np.log2(1.0 + 2.0 * total) / (2.0 * total)

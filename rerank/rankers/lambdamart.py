@@ -28,7 +28,7 @@ class LambdaMART(BoostedTrees):
     The parameters of `BoostedTrees`, and:
 
     metric                 measure that is trained for and that early stopping watches: ir_measures' name, or a
-                           function score(ranked_labels, ideal_labels), which is slow (`rerank.metrics.own`)
+                           function score(ranked_labels, ideal_labels): slow, seconds a tree (`rerank.metrics.own`)
     truncation_level       depth that gradients look at: `lambdarank_truncation_level` of LightGBM; P and R look
                            down to their own cutoff
     sigma                  slope of the pairwise logistic; None: 1, or for a warm start 1 / the spread of the base

@@ -20,8 +20,10 @@ from rerank.rankers.ranges import check_ranges
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.standardise import BLOCK, Standardiser
 from rerank.rankers.stopping import EarlyStopping
-from rerank.rankers.training import TrainingSet, spread_at_the_top
+from rerank.rankers.training import TrainingSet, check_pairs, spread_at_the_top
 from rerank.types import Floats
+
+WIDEST = 30.0  # how far the base's unit may lie from its spread
 
 
 @dataclass(eq=False, repr=False)
@@ -29,8 +31,8 @@ class LinearRanker(Ranker):
     """Base class of the linear rankers; a ranker adds its objective.
 
     The weights minimise 1/2 |w|^2 + C cost(base / u + inputs @ w + b), found from w = 0. Inputs are the
-    standardised features (standardise.py); b is an intercept, where the ranker has one; u is the spread of the base
-    scores at the top of the queries, 1 for a cold start, so that BM25's 20 and a probability's 0.9 start alike: what
+    standardised features (standardise.py); b is an intercept, where the ranker has one; u is the unit in which
+    the base ranker alone costs least, 1 for a cold start, so that BM25's 20 and a probability's 0.9 start alike: what
     is stored is w u and b u. With validation data the best iterate is kept, the base ranker itself among them.
 
     C                      weight of the cost against that of large weights: the larger, the less regular
@@ -68,11 +70,13 @@ class LinearRanker(Ranker):
 
     def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
         check_ranges(self, _RANGES)
-        unit = spread_at_the_top(train)
+        check_pairs(train)
+        objective = self._objective(train)
+        unit = _unit(objective, train)
         self.standardiser_ = Standardiser.learn(train.X, train.order)
         stopping = EarlyStopping(valid, parse_measure(self.metric), self.early_stopping_rounds)
         inputs = self.standardiser_.stored_inputs(train.X, train.order)
-        cost = Cost(inputs, train.start_scores / unit, self._objective(train), self.C, self.has_intercept)
+        cost = Cost(inputs, train.start_scores / unit, objective, self.C, self.has_intercept)
         best = np.zeros(cost.n_weights)
         held_out = self._held_out(valid, unit)
 
@@ -128,6 +132,27 @@ class LinearRanker(Ranker):
         self.standardiser_ = Standardiser.from_dict(learned["standardiser"])
         self.weights_ = np.asarray(learned["weights"], np.float64)
         self.intercept_ = float(learned["intercept"])
+
+
+def _unit(objective: Objective, train: TrainingSet) -> float:
+    """Return what the base scores are divided by: with it the base ranker alone costs least, up to a constant.
+
+    It is looked for within a factor of 30 of the scores' spread at the top of the queries; 1 for a cold start.
+    """
+    if not train.start_scores.any():
+        return 1.0
+    spread = spread_at_the_top(train)
+    base = train.start_scores / spread
+    grad, hess = np.empty_like(base), np.empty_like(base)
+
+    def value_and_gradient(line: Floats) -> tuple[float, Floats]:
+        scores = line[0] * base + line[1]
+        objective.gradients(scores, grad, hess)
+        return objective.cost(scores), np.array([grad @ base, grad.sum()])
+
+    bounds = [(1.0 / WIDEST, WIDEST), (None, None)]
+    found = minimize(value_and_gradient, np.array([1.0, 0.0]), method="L-BFGS-B", jac=True, bounds=bounds)
+    return spread / float(found.x[0])
 
 
 class Cost:

@@ -100,7 +100,8 @@ class NetRanker(Ranker):
         inputs = self.standardiser_.stored_inputs(train.X, train.order)
         found = []
         for number, query in enumerate(train.queries()):
-            objective = self._objective(query) if len(query.labels) > 1 else None
+            taught = len(query.labels) > 1 and query.weights[0] > 0.0
+            objective = self._objective(query) if taught else None
             if objective is not None:
                 rows = slice(int(train.query_ptr[number]), int(train.query_ptr[number + 1]))
                 found.append(_Query(inputs[rows], query.start_scores / unit, objective))

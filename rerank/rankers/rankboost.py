@@ -20,11 +20,12 @@ from rerank.rankers.ranges import check_ranges
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.registry import register
 from rerank.rankers.stopping import EarlyStopping
-from rerank.rankers.training import TrainingSet, pair_counts, spread_at_the_top
-from rerank.trees.bins import MISSING_BIN, WIDTH, Bins, learn_bins
+from rerank.rankers.training import TrainingSet, check_pairs, pair_counts, spread_at_the_top
+from rerank.trees.bins import learn_bins
+from rerank.trees.columns import MOST_CODES, WIDTH, Columns
 from rerank.trees.forest import Forest, Tree
 from rerank.trees.score import score_rows
-from rerank.types import Floats
+from rerank.types import Floats, Ints
 
 LARGEST_ALPHA = 4.0  # where h orders every pair rightly, Z falls for ever
 LEAST_AGREEMENT = 1e-9  # |r| below it is rounding
@@ -79,6 +80,7 @@ class RankBoost(Ranker):
         check_ranges(self, _RANGES)
         if self.alpha not in _ALPHAS:
             raise unknown_name("alpha", self.alpha, _ALPHAS)
+        check_pairs(train)
         search = _Search(train, self.max_bin)
         objective = PairwiseExponential(train.query_ptr, train.weights / pair_counts(train), train.labels)
         unit = 1.0 / _base_alpha(objective, train)
@@ -101,11 +103,6 @@ class RankBoost(Ranker):
         grad, hess = np.empty_like(scores), np.empty_like(scores)
         valid_scores = np.empty(0) if valid is None else valid.start_scores.copy()
         before = objective.cost(scores)
-        if before == 0.0:
-            raise InvalidInputError(
-                "training data: expected a query with documents of different labels, found none; check that qrels and "
-                "run name the same documents."
-            )
         for _ in track(range(self.n_estimators), "weak rankers", self.n_estimators):
             objective.gradients(scores, grad, hess)
             weak = search.best(-grad / before)
@@ -159,35 +156,47 @@ class _Search:
     def __init__(self, train: TrainingSet, max_bin: int) -> None:
         """Bin the rows."""
         n_threads = numba.get_num_threads()
-        self._bins: Bins = learn_bins(train.X, max_bin, n_threads)
-        if not ((self._bins.n_bins > 1) | self._bins.missing).any():
+        self._bins = learn_bins(train.X, max_bin, n_threads)
+        self._columns = Columns.of(self._bins)
+        self._features = np.sort(self._columns.features)
+        if not len(self._features):
             raise InvalidInputError(
                 "training data: expected a feature that tells rows apart, found only constant ones; check X."
             )
-        self._blocks = self._bins.blocks(train.X, train.order, n_threads)
-        self._sums = np.empty((self._bins.n_blocks, WIDTH, MISSING_BIN + 1))
+        self._blocks = self._columns.blocks(train.X, train.order, n_threads)
+        self._sums = np.empty((self._columns.n_blocks * WIDTH, MOST_CODES))
 
     def best(self, potentials: Floats) -> _Weak | None:
         """Return the weak ranker with the largest |r|, the first of equals; None where none agrees or disagrees.
 
         potentials  (n_rows,) float64: of each document, the share of D that it should win less that it should lose
         """
-        _sum_by_bin(self._blocks, potentials, self._sums)
-        sums = self._sums.reshape(-1, MISSING_BIN + 1)
-        present, missing = sums[:, :MISSING_BIN], sums[:, MISSING_BIN]
-        above = present.sum(axis=1)[:, None] - np.cumsum(present, axis=1)
-        # No value lies above the last bin: there all that are present stand against the missing ones.
-        above[np.arange(MISSING_BIN) >= self._bins.n_bins[:, None] - 1] = 0.0
-        either = np.stack([above, above + missing[:, None]], axis=2)
-        place = int(np.argmax(np.abs(either)))
-        feature, edge, side = (int(part) for part in np.unravel_index(place, either.shape))
-        agreement = float(either[feature, edge, side])
-        return _Weak(feature, edge, bool(side), agreement) if abs(agreement) > LEAST_AGREEMENT else None
+        _sum_by_byte(self._blocks, potentials, self._sums)
+        found = max((self._best_edge(feature) for feature in self._features.tolist()), key=lambda w: abs(w.agreement))
+        return found if abs(found.agreement) > LEAST_AGREEMENT else None
+
+    def _best_edge(self, feature: int) -> _Weak:
+        """Return the feature's threshold with the largest |r|, summed from the potentials in each of its bins."""
+        sums = np.bincount(self._states(feature), self._sums[self._columns.column[feature]], MOST_CODES)
+        present = sums[: self._bins.n_bins[feature]]
+        missing = sums[self._columns.missing_state[feature]] if self._bins.missing[feature] else 0.0
+        above = present.sum() - np.cumsum(present)
+        above[-1] = 0.0  # no value lies above the last bin: there all that are present stand against the missing ones
+        either = np.column_stack([above, above + missing])
+        edge, side = divmod(int(np.argmax(np.abs(either))), 2)
+        return _Weak(feature, edge, bool(side), float(either[edge, side]))
+
+    def _states(self, feature: int) -> Ints:
+        """Return the feature's state, its bin or that of a missing value, for each value of its column's byte."""
+        columns = self._columns
+        return np.arange(MOST_CODES) // columns.stride[feature] % columns.n_states[feature]
 
     def chosen(self, weak: _Weak) -> NDArray[np.bool_]:
         """Return h of every training row."""
-        values = self._blocks[weak.feature // WIDTH][:, weak.feature % WIDTH]
-        return np.where(values == MISSING_BIN, weak.missing, values > weak.edge)
+        states, place = self._states(weak.feature), int(self._columns.column[weak.feature])
+        absent = self._bins.missing[weak.feature] & (states == self._columns.missing_state[weak.feature])
+        by_byte = np.where(absent, weak.missing, states > weak.edge)
+        return by_byte[self._blocks[place // WIDTH][:, place % WIDTH]]
 
     def tree(self, weak: _Weak, step: float, gain: float) -> Tree:
         """Return the weak ranker as a tree of two leaves, 0 and `step`."""
@@ -253,18 +262,19 @@ _ALPHAS = {"binary": _binary, "bisection": _bisection, "bound": _bound}
 
 
 @njit(cache=True, parallel=True)
-def _sum_by_bin(blocks, potentials, out):  # type: ignore[no-untyped-def]
-    """Fill out (n_blocks, 16, 256) float64 with the potentials' sum in each bin; one thread a block.
+def _sum_by_byte(blocks, potentials, out):  # type: ignore[no-untyped-def]
+    """Fill out (n_blocks * 16, 256) float64 with the potentials' sum by the byte of each column; one thread a block.
 
     blocks (n_blocks, n_rows, 16) uint8, potentials (n_rows,) float64
     """
     for block in prange(blocks.shape[0]):
-        out[block] = 0.0
+        sums = out[16 * block : 16 * block + 16]
+        sums[:] = 0.0
         for row in range(potentials.shape[0]):
             potential = potentials[row]
             if potential != 0.0:
-                for j in range(16):
-                    out[block, j, blocks[block, row, j]] += potential
+                for c in range(16):
+                    sums[c, blocks[block, row, c]] += potential
 
 
 _RANGES = (

@@ -192,6 +192,17 @@ def spread_at_the_top(train: TrainingSet, depth: int = DEPTH_OF_SPREAD) -> float
     return spread if spread > 0.0 else 1.0
 
 
+def check_pairs(train: TrainingSet) -> None:
+    """Refuse data in which no query has documents of different labels: there is no order to learn."""
+    query = query_rows(train.query_ptr)
+    differ = (train.labels[1:] != train.labels[:-1]) & (query[1:] == query[:-1])
+    if not (differ & (train.weights[query[1:]] > 0.0)).any():
+        raise InvalidInputError(
+            "training data: expected a query with documents of different labels, found none; check that qrels and run "
+            "name the same documents."
+        )
+
+
 def pair_counts(train: TrainingSet) -> Floats:
     """Return the number of pairs with different labels of every query, (n_queries,) float64; 1 where there is none."""
     counts = np.ones(len(train.weights))

@@ -15,27 +15,32 @@ def pairs(labels, query_ptr, weights):
     return found
 
 
+def _gaps(pairs, values):
+    """values[x] - values[y] of every pair."""
+    x, y, _ = np.array(pairs).T
+    return np.asarray(values, float)[x.astype(int)] - np.asarray(values, float)[y.astype(int)]
+
+
 def distribution(pairs, scores):
     """D of the pairs: weight exp(-(s_x - s_y)), summing to 1; and the sum before that."""
-    shares = np.array([weight * np.exp(scores[y] - scores[x]) for x, y, weight in pairs])
+    shares = np.array([weight for _, _, weight in pairs]) * np.exp(-_gaps(pairs, scores))
     return shares / shares.sum(), shares.sum()
 
 
 def agreement(pairs, D, h):
     """r = sum D (h(x) - h(y))."""
-    return sum(share * (float(h[x]) - float(h[y])) for share, (x, y, _) in zip(D, pairs, strict=True))
+    return D @ _gaps(pairs, h)
 
 
 def right_and_wrong(pairs, D, h):
     """W+ and W-."""
-    right = sum(share for share, (x, y, _) in zip(D, pairs, strict=True) if h[x] > h[y])
-    wrong = sum(share for share, (x, y, _) in zip(D, pairs, strict=True) if h[x] < h[y])
-    return right, wrong
+    gaps = _gaps(pairs, h)
+    return D[gaps > 0].sum(), D[gaps < 0].sum()
 
 
 def normaliser(pairs, D, h, alpha):
     """Z(alpha) = sum D exp(alpha (h(y) - h(x)))."""
-    return sum(share * np.exp(alpha * (float(h[y]) - float(h[x]))) for share, (x, y, _) in zip(D, pairs, strict=True))
+    return D @ np.exp(-alpha * _gaps(pairs, h))
 
 
 def thresholds(X):

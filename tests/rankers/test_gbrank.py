@@ -7,28 +7,11 @@ import pytest
 
 from rerank.rankers.gbrank import GBRank
 from rerank.rankers.training import TrainingSet
-from rerank.trees.forest import Forest
-from rerank.trees.score import score_rows
-from rerank.types import Floats
 from tests.oracles.boosting import gbrank_targets
 from tests.rankers.conftest import ranking_data
+from tests.rankers.leaves import leaves
 
 ROUNDS, ETA, TAU = 5, 0.7, 0.1
-
-
-def _leaves(forest: Forest, X: Floats) -> list[tuple[Floats, Floats]]:
-    """The leaf of each row, told by marking each leaf with its number, and the tree's value of it."""
-    found = []
-    for tree in range(forest.n_trees):
-        nodes = slice(forest.node_ptr[tree], forest.node_ptr[tree + 1])
-        values = forest.leaf_value[forest.leaf_ptr[tree] : forest.leaf_ptr[tree + 1]]
-        columns = {name: getattr(forest, name)[nodes] for name in ("feature", "threshold", "missing_left", "left")}
-        columns |= {"right": forest.right[nodes], "gain": forest.gain[nodes]}
-        ends = {"node_ptr": np.array([0, nodes.stop - nodes.start]), "leaf_ptr": np.array([0, len(values)])}
-        number = Forest(**ends, **columns, leaf_value=np.arange(len(values), dtype=np.float64))
-        leaf = score_rows(number, X).astype(int)
-        found.append((leaf, values[leaf]))
-    return found
 
 
 @pytest.mark.parametrize("keep", [False, True])
@@ -43,7 +26,7 @@ def test_each_tree_is_the_mean_of_the_targets_in_its_leaves(keep, base) -> None:
     train = TrainingSet.of(data, start)
     unit = model._unit(train)
     h, kept = train.start_scores / unit, []
-    for k, (leaf, value) in enumerate(_leaves(model.forest_, data.X[train.order]), 1):
+    for k, (leaf, value) in enumerate(leaves(model.forest_, data.X[train.order]), 1):
         targets = gbrank_targets(train.query_ptr, train.labels, h, TAU)
         kept = kept + targets if keep else targets
         rows, wanted = np.array([row for row, _ in kept]), np.array([target for _, target in kept])

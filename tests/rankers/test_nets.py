@@ -198,7 +198,7 @@ def test_preferences_that_cannot_be_learned_from_are_refused(train) -> None:
 def test_data_and_parameters_that_cannot_be_are_refused(ranker, train) -> None:
     with pytest.raises(InvalidInputError, match="expected a query with pairs to learn from, found none"):
         ranker(**SMALL).fit(replace(train, labels=np.ones(train.n_rows)))
-    with pytest.raises(InvalidInputError, match="hidden_units: expected 1 to .*, found 0"):
+    with pytest.raises(InvalidInputError, match=r"hidden_units: expected 1 to .*, found 0"):
         ranker(hidden_units=0).fit(train)
     with pytest.raises(InvalidInputError, match="found only constant ones"):
         ranker(**SMALL).fit(replace(train, X=np.ones_like(train.X)))

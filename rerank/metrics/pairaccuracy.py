@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
 from rerank.metrics.base import Measure, RankedLists
 from rerank.metrics.lists import ratio
-from rerank.metrics.pairs import fill_pair_deltas, pairs_in_order, refuse_cutoff
+from rerank.metrics.pairs import fill_pair_deltas, pairs_in_order
 from rerank.metrics.registry import canonical_name, register
 from rerank.types import Floats, Ints
 
@@ -18,13 +19,12 @@ from rerank.types import Floats, Ints
 class PairAccuracy(Measure):
     """1 - pairwise inversions / pairs of documents with different labels; higher is better.
 
-    An inversion is a document above a better one (RankNet's error, Burges 2010, section 2). A better document that
+    An inversion is a document above a better one, what RankNet counts (Burges 2010, section 4). A better document that
     was not retrieved is inverted with every worse one that was. A negative label counts as 0. A query without a
     pair of different labels has 0. With two grades this is AUC.
     """
 
-    def __post_init__(self) -> None:
-        refuse_cutoff(self)
+    takes_cutoff: ClassVar[bool] = False
 
     @property
     def name(self) -> str:
