@@ -28,7 +28,14 @@ from rerank.types import Qrels, RankingData, pointers
 
 MEASURES = ("nDCG@10", "AP", "RR")
 TRAINED_FOR = ("nDCG@10", "AP", "RR", "ERR@20", "P@10")
-SETTINGS = {"n_estimators": 200, "early_stopping_rounds": 30, "n_epochs": 20, "max_iter": 200}
+SETTINGS = {
+    "n_estimators": 200,
+    "early_stopping_rounds": 30,
+    "n_epochs": 20,
+    "max_iter": 200,
+    "members": "2*lambdamart(subsample=0.5, n_estimators=200, early_stopping_rounds=30), lambdarank(n_epochs=20), "
+    "logisticregression",
+}
 QUICK = {
     "n_estimators": 3,
     "n_epochs": 1,

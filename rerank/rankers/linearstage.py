@@ -22,8 +22,8 @@ class LinearStage:
 
     Each step is w - learning_rate H^-1 g, with g = F'lambda and H = F' diag(curvature) F, the sums over all queries
     (Burges 2010, sections 4 and 7). The first weights are equal: on the scores as they are for a warm start, which
-    all add to one base, on scores of the same spread otherwise. Of all steps, the first included, the best by the
-    measure is kept: on the validation queries where there are some, else on the held-out scores themselves.
+    all add to one base, on scores of the same spread otherwise. Of all weights, none at all (the base itself)
+    and the equal ones included, the best by the measure are kept: on the validation queries where there are some, else on the held-out scores themselves.
     """
 
     def __init__(self, n_estimators: int = 100, learning_rate: float = 0.1, metric: Any = "nDCG@10") -> None:
@@ -40,16 +40,16 @@ class LinearStage:
         scales = np.where(scales > 0.0, scales, 1.0) / spread
         watch = Validation(valid or train, measure)
         watched = watch.data.X[watch.data.order].astype(np.float64)
+        self.weights_, history = np.zeros(len(scales)), [watch.value(watch.data.start_scores)]
         warm = bool(train.start_scores.any())
-        self.weights_ = (np.ones(len(scales)) if warm else 1.0 / scales) / len(scales)
-        history = [watch.value(watch.data.start_scores + watched @ self.weights_)]
-        weights, grad, hess = self.weights_, np.empty(len(inputs)), np.empty(len(inputs))
+        weights = (np.ones(len(scales)) if warm else 1.0 / scales) / len(scales)
+        grad, hess = np.empty(len(inputs)), np.empty(len(inputs))
         for _ in range(self.n_estimators):
-            objective.gradients(train.start_scores + inputs @ weights, grad, hess)
-            weights = weights - self.learning_rate * _newton_step(inputs / scales, grad, hess) / scales
             history.append(watch.value(watch.data.start_scores + watched @ weights))
             if history[-1] > max(history[:-1]):
                 self.weights_ = weights
+            objective.gradients(train.start_scores + inputs @ weights, grad, hess)
+            weights = weights - self.learning_rate * _newton_step(inputs / scales, grad, hess) / scales
         self.best_iteration_ = int(np.argmax(history))
         self.evals_result_ = {"valid": {measure.name: history}} if valid else {}
 
