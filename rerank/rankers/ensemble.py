@@ -46,6 +46,7 @@ class Ensemble(Ranker):
     learning_rate  share of each of the second stage's Newton steps that is taken
     num_leaves     leaves of a tree of a boosted second stage
     metric         measure that the second stage is trained for, and members that are given as text
+    early_stopping_rounds  steps, or trees, of the second stage without a better measure before it stops
     base           None (cold), "run", "feature:NAME", a run, or a fitted ranker
     random_state   seed of the folds, and of members that are given as text
     n_jobs         threads; None or -1 for all cores
@@ -60,6 +61,7 @@ class Ensemble(Ranker):
         learning_rate: float = 0.1,
         num_leaves: int = 7,
         metric: str = "nDCG@10",
+        early_stopping_rounds: int = 100,
         base: Any = None,
         random_state: int = 0,
         n_jobs: int | None = None,
@@ -71,6 +73,7 @@ class Ensemble(Ranker):
         self.learning_rate = learning_rate
         self.num_leaves = num_leaves
         self.metric = metric
+        self.early_stopping_rounds = early_stopping_rounds
         self.base = base
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -78,7 +81,8 @@ class Ensemble(Ranker):
     def to_dict(self) -> dict[str, Any]:
         """Return the model as plain JSON values, its members nested."""
         stored = super().to_dict()
-        return {**stored, "parameters": {**stored["parameters"], "members": spell_members(self._new_members())}}
+        members = self.members if isinstance(self.members, str) else spell_members(self.members)
+        return {**stored, "parameters": {**stored["parameters"], "members": members}}
 
     def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
         members, stage = self._new_members(), self._new_stage()
@@ -107,18 +111,19 @@ class Ensemble(Ranker):
             raise InvalidInputError(
                 "members: expected at least one ranker, all without a base of their own; give the base to the ensemble."
             )
-        return [member.set_params(n_jobs=self.n_jobs) for member in members]
+        return [member.set_params(n_jobs=None) for member in members]
 
     def _new_stage(self) -> LinearStage | LambdaMART:
         if self.second not in SECOND:
             raise InvalidInputError(f"second: expected {' or '.join(SECOND)}, found {self.second!r}.")
         if self.second == "linear":
-            return LinearStage(self.n_estimators, self.learning_rate, self.metric)
+            return LinearStage(self.n_estimators, self.learning_rate, self.metric, self.early_stopping_rounds)
         return LambdaMART(
             n_estimators=self.n_estimators,
             learning_rate=self.learning_rate,
             num_leaves=self.num_leaves,
             metric=self.metric,
+            early_stopping_rounds=self.early_stopping_rounds,
             random_state=self.random_state,
             n_jobs=self.n_jobs,
         )

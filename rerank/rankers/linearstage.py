@@ -22,14 +22,16 @@ class LinearStage:
 
     Each step is w - learning_rate H^-1 g, with g = F'lambda and H = F' diag(curvature) F, the sums over all queries
     (Burges 2010, sections 4 and 7). The first weights are equal: on the scores as they are for a warm start, which
-    all add to one base, on scores of the same spread otherwise. Of all weights, none at all (the base itself)
-    and the equal ones included, the best by the measure are kept: on the validation queries where there are some, else on the held-out scores themselves.
+    all add to one base, on scores of the same spread otherwise. Of all weights, none at all (the base itself) and the
+    equal ones included, the best by the measure are kept: on the validation queries where there are some, else on the
+    held-out scores themselves.
     """
 
-    def __init__(self, n_estimators: int = 100, learning_rate: float = 0.1, metric: Any = "nDCG@10") -> None:
+    def __init__(self, n_estimators: int, learning_rate: float, metric: Any, early_stopping_rounds: int) -> None:
         self.n_estimators = n_estimators
         self.learning_rate = learning_rate
         self.metric = metric
+        self.early_stopping_rounds = early_stopping_rounds
 
     def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
         measure, spread = parse_measure(self.metric), spread_at_the_top(train, DEPTH)
@@ -48,6 +50,8 @@ class LinearStage:
             history.append(watch.value(watch.data.start_scores + watched @ weights))
             if history[-1] > max(history[:-1]):
                 self.weights_ = weights
+            if len(history) - 1 - int(np.argmax(history)) >= self.early_stopping_rounds:
+                break
             objective.gradients(train.start_scores + inputs @ weights, grad, hess)
             weights = weights - self.learning_rate * _newton_step(inputs / scales, grad, hess) / scales
         self.best_iteration_ = int(np.argmax(history))
