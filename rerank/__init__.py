@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from rerank.files.trec import read_qrels as read_qrels
     from rerank.files.trec import read_run as read_run
     from rerank.files.trec import write_run as write_run
+    from rerank.rankers.combine import combine as combine
+    from rerank.rankers.diagnostics import local_optimality as local_optimality
+    from rerank.rankers.ensemble import Ensemble as Ensemble
     from rerank.rankers.gbrank import GBRank as GBRank
     from rerank.rankers.lambdamart import LambdaMART as LambdaMART
     from rerank.rankers.lambdarank import LambdaRank as LambdaRank
@@ -43,6 +46,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Ensemble": "rerank.rankers.ensemble",
     "GBRank": "rerank.rankers.gbrank",
     "Index": "rerank.workflows.index",
     "LambdaMART": "rerank.rankers.lambdamart",
@@ -61,9 +65,11 @@ _HOMES = {
     "RerankError": "rerank.errors",
     "Run": "rerank.types",
     "Topics": "rerank.types",
+    "combine": "rerank.rankers.combine",
     "compare": "rerank.evaluation.comparison",
     "evaluate": "rerank.evaluation.evaluate",
     "load_model": "rerank.rankers.store",
+    "local_optimality": "rerank.rankers.diagnostics",
     "read_data": "rerank.files.data",
     "read_documents": "rerank.files.corpus",
     "read_preferences": "rerank.files.preferences",

@@ -8,7 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from rerank.metrics.base import RankedLists
-from rerank.metrics.lists import n_relevant, places, ratio, reach, totals, within
+from rerank.metrics.cascade import Cascade, reciprocal_ranks
+from rerank.metrics.lists import n_relevant, places, ratio, reach, sums, totals, within
 from rerank.metrics.registry import register
 from rerank.metrics.relevance import BinaryMeasure
 from rerank.types import Floats, Ints
@@ -35,3 +36,11 @@ class AP(BinaryMeasure):
         scales = ratio(np.ones_like(all_relevant), all_relevant)
         cutoff = reach(lists.query_ptr, self.cutoff)
         fill_ap(self.relevant(lists.labels), lists.query_ptr, scales, cutoff, depth, out, out_ptr)
+
+    def cascade(self, labels: Floats, query_ptr: Ints, ideal_labels: Floats, ideal_ptr: Ints) -> Cascade:
+        """Return AP's terms: (1 + relevant documents above) / rank for each relevant document."""
+        relevant = self.relevant(labels).astype(np.float64)
+        discounts = reciprocal_ranks(reach(query_ptr, None), self.cutoff)
+        all_relevant = sums(self.relevant(ideal_labels), ideal_ptr)
+        norms = ratio(np.ones_like(all_relevant), all_relevant)
+        return Cascade(relevant, relevant, np.ones(len(labels)), discounts, norms)

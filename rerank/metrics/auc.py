@@ -8,7 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from rerank.metrics.base import RankedLists
-from rerank.metrics.lists import ratio
+from rerank.metrics.cascade import Cascade
+from rerank.metrics.lists import ratio, reach, sums
 from rerank.metrics.pairs import fill_pair_deltas, pairs_in_order
 from rerank.metrics.registry import register
 from rerank.metrics.relevance import BinaryMeasure
@@ -36,6 +37,14 @@ class AUC(BinaryMeasure):
     def fill_swap_deltas(self, lists: RankedLists, depth: int, out: Floats, out_ptr: Ints) -> None:
         """Fill out with |ΔAUC|."""
         fill_pair_deltas(self._binary(lists), depth, out, out_ptr)
+
+    def cascade(self, labels: Floats, query_ptr: Ints, ideal_labels: Floats, ideal_ptr: Ints) -> Cascade:
+        """Return AUC's terms, up to a constant: less the documents that are not relevant above each relevant one."""
+        relevant = self.relevant(labels).astype(np.float64)
+        pairs = sums(1.0 - relevant, query_ptr) * sums(self.relevant(ideal_labels), ideal_ptr)
+        longest = np.ones(reach(query_ptr, None))
+        norms = ratio(np.ones_like(pairs), pairs)
+        return Cascade(-relevant, 1.0 - relevant, np.ones(len(labels)), longest, norms, own=0.0)
 
     def _binary(self, lists: RankedLists) -> RankedLists:
         labels, ideal_labels = (self.relevant(some).astype(np.float64) for some in (lists.labels, lists.ideal_labels))

@@ -11,12 +11,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.types import Floats, Ints, pointers
+
+if TYPE_CHECKING:
+    from rerank.metrics.cascade import Cascade
 
 MEAN, GEOMETRIC, TOTAL, TEXT = "mean", "geometric mean", "sum", "none, it is text"
 LEAST = 1e-5  # a geometric mean reads any smaller value as this one (trec_eval's MIN_GEO_MEAN)
@@ -143,3 +146,13 @@ class Measure(ABC):
             fill_by_recomputing(self, lists, depth, out, out_ptr)
         else:
             fill_from_weights(swap, lists.query_ptr, depth, out, out_ptr)
+
+    def cascade(self, labels: Floats, query_ptr: Ints, ideal_labels: Floats, ideal_ptr: Ints) -> Cascade | None:
+        """Return the measure, up to a constant, as a sum over documents that looks upwards; None where it is none.
+
+        labels (n_rows,) in the order of the data, not of a ranking.
+        """
+        from rerank.metrics.cascade import Cascade
+
+        weights = self.swap_weights(labels, query_ptr, ideal_labels, ideal_ptr)
+        return None if weights is None else Cascade.of_weights(weights)

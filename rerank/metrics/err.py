@@ -8,6 +8,7 @@ import numpy as np
 
 from rerank.errors import InvalidInputError
 from rerank.metrics.base import Measure, RankedLists
+from rerank.metrics.cascade import Cascade, reciprocal_ranks
 from rerank.metrics.lists import ranks, reach, relevant_so_far, sums, within
 from rerank.metrics.registry import canonical_name, register, symbol_of
 from rerank.types import Floats, Ints
@@ -49,6 +50,12 @@ class ERR(Measure):
         scales = self.scales(lists.ideal_labels, lists.ideal_ptr)
         cutoff = reach(lists.query_ptr, self.cutoff)
         fill_err(self.stopping(lists.labels), lists.query_ptr, scales, cutoff, depth, out, out_ptr)
+
+    def cascade(self, labels: Floats, query_ptr: Ints, ideal_labels: Floats, ideal_ptr: Ints) -> Cascade:
+        """Return ERR's terms: R / rank for each document, times the chance that none above it satisfied the reader."""
+        stopping = self.stopping(labels)
+        discounts = reciprocal_ranks(reach(query_ptr, None), self.cutoff)
+        return Cascade(stopping, np.zeros(len(labels)), 1.0 - stopping, discounts, self.scales(ideal_labels, ideal_ptr))
 
     def scales(self, ideal_labels: Floats, ideal_ptr: Ints) -> Floats:
         """Return what the value of each query is multiplied by, (n_queries,) float64."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numba
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError
 from rerank.metrics.registry import parse_measure
@@ -19,7 +20,7 @@ from rerank.rankers.ranges import check_ranges
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.stopping import EarlyStopping
 from rerank.rankers.training import TrainingSet, spread_at_the_top
-from rerank.trees.boost import Booster, BoostSettings, Gradients
+from rerank.trees.boost import Booster, BoostSettings, Gradients, StepLength
 from rerank.trees.forest import Forest
 from rerank.trees.grow import TreeLimits
 from rerank.trees.score import score_rows
@@ -85,6 +86,28 @@ class BoostedTrees(Ranker):
         """Return what fills the gradients that a tree is fitted to."""
         return objective.gradients
 
+    def _step_length(self, train: TrainingSet) -> StepLength | None:
+        """Return what chooses the share of each tree that is taken; None for the learning rate."""
+        return None
+
+    def weights(self) -> Floats:
+        """Return the values of all leaves, tree by tree, (n_leaves,) float64, in the unit of the scores."""
+        self._check_fitted()
+        return self.forest_.leaf_value.copy()
+
+    def with_weights(self, weights: ArrayLike) -> Self:
+        """Return a copy of the model with other leaf values, (n_leaves,) float64."""
+        self._check_fitted()
+        values = np.array(weights, dtype=np.float64)
+        if values.shape != self.forest_.leaf_value.shape:
+            raise InvalidInputError(
+                f"weights: expected shape {self.forest_.leaf_value.shape}, found {values.shape}; change those of "
+                "weights()."
+            )
+        other = copy(self)
+        other.forest_ = replace(self.forest_, leaf_value=values)
+        return other
+
     @property
     def feature_importances_(self) -> Floats:
         """Total gain of each feature's splits, (n_features,) float64."""
@@ -103,6 +126,7 @@ class BoostedTrees(Ranker):
             self._gradients(objective),
             self._settings(),
             numba.get_num_threads(),
+            self._step_length(train),
         )
         if not booster.can_split:
             raise InvalidInputError(

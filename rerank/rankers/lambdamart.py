@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
+from rerank.errors import InvalidInputError
+from rerank.metrics.base import Measure
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.base import Objective
 from rerank.objectives.for_measure import lambdarank_for
 from rerank.rankers.boosted import BoostedTrees
+from rerank.rankers.crossings import Lines, best_alpha
 from rerank.rankers.registry import register
 from rerank.rankers.training import TrainingSet, spread_at_the_top
+from rerank.trees.boost import StepLength
+from rerank.types import Floats
+
+STEPS = ("fixed", "line-search")
 
 
 @register("lambdamart")
@@ -26,16 +34,27 @@ class LambdaMART(BoostedTrees):
     sigma                  slope of the pairwise logistic; None: 1, or for a warm start 1 / the spread of the base
                            scores at the top, so that BM25's 20 and a probability's 0.9 start alike
     normalize              even out the queries' gradients: `lambdarank_norm` of LightGBM
+    step                   length of each tree's step: fixed (the learning rate), or line-search: the share in
+                           [0, 1] with which the training queries' metric is best, found exactly (Burges 2010,
+                           section 7.1); the learning rate where no share betters it
     """
 
     truncation_level: int = 30
     sigma: float | None = None
     normalize: bool = True
+    step: str = "fixed"
 
     own_ranges = (("truncation_level", 1, 1_000_000), ("sigma", 1e-9, 1e9))
 
     def _unit(self, train: TrainingSet) -> float:
         return 1.0  # sigma is the slope in the unit of the base
+
+    def _step_length(self, train: TrainingSet) -> StepLength | None:
+        if self.step not in STEPS:
+            raise InvalidInputError(f"step: expected {' or '.join(STEPS)}, found {self.step!r}.")
+        return (
+            None if self.step == "fixed" else partial(_searched, train, parse_measure(self.metric), self.learning_rate)
+        )
 
     def _objective(self, train: TrainingSet) -> Objective:
         return lambdarank_for(
@@ -49,3 +68,10 @@ class LambdaMART(BoostedTrees):
             self.truncation_level,
             self.normalize,
         )
+
+
+def _searched(train: TrainingSet, measure: Measure, otherwise: float, scores: Floats, tree: Floats) -> float:
+    """Return the share of a tree with which the measure is best on the training queries."""
+    ideal = train.ideal_labels, train.ideal_ptr
+    best = best_alpha(Lines(train.query_ptr, scores + tree, scores, train.labels, train.weights, *ideal), measure)
+    return best.alpha if best.low > 0.0 else otherwise

@@ -17,6 +17,7 @@ from rerank.trees.score import score_rows
 from rerank.types import Floats, Ints
 
 Gradients = Callable[[Floats, Floats, Floats], None]
+StepLength = Callable[[Floats, Floats], float]
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ class Booster:
         gradients: Gradients,
         settings: BoostSettings,
         n_threads: int,
+        step_length: StepLength | None = None,
     ) -> None:
         """Bin the rows and take the scores to start from.
 
@@ -58,8 +60,11 @@ class Booster:
         query_ptr     (n_queries + 1,) int64, for drawing whole queries
         start_scores  (n_rows,) float64: zeros, or a base ranker's scores for a warm start (B 7)
         gradients     fills gradient and hessian (n_rows,) float64 from scores (n_rows,) float64
+        step_length   share of a new tree that is taken, from scores and the tree's values (n_rows,) float64;
+                      None: the learning rate
         """
         self.settings, self.query_ptr, self.gradients = settings, query_ptr, gradients
+        self._step_length = step_length
         columns = Columns.of(learn_bins(X, settings.max_bin, n_threads))
         self._X, self._order = X, order
         self._grower = Grower(columns, columns.blocks(X, order, n_threads), settings.limits, n_threads)
@@ -80,7 +85,7 @@ class Booster:
         self.gradients(self.scores, self._grad, self._hess)
         rows = self._sample_rows()
         tree, ordered, leaf_ptr = self._grower.grow(self._grad, self._hess, rows, self._sample_features())
-        tree.leaf_value[:] *= self.settings.learning_rate
+        tree.leaf_value[:] *= self._share(tree)
         k = len(self.trees) + 1
         if self.settings.averaged:
             self.scores *= k
@@ -96,6 +101,11 @@ class Booster:
     def forest(self, n_trees: int | None = None) -> Forest:
         """Return the first trees as a forest; all of them where no number is given."""
         return Forest.of(self.trees[:n_trees])
+
+    def _share(self, tree: Tree) -> float:
+        if self._step_length is None:
+            return self.settings.learning_rate
+        return self._step_length(self.scores, score_rows(Forest.of([tree]), self._X)[self._order])
 
     def _sample_rows(self) -> NDArray[np.int32]:
         if self.settings.subsample >= 1.0:

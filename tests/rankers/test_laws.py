@@ -22,7 +22,11 @@ from rerank.types import Floats, RankingData, pointers, trec_order
 from tests.rankers.conftest import ranking_data
 
 OBJECTIVES = ("logistic", "balanced-logistic", "ranknet", "hinge", "plackett-luce", "gbrank", "logistrank")
-SMALL = {"n_estimators": 15, "num_leaves": 8, "min_child_samples": 5, "n_epochs": 20, "hidden_units": 8}
+SMALL: dict[str, Any] = {"n_estimators": 15, "num_leaves": 8, "min_child_samples": 5, "n_epochs": 20, "hidden_units": 8}
+SMALL["members"] = (
+    "2*lambdamart(n_estimators=10, num_leaves=8, min_child_samples=5, min_child_weight=0.0, subsample=0.5), "
+    "logisticregression"
+)
 FEW_TREES = {**SMALL, "n_estimators": 8, "min_child_samples": 1, "min_child_weight": 0.0, "n_epochs": 3}
 VARIANTS = {
     **{name: (name, {}) for name in known_rankers()},
