@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rerank.files.trec import read_qrels as read_qrels
     from rerank.files.trec import read_run as read_run
     from rerank.files.trec import write_run as write_run
+    from rerank.rankers.fusion import fuse as fuse
     from rerank.rankers.lambdamart import LambdaMART as LambdaMART
     from rerank.rankers.store import load_model as load_model
     from rerank.types import Qrels as Qrels
@@ -40,6 +41,7 @@ _HOMES = {
     "Run": "rerank.types",
     "Topics": "rerank.types",
     "evaluate": "rerank.evaluation.evaluate",
+    "fuse": "rerank.rankers.fusion",
     "load_model": "rerank.rankers.store",
     "read_data": "rerank.files.data",
     "read_documents": "rerank.files.corpus",

@@ -181,7 +181,7 @@ class Qrels(_QueryTable):
         """
         numbers = self._numbers(query_ids)
         counts = np.where(numbers < 0, 0, np.diff(self.query_ptr, append=0)[numbers])
-        rows, query_ptr = _joined_rows(self.query_ptr[numbers], counts)
+        rows, query_ptr = joined_rows(self.query_ptr[numbers], counts)
         return ideal_of_rows(self.labels[rows].astype(np.float64), query_ptr)
 
 
@@ -222,7 +222,7 @@ class Run(_QueryTable):
     def head(self, k: int) -> Run:
         """Return the first k rows of each query."""
         counts = np.minimum(np.diff(self.query_ptr), k)
-        rows, query_ptr = _joined_rows(self.query_ptr[:-1], counts)
+        rows, query_ptr = joined_rows(self.query_ptr[:-1], counts)
         return replace(self, query_ptr=query_ptr, doc_ids=self.stored_ids[rows], scores=self.scores[rows])
 
 
@@ -280,10 +280,10 @@ class RankingData(_QueryTable):
     def select(self, queries: ArrayLike) -> RankingData:
         """Return the data of some queries, given by number, in that order."""
         queries = np.asarray(queries, dtype=np.int64)
-        rows, query_ptr = _joined_rows(self.query_ptr[queries], np.diff(self.query_ptr)[queries])
+        rows, query_ptr = joined_rows(self.query_ptr[queries], np.diff(self.query_ptr)[queries])
         ideal_labels, ideal_ptr = self.ideal_labels, self.ideal_ptr
         if ideal_labels is not None and ideal_ptr is not None:
-            ideal_rows, ideal_ptr = _joined_rows(ideal_ptr[queries], np.diff(ideal_ptr)[queries])
+            ideal_rows, ideal_ptr = joined_rows(ideal_ptr[queries], np.diff(ideal_ptr)[queries])
             ideal_labels = ideal_labels[ideal_rows]
         return replace(
             self,
@@ -331,7 +331,7 @@ def ideal_of_rows(labels: Floats, query_ptr: Ints) -> tuple[Floats, Ints]:
     return labels[np.lexsort((-labels, query))], pointers(np.bincount(query, minlength=len(query_ptr) - 1))
 
 
-def _joined_rows(starts: Ints, counts: Ints) -> tuple[Ints, Ints]:
+def joined_rows(starts: Ints, counts: Ints) -> tuple[Ints, Ints]:
     """Return the rows of stretches that begin at `starts`, one after another, and the new `query_ptr`."""
     query_ptr = pointers(counts)
     return np.arange(query_ptr[-1]) + np.repeat(starts - query_ptr[:-1], counts), query_ptr
