@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rerank.rankers.combine import combine as combine
     from rerank.rankers.diagnostics import local_optimality as local_optimality
     from rerank.rankers.ensemble import Ensemble as Ensemble
+    from rerank.rankers.fusion import fuse as fuse
     from rerank.rankers.gbrank import GBRank as GBRank
     from rerank.rankers.lambdamart import LambdaMART as LambdaMART
     from rerank.rankers.lambdarank import LambdaRank as LambdaRank
@@ -68,6 +69,7 @@ _HOMES = {
     "combine": "rerank.rankers.combine",
     "compare": "rerank.evaluation.comparison",
     "evaluate": "rerank.evaluation.evaluate",
+    "fuse": "rerank.rankers.fusion",
     "load_model": "rerank.rankers.store",
     "local_optimality": "rerank.rankers.diagnostics",
     "read_data": "rerank.files.data",

@@ -36,14 +36,14 @@ def output_option(what: str) -> Decorator:
     )
 
 
-def folder_option(what: str, default: str | None = None) -> Decorator:
-    """Return `-o` for a folder."""
+def folder_option(what: str, default: str | None = None, required: bool = True) -> Decorator:
+    """Return `-o` for a folder; where no default stands in for it, it may be required."""
     return click.option(
         "-o",
         "--output",
         type=path_type,
         metavar="FOLDER",
-        required=default is None,
+        required=required and default is None,
         default=default,
         show_default=True,
         callback=_no_stdout,
@@ -51,7 +51,7 @@ def folder_option(what: str, default: str | None = None) -> Decorator:
     )
 
 
-def _no_stdout(context: click.Context, option: click.Parameter, folder: Path) -> Path:
+def _no_stdout(context: click.Context, option: click.Parameter, folder: Path | None) -> Path | None:
     if str(folder) == "-":
         raise click.BadParameter("expected a folder, found - (stdout); name a folder.", context, option)
     return folder
