@@ -8,6 +8,7 @@ import re
 import stat
 from pathlib import Path
 
+import click
 import pytest
 
 import rerank
@@ -297,3 +298,11 @@ def test_outputs_may_be_read_by_whom_the_user_lets(command: Command, world: Path
     plain, written = (stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("plain", "run"))
     assert written == plain
     assert set(tree(tmp_path)) == {"plain", "run"}
+
+
+@pytest.mark.parametrize("verb", sorted(VERBS))
+def test_no_option_of_a_verb_is_there_twice(verb: str) -> None:
+    command = cli.get_command(click.Context(cli), verb)
+    assert command is not None
+    options = [option for parameter in command.params for option in parameter.opts]
+    assert sorted(options) == sorted(set(options))
