@@ -186,6 +186,41 @@ def _scan_column(histogram, features, layout, missing, steps, limits, sums, want
         )
 
 
+@njit(cache=True)
+def _search_share(  # type: ignore[no-untyped-def]
+    blocks, units, column_ptr, features, layout, missing, wanted, rows, packed, histograms, slot, parent, open_slots,
+    steps, limits, sums, found,
+):  # fmt: skip
+    """Do what `_search` does for some units; found takes the best split of each of their features."""
+    _fill(blocks, units, rows, packed, histograms[slot])
+    for unit in units:
+        for c in range(8 * unit, 8 * unit + 8):
+            if parent >= 0:
+                for code in range(256):
+                    histograms[parent, c, code] -= histograms[slot, c, code]
+            for place in range(open_slots.shape[0]):
+                which = open_slots[place]
+                _scan_column(
+                    histograms[which, c], features[column_ptr[c] : column_ptr[c + 1]], layout, missing, steps,
+                    limits, sums[which], wanted, found[place],
+                )  # fmt: skip
+
+
+@njit(cache=True)
+def _choose(found, wanted, open_slots, splits):  # type: ignore[no-untyped-def]
+    """Copy the best split of each open leaf to splits; equal gains: the lowest feature number."""
+    for place in range(open_slots.shape[0]):
+        best = 0
+        for feature in range(wanted.shape[0]):
+            if wanted[feature] and found[place, feature, 0] > found[place, best, 0]:
+                best = feature
+        row = splits[open_slots[place]]
+        row[0] = found[place, best, 0]
+        row[1] = best
+        for k in range(1, 5):
+            row[1 + k] = found[place, best, k]
+
+
 @njit(cache=True, parallel=True)
 def _search(  # type: ignore[no-untyped-def]
     blocks, units, column_ptr, features, layout, missing, wanted, rows, packed, histograms, slot, parent, open_slots,
@@ -195,31 +230,14 @@ def _search(  # type: ignore[no-untyped-def]
 
     rows, packed (k,) of the leaf `slot`; `parent` is negative for the root, else becomes the sibling's
     open_slots   (1 or 2,) leaves to find splits of; found (2, n_features, 5) scratch; splits (n_slots, 6) OUT
-    Equal gains: the lowest feature number.
     """
     for task in prange(n_threads):
         low, high = task * units.shape[0] // n_threads, (task + 1) * units.shape[0] // n_threads
-        _fill(blocks, units[low:high], rows, packed, histograms[slot])
-        for k in range(low, high):
-            for c in range(8 * units[k], 8 * units[k] + 8):
-                if parent >= 0:
-                    for code in range(256):
-                        histograms[parent, c, code] -= histograms[slot, c, code]
-                for place in range(open_slots.shape[0]):
-                    which = open_slots[place]
-                    _scan_column(
-                        histograms[which, c], features[column_ptr[c] : column_ptr[c + 1]], layout, missing, steps,
-                        limits, sums[which], wanted, found[place],
-                    )  # fmt: skip
-    for place in range(open_slots.shape[0]):
-        best = 0
-        for feature in range(wanted.shape[0]):
-            if wanted[feature] and found[place, feature, 0] > found[place, best, 0]:
-                best = feature
-        row = splits[open_slots[place]]
-        row[0] = found[place, best, 0]
-        row[1] = best
-        row[2:6] = found[place, best, 1:5]
+        _search_share(
+            blocks, units[low:high], column_ptr, features, layout, missing, wanted, rows, packed, histograms, slot,
+            parent, open_slots, steps, limits, sums, found,
+        )  # fmt: skip
+    _choose(found, wanted, open_slots, splits)
 
 
 @njit(cache=True)
