@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rerank.files.trec import read_qrels as read_qrels
     from rerank.files.trec import read_run as read_run
     from rerank.files.trec import write_run as write_run
+    from rerank.preferences import Preferences as Preferences
     from rerank.rankers.combine import combine as combine
     from rerank.rankers.diagnostics import local_optimality as local_optimality
     from rerank.rankers.ensemble import Ensemble as Ensemble
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from rerank.rankers.ranknet import RankNet as RankNet
     from rerank.rankers.ranksvm import RankSVM as RankSVM
     from rerank.rankers.store import load_model as load_model
-    from rerank.types import Preferences as Preferences
     from rerank.types import Qrels as Qrels
     from rerank.types import RankingData as RankingData
     from rerank.types import Run as Run
@@ -56,7 +56,7 @@ _HOMES = {
     "LogisticRegression": "rerank.rankers.logisticregression",
     "MART": "rerank.rankers.mart",
     "PlackettLuce": "rerank.rankers.plackettluce",
-    "Preferences": "rerank.types",
+    "Preferences": "rerank.preferences",
     "Qrels": "rerank.types",
     "RankBoost": "rerank.rankers.rankboost",
     "RankNet": "rerank.rankers.ranknet",

@@ -16,7 +16,7 @@ import numpy as np
 from rerank.errors import FileFormatError
 from rerank.files.source import check_file, finite_number, first_broken, shown, text_lines
 from rerank.ids import id_array
-from rerank.types import Preferences
+from rerank.preferences import Preferences
 
 COLUMNS = "(qid, better docid, worse docid[, probability])"
 

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from rerank.errors import InvalidInputError
-from rerank.types import Floats, Ints, Preferences, RankingData
+from rerank.preferences import Preferences
+from rerank.types import Floats, Ints, RankingData
 
 log = logging.getLogger("rerank")
 

@@ -13,11 +13,12 @@ from rerank.errors import InvalidInputError
 from rerank.objectives.base import Objective
 from rerank.objectives.preferences import PreferencePairs
 from rerank.objectives.ranknet import RankNet as PairwiseLogistic
+from rerank.preferences import Preferences
 from rerank.rankers.netranker import NetRanker
 from rerank.rankers.preferences import PreferenceRows
 from rerank.rankers.registry import register
 from rerank.rankers.training import TrainingSet, pair_counts
-from rerank.types import Preferences, RankingData
+from rerank.types import RankingData
 
 
 @register("ranknet")

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from rerank.trees.columns import WIDTH, Columns
 from rerank.trees.forest import Tree
-from rerank.trees.leafwise import grow_leaves, newton_steps, pack
+from rerank.trees.leafwise import grow_leaves, pack
+from rerank.trees.leaves import newton_steps
 from rerank.types import Floats, Ints
 
 
