@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from bench_collections import SHARED, collection, qrels_of
+from bench_judged import SHARED, collection, qrels_of
 from bench_common import arguments, machine, report
 from tabulate import tabulate
 

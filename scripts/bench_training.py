@@ -5,8 +5,8 @@ Run: python scripts/bench_training.py [--rows 223531] [--trees 200] [--repeats 5
      python scripts/bench_training.py --curve docs/training.png [--trees 50]
 Every system trains in a process of its own, in turn, binning included, with the same trees, leaves, learning rate and
 bins. nDCG@10 (gain 2^label - 1) is that on unseen queries of the same generator. Memory is the peak while training
-less what was resident before it, which holds the data (Linux only: elsewhere 0). `--four` leaves all but LightGBM
-out, and trains on four times the rows, too. `--curve` draws time and memory from 50,000 to 1,000,000 rows, one run each.
+less what was resident before it, which holds the data (Linux only: elsewhere 0). `--four`: LightGBM alone,
+and four times the rows, too. `--curve` draws time and memory from 50,000 to 1,000,000 rows, one run each.
 """
 
 from __future__ import annotations
