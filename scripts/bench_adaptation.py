@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from bench_judged import SHARED, collection, qrels_of
 from bench_common import arguments, machine, report
+from bench_judged import SHARED, collection, qrels_of
 from tabulate import tabulate
 
 import rerank

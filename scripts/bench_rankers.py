@@ -17,8 +17,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from bench_judged import SHARED, collection, qrels_of
 from bench_common import arguments, machine, report
+from bench_judged import SHARED, collection, qrels_of
 from tabulate import tabulate
 
 from rerank.evaluation.evaluate import evaluate
