@@ -15,7 +15,7 @@ over document ids as UTF-8 bytes (`S` arrays, a quarter of the room), which beco
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -302,6 +302,38 @@ class RankingData(_QueryTable):
         """Return the documents ordered by new scores (n_rows,), ties as trec_eval breaks them."""
         run = Run(self.query_ids, self.query_ptr, self.stored_ids, np.asarray(scores, np.float64), name)
         return run.take(run.trec_order())
+
+
+@dataclass(frozen=True, eq=False)
+class Preferences:
+    """Pairs of documents of one query, the better one named first; they may contradict each other and return.
+
+    query_ids, better, worse  (n_pairs,) text
+    probabilities             (n_pairs,) float64, 0 to 1, that the better one is better: Burges' P̄_ij
+    """
+
+    query_ids: Ids
+    better: Ids
+    worse: Ids
+    probabilities: Floats
+
+    def __len__(self) -> int:
+        return len(self.query_ids)
+
+    @classmethod
+    def of(cls, pairs: Preferences | Iterable[Sequence[Any]]) -> Preferences:
+        """Take a record or plain (qid, better docid, worse docid[, probability]) rows."""
+        if isinstance(pairs, cls):
+            return pairs
+        rows = [(*row, 1.0) for row in pairs]  # type: ignore[union-attr]
+        strange = next((row for row in rows if len(row) not in (4, 5) or not 0.0 <= float(row[3]) <= 1.0), None)
+        if strange is not None or not rows:
+            raise InvalidInputError(
+                "preferences: expected rows of query id, better document id, worse document id and perhaps a "
+                f"probability from 0 to 1, found {strange[:-1] if strange else 'none'}; pass e.g. ('q1', 'd1', 'd2')."
+            )
+        queries, better, worse = (id_array([str(row[place]) for row in rows]) for place in range(3))
+        return cls(queries, better, worse, np.array([float(row[3]) for row in rows]))
 
 
 def trec_order(query_ptr: Ints, scores: Floats, doc_ids: NDArray[Any]) -> Ints:

@@ -46,3 +46,8 @@ def within(query_ptr: Ints, cutoff: int | None) -> NDArray[np.bool_]:
     above = np.zeros(query_ptr[-1], dtype=np.bool_)
     above[ranks(pointers(kept)) + np.repeat(query_ptr[:-1], kept)] = True
     return above
+
+
+def reach(query_ptr: Ints, cutoff: int | None) -> int:
+    """Return the depth at which a measure stops: its cutoff, or the length of the longest list."""
+    return int(np.diff(query_ptr).max(initial=0)) if cutoff is None else cutoff

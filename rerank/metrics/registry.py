@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 from rerank.errors import InvalidInputError, unknown_name
 from rerank.metrics.base import Measure
+from rerank.metrics.own import own_measure
 
 _MEASURES: dict[str, type[Measure]] = {}
 _TREC_NAMES: dict[str, str] = {}
@@ -53,15 +54,16 @@ def known_measures() -> dict[str, type[Measure]]:
     return dict(sorted(_MEASURES.items()))
 
 
-def parse_measure(name: str | Measure) -> Measure:
-    """Return the measure of a name, or the measure itself where one is given.
+def parse_measure(name: Any) -> Measure:
+    """Return the measure of a name; a measure is returned as it is.
 
+    A function score(ranked_labels, ideal_labels), or an object with such a method, becomes an `OwnMeasure`.
     Raises InvalidInputError for an unknown name, an unknown parameter or a value that does not fit.
     """
     if isinstance(name, Measure):
         return name
     if not isinstance(name, str):
-        raise InvalidInputError(f"measure: expected a name such as 'nDCG@10', found {type(name).__name__}; pass text.")
+        return own_measure(name)
     known_measures()
     trec = _TREC_CUT.fullmatch(name.strip())
     if trec and trec["symbol"] in _TREC_CUT_NAMES:
@@ -77,6 +79,11 @@ def parse_measure(name: str | Measure) -> Measure:
     if found["cutoff"] is not None:
         parameters.append(("cutoff", int(found["cutoff"])))
     return _make(name, symbol, parameters)
+
+
+def measure_name(measure: Any) -> str:
+    """Return text for what `parse_measure` takes: a name as it was written, the name of all else."""
+    return measure if isinstance(measure, str) else parse_measure(measure).name
 
 
 def canonical_name(measure: Measure) -> str:
@@ -97,11 +104,12 @@ def symbol_of(measure: Measure) -> str:
 
 
 def check_cutoff(measure: Measure) -> None:
-    """Refuse a cutoff that is no whole number of at least 1."""
-    cutoff = measure.cutoff
+    """Refuse a cutoff that is no whole number of at least 1, or one where the measure takes none."""
+    cutoff, symbol = measure.cutoff, symbol_of(measure)
+    if cutoff is not None and not measure.takes_cutoff:
+        raise InvalidInputError(f"measure {symbol}: expected no cutoff, found {cutoff!r}; write {symbol}.")
     if cutoff is None or (isinstance(cutoff, Integral) and not isinstance(cutoff, bool) and cutoff >= 1):
         return
-    symbol = symbol_of(measure)
     raise InvalidInputError(
         f"measure {symbol}: expected a cutoff of at least 1, found {cutoff!r}; write e.g. {symbol}@10."
     )

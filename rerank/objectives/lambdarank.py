@@ -23,6 +23,7 @@ from numba import njit, prange
 from numpy.typing import NDArray
 
 from rerank.metrics.base import SwapWeights
+from rerank.objectives.base import Objective
 from rerank.types import Floats, Ints
 
 LOWEST_EXPONENT = -300.0  # scores further apart than this count as this far: exp() stays above zero
@@ -30,7 +31,7 @@ LANES = 8  # documents at the top are padded to a multiple of this: no loop over
 
 
 @dataclass(frozen=True, eq=False)
-class LambdaRank:
+class LambdaRank(Objective):
     """Gradients of LambdaRank for one set of queries.
 
     query_ptr  (n_queries + 1,) int64
@@ -46,6 +47,27 @@ class LambdaRank:
     sigma: float = 1.0
     truncation_level: int = 30
     normalize: bool = True
+
+    def cost(self, scores: Floats) -> float:
+        """Return the cost whose derivatives these are while no document moves, at `scores` (n_rows,) float64.
+
+            sum over pairs of |dM_ij| log(1 + exp(-sigma (s_i - s_j))), dM at the order of these scores
+
+        What `normalize` does to the pairs is left out: with it, lambdas are the gradient of no cost.
+        """
+        return sum(self._query_cost(scores, query) for query in range(len(self.weights)))
+
+    def _query_cost(self, scores: Floats, query: int) -> float:
+        rows = slice(self.query_ptr[query], self.query_ptr[query + 1])
+        order = np.argsort(-scores[rows], kind="stable")
+        score, gain = scores[rows][order], self.swap.gains[rows][order]
+        discount = np.zeros(len(order))
+        top = min(self.truncation_level, len(order))
+        discount[:top] = self.swap.discounts[:top]
+        gaps = np.maximum(gain[:, None] - gain, 0.0)
+        deltas = gaps * np.abs(discount[:, None] - discount) * self.swap.inverse_norms[query]
+        costs = np.logaddexp(0.0, -self.sigma * (score[:, None] - score))
+        return float(self.weights[query] * np.sum(deltas * costs))
 
     def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
         """Fill grad and hess (n_rows,) float64 with the cost's derivatives at `scores` (n_rows,) float64."""

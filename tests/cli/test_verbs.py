@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 import stat
 from pathlib import Path
 
@@ -11,8 +12,11 @@ import pytest
 
 import rerank
 from rerank.cli.main import VERBS, cli
-from rerank.cli.rankers import ELSEWHERE, given_parameters, ranker_parameters
+from rerank.cli.measures import measure_symbols
+from rerank.cli.rankers import ELSEWHERE, given_parameters, objective_names, ranker_parameters
 from rerank.errors import InvalidInputError
+from rerank.metrics.registry import known_measures
+from rerank.objectives.registry import known_objectives
 from rerank.rankers.registry import known_rankers
 from tests.cli.conftest import SMALL, Command, tree
 
@@ -70,6 +74,45 @@ def test_parameters_reach_the_model(command: Command, world: Path, tmp_path: Pat
     model = rerank.load_model(tmp_path / "m.json")
     assert {name: model.get_params()[name] for name in given} == given
     assert model.metric == "nDCG@5"
+
+
+@pytest.mark.parametrize("ranker", known_rankers())
+def test_every_ranker_trains_and_ranks(command: Command, tmp_path: Path, ranker: str) -> None:
+    small = {"n_estimators": 3, "min_child_samples": 5, "num_leaves": 4, "n_epochs": 2, "metric": "AP"}
+    known = {name: parameter.option for name, parameter in ranker_parameters()[ranker].items()}
+    options = [word for name, option in known.items() if name in small for word in (option, str(small[name]))]
+    model = str(tmp_path / "model.json")
+    assert command("train", "data.npz", "-o", model, "--ranker", ranker, "--base", "run:bm25.run", *options).code == 0
+    assert command("rank", model, "data.npz", "-o", str(tmp_path / "out.run")).code == 0
+    assert (tmp_path / "out.run").read_text().split()[-1] == ranker
+
+
+def test_help_of_train_names_the_objectives_there_are(command: Command) -> None:
+    assert objective_names() == list(known_objectives())
+    assert f"Known: {', '.join(known_objectives())}." in " ".join(command("train -h").out.split()).replace("- ", "-")
+
+
+def test_help_of_train_tells_defaults_that_differ(command: Command) -> None:
+    help_text = " ".join(command("train -h").out.split())
+    assert re.search(
+        r"--learning-rate X Share of each Newton step that is taken\. \[default: gbrank 1\.0; .*mart 0\.1", help_text
+    )
+
+
+@pytest.mark.parametrize("metric", ["AP", "ERR@20", "RR@10", "AUC"])
+def test_train_improves_the_metric_that_it_is_asked_for(metric: str, command: Command, tmp_path: Path) -> None:
+    model, run = tmp_path / "m.json", tmp_path / "better.run"
+    assert command("train", "data.npz", "-o", str(model), "--metric", metric, *SMALL).code == 0
+    assert command("rank", str(model), "data.npz", "-o", str(run)).code == 0
+    figures = command("evaluate", "qrels.txt", "bm25.run", str(run), "-m", metric, "--format", "json")
+    before, after = (found["mean"][metric] for found in json.loads(figures.out)["runs"].values())
+    assert after > before
+
+
+def test_help_names_every_measure() -> None:
+    assert set(measure_symbols()) == set(known_measures())
+    options = {option.name: option for option in cli.get_command(None, "train").params}  # type: ignore[union-attr,arg-type]
+    assert all(symbol in options["metric"].help for symbol in known_measures())
 
 
 def test_a_parameter_that_a_ranker_does_not_have_is_refused() -> None:
