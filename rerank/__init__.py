@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rerank.errors import RerankError as RerankError
+    from rerank.evaluation.comparison import compare as compare
     from rerank.evaluation.evaluate import evaluate as evaluate
     from rerank.features.recipe import Recipe as Recipe
     from rerank.files.corpus import read_documents as read_documents
@@ -66,6 +67,7 @@ _HOMES = {
     "Run": "rerank.types",
     "Topics": "rerank.types",
     "combine": "rerank.rankers.combine",
+    "compare": "rerank.evaluation.comparison",
     "evaluate": "rerank.evaluation.evaluate",
     "fuse": "rerank.rankers.fusion",
     "load_model": "rerank.rankers.store",

@@ -30,7 +30,7 @@ def main() -> None:
     options = parser.parse_args()
     seconds: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as folder:
-        runs = study(options.data, Path(folder) / "index", seconds)
+        runs, _ = study(options.data, Path(folder) / "index", seconds)
     qrels = rerank.read_qrels(options.data / "qrels.test.txt")
     measures = ("nDCG@10", "AP", "RR", "R@100", "R@1000")
     results = {name: evaluate(qrels, run, measures, complete=True) for name, run in runs.items()}
@@ -41,8 +41,10 @@ def main() -> None:
         options.output.write_text(json.dumps({"means": means, "seconds": seconds}, indent=1) + "\n")
 
 
-def study(data: Path, index_folder: Path, seconds: dict[str, float]) -> dict[str, rerank.Run]:
-    """Return the test runs of BM25 and of both models."""
+def study(
+    data: Path, index_folder: Path, seconds: dict[str, float], n_estimators: int = SETTINGS["n_estimators"]
+) -> tuple[dict[str, rerank.Run], dict[str, rerank.LambdaMART]]:
+    """Return the test runs of BM25 and of both models, and the models."""
     start = time.perf_counter()
 
     def lap(step: str) -> None:
@@ -60,12 +62,13 @@ def study(data: Path, index_folder: Path, seconds: dict[str, float]) -> dict[str
             run = index.search(topics, k=1000)
             found[part] = run, index.features(run, topics, None if part == "test" else judged)
         lap("retrieve and extract")
-    runs = {"BM25": found["test"][0]}
+    runs, models = {"BM25": found["test"][0]}, {}
+    settings = {**SETTINGS, "n_estimators": n_estimators}
     for name, base in (("LambdaMART", None), ("LambdaSMART", "run")):
-        model = rerank.LambdaMART(**SETTINGS, base=base).fit(found["train"][1], eval_set=found["dev"][1])
-        runs[name] = model.rank(found["test"][1], name=name)
+        model = rerank.LambdaMART(**settings, base=base).fit(found["train"][1], eval_set=found["dev"][1])
+        runs[name], models[name] = model.rank(found["test"][1], name=name), model
         lap(f"{name} ({model.best_iteration_} trees)")
-    return runs
+    return runs, models
 
 
 if __name__ == "__main__":

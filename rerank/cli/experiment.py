@@ -96,11 +96,11 @@ def _studied(
     from rerank.files.folds import read_folds
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_qrels
-    from rerank.metrics.registry import parse_measure
+    from rerank.metrics.registry import parse_measure, parse_measures
     from rerank.workflows.experiment import Study, run_experiment
     from rerank.workflows.index import Index
 
-    names = tuple(parse_measure(name).name for name in measures or MEASURES)
+    names = tuple(measure.name for measure in parse_measures(measures or MEASURES))
     parameters = given_parameters(ranker, options)
     seed = parameters.pop("random_state", 0)
     dealt = int(folds) if folds.lstrip("-").isdigit() else read_folds(folds)

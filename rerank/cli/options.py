@@ -65,8 +65,36 @@ def measures_option(default: tuple[str, ...]) -> Decorator:
         "measures",
         metavar="MEASURE",
         multiple=True,
-        help=f"A measure by ir_measures' or trec_eval's name; -m for each.  [default: {' '.join(default)}]",
+        help=f"A measure by ir_measures' or trec_eval's name, or several (P.5,10; official; all_trec); -m for each.  "
+        f"[default: {' '.join(default)}]",
     )
+
+
+def rules_options() -> Decorator:
+    """Return `-c`, `-l`, `-M` and `-J`: trec_eval's rules of what is measured."""
+    whole = click.IntRange(min=1)
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in (
+            click.option("-J", "--judged-only", is_flag=True, help="Strike unjudged documents from each list first."),
+            click.option("-M", "--depth", type=whole, metavar="N", help="Most documents of a query; all by default."),
+            click.option(
+                "-l",
+                "--level",
+                type=whole,
+                metavar="N",
+                default=1,
+                show_default=True,
+                help="Least label that is relevant, where a measure does not say rel=.",
+            ),
+            click.option(
+                "-c", "--complete", is_flag=True, help="Mean over all judged queries; a missing one counts 0."
+            ),
+        ):
+            command = option(command)
+        return command
+
+    return add
 
 
 def metric_option() -> Decorator:

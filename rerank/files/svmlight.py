@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError
-from rerank.files.columns import numbered, repeated_row
+from rerank.files.grouping import numbered, repeated_row
 from rerank.files.source import check_file, chunks, first_broken, shown, text_lines
 from rerank.files.svmlight_header import Header, header_lines
 from rerank.files.svmlight_rows import Rows, split_rows

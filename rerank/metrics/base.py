@@ -14,12 +14,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from rerank.types import Floats, Ints, pointers
 
 if TYPE_CHECKING:
     from rerank.metrics.cascade import Cascade
+
+MEAN, GEOMETRIC, TOTAL, TEXT = "mean", "geometric mean", "sum", "none, it is text"
+LEAST = 1e-5  # a geometric mean reads any smaller value as this one (trec_eval's MIN_GEO_MEAN)
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,12 +33,19 @@ class RankedLists:
     query_ptr     (n_queries + 1,) int64
     ideal_labels  (n_ideal,) float64: all positive labels of a query, best first, retrieved or not
     ideal_ptr     (n_queries + 1,) int64
+    judged        (n_rows,) bool, whether the qrels hold the document; None: they hold all, or nobody asks
+    zeros         (n_queries,) float64 documents that the qrels label 0, retrieved or not; None: those of the rows
+
+    A negative label says, as for trec_eval, that a document was in the pool but not judged: it is not relevant, and to
+    measures that ask for judgements it has none.
     """
 
     labels: Floats
     query_ptr: Ints
     ideal_labels: Floats
     ideal_ptr: Ints
+    judged: NDArray[np.bool_] | None = None
+    zeros: Floats | None = None
 
     @property
     def n_queries(self) -> int:
@@ -61,11 +71,15 @@ class SwapWeights:
 class Measure(ABC):
     """A measure of a ranked list; `cutoff` is the depth at which it stops, None for the whole list.
 
+    averaging     how the figures of queries become one
     takes_cutoff  whether it may stop at a depth
+    at            the field that stands behind `@` in its name
     """
 
     cutoff: int | None = None
+    averaging: ClassVar[str] = MEAN
     takes_cutoff: ClassVar[bool] = True
+    at: ClassVar[str] = "cutoff"
 
     @property
     @abstractmethod
@@ -75,6 +89,19 @@ class Measure(ABC):
     @abstractmethod
     def scores(self, lists: RankedLists) -> Floats:
         """Return the value of every query, (n_queries,) float64; 0 where no document is relevant."""
+
+    @property
+    def needs_judged(self) -> bool:
+        """Whether it asks which documents are judged: `RankedLists.judged` and `zeros`."""
+        return False
+
+    def average(self, values: Floats) -> float:
+        """Return the one figure of many queries' values (n_queries,) float64."""
+        if self.averaging == TOTAL:
+            return float(values.sum())
+        if self.averaging == GEOMETRIC:
+            return float(np.exp(np.log(np.maximum(values, LEAST)).mean()))
+        return float(values.mean())
 
     def score(self, ranked_labels: ArrayLike, ideal_labels: ArrayLike) -> float:
         """Return the value of one list: labels in rank order, and all positive labels, best first."""
@@ -86,7 +113,7 @@ class Measure(ABC):
     @property
     def trainable(self) -> bool:
         """Whether labels in rank order tell all that it asks, and a larger label is never the worse one."""
-        return True
+        return not self.needs_judged
 
     def cut_for_training(self, depth: int) -> Measure:
         """Return the measure whose swaps are trained on, where gradients look down to `depth`.

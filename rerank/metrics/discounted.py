@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.metrics.base import Measure, RankedLists, SwapWeights
-from rerank.metrics.lists import ranks, ratio, sums
+from rerank.metrics.lists import places, ratio, totals
 from rerank.metrics.registry import canonical_name
 from rerank.types import Floats, Ints
 
@@ -52,7 +52,9 @@ class DiscountedMeasure(Measure):
 
     def discounted_sums(self, labels: Floats, query_ptr: Ints) -> Floats:
         """Return the sum of each query, (n_queries,) float64, for labels in rank order."""
-        return sums(self.gain_of(labels) * self._by_rank(query_ptr)[ranks(query_ptr)], query_ptr)
+        gains = self.gain_of(labels)
+        query, rank, _ = places(gains != 0, query_ptr)
+        return totals(query, gains[gains != 0] * self._by_rank(query_ptr)[rank - 1], len(query_ptr) - 1)
 
     def _by_rank(self, query_ptr: Ints) -> Floats:
         rank = np.arange(np.diff(query_ptr).max(initial=0))

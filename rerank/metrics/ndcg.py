@@ -2,21 +2,54 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from rerank.metrics.dcg import DCG
+from rerank.errors import InvalidInputError
+from rerank.metrics.base import RankedLists
+from rerank.metrics.dcg import DCG, LINEAR
+from rerank.metrics.gains import PLAIN, Gains, graded
 from rerank.metrics.registry import register
 from rerank.types import Floats, Ints
 
 
-@register("nDCG", trec="ndcg", trec_cut="ndcg_cut")
+@register("nDCG", trec="ndcg", trec_cut="ndcg_cut", trec_parameter="gains", aliases={"NDCG": "nDCG"})
 @dataclass(frozen=True)
 class NDCG(DCG):
     """DCG over the DCG of the ideal order, with the same gain and cutoff.
 
-    The ideal holds every judged document, retrieved or not, and stops at the same cutoff. A query without a
-    relevant document has 0 (trec_eval; LightGBM says 1).
+    `gains` says what labels are worth where that is not the label itself. The ideal holds every judged document,
+    retrieved or not, and stops at the same cutoff. A query without a relevant document has 0 (trec_eval; LightGBM
+    says 1).
     """
+
+    gains: Gains = PLAIN
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "gains", Gains.of(self.gains))
+        if self.gains.pairs and self.dcg != LINEAR:
+            raise InvalidInputError(f"nDCG: expected gains or dcg={self.dcg!r}, found both; leave one out.")
+
+    @property
+    def needs_judged(self) -> bool:
+        """Whether documents that are judged 0 are worth something."""
+        return self.gains.pays_zero
+
+    @property
+    def trainable(self) -> bool:
+        """Whether a larger label is never the worse one: `gains` may turn them round."""
+        return not self.gains.pairs
+
+    def scores(self, lists: RankedLists) -> Floats:
+        """Return the nDCG of every query."""
+        if self.gains.pairs:
+            gained, ideal, ideal_ptr = graded(lists, self.gains)
+            lists = replace(lists, labels=gained, ideal_labels=ideal, ideal_ptr=ideal_ptr)
+        return super().scores(lists)
+
+    def gain_of(self, labels: Floats) -> Floats:
+        """Return the label, or 2^label - 1; `gains` stand in the place of labels already."""
+        return labels if self.gains.pairs else super().gain_of(labels)
 
     def norms(self, ideal_labels: Floats, ideal_ptr: Ints) -> Floats:
         """Return the DCG of each query's ideal order."""

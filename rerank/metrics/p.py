@@ -14,7 +14,7 @@ from rerank.metrics.relevance import BinaryMeasure
 from rerank.types import Floats, Ints
 
 
-@register("P", trec_cut="P")
+@register("P", trec_cut="P", aliases={"Precision": "P"})
 @dataclass(frozen=True)
 class P(BinaryMeasure):
     """Share of relevant documents among the first k; a list shorter than k is still divided by k (trec_eval)."""

@@ -14,7 +14,7 @@ from rerank.metrics.relevance import BinaryMeasure
 from rerank.types import Floats, Ints
 
 
-@register("R", trec_cut="recall")
+@register("R", trec_cut="recall", aliases={"Recall": "R"})
 @dataclass(frozen=True)
 class R(BinaryMeasure):
     """Share of all relevant documents, retrieved or not, that stand among the first k (trec_eval)."""

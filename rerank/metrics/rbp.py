@@ -13,14 +13,14 @@ from rerank.metrics.registry import register
 from rerank.types import Floats
 
 
-@register("RBP")
+@register("RBP", aliases={"rbp": "RBP(p=0.9)"})
 @dataclass(frozen=True)
 class RBP(DiscountedMeasure):
     """(1 - p) sum gain p^(rank - 1): what a reader gains who goes on to the next document with probability p.
 
     Gain is 1 for a label of at least `rel` (the paper), or the label itself where no `rel` is given, as in
-    ir_measures: the value may then exceed 1. A negative label gains 0. What documents that nobody judged might
-    add (the paper's residual) is not part of the value.
+    ir_measures: the value may then exceed 1 (trec_eval's `rbp` stretches the labels of a query to reach from 0 to
+    1). A negative label gains 0. What documents that nobody judged might add is `RBPResidual`.
     """
 
     p: float = 0.8

@@ -9,13 +9,13 @@ import numpy as np
 
 from rerank.metrics.base import RankedLists
 from rerank.metrics.cascade import Cascade, reciprocal_ranks
-from rerank.metrics.lists import ranks, reach, relevant_so_far, sums, within
+from rerank.metrics.lists import places, reach, totals, within
 from rerank.metrics.registry import register
 from rerank.metrics.relevance import BinaryMeasure
 from rerank.types import Floats, Ints
 
 
-@register("RR", trec="recip_rank")
+@register("RR", trec="recip_rank", aliases={"MRR": "RR"})
 @dataclass(frozen=True)
 class RR(BinaryMeasure):
     """1 / rank of the first relevant document; 0 where none stands above the cutoff."""
@@ -25,8 +25,8 @@ class RR(BinaryMeasure):
     def scores(self, lists: RankedLists) -> Floats:
         """Return the reciprocal rank of every query."""
         hits = self.relevant(lists.labels) & within(lists.query_ptr, self.cutoff)
-        first = hits & (relevant_so_far(hits, lists.query_ptr) == 1)
-        return sums(first / (ranks(lists.query_ptr) + 1), lists.query_ptr)
+        query, rank, number = places(hits, lists.query_ptr)
+        return totals(query, (number == 1) / rank, lists.n_queries)
 
     def fill_swap_deltas(self, lists: RankedLists, depth: int, out: Floats, out_ptr: Ints) -> None:
         """Fill out with |ΔRR|."""

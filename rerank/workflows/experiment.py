@@ -270,6 +270,7 @@ def _write(result: StudyResult, study: Study, folder: Path) -> list[str]:
         "study": study.to_dict(),
         "systems": {
             system: {
+                "policy": found.policy,
                 "mean": {measure: found[measure] for measure in study.measures},
                 "per_query": {measure: dict(found.per_query[measure]) for measure in study.measures},
             }

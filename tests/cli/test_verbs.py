@@ -15,6 +15,10 @@ from rerank.cli.main import VERBS, cli
 from rerank.cli.measures import measure_symbols
 from rerank.cli.rankers import ELSEWHERE, given_parameters, objective_names, ranker_parameters
 from rerank.errors import InvalidInputError
+from rerank.evaluation.comparison import DEFAULT_CORRECTION, DEFAULT_TEST
+from rerank.evaluation.report import FORMATS
+from rerank.evaluation.resampling import SAMPLES
+from rerank.evaluation.significance import CORRECTIONS, TESTS
 from rerank.metrics.registry import known_measures
 from rerank.objectives.registry import known_objectives
 from rerank.rankers.registry import known_rankers
@@ -94,9 +98,11 @@ def test_help_of_train_names_the_objectives_there_are(command: Command) -> None:
 
 def test_help_of_train_tells_defaults_that_differ(command: Command) -> None:
     help_text = " ".join(command("train -h").out.split())
-    assert re.search(
-        r"--learning-rate X Share of each Newton step that is taken\. \[default: gbrank 1\.0; .*mart 0\.1", help_text
-    )
+    told = re.search(r"--learning-rate X Share of each Newton step that is taken\. \[default: ([^\]]*)\]", help_text)
+    assert told
+    by_default = {names: value for names, value in (part.rsplit(" ", 1) for part in told[1].split("; "))}
+    for ranker, expected in (("gbrank", "1.0"), ("lambdamart", "0.1"), ("mart", "0.1")):
+        assert [value for names, value in by_default.items() if ranker in names.split(", ")] == [expected]
 
 
 @pytest.mark.parametrize("metric", ["AP", "ERR@20", "RR@10", "AUC"])
@@ -197,6 +203,84 @@ def test_evaluate_writes_other_forms_and_files(command: Command, tmp_path: Path)
     done = command(f"evaluate qrels.txt bm25.run --format tsv -m AP -o {tmp_path}/figures.tsv")
     assert done == (0, "", "")
     assert (tmp_path / "figures.tsv").read_text().startswith("bm25.run\tAP\t")
+
+
+@pytest.fixture(scope="module")
+def reranked(world: Path) -> str:
+    """A second run, in the world's folder."""
+    run = rerank.read_run(world / "bm25.run")
+    turned = {q: {doc: -score for doc, score in run[q].items()} for q in run}
+    rerank.write_run(rerank.Run.of(turned), world / "turned.run")
+    return "turned.run"
+
+
+def test_evaluate_compares_with_the_baseline_that_is_named(command: Command, reranked: str) -> None:
+    first = command(f"evaluate qrels.txt bm25.run {reranked} -m nDCG@10 --test wilcoxon --correction bh")
+    assert "p: two-sided Wilcoxon signed-rank test" in first.out
+    assert "Benjamini-Hochberg over 1 runs x 1 measures" in first.out
+    other = command(f"evaluate qrels.txt bm25.run {reranked} -m nDCG@10 --baseline {reranked} --format json")
+    figures = json.loads(other.out)
+    assert figures["baseline"] == reranked
+    assert list(figures["runs"]) == ["bm25.run", reranked]
+    alone = command(f"evaluate qrels.txt bm25.run -m nDCG@10 --baseline {reranked} --format json")
+    assert json.loads(alone.out)["runs"]["bm25.run"] == figures["runs"]["bm25.run"]
+
+
+def test_evaluate_tells_of_the_queries_that_changed(command: Command, reranked: str) -> None:
+    arguments = f"evaluate qrels.txt bm25.run {reranked} -m nDCG@10 --changes 1 --topics topics.tsv"
+    told = command(f"{arguments} --corpus corpus.jsonl")
+    assert (told.code, told.err) == (0, "")
+    (change,) = [line for line in told.out.splitlines() if line.startswith(f"{reranked}, nDCG@10 -")]
+    assert "label  rank" in told.out
+    stored = json.loads(command(f"{arguments} --format json").out)["changes"]
+    assert any(f"query {query['query_id']}: {query['text']}" in change for query in stored)
+
+
+def test_evaluate_writes_a_page_beside_its_table(command: Command, reranked: str, tmp_path: Path) -> None:
+    trained = command("train", "data.npz", "-o", f"{tmp_path}/a.model.json", "--validate", "data.npz", *SMALL)
+    assert trained.code == 0
+    arguments = f"evaluate qrels.txt bm25.run {reranked} -m nDCG@10 -m AP"
+    more = f"--topics topics.tsv --corpus corpus.jsonl --model {tmp_path} --title Two&more --html {tmp_path}/page.html"
+    done = command(f"{arguments} {more}")
+    assert (done.code, done.err) == (0, "")
+    assert done.out == command(arguments).out
+    page = (tmp_path / "page.html").read_text("utf8")
+    assert "<h1>Two&amp;more</h1>" in page
+    figures = json.loads(command(f"{arguments} --format json").out)
+    for run in figures["runs"].values():
+        assert all(f"{value:.4f}" in page for value in run["mean"].values())
+    assert "Importance of features in a:" in page
+    assert "nDCG@10 on the validation data by iteration" in page
+
+
+def test_choices_of_a_comparison_are_those_there_are() -> None:
+    options = {option.name: option for option in cli.get_command(None, "evaluate").params}  # type: ignore[union-attr,arg-type]
+    assert tuple(options["test"].type.choices) == tuple(TESTS)
+    assert tuple(options["correction"].type.choices) == tuple(CORRECTIONS)
+    assert (options["samples"].default, options["test"].default) == (SAMPLES, DEFAULT_TEST)
+    assert options["correction"].default == DEFAULT_CORRECTION
+    assert options["form"].type.choices == FORMATS
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("bm25.run --changes 2", "--changes: expected a run to compare with, found none"),
+        ("bm25.run turned.run --changes 2 --format tsv", "--changes: expected --format table or json, found tsv"),
+        ("bm25.run turned.run --topics topics.tsv", "--topics: expected --changes N or --html FILE beside it"),
+        ("bm25.run --model model.json", "--model: expected --html FILE beside it"),
+        ("bm25.run --model qrels.txt --html -", "qrels.txt:1: expected a model file"),
+        ("bm25.run --model . --html -", "model.json"),
+        ("bm25.run --samples 5", "5 is not in the range x>=100"),
+        ("bm25.run --html nowhere/page.html", "nowhere: expected a folder to write into"),
+        ("bm25.run nowhere.run", "nowhere.run: expected a run file"),
+    ],
+)
+def test_comparisons_that_cannot_be_are_refused(arguments: str, said: str, command: Command, reranked: str) -> None:
+    done = command(f"evaluate qrels.txt {arguments}")
+    assert done.code == 2
+    assert said in done.err
+    assert done.err.count("\n") == 1
 
 
 def test_experiment_prints_its_table_and_fills_its_folder(command: Command, tmp_path: Path) -> None:

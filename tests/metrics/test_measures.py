@@ -9,6 +9,7 @@ from rerank.errors import InvalidInputError
 from rerank.metrics.base import RankedLists
 from rerank.metrics.registry import known_measures, parse_measure
 from rerank.types import pointers
+from tests.metrics import test_trec_measures
 from tests.oracles import measures as oracle
 
 NAMES = [
@@ -69,7 +70,8 @@ def joined(ranked: list[np.ndarray], ideal: list[np.ndarray]) -> RankedLists:
 
 
 def test_names_cover_every_registered_measure() -> None:
-    assert {type(parse_measure(name)) for name in NAMES} == set(known_measures().values())
+    names = [*NAMES, *test_trec_measures.MEASURES]
+    assert {type(parse_measure(name)) for name in names} == set(known_measures().values())
 
 
 @pytest.mark.parametrize("name", NAMES)

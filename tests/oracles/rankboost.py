@@ -6,41 +6,41 @@ import numpy as np
 
 
 def pairs(labels, query_ptr, weights):
-    """(x, y, weight) of every pair with x above y, rows of all queries; each query's pairs share its weight evenly."""
+    """x, y and weight, (n_pairs, 3), of every pair with x above y; the pairs of a query share its weight evenly."""
     found = []
     for q in range(len(query_ptr) - 1):
         rows = range(query_ptr[q], query_ptr[q + 1])
         own = [(x, y) for x in rows for y in rows if labels[x] > labels[y]]
         found += [(x, y, weights[q] / len(own)) for x, y in own]
-    return found
+    return np.array(found)
 
 
-def _gaps(pairs, values):
+def gaps(pairs, values):
     """values[x] - values[y] of every pair."""
-    x, y, _ = np.array(pairs).T
+    x, y, _ = np.asarray(pairs).T
     return np.asarray(values, float)[x.astype(int)] - np.asarray(values, float)[y.astype(int)]
 
 
 def distribution(pairs, scores):
     """D of the pairs: weight exp(-(s_x - s_y)), summing to 1; and the sum before that."""
-    shares = np.array([weight for _, _, weight in pairs]) * np.exp(-_gaps(pairs, scores))
+    shares = np.asarray(pairs)[:, 2] * np.exp(-gaps(pairs, scores))
     return shares / shares.sum(), shares.sum()
 
 
 def agreement(pairs, D, h):
     """r = sum D (h(x) - h(y))."""
-    return D @ _gaps(pairs, h)
+    return D @ gaps(pairs, h)
 
 
 def right_and_wrong(pairs, D, h):
     """W+ and W-."""
-    gaps = _gaps(pairs, h)
-    return D[gaps > 0].sum(), D[gaps < 0].sum()
+    found = gaps(pairs, h)
+    return D[found > 0].sum(), D[found < 0].sum()
 
 
 def normaliser(pairs, D, h, alpha):
     """Z(alpha) = sum D exp(alpha (h(y) - h(x)))."""
-    return D @ np.exp(-alpha * _gaps(pairs, h))
+    return D @ np.exp(-alpha * gaps(pairs, h))
 
 
 def thresholds(X):

@@ -105,6 +105,12 @@ def test_experiment_does_not_depend_on_the_order_of_its_input(
         assert {q: again.runs[system][q] for q in topics} == {q: result.runs[system][q] for q in topics}
 
 
+def test_experiment_studies_a_ranker_that_draws_nothing(index: rerank.Index, collection: Tiny, tmp_path: Path) -> None:
+    study = Study("ranksvm", folds=3, k=30, parameters={"max_iter": 3})
+    found = run_experiment(index, collection.topics, collection.qrels, tmp_path / "study", study)
+    assert all(model.kind == "ranksvm" for models in found.models.values() for model in models)
+
+
 def test_experiment_counts_a_judged_topic_that_finds_nothing(index: rerank.Index, collection: Tiny) -> None:
     topics = {**collection.topics, "none": "zzz"}
     found = run_experiment(index, topics, {**collection.qrels, "none": {"d1": 1}}, study=replace(STUDY, folds=3))
