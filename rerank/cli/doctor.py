@@ -24,7 +24,7 @@ KINDS = {
 def kind_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add an option for each kind of file."""
     for kind, text in reversed(KINDS.items()):
-        option = click.option(f"--{kind}", type=path_type, metavar="FILE", multiple=True, help=f"{text} May return.")
+        option = click.option(f"--{kind}", type=path_type, metavar="FILE", multiple=True, help=text)
         command = option(command)
     return command
 
@@ -44,10 +44,10 @@ def kind_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def command(files: tuple[Path, ...], form: str, strict: bool, **kinds: tuple[Path, ...]) -> None:
     """Examine judgements, runs, topics and features, and say what is wrong with them and what it does to the result.
 
-    What a FILE holds is told by its content; --qrels and its like say it. Files are examined one by one and against
-    each other. Each finding is one line, the gravest first: `error` (rerank refuses the file, or a figure is wrong),
-    `warning` (a figure or a model is not what it seems) or `note`. Exit code 0, whatever was found; with --strict, 2
-    where there is an error or a warning.
+    What a FILE holds is told by its content; --qrels and its like, which may stand several times, say it. Files are
+    examined one by one and against each other. Each finding is one line, the gravest first: `error` (rerank refuses
+    the file, or a figure is wrong), `warning` (a figure or a model is not what it seems) or `note`. Exit code 0,
+    whatever was found; with --strict, 2 where there is an error or a warning.
     """
     from rerank.doctor.findings import examine
     from rerank.doctor.reading import read_files

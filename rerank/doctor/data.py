@@ -13,7 +13,7 @@ from rerank.doctor.repeats import returning_documents, returning_queries
 from rerank.doctor.run import tied_queries
 
 HIGHEST = 10
-NAMED = 5  # features that a finding names
+NAMED = 10  # features that a finding names
 
 
 @check("data")

@@ -77,7 +77,7 @@ class Documents(Rows):
 
     def doc(self, row: int) -> str:
         """Return the document id of a row, quoted."""
-        return shown(self.doc_ids[row])
+        return shown(self.doc_ids[row].item())
 
 
 @dataclass(frozen=True, eq=False)

@@ -45,6 +45,5 @@ def returning_documents(rows: Documents) -> Iterator[Finding]:
         where = "" if rows.lines is None else f", first on line {rows.lines[before[row]]}"
         return f"document {rows.doc(row)} returns in query {rows.name(row)}{where}"
 
-    yield from at(
-        rows, "error", again, found, "rerank refuses the file; where it is accepted, the document counts twice"
-    )
+    effect = "rerank refuses the file; where it is accepted, the document counts twice"
+    yield from at(rows, "error", again, found, effect)

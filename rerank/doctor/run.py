@@ -83,8 +83,9 @@ def ties_contradict_ranks(run: RunRows) -> Iterator[Finding]:
 
 
 def _by_rank(run: RunRows) -> tuple[Ints, Ints]:
-    """Return the rows that a query holds at one rank and the next."""
+    """Return the rows with a finite score that a query holds at one rank and the next."""
     order = np.lexsort((run.ranks, run.query))
+    order = order[np.isfinite(run.scores[order])]
     before, after = order[:-1], order[1:]
     follows: NDArray[np.bool_] = (run.query[after] == run.query[before]) & (run.ranks[after] > run.ranks[before])
     return before[follows], after[follows]
