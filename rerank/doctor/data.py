@@ -62,7 +62,7 @@ def labels_out_of_range(data: DataRows) -> Iterator[Finding]:
     yield from at(data, "error", np.flatnonzero(~np.isfinite(labels)), found, "rerank refuses to train on it")
     effect = "measures count it as not relevant; objectives that take labels as numbers rank it below 0"
     yield from at(data, "warning", np.flatnonzero(labels < 0), found, effect)
-    effect = "the document outweighs all others in nDCG and ERR; a number of another column?"
+    effect = "the document outweighs all others in nDCG; a number of another column?"
     yield from at(data, "warning", np.flatnonzero((labels > HIGHEST) & np.isfinite(labels)), found, effect)
 
 
@@ -87,7 +87,12 @@ def values_not_finite(data: DataRows) -> Iterator[Finding]:
     """Features that are missing (NaN) or infinite."""
     for gravity, what, wrong, effect in (
         ("note", "NaN", np.isnan(data.X), "trees send a missing value its own way; linear rankers and nets fill it in"),
-        ("error", "infinite", np.isinf(data.X), "rerank refuses to write or train on them"),
+        (
+            "error",
+            "infinite",
+            np.isinf(data.X),
+            "rerank refuses to write them as text; linear rankers and nets, to train on them",
+        ),
     ):
         shares = wrong.mean(axis=0)
         worst = int(shares.argmax()) if len(shares) else 0

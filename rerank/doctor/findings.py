@@ -119,5 +119,5 @@ def unreadable(rows: Rows) -> Iterator[Finding]:
         kinds.setdefault(message.split(", found")[0], []).append((line, message))
     for faults in kinds.values():
         faults.sort()
-        lines = tuple(line for line, _ in faults[:SHOWN] if line)
+        lines = tuple(dict.fromkeys(line for line, _ in faults if line))[:SHOWN]
         yield Finding("error", rows.path, lines, len(faults), faults[0][1], "rerank refuses the file")

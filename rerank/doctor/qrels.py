@@ -55,7 +55,7 @@ def labels_out_of_range(qrels: QrelsRows) -> Iterator[Finding]:
     def found(row: int) -> str:
         return f"label {qrels.labels[row]} for document {qrels.doc(row)} of query {qrels.name(row)}"
 
-    effect = "it counts as not relevant and as judged"
+    effect = "it is not relevant; bpref, infAP and --judged-only take it as not judged"
     yield from at(qrels, "note", np.flatnonzero(qrels.labels < 0), found, effect)
-    effect = "the document outweighs all others in nDCG and ERR; a number of another column?"
+    effect = "the document outweighs all others in nDCG; a number of another column?"
     yield from at(qrels, "warning", np.flatnonzero(qrels.labels > HIGHEST), found, effect)

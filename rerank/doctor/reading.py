@@ -27,7 +27,7 @@ from rerank.files.trec import QRELS, RUN, parse_label
 from rerank.ids import id_array
 from rerank.types import Floats, Ints, pointers
 
-TAG = 5  # column of a run
+RANK, TAG = 3, 5  # columns of a run
 ZIP_MAGIC = b"PK"
 FIRST_BYTES, FIRST_LINES = 1 << 16, 100  # of a file, which tell what it is
 _PAIR = re.compile(rb"qid:\S+|\d+:\S+")
@@ -193,11 +193,10 @@ def read_run_rows(path: Path) -> RunRows:
     faults: list[FileFormatError] = []
     rows = _columns(path, replace(RUN, parse=number_or_nan, wanted="a number"), faults)
     members = _members(path, rows, faults)
-    ranked = columns.read_rows(path, replace(RUN, value=3, parse=_rank), _pass_over)
-    tagged = columns.read_rows(path, replace(RUN, value=3, parse=_rank, query=TAG), _pass_over)
-    # A row whose score is no number is here and not there.
-    ranks = ranked.values[np.searchsorted(_lines(ranked), members[3])]
-    tags = list(dict.fromkeys(tagged.names))
+    others = columns.read_rows(path, replace(RUN, value=RANK, parse=_rank, query=TAG), _pass_over)
+    # A row whose score is no number is among the others and not among the rows.
+    ranks = others.values[np.searchsorted(_lines(others), members[3])]
+    tags = list(dict.fromkeys(others.names))
     return RunRows(*members, doc_ids=rows.doc_ids, scores=rows.values, ranks=ranks, tags=tags)
 
 

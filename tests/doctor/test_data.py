@@ -55,7 +55,7 @@ FAULTS = {
     "too high": (
         f"{GOOD}99 qid:1 1:4\n",
         "warning  data:3: label 99 for document '3' of query '1'; "
-        "the document outweighs all others in nDCG and ERR; a number of another column?",
+        "the document outweighs all others in nDCG; a number of another column?",
     ),
     "missing": (
         f"{GOOD}1 qid:1 1:nan 2:8\n1 qid:1 1:3 2:9\n",
@@ -103,5 +103,8 @@ def test_binary_data_are_examined_though_they_have_no_lines(tmp_path: Path) -> N
     said = [finding.text for finding in examine(read_files([(None, path)]))]
     assert f"error    {path}: label nan for document 'b' of query 'q1'; rerank refuses to train on it" in said
     infinite = "11.11% of all values are infinite, most of them in feature length (33.33%)"
-    assert f"error    {path}: {infinite}; rerank refuses to write or train on them" in said
+    assert (
+        f"error    {path}: {infinite}; rerank refuses to write them as text; linear rankers and nets, to train on them"
+        in said
+    )
     assert f"note     {path}: 11.11% of all values are NaN, most of them in feature clicks (33.33%)" in said[-1]

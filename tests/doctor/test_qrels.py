@@ -36,12 +36,13 @@ FAULTS = {
     ),
     "below 0": (
         "q1 0 d1 1\nq1 0 d2 -2\n",
-        "note     qrels:2: label -2 for document 'd2' of query 'q1'; it counts as not relevant and as judged",
+        "note     qrels:2: label -2 for document 'd2' of query 'q1'; it is not relevant; "
+        "bpref, infAP and --judged-only take it as not judged",
     ),
     "too high": (
         "q1 0 d1 1\nq1 0 d2 1000\n",
         "warning  qrels:2: label 1000 for document 'd2' of query 'q1'; "
-        "the document outweighs all others in nDCG and ERR; a number of another column?",
+        "the document outweighs all others in nDCG; a number of another column?",
     ),
 }
 
