@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Features, reranking of one query, and forward arrays, on the collection of bench_retrieval.
 
-features        pairs a second of the LETOR family of one field and of the full recipe, 1,000 candidates a query,
-                2 threads; the second run on an index beside the first. (No peer is left: the last extractor for
-                Lucene, Pyserini 0.22's, gave 26,560 pairs a second for 83 features of one field.)
+features        pairs a second of each family of one field, of the default recipe and of all there is, 1,000 candidates
+                a query, 2 threads, after compilation. (No peer is left: the last extractor for Lucene, Pyserini
+                0.22's, gave 26,560 pairs a second for 83 features of one field.)
 reranking       1,000 candidates of one query, features and scores of 200 trees with 31 leaves, beside BM25
                 retrieval of the same query by Pyserini, each hit's docid and score read
 forward arrays  built from an existing index, all fields, beside Anserini's getPostingsList for one term after the
@@ -31,8 +31,11 @@ from bench_common import arguments, machine, ratio, report, seconds
 from bench_retrieval import K, Pyserini, read_hits
 
 from rerank.features.extract import extract
+from rerank.features.families import family_names
 from rerank.features.recipe import Recipe
+from rerank.features.registry import column_groups
 from rerank.lucene.arrays import read_arrays, read_manifest, write_arrays
+from rerank.lucene.postings import SUBFOLDER, open_forward
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.types import RankingData, Run
 from rerank.workflows.index import Index
@@ -40,6 +43,7 @@ from rerank.workflows.rerank import rerank
 
 THREADS, TERMS_A_SAMPLE, ARRAYS_BAR = 2, 50, 4.0
 LETOR = Recipe(fields=("contents",), families=("letor",))
+PYSERINI = Recipe(fields=("contents",), families=("letor", "pooled", "performance", "proximity"))
 Topics = dict[str, str]
 
 
@@ -51,17 +55,46 @@ def bench_features(index: Index, topics: Topics, run: Run) -> dict[str, float]:
     if data.base_scores is None or not np.allclose(data.column("bm25.contents"), data.base_scores, atol=2e-3):
         raise SystemExit("bench_features: the feature bm25 is not Lucene's score")
     terms = dict(zip(topics, index.searcher.analyze(list(topics.values())), strict=True))
-    times = seconds(
-        {
-            "LETOR family of one field, pairs a second": lambda: index.features(
-                run, topics, recipe=LETOR, threads=THREADS
-            ),
-            "the same, queries analysed before": lambda: extract(index.forward, terms, run, LETOR, threads=THREADS),
-            "full recipe, pairs a second": lambda: index.features(run, topics, threads=THREADS),
-        }
+    recipes = {
+        "LETOR family of one field": LETOR,
+        "what Pyserini's extractor had, one field": PYSERINI,
+        "default recipe, all fields": Recipe(),
+        "every family, all fields": Recipe(families=family_names()),
+        **{
+            f"family {name} of one field, alone": Recipe(fields=("contents",), families=(name,))
+            for name in family_names()
+            if name != "letor"
+        },
+    }
+    jobs = {
+        f"{name} ({columns(recipe, index)} features), pairs a second": lambda recipe=recipe: index.features(
+            run, topics, recipe=recipe, threads=THREADS
+        )
+        for name, recipe in recipes.items()
+    }
+    jobs["LETOR family, queries analysed before, pairs a second"] = lambda: extract(
+        index.forward, terms, run, LETOR, threads=THREADS
     )
+    for job in jobs.values():
+        job()  # compiles
     rates = {"LETOR family of one field, first run": run.n_rows / first}
-    return rates | {name: run.n_rows / value for name, value in times.items()}
+    return rates | {name: run.n_rows / value for name, value in seconds(jobs).items()}
+
+
+def columns(recipe: Recipe, index: Index) -> int:
+    """Return the number of features of a recipe."""
+    return sum(len(group.features) for group in column_groups(recipe.resolve(index.forward.fields)))
+
+
+def bench_opening(index: Index) -> dict[str, float]:
+    """Return the seconds that opening the forward arrays takes, and their size beside the Lucene index's."""
+    sizes = {path: path.stat().st_size for path in index.path.rglob("*") if path.is_file()}
+    arrays = sum(size for path, size in sizes.items() if index.path / SUBFOLDER in path.parents)
+    times = seconds({"open": lambda: open_forward(index.path)})
+    return {
+        "opening the forward arrays, s": times["open"],
+        "forward arrays, share of the Lucene index": arrays / (sum(sizes.values()) - arrays),
+    }
 
 
 def small_model(index: Index, topics: Topics) -> LambdaMART:
@@ -180,7 +213,7 @@ def main() -> None:
     index, topics = open_collection(n_documents, n_queries)
     with index:
         run = index.search(topics, K)
-        rates = bench_features(index, topics, run)
+        rates = bench_features(index, topics, run) | bench_opening(index)
         same, lean = "Pyserini search, same index", "Pyserini search, lean index"
         peers = {same: Pyserini(index.path), lean: Pyserini(lean_index(n_documents))}
         times = bench_reranking(index, small_model(index, topics), topics, peers)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python
 """The page of nfcorpus: BM25 against LambdaMART and LambdaSMART, as `rerank evaluate --html` makes it.
 
-Run: python scripts/report_nfcorpus.py [-o FOLDER] [--screenshot docs/report.png] [--n-estimators 900]
+Run: python scripts/report_nfcorpus.py [-o FOLDER] [--screenshot docs/report.png]
 The folder holds runs, models and report.html; where it has them already, nothing is trained again.
 """
 
@@ -15,7 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bench_nfcorpus import DEFAULT, SETTINGS, study
+from bench_nfcorpus import DEFAULT, SEEDS, study
 
 import rerank
 from rerank.cli.main import run
@@ -33,11 +33,10 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=DEFAULT / "collections" / "nfcorpus")
     parser.add_argument("-o", "--output", type=Path, default=Path("bench-output/nfcorpus"))
     parser.add_argument("--screenshot", type=Path, help="PNG of the page's beginning; needs Chromium")
-    parser.add_argument("--n-estimators", type=int, default=SETTINGS["n_estimators"])
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
     if not all((options.output / name).exists() for name in SYSTEMS):
-        train(options.data, options.output, options.n_estimators)
+        train(options.data, options.output)
     data = options.data.resolve()
     code = page(data, options.output)
     if code == 0 and options.screenshot is not None:
@@ -45,10 +44,10 @@ def main() -> None:
     sys.exit(code)
 
 
-def train(data: Path, output: Path, n_estimators: int) -> None:
+def train(data: Path, output: Path) -> None:
     """Write runs and models."""
     with tempfile.TemporaryDirectory() as folder:
-        runs, models = study(data, Path(folder) / "index", {}, n_estimators)
+        runs, models = study(data, Path(folder) / "index", {}, SEEDS[:1])
     for name, model in models.items():
         model.save(output / f"{name}.model.json")
     for name, found in runs.items():

@@ -29,6 +29,33 @@ def threads_option() -> Decorator:
     return click.option("--threads", type=click.IntRange(min=1), metavar="N", help="Threads; all cores by default.")
 
 
+def runs_option() -> Decorator:
+    """Return `--run NAME=FILE`, which may stand several times."""
+    return click.option(
+        "--run",
+        "runs",
+        metavar="NAME=FILE",
+        multiple=True,
+        help="Another run whose scores and ranks become features; --run for each.",
+    )
+
+
+def read_named_runs(pairs: tuple[str, ...]) -> dict[str, Run]:
+    """Return the runs of NAME=FILE, by name."""
+    from rerank.files.trec import read_run
+
+    runs: dict[str, Run] = {}
+    for pair in pairs:
+        name, equals, file = pair.partition("=")
+        if not name.isidentifier() or not equals or not file or name in runs:
+            raise InvalidInputError(
+                f"--run: expected NAME=FILE with a name of letters and digits, each once, found {pair!r}; "
+                "write e.g. dense=dense.run."
+            )
+        runs[name] = read_run(file)
+    return runs
+
+
 def output_option(what: str) -> Decorator:
     """Return `-o` for a file; `-` is stdout."""
     return click.option(

@@ -9,10 +9,10 @@ import click
 from rerank.cli.options import (
     base_place,
     bm25_options,
-    file_option,
     output_option,
     path_type,
     read_base_run,
+    read_named_runs,
     threads_option,
 )
 
@@ -22,7 +22,13 @@ from rerank.cli.options import (
 @click.argument("model", type=path_type)
 @click.argument("topics", type=path_type)
 @output_option("the run")
-@file_option("--run", "Candidates to reorder, instead of BM25's.")
+@click.option(
+    "--run",
+    "given",
+    metavar="[NAME=]FILE",
+    multiple=True,
+    help="Candidates to reorder, instead of BM25's; with a name, a run whose scores the model's features need.",
+)
 @click.option("--base", metavar="run:FILE", help="Run to start from, where the model was warm-started from one.")
 @click.option("--other-index", is_flag=True, help="Apply a model that was trained on another index.")
 @bm25_options()
@@ -32,7 +38,7 @@ def command(
     model: Path,
     topics: Path,
     output: Path,
-    run: Path | None,
+    given: tuple[str, ...],
     base: str | None,
     other_index: bool,
     k: int,
@@ -52,7 +58,12 @@ def command(
     from rerank.workflows.rerank import rerank
 
     loaded, queries, start = load_model(model), read_topics(topics), read_base_run(base)
-    candidates = None if run is None else read_run(run)
+    named = tuple(item for item in given if "=" in item)
+    files = [Path(item) for item in given if "=" not in item]
+    if len(files) > 1:
+        raise click.UsageError(f"--run: expected one file of candidates, found {len(files)}; give others as NAME=FILE.")
+    run = files[0] if files else None
+    candidates, runs = None if run is None else read_run(run), read_named_runs(named)
     with Index.open(index) as opened:
         if candidates is not None and run is not None:
             check_queries(candidates, run, queries, topics)
@@ -67,6 +78,7 @@ def command(
                 k1=k1,
                 b=b,
                 base=start,
+                runs=runs,
                 other_index=other_index,
                 threads=threads,
             )

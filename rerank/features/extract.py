@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +12,11 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError
 from rerank.features.match import Candidates, gather_candidates, match
 from rerank.features.recipe import Recipe
-from rerank.features.registry import ColumnGroup, FieldFamily, RunFamily, column_groups
+from rerank.features.registry import ColumnGroup, FieldFamily, RunFamily, column_groups, field_columns
 from rerank.forward import ForwardIndex
 from rerank.progress import track
 from rerank.threads import kernel_threads
-from rerank.types import Ints, Qrels, RankingData, Run, query_rows
+from rerank.types import Floats, Ints, Qrels, RankingData, Run, query_rows
 
 _BATCH_ROWS = 1 << 16
 _log = logging.getLogger("rerank")
@@ -28,25 +29,28 @@ def extract(
     recipe: Recipe | None = None,
     qrels: Qrels | None = None,
     *,
+    runs: Mapping[str, Run] | None = None,
     threads: int | None = None,
 ) -> RankingData:
     """Return the features of every query-document pair of a run.
 
     query_terms  query id -> tokens as the index's analyser makes them, repetitions included
-    recipe       fields, families, parameters; everything, with default parameters, where None
+    recipe       fields, families, parameters; every field, the default families and parameters, where None
     qrels        gives the labels (0 for an unjudged document) and the ideal; no labels where None
+    runs         other runs, by name, whose scores and ranks are features
     threads      all cores where None; the result does not depend on it, bit for bit
 
     Rows stand query by query as in the run, within a query as trec_eval orders them. Raises
     InvalidInputError where the run has a query without terms in `query_terms`, a document that the index
     does not hold or a score that is no finite number, or the recipe a field that the index does not have.
     """
-    recipe = (recipe or Recipe()).resolve(forward.fields)
+    recipe = _with_runs(recipe or Recipe(), runs or {}).resolve(forward.fields)
     run = run.take(run.trec_order())
     _check_scores(run)
     tokens = _tokens_of(run, query_terms)
-    candidates = gather_candidates(forward, tokens, run.query_ptr, _doc_numbers(forward, run), run.scores)
-    groups = column_groups(recipe)
+    outside = {name: _outside(run, runs[name]) for name in recipe.runs} if runs else {}
+    candidates = gather_candidates(forward, tokens, run.query_ptr, _doc_numbers(forward, run), run.scores, outside)
+    groups = _computable(forward, column_groups(recipe))
     with kernel_threads(threads, run.n_rows) as count:
         _log.debug("features of %d rows on %d threads", run.n_rows, count)
         X = _fill(forward, candidates, groups, recipe)
@@ -86,15 +90,59 @@ def _fill_batch(
     """Fill the rows of one batch; a field is matched once for all its families, which stand together."""
     first, block = 0, None
     for group in groups:
-        columns = np.empty((batch.n_rows, len(group.features)), dtype=np.float32)
-        if isinstance(group.family, FieldFamily) and group.field is not None:
+        last = first + len(group.features)
+        if group.field is not None:
             if block is None or block.field is not forward.fields[group.field]:
                 block = match(batch, forward.fields[group.field])
-            group.family.fill(block, recipe, columns)
+            out[:, first:last] = field_columns(group.name, block, recipe)
         elif isinstance(group.family, RunFamily):
+            columns = np.empty((batch.n_rows, last - first), dtype=np.float32)
             group.family.fill(batch, recipe, columns)
-        out[:, first : first + columns.shape[1]] = columns
-        first += columns.shape[1]
+            out[:, first:last] = columns
+        first = last
+
+
+def _computable(forward: ForwardIndex, groups: tuple[ColumnGroup, ...]) -> tuple[ColumnGroup, ...]:
+    """Leave out the families that need positions where a field has none, and say so."""
+    without = [name for name, field in forward.fields.items() if field.positions is None]
+    left_out = [
+        group
+        for group in groups
+        if group.field in without and isinstance(group.family, FieldFamily) and group.family.needs_positions
+    ]
+    for name in dict.fromkeys(group.name for group in left_out):
+        fields = ", ".join(str(group.field) for group in left_out if group.name == name)
+        _log.info("features of the family %s are left out for %s: indexed without positions.", name, fields)
+    return tuple(group for group in groups if group not in left_out)
+
+
+def _with_runs(recipe: Recipe, runs: Mapping[str, Run]) -> Recipe:
+    """Return the recipe with the names of the other runs; where it names some, those must be given."""
+    if not recipe.runs:
+        return replace(recipe, runs=tuple(runs))
+    missing = [name for name in recipe.runs if name not in runs]
+    if missing:
+        raise InvalidInputError(
+            f"runs: expected the runs that the recipe names ({', '.join(recipe.runs)}), found none called "
+            f"{missing[0]!r}; give it, e.g. --run {missing[0]}=FILE."
+        )
+    return recipe
+
+
+def _outside(run: Run, other: Run) -> Floats:
+    """Return score and rank in another run of each row of a run, (n_rows, 2); NaN where it is not there."""
+    other = other.take(other.trec_order())
+    table = np.full((run.n_rows, 2), np.nan)
+    for number, query_id in enumerate(run):
+        if query_id in other:
+            theirs = other.rows(query_id)
+            places = {doc_id: place for place, doc_id in enumerate(other.doc_ids[theirs].tolist())}
+            rows = range(int(run.query_ptr[number]), int(run.query_ptr[number + 1]))
+            found = [(row, places[doc_id]) for row in rows if (doc_id := str(run.doc_ids[row])) in places]
+            mine = np.array(found, dtype=np.int64).reshape(-1, 2)
+            table[mine[:, 0], 0] = other.scores[theirs][mine[:, 1]]
+            table[mine[:, 0], 1] = mine[:, 1] + 1
+    return table
 
 
 def _labels(qrels: Qrels, run: Run) -> NDArray[np.float64]:

@@ -7,14 +7,16 @@ candidate   one row: a document that the run gives for a query
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from functools import cached_property
 
 import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
 
+from rerank.features.recipe import Recipe
 from rerank.features.statistics import frozen, inverse_document_frequency, lucene_lengths, vector_norms
 from rerank.forward import FieldArrays, ForwardIndex
 from rerank.types import Floats, Ints, pointers
@@ -31,6 +33,9 @@ class Candidates:
     term_ptr       (n_queries + 1,) int64: query terms of each query
     terms          (n_query_terms,) int64 term numbers
     query_freq     (n_query_terms,) int64 occurrences in the query
+    token_ptr      (n_queries + 1,) int64: tokens of each query
+    tokens         (n_query_tokens,) int64 the query term that each token is, counted within the query
+    outside        score and rank in other runs, by name: (n_rows, 2) float64, NaN where the run lacks the row
     """
 
     query_ptr: Ints
@@ -40,6 +45,9 @@ class Candidates:
     term_ptr: Ints
     terms: Ints
     query_freq: Ints
+    token_ptr: Ints
+    tokens: Ints
+    outside: Mapping[str, Floats] = dataclass_field(default_factory=dict)
 
     @property
     def n_rows(self) -> int:
@@ -58,6 +66,7 @@ class Candidates:
     def _queries(self, first: int, last: int) -> Candidates:
         rows = slice(self.query_ptr[first], self.query_ptr[last])
         terms = slice(self.term_ptr[first], self.term_ptr[last])
+        tokens = slice(self.token_ptr[first], self.token_ptr[last])
         return Candidates(
             query_ptr=self.query_ptr[first : last + 1] - self.query_ptr[first],
             docs=self.docs[rows],
@@ -66,6 +75,9 @@ class Candidates:
             term_ptr=self.term_ptr[first : last + 1] - self.term_ptr[first],
             terms=self.terms[terms],
             query_freq=self.query_freq[terms],
+            token_ptr=self.token_ptr[first : last + 1] - self.token_ptr[first],
+            tokens=self.tokens[tokens],
+            outside={name: table[rows] for name, table in self.outside.items()},
         )
 
 
@@ -81,6 +93,7 @@ class FieldBlock:
     tf               (n_matches,) int32: with T terms in query q, those of row r begin at
                      tf_ptr[q] + (r - query_ptr[q]) * T, one for each query term
     lengths          (n_rows,) int32 tokens of the row's field (the exact count)
+    columns          columns of families that were filled already, by family: see `registry.field_columns`
     """
 
     candidates: Candidates
@@ -90,6 +103,7 @@ class FieldBlock:
     tf_ptr: Ints
     tf: NDArray[np.int32]
     lengths: NDArray[np.int32]
+    columns: dict[str, NDArray[np.float32]] = dataclass_field(default_factory=dict)
 
     @cached_property
     def idf(self) -> Floats:
@@ -108,26 +122,46 @@ class FieldBlock:
         return self.field.doc_ptr[docs + 1] - self.field.doc_ptr[docs]
 
     @cached_property
+    def relative_lengths(self) -> Floats:
+        """Length of each row's field as Lucene holds it, over the average length, (n_rows,)."""
+        return self.lucene_lengths.astype(np.float64) / (self.field.average_length or 1.0)
+
+    def bm25_saturation(self, recipe: Recipe) -> Floats:
+        """Return k1 * (1 - b + b * dl / avgdl) of each row: the tf at which half of the idf is reached."""
+        return recipe.bm25_k1 * (1.0 - recipe.bm25_b + recipe.bm25_b * self.relative_lengths)
+
+    @cached_property
     def vector_norms(self) -> Floats:
         """Norm of the tf * idf vector of each row's field, (n_rows,)."""
         return vector_norms(self.field)[self.candidates.docs]
 
 
 def gather_candidates(
-    forward: ForwardIndex, query_terms: Sequence[Sequence[str]], query_ptr: Ints, docs: Ints, scores: Floats
+    forward: ForwardIndex,
+    query_terms: Sequence[Sequence[str]],
+    query_ptr: Ints,
+    docs: Ints,
+    scores: Floats,
+    outside: Mapping[str, Floats] | None = None,
 ) -> Candidates:
     """Return the candidates of queries given as analysed tokens, one list each, repetitions included."""
     numbers: dict[str, int] = {}
     counted = [_numbered(forward, tokens, numbers) for tokens in query_terms]
-    flat = np.array([pair for pairs in counted for pair in pairs], dtype=np.int64).reshape(-1, 2)
+    places = [{term: place for place, (_, _, term) in enumerate(triples)} for triples in counted]
+    flat = np.array([triple[:2] for triples in counted for triple in triples], dtype=np.int64).reshape(-1, 2)
     return Candidates(
         query_ptr=np.asarray(query_ptr, dtype=np.int64),
         docs=docs,
         scores=scores,
         query_lengths=np.array([len(tokens) for tokens in query_terms], dtype=np.int64),
-        term_ptr=pointers([len(pairs) for pairs in counted]),
+        term_ptr=pointers([len(triples) for triples in counted]),
         terms=np.ascontiguousarray(flat[:, 0]),
         query_freq=np.ascontiguousarray(flat[:, 1]),
+        token_ptr=pointers([len(tokens) for tokens in query_terms]),
+        tokens=np.array(
+            [place[term] for place, tokens in zip(places, query_terms, strict=True) for term in tokens], dtype=np.int64
+        ),
+        outside=dict(outside or {}),
     )
 
 
@@ -166,13 +200,13 @@ def _taken(values: NDArray[np.int32] | Ints, place: Ints, known: NDArray[np.bool
     return np.where(known, values[place], 0).astype(np.int64)
 
 
-def _numbered(forward: ForwardIndex, tokens: Sequence[str], numbers: dict[str, int]) -> list[tuple[int, int]]:
-    """Return (term number, occurrences) of each distinct token, ascending; `numbers` remembers look-ups."""
+def _numbered(forward: ForwardIndex, tokens: Sequence[str], numbers: dict[str, int]) -> list[tuple[int, int, str]]:
+    """Return (number, occurrences, text) of each distinct token, ascending; `numbers` remembers look-ups."""
     counts = Counter(tokens)
     for term in counts:
         if term not in numbers:
             numbers[term] = forward.term_number(term)
-    return sorted((numbers[term], count) for term, count in counts.items())
+    return sorted((numbers[term], count, term) for term, count in counts.items())
 
 
 @njit(cache=True, parallel=True, nogil=True)

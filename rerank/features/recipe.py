@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, unknown_name
-from rerank.features.families import family_names
+from rerank.features.families import default_family_names, family_names
 
 _ABOVE_ZERO = nextafter(0.0, 1.0)
 _RANGES = {
@@ -29,7 +29,8 @@ class Recipe:
     """How features are made; it travels, as plain values, in the data and in the model.
 
     fields                    names of fields of the index, `contents` is the whole document; None: all of them
-    families                  names of families; None: all of them
+    families                  names of families; None: those that pay for most collections, see `rerank features --list`
+    runs                      names of other runs whose scores are features; the runs are given with the candidates
     bm25_k1, bm25_b           Anserini's defaults
     lm_absolute_delta         delta of absolute discounting, in occurrences
     lm_dirichlet_mu           mu of Dirichlet smoothing, in tokens; Lucene and Anserini have 1000, MSLR had 2000
@@ -40,6 +41,7 @@ class Recipe:
 
     fields: tuple[str, ...] | None = None
     families: tuple[str, ...] | None = None
+    runs: tuple[str, ...] = ()
     bm25_k1: float = 0.9
     bm25_b: float = 0.4
     lm_absolute_delta: float = 0.7
@@ -49,6 +51,7 @@ class Recipe:
     def __post_init__(self) -> None:
         for key in ("fields", "families"):
             object.__setattr__(self, key, _names(key, getattr(self, key)))
+        object.__setattr__(self, "runs", _names("runs", self.runs or None) or ())
         for name in self.families or ():
             if name not in family_names():
                 raise unknown_name("recipe: families", name, family_names())
@@ -68,7 +71,7 @@ class Recipe:
                 f"recipe: expected fields of the index ({', '.join(sorted(known))}), found "
                 f"{len(strangers)} that it does not have, e.g. {strangers[0]!r}; name its fields or none."
             )
-        return replace(self, fields=wanted, families=family_names() if self.families is None else self.families)
+        return replace(self, fields=wanted, families=default_family_names() if self.families is None else self.families)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values; `from_dict` makes the same recipe of them."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from importlib import import_module
 from math import inf
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,20 @@ class Missing(StrEnum):
     NO_QUERY_TERMS = "the query has no terms"
     NO_KNOWN_TERM = "no term of the query occurs in the field of any document"
     EMPTY_FIELD = "the field of the document is empty"
+    NO_MATCH = "the field of the document holds no term of the query"
+    ONE_MATCH = "the field of the document holds fewer than two terms of the query"
+    NO_FEEDBACK = "the field is empty in all of the query's first documents"
+    NOT_IN_RUN = "the other run does not hold the document for the query"
+
+
+class Cost(StrEnum):
+    """What the work for one value grows with."""
+
+    QUERY = "once a query"
+    PAIR = "once a pair"
+    TERMS = "terms of the query"
+    POSITIONS = "positions of the query's terms in the field"
+    DOCUMENT = "terms of the field"
 
 
 @dataclass(frozen=True)
@@ -37,6 +52,7 @@ class Feature:
     unit       of the values
     low, high  bounds of the values
     missing    when it is NaN; never NaN where none is given
+    cost       what its computation grows with
     """
 
     name: str
@@ -47,6 +63,7 @@ class Feature:
     low: float = 0.0
     high: float = inf
     missing: tuple[Missing, ...] = ()
+    cost: Cost = Cost.TERMS
 
 
 class Family(ABC):
@@ -59,6 +76,8 @@ class Family(ABC):
 
 class FieldFamily(Family):
     """Features of a query and one field of a document, computed for each field of the recipe."""
+
+    needs_positions: ClassVar[bool] = False
 
     @abstractmethod
     def fill(self, block: FieldBlock, recipe: Recipe, out: NDArray[np.float32]) -> None:
@@ -73,10 +92,23 @@ class RunFamily(Family):
         """Fill `out` (n_rows, n_features) float32, C-contiguous; NaN for missing."""
 
 
+def field_columns(name: str, block: FieldBlock, recipe: Recipe) -> NDArray[np.float32]:
+    """Return what a family of a field makes of a block, (n_rows, n_features); computed once, whoever asks."""
+    if name not in block.columns:
+        member = family(name)
+        if not isinstance(member, FieldFamily):
+            raise TypeError(f"{name} is no family of a field")
+        out = np.empty((block.candidates.n_rows, len(member.features(recipe))), dtype=np.float32)
+        member.fill(block, recipe, out)
+        block.columns[name] = out
+    return block.columns[name]
+
+
 @dataclass(frozen=True)
 class ColumnGroup:
     """Neighbouring columns that one family fills, for one field or for none."""
 
+    name: str
     family: Family
     field: str | None
     features: tuple[Feature, ...]
@@ -101,16 +133,16 @@ def column_groups(recipe: Recipe) -> tuple[ColumnGroup, ...]:
 
     The features, with their documentation, stand in each group.
     """
-    families = [family(name) for name in recipe.families or family_names()]
+    families = {name: family(name) for name in recipe.families or ()}
     of_fields = [
-        ColumnGroup(member, field, tuple(member.features(recipe)))
+        ColumnGroup(name, member, field, tuple(member.features(recipe)))
         for field in recipe.fields or ()
-        for member in families
+        for name, member in families.items()
         if isinstance(member, FieldFamily)
     ]
     of_runs = [
-        ColumnGroup(member, None, tuple(member.features(recipe)))
-        for member in families
+        ColumnGroup(name, member, None, tuple(member.features(recipe)))
+        for name, member in families.items()
         if isinstance(member, RunFamily)
     ]
     return (*of_fields, *of_runs)

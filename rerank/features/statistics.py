@@ -14,6 +14,7 @@ from rerank.forward import FieldArrays
 from rerank.types import Floats
 
 _EXACT_LENGTHS = 24  # SmallFloat.NUM_FREE_VALUES: lengths below it have a byte of their own
+_field_idf: WeakKeyDictionary[FieldArrays, Floats] = WeakKeyDictionary()
 _vector_norms: WeakKeyDictionary[FieldArrays, Floats] = WeakKeyDictionary()
 
 
@@ -32,10 +33,18 @@ def inverse_document_frequency(doc_freq: ArrayLike, n_docs_with: int) -> Floats:
 def lucene_lengths(lengths: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return lengths (tokens) as Lucene's one-byte norms hold them: rounded down to one of 256 values.
 
-    Exact up to 40, then four significant bits. Source: SmallFloat.intToByte4 and byte4ToInt.
+    Exact up to 40, then four significant bits. Source: SmallFloat.intToByte4 and byte4ToInt. Where a field is indexed
+    without norms Lucene takes every length for 1; here the tokens are counted all the same.
     """
     table = _lucene_length_table()
     return table[np.searchsorted(table, lengths, side="right") - 1]
+
+
+def field_idf(field: FieldArrays) -> Floats:
+    """Return the idf of every term in a field, (n_terms,) float64; computed once and kept as long as the field."""
+    if field not in _field_idf:
+        _field_idf[field] = inverse_document_frequency(field.doc_freq, field.n_docs_with)
+    return _field_idf[field]
 
 
 def vector_norms(field: FieldArrays) -> Floats:
@@ -44,9 +53,8 @@ def vector_norms(field: FieldArrays) -> Floats:
     Computed once for a field and kept as long as the field.
     """
     if field not in _vector_norms:
-        idf = inverse_document_frequency(field.doc_freq, field.n_docs_with)
         norms = np.empty(len(field.lengths), dtype=np.float64)
-        _fill_norms(frozen(field.doc_ptr), frozen(field.terms), frozen(field.freqs), idf, norms)
+        _fill_norms(frozen(field.doc_ptr), frozen(field.terms), frozen(field.freqs), field_idf(field), norms)
         _vector_norms[field] = norms
     return _vector_norms[field]
 

@@ -100,9 +100,11 @@ def ids_from_bytes(text: bytes | memoryview, lengths: NDArray[np.int32]) -> Ids:
 
 
 def _export(index: Path, raw: Path) -> dict[str, Any]:
-    handle = ask_json("open", index=str(index))["handle"]
+    handle = ask_json("open", index=str(index.absolute()))["handle"]
     try:
-        report: dict[str, Any] = ask_json("export", handle=handle, index=str(index), folder=str(raw.absolute()))
+        report: dict[str, Any] = ask_json(
+            "export", handle=handle, index=str(index.absolute()), folder=str(raw.absolute())
+        )
     finally:
         ask_json("close", handle=handle)
     if not report["fields"]:

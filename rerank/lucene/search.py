@@ -33,7 +33,7 @@ class Searcher:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = check_index_folder(folder)
-        self._handle: int | None = ask_json("open", index=str(self.folder))["handle"]
+        self._handle: int | None = ask_json("open", index=str(self.folder.absolute()))["handle"]
         self._doc_ids: Ids | None = None
 
     def __enter__(self) -> Searcher:

@@ -41,7 +41,7 @@ class Ensemble(Ranker):
                    commas between; N copies differ in random_state. The winner of the Yahoo! challenge was
                    "8*lambdamart(subsample=0.5), 2*lambdarank, 2*logisticregression"
     second         second stage: linear or boosted
-    folds          parts that the training queries are dealt into
+    n_folds        parts that the training queries are dealt into
     n_estimators   steps, or trees, of the second stage
     learning_rate  share of each of the second stage's Newton steps that is taken
     num_leaves     leaves of a tree of a boosted second stage
@@ -56,7 +56,7 @@ class Ensemble(Ranker):
         self,
         members: str | Sequence[Ranker] = "2*lambdamart(subsample=0.5), lambdarank, logisticregression",
         second: str = "linear",
-        folds: int = 3,
+        n_folds: int = 3,
         n_estimators: int = 100,
         learning_rate: float = 0.1,
         num_leaves: int = 7,
@@ -68,7 +68,7 @@ class Ensemble(Ranker):
     ) -> None:
         self.members = members
         self.second = second
-        self.folds = folds
+        self.n_folds = n_folds
         self.n_estimators = n_estimators
         self.learning_rate = learning_rate
         self.num_leaves = num_leaves
@@ -88,7 +88,7 @@ class Ensemble(Ranker):
         members, stage = self._new_members(), self._new_stage()
         fold = self._fold_of(len(train.weights))
         held_out = np.empty((len(train.order), len(members)), dtype=np.float32)
-        jobs = [(number, column) for number in range(self.folds) for column in range(len(members))]
+        jobs = [(number, column) for number in range(self.n_folds) for column in range(len(members))]
         for number, column in track(jobs, "members on folds", len(jobs)):
             learner = clone(members[column])
             learner._learn(_part(train, fold != number), valid)
@@ -130,10 +130,10 @@ class Ensemble(Ranker):
 
     def _fold_of(self, n_queries: int) -> Ints:
         """Return the fold of each query, (n_queries,) int64."""
-        if not 2 <= self.folds <= n_queries:
-            raise InvalidInputError(f"folds: expected 2 to {n_queries}, the number of queries, found {self.folds}.")
+        if not 2 <= self.n_folds <= n_queries:
+            raise InvalidInputError(f"n_folds: expected 2 to {n_queries}, the number of queries, found {self.n_folds}.")
         random = np.random.default_rng(SEEDS + self.random_state)
-        return random.permutation(n_queries) % self.folds
+        return random.permutation(n_queries) % self.n_folds
 
     def _dress(self, member: Ranker) -> None:
         """Make a member a whole model of its own, whose base is known to the ensemble alone."""

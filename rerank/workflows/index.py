@@ -94,9 +94,13 @@ class Index:
         qrels: Qrels | Mapping[str, Mapping[str, int]] | None = None,
         *,
         recipe: Recipe | None = None,
+        runs: Mapping[str, Run | Mapping[str, Mapping[str, float]]] | None = None,
         threads: int | None = None,
     ) -> RankingData:
-        """Return the features of the run's query-document pairs, with labels where qrels are given."""
+        """Return the features of the run's query-document pairs, with labels where qrels are given.
+
+        runs  other runs (dense, neural, another engine's), by name: their scores and ranks become features
+        """
         from rerank.features.extract import extract
 
         run, topics = Run.of(run), Topics.of(topics)
@@ -114,6 +118,7 @@ class Index:
             run,
             recipe,
             None if qrels is None else Qrels.of(qrels),
+            runs={name: Run.of(other) for name, other in (runs or {}).items()},
             threads=threads,
         )
 

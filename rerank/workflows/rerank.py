@@ -24,6 +24,7 @@ def rerank(
     k1: float = 0.9,
     b: float = 0.4,
     base: Run | Mapping[str, Mapping[str, float]] | None = None,
+    runs: Mapping[str, Run | Mapping[str, Mapping[str, float]]] | None = None,
     other_index: bool = False,
     threads: int | None = None,
 ) -> Run:
@@ -32,6 +33,7 @@ def rerank(
     run          candidates; BM25's k best where none is given
     k            documents of a query that are reranked; those of `run` beyond k keep their order below
     base         scores to start from, where the model was warm-started from a run of its own
+    runs         other runs whose scores are features, by the names that they had in training
     other_index  apply the model even though its features were made on another index
     Raises ModelMismatchError where model and index do not belong together, InvalidInputError where the run
     has queries without a topic or documents that the index does not hold.
@@ -46,7 +48,8 @@ def rerank(
         index.check_model(model)
     topics = Topics.of(topics)
     candidates = index.search(topics, k, k1=k1, b=b, threads=threads) if run is None else Run.of(run)
-    data = index.features(candidates.head(k), topics, recipe=Recipe.from_dict(model.recipe_), threads=threads)
+    recipe = Recipe.from_dict(model.recipe_)
+    data = index.features(candidates.head(k), topics, recipe=recipe, runs=runs, threads=threads)
     return _with_tail(model.rank(data, base=base), candidates, k)
 
 

@@ -9,7 +9,6 @@ default, so that a learning rate of 0.1 and one of 0.001 are each searched where
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -100,4 +99,4 @@ def _values(name: str, default: Any) -> list[Any]:
         return [type(default)(value) for value in FROM_ZERO]
     if isinstance(default, int):
         return list(dict.fromkeys(max(round(default * factor), 2) for factor in FACTORS[name]))
-    return [json.loads(f"{default * factor:.6g}") for factor in FACTORS[name]]
+    return [float(f"{default * factor:.6g}") for factor in FACTORS[name]]

@@ -48,6 +48,14 @@ CASES = {
     "missing data": ("train none.npz -o out", r"none\.npz: expected .*found nothing there; check the path"),
     "missing model": ("rank none.json data.npz -o out", r"none\.json: expected a model file, found nothing"),
     "missing recipe": ("features index topics.tsv bm25.run -o out.npz --recipe none", r"none: expected a recipe"),
+    "run without a name": (
+        "features index topics.tsv bm25.run -o out.npz --run bm25.run",
+        r"--run: expected NAME=FILE .*found 'bm25\.run'; write e\.g\. dense=",
+    ),
+    "two runs of candidates": (
+        "rerank index model.json topics.tsv -o out --run bm25.run --run bm25.run",
+        r"--run: expected one file of candidates, found 2; give others as NAME=FILE",
+    ),
     "folder as run": ("evaluate qrels.txt index", r"index: expected a run file, found a folder; name a file"),
     "run columns": ("evaluate qrels.txt bad/columns.run", r"columns\.run:2: expected 6 columns .*found 4; write"),
     "qrels columns": ("evaluate bad/columns.qrels bm25.run", r"columns\.qrels:2: expected 4 columns .*found 3; write"),

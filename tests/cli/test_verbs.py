@@ -8,6 +8,8 @@ import re
 import stat
 from pathlib import Path
 
+import click
+import numpy as np
 import pytest
 
 import rerank
@@ -19,6 +21,9 @@ from rerank.evaluation.comparison import DEFAULT_CORRECTION, DEFAULT_TEST
 from rerank.evaluation.report import FORMATS
 from rerank.evaluation.resampling import SAMPLES
 from rerank.evaluation.significance import CORRECTIONS, TESTS
+from rerank.features.families import family_names
+from rerank.features.recipe import Recipe
+from rerank.features.registry import family
 from rerank.metrics.registry import known_measures
 from rerank.objectives.registry import known_objectives
 from rerank.rankers.registry import known_rankers
@@ -297,3 +302,38 @@ def test_outputs_may_be_read_by_whom_the_user_lets(command: Command, world: Path
     plain, written = (stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("plain", "run"))
     assert written == plain
     assert set(tree(tmp_path)) == {"plain", "run"}
+
+
+@pytest.mark.parametrize("verb", sorted(VERBS))
+def test_no_option_of_a_verb_is_there_twice(verb: str) -> None:
+    command = cli.get_command(click.Context(cli), verb)
+    assert command is not None
+    options = [option for parameter in command.params for option in parameter.opts]
+    assert sorted(options) == sorted(set(options))
+
+
+def test_features_list_prints_every_feature_of_every_family(command: Command) -> None:
+    done = command("features --list")
+    assert (done.code, done.err) == (0, "")
+    for name in family_names():
+        features = family(name).features(Recipe())
+        assert f"{name} ({len(features)} features of " in done.out
+        for feature in features:
+            assert f"  {feature.name}\n    {feature.meaning}\n    formula  {feature.formula}\n" in done.out
+
+
+def test_features_take_other_runs_and_rerank_asks_for_them(command: Command, world: Path, tmp_path: Path) -> None:
+    data, model, out = (str(tmp_path / name) for name in ("d.npz", "m.json", "out.run"))
+    done = command(
+        "features", "index", "topics.tsv", "bm25.run", "-o", data, "--qrels", "qrels.txt", "--run", "a=bm25.run"
+    )
+    assert done.code == 0
+    found = rerank.read_data(data)
+    np.testing.assert_array_equal(found.column("run.a.rank"), found.column("run.rank"))
+    assert command("train", data, "-o", model, *SMALL).code == 0
+    refused = command("rerank", "index", model, "topics.tsv", "-o", out, "--run", "bm25.run")
+    assert refused.code == 2
+    assert "found none called 'a'; give it, e.g. --run a=FILE" in refused.err
+    done = command("rerank", "index", model, "topics.tsv", "-o", out, "--run", "bm25.run", "--run", "a=bm25.run")
+    assert done.code == 0
+    assert list(rerank.read_run(out)) == list(rerank.read_run("bm25.run"))

@@ -19,5 +19,11 @@ def documents() -> Documents:
 def run(documents: Documents) -> Run:
     """All documents for every query, scores with ties."""
     return Run.of(
-        {query_id: {doc_id: float(number // 2) for number, doc_id in enumerate(documents)} for query_id in QUERIES}
+        {
+            query_id: {
+                doc_id: len(query_id) + (-1.0) ** len(query_id) * (number // 2)
+                for number, doc_id in enumerate(documents)
+            }
+            for query_id in QUERIES
+        }
     )

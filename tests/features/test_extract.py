@@ -13,6 +13,7 @@ import pytest
 from rerank.errors import InvalidInputError
 from rerank.features import extract as extract_module
 from rerank.features.extract import extract
+from rerank.features.families import family_names
 from rerank.features.recipe import Recipe
 from rerank.forward import FieldArrays
 from rerank.types import Qrels, Run
@@ -61,7 +62,7 @@ def test_extract_carries_recipe_and_fingerprint() -> None:
 
 def test_extract_gives_no_rows_when_the_run_is_empty() -> None:
     run = Run(np.array(["q"]), np.array([0, 0]), np.empty(0, "U1"), np.empty(0))
-    assert extract(INDEX, {"q": ["x"]}, run).X.shape == (0, 28)
+    assert extract(INDEX, {"q": ["x"]}, run).X.shape[0] == 0
 
 
 def test_extract_is_bitwise_equal_for_any_number_of_threads_and_any_batch(
@@ -69,12 +70,13 @@ def test_extract_is_bitwise_equal_for_any_number_of_threads_and_any_batch(
 ) -> None:
     index = forward_index(documents)
     before = numba.get_num_threads()
-    whole = extract(index, QUERIES, run, threads=1)
-    assert extract(index, QUERIES, run, threads=2).X.tobytes() == whole.X.tobytes()
+    recipe = Recipe(families=family_names())
+    whole = extract(index, QUERIES, run, recipe, threads=1)
+    assert extract(index, QUERIES, run, recipe, threads=2).X.tobytes() == whole.X.tobytes()
     assert numba.get_num_threads() == before
     for n_rows in (1, 20):
         monkeypatch.setattr(extract_module, "_BATCH_ROWS", n_rows)
-        assert extract(index, QUERIES, run, threads=2).X.tobytes() == whole.X.tobytes()
+        assert extract(index, QUERIES, run, recipe, threads=2).X.tobytes() == whole.X.tobytes()
 
 
 def test_extract_reads_memory_mapped_arrays(documents: Documents, run: Run, tmp_path: Path) -> None:
@@ -85,16 +87,18 @@ def test_extract_reads_memory_mapped_arrays(documents: Documents, run: Run, tmp_
 
 def on_disk(field: FieldArrays, folder: Path) -> FieldArrays:
     arrays = {}
-    for name in ("doc_ptr", "terms", "freqs", "position_ptr", "lengths", "doc_freq", "collection_freq"):
+    for name in ("doc_ptr", "terms", "freqs", "positions", "position_ptr", "lengths", "doc_freq", "collection_freq"):
         np.save(folder / f"{field.name}.{name}.npy", getattr(field, name))
         arrays[name] = np.load(folder / f"{field.name}.{name}.npy", mmap_mode="r")
     return replace(field, **arrays)
 
 
-def test_extract_does_not_depend_on_the_order_of_query_terms(documents: Documents, run: Run) -> None:
+def test_extract_does_not_depend_on_the_order_of_query_terms_but_for_pairs(documents: Documents, run: Run) -> None:
     index = forward_index(documents)
     reversed_queries = {query_id: tokens[::-1] for query_id, tokens in QUERIES.items()}
-    assert extract(index, reversed_queries, run).X.tobytes() == extract(index, QUERIES, run).X.tobytes()
+    recipe = Recipe(families=tuple(name for name in family_names() if name != "proximity"))
+    there, back = (extract(index, queries, run, recipe) for queries in (QUERIES, reversed_queries))
+    assert there.X.tobytes() == back.X.tobytes()
 
 
 @pytest.mark.parametrize(
@@ -120,6 +124,41 @@ def test_extract_refuses(
     with pytest.raises(InvalidInputError, match=message) as caught:
         extract(INDEX, query_terms, Run.of(run))
     assert "\n" not in str(caught.value)
+
+
+def test_extract_leaves_out_what_needs_positions_when_there_are_none(
+    documents: Documents, run: Run, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "rerank")
+    recipe = Recipe(families=("letor", "proximity"), fields=("title", "body"))
+    data = extract(forward_index(documents, positions=False), QUERIES, run, recipe)
+    assert data.n_features == 2 * 25
+    lines = [record.message for record in caplog.records if "left out" in record.message]
+    assert lines == ["features of the family proximity are left out for title, body: indexed without positions."]
+
+
+def test_extract_adds_the_scores_of_other_runs() -> None:
+    run = Run.of({"q": {"a": 3.0, "b": 2.0, "c": 1.0}, "r": {"a": 1.0}})
+    other = Run.of({"q": {"c": 9.0, "z": 8.0, "a": 7.0}})
+    data = extract(INDEX, {"q": ["x"], "r": ["x"]}, run, Recipe(families=("run",)), runs={"dense": other})
+    assert data.recipe is not None
+    assert data.recipe["runs"] == ["dense"]
+    nan = np.nan
+    for name, expected in {
+        "score": [7.0, nan, 9.0, nan],
+        "rank": [3.0, nan, 1.0, nan],
+        "reciprocal_rank": [1 / 3, nan, 1.0, nan],
+        "minmax": [0.0, nan, 1.0, nan],
+        "zscore": [-1.0, nan, 1.0, nan],
+    }.items():
+        np.testing.assert_allclose(data.column(f"run.dense.{name}"), expected, rtol=1e-6, err_msg=name)
+
+
+def test_extract_refuses_recipe_whose_runs_are_not_given() -> None:
+    with pytest.raises(
+        InvalidInputError, match=r"names \(dense\), found none called 'dense'; give it, e.g. --run dense="
+    ):
+        extract(INDEX, {"q": ["x"]}, Run.of({"q": {"a": 1.0}}), Recipe(runs=("dense",)))
 
 
 def test_extract_refuses_field_that_the_index_lacks() -> None:

@@ -16,9 +16,11 @@ from rerank.features.recipe import Recipe
 from rerank.types import RankingData, Run, query_rows
 from tests.features.awkward import QUERIES, words
 from tests.features.collection import Documents, forward_index
-from tests.oracles.features import FIELD_FEATURES, Pair, lucene_length
+from tests.oracles.features import FIELD_FEATURES, Pair, Texts, lucene_length
 
+LETOR = Recipe(families=("letor",))
 OTHER_PARAMETERS = Recipe(
+    families=("letor",),
     bm25_k1=1.6,
     bm25_b=0.8,
     lm_absolute_delta=0.3,
@@ -35,7 +37,7 @@ def assert_features_equal_oracle(
         stem, field = name.split(".")
         if stem in ("run", "query"):
             continue
-        collection = [document.get(field, []) for document in documents.values()]
+        collection = Texts(document.get(field, []) for document in documents.values())
         expected = [
             FIELD_FEATURES[stem](
                 Pair(queries[query_id], documents[doc_id].get(field, []), collection, recipe.to_dict())
@@ -45,10 +47,10 @@ def assert_features_equal_oracle(
         np.testing.assert_allclose(data.column(name), expected, rtol=2e-6, atol=2e-7, err_msg=name)
 
 
-@pytest.mark.parametrize("recipe", [Recipe(), OTHER_PARAMETERS], ids=["defaults", "other"])
+@pytest.mark.parametrize("recipe", [LETOR, OTHER_PARAMETERS], ids=["defaults", "other"])
 def test_letor_features_equal_oracle(documents: Documents, run: Run, recipe: Recipe) -> None:
     data = extract(forward_index(documents), QUERIES, run, recipe)
-    assert len(data.feature_names) == 3 * 25 + 3
+    assert len(data.feature_names) == 3 * 25
     assert_features_equal_oracle(data, documents, QUERIES, recipe)
 
 
@@ -67,8 +69,8 @@ def test_letor_features_equal_oracle_for_any_collection(
     documents = {f"d{number}": text for number, text in enumerate(texts)}
     by_id = {f"q{number}": tokens for number, tokens in enumerate(queries)}
     run = Run.of({query_id: dict.fromkeys(documents, 1.0) for query_id in by_id})
-    data = extract(forward_index(documents), by_id, run)
-    assert_features_equal_oracle(data, documents, by_id, Recipe())
+    data = extract(forward_index(documents), by_id, run, LETOR)
+    assert_features_equal_oracle(data, documents, by_id, LETOR)
 
 
 def test_letor_features_equal_hand_computed_values() -> None:
@@ -136,5 +138,5 @@ def test_letor_features_equal_oracle_on_cranfield(shared_data: Path) -> None:
     topics = (shared_data / "collections/cranfield/topics.tsv").read_text("utf8").splitlines()[:3]
     queries = {line.split("\t")[0]: words(line.split("\t")[1]) for line in topics}
     run = Run.of({query_id: dict.fromkeys(list(documents)[:15], 1.0) for query_id in queries})
-    data = extract(forward_index(documents), queries, run)
-    assert_features_equal_oracle(data, documents, queries, Recipe())
+    data = extract(forward_index(documents), queries, run, LETOR)
+    assert_features_equal_oracle(data, documents, queries, LETOR)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
-from rerank.features.families import family_names
+from rerank.features.families import default_family_names
 from rerank.features.recipe import Recipe
 
 RECIPE = Recipe(fields=("title", "body"), families=("letor",), bm25_k1=1.2, lm_dirichlet_mu=2000)
@@ -24,7 +24,7 @@ def test_recipe_survives_json() -> None:
 def test_recipe_spells_out_all_names_when_resolved() -> None:
     resolved = Recipe().resolve(["contents", "title"])
     assert resolved.fields == ("contents", "title")
-    assert resolved.families == family_names()
+    assert resolved.families == default_family_names()
     assert Recipe.from_dict(resolved.to_dict()).resolve(["contents", "title", "new"]) == resolved
 
 
@@ -42,6 +42,7 @@ def test_recipe_reads_toml(tmp_path: Path) -> None:
         ({"fields": "title"}, r"recipe: fields: expected a non-empty list of names, found 'title'"),
         ({"fields": []}, r"recipe: fields: expected a non-empty list of names, found \[\]"),
         ({"fields": ["a", "b", "a"]}, r"recipe: fields: expected each name once, found 'a' twice"),
+        ({"runs": ["a", "a"]}, r"recipe: runs: expected each name once, found 'a' twice"),
         ({"bm25_k1": -1}, r"recipe: bm25_k1: expected a number at least 0, found -1"),
         ({"bm25_b": 1.5}, r"recipe: bm25_b: expected a number at least 0 and at most 1, found 1.5"),
         ({"bm25_b": True}, r"recipe: bm25_b: expected a number .*found True"),

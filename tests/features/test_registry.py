@@ -7,19 +7,23 @@ import pytest
 
 from rerank.errors import InvalidInputError
 from rerank.features.extract import extract
-from rerank.features.families import family_names
+from rerank.features.families import ON_REQUEST, default_family_names, family_names
 from rerank.features.recipe import Recipe
 from rerank.features.registry import ColumnGroup, Missing, column_groups, family
 from rerank.types import RankingData, Run, query_rows
 from tests.features.awkward import QUERIES
 from tests.features.collection import Documents, forward_index
-from tests.oracles.features import Pair
+from tests.oracles.features import Pair, Texts
 
 FIELDS = ("title", "body", "contents")
 CAUSES = {
     Missing.NO_QUERY_TERMS: "no_query_terms",
     Missing.NO_KNOWN_TERM: "no_known_term",
     Missing.EMPTY_FIELD: "empty_field",
+    Missing.NO_MATCH: "no_match",
+    Missing.ONE_MATCH: "one_match",
+    Missing.NO_FEEDBACK: "no_feedback",
+    Missing.NOT_IN_RUN: "not_in_run",
 }
 
 
@@ -28,7 +32,7 @@ def groups_of(name: str) -> tuple[ColumnGroup, ...]:
 
 
 def pairs_of(data: RankingData, documents: Documents, field: str) -> list[Pair]:
-    collection = [document[field] for document in documents.values()]
+    collection = Texts(document[field] for document in documents.values())
     return [
         Pair(QUERIES[query_id], documents[doc_id][field], collection, {})
         for query_id, doc_id in zip(
@@ -39,6 +43,11 @@ def pairs_of(data: RankingData, documents: Documents, field: str) -> list[Pair]:
 
 def test_registry_finds_the_families() -> None:
     assert {"letor", "run"} <= set(family_names())
+
+
+def test_families_on_request_are_families_and_left_out_by_default() -> None:
+    assert set(family_names()) >= ON_REQUEST
+    assert set(default_family_names()) == set(family_names()) - ON_REQUEST
 
 
 def test_names_are_unique_over_all_families() -> None:

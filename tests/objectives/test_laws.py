@@ -24,6 +24,7 @@ SLOPED = ["ranknet", "logistic", "balanced-logistic"]
 ORACLES = {
     "ranknet": oracle.ranknet,
     "hinge": oracle.hinge,
+    "exponential": oracle.exponential,
     "gbrank": oracle.gbrank,
     "plackett-luce": oracle.plackett_luce,
     "least-squares": oracle.least_squares,

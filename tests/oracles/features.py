@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import log, nan, sqrt
 
 Tokens = Sequence[str]
+
+
+class Texts(list[Tokens]):
+    """One field of all documents, its words counted once."""
+
+    @cached_property
+    def counters(self) -> list[Counter[str]]:
+        return [Counter(text) for text in self]
 
 
 @dataclass
@@ -15,26 +25,30 @@ class Pair:
 
     query: Tokens
     document: Tokens
-    collection: Sequence[Tokens]
+    collection: Texts
     recipe: Mapping[str, float]
 
     def __post_init__(self) -> None:
         self.terms = sorted(set(self.query))
         self.holders = [document for document in self.collection if document]
         self.length = len(self.document)
+        self.counter = Counter(self.document)
         self.n_tokens = sum(len(document) for document in self.collection)
 
     def tf(self, term: str) -> int:
-        return list(self.document).count(term)
+        return self.counter[term]
 
     def qtf(self, term: str) -> int:
         return list(self.query).count(term)
 
     def df(self, term: str) -> int:
-        return sum(term in document for document in self.holders)
+        return sum(term in counter for counter in self.collection.counters)
 
     def p(self, term: str) -> float:
-        return sum(list(document).count(term) for document in self.collection) / self.n_tokens
+        return self.cf(term) / self.n_tokens
+
+    def cf(self, term: str) -> int:
+        return sum(counter[term] for counter in self.collection.counters)
 
     def idf(self, term: str) -> float:
         df = self.df(term)
@@ -55,6 +69,23 @@ class Pair:
     @property
     def empty_field(self) -> bool:
         return self.length == 0
+
+    @property
+    def no_match(self) -> bool:
+        return not any(self.tf(term) for term in self.terms)
+
+    @property
+    def one_match(self) -> bool:
+        return sum(self.tf(term) > 0 for term in self.terms) < 2
+
+    @property
+    def no_feedback(self) -> bool:
+        """Whether the field is empty in all candidates; here those are the whole collection."""
+        return not self.holders
+
+    @property
+    def not_in_run(self) -> bool:
+        return False
 
 
 def covered(pair: Pair) -> float:

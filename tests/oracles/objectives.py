@@ -19,6 +19,10 @@ def hinge(scores, labels):
     return sum(max(0.0, 1.0 - gap) for gap in _pairs(scores, labels))
 
 
+def exponential(scores, labels):
+    return sum(exp(-gap) for gap in _pairs(scores, labels))
+
+
 def gbrank(scores, labels, tau=0.1):
     return sum(0.5 * max(0.0, tau - gap) ** 2 for gap in _pairs(scores, labels))
 

@@ -88,7 +88,7 @@ def test_ensemble_is_an_estimator_of_scikit_learn() -> None:
         ({"members": [LambdaMART(base="run")]}, "all without a base of their own"),
         ({"members": []}, "members: expected at least one ranker"),
         ({"second": "deep"}, "second: expected linear or boosted, found 'deep'"),
-        ({"folds": 1}, "folds: expected 2 to 60"),
+        ({"n_folds": 1}, "n_folds: expected 2 to 60"),
     ],
 )
 def test_parameters_that_cannot_be_are_refused(train, parameters, message) -> None:
@@ -108,7 +108,7 @@ def test_the_winner_of_the_yahoo_challenge_can_be_expressed(train, valid, test, 
         "8*lambdamart(n_estimators=4, num_leaves=4, subsample=0.5), 2*lambdarank(n_epochs=2, hidden_units=4), "
         "2*logisticregression"
     )
-    model = Ensemble(text, base="run", folds=2, n_estimators=10, n_jobs=1).fit(train, eval_set=valid)
+    model = Ensemble(text, base="run", n_folds=2, n_estimators=10, n_jobs=1).fit(train, eval_set=valid)
     assert [member.kind for member in model.members_].count("lambdamart") == 8
     assert [member.kind for member in model.members_].count("lambdarank") == 2
     assert [member.kind for member in model.members_].count("logisticregression") == 2

@@ -174,7 +174,7 @@ class LetorFeatures(FieldFamily):
             block.lengths,
             block.unique_terms,
             block.vector_norms,
-            _bm25_saturation(block, recipe),
+            block.bm25_saturation(recipe),
             (recipe.lm_absolute_delta, recipe.lm_dirichlet_mu, recipe.lm_jelinek_mercer_lambda),
             out,
         )
@@ -183,12 +183,6 @@ class LetorFeatures(FieldFamily):
 def _collection_probability(block: FieldBlock) -> Floats:
     """Return p of each query term, 0 where no document holds it."""
     return block.collection_freq / max(block.field.n_tokens, 1)
-
-
-def _bm25_saturation(block: FieldBlock, recipe: Recipe) -> Floats:
-    """Return k1 * (1 - b + b * dl / avgdl) of each row: the tf at which half of the idf is reached."""
-    relative = block.lucene_lengths.astype(np.float64) / (block.field.average_length or 1.0)
-    return recipe.bm25_k1 * (1.0 - recipe.bm25_b + recipe.bm25_b * relative)
 
 
 @njit(cache=True, parallel=True, nogil=True, error_model="numpy")

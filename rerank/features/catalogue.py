@@ -1,0 +1,42 @@
+"""The catalogue of all features, as text, from what the families say of themselves."""
+
+from __future__ import annotations
+
+from math import isinf
+
+from rerank.features.families import default_family_names, family_names
+from rerank.features.recipe import Recipe
+from rerank.features.registry import Family, Feature, FieldFamily, family
+
+
+def catalogue() -> str:
+    """Return every feature of every family: name, meaning, formula, source, unit, range, cost, what missing means."""
+    return "\n\n".join(_family(name, family(name)) for name in family_names())
+
+
+def _family(name: str, member: Family) -> str:
+    features = member.features(Recipe())
+    about = [f"{len(features)} features of {'every field' if isinstance(member, FieldFamily) else 'no field'}"]
+    about.append("by default" if name in default_family_names() else "where a recipe names it")
+    if isinstance(member, FieldFamily) and member.needs_positions:
+        about.append("needs positions")
+    return "\n".join([f"{name} ({', '.join(about)})", *(_feature(feature) for feature in features)])
+
+
+def _feature(feature: Feature) -> str:
+    missing = " or ".join(feature.missing) or "never"
+    return "\n".join(
+        [
+            f"  {feature.name}",
+            f"    {feature.meaning}",
+            f"    formula  {feature.formula}",
+            f"    source   {feature.source}",
+            f"    unit     {feature.unit}, {_bound(feature.low)} to {_bound(feature.high)}",
+            f"    cost     {feature.cost}",
+            f"    missing  {missing}",
+        ]
+    )
+
+
+def _bound(value: float) -> str:
+    return ("-" if value < 0 else "") + "infinity" if isinf(value) else f"{value:g}"

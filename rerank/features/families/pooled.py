@@ -1,0 +1,225 @@
+"""The pooled family: what each query term scores by eight more models, pooled over the query's terms six ways.
+
+Together with the LETOR, proximity and performance families these are the features that Pyserini 0.22's extractor
+had for a field; what the LETOR family has already (sums of BM25 and tf, least and largest tf, ...) is not here again.
+
+T, tf, len, N, df, cf, idf  as in the LETOR family
+dl       len as Lucene's one byte holds it; avgdl: mean tokens of the N documents
+tokens   tokens of the field in all documents
+
+BM25, Dirichlet and the two DFR models are Lucene's similarities: a term that the field does not hold scores 0.
+Each distinct query term is pooled once. ratio = max / min, 0 where the least is 0 (below 1e-9 in size). Terms that no
+document holds score 0 in all models, idf and ictf among them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numba import njit, prange
+from numpy.typing import NDArray
+
+from rerank.features.match import FieldBlock
+from rerank.features.recipe import Recipe
+from rerank.features.registry import Cost, Feature, FieldFamily, Missing
+
+NEGLIGIBLE = 1e-9  # what rounding may leave of a 0
+POOLS = ("sum", "mean", "median", "max", "min", "ratio")
+_ELSEWHERE = {  # pools that the LETOR family has
+    "bm25": ("sum",),
+    "tf": ("sum", "mean", "max", "min"),
+    "normalised_tf": ("sum", "mean", "max", "min"),
+    "idf": ("sum",),
+}
+
+_MODELS = (
+    ("bm25", "BM25", "idf * tf / (tf + k1 * (1 - b + b * dl / avgdl))", "Lucene's BM25Similarity", "nats"),
+    (
+        "dirichlet",
+        "Dirichlet-smoothed language model",
+        "max(0, ln(1 + tf / (mu * q)) + ln(mu / (dl + mu))), q = (cf + 1) / (tokens + 1)",
+        "Lucene's LMDirichletSimilarity; Zhai & Lafferty, SIGIR 2001",
+        "nats",
+    ),
+    (
+        "dfr_gl2",
+        "Divergence from randomness, geometric model, Laplace after-effect, normalisation 2",
+        "(log2(1 + L) + x * log2((1 + L) / L)) / (1 + x), L = (cf + 1) / (N + cf + 1), x = tf * log2(1 + avgdl / dl)",
+        "Lucene's DFRSimilarity(G, L, H2); Amati & van Rijsbergen, TOIS 2002",
+        "bits",
+    ),
+    (
+        "dfr_inexpb2",
+        "Divergence from randomness, expected idf, Bernoulli after-effect, normalisation 2",
+        "log2((N + 1) / (n + 0.5)) * (cf + 2) / (df + 1) * x / (1 + x), n = N * (1 - (1 - 1 / N)^cf), x as in dfr_gl2",
+        "Lucene's DFRSimilarity(Ine, B, H2); Amati & van Rijsbergen, TOIS 2002",
+        "bits",
+    ),
+    (
+        "dph",
+        "Parameter-free divergence from randomness",
+        "(1 - f)^2 / (tf + 1) * (tf * log2(tf * avgdl / len * N / cf) + 0.5 * log2(2 pi tf (1 - f))), f = tf / len; "
+        "0 where f = 1",
+        "Amati et al., TREC 2007 (DPH), as in Terrier",
+        "bits",
+    ),
+    ("sublinear_tf_idf", "Damped tf times idf", "(1 + ln tf) * idf", "Manning et al. 2008, eq. 6.13", "nats"),
+    ("tf", "Term frequency", "tf", "Pyserini 0.22", "occurrences"),
+    ("normalised_tf", "Term frequency as a share of the field", "tf / len", "Pyserini 0.22", "share"),
+    ("idf", "Rarity by documents", "idf", "Lucene's BM25Similarity", "nats"),
+    ("ictf", "Rarity by occurrences", "ln(tokens / cf)", "Kwok, SIGIR 1996", "nats"),
+)
+_SIGNED = ("dph",)
+_OF_QUERY = ("idf", "ictf")
+
+
+def _pooled() -> list[Feature]:
+    return [
+        Feature(
+            name=f"{stem}_{pool}",
+            meaning=f"{model}, {pool} over the query's terms.",
+            formula=f"{pool} over t in T of {formula}",
+            source=source,
+            unit="ratio" if pool == "ratio" else unit,
+            low=-np.inf if stem in _SIGNED else 0.0,
+            missing=(Missing.NO_QUERY_TERMS,),
+            cost=Cost.QUERY if stem in _OF_QUERY else Cost.TERMS,
+        )
+        for stem, model, formula, source, unit in _MODELS
+        for pool in POOLS
+        if pool not in _ELSEWHERE.get(stem, ())
+    ]
+
+
+_FEATURES = (
+    *_pooled(),
+    Feature(
+        "normalised_tf_idf",
+        "Share of the field that each query term takes, times its rarity.",
+        "sum over t in T of tf / len * idf",
+        "Pyserini 0.22's NormalizedTfIdf",
+        "nats",
+        missing=(Missing.NO_QUERY_TERMS,),
+    ),
+)
+_COLUMNS = np.array([[pool not in _ELSEWHERE.get(stem, ()) for pool in POOLS] for stem, *_ in _MODELS], dtype=np.bool_)
+_BM25, _DIRICHLET, _GL2, _INEXPB2, _DPH, _SUBLINEAR, _TF, _NORMALISED, _IDF, _ICTF = range(10)
+
+
+class PooledFeatures(FieldFamily):
+    """BM25, Dirichlet, DFR, DPH, tf, tf-idf, idf and ictf of each term, pooled."""
+
+    def features(self, recipe: Recipe) -> Sequence[Feature]:
+        """Return the features in the order of their columns."""
+        return _FEATURES
+
+    def fill(self, block: FieldBlock, recipe: Recipe, out: NDArray[np.float32]) -> None:
+        """Fill `out` (n_rows, 49)."""
+        batch = block.candidates
+        _fill(
+            (batch.query_ptr, batch.term_ptr, block.tf_ptr, block.tf),
+            term_constants(block, recipe),
+            block.lengths,
+            np.log2(1.0 + 1.0 / np.maximum(block.relative_lengths, 1e-9)),
+            block.bm25_saturation(recipe),
+            np.log(recipe.lm_dirichlet_mu / (block.lucene_lengths + recipe.lm_dirichlet_mu)),
+            block.field.average_length,
+            _COLUMNS,
+            out,
+        )
+
+
+def term_constants(block: FieldBlock, recipe: Recipe) -> NDArray[np.float64]:
+    """Return what the models need of each query term, (n_query_terms, 7); all 0 where no document holds it.
+
+    idf, ictf, 1 / (mu * q), G's two logarithms, Ine's factor, N / cf.
+    """
+    field, df, cf = block.field, block.doc_freq.astype(np.float64), block.collection_freq.astype(np.float64)
+    n_docs = np.float64(max(field.n_docs_with, 1))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = (cf + 1.0) / (field.n_tokens + 1.0)
+        geometric = (cf + 1.0) / (n_docs + cf + 1.0)
+        expected = n_docs * (1.0 - ((n_docs - 1.0) / n_docs) ** cf)
+        columns = (
+            block.idf,
+            np.log(field.n_tokens / cf),
+            1.0 / (recipe.lm_dirichlet_mu * share),
+            np.log2(geometric + 1.0),
+            np.log2((1.0 + geometric) / geometric),
+            np.log2((n_docs + 1.0) / (expected + 0.5)) * (cf + 2.0) / (df + 1.0),
+            n_docs / cf,
+        )
+    return np.where((df > 0)[:, None], np.stack(columns, axis=1), 0.0)
+
+
+@njit(cache=True, parallel=True, nogil=True, error_model="numpy")
+def _fill(matches, constants, lengths, per_tf, saturation, log_mu, average, columns, out):  # type: ignore[no-untyped-def]
+    """Fill all columns; one thread a query.
+
+    matches     query_ptr, term_ptr, tf_ptr, tf as in FieldBlock
+    constants   (n_query_terms, 7) of `term_constants`
+    per_tf      (n_rows,) log2(1 + avgdl / dl); saturation (n_rows,); log_mu (n_rows,) ln(mu / (dl + mu))
+    columns     (10, 6) bool: which pools of which model are asked for
+    """
+    query_ptr, term_ptr, tf_ptr, tf = matches
+    for query in prange(len(query_ptr) - 1):
+        first, n_terms = term_ptr[query], term_ptr[query + 1] - term_ptr[query]
+        values, pools = np.empty((10, n_terms)), np.empty((10, 6))
+        for row in range(query_ptr[query], query_ptr[query + 1]):
+            if n_terms == 0:
+                out[row] = np.nan
+                continue
+            place = tf_ptr[query] + (row - query_ptr[query]) * n_terms
+            length, sum_tf_idf = np.float64(lengths[row]), 0.0
+            for number in range(n_terms):
+                count, term = np.float64(tf[place + number]), constants[first + number]
+                values[_IDF, number], values[_ICTF, number] = term[0], term[1]
+                values[:_IDF, number] = 0.0
+                if count > 0.0:
+                    share, normal = count / length, count * per_tf[row]
+                    values[_BM25, number] = term[0] * count / (count + saturation[row])
+                    values[_DIRICHLET, number] = max(np.log1p(count * term[2]) + log_mu[row], 0.0)
+                    values[_GL2, number] = (term[3] + normal * term[4]) / (1.0 + normal)
+                    values[_INEXPB2, number] = term[5] * normal / (1.0 + normal)
+                    if share < 1.0:
+                        values[_DPH, number] = (
+                            (1.0 - share) ** 2
+                            / (count + 1.0)
+                            * (
+                                count * np.log2(share * average * term[6])
+                                + 0.5 * np.log2(2.0 * np.pi * count * (1.0 - share))
+                            )
+                        )
+                    values[_SUBLINEAR, number] = (1.0 + np.log(count)) * term[0]
+                    values[_TF, number], values[_NORMALISED, number] = count, share
+                    sum_tf_idf += share * term[0]
+            column = 0
+            for model in range(10):
+                if model < _IDF or row == query_ptr[query]:
+                    _pool(values[model], pools[model])
+                for pool in range(6):
+                    if columns[model, pool]:
+                        out[row, column] = pools[model, pool]
+                        column += 1
+            out[row, column] = sum_tf_idf
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _pool(values, out):  # type: ignore[no-untyped-def]
+    """Fill sum, mean, median, max, min, ratio of `values`, which are put in order on the way."""
+    total = 0.0
+    for number in range(len(values)):
+        value, place = values[number], number
+        total += value
+        while place > 0 and values[place - 1] > value:
+            values[place] = values[place - 1]
+            place -= 1
+        values[place] = value
+    n_values, least, most = len(values), values[0], values[-1]
+    out[0], out[1], out[3], out[4] = total, total / n_values, most, least
+    out[2] = 0.5 * (values[(n_values - 1) >> 1] + values[n_values >> 1])
+    out[5] = most / least if abs(least) > NEGLIGIBLE else 0.0
+
+
+FAMILY = PooledFeatures()

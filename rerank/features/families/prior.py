@@ -1,0 +1,107 @@
+"""The prior family: what a field is like, whatever the query.
+
+tf, len, u, idf as in the LETOR family; a common term is one that over a tenth of the documents with the field hold:
+what the analyser left of the stop words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numba import njit, prange
+from numpy.typing import NDArray
+
+from rerank.features.match import FieldBlock
+from rerank.features.recipe import Recipe
+from rerank.features.registry import Cost, Feature, FieldFamily, Missing
+from rerank.features.statistics import field_idf, frozen
+from rerank.forward import FieldArrays
+
+COMMON = 0.1
+_BENDERSKY = "Bendersky, Croft & Diao, WSDM 2011, table 1"
+_CAUSES = (Missing.EMPTY_FIELD,)
+_kept: WeakKeyDictionary[FieldArrays, NDArray[np.float32]] = WeakKeyDictionary()
+
+
+def _feature(name: str, meaning: str, formula: str, source: str, unit: str, high: float = inf) -> Feature:
+    return Feature(name, meaning, formula, source, unit, 0.0, high, _CAUSES, Cost.PAIR)
+
+
+_FEATURES = (
+    _feature(
+        "entropy",
+        "How evenly the field spreads over its words.",
+        "-sum over its terms of tf / len * ln(tf / len)",
+        _BENDERSKY,
+        "nats",
+    ),
+    _feature(
+        "stop_share",
+        "Share of the field that common terms take.",
+        "sum of tf over its common terms, / len",
+        _BENDERSKY + ", fracStops",
+        "share",
+        1.0,
+    ),
+    _feature("unique_terms", "Number of different words of the field.", "u", "Pyserini 0.22", "terms"),
+    _feature("unique_share", "How rarely words return in the field.", "u / len", _BENDERSKY, "share", 1.0),
+    _feature(
+        "mean_idf",
+        "How rare the field's words are.",
+        "mean over its tokens of idf",
+        "Zhou & Croft, CIKM 2005, document quality",
+        "nats",
+    ),
+)
+
+
+class PriorFeatures(FieldFamily):
+    """Entropy, common terms, different words, rarity."""
+
+    def features(self, recipe: Recipe) -> Sequence[Feature]:
+        """Return the features in the order of their columns."""
+        return _FEATURES
+
+    def fill(self, block: FieldBlock, recipe: Recipe, out: NDArray[np.float32]) -> None:
+        """Fill `out` (n_rows, 5)."""
+        out[:] = _priors(block.field)[block.candidates.docs]
+
+
+def _priors(field: FieldArrays) -> NDArray[np.float32]:
+    """Return the columns of every document, (n_docs, 5); computed once and kept as long as the field."""
+    if field not in _kept:
+        table = np.empty((len(field.lengths), len(_FEATURES)), dtype=np.float32)
+        postings = (frozen(field.doc_ptr), frozen(field.terms), frozen(field.freqs))
+        lengths, doc_freq = frozen(field.lengths), frozen(field.doc_freq)
+        _fill(postings, lengths, field_idf(field), doc_freq, COMMON * field.n_docs_with, table)
+        _kept[field] = table
+    return _kept[field]
+
+
+@njit(cache=True, parallel=True, nogil=True, error_model="numpy")
+def _fill(postings, lengths, idf, doc_freq, common, out):  # type: ignore[no-untyped-def]
+    """Fill the columns of every document; sum tf ln(tf) gives the entropy as ln(len) - sum / len."""
+    doc_ptr, terms, freqs = postings
+    for doc in prange(len(lengths)):
+        if lengths[doc] == 0:
+            out[doc] = np.nan
+            continue
+        product, stops, rarity = 0.0, 0, 0.0
+        for posting in range(doc_ptr[doc], doc_ptr[doc + 1]):
+            count, term = freqs[posting], terms[posting]
+            if count > 1:
+                product += count * np.log(np.float64(count))
+            stops += count if doc_freq[term] > common else 0
+            rarity += count * idf[term]
+        length, unique = np.float64(lengths[doc]), doc_ptr[doc + 1] - doc_ptr[doc]
+        out[doc, 0] = max(np.log(length) - product / length, 0.0)
+        out[doc, 1] = stops / length
+        out[doc, 2] = unique
+        out[doc, 3] = unique / length
+        out[doc, 4] = rarity / length
+
+
+FAMILY = PriorFeatures()

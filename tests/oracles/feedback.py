@@ -1,0 +1,101 @@
+"""The feedback family once more: whole queries, from lists of tokens in the order of the run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from math import log2, nan, sqrt
+
+from tests.oracles.features import Pair, lucene_length
+
+Weights = dict[str, float]
+
+
+class Feedback:
+    """A query with its candidates' fields in the order of the run."""
+
+    def __init__(self, query: Sequence[str], documents: Sequence[Sequence[str]], pair: Pair) -> None:
+        self.query, self.documents, self.pair = query, documents, pair
+        self.known = [word for word in query if pair.df(word)]
+        self.places = [place for place, document in enumerate(documents) if document]
+
+    def discount(self, k: int) -> list[float]:
+        weights = [1 / log2(rank + 2) for rank in range(len(self.places[:k]))]
+        return [weight / sum(weights) for weight in weights]
+
+    def model(self, k: int) -> Weights:
+        found: Weights = {}
+        for place, weight in zip(self.places, self.discount(k), strict=False):
+            document = self.documents[place]
+            for word in sorted(set(document)):
+                found[word] = found.get(word, 0.0) + weight * list(document).count(word) / len(document)
+        return found
+
+    def best(self, weights: Weights, size: int) -> Weights:
+        rare = {word: w for word, w in weights.items() if self.pair.df(word) <= max(0.1 * len(self.pair.holders), 1)}
+        return dict(sorted(rare.items(), key=lambda item: -item[1])[:size])
+
+    def unit(self, document: Sequence[str]) -> Weights:
+        vector = {word: n * self.pair.idf(word) for word, n in Counter(document).items()}
+        norm = sqrt(sum(weight**2 for weight in vector.values()))
+        return {word: weight / norm for word, weight in vector.items()}
+
+    def bm25(self, document: Sequence[str], weights: Weights) -> float:
+        pair, score = self.pair, 0.0
+        k1, b = pair.recipe["bm25_k1"], pair.recipe["bm25_b"]
+        relative = lucene_length(len(document)) / (pair.n_tokens / len(pair.holders))
+        for word, tf in Counter(document).items():
+            score += weights.get(word, 0.0) * pair.idf(word) * tf / (tf + k1 * (1 - b + b * relative))
+        return score
+
+    def rm3(self, k: int, size: int) -> Weights:
+        best = self.best(self.model(k), size)
+        mixed = {word: 0.5 * weight / sum(best.values()) for word, weight in best.items()}
+        for word in self.known:
+            mixed[word] = mixed.get(word, 0.0) + 0.5 / len(self.known)
+        return mixed
+
+    def rocchio(self, k: int, size: int) -> Weights:
+        centroid: Weights = {}
+        for place in self.places[:k]:
+            for word, weight in self.unit(self.documents[place]).items():
+                centroid[word] = centroid.get(word, 0.0) + weight / len(self.places[:k])
+        best = self.best(centroid, size)
+        norm = sqrt(sum(weight**2 for weight in best.values()))
+        mixed = {word: 0.75 * weight / norm for word, weight in best.items()}
+        counts = Counter(self.known)
+        length = sqrt(sum(n**2 for n in counts.values()))
+        for word, n in counts.items():
+            mixed[word] = mixed.get(word, 0.0) + n / length
+        return mixed
+
+    def similarity(self, place: int, k: int) -> float:
+        others = [other for other in self.places[:k] if other != place]
+        mine = self.unit(self.documents[place])
+        cosines = [
+            sum(weight * mine.get(word, 0.0) for word, weight in self.unit(self.documents[other]).items())
+            for other in others
+        ]
+        return sum(cosines) / len(cosines) if cosines else 0.0
+
+    def clarity(self) -> float:
+        return sum(p * log2(p / (self.pair.cf(word) / self.pair.n_tokens)) for word, p in self.model(10).items())
+
+    def column(self, name: str) -> list[float]:
+        if not self.places:
+            return [nan] * len(self.documents)
+        stem, _, k = name.rpartition("_")
+        if stem == "rm3":
+            weights = self.rm3(int(k), {5: 20, 10: 50, 20: 100}[int(k)])
+            return [self.bm25(document, weights) for document in self.documents]
+        if stem == "similarity":
+            return [
+                self.similarity(place, int(k)) if document else nan for place, document in enumerate(self.documents)
+            ]
+        if name == "rocchio":
+            weights = self.rocchio(10, 30)
+            return [self.bm25(document, weights) for document in self.documents]
+        if name == "clarity":
+            return [self.clarity()] * len(self.documents)
+        best = self.best(self.model(10), 20)
+        return [sum(word in document for word in best) / max(len(best), 1) for document in self.documents]
