@@ -171,12 +171,13 @@ def _kind(line: bytes) -> str | None:
 
 
 def _unknown(path: Path) -> FileFormatError:
-    line, chunk = next(iter(chunks(path)))
-    first = next((part for part in chunk.splitlines() if part.strip() and not part.startswith(b"#")), b"")
+    _, chunk = next(chunks(path))
+    lines = enumerate(chunk.split(b"\n"), 1)
+    line, first = next(((line, row) for line, row in lines if row.strip() and not row.startswith(b"#")), (None, b""))
     return FileFormatError(
         path,
         line,
-        f"expected rows of qrels, a run, topics or features, found {shown(first)}; "
+        f"expected rows of qrels, a run, topics or features, found {shown(first.strip()) if first else 'none'}; "
         "say what it is with --qrels, --run, --topics or --data.",
     )
 

@@ -58,7 +58,8 @@ def tied_queries(rows: Documents, scores: Floats, what: str, effect: str) -> Ite
 def ranks_contradict_scores(run: RunRows) -> Iterator[Finding]:
     """Documents that stand below another by rank and above it by score."""
     before, after = _by_rank(run)
-    risen = after[run.scores[after] > run.scores[before]]
+    scores = _as_trec_eval(run)
+    risen = after[scores[after] > scores[before]]
 
     def found(row: int) -> str:
         document = f"document {run.doc(row)} of query {run.name(row)}"
@@ -72,7 +73,8 @@ def ranks_contradict_scores(run: RunRows) -> Iterator[Finding]:
 def ties_contradict_ranks(run: RunRows) -> Iterator[Finding]:
     """Documents whose scores tie and whose ranks are not trec_eval's order."""
     before, after = _by_rank(run)
-    tied = run.scores.astype(np.float32)[after] == run.scores.astype(np.float32)[before]
+    scores = _as_trec_eval(run)
+    tied = scores[after] == scores[before]
     before, after = before[tied], after[tied]
 
     def found(row: int) -> str:
@@ -80,6 +82,12 @@ def ties_contradict_ranks(run: RunRows) -> Iterator[Finding]:
 
     effect = "rerank and trec_eval put the larger id first where scores tie: figures differ from those of the ranks"
     yield from at(run, "note", after[run.doc_ids[after] > run.doc_ids[before]], found, effect)
+
+
+def _as_trec_eval(run: RunRows) -> NDArray[np.float32]:
+    """Return the scores as trec_eval compares them."""
+    with np.errstate(over="ignore"):
+        return run.scores.astype(np.float32)
 
 
 def _by_rank(run: RunRows) -> tuple[Ints, Ints]:

@@ -57,6 +57,12 @@ def test_kinds_that_are_named_are_believed(command: Command) -> None:
         (b"PK\3\4broken", "FILE", "FILE: expected a name that ends in .svm, .txt, .letor (also with .gz) or .npz;"),
         (b"\x1f\x8bbroken", "FILE", "FILE: expected a whole gzip file, found a damaged one"),
         (b"good day to you\n", "FILE", "FILE:1: expected rows of qrels, a run, topics or features, found 'good day"),
+        (
+            b"# a\n\ngood day\n",
+            "FILE",
+            "FILE:3: expected rows of qrels, a run, topics or features, found 'good day'; say",
+        ),
+        (b"# nothing\n", "FILE", "FILE: expected rows of qrels, a run, topics or features, found none; say what it is"),
         (b"q1 0 d1 good\n", "--qrels FILE", "FILE:1: expected a whole number as label, found 'good'; correct the"),
         (b"x qid:1 1:2\n", "--test FILE", "FILE:1: expected a finite number as label, found 'x'; correct the label."),
         (b"1 1:2 2:3\n", "FILE", "FILE:1: expected `qid:Q` after the label, found none; write it"),

@@ -71,3 +71,10 @@ def test_ranks_stand_by_their_rows_where_others_are_left_out(found: Examine) -> 
     findings = found(run="q1 Q0 d1 1 bad x\nq1 Q0 d2 2 5 x\nq1 Q0 d3\nq1 Q0 d4 3 6 x\n")
     assert [finding.lines for finding in findings] == [(1,), (3,), (4,)]
     assert "document 'd4' of query 'q1' has rank 3" in findings[2].found
+
+
+def test_scores_that_differ_beyond_float32_are_ties(found: Examine) -> None:
+    assert "has the score of the rank before" in only(
+        found(run="q1 Q0 a 1 1 x\nq1 Q0 b 2 1.00000000001 x\nq1 Q0 c 3 0 x\n")
+    )
+    assert found(run="q1 Q0 a 1 1e300 x\nq1 Q0 b 2 0 x\n") == []
