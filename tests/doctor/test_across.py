@@ -12,11 +12,18 @@ def test_qrels_and_run_lack_queries_of_each_other(found: Examine) -> None:
     ]
 
 
-def test_run_whose_documents_are_named_otherwise_than_the_judged(found: Examine) -> None:
-    run = "q1 Q0 D1 1 2 x\nq1 Q0 D2 2 1 x\nq2 Q0 d1 1 2 x\n"
+def test_run_that_holds_no_judged_document_of_a_query(found: Examine) -> None:
+    run = "q1 Q0 d3 1 2 x\nq1 Q0 d2 2 1 x\nq2 Q0 d1 1 2 x\n"
     assert only(found(qrels="q1 0 d1 1\nq2 0 d1 1\n", run=run)) == (
-        "warning  run:1: no document of query 'q1' is judged in qrels; "
-        "all measures are 0 there: do qrels and run name documents alike?"
+        "note     run:1: no document of query 'q1' is judged in qrels; all measures are 0 there"
+    )
+
+
+def test_run_whose_documents_are_named_otherwise_than_the_judged(found: Examine) -> None:
+    run = "q1 Q0 D1 1 2 x\nq1 Q0 D2 2 1 x\nq2 Q0 D1 1 2 x\n"
+    assert only(found(qrels="q1 0 d1 1\nq2 0 d1 1\n", run=run)) == (
+        "warning  run:1: no document of query 'q1' is judged in qrels (also line 3; 2 in all); "
+        "all measures are 0 in most queries: do qrels and run name documents alike?"
     )
 
 
