@@ -23,8 +23,9 @@ BELOW = {
     "features": {"metrics"},
     "rankers": {"trees", "objectives", "metrics"},
     "evaluation": {"metrics"},
+    "doctor": {"files", "metrics"},
     "workflows": {"lucene", "features", "rankers", "evaluation", "files", "metrics"},
-    "cli": {"workflows", "files", "rankers", "evaluation", "features", "metrics"},
+    "cli": {"workflows", "doctor", "files", "rankers", "evaluation", "features", "metrics"},
 }
 
 

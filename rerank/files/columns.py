@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError
 from rerank.files.grouping import all_distinct, numbers_of, repeated_row
-from rerank.files.source import check_file, chunks, shown, text
+from rerank.files.source import OnFault, check_file, chunks, refuse, shown, text
 from rerank.ids import ODD, Ids, Words, id_array, id_bytes, row_codes
 from rerank.types import Floats, Ints, pointers
 
@@ -50,6 +50,7 @@ class Layout:
     parse   bytes of the number -> number, or None where it is none
     wanted  what the number is, for messages
     extra   whether columns after the last are passed over, as trec_eval does in runs
+    query   column that parts the rows into stretches
     """
 
     what: str
@@ -59,6 +60,7 @@ class Layout:
     parse: Callable[[bytes], float | int | None]
     wanted: str
     extra: bool = False
+    query: int = QUERY
 
     @property
     def named(self) -> str:
@@ -105,18 +107,23 @@ class Table:
 
 def read_table(path: str | Path, layout: Layout, chunk_bytes: int = CHUNK_BYTES) -> Table:
     """Read a file of columns; a document that returns within a query is refused."""
+    return _grouped(Path(path), read_rows(path, layout, chunk_bytes=chunk_bytes))
+
+
+def read_rows(path: str | Path, layout: Layout, on_fault: OnFault = refuse, chunk_bytes: int = CHUNK_BYTES) -> Rows:
+    """Read the rows as they stand, documents that return among them; `on_fault` is told of every line that is wrong."""
     path = check_file(path, f"a {layout.what} file")
-    rows = _joined([part for part in _parts(path, layout, chunk_bytes) if len(part.values)])
+    rows = _joined([part for part in _parts(path, layout, on_fault, chunk_bytes) if len(part.values)])
     if rows is None:
         raise FileFormatError(path, None, f"expected lines of {layout.named}, found no line; name a file with rows.")
-    return _grouped(path, rows)
+    return rows
 
 
-def _parts(path: Path, layout: Layout, chunk_bytes: int) -> Iterator[Rows]:
+def _parts(path: Path, layout: Layout, on_fault: OnFault, chunk_bytes: int) -> Iterator[Rows]:
     """Yield the rows of each chunk, in the order of the file."""
 
     def split(line: int, chunk: bytes) -> Rows:
-        return _split_fast(line, chunk, layout) or _split_by_line(path, line, chunk, layout)
+        return _split_fast(line, chunk, layout) or _split_by_line(path, line, chunk, layout, on_fault)
 
     # Once a block of this size was freed, glibc keeps what chunks leave behind; else it gives every chunk's memory back
     # to the system and fetches it again, which costs a tenth of an evaluation.
@@ -177,9 +184,9 @@ def _split_fast(line: int, chunk: bytes, layout: Layout) -> Rows | None:
     starts, lengths = bounds
     windows = np.ndarray((len(chunk) + WIDEST,), "<u8", padded, 0, (1,))  # the word that begins at each byte
     values = _values(padded, windows, starts[:, layout.value], lengths[:, layout.value], layout)
-    if values is None or lengths[:, (QUERY, DOC)].max() > WIDEST:
+    if values is None or lengths[:, (layout.query, DOC)].max() > WIDEST:
         return None
-    queries = _words(windows, starts[:, QUERY], lengths[:, QUERY])
+    queries = _words(windows, starts[:, layout.query], lengths[:, layout.query])
     docs = _words(windows, starts[:, DOC], lengths[:, DOC])
     changed = np.zeros(len(queries), dtype=np.bool_)
     for word in queries.T:
@@ -324,7 +331,7 @@ def _digits(word: Words, count: Ints) -> tuple[Words, Words]:
     return digits, wrong
 
 
-def _split_by_line(path: Path, first_line: int, chunk: bytes, layout: Layout) -> Rows:
+def _split_by_line(path: Path, first_line: int, chunk: bytes, layout: Layout, on_fault: OnFault) -> Rows:
     queries: list[str] = []
     docs: list[str] = []
     values: list[float | int] = []
@@ -334,11 +341,17 @@ def _split_by_line(path: Path, first_line: int, chunk: bytes, layout: Layout) ->
         fields = raw.split()
         if not fields or raw.startswith(b"#"):
             continue
-        values.append(_checked(path, line, fields, layout))
-        queries.append(text(path, line, fields[QUERY]))
-        docs.append(text(path, line, fields[DOC]))
+        try:
+            value = _checked(path, line, fields, layout)
+            query, doc = text(path, line, fields[layout.query]), text(path, line, fields[DOC])
+            tag = tag or text(path, line, fields[len(layout.columns) - 1])
+        except FileFormatError as fault:
+            on_fault(fault)
+            continue
+        values.append(value)
+        queries.append(query)
+        docs.append(doc)
         lines.append(range(line, line + 1))
-        tag = tag or text(path, line, fields[len(layout.columns) - 1])
     ones = np.ones(len(lines), dtype=np.int64)
     found = np.array(values, dtype=layout.dtype)
     doc_ids = id_bytes(id_array(docs))

@@ -7,12 +7,14 @@ rank     place in trec_eval's order (score, then document id, descending), from 
 norm     per query and run; a query whose scores are all equal gets 0 for each document, except by `rank` and `max`
 missing  a document that a run does not hold adds nothing (`zero`, as in ranx), or has the lowest normalised score
          that its query has there (`lowest`); a run without the query adds 0 either way
+best     the weights are chosen on the qrels that are given: a figure on those qrels is a figure on training data
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -21,8 +23,10 @@ from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, unknown_name
 from rerank.ids import Ids, id_array, id_bytes, row_codes, sort_keys
-from rerank.types import Floats, Ints, Run, joined_rows, pointers
+from rerank.types import Floats, Ints, Qrels, Run, joined_rows, pointers
 
+log = logging.getLogger("rerank")
+Judgements = Qrels | Mapping[str, Mapping[str, int]]
 Rankings = Run | Mapping[str, Mapping[str, float]]
 BATCH_ROWS = 1 << 16  # rows that are pooled at a time: what is made of them stays in a core's cache
 RRF_K = 60
@@ -83,9 +87,10 @@ def comb_mnz(pool: Pool) -> Floats:
     return comb_sum(pool) * (pool.ranks > 0).sum(axis=0)
 
 
+@method("best")
 @method("weighted")
 def weighted_sum(pool: Pool) -> Floats:
-    """Sum of weight * score."""
+    """Sum of weight * score; for `best`, the weights are alpha and 1 - alpha (Burges 2010, section 7.1)."""
     return pool.weights @ pool.scores
 
 
@@ -141,27 +146,41 @@ def fuse(
     norm: str | None = None,
     weights: Sequence[float] | None = None,
     k: float = RRF_K,
-    missing: str = "zero",
+    missing: str | None = None,
     hits: int | None = None,
     name: str | None = None,
+    qrels: Judgements | None = None,
+    metric: str = "nDCG@10",
 ) -> Run:
     """Return one run of several.
 
     runs     two or more, each a record or `{qid: {docid: score}}`; their queries and documents are united
-    method   `rrf`, `combsum`, `combmnz` or `weighted`
+    method   `rrf`, `combsum`, `combmnz`, `weighted`, or `best`: of two runs, the weights alpha and 1 - alpha for which
+             no other alpha in [0, 1] has a better mean of `metric` on `qrels` (see `combine`)
     norm     `none`, `min-max`, `max`, `sum`, `z-score` or `rank`, which makes the scores of different runs alike; by
-             default `min-max`, and `none` for `rrf`, which looks at ranks alone
+             default `min-max`, and `none` for `best` and for `rrf`, which looks at ranks alone
     weights  one finite number a run, for `weighted`
     k        RRF's constant, 60 as in the paper
-    missing  `zero` or `lowest`: what a run says of a document that it does not hold
+    missing  `zero` or `lowest`: what a run says of a document that it does not hold; by default `zero`, and `lowest`
+             for `best`, which knows no other
     hits     most documents of a query; all by default
     name     the new run's name; the method's by default
-    Raises InvalidInputError for fewer than two runs, unknown names, weights that do not fit and scores that are not
-    finite.
+    qrels    judgements that `best` chooses alpha on
+    metric   measure that `best` chooses alpha by
+
+    To choose alpha on the qrels that a figure is reported on is to train on them. Choose it with `best` on other
+    queries; the log says alpha, the interval on which it is best, and the arguments that fuse any other queries alike:
+    `weighted` with these weights, norm and `lowest`, which on the same queries gives the very same run.
+    Raises InvalidInputError for fewer than two runs, unknown names, weights that do not fit, `best` without qrels or
+    with other than two runs, and scores that are not finite.
     """
     records = [Run.of(run) for run in runs]
+    missing = missing or ("lowest" if method == "best" else "zero")
     _check(records, method, norm, weights, k, missing, hits)
-    chosen = norm or ("none" if method == "rrf" else "min-max")
+    _check_best(len(records), method, missing, qrels)
+    chosen = norm or ("none" if method in {"rrf", "best"} else "min-max")
+    if qrels is not None:
+        weights = _best_weights(records, chosen, qrels, metric)
     given = np.ones(len(records)) if weights is None else np.asarray(weights, dtype=np.float64)
     query_ids = id_array(list(dict.fromkeys(query_id for run in records for query_id in run)))
     ordered = [run.take(run.trec_order()) for run in records]
@@ -186,10 +205,30 @@ class _Stretches:
         mine = np.array([numbers[query_id] for query_id in run], dtype=np.int64)
         starts, counts = np.zeros((2, len(query_ids)), dtype=np.int64)
         starts[mine], counts[mine] = run.query_ptr[:-1], np.diff(run.query_ptr)
-        sizes = np.diff(run.query_ptr)
-        held = np.flatnonzero(sizes)
-        scores = _NORMS[norm](run.scores, run.query_ptr[held], sizes[held]) if len(held) else run.scores
-        return cls(starts, counts, run.stored_ids, scores)
+        return cls(starts, counts, run.stored_ids, _normalised(run, norm))
+
+
+def _normalised(run: Run, norm: str) -> Floats:
+    """Return the scores of a run whose rows stand in trec_eval's order, made alike."""
+    sizes = np.diff(run.query_ptr)
+    held = np.flatnonzero(sizes)
+    return _NORMS[norm](run.scores, run.query_ptr[held], sizes[held]) if len(held) else run.scores
+
+
+def _best_weights(runs: Sequence[Run], norm: str, qrels: Judgements, metric: str) -> tuple[float, float]:
+    """Return alpha and 1 - alpha of two runs, and log them with the interval."""
+    from rerank.rankers.combine import combine  # Numba: the other methods do without
+
+    ordered = [run.take(run.trec_order()) for run in runs]
+    first, second = (replace(run, scores=_normalised(run, norm)) for run in ordered)
+    best = combine(first, second, qrels, metric)
+    weights = best.alpha, 1.0 - best.alpha
+    log.info(
+        "best: alpha %r of %s, best from %r to %r: %s %.4f on the qrels that chose it; fuse other queries with "
+        "--method weighted --weights %r,%r --norm %s --missing lowest",
+        *(best.alpha, first.name, best.low, best.high, best.metric, best.value, *weights, norm),
+    )
+    return weights
 
 
 def _pools(runs: Sequence[_Stretches], missing: str, weights: Floats, k: float) -> Iterator[Pool]:
@@ -302,6 +341,16 @@ def _check(
             raise InvalidInputError(f"run {run.name}: expected finite scores, found NaN or infinity; mend the run.")
     if not any(run.n_rows for run in runs):
         raise InvalidInputError("runs: expected rows, found none in any run; name runs with rows.")
+
+
+def _check_best(n_runs: int, method: str, missing: str, qrels: Judgements | None) -> None:
+    if (method == "best") != (qrels is not None):
+        found = "none" if qrels is None else f"some for {method}"
+        raise InvalidInputError(f"qrels: expected them for the method best and no other, found {found}.")
+    if method == "best" and n_runs != 2:
+        raise InvalidInputError(f"runs: expected two for the method best, found {n_runs}; fuse two at a time.")
+    if method == "best" and missing != "lowest":
+        raise InvalidInputError(f"missing: expected lowest beside best, found {missing}; drop it.")
 
 
 def _check_weights(n_runs: int, method: str, weights: Sequence[float] | None) -> None:

@@ -112,6 +112,17 @@ RUNS = [{"q": {"a": 1.0}}, {"q": {"a": -2.0, "b": -3.0}}]
             {"method": "combsum", "norm": "max"},
             "norm: expected a best score above 0 in every query for max, found -2; use min-max.",
         ),
+        ({"method": "best"}, "qrels: expected them for the method best and no other, found none."),
+        ({"qrels": {"q": {"a": 1}}}, "qrels: expected them for the method best and no other, found some for rrf."),
+        (
+            {"runs": [*RUNS, RUNS[0]], "method": "best", "qrels": {"q": {"a": 1}}},
+            "runs: expected two for the method best, found 3; fuse two at a time.",
+        ),
+        (
+            {"method": "best", "missing": "zero", "qrels": {"q": {"a": 1}}},
+            "missing: expected lowest beside best, found zero; drop it.",
+        ),
+        ({"method": "best", "qrels": {"z": {"a": 1}}}, "qrels: expected judgements of a query of the runs, found none"),
         ({"runs": [{"q": {"a": float("nan")}}, RUNS[0]]}, "run rerank: expected finite scores, found NaN or infinity"),
         ({"runs": [{}, {}]}, "runs: expected rows, found none in any run; name runs with rows."),
     ],
@@ -120,3 +131,37 @@ def test_fuse_refuses(arguments: dict, said: str) -> None:
     with pytest.raises(InvalidInputError) as error:
         fuse(**{"runs": RUNS, **arguments})
     assert str(error.value).startswith(said)
+
+
+def _judged(runs: list) -> dict[str, dict[str, int]]:
+    """Label every third document of the united runs 2, the others 0."""
+    pools = {query: sorted({doc for run in runs for doc in run.get(query, {})}) for run in runs for query in run}
+    return {query: {doc: 2 * (place % 3 == 0) for place, doc in enumerate(docs)} for query, docs in pools.items()}
+
+
+@settings(max_examples=30, deadline=None)
+@given(runs=st.lists(rankings, min_size=2, max_size=2), norm=st.sampled_from([None, "none", "min-max", "z-score"]))
+def test_best_is_the_weighted_sum_that_its_log_names(runs: list, norm: str | None) -> None:
+    qrels = _judged(runs)
+    said: list[tuple] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fusion.log, "info", lambda text, *arguments: said.append(arguments))
+        found = fuse(runs, "best", norm=norm, qrels=qrels, metric="AP")
+    alpha, _, low, high, metric, value, *weights, chosen = said[-1]
+    assert 0 <= low <= alpha <= high <= 1
+    assert (metric, weights, chosen) == ("AP", [alpha, 1 - alpha], norm or "none")
+    again = fuse(runs, "weighted", weights=weights, norm=chosen, missing="lowest", name="best")
+    assert again.doc_ids.tolist() == found.doc_ids.tolist()
+    assert np.array_equal(again.scores, found.scores)
+    if chosen == "none":  # else scores may tie as float32 in one of the two and not in the other
+        assert rerank.evaluate(qrels, found, ["AP"])["AP"] == pytest.approx(value, abs=1e-12)
+
+
+def test_best_without_a_norm_is_what_combine_finds() -> None:
+    runs = [{"q": {"a": 3.0, "b": 2.0, "c": 1.0}}, {"q": {"a": 1.0, "b": 4.0, "d": 3.0}}]
+    qrels = {"q": {"b": 2, "a": 1, "d": 0}}
+    best = rerank.combine(*runs, qrels, "nDCG@3")
+    found = fuse(runs, "best", qrels=qrels, metric="nDCG@3")
+    assert found.doc_ids.tolist() == best.run.doc_ids.tolist()
+    assert found.scores == pytest.approx(best.run.scores, rel=1e-6)
+    assert fuse(runs, "best", qrels=qrels, hits=1, name="x").doc_ids.tolist() == ["b"]
