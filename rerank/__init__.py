@@ -10,17 +10,33 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rerank.errors import RerankError as RerankError
+    from rerank.evaluation.comparison import compare as compare
     from rerank.evaluation.evaluate import evaluate as evaluate
     from rerank.features.functions import feature as feature
     from rerank.features.recipe import Recipe as Recipe
     from rerank.files.corpus import read_documents as read_documents
     from rerank.files.data import read_data as read_data
     from rerank.files.data import write_data as write_data
+    from rerank.files.preferences import read_preferences as read_preferences
     from rerank.files.topics import read_topics as read_topics
     from rerank.files.trec import read_qrels as read_qrels
     from rerank.files.trec import read_run as read_run
     from rerank.files.trec import write_run as write_run
+    from rerank.preferences import Preferences as Preferences
+    from rerank.rankers.combine import combine as combine
+    from rerank.rankers.diagnostics import local_optimality as local_optimality
+    from rerank.rankers.ensemble import Ensemble as Ensemble
+    from rerank.rankers.fusion import fuse as fuse
+    from rerank.rankers.gbrank import GBRank as GBRank
     from rerank.rankers.lambdamart import LambdaMART as LambdaMART
+    from rerank.rankers.lambdarank import LambdaRank as LambdaRank
+    from rerank.rankers.logisticregression import LogisticRegression as LogisticRegression
+    from rerank.rankers.logistrank import LogistRank as LogistRank
+    from rerank.rankers.mart import MART as MART
+    from rerank.rankers.plackettluce import PlackettLuce as PlackettLuce
+    from rerank.rankers.rankboost import RankBoost as RankBoost
+    from rerank.rankers.ranknet import RankNet as RankNet
+    from rerank.rankers.ranksvm import RankSVM as RankSVM
     from rerank.rankers.store import load_model as load_model
     from rerank.types import Qrels as Qrels
     from rerank.types import RankingData as RankingData
@@ -32,19 +48,35 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Ensemble": "rerank.rankers.ensemble",
+    "GBRank": "rerank.rankers.gbrank",
     "Index": "rerank.workflows.index",
     "LambdaMART": "rerank.rankers.lambdamart",
+    "LambdaRank": "rerank.rankers.lambdarank",
+    "LogistRank": "rerank.rankers.logistrank",
+    "LogisticRegression": "rerank.rankers.logisticregression",
+    "MART": "rerank.rankers.mart",
+    "PlackettLuce": "rerank.rankers.plackettluce",
+    "Preferences": "rerank.preferences",
     "Qrels": "rerank.types",
+    "RankBoost": "rerank.rankers.rankboost",
+    "RankNet": "rerank.rankers.ranknet",
+    "RankSVM": "rerank.rankers.ranksvm",
     "RankingData": "rerank.types",
     "Recipe": "rerank.features.recipe",
     "RerankError": "rerank.errors",
     "Run": "rerank.types",
     "Topics": "rerank.types",
+    "combine": "rerank.rankers.combine",
+    "compare": "rerank.evaluation.comparison",
     "evaluate": "rerank.evaluation.evaluate",
     "feature": "rerank.features.functions",
+    "fuse": "rerank.rankers.fusion",
     "load_model": "rerank.rankers.store",
+    "local_optimality": "rerank.rankers.diagnostics",
     "read_data": "rerank.files.data",
     "read_documents": "rerank.files.corpus",
+    "read_preferences": "rerank.files.preferences",
     "read_qrels": "rerank.files.trec",
     "read_run": "rerank.files.trec",
     "read_topics": "rerank.files.topics",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -56,3 +57,45 @@ def id_texts(ids: NDArray[np.bytes_]) -> Ids:
         return id_array(np.char.decode(ids, "utf-8"))
     width = int(np.flatnonzero(letters.any(axis=0)).max(initial=0)) + 1
     return letters[:, :width].astype(np.uint32).view(f"U{width}")[:, 0]
+
+
+@dataclass(frozen=True, eq=False)
+class PairTable:
+    """Rows by query number and document id.
+
+    codes  (n_rows,) uint64 row_codes, ascending; `order` says of which row each is
+    first  by the first bits of a code, the place in `codes` of the first that has them; -1 where none has
+    """
+
+    query: NDArray[np.int64]
+    doc_ids: NDArray[Any]
+    codes: Words
+    order: NDArray[np.int64]
+    first: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, query: NDArray[np.int64], doc_ids: NDArray[Any]) -> PairTable:
+        """Arrange rows (n_rows,) of query numbers and document ids, text or bytes."""
+        codes = row_codes(query, doc_ids)
+        order = np.argsort(codes, kind="stable")
+        codes, bits = codes[order], len(codes).bit_length() + 2
+        first = np.full(1 << bits, -1, dtype=np.int32)
+        first[(codes >> np.uint64(64 - bits))[::-1]] = np.arange(len(codes), dtype=np.int32)[::-1]
+        return cls(query, doc_ids, codes, order, first)
+
+    def find(self, query: NDArray[np.int64], doc_ids: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return which of some other rows are here, ascending, and the row of each here."""
+        wanted = row_codes(query, doc_ids)
+        place = self.first[wanted >> np.uint64(65 - len(self.first).bit_length())].astype(np.int64)
+        rows = np.flatnonzero(place >= 0)
+        place, found = place[rows], np.full(len(wanted), -1)
+        while len(rows):
+            mine = self.order[place]
+            known = np.flatnonzero((self.codes[place] == wanted[rows]) & (self.query[mine] == query[rows]))
+            known = known[id_bytes(self.doc_ids[mine[known]]) == id_bytes(doc_ids[rows[known]])]
+            found[rows[known]] = mine[known]
+            place += 1
+            more = (found[rows] < 0) & (self.codes.take(place, mode="clip") <= wanted[rows]) & (place < len(self.codes))
+            rows, place = rows[more], place[more]
+        rows = np.flatnonzero(found >= 0)
+        return rows, found[rows]

@@ -6,7 +6,6 @@ import errno
 import gzip
 import io
 import os
-import secrets
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -40,7 +39,7 @@ def whole_file(path: str | Path, binary: bool = False) -> Iterator[IO[Any]]:
             yield handle
         return
     target = _target(Path(path))
-    part = target.with_name(f".{target.name[:200]}.{secrets.token_hex(6)}.part")
+    part = target.with_name(f".{target.name[:200]}.{os.urandom(6).hex()}.part")
     try:
         with _refusals(path):
             with open(part, "xb") as raw, _handle(raw, target, binary) as handle:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 from rerank.errors import InvalidInputError
@@ -40,3 +41,13 @@ def kernel_threads(n_jobs: int | None, n_rows: int = FEW_ROWS) -> Iterator[int]:
             yield count
     finally:
         numba.set_num_threads(before)
+
+
+def for_each(task: Callable[[int], None], count: int, n_threads: int) -> None:
+    """Run task(0) to task(count - 1), on so many threads; the tasks must let go of the interpreter's lock."""
+    if n_threads == 1 or count == 1:
+        for number in range(count):
+            task(number)
+        return
+    with ThreadPoolExecutor(n_threads) as pool:
+        list(pool.map(task, range(count)))

@@ -17,13 +17,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError, unknown_name
-from rerank.ids import Ids, id_array, id_bytes, id_texts, row_codes, sort_keys
+from rerank.ids import Ids, PairTable, id_array, id_texts, sort_keys
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -151,28 +152,32 @@ class Qrels(_QueryTable):
     def lookup(self, query_ids: Ids, query_ptr: Ints, doc_ids: Ids) -> tuple[Ints, NDArray[np.bool_]]:
         """Return the label of every row of a run (0 where unjudged) and whether it is judged."""
         labels, judged = np.zeros(len(doc_ids), np.int64), np.zeros(len(doc_ids), np.bool_)
-        query, mine = np.repeat(self._numbers(query_ids), np.diff(query_ptr)), query_rows(self.query_ptr)
-        wanted, codes = row_codes(query, doc_ids), row_codes(mine, self.stored_ids)
-        order = np.argsort(codes, kind="stable")
-        codes, bits = codes[order], len(codes).bit_length() + 2
-        first = np.full(1 << bits, -1)  # by the first bits of a code, the place of the first code that has them
-        first[(codes >> np.uint64(64 - bits))[::-1]] = np.arange(len(codes))[::-1]
-        place = first[wanted >> np.uint64(64 - bits)]
-        rows = np.flatnonzero(place >= 0)
-        place = place[rows]
-        while len(rows):
-            found = order[place]
-            known = np.flatnonzero((codes[place] == wanted[rows]) & (mine[found] == query[rows]))
-            known = known[id_bytes(self.stored_ids[found[known]]) == id_bytes(doc_ids[rows[known]])]
-            labels[rows[known]], judged[rows[known]] = self.labels[found[known]], True
-            place += 1
-            more = ~judged[rows] & (codes.take(place, mode="clip") <= wanted[rows]) & (place < len(codes))
-            rows, place = rows[more], place[more]
+        rows, mine = self.matches(query_ids, query_ptr, doc_ids)
+        labels[rows], judged[rows] = self.labels[mine], True
         return labels, judged
+
+    def matches(self, query_ids: Ids, query_ptr: Ints, doc_ids: NDArray[Any]) -> tuple[Ints, Ints]:
+        """Return the rows of a run that are judged, and the row of each here. doc_ids are text or bytes."""
+        numbers, pairs = self._numbers(query_ids), [(np.empty(0, np.int64), np.empty(0, np.int64))]
+        for first, last in query_blocks(query_ptr):
+            start, end = int(query_ptr[first]), int(query_ptr[last])
+            query = np.repeat(numbers[first:last], np.diff(query_ptr[first : last + 1]))
+            rows, mine = self._pairs.find(query, doc_ids[start:end])
+            pairs.append((rows + start, mine))
+        return np.concatenate([rows for rows, _ in pairs]), np.concatenate([mine for _, mine in pairs])
+
+    @cached_property
+    def _pairs(self) -> PairTable:
+        return PairTable.of(query_rows(self.query_ptr), self.stored_ids)
 
     def _numbers(self, query_ids: Ids) -> Ints:
         """Return the number of each query here, -1 where it is not."""
         return np.array([self._positions.get(query_id, -1) for query_id in query_ids.tolist()], dtype=np.int64)
+
+    def count(self, label: int, query_ids: Ids) -> Floats:
+        """Return how many documents of each query have a label, (n_queries,) float64."""
+        found = np.bincount(query_rows(self.query_ptr)[self.labels == label], minlength=len(self) + 1)
+        return found[self._numbers(query_ids)].astype(np.float64)  # the last place, -1, is for a query that is not here
 
     def ideal(self, query_ids: Ids) -> tuple[Floats, Ints]:
         """Return all positive labels of the queries, best first, and their `query_ptr`.
@@ -181,7 +186,7 @@ class Qrels(_QueryTable):
         """
         numbers = self._numbers(query_ids)
         counts = np.where(numbers < 0, 0, np.diff(self.query_ptr, append=0)[numbers])
-        rows, query_ptr = _joined_rows(self.query_ptr[numbers], counts)
+        rows, query_ptr = joined_rows(self.query_ptr[numbers], counts)
         return ideal_of_rows(self.labels[rows].astype(np.float64), query_ptr)
 
 
@@ -222,7 +227,7 @@ class Run(_QueryTable):
     def head(self, k: int) -> Run:
         """Return the first k rows of each query."""
         counts = np.minimum(np.diff(self.query_ptr), k)
-        rows, query_ptr = _joined_rows(self.query_ptr[:-1], counts)
+        rows, query_ptr = joined_rows(self.query_ptr[:-1], counts)
         return replace(self, query_ptr=query_ptr, doc_ids=self.stored_ids[rows], scores=self.scores[rows])
 
 
@@ -280,10 +285,10 @@ class RankingData(_QueryTable):
     def select(self, queries: ArrayLike) -> RankingData:
         """Return the data of some queries, given by number, in that order."""
         queries = np.asarray(queries, dtype=np.int64)
-        rows, query_ptr = _joined_rows(self.query_ptr[queries], np.diff(self.query_ptr)[queries])
+        rows, query_ptr = joined_rows(self.query_ptr[queries], np.diff(self.query_ptr)[queries])
         ideal_labels, ideal_ptr = self.ideal_labels, self.ideal_ptr
         if ideal_labels is not None and ideal_ptr is not None:
-            ideal_rows, ideal_ptr = _joined_rows(ideal_ptr[queries], np.diff(ideal_ptr)[queries])
+            ideal_rows, ideal_ptr = joined_rows(ideal_ptr[queries], np.diff(ideal_ptr)[queries])
             ideal_labels = ideal_labels[ideal_rows]
         return replace(
             self,
@@ -309,19 +314,49 @@ def trec_order(query_ptr: Ints, scores: Floats, doc_ids: NDArray[Any]) -> Ints:
 
     Scores are compared as float32, since that is how trec_eval holds them; NaN stands last. doc_ids are text or bytes.
     """
-    with np.errstate(over="ignore"):
-        keys = np.fmin(-scores.astype(np.float32), np.float32(np.inf))
-    order, query = np.arange(len(keys)), query_rows(query_ptr)
-    for number in np.unique(query[1:][(keys[1:] < keys[:-1]) & (query[1:] == query[:-1])]).tolist():
-        start, end = query_ptr[number], query_ptr[number + 1]
-        order[start:end] = np.argsort(keys[start:end]) + start
-    keys = keys[order]
-    same = np.concatenate([[False], (keys[1:] == keys[:-1]) & (query[1:] == query[:-1]), [False]])
-    tied = np.flatnonzero(same[1:] | same[:-1])
-    if len(tied):
-        group, rows = np.cumsum(~same[:-1])[tied], order[tied]
-        order[tied] = rows[np.lexsort((rows, *(~key for key in sort_keys(doc_ids[rows])), group))]
+    order = np.arange(len(scores))
+    places, rows = trec_moves(query_ptr, scores, doc_ids)
+    order[places] = rows
     return order
+
+
+def trec_moves(query_ptr: Ints, scores: Floats, doc_ids: NDArray[Any]) -> tuple[Ints, Ints]:
+    """Return the places that another row takes in `trec_order`, and those rows: none where all stand in order."""
+    with np.errstate(over="ignore"):
+        keys = scores.astype(np.float32)
+    np.fmin(np.negative(keys, out=keys), np.float32(np.inf), out=keys)
+    heads = query_ptr[1:-1][(query_ptr[1:-1] > 0) & (query_ptr[1:-1] < len(keys))] - 1  # the last row before a query
+    falls = keys[1:] < keys[:-1]
+    falls[heads] = False
+    unsorted = np.flatnonzero(np.bincount(np.searchsorted(query_ptr, np.flatnonzero(falls), side="right") - 1))
+    order = np.arange(len(keys)) if len(unsorted) else None
+    for number in unsorted.tolist():
+        start, end = query_ptr[number], query_ptr[number + 1]
+        place = np.argsort(keys[start:end])
+        order[start:end], keys[start:end] = place + start, keys[start:end][place]  # type: ignore[index]
+    same = keys[1:] == keys[:-1]
+    same[heads] = False
+    second = np.flatnonzero(same) + 1
+    tied = np.union1d(second, second - 1)
+    rows = tied if order is None else order[tied]
+    if len(tied):
+        group = np.cumsum(~np.isin(tied, second, assume_unique=True))
+        rows = rows[np.lexsort((rows, *(~key for key in sort_keys(doc_ids[rows])), group))]
+    if order is None:
+        return tied[rows != tied], rows[rows != tied]
+    order[tied] = rows
+    places = np.flatnonzero(order != np.arange(len(order)))
+    return places, order[places]
+
+
+def query_blocks(query_ptr: Ints, n_rows: int = 1 << 15) -> Iterator[tuple[int, int]]:
+    """Yield stretches of whole queries [first, last) of about `n_rows` rows: what is made of them stays in cache."""
+    first = 0
+    while first < len(query_ptr) - 1:
+        last = int(np.searchsorted(query_ptr, query_ptr[first] + n_rows, side="right")) - 1
+        last = min(max(last, first + 1), len(query_ptr) - 1)
+        yield first, last
+        first = last
 
 
 def ideal_of_rows(labels: Floats, query_ptr: Ints) -> tuple[Floats, Ints]:
@@ -331,7 +366,7 @@ def ideal_of_rows(labels: Floats, query_ptr: Ints) -> tuple[Floats, Ints]:
     return labels[np.lexsort((-labels, query))], pointers(np.bincount(query, minlength=len(query_ptr) - 1))
 
 
-def _joined_rows(starts: Ints, counts: Ints) -> tuple[Ints, Ints]:
+def joined_rows(starts: Ints, counts: Ints) -> tuple[Ints, Ints]:
     """Return the rows of stretches that begin at `starts`, one after another, and the new `query_ptr`."""
     query_ptr = pointers(counts)
     return np.arange(query_ptr[-1]) + np.repeat(starts - query_ptr[:-1], counts), query_ptr

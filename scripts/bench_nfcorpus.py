@@ -16,7 +16,7 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -54,26 +54,34 @@ def main() -> None:
     options = parser.parse_args()
     seconds: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as folder:
-        figures = (ablation if options.ablation else study)(options.data, Path(folder) / "index", seconds)
+        found = (ablation if options.ablation else figures)(options.data, Path(folder) / "index", seconds)
     print("\nseconds: " + ", ".join(f"{step} {value:.1f}" for step, value in seconds.items()))
     if options.output:
-        options.output.write_text(json.dumps({"means": figures, "seconds": seconds}, indent=1) + "\n")
+        options.output.write_text(json.dumps({"means": found, "seconds": seconds}, indent=1) + "\n")
 
 
-def study(data: Path, index_folder: Path, seconds: dict[str, float]) -> dict[str, dict[str, float]]:
-    """Return the test figures of BM25, of both models, and of three seeds together."""
-    parts = extracted(data, index_folder, ("train", "dev", "test"), None, seconds)
-    test, scores = parts["test"], []
-    runs = {"BM25": test.run(test.base_scores, "BM25")}
-    for seed in SEEDS:
-        scores.append(trained(parts, seconds, f"LambdaMART, seed {seed}", random_state=seed).predict(test))
-    runs["LambdaMART"] = test.run(scores[0], "LambdaMART")
-    runs[f"LambdaMART x {len(SEEDS)}"] = test.run(sum(scores), "LambdaMART-seeds")
-    runs["LambdaSMART"] = trained(parts, seconds, "LambdaSMART", base="run").rank(test, name="LambdaSMART")
+def figures(data: Path, index_folder: Path, seconds: dict[str, float]) -> dict[str, dict[str, float]]:
+    """Return and print the test figures of BM25, of both models, and of three seeds together."""
+    runs, _ = study(data, index_folder, seconds)
     qrels = rerank.read_qrels(data / "qrels.test.txt")
     results = {name: evaluate(qrels, run, MEASURES, complete=True) for name, run in runs.items()}
     print(comparison_table(results, baseline="BM25"))
     return {name: {measure: result[measure] for measure in MEASURES} for name, result in results.items()}
+
+
+def study(
+    data: Path, index_folder: Path, seconds: dict[str, float], seeds: Sequence[int] = SEEDS
+) -> tuple[dict[str, rerank.Run], dict[str, rerank.LambdaMART]]:
+    """Return the test runs of BM25, of both models and of all seeds together, and the models."""
+    parts = extracted(data, index_folder, ("train", "dev", "test"), None, seconds)
+    test, cold = parts["test"], {seed: f"LambdaMART, seed {seed}" for seed in seeds}
+    found = [trained(parts, seconds, name, random_state=seed) for seed, name in cold.items()]
+    models = {"LambdaMART": found[0], "LambdaSMART": trained(parts, seconds, "LambdaSMART", base="run")}
+    runs = {"BM25": test.run(test.base_scores, "BM25")}
+    runs |= {name: model.rank(test, name=name) for name, model in models.items()}
+    if len(found) > 1:
+        runs[f"LambdaMART x {len(found)}"] = test.run(sum(model.predict(test) for model in found), "LambdaMART-seeds")
+    return runs, models
 
 
 def ablation(data: Path, index_folder: Path, seconds: dict[str, float]) -> dict[str, dict[str, float]]:
@@ -86,14 +94,14 @@ def ablation(data: Path, index_folder: Path, seconds: dict[str, float]) -> dict[
     trials = {"letor and run": FIRST}
     trials |= {f"+ {name}": (*FIRST, name) for name in others}
     trials |= {"all families": names} | {f"all but {name}": tuple(set(names) - {name}) for name in others}
-    qrels, figures = rerank.read_qrels(data / "qrels.dev.txt"), {}
+    qrels, found = rerank.read_qrels(data / "qrels.dev.txt"), {}
     for trial, families in trials.items():
-        chosen = {part: of_families(found, families, family_of) for part, found in parts.items()}
+        chosen = {part: of_families(rows, families, family_of) for part, rows in parts.items()}
         model = trained(chosen, seconds, trial)
         result = evaluate(qrels, model.rank(chosen["dev"]), ("nDCG@10",), complete=True)
-        figures[trial] = {"nDCG@10": result["nDCG@10"], "features": chosen["dev"].n_features}
+        found[trial] = {"nDCG@10": result["nDCG@10"], "features": chosen["dev"].n_features}
         print(f"{trial:24s} {chosen['dev'].n_features:4d} features  nDCG@10 {result['nDCG@10']:.4f}", flush=True)
-    return figures
+    return found
 
 
 def extracted(

@@ -1,9 +1,12 @@
 #!/usr/bin/env python
 """Training time, memory and quality beside LightGBM and XGBoost on generated data of MSLR-WEB10K's shape.
 
-Run: python scripts/bench_training.py [--rows 223531] [--trees 200] [--repeats 5] [--quick] [--output FILE]
+Run: python scripts/bench_training.py [--rows 223531] [--trees 200] [--repeats 5] [--four] [--quick] [--output FILE]
+     python scripts/bench_training.py --curve docs/training.png [--trees 50]
 Every system trains in a process of its own, in turn, binning included, with the same trees, leaves, learning rate and
-bins. Before a time counts, the nDCG@10 (gain 2^label - 1) on unseen queries of the same generator is measured.
+bins. nDCG@10 (gain 2^label - 1) is that on unseen queries of the same generator. Memory is the peak while training
+less what was resident before it, which holds the data (Linux only: elsewhere 0). `--four`: LightGBM alone,
+and four times the rows, too. `--curve` draws time and memory from 50,000 to 1,000,000 rows, one run each.
 """
 
 from __future__ import annotations
@@ -13,8 +16,6 @@ import importlib
 import importlib.util
 import json
 import os
-import platform
-import resource
 import statistics
 import subprocess
 import sys
@@ -22,12 +23,19 @@ import time
 from pathlib import Path
 
 import numpy as np
+from bench_common import machine
+from tabulate import tabulate
 
 N_FEATURES = 136
+PACKAGES = {"lightgbm": "lightgbm", "xgboost": "xgboost-cpu"}
 SHARES = (0.52, 0.84, 0.97, 0.99)  # labels 0 to 4: 52, 32, 13, 2 and 1 % of the rows
 OURS = "rerank"
 LIGHTGBM = ("lightgbm", "lightgbm-row-wise", "lightgbm-quantised-16", "lightgbm-quantised-64")
+CLEAR_REFS = Path("/proc/self/clear_refs")
+CURVE_ROWS = (50_000, 100_000, 223_531, 500_000, 1_000_000)
 SYSTEMS = (OURS, *LIGHTGBM, "xgboost-hist")
+FOUR_SYSTEMS = (OURS, "lightgbm", "lightgbm-row-wise")
+CURVE_SYSTEMS = (OURS, "lightgbm-row-wise", "xgboost-hist")
 
 
 def generate(n_rows: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -100,22 +108,27 @@ def worker(system: str, rows: int, trees: int, threads: int) -> None:
     """Train once in this process; print seconds, memory added and quality as JSON."""
     train(system, *generate(2000, 3), 3, threads)  # load libraries and kernels before the clock starts
     data = generate(rows, 0)
-    before = _resident()
+    before = _forget_peak()
     start = time.perf_counter()
     predict = train(system, *data, trees, threads)
     seconds = time.perf_counter() - start
-    added = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024 - before
+    added = _memory("VmHWM") - before
     X, labels, groups = generate(max(rows // 5, 5000), 1)
     print(json.dumps({"seconds": seconds, "added_mb": added, "ndcg": ndcg(predict(X), labels, groups)}))
 
 
-def _resident() -> float:
-    """Return the resident memory in MB; where the system tells none, the peak so far."""
+def _forget_peak() -> float:
+    """Let the peak of this process's memory start anew; return the MB that are resident now."""
+    if CLEAR_REFS.exists():
+        CLEAR_REFS.write_text("5")
+    return _memory("VmRSS")
+
+
+def _memory(name: str) -> float:
+    """Return MB by its name in /proc (0 where the system has none)."""
     status = Path("/proc/self/status")
-    if status.exists():
-        line = next(line for line in status.read_text().splitlines() if line.startswith("VmRSS"))
-        return int(line.split()[1]) / 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    lines = status.read_text("utf8").splitlines() if status.exists() else []
+    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith(name + ":")), 0.0)
 
 
 def measure(systems: list[str], rows: int, trees: int, threads: int, repeats: int) -> dict[str, dict[str, float]]:
@@ -138,6 +151,8 @@ def main() -> None:
     parser.add_argument("--trees", type=int, default=200)
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--four", action="store_true", help="LightGBM only, and four times the rows, too")
+    parser.add_argument("--curve", type=Path, help="PNG of time and memory against rows, and nothing else")
     parser.add_argument("--quick", action="store_true", help="40,000 rows, 30 trees, one run each")
     parser.add_argument("--output", type=Path)
     parser.add_argument("--worker")
@@ -148,25 +163,67 @@ def main() -> None:
     if options.quick:
         options.rows, options.trees, options.repeats = 40_000, 30, 1
     systems = [name for name in SYSTEMS if name == OURS or importlib.util.find_spec(name.split("-")[0])]
-    found = measure(systems, options.rows, options.trees, options.threads, options.repeats)
-    report(found, options.rows, options.trees, options.threads, options.output)
+    if options.curve:
+        draw(options.curve, options.trees, options.threads)
+        return
+    sizes = [options.rows, 4 * options.rows] if options.four else [options.rows]
+    if options.four:
+        systems = [name for name in systems if name in FOUR_SYSTEMS]
+    tables = [measure(systems, rows, options.trees, options.threads, options.repeats) for rows in sizes]
+    report(tables, sizes, options.trees, options.threads, options.output)
 
 
-def report(found: dict[str, dict[str, float]], rows: int, trees: int, threads: int, output: Path | None) -> None:
-    """Print the table, and write it as JSON where asked."""
+def report(
+    tables: list[dict[str, dict[str, float]]], sizes: list[int], trees: int, threads: int, output: Path | None
+) -> None:
+    """Print a table for each number of rows, and write them as JSON where asked."""
     peers = [name for name in ("lightgbm", "xgboost") if importlib.util.find_spec(name)]
-    versions = ", ".join(f"{name} {importlib.import_module(name).__version__}" for name in peers)
-    print(
-        f"{rows:,} rows x {N_FEATURES}, {trees} trees x 31 leaves, {threads} threads; {versions}; {platform.platform()}"
-    )
-    print(f"{'system':24s} {'seconds':>8s} {'ratio':>6s} {'added MB':>9s} {'nDCG@10':>8s}")
-    for system, row in found.items():
-        ratio = row["seconds"] / found[OURS]["seconds"]
-        print(f"{system:24s} {row['seconds']:8.2f} {ratio:6.2f} {row['added_mb']:9.0f} {row['ndcg']:8.4f}")
+    about = machine("numpy", "numba", *(PACKAGES[name] for name in peers))
+    print(", ".join(f"{name} {value}" for name, value in about.items()))
+    for rows, found in zip(sizes, tables, strict=True):
+        print(f"\n{rows:,} rows x {N_FEATURES}, {trees} trees x 31 leaves, {threads} threads\n")
+        lines = [
+            {
+                "system": system,
+                "seconds": f"{row['seconds']:.2f}",
+                "times ours": f"{row['seconds'] / found[OURS]['seconds']:.2f}",
+                "MB added": f"{row['added_mb']:.0f}",
+                "nDCG@10": f"{row['ndcg']:.4f}",
+            }
+            for system, row in found.items()
+        ]
+        print(tabulate(lines, headers="keys", tablefmt="github", disable_numparse=True))
+    if len(tables) > 1:
+        grown = tables[1][OURS]["seconds"] / tables[0][OURS]["seconds"]
+        print(f"\n{sizes[1] // sizes[0]} times the rows: {grown:.2f} times the time")
     if output:
-        output.write_text(
-            json.dumps({"rows": rows, "trees": trees, "threads": threads, "systems": found}, indent=1) + "\n"
-        )
+        figures = {
+            "machine": about,
+            "trees": trees,
+            "threads": threads,
+            "systems": dict(zip(sizes, tables, strict=True)),
+        }
+        output.write_text(json.dumps(figures, indent=1) + "\n")
+
+
+def draw(picture: Path, trees: int, threads: int) -> None:
+    """Draw seconds and memory against rows."""
+    from matplotlib import pyplot
+
+    systems = [name for name in CURVE_SYSTEMS if name == OURS or importlib.util.find_spec(name.split("-")[0])]
+    found = {rows: measure(systems, rows, trees, threads, 1) for rows in CURVE_ROWS}
+    figure, places = pyplot.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
+    for place, key, label in zip(places, ("seconds", "added_mb"), ("seconds", "MB added by training"), strict=True):
+        for system in systems:
+            place.plot(CURVE_ROWS, [found[rows][system][key] for rows in CURVE_ROWS], marker="o", label=system)
+        place.set(xlabel="rows", ylabel=label, xscale="log", yscale="log")
+        place.grid(alpha=0.3)
+    places[0].set_title(f"{N_FEATURES} features, {trees} trees x 31 leaves, {threads} threads", fontsize="medium")
+    places[0].legend()
+    picture.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(picture, dpi=110)
+    for rows, table in found.items():
+        print(rows, {system: {key: round(value, 3) for key, value in row.items()} for system, row in table.items()})
 
 
 if __name__ == "__main__":

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
+from typing import Any
 
 import click
 
-from rerank.cli.options import measures_option, path_type
+from rerank.cli.comparison import (
+    ComparisonOptions,
+    changed_queries,
+    check_options,
+    comparison_options,
+    document_texts,
+    write_page,
+)
+from rerank.cli.options import measures_option, path_type, rules_options
 from rerank.errors import InvalidInputError
 from rerank.output import whole_file
 
@@ -20,7 +29,7 @@ MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@1000")
 @click.argument("runs", nargs=-1, required=True, type=path_type, metavar="RUN [RUN ...]")
 @measures_option(MEASURES)
 @click.option("--per-query", is_flag=True, help="A line for each query too.")
-@click.option("-c", "--complete", is_flag=True, help="Mean over all judged queries; a missing one counts 0.")
+@rules_options()
 @click.option(
     "--format",
     "form",
@@ -37,30 +46,45 @@ MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@1000")
     default=Path("-"),
     help="Where the figures are written; stdout by default.",
 )
+@comparison_options
 def command(
     qrels: Path,
     runs: tuple[Path, ...],
     measures: tuple[str, ...],
     per_query: bool,
     complete: bool,
+    level: int,
+    depth: int | None,
+    judged_only: bool,
     form: str,
     output: Path,
+    **comparing: Any,
 ) -> None:
-    """Measure each RUN against QRELS as trec_eval does; several runs are compared with the first."""
+    """Measure each RUN against QRELS as trec_eval does; several runs are compared with a baseline."""
     from rerank.cli.places import places
+    from rerank.evaluation.comparison import compare_results
     from rerank.evaluation.evaluate import evaluate
     from rerank.evaluation.report import render
+    from rerank.evaluation.texts import text_lines
+    from rerank.files.topics import read_topics
     from rerank.files.trec import read_qrels, read_run
-    from rerank.metrics.registry import parse_measure
+    from rerank.metrics.registry import parse_measures
 
-    wanted = [parse_measure(name) for name in measures or MEASURES]
+    wanted = parse_measures(measures or MEASURES, level)
     _check_no_measure_among(runs)
-    judgements = read_qrels(qrels)
-    results = {}
-    for path in dict.fromkeys(runs):
+    options = ComparisonOptions(**comparing)
+    paths = _with_baseline(runs, options.baseline)
+    check_options(options, len(paths), form)
+    judgements, topics = read_qrels(qrels), None if options.topics is None else read_topics(options.topics)
+    results, kept = {}, {}
+    for path in paths:
         run = read_run(path)
         with places({f"run {run.name}": path}):
-            results[str(path)] = evaluate(judgements, run, wanted, complete=complete)
+            results[str(path)] = evaluate(
+                judgements, run, wanted, complete=complete, depth=depth, judged_only=judged_only, level=level
+            )
+        if options.needs_runs:
+            kept[str(path)] = run
         absent = len(judgements) - sum(query_id in run for query_id in judgements)
         if absent and not complete:
             log.info(
@@ -69,19 +93,40 @@ def command(
                 absent,
                 len(judgements),
             )
+    baseline = str(options.baseline or paths[0])
+    comparison = compare_results(
+        results,
+        baseline,
+        test=options.test,
+        correction=options.correction,
+        samples=options.samples,
+        seed=options.seed,
+    )
+    details = changed_queries(comparison, options, judgements, kept, topics)
+    documents = document_texts(options.corpus, details)
+    if options.html is not None:
+        write_page(comparison, options, (qrels, judgements), kept, details, documents, topics)
+    told = details if options.changes else []
     with whole_file(output) as file:
-        file.write(render(results, form, per_query=per_query) + "\n")
+        file.write(render(comparison, form, per_query=per_query, details=told, documents=documents) + "\n")
+        if per_query and form != "json":
+            file.writelines(text_lines(results, form))
+
+
+def _with_baseline(runs: tuple[Path, ...], baseline: Path | None) -> list[Path]:
+    """Return each run once; a baseline that is not among them stands first."""
+    return list(dict.fromkeys(runs if baseline is None or baseline in runs else (baseline, *runs)))
 
 
 def _check_no_measure_among(runs: tuple[Path, ...]) -> None:
     """Refuse `-m nDCG@10 AP`, which reads as a run called AP."""
-    from rerank.metrics.registry import parse_measure
+    from rerank.metrics.registry import parse_measures
 
     for path in runs:
         if path.exists():
             continue
         try:
-            parse_measure(str(path))
+            parse_measures([str(path)])
         except InvalidInputError:
             continue
         raise InvalidInputError(f"{path}: expected a run file, found nothing there but a measure; write -m {path}.")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,22 +21,48 @@ from rerank.cli.options import (
     threads_option,
 )
 from rerank.cli.rankers import given_parameters, parameter_options, ranker_option
+from rerank.errors import InvalidInputError
 
 MEASURES = ("RR@10", "nDCG@10", "AP")
+INPUTS = ("index", "topics", "qrels")
+BESIDE_REPLAY = frozenset(["replay", "output"])
 
 
 @click.command("experiment", short_help="a whole study")
-@click.argument("index", type=path_type)
-@click.argument("topics", type=path_type)
-@click.argument("qrels", type=path_type)
-@folder_option("runs, models, folds and figures")
+@click.argument("index", type=path_type, required=False)
+@click.argument("topics", type=path_type, required=False)
+@click.argument("qrels", type=path_type, required=False)
+@folder_option("runs, models, folds, figures and the record of the study", required=False)
 @click.option(
     "--folds",
-    type=click.IntRange(min=3),
-    metavar="N",
-    default=5,
+    metavar="N|FILE",
+    default="5",
     show_default=True,
-    help="Parts of the judged queries, 3 or more; --random-state deals them.",
+    help="Parts of the judged queries, 3 or more, which --random-state deals, stratified by their number of relevant "
+    "documents; or a file of lines `query id, tab, fold`.",
+)
+@click.option(
+    "--repeats",
+    type=click.IntRange(min=1),
+    metavar="N",
+    default=1,
+    show_default=True,
+    help="Times that the folds are dealt anew.",
+)
+@click.option(
+    "--tune",
+    type=click.IntRange(min=1),
+    metavar="[N]",
+    is_flag=False,
+    flag_value=20,
+    help="Search hyper-parameters that are not given, in each fold, on its training queries alone: N settings "
+    "(20 where none is said) beside the defaults.",
+)
+@click.option(
+    "--replay",
+    type=path_type,
+    metavar="FOLDER",
+    help="Repeat the study of this folder and compare all files byte for byte; takes only -o beside it.",
 )
 @ranker_option()
 @metric_option()
@@ -45,12 +73,29 @@ MEASURES = ("RR@10", "nDCG@10", "AP")
 @parameter_options
 @language_option()
 @threads_option()
-def command(
+@click.pass_context
+def command(context: click.Context, replay: Path | None, output: Path | None, **options: Any) -> None:
+    """Compare BM25, the ranker, and the ranker started from BM25, on held-out queries of k folds."""
+    if replay is not None:
+        _refuse_others(context)
+        click.echo(_replayed(replay, output))
+        return
+    missing = next((name for name in (*INPUTS, "output") if context.params.get(name) is None), None)
+    if missing is not None:
+        said = "'-o' / '--output'" if missing == "output" else f"'{missing.upper()}'"
+        raise click.UsageError(f"Missing {'option' if missing == 'output' else 'argument'} {said}.", context)
+    assert output is not None, "checked above"
+    click.echo(_studied(output, **options))
+
+
+def _studied(
+    output: Path,
     index: Path,
     topics: Path,
     qrels: Path,
-    output: Path,
-    folds: int,
+    folds: str,
+    repeats: int,
+    tune: int | None,
     ranker: str,
     metric: str,
     measures: tuple[str, ...],
@@ -61,21 +106,65 @@ def command(
     language: str | None,
     threads: int | None,
     **options: Any,
-) -> None:
-    """Compare BM25, the ranker, and the ranker started from BM25, on held-out queries of k folds."""
+) -> str:
     from rerank.cli.places import places
     from rerank.features.recipe import Recipe
+    from rerank.files.folds import read_folds
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_qrels
-    from rerank.metrics.registry import parse_measure
+    from rerank.metrics.registry import parse_measure, parse_measures
     from rerank.workflows.experiment import Study, run_experiment
     from rerank.workflows.index import Index
 
-    names = tuple(parse_measure(name).name for name in measures or MEASURES)
+    names = tuple(measure.name for measure in parse_measures(measures or MEASURES))
     parameters = given_parameters(ranker, options)
     seed = parameters.pop("random_state", 0)
+    dealt = int(folds) if folds.lstrip("-").isdigit() else read_folds(folds)
+    metric = parse_measure(metric).name
     chosen = None if recipe is None else Recipe.from_toml(recipe)
-    study = Study(ranker, parse_measure(metric).name, names, k, k1, b, folds, seed, threads, parameters, chosen)
+    study = Study(ranker, metric, names, k, k1, b, dealt, seed, threads, parameters, repeats, tune or 0, chosen)
     queries, judgements = read_topics(topics), read_qrels(qrels)
-    with Index.open(index, language) as opened, places({"qrels": qrels, "recipe": recipe}):
-        click.echo(run_experiment(opened, queries, judgements, output, study).table)
+    folds_file = None if isinstance(dealt, int) else folds
+    with Index.open(index, language) as opened, places({"qrels": qrels, "folds": folds_file, "recipe": recipe}):
+        table = run_experiment(opened, queries, judgements, output, study).table
+    _write_provenance(output, {"index": index, "topics": topics, "qrels": qrels})
+    return table
+
+
+def _replayed(folder: Path, output: Path | None) -> str:
+    from rerank.files.topics import read_topics
+    from rerank.files.trec import read_qrels
+    from rerank.workflows.index import Index
+    from rerank.workflows.record import read_provenance, read_record
+    from rerank.workflows.replay import replay_experiment
+
+    read_record(folder)
+    given = {name: Path(place) for name, place in read_provenance(folder)["inputs"].items()}
+    topics, qrels = read_topics(given["topics"]), read_qrels(given["qrels"])
+    with Index.open(given["index"]) as index:
+        shown = {name: str(place) for name, place in given.items()}
+        done = replay_experiment(folder, index, topics, qrels, output, shown)
+    if output is not None:
+        _write_provenance(output, given)
+    return f"{done.result.table}\n\nreplay: {done.n_files} files are those of {folder}, byte for byte"
+
+
+def _write_provenance(folder: Path, inputs: Mapping[str, Path]) -> None:
+    from datetime import UTC, datetime
+
+    from rerank.workflows.record import write_provenance
+
+    places = {name: str(path.resolve()) for name, path in inputs.items()}
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    write_provenance(folder, {"command": sys.argv, "date": now, "inputs": places})
+
+
+def _refuse_others(context: click.Context) -> None:
+    """Refuse what would make a replay another study."""
+    given = click.core.ParameterSource.COMMANDLINE
+    for name in context.params:
+        if name not in BESIDE_REPLAY and context.get_parameter_source(name) is given:
+            shown = name.upper() if name in INPUTS else f"--{name.replace('_', '-')}"
+            raise InvalidInputError(
+                f"--replay: expected nothing but -o beside it, found {shown}; the record holds all of the study."
+            )

@@ -24,6 +24,8 @@ VERBS = {
     "rank": "order rows whose features are there already",
     "rerank": "retrieve (or take a run), extract and reorder in one go",
     "evaluate": "measure runs against judgements, as trec_eval does",
+    "fuse": "make one run of several, by rank or by score",
+    "doctor": "say what is wrong with judgements, runs, topics and features",
     "experiment": "run a whole study: k folds by query, held-out runs, a table with significance",
     "demo": "run the same study on the docstrings of your own Python library",
 }

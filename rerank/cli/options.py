@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rerank.cli.measures import measure_symbols
 from rerank.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -90,14 +91,14 @@ def output_option(what: str) -> Decorator:
     )
 
 
-def folder_option(what: str, default: str | None = None) -> Decorator:
-    """Return `-o` for a folder."""
+def folder_option(what: str, default: str | None = None, required: bool = True) -> Decorator:
+    """Return `-o` for a folder; where no default stands in for it, it may be required."""
     return click.option(
         "-o",
         "--output",
         type=path_type,
         metavar="FOLDER",
-        required=default is None,
+        required=required and default is None,
         default=default,
         show_default=True,
         callback=_no_stdout,
@@ -105,7 +106,7 @@ def folder_option(what: str, default: str | None = None) -> Decorator:
     )
 
 
-def _no_stdout(context: click.Context, option: click.Parameter, folder: Path) -> Path:
+def _no_stdout(context: click.Context, option: click.Parameter, folder: Path | None) -> Path | None:
     if str(folder) == "-":
         raise click.BadParameter("expected a folder, found - (stdout); name a folder.", context, option)
     return folder
@@ -119,8 +120,36 @@ def measures_option(default: tuple[str, ...]) -> Decorator:
         "measures",
         metavar="MEASURE",
         multiple=True,
-        help=f"A measure by ir_measures' or trec_eval's name; -m for each.  [default: {' '.join(default)}]",
+        help=f"A measure by ir_measures' or trec_eval's name, or several (P.5,10; official; all_trec); -m for each.  "
+        f"[default: {' '.join(default)}]",
     )
+
+
+def rules_options() -> Decorator:
+    """Return `-c`, `-l`, `-M` and `-J`: trec_eval's rules of what is measured."""
+    whole = click.IntRange(min=1)
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in (
+            click.option("-J", "--judged-only", is_flag=True, help="Strike unjudged documents from each list first."),
+            click.option("-M", "--depth", type=whole, metavar="N", help="Most documents of a query; all by default."),
+            click.option(
+                "-l",
+                "--level",
+                type=whole,
+                metavar="N",
+                default=1,
+                show_default=True,
+                help="Least label that is relevant, where a measure does not say rel=.",
+            ),
+            click.option(
+                "-c", "--complete", is_flag=True, help="Mean over all judged queries; a missing one counts 0."
+            ),
+        ):
+            command = option(command)
+        return command
+
+    return add
 
 
 def metric_option() -> Decorator:
@@ -130,7 +159,8 @@ def metric_option() -> Decorator:
         metavar="MEASURE",
         default="nDCG@10",
         show_default=True,
-        help="Measure to train for, and that early stopping watches.",
+        help="Measure to train for, and that early stopping watches, with @CUTOFF and (PARAMETER=VALUE) where it takes "
+        f"them: {', '.join(measure_symbols())}. One that the order of labels does not decide is refused.",
     )
 
 

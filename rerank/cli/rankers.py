@@ -1,7 +1,7 @@
 """The rankers and their hyper-parameters, read from their source: help must not wait for Numba.
 
-A ranker's class bears `@register("name")`; the arguments of its constructor become options, its docstring
-says what they mean:
+A ranker's class bears `@register("name")`; the arguments of its constructor (or the fields of a dataclass, its base
+class's with them) become options, its docstring says what they mean:
 
     name, other_name   what it is, over as many
                        lines as it takes
@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -45,16 +46,36 @@ class Parameter:
 @cache
 def ranker_parameters() -> dict[str, dict[str, Parameter]]:
     """Return the hyper-parameters that have an option, by ranker and name."""
-    found = {name: _parameters(node) for path in _sources() for name, node in _registered(path)}
-    return dict(sorted(found.items()))
+    classes = _classes("rankers")
+    return dict(sorted((name, _parameters(node, classes)) for name, node in _registered(classes)))
+
+
+def objective_names() -> list[str]:
+    """Return the names of the objectives that labels alone define."""
+    return sorted(name for name, _ in _registered(_classes("objectives")))
 
 
 def parameter_options(command: Any) -> Any:
-    """Add an option for each hyper-parameter of any ranker, named as in Python."""
-    known = {name: parameter for own in ranker_parameters().values() for name, parameter in own.items()}
-    for parameter in reversed(known.values()):
-        command = _option(parameter)(command)
+    """Add an option for each hyper-parameter of any ranker, named as in Python; its help is what most rankers say."""
+    known: dict[str, dict[str, Parameter]] = {}
+    for ranker, own in ranker_parameters().items():
+        for name, parameter in own.items():
+            known.setdefault(name, {})[ranker] = parameter
+    for by_ranker in reversed(known.values()):
+        texts = Counter(parameter.help for parameter in by_ranker.values())
+        parameter = replace(next(iter(by_ranker.values())), help=texts.most_common(1)[0][0])
+        command = _option(parameter, _defaults(by_ranker))(command)
     return command
+
+
+def _defaults(by_ranker: Mapping[str, Parameter]) -> str:
+    """Return the default of a parameter; that of each ranker where they differ."""
+    rankers: dict[str, list[str]] = {}
+    for ranker, parameter in by_ranker.items():
+        rankers.setdefault(parameter.default, []).append(ranker)
+    if len(rankers) == 1:
+        return next(iter(rankers))
+    return "; ".join(f"{', '.join(names)} {default or 'none'}" for default, names in rankers.items())
 
 
 def ranker_option() -> Callable[[Any], Any]:
@@ -76,8 +97,8 @@ def given_parameters(ranker: str, options: Mapping[str, Any]) -> dict[str, Any]:
     return given
 
 
-def _option(parameter: Parameter) -> Callable[[Any], Any]:
-    text = f"{parameter.help}  [default: {parameter.default}]" if parameter.default else parameter.help
+def _option(parameter: Parameter, default: str) -> Callable[[Any], Any]:
+    text = f"{parameter.help}  [default: {default}]" if default else parameter.help
     if parameter.kind is bool:
         flags = f"{parameter.option}/--no-{parameter.option.removeprefix('--')}"
         return click.option(flags, parameter.name, default=None, help=text)
@@ -85,40 +106,65 @@ def _option(parameter: Parameter) -> Callable[[Any], Any]:
     return click.option(parameter.option, parameter.name, type=parameter.kind, metavar=metavar, help=text)
 
 
-def _sources() -> list[Path]:
-    spec = find_spec("rerank.rankers")
+def _sources(room: str) -> list[Path]:
+    spec = find_spec(f"rerank.{room}")
     folders = list(spec.submodule_search_locations or []) if spec else []
     return sorted(path for folder in folders for path in Path(folder).glob("*.py"))
 
 
-def _registered(path: Path) -> Iterator[tuple[str, ast.ClassDef]]:
-    classes = (node for node in ast.parse(path.read_text("utf8")).body if isinstance(node, ast.ClassDef))
-    for node in classes:
+def _classes(room: str) -> dict[str, ast.ClassDef]:
+    """Return the classes of a room by their names in Python."""
+    nodes = (node for path in _sources(room) for node in ast.parse(path.read_text("utf8")).body)
+    return {node.name: node for node in nodes if isinstance(node, ast.ClassDef)}
+
+
+def _registered(classes: Mapping[str, ast.ClassDef]) -> Iterator[tuple[str, ast.ClassDef]]:
+    for node in classes.values():
         for mark in node.decorator_list:
             if isinstance(mark, ast.Call) and isinstance(mark.func, ast.Name) and mark.func.id == "register":
                 yield ast.literal_eval(mark.args[0]), node
 
 
-def _parameters(ranker: ast.ClassDef) -> dict[str, Parameter]:
-    texts = _entries(ast.get_docstring(ranker) or "")
-    own = (node for node in ranker.body if isinstance(node, ast.FunctionDef) and node.name == "__init__")
-    constructor = next(own, None)
-    if constructor is None:
-        return {}
-    arguments, defaults = constructor.args.args, constructor.args.defaults
-    with_default = zip(arguments[len(arguments) - len(defaults) :], defaults, strict=True)
-    found = (_parameter(argument, default, texts) for argument, default in with_default)
+def _lineage(ranker: ast.ClassDef, classes: Mapping[str, ast.ClassDef]) -> list[ast.ClassDef]:
+    """Return the class after those of the room that it inherits from."""
+    bases = (classes[ast.unparse(base)] for base in ranker.bases if ast.unparse(base) in classes)
+    return [*(node for base in bases for node in _lineage(base, classes)), ranker]
+
+
+def _parameters(ranker: ast.ClassDef, classes: Mapping[str, ast.ClassDef]) -> dict[str, Parameter]:
+    texts: dict[str, str] = {}
+    arguments: dict[str, tuple[ast.expr | None, ast.expr]] = {}
+    for node in _lineage(ranker, classes):
+        texts |= _entries(ast.get_docstring(node) or "")
+        arguments |= _arguments(node)
+    found = (_parameter(name, *argument, texts) for name, argument in arguments.items())
     return {parameter.name: parameter for parameter in found if parameter is not None}
 
 
-def _parameter(argument: ast.arg, default: ast.expr, texts: Mapping[str, str]) -> Parameter | None:
+def _arguments(ranker: ast.ClassDef) -> dict[str, tuple[ast.expr | None, ast.expr]]:
+    """Return annotation and default of each argument: of the constructor written out, or of a dataclass's fields."""
+    constructors = [node for node in ranker.body if isinstance(node, ast.FunctionDef) and node.name == "__init__"]
+    if constructors:
+        names, defaults = constructors[0].args.args, constructors[0].args.defaults
+        with_default = zip(names[len(names) - len(defaults) :], defaults, strict=True)
+        return {name.arg: (name.annotation, default) for name, default in with_default}
+    if not any("dataclass" in ast.unparse(mark) for mark in ranker.decorator_list):
+        return {}
+    fields = (node for node in ranker.body if isinstance(node, ast.AnnAssign) and node.value is not None)
+    return {ast.unparse(field.target): (field.annotation, field.value) for field in fields if field.value is not None}
+
+
+def _parameter(name: str, annotation: ast.expr | None, default: ast.expr, texts: Mapping[str, str]) -> Parameter | None:
     """Return an argument as an option; None for one that a line of text cannot hold."""
-    kind = KINDS.get(ast.unparse(argument.annotation).split(" | ")[0]) if argument.annotation else None
-    if kind is None or argument.arg in ELSEWHERE:
+    kind = KINDS.get(ast.unparse(annotation).split(" | ")[0]) if annotation else None
+    if kind is None or name in ELSEWHERE:
         return None
     value = ast.literal_eval(default)
     shown = "" if value is None else str(value) if kind is not bool else "on" if value else "off"
-    return Parameter(argument.arg, kind, shown, texts.get(argument.arg, ""))
+    text = texts.get(name, "")
+    return Parameter(
+        name, kind, shown, f"{text} Known: {', '.join(objective_names())}." if name == "objective" else text
+    )
 
 
 def _entries(docstring: str) -> dict[str, str]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
+from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,6 +19,11 @@ from rerank.cli.options import (
     threads_option,
 )
 from rerank.cli.rankers import given_parameters, parameter_options, ranker_option
+from rerank.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from rerank.preferences import Preferences
+    from rerank.rankers.ranker import Ranker
 
 log = logging.getLogger("rerank")
 
@@ -27,6 +33,7 @@ log = logging.getLogger("rerank")
 @output_option("the model")
 @file_option("--validate", "Data on which early stopping watches the metric.")
 @ranker_option()
+@file_option("--preferences", "Preference pairs to learn from in place of labels: qid, better, worse[, probability].")
 @metric_option()
 @click.option(
     "--base",
@@ -40,6 +47,7 @@ def command(
     output: Path,
     validate: Path | None,
     ranker: str,
+    preferences: Path | None,
     metric: str,
     base: str | None,
     threads: int | None,
@@ -56,10 +64,22 @@ def command(
     start = read_base(base)
     train, valid = read_data(data), None if validate is None else read_data(validate)
     model = learner(metric=metric, base=start, n_jobs=threads, **parameters)
-    files = {"training data": data, "validation data": validate, **base_place(base, start)}
+    pairs: dict[str, Any] = {} if preferences is None else {"preferences": _preferences(learner, preferences)}
+    files = {"training data": data, "validation data": validate, "preferences": preferences, **base_place(base, start)}
     with places({**files, "data": None if base else validate}):
-        model.fit(train, eval_set=valid)
+        model.fit(train, eval_set=valid, **pairs)
     model.save(output)
     history = model.evals_result_.get("valid", {}).get(measure, [])
     figure = f", {measure} {max(history):.4f} on {validate}" if history else ""
     log.info("%s: %d iterations%s", output, model.best_iteration_, figure)
+
+
+def _preferences(learner: type[Ranker], path: Path) -> Preferences:
+    """Read preference pairs for a ranker that learns from them; any other is refused."""
+    from rerank.files.preferences import read_preferences
+
+    if "preferences" not in signature(learner.fit).parameters:
+        raise InvalidInputError(
+            f"--preferences: expected a ranker that learns from pairs, found {learner.kind}; add --ranker ranknet."
+        )
+    return read_preferences(path)

@@ -3,17 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
 from rerank.ids import Ids
-from rerank.metrics.base import Measure, RankedLists
-from rerank.metrics.registry import parse_measure
-from rerank.types import Floats, Qrels, Run, pointers
+from rerank.metrics.base import GEOMETRIC, LEAST, TEXT, TOTAL, Measure, RankedLists
+from rerank.metrics.lists import ranks
+from rerank.metrics.registry import parse_measure, parse_measures
+from rerank.types import Floats, Ints, Qrels, Run, pointers, query_rows, trec_moves
 
 MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@1000")
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What is measured, beside the measures.
+
+    complete     mean over all judged queries: one that the run lacks counts as an empty list (`trec_eval -c`);
+                 otherwise over the queries that both hold, as trec_eval's default
+    depth        documents of a query that count, from the top; None: all (`trec_eval -M`)
+    judged_only  unjudged documents are struck from the list, and what stands below moves up (`trec_eval -J`); so are
+                 those with a negative label
+    level        least label that is relevant, where a measure does not name its own (`trec_eval -l`)
+    """
+
+    complete: bool = False
+    depth: int | None = None
+    judged_only: bool = False
+    level: int = 1
+
+    def __post_init__(self) -> None:
+        for name, value in (("depth", self.depth), ("level", self.level)):
+            if value is not None and (not isinstance(value, int) or value < 1):
+                raise InvalidInputError(f"{name}: expected a whole number of at least 1, found {value!r}.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,17 +48,21 @@ class EvaluationResult:
 
     query_ids  (n_queries,) the queries that count, by id
     values     by measure's name: (n_queries,) float64, in the order of query_ids
-    complete   whether judged queries that the run lacks count, with 0
+    kinds      the measures by name
+    texts      by name, (n_queries,) text, for what is no figure (trec_eval's relstring)
     """
 
     run_name: str
     query_ids: Ids
     values: Mapping[str, Floats]
-    complete: bool
+    kinds: Mapping[str, Measure]
+    rules: Rules = Rules()
+    texts: Mapping[str, Ids] = field(default_factory=dict)
 
     def __getitem__(self, measure: str) -> float:
-        """Return a measure's mean over the queries."""
-        return float(self.vector(measure).mean())
+        """Return a measure's figure over the queries: their mean, or as the measure has it (`Measure.averaging`)."""
+        name = self._name(measure)
+        return self.kinds[name].average(self.values[name])
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -40,28 +70,50 @@ class EvaluationResult:
         return tuple(self.values)
 
     @property
-    def per_query(self) -> dict[str, dict[str, float]]:
-        """`per_query[measure][query id]` is one figure."""
-        names = self.query_ids.tolist()
-        return {name: dict(zip(names, values.tolist(), strict=True)) for name, values in self.values.items()}
+    def per_query(self) -> dict[str, dict[str, Any]]:
+        """`per_query[measure][query id]` is one figure, or text where that is what the measure gives."""
+        names, found = self.query_ids.tolist(), {**self.values, **self.texts}
+        return {name: dict(zip(names, values.tolist(), strict=True)) for name, values in found.items()}
 
     def vector(self, measure: str) -> Floats:
         """Return a measure's values, (n_queries,) float64, in the order of `query_ids`."""
+        return self.values[self._name(measure)]
+
+    def _name(self, measure: str) -> str:
         name = measure if measure in self.values else parse_measure(measure).name
         if name not in self.values:
             raise InvalidInputError(
                 f"measure {name}: expected one of {', '.join(self.values)}; evaluate with it to have it."
             )
-        return self.values[name]
+        return name
+
+    @property
+    def policies(self) -> dict[str, str]:
+        """What these figures rest on, by subject."""
+        rules, n_queries = self.rules, len(self.query_ids)
+        queries = "all that are judged, a missing one counts 0" if rules.complete else "judged and in the run"
+        unjudged = "struck from the list" if rules.judged_only else "not relevant"
+        found = {
+            "order": "by score, then document id, descending",
+            "relevant": f"label of at least {rules.level}, unless rel= says else",
+            "unjudged": unjudged + ", so is a negative label",
+            "gain": "nDCG gain = label (2^label - 1 where exp-log2), unless gains= says else",
+            "no relevant document": "0",
+            "queries": f"mean over {n_queries} queries: {queries}",
+        }
+        if rules.depth is not None:
+            found["depth"] = f"first {rules.depth} documents of a query"
+        for averaging, what in ((GEOMETRIC, f"geometric mean, at least {LEAST:.5f} each"), (TOTAL, "sum")):
+            names = [name for name, kind in self.kinds.items() if kind.averaging == averaging and name in self.values]
+            if names:
+                found[what] = ", ".join(names)
+        return found
 
     @property
     def policy(self) -> str:
         """One line that says what these figures rest on."""
-        which = "all that are judged, a missing one counts 0" if self.complete else "judged and in the run"
-        return (
-            "as trec_eval: order by score, then document id, descending; unjudged = not relevant; nDCG gain = label "
-            f"(2^label - 1 where exp-log2); no relevant document = 0; mean over {len(self.query_ids)} queries: {which}"
-        )
+        parts = [_clause(subject, policy) for subject, policy in self.policies.items()]
+        return "as trec_eval: " + "; ".join(parts)
 
 
 def evaluate(
@@ -70,50 +122,91 @@ def evaluate(
     measures: Iterable[str | Measure] = MEASURES,
     *,
     complete: bool = False,
+    depth: int | None = None,
+    judged_only: bool = False,
+    level: int = 1,
 ) -> EvaluationResult:
     """Measure a run.
 
-    measures  names as ir_measures or trec_eval write them
-    complete  mean over all judged queries, 0 for one that the run lacks (`trec_eval -c`); otherwise over the
-              queries that both hold, as trec_eval's default
+    measures  names as ir_measures or trec_eval write them; one may stand for several (`P.5,10`, `all_trec`)
+    complete, depth, judged_only, level  see `Rules`
     Raises InvalidInputError for an unknown measure, and where run and judgements share no query.
     """
-    qrels, run = Qrels.of(qrels), Run.of(run)
-    parsed = [parse_measure(measure) for measure in measures]
+    qrels, run, rules = Qrels.of(qrels), Run.of(run), Rules(complete, depth, judged_only, level)
+    parsed = {measure.name: measure for measure in parse_measures(measures, level)}
     if not parsed:
         raise InvalidInputError("measures: expected at least one, found none; name e.g. nDCG@10.")
-    lists, query_ids = ranked_lists(qrels, run)
-    if not len(query_ids):
+    lists, query_ids = ranked_lists(qrels, run, rules, any(measure.needs_judged for measure in parsed.values()))
+    order = np.argsort(query_ids, kind="stable")
+    found: dict[str, NDArray[Any]] = {name: measure.scores(lists)[order] for name, measure in parsed.items()}
+    texts = {name: found.pop(name) for name, measure in parsed.items() if measure.averaging == TEXT}
+    return EvaluationResult(run.name, query_ids[order], found, parsed, rules, texts)
+
+
+def ranked_lists(qrels: Qrels, run: Run, rules: Rules, with_judged: bool) -> tuple[RankedLists, Ids]:
+    """Return the labels of the judged queries' documents in trec_eval's order, and those queries' ids.
+
+    with_judged  tell which documents are judged, too
+    """
+    _check_scores(run)
+    ordered, known = _ranked_labels(qrels, run, with_judged or rules.judged_only)
+    # A query without a row is not in the run: no file could hold it.
+    answered = np.array([query_id in qrels for query_id in run], dtype=np.bool_) & (np.diff(run.query_ptr) > 0)
+    if not answered.any():
         raise InvalidInputError(
             f"run {run.name}: expected a query that is judged, found none (run has {next(iter(run), 'no query')!r}, "
             f"qrels have {next(iter(qrels), 'no query')!r}); check that both name queries alike."
         )
-    values = {measure.name: measure.scores(lists) for measure in parsed}
-    if complete:
-        answered = set(query_ids.tolist())
-        missing = np.array([query_id for query_id in qrels if query_id not in answered], dtype=np.str_)
-        query_ids = np.concatenate([query_ids, missing])
-        values = {name: np.concatenate([found, np.zeros(len(missing))]) for name, found in values.items()}
-    order = np.argsort(query_ids, kind="stable")
-    return EvaluationResult(
-        run.name, query_ids[order], {name: found[order] for name, found in values.items()}, complete
-    )
+    kept, counts = _kept(run.query_ptr, answered, ordered, known, rules)
+    if kept is not None:
+        ordered, known = ordered[kept], None if known is None else known[kept]
+    query_ids, counts = run.query_ids[answered], counts[answered]
+    if rules.complete:
+        found = set(query_ids.tolist())
+        missing = [query_id for query_id in qrels if query_id not in found]
+        query_ids = np.concatenate([query_ids, np.array(missing, dtype=np.str_)])
+        counts = np.concatenate([counts, np.zeros(len(missing), dtype=np.int64)])
+    zeros = qrels.count(0, query_ids) if with_judged else None
+    return RankedLists(ordered, pointers(counts), *qrels.ideal(query_ids), known, zeros), query_ids
 
 
-def ranked_lists(qrels: Qrels, run: Run) -> tuple[RankedLists, Ids]:
-    """Return the labels of the judged queries' documents in trec_eval's order, and those queries' ids."""
+def _ranked_labels(qrels: Qrels, run: Run, with_judged: bool) -> tuple[Floats, NDArray[np.bool_] | None]:
+    """Return the label of every row in trec_eval's order, and whether it is judged (None where nobody asks)."""
+    labels, judged = np.zeros(run.n_rows), np.zeros(run.n_rows if with_judged else 0, dtype=np.bool_)
+    rows, mine = qrels.matches(run.query_ids, run.query_ptr, run.stored_ids)
+    labels[rows] = qrels.labels[mine]
+    if with_judged:
+        judged[rows] = True
+    places, moved = trec_moves(run.query_ptr, run.scores, run.stored_ids)
+    for column in (labels, judged) if with_judged else (labels,):
+        column[places] = column[moved]
+    return labels, judged if with_judged else None
+
+
+def _kept(
+    query_ptr: Ints, answered: NDArray[np.bool_], labels: Floats, judged: NDArray[np.bool_] | None, rules: Rules
+) -> tuple[NDArray[np.bool_] | None, Ints]:
+    """Return which rows count (None: all) and how many those are of each query."""
+    counts = np.diff(query_ptr)
+    if answered.all() and rules.depth is None and not rules.judged_only:
+        return None, counts
+    kept = np.repeat(answered, counts)
+    if rules.depth is not None:
+        kept &= ranks(query_ptr) < rules.depth
+    if rules.judged_only and judged is not None:
+        kept &= judged & (labels >= 0)
+    return kept, np.bincount(query_rows(query_ptr)[kept], minlength=len(counts))
+
+
+def _check_scores(run: Run) -> None:
     bad = np.flatnonzero(~np.isfinite(run.scores))
     if len(bad):
         raise InvalidInputError(
             f"run {run.name}: expected finite scores, found {run.scores[bad[0]]} for document {run.doc_ids[bad[0]]}; "
             "score it or leave it out."
         )
-    labels, _ = qrels.lookup(run.query_ids, run.query_ptr, run.stored_ids)
-    ordered = labels[run.trec_order()].astype(np.float64)
-    counts = np.diff(run.query_ptr)
-    # A query without a row is not in the run: no file could hold it.
-    judged = np.array([query_id in qrels for query_id in run], dtype=np.bool_) & (counts > 0)
-    kept = ordered if judged.all() else ordered[np.repeat(judged, counts)]
-    query_ids = run.query_ids[judged]
-    ideal_labels, ideal_ptr = qrels.ideal(query_ids)
-    return RankedLists(kept, pointers(counts[judged]), ideal_labels, ideal_ptr), query_ids
+
+
+def _clause(subject: str, policy: str) -> str:
+    plain = subject in ("gain", "queries", "depth")
+    return policy if plain else f"{subject} {policy}" if subject == "order" else f"{subject} = {policy}"

@@ -3,106 +3,204 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import Any
 
-import numpy as np
 from tabulate import tabulate
 
 from rerank.errors import unknown_name
+from rerank.evaluation.comparison import Comparison, Move, compare_results
+from rerank.evaluation.details import QueryDetail
 from rerank.evaluation.evaluate import EvaluationResult
-from rerank.evaluation.significance import PairedDifference, paired_difference
+from rerank.evaluation.latex import latex_table, means_with_marks
+from rerank.evaluation.significance import CORRECTIONS, TESTS, PairedDifference
 
 Results = Mapping[str, EvaluationResult]
-FORMATS = {"table": "simple", "latex": "latex_booktabs"}
+Texts = Mapping[str, str]
+FORMATS = ("table", "tsv", "json", "latex")
+EXCERPT = 70  # letters of a document in the terminal
 
 
-def render(results: Results, form: str = "table", *, per_query: bool = False, baseline: str | None = None) -> str:
-    """Return the figures of some runs, by name, as text.
+def render(
+    comparison: Comparison,
+    form: str = "table",
+    *,
+    per_query: bool = False,
+    details: Sequence[QueryDetail] = (),
+    documents: Texts | None = None,
+) -> str:
+    """Return the figures of some runs as text.
 
     form       `table`, `tsv`, `json` or `latex`
     per_query  figures of every query too
-    baseline   the run that the others are compared with; the first one by default
+    details    queries to tell of, with the documents that moved; not in TSV and LaTeX
+    documents  texts of those documents by id
     """
-    baseline = baseline or next(iter(results))
     if form == "json":
-        return _json(results, per_query, baseline)
+        return _json(comparison, per_query, details)
     if form == "tsv":
-        return _tsv(results, per_query)
+        return _tsv(comparison, per_query)
     if form not in FORMATS:
-        raise unknown_name("format", form, [*FORMATS, "tsv", "json"])
-    parts = [_per_query_table(name, found, form) for name, found in results.items()] if per_query else []
-    parts.append(comparison_table(results, baseline=baseline, form=form))
+        raise unknown_name("format", form, FORMATS)
+    results = comparison.results.items()
+    parts = [_per_query_table(name, found, form) for name, found in results] if per_query else []
+    parts.append(_comparison_text(comparison, form))
+    parts += [_detail_text(comparison, detail, documents or {}) for detail in details if form == "table"]
     return "\n\n".join(parts)
 
 
-def comparison_table(results: Results, baseline: str, form: str = "table") -> str:
+def comparison_table(results: Results, baseline: str) -> str:
     """Return means by run and measure, each other run's difference to the baseline, and the policy in force."""
-    measures = next(iter(results.values())).measures
-    rows = [[name, *(f"{found[measure]:.4f}" for measure in measures)] for name, found in results.items()]
-    note = "% " if form == "latex" else ""
-    parts = [_table(rows, ["run", *measures], form)]
-    if len(results) > 1:
-        parts.append(_table(_difference_rows(results, baseline), _DIFFERENCE_HEADER, form))
-        parts.append(f"{note}difference to {baseline}; p of the two-sided paired t-test; queries won/tied/lost")
-    parts += [f"{note}policy: {policy}" for policy in sorted({found.policy for found in results.values()})]
-    return "\n\n".join(parts)
+    return _comparison_text(compare_results(results, baseline), "table")
 
 
-_DIFFERENCE_HEADER = ["run", "measure", "difference", "t", "p", "W/T/L"]
+def notes(comparison: Comparison) -> list[str]:
+    """Return what a reader of the figures must know: how runs were compared, and the policy of each evaluation.
+
+    Every form, the page too, says these lines and no others.
+    """
+    policies = sorted({f"policy: {found.policy}" for found in comparison.results.values()})
+    if not comparison.systems:
+        return policies
+    over = f"{len(comparison.systems)} runs x {len(comparison.measures)} measures"
+    correction = CORRECTIONS[comparison.correction]
+    return [
+        f"difference to {comparison.baseline}, with the 95 % bootstrap interval of its mean (percentiles, "
+        f"{comparison.samples:,} samples, seed {comparison.seed}); d: mean over standard deviation of the differences; "
+        "W/T/L: queries won/tied/lost",
+        f"p: {TESTS[comparison.test]}, {correction}{'' if comparison.correction == 'none' else f' over {over}'}",
+        *policies,
+    ]
 
 
-def _difference_rows(results: Results, baseline: str) -> list[list[str]]:
-    rows = []
-    for name, found in results.items():
-        if name == baseline:
-            continue
-        for measure in found.measures:
-            test = compare(found, results[baseline], measure)
-            p_value = "<0.0001" if test.p_value < 1e-4 else f"{test.p_value:.4f}"
-            counts = f"{test.wins}/{test.ties}/{test.losses}"
-            rows.append([name, measure, f"{test.difference:+.4f}", f"{test.t:.2f}", p_value, counts])
-    return rows
+def figure(value: float) -> str:
+    """Return a mean or a query's figure as every form writes it."""
+    return f"{value:.4f}"
 
 
-def compare(system: EvaluationResult, baseline: EvaluationResult, measure: str) -> PairedDifference:
-    """Compare two runs on the queries that both answer."""
-    _, mine, theirs = np.intersect1d(system.query_ids, baseline.query_ids, return_indices=True)
-    return paired_difference(system.vector(measure)[mine], baseline.vector(measure)[theirs])
+def difference_cells(comparison: Comparison, run: str, measure: str) -> list[str]:
+    """Return the cells of DIFFERENCE_HEADER for one run and measure."""
+    found = comparison.differences[run][measure]
+    return [
+        run,
+        measure,
+        f"{found.difference:+.4f}",
+        f"{found.low:+.4f} to {found.high:+.4f}",
+        f"{found.effect_size:+.2f}",
+        p_text(comparison.p_values[run][measure]),
+        f"{found.wins}/{found.ties}/{found.losses}",
+    ]
+
+
+def p_text(p_value: float) -> str:
+    """Return a p-value to four digits."""
+    return "<0.0001" if p_value < 1e-4 else f"{p_value:.4f}"
+
+
+def rank_text(move: Move) -> str:
+    """Return `34 → 1`; – stands for a document that is not retrieved."""
+    return f"{move.before or '–'} → {move.after or '–'}"
+
+
+DIFFERENCE_HEADER = ["run", "measure", "difference", "95 % interval", "d", "p", "W/T/L"]
+
+
+def _comparison_text(comparison: Comparison, form: str) -> str:
+    rows = [
+        [name, *(figure(found[measure]) for measure in comparison.measures)]
+        for name, found in comparison.results.items()
+    ]
+    header = ["run", *comparison.measures]
+    parts = [latex_table(means_with_marks(comparison, rows), header) if form == "latex" else _table(rows, header, form)]
+    if comparison.systems:
+        pairs = [(run, measure) for run in comparison.systems for measure in comparison.measures]
+        parts.append(_table([difference_cells(comparison, *pair) for pair in pairs], DIFFERENCE_HEADER, form))
+    comment = "% " if form == "latex" else ""
+    return "\n\n".join([*parts, *(comment + line for line in notes(comparison))])
 
 
 def _per_query_table(name: str, found: EvaluationResult, form: str) -> str:
     rows = [
-        [query_id, *(f"{found.values[measure][number]:.4f}" for measure in found.measures)]
+        [query_id, *(figure(found.values[measure][number]) for measure in found.measures)]
         for number, query_id in enumerate(found.query_ids.tolist())
     ]
     return _table(rows, [name, *found.measures], form)
 
 
-def _table(rows: list[list[str]], header: list[str], form: str) -> str:
+def _table(rows: Sequence[Sequence[str]], header: Sequence[str], form: str) -> str:
+    if form == "latex":
+        return latex_table(rows, header)
     left = ("left",) + ("right",) * (len(header) - 1)
-    return tabulate(rows, headers=header, tablefmt=FORMATS[form], disable_numparse=True, colalign=left)
+    return tabulate(rows, headers=header, tablefmt="simple", disable_numparse=True, colalign=left)
 
 
-def _tsv(results: Results, per_query: bool) -> str:
-    """Lines `run measure query value`; the query `all` is the mean, as trec_eval writes it."""
+def _detail_text(comparison: Comparison, detail: QueryDetail, documents: Texts) -> str:
+    change = detail.change
+    head = (
+        f"{detail.run}, {detail.measure} {change.difference:+.4f} ({figure(change.before)} in {comparison.baseline}, "
+        f"{figure(change.after)}), query {change.query_id}{'' if detail.text is None else f': {detail.text}'}"
+    )
+    rows = [
+        ["-" if move.label is None else str(move.label), rank_text(move), move.doc_id, _excerpt(documents, move.doc_id)]
+        for move in detail.moves
+    ]
+    return head + "\n" + tabulate(rows, headers=["label", "rank", "document", ""], tablefmt="plain")
+
+
+def _excerpt(documents: Texts, doc_id: str) -> str:
+    text = " ".join(documents.get(doc_id, "").split())
+    return text if len(text) <= EXCERPT else text[: EXCERPT - 1] + "…"
+
+
+def _tsv(comparison: Comparison, per_query: bool) -> str:
+    """Lines `run measure query value`: query `all` is the mean, as in trec_eval, `all:difference` a figure of it."""
     lines = []
-    for name, found in results.items():
+    for name, found in comparison.results.items():
         for measure in found.measures:
             if per_query:
                 values = zip(found.query_ids.tolist(), found.values[measure].tolist(), strict=True)
-                lines += [f"{name}\t{measure}\t{query_id}\t{value:.4f}" for query_id, value in values]
-            lines.append(f"{name}\t{measure}\tall\t{found[measure]:.4f}")
+                lines += [f"{name}\t{measure}\t{query_id}\t{figure(value)}" for query_id, value in values]
+            lines.append(f"{name}\t{measure}\tall\t{figure(found[measure])}")
+            if name in comparison.systems:
+                statistics = _statistics(comparison, name, measure)
+                lines += [f"{name}\t{measure}\tall:{key}\t{value:.6g}" for key, value in statistics.items()]
     return "\n".join(lines)
 
 
-def _json(results: Results, per_query: bool, baseline: str) -> str:
+def _statistics(comparison: Comparison, run: str, measure: str) -> dict[str, float]:
+    """Return every figure of a difference under a flat name."""
+    found: PairedDifference = comparison.differences[run][measure]
+    flat = {key: value for key, value in vars(found).items() if key != "p_values"}
+    tests = {f"p_{test}": p_value for test, p_value in found.p_values.items()}
+    return {**flat, **tests, "p_value": comparison.p_values[run][measure]}
+
+
+def _json(comparison: Comparison, per_query: bool, details: Sequence[QueryDetail]) -> str:
+    """Everything; a t or effect size without bound (all queries differ alike) is null, JSON having no infinity."""
     runs: dict[str, Any] = {}
-    for name, found in results.items():
+    for name, found in comparison.results.items():
         runs[name] = {"mean": {measure: found[measure] for measure in found.measures}, "policy": found.policy}
-        if name != baseline:
-            tests = {measure: compare(found, results[baseline], measure) for measure in found.measures}
-            runs[name]["against_baseline"] = {measure: vars(test) for measure, test in tests.items()}
+        if name in comparison.systems:
+            runs[name]["against_baseline"] = {
+                measure: {
+                    key: value if isfinite(value) else None
+                    for key, value in _statistics(comparison, name, measure).items()
+                }
+                for measure in found.measures
+            }
         if per_query:
             runs[name]["per_query"] = found.per_query
-    return json.dumps({"baseline": baseline, "runs": runs}, indent=1)
+    how = {key: getattr(comparison, key) for key in ("baseline", "test", "correction", "samples", "seed")}
+    stories = {"changes": [_detail_values(detail) for detail in details]} if details else {}
+    return json.dumps({**how, "runs": runs, **stories, "notes": notes(comparison)}, indent=1)
+
+
+def _detail_values(detail: QueryDetail) -> dict[str, Any]:
+    return {
+        "run": detail.run,
+        "measure": detail.measure,
+        **vars(detail.change),
+        "text": detail.text,
+        "moves": [vars(move) for move in detail.moves],
+    }

@@ -14,7 +14,8 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError
-from rerank.files.source import check_file, chunks, shown, text
+from rerank.files.grouping import all_distinct, numbers_of, repeated_row
+from rerank.files.source import OnFault, check_file, chunks, refuse, shown, text
 from rerank.ids import ODD, Ids, Words, id_array, id_bytes, row_codes
 from rerank.types import Floats, Ints, pointers
 
@@ -48,6 +50,7 @@ class Layout:
     parse   bytes of the number -> number, or None where it is none
     wanted  what the number is, for messages
     extra   whether columns after the last are passed over, as trec_eval does in runs
+    query   column that parts the rows into stretches
     """
 
     what: str
@@ -57,6 +60,7 @@ class Layout:
     parse: Callable[[bytes], float | int | None]
     wanted: str
     extra: bool = False
+    query: int = QUERY
 
     @property
     def named(self) -> str:
@@ -73,7 +77,7 @@ class Rows:
     doc_ids   (n_rows,) UTF-8 bytes
     codes     (n_rows,) uint64 codes of the document ids, see row_codes
     values    (n_rows,) of the layout's dtype
-    lines     (n_rows,) int64
+    lines     line numbers of the rows, stretch by stretch
     tag       last column of the first row
     """
 
@@ -82,7 +86,7 @@ class Rows:
     doc_ids: Bytes
     codes: Words
     values: NDArray[Any]
-    lines: Ints
+    lines: list[range]
     tag: str
 
 
@@ -103,18 +107,23 @@ class Table:
 
 def read_table(path: str | Path, layout: Layout, chunk_bytes: int = CHUNK_BYTES) -> Table:
     """Read a file of columns; a document that returns within a query is refused."""
+    return _grouped(Path(path), read_rows(path, layout, chunk_bytes=chunk_bytes))
+
+
+def read_rows(path: str | Path, layout: Layout, on_fault: OnFault = refuse, chunk_bytes: int = CHUNK_BYTES) -> Rows:
+    """Read the rows as they stand, documents that return among them; `on_fault` is told of every line that is wrong."""
     path = check_file(path, f"a {layout.what} file")
-    rows = _joined([part for part in _parts(path, layout, chunk_bytes) if len(part.lines)])
+    rows = _joined([part for part in _parts(path, layout, on_fault, chunk_bytes) if len(part.values)])
     if rows is None:
         raise FileFormatError(path, None, f"expected lines of {layout.named}, found no line; name a file with rows.")
-    return _grouped(path, rows)
+    return rows
 
 
-def _parts(path: Path, layout: Layout, chunk_bytes: int) -> Iterator[Rows]:
+def _parts(path: Path, layout: Layout, on_fault: OnFault, chunk_bytes: int) -> Iterator[Rows]:
     """Yield the rows of each chunk, in the order of the file."""
 
     def split(line: int, chunk: bytes) -> Rows:
-        return _split_fast(line, chunk, layout) or _split_by_line(path, line, chunk, layout)
+        return _split_fast(line, chunk, layout) or _split_by_line(path, line, chunk, layout, on_fault)
 
     # Once a block of this size was freed, glibc keeps what chunks leave behind; else it gives every chunk's memory back
     # to the system and fetches it again, which costs a tenth of an evaluation.
@@ -129,50 +138,27 @@ def _parts(path: Path, layout: Layout, chunk_bytes: int) -> Iterator[Rows]:
             yield waiting.popleft().result()
 
 
-def repeated_row(query: Ints, doc_ids: NDArray[Any], codes: Words | None = None) -> int | None:
-    """Return the first row whose query and document stood in a row before, or None.
-
-    query    (n_rows,) query numbers
-    doc_ids  (n_rows,) text or UTF-8 bytes
-    codes    (n_rows,) uint64 row_codes of both, where they are known
-    Equal pairs have equal codes, so a repeat is never missed; equal codes are compared in full.
-    """
-    codes = row_codes(query, doc_ids) if codes is None else codes
-    ordered = np.sort(codes)
-    twice = ordered[1:][ordered[1:] == ordered[:-1]]
-    seen: set[tuple[int, Any]] = set()
-    for row in np.flatnonzero(np.isin(codes, twice)).tolist() if len(twice) else []:
-        pair = (int(query[row]), doc_ids[row])
-        if pair in seen:
-            return row
-        seen.add(pair)
-    return None
-
-
-def numbered(names: list[str], lengths: Ints) -> tuple[list[str], Ints, Ints | None]:
-    """Return distinct query ids by first appearance, the query of every row, and the order that
-    brings the rows of a query together (None where they stand so already).
-    """
-    numbers: dict[str, int] = {}
-    of_stretch = np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.int64)
-    query = np.repeat(of_stretch, lengths)
-    together = bool(np.all(of_stretch[1:] >= of_stretch[:-1]))
-    return list(numbers), query, None if together else np.argsort(query, kind="stable")
-
-
 def _grouped(path: Path, rows: Rows) -> Table:
-    names, query, order = numbered(rows.names, rows.lengths)
+    names, of_stretch = numbers_of(rows.names)
+    query_ptr = pointers(np.bincount(of_stretch, rows.lengths, len(names)).astype(np.int64))
+    together = bool(np.all(of_stretch[1:] >= of_stretch[:-1]))
+    if not (together and all_distinct(query_ptr, rows.codes)):
+        query = np.repeat(of_stretch, rows.lengths)
+        _refuse_repeat(path, rows, names, query)
+        take = slice(None) if together else np.argsort(query, kind="stable")
+        rows = replace(rows, doc_ids=rows.doc_ids[take], values=rows.values[take])
+    return Table(id_array(names), query_ptr, rows.doc_ids, rows.values, rows.tag)
+
+
+def _refuse_repeat(path: Path, rows: Rows, names: list[str], query: Ints) -> None:
     repeat = repeated_row(query, rows.doc_ids, rows.codes + query.astype(np.uint64) * ODD)
     if repeat is not None:
         raise FileFormatError(
             path,
-            int(rows.lines[repeat]),
+            next(islice(chain.from_iterable(rows.lines), repeat, None)),
             f"expected each document once in a query, found {shown(rows.doc_ids[repeat])} again "
             f"in query {shown(names[query[repeat]])}; remove one of the two lines.",
         )
-    query_ptr = pointers(np.bincount(query, minlength=len(names)))
-    take = slice(None) if order is None else order
-    return Table(id_array(names), query_ptr, rows.doc_ids[take], rows.values[take], rows.tag)
 
 
 def _joined(parts: list[Rows]) -> Rows | None:
@@ -184,7 +170,7 @@ def _joined(parts: list[Rows]) -> Rows | None:
         np.concatenate([part.doc_ids for part in parts]),
         np.concatenate([part.codes for part in parts]),
         np.concatenate([part.values for part in parts]),
-        np.concatenate([part.lines for part in parts]),
+        [lines for part in parts for lines in part.lines],
         parts[0].tag,
     )
 
@@ -198,9 +184,9 @@ def _split_fast(line: int, chunk: bytes, layout: Layout) -> Rows | None:
     starts, lengths = bounds
     windows = np.ndarray((len(chunk) + WIDEST,), "<u8", padded, 0, (1,))  # the word that begins at each byte
     values = _values(padded, windows, starts[:, layout.value], lengths[:, layout.value], layout)
-    if values is None or lengths[:, (QUERY, DOC)].max() > WIDEST:
+    if values is None or lengths[:, (layout.query, DOC)].max() > WIDEST:
         return None
-    queries = _words(windows, starts[:, QUERY], lengths[:, QUERY])
+    queries = _words(windows, starts[:, layout.query], lengths[:, layout.query])
     docs = _words(windows, starts[:, DOC], lengths[:, DOC])
     changed = np.zeros(len(queries), dtype=np.bool_)
     for word in queries.T:
@@ -216,7 +202,7 @@ def _split_fast(line: int, chunk: bytes, layout: Layout) -> Rows | None:
         _as_bytes(docs),
         row_codes(np.zeros(len(docs), dtype=np.int64), _as_bytes(docs)),
         values,
-        np.arange(line, line + len(docs)),
+        [range(line, line + len(docs))],
         chunk[starts[0, -1] : starts[0, -1] + lengths[0, -1]].decode("ascii"),
     )
 
@@ -345,26 +331,32 @@ def _digits(word: Words, count: Ints) -> tuple[Words, Words]:
     return digits, wrong
 
 
-def _split_by_line(path: Path, first_line: int, chunk: bytes, layout: Layout) -> Rows:
+def _split_by_line(path: Path, first_line: int, chunk: bytes, layout: Layout, on_fault: OnFault) -> Rows:
     queries: list[str] = []
     docs: list[str] = []
     values: list[float | int] = []
-    lines: list[int] = []
+    lines: list[range] = []
     tag = ""
     for line, raw in enumerate(chunk.split(b"\n"), first_line):
         fields = raw.split()
         if not fields or raw.startswith(b"#"):
             continue
-        values.append(_checked(path, line, fields, layout))
-        queries.append(text(path, line, fields[QUERY]))
-        docs.append(text(path, line, fields[DOC]))
-        lines.append(line)
-        tag = tag or text(path, line, fields[len(layout.columns) - 1])
+        try:
+            value = _checked(path, line, fields, layout)
+            query, doc = text(path, line, fields[layout.query]), text(path, line, fields[DOC])
+            tag = tag or text(path, line, fields[len(layout.columns) - 1])
+        except FileFormatError as fault:
+            on_fault(fault)
+            continue
+        values.append(value)
+        queries.append(query)
+        docs.append(doc)
+        lines.append(range(line, line + 1))
     ones = np.ones(len(lines), dtype=np.int64)
     found = np.array(values, dtype=layout.dtype)
     doc_ids = id_bytes(id_array(docs))
     codes = row_codes(np.zeros(len(lines), dtype=np.int64), doc_ids)
-    return Rows(queries, ones, doc_ids, codes, found, np.array(lines, dtype=np.int64), tag)
+    return Rows(queries, ones, doc_ids, codes, found, lines, tag)
 
 
 def _checked(path: Path, line: int, fields: list[bytes], layout: Layout) -> float | int:

@@ -11,7 +11,7 @@ import gzip
 import math
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -23,7 +23,13 @@ from rerank.errors import FileFormatError, MissingFileError
 GZIP_MAGIC = b"\x1f\x8b"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 CHUNK_BYTES = 1 << 22
+OnFault = Callable[[FileFormatError], None]
 WHITE_SPACE = " \t\n\r\x0b\x0c\0"
+
+
+def refuse(fault: FileFormatError) -> None:
+    """Stop at the first fault: what a reader does with faults unless it is told to take note of them and go on."""
+    raise fault
 
 
 def check_file(path: str | Path, expected: str) -> Path:

@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError
-from rerank.files.columns import numbered, repeated_row
-from rerank.files.source import check_file, chunks, first_broken, shown, text_lines
+from rerank.files.grouping import numbered, repeated_row
+from rerank.files.source import OnFault, check_file, chunks, first_broken, refuse, shown, text_lines
 from rerank.files.svmlight_header import Header, header_lines
 from rerank.files.svmlight_rows import Rows, split_rows
 from rerank.ids import Ids, id_array
@@ -43,18 +43,23 @@ def read_svmlight(path: str | Path, n_features: int | None = None) -> RankingDat
     feature that returns in a row or a document that returns in a query, and for a file without rows;
     MissingFileError where there is no file.
     """
+    header = Header(Path(path))
+    return _record(Path(path), read_parts(path, header), header, n_features or 0)
+
+
+def read_parts(path: str | Path, header: Header, on_fault: OnFault = refuse) -> list[Rows]:
+    """Read the rows of each chunk as they stand, and the header; `on_fault` is told of what is wrong in a row."""
     path = check_file(path, "a file of feature rows")
-    header = Header(path)
     parts: list[Rows] = []
     for line, chunk in chunks(path):
-        rows = split_rows(path, line, chunk, header, in_header=not parts)
+        rows = split_rows(path, line, chunk, header, not parts, on_fault)
         if rows.lines:
             parts.append(rows)
     if not parts:
         raise FileFormatError(
             path, None, "expected rows `label qid:Q feature:value …`, found no row; name a file with rows."
         )
-    return _record(path, parts, header, n_features or 0)
+    return parts
 
 
 def write_svmlight(data: RankingData, path: str | Path, blocks: Iterable[NDArray[np.float32]] | None = None) -> None:
@@ -90,11 +95,11 @@ def _record(path: Path, parts: list[Rows], header: Header, n_features: int) -> R
     docs = id_array([doc_id for part in parts for doc_id in part.doc_ids])
     labels = np.array([label for part in parts for label in part.labels])
     bases = _bases(path, lines, [base for part in parts for base in part.bases])
-    names, query, order = numbered(_queries(path, parts, lines), np.ones(len(lines), np.int64))
+    names, query, order = numbered(row_queries(path, parts, lines), np.ones(len(lines), np.int64))
     _refuse_repeats(path, lines, names, query, docs)
     take = np.arange(len(lines)) if order is None else order
     query_ids = id_array(names)
-    X = _stacked(parts, max(n_features, len(header.feature_names or ())))
+    X = stacked(parts, max(n_features, len(header.feature_names or ())))
     ideal_labels, ideal_ptr = header.ideal(query_ids)
     return RankingData(
         query_ids,
@@ -112,7 +117,8 @@ def _record(path: Path, parts: list[Rows], header: Header, n_features: int) -> R
     )
 
 
-def _stacked(parts: list[Rows], n_features: int) -> NDArray[np.float32]:
+def stacked(parts: list[Rows], n_features: int) -> NDArray[np.float32]:
+    """Return the features of all parts as one matrix of at least so many columns."""
     width = max(n_features, *(part.X.shape[1] for part in parts))
     X = np.zeros((sum(len(part.lines) for part in parts), width), dtype=np.float32)
     start = 0
@@ -135,7 +141,7 @@ def _bases(path: Path, lines: list[int], bases: list[float | None]) -> Floats | 
     return np.array(bases, dtype=np.float64)
 
 
-def _queries(path: Path, parts: list[Rows], lines: list[int]) -> list[str]:
+def row_queries(path: Path, parts: list[Rows], lines: list[int]) -> list[str]:
     """Return the query id of every row."""
     queries = [query for part in parts for query in part.queries]
     if all(query is None for query in queries):

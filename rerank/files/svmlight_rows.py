@@ -11,13 +11,12 @@ import re
 import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError
-from rerank.files.source import finite_number, number_or_nan, shown, text
+from rerank.files.source import OnFault, finite_number, number_or_nan, refuse, shown, text
 from rerank.files.svmlight_header import Header
 from rerank.types import Floats, Ints
 
@@ -42,21 +41,31 @@ class Rows:
     X: NDArray[np.float32] = field(default_factory=lambda: np.zeros((0, 0), np.float32))
 
 
-def split_rows(path: Path, first_line: int, chunk: bytes, header: Header, in_header: bool) -> Rows:
-    """Parse a chunk of whole lines; comment lines before the first row of the file go to the header."""
+def split_rows(
+    path: Path, first_line: int, chunk: bytes, header: Header, in_header: bool, on_fault: OnFault = refuse
+) -> Rows:
+    """Parse a chunk of whole lines; comment lines before the first row of the file go to the header.
+
+    `on_fault` is told of what is wrong: of a row, which is left out, of a pair, which is left out, or of a feature that
+    returns in a row, of which the last value is kept.
+    """
     rows, pairs = Rows(), []
     for line, raw in enumerate(chunk.split(b"\n"), first_line):
         body, _, comment = raw.partition(b"#")
         columns = body.split(None, 2)
         if columns:
-            pairs.append(_begin_row(path, line, columns, comment, rows))
+            try:
+                pairs.append(_begin_row(path, line, columns, comment, rows))
+            except FileFormatError as fault:
+                on_fault(fault)
         elif in_header and not rows.lines:
             header.take(line, comment)
-    counts = np.array([row.count(b":") for row in pairs], dtype=np.int64)
     parsed = _pairs_at_once(b" ".join(filter(None, pairs)))
-    if parsed is None:
-        parsed = _pairs_one_by_one(path, rows.lines, pairs)
-    rows.X = _dense(path, rows.lines, counts, *parsed)
+    if parsed is not None:
+        counts = np.array([row.count(b":") for row in pairs], dtype=np.int64)
+        rows.X = _dense(path, rows.lines, counts, *parsed, on_fault)
+    else:
+        rows.X = _dense(path, rows.lines, *_pairs_one_by_one(path, rows.lines, pairs, on_fault), on_fault)
     return rows
 
 
@@ -70,24 +79,23 @@ def _begin_row(path: Path, line: int, columns: list[bytes], comment: bytes, rows
     has_query = len(columns) > 1 and columns[1].startswith(b"qid:")
     if has_query and len(columns[1]) == 4:
         raise FileFormatError(path, line, "expected a query id after `qid:`, found none; write it.")
+    query = text(path, line, columns[1][4:]) if has_query else None
+    _take_comment(path, line, comment, rows)
     rows.lines.append(line)
     rows.labels.append(label)
-    rows.queries.append(text(path, line, columns[1][4:]) if has_query else None)
-    _take_comment(path, line, comment, rows)
+    rows.queries.append(query)
     return b" ".join(columns[2 if has_query else 1 :]).rstrip()
 
 
 def _take_comment(path: Path, line: int, comment: bytes, rows: Rows) -> None:
     found = _DOC.search(comment)
-    rows.doc_ids.append(text(path, line, found[1]) if found else str(line))
-    if not found or found[2] is None:
-        rows.bases.append(None)
-        return
-    base = finite_number(found[2])
-    if base is None:
+    doc_id = text(path, line, found[1]) if found else str(line)
+    base = finite_number(found[2]) if found and found[2] is not None else None
+    if found and found[2] is not None and base is None:
         raise FileFormatError(
             path, line, f"expected a finite number as base, found {shown(found[2])}; correct the base score."
         )
+    rows.doc_ids.append(doc_id)
     rows.bases.append(base)
 
 
@@ -141,15 +149,19 @@ def _as_float32(values: Floats) -> NDArray[np.float32]:
         return values.astype(np.float32)
 
 
-def _pairs_one_by_one(path: Path, lines: list[int], pairs: list[bytes]) -> tuple[Ints, Floats]:
-    features: list[float] = []
-    values: list[float] = []
+def _pairs_one_by_one(path: Path, lines: list[int], pairs: list[bytes], on_fault: OnFault) -> tuple[Ints, Ints, Floats]:
+    """Return the number of right pairs in each row, and their feature ids and values."""
+    found: list[tuple[float, float]] = []
+    ends: list[int] = []
     for line, row in zip(lines, pairs, strict=True):
         for pair in row.split():
-            feature, value = _pair(path, line, pair)
-            features.append(feature)
-            values.append(value)
-    return np.array(features, dtype=np.int64), np.array(values, dtype=np.float64)
+            try:
+                found.append(_pair(path, line, pair))
+            except FileFormatError as fault:
+                on_fault(fault)
+        ends.append(len(found))
+    features, values = np.array(found, dtype=np.float64).reshape(-1, 2).T
+    return np.diff(ends, prepend=0), features.astype(np.int64), values
 
 
 def _pair(path: Path, line: int, pair: bytes) -> tuple[float, float]:
@@ -176,27 +188,22 @@ def _pair(path: Path, line: int, pair: bytes) -> tuple[float, float]:
     return feature, value
 
 
-def _dense(path: Path, lines: list[int], counts: Ints, features: Ints, values: Floats) -> NDArray[np.float32]:
+def _dense(
+    path: Path, lines: list[int], counts: Ints, features: Ints, values: Floats, on_fault: OnFault
+) -> NDArray[np.float32]:
     row = np.repeat(np.arange(len(lines)), counts)
     ascending = (features[1:] > features[:-1]) | (row[1:] != row[:-1])
     if not ascending.all():
-        _refuse_repeats(path, lines, row, features)
+        _find_repeats(path, lines, row, features, on_fault)
     X = np.zeros((len(lines), int(features.max(initial=0))), dtype=np.float32)
     X[row, features - 1] = _as_float32(values)
     return X
 
 
-def _refuse_repeats(path: Path, lines: list[int], row: Ints, features: Ints) -> None:
-    """Raise for the first row that holds a feature twice; features in any order are right."""
+def _find_repeats(path: Path, lines: list[int], row: Ints, features: Ints, on_fault: OnFault) -> None:
+    """Tell of every row that holds a feature twice; features in any order are right."""
     order = np.lexsort((features, row))
     same = (features[order][1:] == features[order][:-1]) & (row[order][1:] == row[order][:-1])
-    if same.any():
-        _repeat(path, lines, int(row[order][1:][same][0]), int(features[order][1:][same][0]))
-
-
-def _repeat(path: Path, lines: list[int], row: int, feature: int) -> NoReturn:
-    raise FileFormatError(
-        path,
-        lines[row],
-        f"expected each feature once in a row, found feature {feature} again; keep one of its values.",
-    )
+    for place in order[1:][same].tolist():
+        wrong = f"expected each feature once in a row, found feature {features[place]} again; keep one of its values."
+        on_fault(FileFormatError(path, lines[row[place]], wrong))

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from rerank.errors import FileFormatError, InvalidInputError
-from rerank.files.source import check_file, first_broken, shown, text_lines
+from rerank.files.source import OnFault, check_file, first_broken, refuse, shown, text_lines
 from rerank.output import whole_file
 from rerank.types import Topics
 
@@ -39,13 +39,18 @@ def read_topics(path: str | Path) -> Topics:
     id or text, an id with white space or one that returns, and for a file without topics; MissingFileError
     where there is no file.
     """
+    return Topics({query_id: text for _, query_id, text in topic_entries(path)})
+
+
+def topic_entries(path: str | Path, on_fault: OnFault = refuse) -> list[Entry]:
+    """Return (line, query id, text) of every topic; `on_fault` is told of those that are wrong, which are left out."""
     path = check_file(path, "a topics file")
     lines = [(line, content) for line, content in text_lines(path) if content.strip()]
     if not lines:
         raise FileFormatError(
             path, None, "expected at least one topic, found an empty file; write lines of id, tab, text."
         )
-    return Topics(_collected(path, _entries(path, lines)))
+    return _collected(path, _entries(path, lines, on_fault), on_fault)
 
 
 def write_topics(topics: Topics | Mapping[str, str], path: str | Path) -> None:
@@ -63,37 +68,38 @@ def write_topics(topics: Topics | Mapping[str, str], path: str | Path) -> None:
         handle.writelines(lines)
 
 
-def _entries(path: Path, lines: list[tuple[int, str]]) -> Iterable[Entry]:
+def _entries(path: Path, lines: list[tuple[int, str]], on_fault: OnFault) -> Iterator[Entry]:
     beginning = lines[0][1].lstrip()
-    if beginning.startswith("{"):
-        return (_json_entry(path, line, content) for line, content in lines)
     if beginning.startswith("<"):
-        return _trec_entries(path, lines)
-    return (_tab_entry(path, line, content) for line, content in lines)
+        return _each(path, _trec_blocks(path, lines), _trec_entry, on_fault)
+    return _each(path, lines, _json_entry if beginning.startswith("{") else _tab_entry, on_fault)
 
 
-def _collected(path: Path, entries: Iterable[Entry]) -> dict[str, str]:
-    """Return {query id: text} of entries that are whole and come once."""
-    texts: dict[str, str] = {}
+def _each(
+    path: Path, parts: Iterable[tuple[int, str]], entry: Callable[[Path, int, str], Entry], on_fault: OnFault
+) -> Iterator[Entry]:
+    for line, content in parts:
+        try:
+            yield entry(path, line, content)
+        except FileFormatError as fault:
+            on_fault(fault)
+
+
+def _collected(path: Path, entries: Iterable[Entry], on_fault: OnFault) -> list[Entry]:
+    """Return the entries that are whole, each query once, without white space around its text."""
+    found: dict[str, Entry] = {}
     for line, query_id, text in entries:
         if first_broken([query_id]) is not None:
-            raise FileFormatError(
-                path,
-                line,
-                f"expected a query id without white space, found {shown(query_id)}; correct the id.",
-            )
-        if not text.strip():
-            raise FileFormatError(
-                path,
-                line,
-                f"expected a text for query {shown(query_id)}, found none; write it or drop the query.",
-            )
-        if query_id in texts:
-            raise FileFormatError(
-                path, line, f"expected each query once, found {shown(query_id)} again; remove one of the two."
-            )
-        texts[query_id] = text.strip()
-    return texts
+            wrong = f"expected a query id without white space, found {shown(query_id)}; correct the id."
+        elif not text.strip():
+            wrong = f"expected a text for query {shown(query_id)}, found none; write it or drop the query."
+        elif query_id in found:
+            wrong = f"expected each query once, found {shown(query_id)} again; remove one of the two."
+        else:
+            found[query_id] = line, query_id, text.strip()
+            continue
+        on_fault(FileFormatError(path, line, wrong))
+    return list(found.values())
 
 
 def _tab_entry(path: Path, line: int, content: str) -> Entry:
@@ -140,7 +146,8 @@ def _member(path: Path, line: int, topic: Mapping[str, object], keys: tuple[str,
     )
 
 
-def _trec_entries(path: Path, lines: list[tuple[int, str]]) -> Iterator[Entry]:
+def _trec_blocks(path: Path, lines: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    """Yield the first line of each topic, and what stands in it."""
     numbers = [line for line, _ in lines]
     whole = "\n".join(content for _, content in lines)
     tops = list(_TOP.finditer(whole))
@@ -151,9 +158,12 @@ def _trec_entries(path: Path, lines: list[tuple[int, str]]) -> Iterator[Entry]:
     ends = [top.start() for top in tops[1:]] + [len(whole)]
     for top, end in zip(tops, ends, strict=True):
         line = numbers[whole.count("\n", 0, top.start())]
-        block = _TOP_END.split(whole[top.end() : end], maxsplit=1)[0]
-        query_id = _tagged(path, line, _NUM, "num", block)
-        yield line, query_id, " ".join(_tagged(path, line, _TITLE, "title", block).split())
+        yield line, _TOP_END.split(whole[top.end() : end], maxsplit=1)[0]
+
+
+def _trec_entry(path: Path, line: int, block: str) -> Entry:
+    query_id = _tagged(path, line, _NUM, "num", block)
+    return line, query_id, " ".join(_tagged(path, line, _TITLE, "title", block).split())
 
 
 def _tagged(path: Path, line: int, pattern: re.Pattern[str], tag: str, block: str) -> str:

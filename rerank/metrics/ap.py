@@ -5,14 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from rerank.metrics.base import RankedLists
-from rerank.metrics.lists import n_relevant, ranks, ratio, relevant_so_far, sums, within
+from rerank.metrics.cascade import Cascade, reciprocal_ranks
+from rerank.metrics.lists import n_relevant, places, ratio, reach, sums, totals, within
 from rerank.metrics.registry import register
 from rerank.metrics.relevance import BinaryMeasure
-from rerank.types import Floats
+from rerank.types import Floats, Ints
 
 
-@register("AP", trec="map", trec_cut="map_cut")
+@register("AP", trec="map", trec_cut="map_cut", aliases={"MAP": "AP"})
 @dataclass(frozen=True)
 class AP(BinaryMeasure):
     """Mean over all relevant documents of the precision at their rank; one not retrieved counts 0 (trec_eval)."""
@@ -22,5 +25,22 @@ class AP(BinaryMeasure):
     def scores(self, lists: RankedLists) -> Floats:
         """Return the average precision of every query."""
         hits = self.relevant(lists.labels) & within(lists.query_ptr, self.cutoff)
-        precision = relevant_so_far(hits, lists.query_ptr) / (ranks(lists.query_ptr) + 1)
-        return ratio(sums(hits * precision, lists.query_ptr), n_relevant(lists, self.rel))
+        query, rank, number = places(hits, lists.query_ptr)
+        return ratio(totals(query, number / rank, lists.n_queries), n_relevant(lists, self.rel))
+
+    def fill_swap_deltas(self, lists: RankedLists, depth: int, out: Floats, out_ptr: Ints) -> None:
+        """Fill out with |ΔAP|."""
+        from rerank.metrics.swaps.ap import fill_ap
+
+        all_relevant = n_relevant(lists, self.rel)
+        scales = ratio(np.ones_like(all_relevant), all_relevant)
+        cutoff = reach(lists.query_ptr, self.cutoff)
+        fill_ap(self.relevant(lists.labels), lists.query_ptr, scales, cutoff, depth, out, out_ptr)
+
+    def cascade(self, labels: Floats, query_ptr: Ints, ideal_labels: Floats, ideal_ptr: Ints) -> Cascade:
+        """Return AP's terms: (1 + relevant documents above) / rank for each relevant document."""
+        relevant = self.relevant(labels).astype(np.float64)
+        discounts = reciprocal_ranks(reach(query_ptr, None), self.cutoff)
+        all_relevant = sums(self.relevant(ideal_labels), ideal_ptr)
+        norms = ratio(np.ones_like(all_relevant), all_relevant)
+        return Cascade(relevant, relevant, np.ones(len(labels)), discounts, norms)

@@ -2,17 +2,27 @@
 
 A measure is a small frozen value with ir_measures' name (`nDCG@10`). It looks at labels in rank order
 and at the ideal labels (all positive labels of the query, best first, from the qrels).
+
+Of two documents that change places the one with the larger label is the better one, whatever the measure: every
+measure here rises, or stays, when it moves up. Documents of equal label or equal worth have |ΔM| = 0.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from rerank.types import Floats, Ints, pointers
+
+if TYPE_CHECKING:
+    from rerank.metrics.cascade import Cascade
+
+MEAN, GEOMETRIC, TOTAL, TEXT = "mean", "geometric mean", "sum", "none, it is text"
+LEAST = 1e-5  # a geometric mean reads any smaller value as this one (trec_eval's MIN_GEO_MEAN)
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,12 +33,19 @@ class RankedLists:
     query_ptr     (n_queries + 1,) int64
     ideal_labels  (n_ideal,) float64: all positive labels of a query, best first, retrieved or not
     ideal_ptr     (n_queries + 1,) int64
+    judged        (n_rows,) bool, whether the qrels hold the document; None: they hold all, or nobody asks
+    zeros         (n_queries,) float64 documents that the qrels label 0, retrieved or not; None: those of the rows
+
+    A negative label says, as for trec_eval, that a document was in the pool but not judged: it is not relevant, and to
+    measures that ask for judgements it has none.
     """
 
     labels: Floats
     query_ptr: Ints
     ideal_labels: Floats
     ideal_ptr: Ints
+    judged: NDArray[np.bool_] | None = None
+    zeros: Floats | None = None
 
     @property
     def n_queries(self) -> int:
@@ -52,9 +69,17 @@ class SwapWeights:
 
 @dataclass(frozen=True)
 class Measure(ABC):
-    """A measure of a ranked list; `cutoff` is the depth at which it stops, None for the whole list."""
+    """A measure of a ranked list; `cutoff` is the depth at which it stops, None for the whole list.
+
+    averaging     how the figures of queries become one
+    takes_cutoff  whether it may stop at a depth
+    at            the field that stands behind `@` in its name
+    """
 
     cutoff: int | None = None
+    averaging: ClassVar[str] = MEAN
+    takes_cutoff: ClassVar[bool] = True
+    at: ClassVar[str] = "cutoff"
 
     @property
     @abstractmethod
@@ -65,12 +90,37 @@ class Measure(ABC):
     def scores(self, lists: RankedLists) -> Floats:
         """Return the value of every query, (n_queries,) float64; 0 where no document is relevant."""
 
+    @property
+    def needs_judged(self) -> bool:
+        """Whether it asks which documents are judged: `RankedLists.judged` and `zeros`."""
+        return False
+
+    def average(self, values: Floats) -> float:
+        """Return the one figure of many queries' values (n_queries,) float64."""
+        if self.averaging == TOTAL:
+            return float(values.sum())
+        if self.averaging == GEOMETRIC:
+            return float(np.exp(np.log(np.maximum(values, LEAST)).mean()))
+        return float(values.mean())
+
     def score(self, ranked_labels: ArrayLike, ideal_labels: ArrayLike) -> float:
         """Return the value of one list: labels in rank order, and all positive labels, best first."""
         ranked = np.asarray(ranked_labels, dtype=np.float64)
         ideal = np.asarray(ideal_labels, dtype=np.float64)
         lists = RankedLists(ranked, pointers([len(ranked)]), ideal, pointers([len(ideal)]))
         return float(self.scores(lists)[0])
+
+    @property
+    def trainable(self) -> bool:
+        """Whether labels in rank order tell all that it asks, and a larger label is never the worse one."""
+        return not self.needs_judged
+
+    def cut_for_training(self, depth: int) -> Measure:
+        """Return the measure whose swaps are trained on, where gradients look down to `depth`.
+
+        A cutoff becomes `depth`: a document just below the cutoff must feel a pull too.
+        """
+        return self if self.cutoff is None else replace(self, cutoff=depth)
 
     def swap_weights(
         self, labels: Floats, query_ptr: Ints, ideal_labels: Floats, ideal_ptr: Ints
@@ -80,3 +130,29 @@ class Measure(ABC):
         labels (n_rows,) in the order of the data, not of a ranking.
         """
         return None
+
+    def fill_swap_deltas(self, lists: RankedLists, depth: int, out: Floats, out_ptr: Ints) -> None:
+        """Fill out with |ΔM_ij| of swapping ranks i and j of each query, i among the first `depth` of its n, j any.
+
+        out      float64; query q's block is (min(depth, n), n), row by row, from out_ptr[q] on
+        out_ptr  (n_queries + 1,) int64
+        A measure with neither a formula of its own nor swap weights is measured anew after every swap of two
+        different labels, in tenths of a second for a list of 1,000 documents (scripts/bench_measures.py).
+        """
+        from rerank.metrics.swaps.default import fill_by_recomputing, fill_from_weights
+
+        swap = self.swap_weights(lists.labels, lists.query_ptr, lists.ideal_labels, lists.ideal_ptr)
+        if swap is None:
+            fill_by_recomputing(self, lists, depth, out, out_ptr)
+        else:
+            fill_from_weights(swap, lists.query_ptr, depth, out, out_ptr)
+
+    def cascade(self, labels: Floats, query_ptr: Ints, ideal_labels: Floats, ideal_ptr: Ints) -> Cascade | None:
+        """Return the measure, up to a constant, as a sum over documents that looks upwards; None where it is none.
+
+        labels (n_rows,) in the order of the data, not of a ranking.
+        """
+        from rerank.metrics.cascade import Cascade
+
+        weights = self.swap_weights(labels, query_ptr, ideal_labels, ideal_ptr)
+        return None if weights is None else Cascade.of_weights(weights)

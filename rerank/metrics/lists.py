@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,6 +23,11 @@ def sums(values: NDArray[np.generic], query_ptr: Ints) -> Floats:
     return np.bincount(query, weights=values[rows], minlength=len(query_ptr) - 1).astype(np.float64)
 
 
+def totals(query: Ints, values: Floats, n_queries: int) -> Floats:
+    """Return the sum of the values (n,) of each query number, added up in their order."""
+    return np.bincount(query, values, n_queries).astype(np.float64)
+
+
 def relevant_so_far(relevant: NDArray[np.bool_], query_ptr: Ints) -> Ints:
     """Return for every row how many rows of its query are relevant down to and including it."""
     running = np.concatenate([np.zeros(1, np.int64), np.cumsum(relevant)])
@@ -37,6 +44,37 @@ def ratio(part: Floats, whole: Floats) -> Floats:
     return np.divide(part, whole, out=np.zeros_like(part, dtype=np.float64), where=whole > 0)
 
 
+def places(hits: NDArray[np.bool_], query_ptr: Ints) -> tuple[Ints, Ints, Ints]:
+    """Return of each row that is a hit: its query, its rank from 1, and which hit of its query it is, from 1."""
+    rows = np.flatnonzero(hits)  # few: most documents are not relevant
+    query = np.searchsorted(query_ptr, rows, side="right") - 1
+    before = pointers(np.bincount(query, minlength=len(query_ptr) - 1))
+    return query, rows - query_ptr[query] + 1, np.arange(1, len(rows) + 1) - before[query]
+
+
+def running_sums(values: Floats, query_ptr: Ints) -> Floats:
+    """Return for every row the sum of its query's values down to and including it."""
+    running = np.empty(len(values))
+    for start, end in pairwise(query_ptr.tolist()):  # one sum over all queries would carry their rounding along
+        np.cumsum(values[start:end], out=running[start:end])
+    return running
+
+
+def in_pool(lists: RankedLists) -> NDArray[np.bool_]:
+    """Return whether the qrels hold each row's document, with whatever label."""
+    return np.ones(len(lists.labels), dtype=np.bool_) if lists.judged is None else lists.judged
+
+
+def has_judgement(lists: RankedLists) -> NDArray[np.bool_]:
+    """Return whether each row has a label of at least 0: a negative one says `not judged` (trec_eval)."""
+    return in_pool(lists) & (lists.labels >= 0)
+
+
+def zeros(lists: RankedLists) -> Floats:
+    """Return how many documents of each query are judged 0, retrieved or not."""
+    return sums(has_judgement(lists) & (lists.labels == 0), lists.query_ptr) if lists.zeros is None else lists.zeros
+
+
 def within(query_ptr: Ints, cutoff: int | None) -> NDArray[np.bool_]:
     """Return whether each row stands above the cutoff."""
     counts = np.diff(query_ptr)
@@ -46,3 +84,8 @@ def within(query_ptr: Ints, cutoff: int | None) -> NDArray[np.bool_]:
     above = np.zeros(query_ptr[-1], dtype=np.bool_)
     above[ranks(pointers(kept)) + np.repeat(query_ptr[:-1], kept)] = True
     return above
+
+
+def reach(query_ptr: Ints, cutoff: int | None) -> int:
+    """Return the depth at which a measure stops: its cutoff, or the length of the longest list."""
+    return int(np.diff(query_ptr).max(initial=0)) if cutoff is None else cutoff

@@ -2,60 +2,55 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
+from dataclasses import dataclass, replace
 
 from rerank.errors import InvalidInputError
-from rerank.metrics.base import Measure, RankedLists, SwapWeights
-from rerank.metrics.lists import ranks, ratio, sums
-from rerank.metrics.registry import canonical_name, register
+from rerank.metrics.base import RankedLists
+from rerank.metrics.dcg import DCG, LINEAR
+from rerank.metrics.gains import PLAIN, Gains, graded
+from rerank.metrics.registry import register
 from rerank.types import Floats, Ints
 
-LINEAR, EXPONENTIAL = "log2", "exp-log2"
 
-
-@register("nDCG", trec="ndcg", trec_cut="ndcg_cut")
+@register("nDCG", trec="ndcg", trec_cut="ndcg_cut", trec_parameter="gains", aliases={"NDCG": "nDCG"})
 @dataclass(frozen=True)
-class NDCG(Measure):
-    """sum gain / log2(1 + rank) over the same sum of the ideal order.
+class NDCG(DCG):
+    """DCG over the DCG of the ideal order, with the same gain and cutoff.
 
-    Gain is the label (trec_eval, `dcg='log2'`, the default) or 2^label - 1 (Burges 2010, section 3,
-    `dcg='exp-log2'`); a negative label gains 0. Rank counts from 1 and every rank is discounted (Järvelin
-    and Kekäläinen leave the first two alone). The ideal holds every judged document, retrieved or not, and
-    stops at the same cutoff. A query without a relevant document has 0 (trec_eval; LightGBM says 1).
+    `gains` says what labels are worth where that is not the label itself. The ideal holds every judged document,
+    retrieved or not, and stops at the same cutoff. A query without a relevant document has 0 (trec_eval; LightGBM
+    says 1).
     """
 
-    dcg: str = LINEAR
+    gains: Gains = PLAIN
 
     def __post_init__(self) -> None:
-        if self.dcg not in (LINEAR, EXPONENTIAL):
-            raise InvalidInputError(f"nDCG: expected dcg='{LINEAR}' or '{EXPONENTIAL}', found {self.dcg!r}.")
+        super().__post_init__()
+        object.__setattr__(self, "gains", Gains.of(self.gains))
+        if self.gains.pairs and self.dcg != LINEAR:
+            raise InvalidInputError(f"nDCG: expected gains or dcg={self.dcg!r}, found both; leave one out.")
 
     @property
-    def name(self) -> str:
-        """`nDCG@10` or `nDCG(dcg='exp-log2')@10`."""
-        return canonical_name(self)
+    def needs_judged(self) -> bool:
+        """Whether documents that are judged 0 are worth something."""
+        return self.gains.pays_zero
+
+    @property
+    def trainable(self) -> bool:
+        """Whether a larger label is never the worse one: `gains` may turn them round."""
+        return not self.gains.pairs
 
     def scores(self, lists: RankedLists) -> Floats:
         """Return the nDCG of every query."""
-        return ratio(self._dcg(lists.labels, lists.query_ptr), self._dcg(lists.ideal_labels, lists.ideal_ptr))
+        if self.gains.pairs:
+            gained, ideal, ideal_ptr = graded(lists, self.gains)
+            lists = replace(lists, labels=gained, ideal_labels=ideal, ideal_ptr=ideal_ptr)
+        return super().scores(lists)
 
-    def swap_weights(self, labels: Floats, query_ptr: Ints, ideal_labels: Floats, ideal_ptr: Ints) -> SwapWeights:
-        """Return gains, discounts and 1 / ideal DCG."""
-        ideal = self._dcg(ideal_labels, ideal_ptr)
-        longest = int(np.diff(query_ptr).max(initial=0))
-        return SwapWeights(self._gains(labels), self._discounts(np.arange(longest)), ratio(np.ones_like(ideal), ideal))
+    def gain_of(self, labels: Floats) -> Floats:
+        """Return the label, or 2^label - 1; `gains` stand in the place of labels already."""
+        return labels if self.gains.pairs else super().gain_of(labels)
 
-    def _dcg(self, labels: Floats, query_ptr: Ints) -> Floats:
-        by_rank = self._discounts(np.arange(np.diff(query_ptr).max(initial=0)))
-        return sums(self._gains(labels) * by_rank[ranks(query_ptr)], query_ptr)
-
-    def _gains(self, labels: Floats) -> Floats:
-        positive = np.maximum(labels, 0.0)
-        return positive if self.dcg == LINEAR else np.exp2(positive) - 1.0
-
-    def _discounts(self, rank: NDArray[np.int64]) -> Floats:
-        discounts = 1.0 / np.log2(rank + 2.0)
-        return discounts if self.cutoff is None else np.where(rank < self.cutoff, discounts, 0.0)
+    def norms(self, ideal_labels: Floats, ideal_ptr: Ints) -> Floats:
+        """Return the DCG of each query's ideal order."""
+        return self.discounted_sums(ideal_labels, ideal_ptr)

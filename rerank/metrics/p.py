@@ -7,14 +7,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from rerank.metrics.base import RankedLists, SwapWeights
+from rerank.metrics.base import Measure, RankedLists, SwapWeights
 from rerank.metrics.lists import sums, within
 from rerank.metrics.registry import register
 from rerank.metrics.relevance import BinaryMeasure
 from rerank.types import Floats, Ints
 
 
-@register("P", trec_cut="P")
+@register("P", trec_cut="P", aliases={"Precision": "P"})
 @dataclass(frozen=True)
 class P(BinaryMeasure):
     """Share of relevant documents among the first k; a list shorter than k is still divided by k (trec_eval)."""
@@ -26,6 +26,10 @@ class P(BinaryMeasure):
         """Return the precision of every query."""
         hits = self.relevant(lists.labels) & within(lists.query_ptr, self.cutoff)
         return sums(hits, lists.query_ptr) / self._depth
+
+    def cut_for_training(self, depth: int) -> Measure:
+        """Return this measure: all that counts is who stands on which side of its own cutoff."""
+        return self
 
     def swap_weights(self, labels: Floats, query_ptr: Ints, ideal_labels: Floats, ideal_ptr: Ints) -> SwapWeights:
         """Return relevance as gain, and a discount of 1 / k down to rank k."""

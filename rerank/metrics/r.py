@@ -7,14 +7,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from rerank.metrics.base import RankedLists, SwapWeights
+from rerank.metrics.base import Measure, RankedLists, SwapWeights
 from rerank.metrics.lists import n_relevant, ratio, sums, within
 from rerank.metrics.registry import register
 from rerank.metrics.relevance import BinaryMeasure
 from rerank.types import Floats, Ints
 
 
-@register("R", trec_cut="recall")
+@register("R", trec_cut="recall", aliases={"Recall": "R"})
 @dataclass(frozen=True)
 class R(BinaryMeasure):
     """Share of all relevant documents, retrieved or not, that stand among the first k (trec_eval)."""
@@ -26,6 +26,10 @@ class R(BinaryMeasure):
         """Return the recall of every query."""
         hits = self.relevant(lists.labels) & within(lists.query_ptr, self.cutoff)
         return ratio(sums(hits, lists.query_ptr), n_relevant(lists, self.rel))
+
+    def cut_for_training(self, depth: int) -> Measure:
+        """Return this measure: all that counts is who stands on which side of its own cutoff."""
+        return self
 
     def swap_weights(self, labels: Floats, query_ptr: Ints, ideal_labels: Floats, ideal_ptr: Ints) -> SwapWeights:
         """Return relevance as gain, a discount of 1 down to rank k, and 1 / number of relevant documents."""

@@ -5,14 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from rerank.metrics.base import RankedLists
-from rerank.metrics.lists import ranks, relevant_so_far, sums, within
+from rerank.metrics.cascade import Cascade, reciprocal_ranks
+from rerank.metrics.lists import places, reach, totals, within
 from rerank.metrics.registry import register
 from rerank.metrics.relevance import BinaryMeasure
-from rerank.types import Floats
+from rerank.types import Floats, Ints
 
 
-@register("RR", trec="recip_rank")
+@register("RR", trec="recip_rank", aliases={"MRR": "RR"})
 @dataclass(frozen=True)
 class RR(BinaryMeasure):
     """1 / rank of the first relevant document; 0 where none stands above the cutoff."""
@@ -22,5 +25,18 @@ class RR(BinaryMeasure):
     def scores(self, lists: RankedLists) -> Floats:
         """Return the reciprocal rank of every query."""
         hits = self.relevant(lists.labels) & within(lists.query_ptr, self.cutoff)
-        first = hits & (relevant_so_far(hits, lists.query_ptr) == 1)
-        return sums(first / (ranks(lists.query_ptr) + 1), lists.query_ptr)
+        query, rank, number = places(hits, lists.query_ptr)
+        return totals(query, (number == 1) / rank, lists.n_queries)
+
+    def fill_swap_deltas(self, lists: RankedLists, depth: int, out: Floats, out_ptr: Ints) -> None:
+        """Fill out with |ΔRR|."""
+        from rerank.metrics.swaps.rr import fill_rr
+
+        cutoff = reach(lists.query_ptr, self.cutoff)
+        fill_rr(self.relevant(lists.labels), lists.query_ptr, cutoff, depth, out, out_ptr)
+
+    def cascade(self, labels: Floats, query_ptr: Ints, ideal_labels: Floats, ideal_ptr: Ints) -> Cascade:
+        """Return RR's terms: 1 / rank for a relevant document that has no relevant one above it."""
+        relevant = self.relevant(labels).astype(np.float64)
+        discounts = reciprocal_ranks(reach(query_ptr, None), self.cutoff)
+        return Cascade(relevant, np.zeros(len(labels)), 1.0 - relevant, discounts, np.ones(len(query_ptr) - 1))

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
 from rerank.errors import InvalidInputError, ModelMismatchError
+from rerank.metrics.registry import measure_name
 from rerank.rankers.base import BareBase, base_from_dict, resolve_base, run_scores
 from rerank.rankers.training import TrainingSet, check_training_data, data_from_arrays
 from rerank.threads import kernel_threads
@@ -124,6 +125,8 @@ class Ranker(BaseEstimator):
         """Return the model as plain JSON values."""
         self._check_fitted()
         parameters = {name: value for name, value in self.get_params(deep=False).items() if name != "base"}
+        if "metric" in parameters:
+            parameters["metric"] = measure_name(parameters["metric"])  # of a user's own: the file holds no code
         return {
             "ranker": self.kind,
             "parameters": parameters,

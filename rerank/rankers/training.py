@@ -6,7 +6,9 @@ ranks them. Rows given without document ids get one from their content.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numba import njit, prange
@@ -15,8 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 from rerank.errors import InvalidInputError
 from rerank.ids import Ids, id_array
 from rerank.metrics.base import Measure, RankedLists
-from rerank.types import Floats, Ints, RankingData, pointers, query_rows
+from rerank.types import Floats, Ints, RankingData, joined_rows, pointers, query_rows
 
+DEPTH_OF_SPREAD = 30
 DEEPEST_INSERTION = 100  # down to here keeping the best rows in order beats sorting the whole list
 
 
@@ -50,7 +53,8 @@ class TrainingSet:
         place[queries] = np.arange(len(queries))
         descending = np.argsort(data.doc_ids, kind="stable")[::-1]
         order = descending[np.argsort(place[query_rows(data.query_ptr)][descending], kind="stable")]
-        ideal_labels, ideal_ptr = data.select(queries).ideal() if data.n_rows else data.ideal()
+        ideal_labels, ideal_ptr = data.ideal()
+        ideal_rows, ideal_ptr = joined_rows(ideal_ptr[queries], np.diff(ideal_ptr)[queries])
         weights = np.ones(len(data)) if data.weights is None else data.weights
         return cls(
             data.X,
@@ -58,10 +62,25 @@ class TrainingSet:
             data.labels[order],
             pointers(np.diff(data.query_ptr)[queries]),
             weights[queries],
-            ideal_labels,
+            ideal_labels[ideal_rows],
             ideal_ptr,
             start_scores[order],
         )
+
+    def queries(self) -> Iterator[TrainingSet]:
+        """Yield the training set of each query alone."""
+        for query, (first, last) in enumerate(pairwise(self.query_ptr.tolist())):
+            ideal = self.ideal_labels[self.ideal_ptr[query] : self.ideal_ptr[query + 1]]
+            yield TrainingSet(
+                self.X,
+                self.order[first:last],
+                self.labels[first:last],
+                pointers([last - first]),
+                self.weights[query : query + 1],
+                ideal,
+                pointers([len(ideal)]),
+                self.start_scores[first:last],
+            )
 
 
 def check_training_data(data: RankingData, what: str) -> None:
@@ -158,6 +177,39 @@ def _hash_rows(words, labels, out):  # type: ignore[no-untyped-def]
             value = (value ^ np.uint64(words[row, column])) * np.uint64(0x100000001B3)
             value ^= value >> np.uint64(29)
         out[row] = value ^ (value >> np.uint64(32))
+
+
+def spread_at_the_top(train: TrainingSet, depth: int = DEPTH_OF_SPREAD) -> float:
+    """Return the standard deviation, inside queries, of the best `depth` starting scores; 1 where there is none.
+
+    Pairs that lie many slopes apart have no curvature left, and Newton steps on them overshoot.
+    """
+    variances = []
+    for first, last in pairwise(train.query_ptr.tolist()):
+        best = np.sort(train.start_scores[first:last])[-depth:]
+        variances.append(best.var() if len(best) else 0.0)
+    spread = float(np.sqrt(np.mean(variances)))
+    return spread if spread > 0.0 else 1.0
+
+
+def check_pairs(train: TrainingSet) -> None:
+    """Refuse data in which no query has documents of different labels: there is no order to learn."""
+    query = query_rows(train.query_ptr)
+    differ = (train.labels[1:] != train.labels[:-1]) & (query[1:] == query[:-1])
+    if not (differ & (train.weights[query[1:]] > 0.0)).any():
+        raise InvalidInputError(
+            "training data: expected a query with documents of different labels, found none; check that qrels and run "
+            "name the same documents."
+        )
+
+
+def pair_counts(train: TrainingSet) -> Floats:
+    """Return the number of pairs with different labels of every query, (n_queries,) float64; 1 where there is none."""
+    counts = np.ones(len(train.weights))
+    for query, (first, last) in enumerate(pairwise(train.query_ptr.tolist())):
+        same = np.unique(train.labels[first:last], return_counts=True)[1]
+        counts[query] = max(1, ((last - first) ** 2 - (same**2).sum()) // 2)
+    return counts
 
 
 class Validation:

@@ -1,90 +1,61 @@
-"""Feature values to bins: one byte a value, in blocks of 16 features.
+"""The bins of each feature: at most 255, learned from its values.
 
 edge     upper end of a bin: bin b holds edges[b - 1] < value <= edges[b]; the last edge is infinite
-block    16 features; a row's bins of one block are one 16-byte load, and a block's histograms stay in L1
-missing  NaN has the bin 255 of its own, whatever the number of bins
+missing  NaN lies in no bin; it goes its own way at every split
 """
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rerank.types import Ints
+from rerank.threads import for_each
 
-WIDTH = 16
-MISSING_BIN = 255
+MOST_BINS = 255
+AT_ONCE = 16  # features that are sorted together: the rows are read once for all of them
 
 
 @dataclass(frozen=True, eq=False)
 class Bins:
     """How values become bins, learned on the training rows.
 
-    edges    (n_blocks * 16, 255) float32, padded with +inf; features beyond `n_features` are empty
-    n_bins   (n_blocks * 16,) int32 bins in use, the one of missing values not counted
-    missing  (n_blocks * 16,) bool: whether the training rows held a missing value
+    edges    (n_features, 255) float32, padded with +inf
+    n_bins   (n_features,) int64 bins in use
+    missing  (n_features,) bool: whether the training rows held a missing value
     """
 
-    n_features: int
     edges: NDArray[np.float32]
-    n_bins: NDArray[np.int32]
+    n_bins: NDArray[np.int64]
     missing: NDArray[np.bool_]
-
-    @property
-    def n_blocks(self) -> int:
-        """Number of 16-feature blocks."""
-        return len(self.n_bins) // WIDTH
-
-    def blocks(self, X: NDArray[np.float32], rows: Ints, n_threads: int) -> NDArray[np.uint8]:
-        """Return the bins of X[rows] (k, n_features) as (n_blocks, k, 16) uint8; X itself is not copied."""
-        out = np.empty((self.n_blocks, len(rows), WIDTH), dtype=np.uint8)
-
-        def fill(block: int) -> None:
-            first = block * WIDTH
-            _fill_block(X, rows, first, self.edges[first : first + WIDTH], out[block])
-
-        _for_each(fill, self.n_blocks, n_threads)
-        return out
 
 
 def learn_bins(X: NDArray[np.float32], max_bin: int, n_threads: int) -> Bins:
     """Choose the bins of every feature from all rows: one bin a distinct value, or about equal counts.
 
     X        (n_rows, n_features) float32, NaN where missing
-    max_bin  most bins a feature gets, 2 to 255, the one of missing values not counted
+    max_bin  most bins a feature gets, 2 to 255
     Heavy values get bins of their own (as LightGBM's GreedyFindBin); edges stand midway between values.
     The rows' order does not matter.
     """
     n_features = X.shape[1]
-    n_padded = -(-n_features // WIDTH) * WIDTH
-    edges = np.full((n_padded, MISSING_BIN), np.inf, dtype=np.float32)
-    n_bins = np.ones(n_padded, dtype=np.int32)
-    missing = np.zeros(n_padded, dtype=np.bool_)
+    edges = np.full((n_features, MOST_BINS), np.inf, dtype=np.float32)
+    n_bins = np.ones(n_features, dtype=np.int64)
+    missing = np.zeros(n_features, dtype=np.bool_)
 
-    def learn(block: int) -> None:
-        columns = X[:, block * WIDTH : (block + 1) * WIDTH].T.copy(order="C")
+    def learn(part: int) -> None:
+        first = part * AT_ONCE
+        columns = X[:, first : first + AT_ONCE].T.copy(order="C")
         columns.sort(axis=1)
-        for offset, column in enumerate(columns):
-            feature = block * WIDTH + offset
+        for feature, column in enumerate(columns, first):
             n_present = int(np.searchsorted(column, np.nan)) if len(column) else 0
             missing[feature] = n_present < len(column)
             n_bins[feature] = _choose_edges(column[:n_present], max_bin, edges[feature])
 
-    _for_each(learn, n_padded // WIDTH, n_threads)
-    return Bins(n_features, edges, n_bins, missing)
-
-
-def _for_each(task, count: int, n_threads: int) -> None:  # type: ignore[no-untyped-def]
-    if n_threads == 1 or count == 1:
-        for number in range(count):
-            task(number)
-        return
-    with ThreadPoolExecutor(n_threads) as pool:
-        list(pool.map(task, range(count)))
+    for_each(learn, -(-n_features // AT_ONCE), n_threads)
+    return Bins(edges, n_bins, missing)
 
 
 @njit(cache=True, nogil=True)
@@ -146,22 +117,3 @@ def _choose_edges(column, max_bin, edges):  # type: ignore[no-untyped-def]
         previous = start
         start = end
     return n_bins + 1
-
-
-@njit(cache=True, nogil=True)
-def _fill_block(X, rows, first, edges, out):  # type: ignore[no-untyped-def]
-    """Write the bins of features [first, first + 16) into out (k, 16); absent features get 0."""
-    n_here = min(WIDTH, X.shape[1] - first)
-    for row in range(rows.shape[0]):
-        for j in range(n_here):
-            value = X[rows[row], first + j]
-            place = 0
-            step = 128
-            while step > 0:
-                # edges[place + step - 1] < value: at least place + step edges lie below the value
-                if place + step <= 255 and edges[j, place + step - 1] < value:
-                    place += step
-                step >>= 1
-            out[row, j] = MISSING_BIN if value != value else place
-        for j in range(n_here, WIDTH):
-            out[row, j] = 0

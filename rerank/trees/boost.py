@@ -9,19 +9,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.trees.bins import learn_bins
+from rerank.trees.columns import Columns
 from rerank.trees.forest import Forest, Tree
-from rerank.trees.grow import Grower, TreeLimits, add_leaf_values
+from rerank.trees.grow import Grower, TreeLimits
+from rerank.trees.leaves import add_leaf_values
 from rerank.trees.score import score_rows
 from rerank.types import Floats, Ints
 
 Gradients = Callable[[Floats, Floats, Floats], None]
+StepLength = Callable[[Floats, Floats], float]
 
 
 @dataclass(frozen=True)
 class BoostSettings:
     """How a forest is grown; the names are LGBMRanker's.
 
-    subsample draws whole queries, colsample_bytree features, anew for every tree.
+    subsample draws whole queries, colsample_bytree features, anew for every tree. `averaged` scores are a mean,
+    h_k = (k h_(k-1) + learning_rate g_k) / (k + 1), g_k the tree: GBRank's. Their sum h_0 + learning_rate (g_1 + ...
+    + g_k) is (k + 1) h_k and so ranks alike.
     """
 
     n_estimators: int = 100
@@ -31,6 +36,7 @@ class BoostSettings:
     colsample_bytree: float = 1.0
     random_state: int = 0
     limits: TreeLimits = field(default_factory=TreeLimits)
+    averaged: bool = False
 
 
 class Booster:
@@ -45,6 +51,7 @@ class Booster:
         gradients: Gradients,
         settings: BoostSettings,
         n_threads: int,
+        step_length: StepLength | None = None,
     ) -> None:
         """Bin the rows and take the scores to start from.
 
@@ -53,14 +60,16 @@ class Booster:
         query_ptr     (n_queries + 1,) int64, for drawing whole queries
         start_scores  (n_rows,) float64: zeros, or a base ranker's scores for a warm start (B 7)
         gradients     fills gradient and hessian (n_rows,) float64 from scores (n_rows,) float64
+        step_length   share of a new tree that is taken, from scores and the tree's values (n_rows,) float64;
+                      None: the learning rate
         """
         self.settings, self.query_ptr, self.gradients = settings, query_ptr, gradients
-        bins = learn_bins(X, settings.max_bin, n_threads)
+        self._step_length = step_length
+        columns = Columns.of(learn_bins(X, settings.max_bin, n_threads))
         self._X, self._order = X, order
-        self._grower = Grower(bins, bins.blocks(X, order, n_threads), settings.limits, n_threads)
+        self._grower = Grower(columns, columns.blocks(X, order, n_threads), settings.limits, n_threads)
         self._random = np.random.default_rng(settings.random_state)
-        # A feature with one bin and nothing missing parts nothing.
-        self._features = np.flatnonzero((bins.n_bins > 1) | bins.missing)
+        self._features = np.sort(columns.features)  # the others have one bin: they part nothing
         self._all_rows = np.arange(len(X), dtype=np.int32)
         self._grad, self._hess = np.empty(len(X)), np.empty(len(X))
         self.scores = start_scores.astype(np.float64, copy=True)
@@ -76,17 +85,27 @@ class Booster:
         self.gradients(self.scores, self._grad, self._hess)
         rows = self._sample_rows()
         tree, ordered, leaf_ptr = self._grower.grow(self._grad, self._hess, rows, self._sample_features())
-        tree.leaf_value[:] *= self.settings.learning_rate
+        tree.leaf_value[:] *= self._share(tree)
+        k = len(self.trees) + 1
+        if self.settings.averaged:
+            self.scores *= k
         if len(rows) == len(self._all_rows):
             add_leaf_values(ordered, leaf_ptr, tree.leaf_value, self.scores)
         else:
             self.scores += score_rows(Forest.of([tree]), self._X)[self._order]
+        if self.settings.averaged:
+            self.scores /= k + 1
         self.trees.append(tree)
         return tree
 
     def forest(self, n_trees: int | None = None) -> Forest:
         """Return the first trees as a forest; all of them where no number is given."""
         return Forest.of(self.trees[:n_trees])
+
+    def _share(self, tree: Tree) -> float:
+        if self._step_length is None:
+            return self.settings.learning_rate
+        return self._step_length(self.scores, score_rows(Forest.of([tree]), self._X)[self._order])
 
     def _sample_rows(self) -> NDArray[np.int32]:
         if self.settings.subsample >= 1.0:

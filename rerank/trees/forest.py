@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -64,6 +64,10 @@ class Forest:
     def n_trees(self) -> int:
         """Number of trees."""
         return len(self.node_ptr) - 1
+
+    def scaled(self, factor: float) -> Forest:
+        """Return the forest whose scores are `factor` times these."""
+        return replace(self, leaf_value=factor * self.leaf_value)
 
     def gains(self, n_features: int) -> Floats:
         """Return the total gain of each feature's splits, (n_features,) float64."""

@@ -1,14 +1,16 @@
 """The whole study: BM25, features, k folds by query, held-out runs, and a table with significance.
 
-Every query is reranked by a model that saw neither its labels in training nor in early stopping: of k
-folds one is held out, the next one stops the training, the others train (LETOR's scheme).
+Every query is reranked by a model that saw neither its labels in training nor in early stopping nor in the choice of
+hyper-parameters: of k folds one is held out, the next one stops the training and chooses, the others train (LETOR's
+scheme). Repeats deal the folds anew; a query's figure is then its mean over the repeats.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +20,17 @@ from rerank.errors import InvalidInputError
 from rerank.evaluation.evaluate import EvaluationResult, evaluate
 from rerank.evaluation.report import comparison_table
 from rerank.features.recipe import Recipe
+from rerank.files.folds import write_folds
 from rerank.files.trec import write_run
 from rerank.output import whole_file
 from rerank.progress import track
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.registry import ranker_class
 from rerank.types import Qrels, RankingData, Run, Topics
+from rerank.workflows.folds import deal_folds, given_folds
 from rerank.workflows.index import Index
+from rerank.workflows.record import study_record, write_record
+from rerank.workflows.tuning import Try, best_model, best_try, draw_settings
 
 MEASURES = ("RR@10", "nDCG@10", "AP")
 
@@ -36,8 +42,11 @@ class Study:
     ranker      name of the learner that is trained cold and, as its warm-started twin, from BM25
     metric      what is trained for and what early stopping watches
     k           BM25's documents of a query that are reranked
-    folds       parts that the judged queries are dealt into, by `random_state`
+    folds       parts that the judged queries are dealt into, by `random_state` and stratified by their number of
+                relevant documents; or the fold of each query, from 0
     parameters  of the learner, beyond its defaults
+    repeats     times that the folds are dealt, by random_state, random_state + 1, ...
+    tune        settings of hyper-parameters that are tried beside the given ones in each fold; 0: none
     recipe      of the features; the default one where None
     """
 
@@ -47,47 +56,71 @@ class Study:
     k: int = 1000
     k1: float = 0.9
     b: float = 0.4
-    folds: int = 5
+    folds: int | Mapping[str, int] = 5
     random_state: int = 0
     threads: int | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    repeats: int = 1
+    tune: int = 0
     recipe: Recipe | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values; `from_dict` makes the same study of them."""
+        folds = self.folds if isinstance(self.folds, int) else dict(self.folds)
+        recipe = None if self.recipe is None else self.recipe.to_dict()
+        plain = {"measures": list(self.measures), "folds": folds, "parameters": dict(self.parameters), "recipe": recipe}
+        return {**vars(self), **plain}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Study:
+        """Make a study of plain values."""
+        recipe = None if values.get("recipe") is None else Recipe.from_dict(values["recipe"])
+        return cls(**{**values, "measures": tuple(values["measures"]), "recipe": recipe})
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """What one dealing of the folds gave.
+
+    folds   fold of each judged query
+    runs    held-out run of each system
+    models  of each trained system, by the fold that the model was held out from
+    tries   of each trained system and fold: the settings that were tried, on training queries alone
+    """
+
+    folds: Mapping[str, int]
+    runs: Mapping[str, Run]
+    models: Mapping[str, Sequence[Ranker]]
+    tries: Mapping[str, Sequence[Sequence[Try]]]
 
 
 @dataclass(frozen=True, eq=False)
 class StudyResult:
     """What a study found.
 
-    runs     held-out run of each system
-    models   of each trained system, by the fold that the model was held out from
-    results  figures of each system
-    folds    fold of each judged query
+    trials   one for each repeat
+    results  figures of each system, each query's mean over the trials
     table    the comparison as text
     """
 
-    runs: Mapping[str, Run]
-    models: Mapping[str, Sequence[Ranker]]
+    trials: Sequence[Trial]
     results: Mapping[str, EvaluationResult]
-    folds: Mapping[str, int]
     table: str
 
+    @property
+    def folds(self) -> Mapping[str, int]:
+        """Fold of each judged query in the first trial."""
+        return self.trials[0].folds
 
-def deal_folds(query_ids: Iterable[str], folds: int, random_state: int) -> dict[str, int]:
-    """Return the fold of every query: sizes differ by one at most, and the order of the queries is without effect.
+    @property
+    def runs(self) -> Mapping[str, Run]:
+        """Held-out run of each system in the first trial."""
+        return self.trials[0].runs
 
-    Raises InvalidInputError where there are fewer than 3 folds (train, stop, test) or too few queries.
-    """
-    if folds < 3:
-        raise InvalidInputError(f"folds: expected at least 3 (to train, to stop, to test), found {folds}.")
-    query_ids = list(query_ids)
-    if len(query_ids) < folds:
-        raise InvalidInputError(
-            f"folds: expected at least {folds} judged queries for {folds} folds, found {len(query_ids)}; "
-            "judge more queries or use fewer folds."
-        )
-    dealt = np.random.default_rng(random_state).permutation(len(query_ids)) % folds
-    by_name = dict(zip(sorted(query_ids), dealt.tolist(), strict=True))
-    return {query_id: by_name[query_id] for query_id in query_ids}
+    @property
+    def models(self) -> Mapping[str, Sequence[Ranker]]:
+        """Models of each trained system in the first trial, by the fold that the model was held out from."""
+        return self.trials[0].models
 
 
 def run_experiment(
@@ -99,24 +132,23 @@ def run_experiment(
 ) -> StudyResult:
     """Compare BM25 with a ranker trained cold and started from BM25, on held-out queries.
 
-    output  folder for runs, models, folds and figures; nothing is written where none is given
+    output  folder for runs, models, folds, figures and the record; nothing is written where none is given
     Raises InvalidInputError where topics, judgements and index do not meet.
     """
     study, topics, qrels = study or Study(), Topics.of(topics), Qrels.of(qrels)
     folder = None if output is None else check_output_folder(output)
     judged = _judged(topics, qrels)
-    folds = deal_folds(judged, study.folds, study.random_state)
-    systems = system_names(study.ranker)
+    dealt = _dealt(judged, qrels, study)
+    settings = draw_settings(study.ranker, study.parameters, study.tune, study.random_state) if study.tune else [{}]
     bm25 = index.search(judged, study.k, k1=study.k1, b=study.b, threads=study.threads)
     data = index.features(bm25, judged, qrels, recipe=study.recipe, threads=study.threads)
-    runs, models = {"BM25": bm25}, {}
-    for system, base in zip(systems, (None, "run"), strict=True):
-        models[system], runs[system] = _held_out(data, folds, system, base, study)
     judgements = Qrels.of({query_id: qrels[query_id] for query_id in judged})
-    results = {system: evaluate(judgements, run, study.measures, complete=True) for system, run in runs.items()}
-    result = StudyResult(runs, models, results, folds, comparison_table(results, baseline="BM25"))
+    trials = [_trial(data, bm25, judgements, folds, study, settings) for folds in dealt]
+    results = {system: _mean_result(judgements, trials, system, study.measures) for system in trials[0].runs}
+    result = StudyResult(trials, results, comparison_table(results, baseline="BM25"))
     if folder is not None:
-        _write(result, study, folder)
+        written = _write(result, study, folder)
+        write_record(folder, study_record(study.to_dict(), index, topics, qrels, _choices(trials), written))
     return result
 
 
@@ -145,49 +177,106 @@ def system_names(ranker: str) -> tuple[str, str]:
     return name, "LambdaSMART" if name == "LambdaMART" else f"{name} from BM25"
 
 
+def _dealt(judged: Topics, qrels: Qrels, study: Study) -> list[dict[str, int]]:
+    """Return the folds of each trial."""
+    if study.repeats < 1:
+        raise InvalidInputError(f"repeats: expected a number from 1, found {study.repeats}.")
+    if not isinstance(study.folds, int):
+        if study.repeats > 1:
+            raise InvalidInputError(
+                f"repeats: expected 1 with given folds, found {study.repeats}; let the folds be dealt anew."
+            )
+        return [given_folds(judged, study.folds)]
+    relevant = {query_id: sum(label > 0 for label in qrels[query_id].values()) for query_id in judged}
+    seeds = range(study.random_state, study.random_state + study.repeats)
+    return [deal_folds(judged, study.folds, seed, relevant) for seed in seeds]
+
+
+def _trial(
+    data: RankingData,
+    bm25: Run,
+    qrels: Qrels,
+    folds: dict[str, int],
+    study: Study,
+    settings: Sequence[Mapping[str, Any]],
+) -> Trial:
+    runs, models, tries = {"BM25": bm25}, {}, {}
+    for system, base in zip(system_names(study.ranker), (None, "run"), strict=True):
+        value = partial(_value, qrels, study.metric)
+        search = partial(best_model, partial(_new_model, study, base), settings, value=value)
+        models[system], tries[system], runs[system] = _held_out(data, folds, system, search)
+    return Trial(folds, runs, models, tries)
+
+
 def _held_out(
-    data: RankingData, folds: Mapping[str, int], system: str, base: str | None, study: Study
-) -> tuple[list[Ranker], Run]:
-    """Return the model of each fold, and the run in which it ranked the queries it had not seen."""
-    scores, models = np.empty(data.n_rows), []
+    data: RankingData, folds: Mapping[str, int], system: str, search: Any
+) -> tuple[list[Ranker], list[list[Try]], Run]:
+    """Return the model and the tries of each fold, and the run in which it ranked the queries it had not seen."""
+    scores, models, tries = np.empty(data.n_rows), [], []
     fold_of = np.array([folds[query_id] for query_id in data], dtype=np.int64)
-    rows = np.repeat(fold_of, np.diff(data.query_ptr))
-    for fold in track(range(study.folds), f"{system}, folds", study.folds):
-        stop = (fold + 1) % study.folds
-        model = _new_model(study, base)
-        model.fit(
-            data.select(np.flatnonzero((fold_of != fold) & (fold_of != stop))),
-            eval_set=data.select(np.flatnonzero(fold_of == stop)),
-        )
+    rows, number = np.repeat(fold_of, np.diff(data.query_ptr)), max(folds.values()) + 1
+    for fold in track(range(number), f"{system}, folds", number):
+        stop = (fold + 1) % number
+        train = data.select(np.flatnonzero((fold_of != fold) & (fold_of != stop)))
+        model, tried = search(train=train, stop=data.select(np.flatnonzero(fold_of == stop)))
         scores[rows == fold] = model.predict(data.select(np.flatnonzero(fold_of == fold)))
         models.append(model)
-    return models, data.run(scores, system.replace(" ", "-"))
+        tries.append(tried)
+    return models, tries, data.run(scores, system.replace(" ", "-"))
 
 
-def _new_model(study: Study, base: str | None) -> Ranker:
-    parameters = {"metric": study.metric, "random_state": study.random_state, "n_jobs": study.threads}
-    return ranker_class(study.ranker)(base=base, **{**parameters, **study.parameters})
+def _new_model(study: Study, base: str | None, setting: Mapping[str, Any]) -> Ranker:
+    ranker = ranker_class(study.ranker)
+    known = ranker().get_params(deep=False)
+    shared = {"metric": study.metric, "random_state": study.random_state, "n_jobs": study.threads}
+    own = {name: value for name, value in shared.items() if name in known}
+    return ranker(base=base, **{**own, **study.parameters, **setting})
 
 
-def _write(result: StudyResult, study: Study, folder: Path) -> None:
+def _value(qrels: Qrels, metric: str, data: RankingData, model: Ranker) -> float:
+    """Return the measure that is trained for, on the data's own queries."""
+    mine = Qrels.of({query_id: qrels[query_id] for query_id in data})
+    return evaluate(mine, model.rank(data), [metric], complete=True)[metric]
+
+
+def _mean_result(qrels: Qrels, trials: Sequence[Trial], system: str, measures: Sequence[str]) -> EvaluationResult:
+    """Return a system's figures, each query's mean over the trials."""
+    found = [evaluate(qrels, trial.runs[system], measures, complete=True) for trial in trials]
+    if len(found) == 1:
+        return found[0]
+    means = {name: np.mean([one.values[name] for one in found], axis=0) for name in found[0].values}
+    return replace(found[0], values=means)
+
+
+def _choices(trials: Sequence[Trial]) -> list[dict[str, Any]]:
+    """Return folds, settings tried and setting chosen of each trial, as plain JSON values."""
+    return [
+        {
+            "folds": dict(trial.folds),
+            "systems": {system: [_choice(tried) for tried in tries] for system, tries in trial.tries.items()},
+        }
+        for trial in trials
+    ]
+
+
+def _choice(tries: Sequence[Try]) -> dict[str, Any]:
+    return {"chosen": dict(best_try(tries).parameters), "tried": [vars(one) for one in tries]}
+
+
+def _write(result: StudyResult, study: Study, folder: Path) -> list[str]:
+    """Write everything but the record; return the names of the files."""
     folder.mkdir(parents=True, exist_ok=True)
-    for system, run in result.runs.items():
-        write_run(run, folder / f"{_file_name(system)}.run")
-    for system, models in result.models.items():
-        for fold, model in enumerate(models):
-            model.save(folder / f"{_file_name(system)}.fold{fold}.model.json")
-    with whole_file(folder / "folds.tsv") as file:
-        file.writelines(f"{query_id}\t{fold}\n" for query_id, fold in result.folds.items())
+    names = []
+    for number, trial in enumerate(result.trials):
+        part = f".repeat{number}" if len(result.trials) > 1 else ""
+        names += _write_trial(trial, folder, part)
     with whole_file(folder / "table.txt") as file:
         file.write(result.table + "\n")
     figures = {
-        "study": {
-            **vars(study),
-            "parameters": dict(study.parameters),
-            "recipe": None if study.recipe is None else study.recipe.to_dict(),
-        },
+        "study": study.to_dict(),
         "systems": {
             system: {
+                "policy": found.policy,
                 "mean": {measure: found[measure] for measure in study.measures},
                 "per_query": {measure: dict(found.per_query[measure]) for measure in study.measures},
             }
@@ -196,6 +285,20 @@ def _write(result: StudyResult, study: Study, folder: Path) -> None:
     }
     with whole_file(folder / "results.json") as file:
         file.write(json.dumps(figures, indent=1) + "\n")
+    return [*names, "table.txt", "results.json"]
+
+
+def _write_trial(trial: Trial, folder: Path, part: str) -> list[str]:
+    names = []
+    for system, run in trial.runs.items():
+        names.append(f"{_file_name(system)}{part}.run")
+        write_run(run, folder / names[-1])
+    for system, models in trial.models.items():
+        for fold, model in enumerate(models):
+            names.append(f"{_file_name(system)}{part}.fold{fold}.model.json")
+            model.save(folder / names[-1])
+    write_folds(trial.folds, folder / f"folds{part}.tsv")
+    return [*names, f"folds{part}.tsv"]
 
 
 def _file_name(system: str) -> str:

@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 import stat
 from pathlib import Path
 
+import click
 import numpy as np
 import pytest
 
 import rerank
 from rerank.cli.main import VERBS, cli
-from rerank.cli.rankers import ELSEWHERE, given_parameters, ranker_parameters
+from rerank.cli.measures import measure_symbols
+from rerank.cli.rankers import ELSEWHERE, given_parameters, objective_names, ranker_parameters
 from rerank.errors import InvalidInputError
+from rerank.evaluation.comparison import DEFAULT_CORRECTION, DEFAULT_TEST
+from rerank.evaluation.report import FORMATS
+from rerank.evaluation.resampling import SAMPLES
+from rerank.evaluation.significance import CORRECTIONS, TESTS
 from rerank.features.families import family_names
 from rerank.features.recipe import Recipe
 from rerank.features.registry import family
+from rerank.metrics.registry import known_measures
+from rerank.objectives.registry import known_objectives
 from rerank.rankers.registry import known_rankers
 from tests.cli.conftest import SMALL, Command, tree
 
@@ -74,6 +83,47 @@ def test_parameters_reach_the_model(command: Command, world: Path, tmp_path: Pat
     model = rerank.load_model(tmp_path / "m.json")
     assert {name: model.get_params()[name] for name in given} == given
     assert model.metric == "nDCG@5"
+
+
+@pytest.mark.parametrize("ranker", known_rankers())
+def test_every_ranker_trains_and_ranks(command: Command, tmp_path: Path, ranker: str) -> None:
+    small = {"n_estimators": 3, "min_child_samples": 5, "num_leaves": 4, "n_epochs": 2, "metric": "AP"}
+    known = {name: parameter.option for name, parameter in ranker_parameters()[ranker].items()}
+    options = [word for name, option in known.items() if name in small for word in (option, str(small[name]))]
+    model = str(tmp_path / "model.json")
+    assert command("train", "data.npz", "-o", model, "--ranker", ranker, "--base", "run:bm25.run", *options).code == 0
+    assert command("rank", model, "data.npz", "-o", str(tmp_path / "out.run")).code == 0
+    assert (tmp_path / "out.run").read_text().split()[-1] == ranker
+
+
+def test_help_of_train_names_the_objectives_there_are(command: Command) -> None:
+    assert objective_names() == list(known_objectives())
+    assert f"Known: {', '.join(known_objectives())}." in " ".join(command("train -h").out.split()).replace("- ", "-")
+
+
+def test_help_of_train_tells_defaults_that_differ(command: Command) -> None:
+    help_text = " ".join(command("train -h").out.split())
+    told = re.search(r"--learning-rate X Share of each Newton step that is taken\. \[default: ([^\]]*)\]", help_text)
+    assert told
+    by_default = {names: value for names, value in (part.rsplit(" ", 1) for part in told[1].split("; "))}
+    for ranker, expected in (("gbrank", "1.0"), ("lambdamart", "0.1"), ("mart", "0.1")):
+        assert [value for names, value in by_default.items() if ranker in names.split(", ")] == [expected]
+
+
+@pytest.mark.parametrize("metric", ["AP", "ERR@20", "RR@10", "AUC"])
+def test_train_improves_the_metric_that_it_is_asked_for(metric: str, command: Command, tmp_path: Path) -> None:
+    model, run = tmp_path / "m.json", tmp_path / "better.run"
+    assert command("train", "data.npz", "-o", str(model), "--metric", metric, *SMALL).code == 0
+    assert command("rank", str(model), "data.npz", "-o", str(run)).code == 0
+    figures = command("evaluate", "qrels.txt", "bm25.run", str(run), "-m", metric, "--format", "json")
+    before, after = (found["mean"][metric] for found in json.loads(figures.out)["runs"].values())
+    assert after > before
+
+
+def test_help_names_every_measure() -> None:
+    assert set(measure_symbols()) == set(known_measures())
+    options = {option.name: option for option in cli.get_command(None, "train").params}  # type: ignore[union-attr,arg-type]
+    assert all(symbol in options["metric"].help for symbol in known_measures())
 
 
 def test_a_parameter_that_a_ranker_does_not_have_is_refused() -> None:
@@ -160,6 +210,84 @@ def test_evaluate_writes_other_forms_and_files(command: Command, tmp_path: Path)
     assert (tmp_path / "figures.tsv").read_text().startswith("bm25.run\tAP\t")
 
 
+@pytest.fixture(scope="module")
+def reranked(world: Path) -> str:
+    """A second run, in the world's folder."""
+    run = rerank.read_run(world / "bm25.run")
+    turned = {q: {doc: -score for doc, score in run[q].items()} for q in run}
+    rerank.write_run(rerank.Run.of(turned), world / "turned.run")
+    return "turned.run"
+
+
+def test_evaluate_compares_with_the_baseline_that_is_named(command: Command, reranked: str) -> None:
+    first = command(f"evaluate qrels.txt bm25.run {reranked} -m nDCG@10 --test wilcoxon --correction bh")
+    assert "p: two-sided Wilcoxon signed-rank test" in first.out
+    assert "Benjamini-Hochberg over 1 runs x 1 measures" in first.out
+    other = command(f"evaluate qrels.txt bm25.run {reranked} -m nDCG@10 --baseline {reranked} --format json")
+    figures = json.loads(other.out)
+    assert figures["baseline"] == reranked
+    assert list(figures["runs"]) == ["bm25.run", reranked]
+    alone = command(f"evaluate qrels.txt bm25.run -m nDCG@10 --baseline {reranked} --format json")
+    assert json.loads(alone.out)["runs"]["bm25.run"] == figures["runs"]["bm25.run"]
+
+
+def test_evaluate_tells_of_the_queries_that_changed(command: Command, reranked: str) -> None:
+    arguments = f"evaluate qrels.txt bm25.run {reranked} -m nDCG@10 --changes 1 --topics topics.tsv"
+    told = command(f"{arguments} --corpus corpus.jsonl")
+    assert (told.code, told.err) == (0, "")
+    (change,) = [line for line in told.out.splitlines() if line.startswith(f"{reranked}, nDCG@10 -")]
+    assert "label  rank" in told.out
+    stored = json.loads(command(f"{arguments} --format json").out)["changes"]
+    assert any(f"query {query['query_id']}: {query['text']}" in change for query in stored)
+
+
+def test_evaluate_writes_a_page_beside_its_table(command: Command, reranked: str, tmp_path: Path) -> None:
+    trained = command("train", "data.npz", "-o", f"{tmp_path}/a.model.json", "--validate", "data.npz", *SMALL)
+    assert trained.code == 0
+    arguments = f"evaluate qrels.txt bm25.run {reranked} -m nDCG@10 -m AP"
+    more = f"--topics topics.tsv --corpus corpus.jsonl --model {tmp_path} --title Two&more --html {tmp_path}/page.html"
+    done = command(f"{arguments} {more}")
+    assert (done.code, done.err) == (0, "")
+    assert done.out == command(arguments).out
+    page = (tmp_path / "page.html").read_text("utf8")
+    assert "<h1>Two&amp;more</h1>" in page
+    figures = json.loads(command(f"{arguments} --format json").out)
+    for run in figures["runs"].values():
+        assert all(f"{value:.4f}" in page for value in run["mean"].values())
+    assert "Importance of features in a:" in page
+    assert "nDCG@10 on the validation data by iteration" in page
+
+
+def test_choices_of_a_comparison_are_those_there_are() -> None:
+    options = {option.name: option for option in cli.get_command(None, "evaluate").params}  # type: ignore[union-attr,arg-type]
+    assert tuple(options["test"].type.choices) == tuple(TESTS)
+    assert tuple(options["correction"].type.choices) == tuple(CORRECTIONS)
+    assert (options["samples"].default, options["test"].default) == (SAMPLES, DEFAULT_TEST)
+    assert options["correction"].default == DEFAULT_CORRECTION
+    assert options["form"].type.choices == FORMATS
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("bm25.run --changes 2", "--changes: expected a run to compare with, found none"),
+        ("bm25.run turned.run --changes 2 --format tsv", "--changes: expected --format table or json, found tsv"),
+        ("bm25.run turned.run --topics topics.tsv", "--topics: expected --changes N or --html FILE beside it"),
+        ("bm25.run --model model.json", "--model: expected --html FILE beside it"),
+        ("bm25.run --model qrels.txt --html -", "qrels.txt:1: expected a model file"),
+        ("bm25.run --model . --html -", "model.json"),
+        ("bm25.run --samples 5", "5 is not in the range x>=100"),
+        ("bm25.run --html nowhere/page.html", "nowhere: expected a folder to write into"),
+        ("bm25.run nowhere.run", "nowhere.run: expected a run file"),
+    ],
+)
+def test_comparisons_that_cannot_be_are_refused(arguments: str, said: str, command: Command, reranked: str) -> None:
+    done = command(f"evaluate qrels.txt {arguments}")
+    assert done.code == 2
+    assert said in done.err
+    assert done.err.count("\n") == 1
+
+
 def test_experiment_prints_its_table_and_fills_its_folder(command: Command, tmp_path: Path) -> None:
     done = command("experiment", "index", "topics.tsv", "qrels.txt", "-o", f"{tmp_path}/study", "--folds", "3", *SMALL)
     assert done.code == 0
@@ -174,6 +302,14 @@ def test_outputs_may_be_read_by_whom_the_user_lets(command: Command, world: Path
     plain, written = (stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("plain", "run"))
     assert written == plain
     assert set(tree(tmp_path)) == {"plain", "run"}
+
+
+@pytest.mark.parametrize("verb", sorted(VERBS))
+def test_no_option_of_a_verb_is_there_twice(verb: str) -> None:
+    command = cli.get_command(click.Context(cli), verb)
+    assert command is not None
+    options = [option for parameter in command.params for option in parameter.opts]
+    assert sorted(options) == sorted(set(options))
 
 
 def test_features_list_prints_every_feature_of_every_family(command: Command) -> None:

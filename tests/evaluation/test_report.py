@@ -2,92 +2,127 @@ from __future__ import annotations
 
 import json
 
-import numpy as np
 import pytest
-from scipy.stats import ttest_rel
 
 from rerank.errors import InvalidInputError
+from rerank.evaluation.comparison import Move, compare, compare_results
+from rerank.evaluation.details import QueryDetail
 from rerank.evaluation.evaluate import evaluate
-from rerank.evaluation.report import compare, render
-from rerank.evaluation.significance import paired_difference
+from rerank.evaluation.latex import latex_table
+from rerank.evaluation.report import comparison_table, notes, render
 
 
 @pytest.fixture
 def results():
-    qrels = {f"q{n}": {"a": 2, "b": 1, "c": 0} for n in range(4)}
-    good = {f"q{n}": {"a": 3.0, "b": 2.0, "c": 1.0} for n in range(4)}
-    bad = {f"q{n}": {"a": float(n), "b": 2.0, "c": 1.5} for n in range(4)}
-    return {"bad": evaluate(qrels, bad, ["nDCG@10", "RR"]), "good": evaluate(qrels, good, ["nDCG@10", "RR"])}
+    qrels = {f"q{n}": {"a": 2, "b": 1, "c": 0} for n in range(9)}
+    good = {f"q{n}": {"a": 3.0, "b": 2.0, "c": 1.0} for n in range(9)}
+    bad = {f"q{n}": {"a": float(n % 4), "b": 2.0, "c": 2.5} for n in range(9)}
+    return {"bad": evaluate(qrels, bad, ["nDCG@10", "RR"]), "good_1%": evaluate(qrels, good, ["nDCG@10", "RR"])}
 
 
-def test_paired_test_equals_scipy() -> None:
-    random = np.random.default_rng(0)
-    one, two = random.random(50), random.random(50)
-    two[:5] = one[:5]
-    test = paired_difference(one, two)
-    expected = ttest_rel(one, two)
-    assert (test.t, test.p_value) == pytest.approx((expected.statistic, expected.pvalue), rel=1e-9)
-    assert test.wins + test.ties + test.losses == 50
-    assert test.ties == 5
-    assert test.difference == pytest.approx((one - two).mean())
+@pytest.fixture
+def compared(results):
+    return compare_results(results)
 
 
-def test_paired_test_of_equal_vectors_finds_nothing() -> None:
-    test = paired_difference(np.ones(5), np.ones(5))
-    assert (test.difference, test.p_value, test.ties) == (0.0, 1.0, 5)
-
-
-def test_paired_test_of_a_constant_difference_is_certain() -> None:
-    assert paired_difference(np.ones(5), np.zeros(5)).p_value == 0.0
-
-
-def test_paired_test_needs_two_queries() -> None:
-    with pytest.raises(InvalidInputError, match="at least two"):
-        paired_difference(np.ones(1), np.zeros(1))
-
-
-def test_table_shows_means_differences_and_policy(results) -> None:
-    text = render(results)
-    assert f"{results['good']['nDCG@10']:.4f}" in text
-    assert "difference to bad" in text
-    assert "3/1/0" in text
+def test_table_shows_means_differences_and_what_they_rest_on(compared) -> None:
+    text = render(compared)
+    good = compared.results["good_1%"]
+    assert f"{good['nDCG@10']:.4f}" in text
+    found = compared.differences["good_1%"]["nDCG@10"]
+    assert f"{found.difference:+.4f}" in text
+    assert f"{found.low:+.4f} to {found.high:+.4f}" in text
+    assert f"{compared.p_values['good_1%']['nDCG@10']:.4f}" in text
+    assert f"{found.wins}/{found.ties}/{found.losses}" in text
+    assert "difference to bad, with the 95 % bootstrap interval" in text
+    assert "p: two-sided paired t-test, Holm over 1 runs x 2 measures" in text
     assert "policy: as trec_eval" in text
 
 
+def test_table_of_the_study_is_that_of_the_command_line(results, compared) -> None:
+    assert comparison_table(results, baseline="bad") == render(compared)
+
+
 def test_table_of_one_run_compares_nothing(results) -> None:
-    text = render({"good": results["good"]})
+    text = render(compare_results({"good": results["good_1%"]}))
     assert "difference" not in text
     assert "1.0000" in text
+    assert notes(compare_results({"good": results["good_1%"]})) == [f"policy: {results['good_1%'].policy}"]
 
 
-def test_per_query_figures_are_shown_when_asked_for(results) -> None:
+def test_per_query_figures_are_shown_when_asked_for(compared) -> None:
     for form in ("table", "tsv", "latex"):
-        assert "q3" in render(results, form, per_query=True)
-        assert "q3" not in render(results, form)
+        assert "q3" in render(compared, form, per_query=True)
+        assert "q3" not in render(compared, form)
 
 
-def test_tsv_has_a_line_a_figure(results) -> None:
-    lines = render(results, "tsv").splitlines()
-    assert lines[0].split("\t") == ["bad", "nDCG@10", "all", f"{results['bad']['nDCG@10']:.4f}"]
-    assert len(lines) == 4
+def test_tsv_has_a_line_a_figure(compared) -> None:
+    rows = [line.split("\t") for line in render(compared, "tsv").splitlines()]
+    assert rows[0] == ["bad", "nDCG@10", "all", f"{compared.results['bad']['nDCG@10']:.4f}"]
+    assert {len(row) for row in rows} == {4}
+    found = {(run, measure, query): value for run, measure, query, value in rows}
+    assert len(found) == len(rows)
+    test = compared.differences["good_1%"]["RR"]
+    assert float(found["good_1%", "RR", "all:difference"]) == pytest.approx(test.difference, rel=1e-5)
+    for name, p_value in test.p_values.items():
+        assert float(found["good_1%", "RR", f"all:p_{name}"]) == pytest.approx(p_value, rel=1e-5)
+    assert ("bad", "RR", "all:difference") not in found
 
 
-def test_json_holds_everything(results) -> None:
-    found = json.loads(render(results, "json", per_query=True))
-    assert found["baseline"] == "bad"
-    assert found["runs"]["good"]["mean"]["RR"] == 1.0
-    test = compare(results["good"], results["bad"], "RR")
-    assert found["runs"]["good"]["against_baseline"]["RR"]["p_value"] == test.p_value
-    assert found["runs"]["bad"]["per_query"]["RR"]["q0"] == results["bad"].per_query["RR"]["q0"]
+def test_json_holds_everything(compared) -> None:
+    found = json.loads(render(compared, "json", per_query=True))
+    assert (found["baseline"], found["test"], found["correction"]) == ("bad", "t", "holm")
+    good = found["runs"]["good_1%"]
+    assert good["mean"]["RR"] == 1.0
+    test = compared.differences["good_1%"]["RR"]
+    for name in ("difference", "low", "high", "effect_size", "wins", "ties", "losses", "t"):
+        assert good["against_baseline"]["RR"][name] == getattr(test, name)
+    assert good["against_baseline"]["RR"]["p_t"] == test.p_values["t"]
+    assert good["against_baseline"]["RR"]["p_value"] == compared.p_values["good_1%"]["RR"]
+    assert found["runs"]["bad"]["per_query"]["RR"]["q0"] == compared.results["bad"].per_query["RR"]["q0"]
     assert "unjudged" in found["runs"]["bad"]["policy"]
+    assert found["notes"] == notes(compared)
 
 
-def test_latex_is_a_booktabs_table_with_its_notes_as_comments(results) -> None:
-    text = render(results, "latex")
-    assert r"\toprule" in text
+def test_json_says_null_where_a_figure_is_without_bound() -> None:
+    qrels = {f"q{n}": {"a": 1} for n in range(4)}
+    runs = {name: {q: {"a": score, "b": 1.0} for q in qrels} for name, score in (("low", 0.0), ("high", 2.0))}
+    text = render(compare(qrels, runs, ["RR"]), "json")
+    assert json.loads(text, parse_constant=pytest.fail)["runs"]["high"]["against_baseline"]["RR"]["t"] is None
+
+
+def test_latex_is_booktabs_with_marks_and_its_notes_as_comments(compared) -> None:
+    text = render(compared, "latex")
+    assert [text.count(rule) for rule in (r"\toprule", r"\midrule", r"\bottomrule", r"\begin{tabular}")] == [2, 2, 2, 2]
+    mark = "**" if compared.p_values["good_1%"]["RR"] < 0.01 else "*"
+    assert compared.is_significant("good_1%", "RR")
+    assert rf"good\_1\% & \textbf{{1.0000}}$^{{{mark}}}$ & \textbf{{1.0000}}$^{{{mark}}}$ \\" in text
+    assert rf"bad & {compared.results['bad']['nDCG@10']:.4f} &" in text
     assert "% policy" in text
+    for line in text.splitlines():
+        assert not line or line.startswith(("%", "\\")) or line.endswith(r"\\")
 
 
-def test_formats_that_are_none_are_refused(results) -> None:
+def test_latex_escapes_what_would_be_a_command() -> None:
+    assert latex_table([[r"a\b{c}~^", "<1&2$#"]], ["run", "p"]).splitlines()[4] == (
+        r"a\textbackslash{}b\{c\}\textasciitilde{}\textasciicircum{} & \textless{}1\&2\$\# \\"
+    )
+
+
+def test_details_stand_under_the_table_and_in_json(compared) -> None:
+    (change,), _ = compared.extremes("good_1%", "nDCG@10", 1)
+    move = Move("a", 2, 34, 1)
+    detail = QueryDetail("good_1%", "nDCG@10", change, "heat flow", [move, Move("z", None, 1, None)])
+    text = render(compared, details=[detail], documents={"a": "long " * 50})
+    assert f"good_1%, nDCG@10 {change.difference:+.4f}" in text
+    assert f"query {change.query_id}: heat flow" in text
+    assert "34 → 1" in text
+    assert "1 → –" in text
+    assert max(map(len, text.splitlines()[-3:])) < 120
+    (stored,) = json.loads(render(compared, "json", details=[detail]))["changes"]
+    assert (stored["query_id"], stored["text"], stored["moves"][0]) == (change.query_id, "heat flow", vars(move))
+
+
+def test_formats_that_are_none_are_refused(compared) -> None:
     with pytest.raises(InvalidInputError, match="format: expected a known name, found 'html'"):
-        render(results, "html")
+        render(compared, "html")

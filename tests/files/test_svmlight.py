@@ -12,6 +12,7 @@ from hypothesis import given, settings
 
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
 from rerank.files import svmlight_rows
+from rerank.files.source import refuse
 from rerank.files.svmlight import read_svmlight, write_svmlight
 from rerank.ids import id_array
 from rerank.types import RankingData, pointers
@@ -195,7 +196,8 @@ def test_pairs_at_once_equal_pairs_one_by_one(tmp_path: Path) -> None:
         for _ in range(200)
     ]
     fast = svmlight_rows._pairs_at_once(b" ".join(filter(None, rows)))
-    slow = svmlight_rows._pairs_one_by_one(tmp_path, list(range(200)), rows)
+    counts, *slow = svmlight_rows._pairs_one_by_one(tmp_path, list(range(200)), rows, refuse)
+    assert counts.tolist() == [row.count(b":") for row in rows]
     assert fast is not None
     np.testing.assert_array_equal(fast[0], slow[0])
     np.testing.assert_array_equal(fast[1], slow[1])

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
 from rerank.files import columns
+from rerank.files.grouping import repeated_row
+from rerank.files.source import refuse
 from rerank.files.trec import QRELS, RUN, read_qrels, read_run, write_qrels, write_run
 from rerank.types import Run
 from tests.oracles import files as oracle
@@ -91,10 +93,11 @@ def test_fast_split_equals_split_by_line(tmp_path: Path, gap: str, eol: str) -> 
     ]
     chunk = (eol.join(rows) + eol).encode()
     fast = columns._split_fast(5, chunk, RUN)
-    slow = columns._split_by_line(tmp_path, 5, chunk, RUN)
+    slow = columns._split_by_line(tmp_path, 5, chunk, RUN, refuse)
     assert fast is not None
     assert np.repeat(fast.names, fast.lengths).tolist() == slow.names
-    for member in ("doc_ids", "values", "lines"):
+    assert [*fast.lines[0]] == [line for (line,) in slow.lines]
+    for member in ("doc_ids", "values"):
         np.testing.assert_array_equal(getattr(fast, member), getattr(slow, member))
     assert fast.tag == slow.tag == "t"
 
@@ -268,10 +271,10 @@ def test_run_that_would_not_read_back_is_not_written(tmp_path: Path, run: object
 def test_repeats_are_found_among_many_like_ids() -> None:
     docs = np.array([f"doc_{number:07d}" for number in range(50_000)])
     query = np.repeat(np.arange(50), 1000)
-    assert columns.repeated_row(query, docs) is None
-    assert columns.repeated_row(np.zeros(50_000, np.int64), docs) is None
+    assert repeated_row(query, docs) is None
+    assert repeated_row(np.zeros(50_000, np.int64), docs) is None
     docs[40_999] = docs[40_000]
-    assert columns.repeated_row(query, docs) == 40_999
+    assert repeated_row(query, docs) == 40_999
 
 
 @pytest.mark.parametrize("name", ["results.test", "results-302.test", "results.trunc", "results.comment.test"])

@@ -154,3 +154,13 @@ def test_searcher_refuses_a_damaged_index(tmp_path: Path, small_index: Path, con
     with pytest.raises(IndexFolderError, match=message) as error:
         Searcher(tmp_path / "index")
     assert "\n" not in str(error.value)
+
+
+def test_search_finds_the_index_from_where_the_process_stands_now(
+    small_index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Searcher(small_index) as searcher:
+        expected = searcher.search(TOPICS, k=5)
+    monkeypatch.chdir(small_index.parent)  # Java keeps the folder in which it was started
+    with Searcher(small_index.name) as searcher:
+        assert np.array_equal(searcher.search(TOPICS, k=5).doc_ids, expected.doc_ids)

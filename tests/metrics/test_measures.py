@@ -9,6 +9,7 @@ from rerank.errors import InvalidInputError
 from rerank.metrics.base import RankedLists
 from rerank.metrics.registry import known_measures, parse_measure
 from rerank.types import pointers
+from tests.metrics import test_trec_measures
 from tests.oracles import measures as oracle
 
 NAMES = [
@@ -29,15 +30,30 @@ NAMES = [
     "R@1",
     "R@20",
     "R(rel=3)@5",
+    "DCG",
+    "DCG@10",
+    "DCG(dcg='exp-log2')@5",
+    "ERR",
+    "ERR@20",
+    "ERR(max_rel=3)@5",
+    "nERR",
+    "nERR(max_rel=3)@5",
+    "RBP",
+    "RBP(p=0.5)@5",
+    "RBP(p=0.95,rel=2)",
+    "AUC",
+    "AUC(rel=2)",
+    "PairAccuracy",
 ]
+UNBOUNDED = ("DCG", "RBP")
 
 
-def lists(seed: int, n_queries: int = 300) -> tuple[list[np.ndarray], list[np.ndarray]]:
+def lists(seed: int, n_queries: int = 300, longest: int = 30) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Ranked labels and ideals: empty lists, no relevant document, negative labels, relevant ones not retrieved."""
     random = np.random.default_rng(seed)
     ranked, ideal = [], []
     for _ in range(n_queries):
-        labels = random.integers(-1, 4, random.integers(0, 30)) * (random.random() < 0.9)
+        labels = random.integers(-1, 4, random.integers(0, longest)) * (random.random() < 0.9)
         missed = random.integers(1, 4, random.integers(0, 4))
         ranked.append(labels.astype(float))
         ideal.append(np.sort(np.concatenate([labels[labels > 0], missed]))[::-1].astype(float))
@@ -54,12 +70,13 @@ def joined(ranked: list[np.ndarray], ideal: list[np.ndarray]) -> RankedLists:
 
 
 def test_names_cover_every_registered_measure() -> None:
-    assert {type(parse_measure(name)) for name in NAMES} == set(known_measures().values())
+    names = [*NAMES, *test_trec_measures.MEASURES]
+    assert {type(parse_measure(name)) for name in names} == set(known_measures().values())
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_value_equals_the_oracle(name: str) -> None:
-    ranked, ideal = lists(0)
+    ranked, ideal = lists(0, n_queries=1000)
     values = parse_measure(name).scores(joined(ranked, ideal))
     expected = [oracle.value(name, list(a), list(b)) for a, b in zip(ranked, ideal, strict=True)]
     np.testing.assert_allclose(values, expected, rtol=1e-12, atol=1e-15)
@@ -84,10 +101,11 @@ def test_name_comes_back(name: str) -> None:
 def test_value_is_between_zero_and_that_of_the_best_order(name: str) -> None:
     measure = parse_measure(name)
     ranked, _ = lists(2)
+    most = np.inf if name.startswith(UNBOUNDED) else 1.0
     for labels in ranked:
         ideal = np.sort(labels[labels > 0])[::-1]
         best = measure.score(np.sort(labels)[::-1], ideal)
-        assert 0.0 <= measure.score(labels, ideal) <= best + 1e-12 <= 1.0 + 1e-12
+        assert 0.0 <= measure.score(labels, ideal) <= best + 1e-12 <= most + 1e-12
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -96,24 +114,25 @@ def test_value_is_zero_when_no_document_is_relevant(name: str) -> None:
     assert parse_measure(name).score([], []) == 0.0
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_swap_weights_equal_recomputing_after_the_swap(name: str) -> None:
-    measure = parse_measure(name)
-    ranked, ideal = lists(3, n_queries=60)
-    whole = joined(ranked, ideal)
-    swap = measure.swap_weights(whole.labels, whole.query_ptr, whole.ideal_labels, whole.ideal_ptr)
-    if swap is None:
-        assert name.startswith(("AP", "RR"))
-        return
-    for q, (labels, best) in enumerate(zip(ranked, ideal, strict=True)):
-        gains = swap.gains[whole.query_ptr[q] : whole.query_ptr[q + 1]]
-        before = measure.score(labels, best)
-        for i in range(len(labels)):
-            for j in range(i):
-                after = labels.copy()
-                after[[i, j]] = after[[j, i]]
-                delta = abs(gains[i] - gains[j]) * abs(swap.discounts[i] - swap.discounts[j]) * swap.inverse_norms[q]
-                assert delta == pytest.approx(abs(measure.score(after, best) - before), abs=1e-12)
+def test_auc_counts_the_pairs_in_the_right_order() -> None:
+    ranked, ideal = lists(4)
+    for labels, best in zip(ranked, ideal, strict=True):
+        binary, relevant = (labels > 0).astype(float), (best > 0).astype(float)
+        assert parse_measure("AUC").score(labels, best) == pytest.approx(
+            oracle.pair_accuracy(list(binary), list(relevant))
+        )
+    assert parse_measure("AUC").score([1, 0, 0], [1]) == 1.0
+    assert parse_measure("AUC").score([0, 0, 1], [1]) == 0.0
+
+
+def test_err_equals_gdeval(tmp_path) -> None:
+    """gdeval.pl 1.2a, `perl gdeval.pl qrels run 5` on the lists below, best grade 4."""
+    ranked = [[4, 0, 2, 0, 1, 3], [0, 1, 1, 0], [0, 0, 0, 0, 0, 4]]
+    ideal = [[4, 3, 2, 1], [4, 1, 1], [4]]
+    values = parse_measure("ERR@5").scores(
+        joined(*([np.array(some, float) for some in both] for both in (ranked, ideal)))
+    )
+    np.testing.assert_allclose(values, [0.94204, 0.05078, 0.0], atol=5e-6)
 
 
 @pytest.mark.parametrize(
@@ -144,9 +163,24 @@ def test_names_of_trec_eval_are_understood(trec_eval: str, name: str) -> None:
         ("AP(level=2)", "parameter: expected a known name, found 'level'; known: rel"),
         ("AP(rel=0)", "expected rel of at least 1, found 0"),
         ("AP(rel)", "expected parameters as name=value, found 'rel'"),
-        ("nDCG(dcg='exp')", "expected dcg='log2' or 'exp-log2', found 'exp'"),
+        ("nDCG(dcg='exp')", "nDCG: expected dcg='log2' or 'exp-log2', found 'exp'"),
+        ("DCG(dcg=2)@5", "DCG: expected dcg='log2' or 'exp-log2', found 2"),
+        ("ERR(max_rel=0)", "ERR: expected max_rel from 1 to 50, found 0"),
+        ("nERR(max_rel='4')", "nERR: expected max_rel from 1 to 50, found '4'"),
+        ("RBP(p=1.0)", "RBP: expected p between 0 and 1, found 1.0"),
+        ("RBP(rel=0)", "RBP: expected rel of at least 1, found 0"),
+        ("AUC@10", "AUC: expected no cutoff, found 10; write AUC."),
+        ("AUC(rel=0)", "AUC: expected rel of at least 1, found 0"),
+        ("PairAccuracy@5", "PairAccuracy: expected no cutoff, found 5"),
     ],
 )
 def test_names_that_are_none_are_refused(name: str, message: str) -> None:
     with pytest.raises(InvalidInputError, match=message.replace("(", r"\(").replace(")", r"\)")):
         parse_measure(name)
+
+
+def test_a_label_above_the_best_grade_is_refused() -> None:
+    with pytest.raises(
+        InvalidInputError, match=r"ERR@20: expected labels up to max_rel=4, found 6; .* ERR\(max_rel=6\)"
+    ):
+        parse_measure("ERR@20").score([6, 0], [6])

@@ -6,14 +6,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from rerank.trees.bins import MISSING_BIN, WIDTH, learn_bins
+from rerank.trees.bins import AT_ONCE, Bins, learn_bins
+from rerank.trees.columns import WIDTH, Columns
 
 VALUES = st.one_of(st.floats(width=32), st.sampled_from([0.0, -0.0, 1.0, 1.0000001, np.inf, -np.inf]))
 
 
+def _digits(columns: Columns, X: np.ndarray, n_threads: int = 1) -> np.ndarray:
+    """Read every feature's state back from the columns; a feature without a column has state 0."""
+    blocks = columns.blocks(X, np.arange(len(X)), n_threads)
+    found = np.zeros(X.shape, dtype=np.int64)
+    for feature in columns.features:
+        column = blocks[columns.column[feature] // WIDTH, :, columns.column[feature] % WIDTH].astype(np.int64)
+        found[:, feature] = column // columns.stride[feature] % columns.n_states[feature]
+    return found
+
+
 def _bins_of(X: np.ndarray, max_bin: int = 255) -> tuple:
     bins = learn_bins(X, max_bin, 1)
-    return bins, bins.blocks(X, np.arange(len(X)), 1).transpose(1, 0, 2).reshape(len(X), -1)
+    return bins, _digits(Columns.of(bins), X)
 
 
 @settings(max_examples=150, deadline=None)
@@ -23,7 +34,7 @@ def test_bins_agree_with_their_edges(X: np.ndarray, max_bin: int) -> None:
     for feature in range(3):
         column, edges = X[:, feature], bins.edges[feature]
         present = ~np.isnan(column)
-        assert (binned[~present, feature] == MISSING_BIN).all()
+        assert (binned[~present, feature] == Columns.of(bins).missing_state[feature]).all() or not present.any()
         expected = np.searchsorted(edges, column[present], side="left")
         np.testing.assert_array_equal(binned[present, feature], expected)
         assert binned[present, feature].max(initial=0) < bins.n_bins[feature] <= max_bin
@@ -52,7 +63,7 @@ def test_bins_give_heavy_values_bins_of_their_own() -> None:
     assert (X[binned == heavy, 0] == 0.5).all()
 
 
-@pytest.mark.parametrize("n_features", [1, WIDTH, WIDTH + 1])
+@pytest.mark.parametrize("n_features", [1, AT_ONCE, AT_ONCE + 1])
 def test_bins_do_not_depend_on_rows_order_or_threads(n_features: int) -> None:
     random = np.random.default_rng(1)
     X = random.standard_normal((3000, n_features)).astype(np.float32)
@@ -60,10 +71,33 @@ def test_bins_do_not_depend_on_rows_order_or_threads(n_features: int) -> None:
     order = random.permutation(len(X))
     one, two = learn_bins(X, 255, 1), learn_bins(X[order], 255, 2)
     np.testing.assert_array_equal(one.edges, two.edges)
-    np.testing.assert_array_equal(one.blocks(X, order, 1), two.blocks(X[order], np.arange(len(X)), 2))
+    found = Columns.of(one).blocks(X, order, 1), Columns.of(two).blocks(X[order], np.arange(len(X)), 2)
+    np.testing.assert_array_equal(*found)
 
 
 def test_bins_of_a_constant_feature_are_one() -> None:
     bins, binned = _bins_of(np.full((10, 2), 7.0, dtype=np.float32))
     assert bins.n_bins[:2].tolist() == [1, 1]
     assert not binned.any()
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.tuples(st.integers(1, 255), st.booleans()), min_size=1, max_size=60))
+def test_columns_hold_each_feature_once_and_never_more_codes_than_a_byte(features: list[tuple[int, bool]]) -> None:
+    n_bins, missing = (np.array(values) for values in zip(*features, strict=True))
+    columns = Columns.of(Bins(np.full((len(features), 255), np.inf, np.float32), n_bins, missing))
+    states = n_bins + missing
+    assert sorted(columns.features.tolist()) == np.flatnonzero(states > 1).tolist()
+    for column in range(len(columns.column_ptr) - 1):
+        held = columns.features[columns.column_ptr[column] : columns.column_ptr[column + 1]]
+        assert np.prod(states[held]) <= 256
+        assert (columns.column[held] == column).all()
+
+
+def test_columns_put_features_of_few_states_together() -> None:
+    X = np.random.default_rng(2).integers(0, 2, (200, 20)).astype(np.float32)
+    X[::7, 3] = np.nan
+    columns = Columns.of(learn_bins(X, 255, 1))
+    assert columns.column.max() == 2  # 8 of two states each to a byte; the one with missing values has three
+    states = np.where(np.isnan(X), 2, X)
+    np.testing.assert_array_equal(_digits(columns, X), states)

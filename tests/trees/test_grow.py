@@ -1,20 +1,23 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numba
 import numpy as np
 import pytest
 
 from rerank.trees.bins import learn_bins
+from rerank.trees.columns import Columns
 from rerank.trees.forest import Forest
-from rerank.trees.grow import Grower, TreeLimits, add_leaf_values
-from rerank.trees.histogram import scales
+from rerank.trees.grow import Grower, TreeLimits
+from rerank.trees.leaves import add_leaf_values
 from rerank.trees.score import score_rows
 from tests.oracles import trees as oracle
 
 
 def _grow(X, grad, hess, limits, n_threads=1, rows=None, features=None):
-    bins = learn_bins(X, 255, n_threads)
-    grower = Grower(bins, bins.blocks(X, np.arange(len(X)), n_threads), limits, n_threads)
+    columns = Columns.of(learn_bins(X, 255, n_threads))
+    grower = Grower(columns, columns.blocks(X, np.arange(len(X)), n_threads), limits, n_threads)
     rows = np.arange(len(X), dtype=np.int32) if rows is None else rows
     features = np.arange(X.shape[1]) if features is None else features
     return grower.grow(grad, hess, rows, features)
@@ -90,4 +93,21 @@ def test_tree_of_zero_gradients_is_one_leaf_of_zero() -> None:
     X, _, _ = _data(100, 3, 7)
     tree, _, _ = _grow(X, np.zeros(100), np.zeros(100), TreeLimits())
     assert tree.leaf_value.tolist() == [0.0]
-    assert scales(np.zeros(3), np.zeros(3)) == (1.0, 1.0)
+
+
+def test_tree_is_the_same_whether_features_share_a_column() -> None:
+    random = np.random.default_rng(8)
+    X = random.integers(0, 3, (4000, 30)).astype(np.float32)
+    X[random.random(X.shape) < 0.05] = np.nan
+    grad, hess = random.standard_normal(4000), random.random(4000)
+    bins = learn_bins(X, 255, 1)
+    shared = Columns.of(bins)
+    assert shared.column.max() < 29
+    alone = Columns.of(replace(bins, n_bins=np.full_like(bins.n_bins, 250)))
+    assert alone.column.max() == 29
+    trees = []
+    for columns in (shared, replace(alone, bins=bins)):
+        grower = Grower(columns, columns.blocks(X, np.arange(4000), 1), TreeLimits(min_child_samples=5), 1)
+        trees.append(grower.grow(grad, hess, np.arange(4000, dtype=np.int32), np.arange(30))[0])
+    for name in ("feature", "threshold", "missing_left", "gain", "leaf_value"):
+        np.testing.assert_array_equal(getattr(trees[0], name), getattr(trees[1], name))

@@ -9,7 +9,8 @@ import pytest
 import rerank
 from rerank.cli.experiment import MEASURES as CLI_MEASURES
 from rerank.errors import InvalidInputError
-from rerank.workflows.experiment import MEASURES, Study, StudyResult, deal_folds, run_experiment
+from rerank.workflows.experiment import MEASURES, Study, StudyResult, run_experiment
+from rerank.workflows.folds import deal_folds
 from tests.workflows.tiny import Tiny
 
 STUDY = Study(folds=5, k=30, parameters={"n_estimators": 4, "min_child_samples": 5, "num_leaves": 4})
@@ -38,7 +39,12 @@ def test_experiment_compares_bm25_with_cold_and_warm(result: StudyResult, collec
 def test_experiment_writes_runs_models_folds_and_figures(result: StudyResult, collection: Tiny, folder: Path) -> None:
     models = {f"{system.lower()}.fold{fold}.model.json" for system in SYSTEMS for fold in range(STUDY.folds)}
     runs = {f"{system.lower()}.run" for system in result.runs}
-    assert {path.name for path in folder.iterdir()} == models | runs | {"folds.tsv", "table.txt", "results.json"}
+    assert {path.name for path in folder.iterdir()} == models | runs | {
+        "folds.tsv",
+        "table.txt",
+        "results.json",
+        "record.json",
+    }
     figures = json.loads((folder / "results.json").read_text())
     for system, found in result.results.items():
         assert figures["systems"][system]["mean"]["nDCG@10"] == found["nDCG@10"]
@@ -50,20 +56,27 @@ def test_experiment_writes_runs_models_folds_and_figures(result: StudyResult, co
     assert (folder / "table.txt").read_text() == result.table + "\n"
 
 
+@pytest.mark.parametrize("tune", [0, 2])
 def test_experiment_ranks_each_query_by_a_model_that_saw_none_of_its_labels(
-    index: rerank.Index, collection: Tiny, result: StudyResult
+    index: rerank.Index, collection: Tiny, tune: int
 ) -> None:
-    """Other labels for the queries of fold 2: its own model and ranking stay, the models of the others do not."""
+    """Other labels for the queries of fold 2: its search, model and ranking stay, those of the others do not."""
+    folds = deal_folds(collection.topics, 5, 0)
+    study = replace(STUDY, folds=folds, tune=tune)
     changed = {query_id: dict(docs) for query_id, docs in collection.qrels.items()}
-    mine = [query_id for query_id, fold in result.folds.items() if fold == 2]
+    mine = [query_id for query_id, fold in folds.items() if fold == 2]
     for query_id in mine:
         changed[query_id] = {doc["id"]: 1 for doc in collection.documents[::7]}
-    again = run_experiment(index, collection.topics, changed, study=STUDY)
-    assert again.folds == result.folds
+    result = run_experiment(index, collection.topics, collection.qrels, study=study)
+    again = run_experiment(index, collection.topics, changed, study=study)
     for system in SYSTEMS:
-        old, new = ([model.to_dict() for model in study.models[system]] for study in (result, again))
+        old, new = ([model.to_dict() for model in found.models[system]] for found in (result, again))
         assert new[2] == old[2]
         assert all(new[fold] != old[fold] for fold in (0, 1, 3, 4))
+        tried, tried_again = (found.trials[0].tries[system] for found in (result, again))
+        assert len(tried[2]) == tune + 1
+        assert tried_again[2] == tried[2]
+        assert tried_again[1] != tried[1]
         for query_id in mine:
             assert again.runs[system][query_id] == result.runs[system][query_id]
     assert again.results["LambdaMART"]["AP"] != result.results["LambdaMART"]["AP"]
@@ -90,6 +103,12 @@ def test_experiment_does_not_depend_on_the_order_of_its_input(
     for system in SYSTEMS:
         assert [m.to_dict() for m in again.models[system]] == [m.to_dict() for m in result.models[system]]
         assert {q: again.runs[system][q] for q in topics} == {q: result.runs[system][q] for q in topics}
+
+
+def test_experiment_studies_a_ranker_that_draws_nothing(index: rerank.Index, collection: Tiny, tmp_path: Path) -> None:
+    study = Study("ranksvm", folds=3, k=30, parameters={"max_iter": 3})
+    found = run_experiment(index, collection.topics, collection.qrels, tmp_path / "study", study)
+    assert all(model.kind == "ranksvm" for models in found.models.values() for model in models)
 
 
 def test_experiment_counts_a_judged_topic_that_finds_nothing(index: rerank.Index, collection: Tiny) -> None:

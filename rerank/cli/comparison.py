@@ -1,0 +1,198 @@
+"""What `rerank evaluate` takes to compare runs and to make a page of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rerank.cli.options import file_option, path_type
+from rerank.errors import InvalidInputError, MissingFileError
+
+if TYPE_CHECKING:
+    from rerank.evaluation.comparison import Comparison
+    from rerank.evaluation.details import QueryDetail
+    from rerank.evaluation.page.content import TrainedModel
+    from rerank.types import Qrels, Run, Topics
+
+PAGE_CHANGES = 3  # queries a page tells of, either way, where --changes does not say
+
+
+@dataclass(frozen=True)
+class ComparisonOptions:
+    """The options of `comparison_options`, as they were given."""
+
+    baseline: Path | None
+    test: str
+    correction: str
+    samples: int
+    seed: int
+    changes: int | None
+    topics: Path | None
+    corpus: Path | None
+    html: Path | None
+    title: str | None
+    models: tuple[Path, ...]
+
+    @property
+    def needs_runs(self) -> bool:
+        """Whether the documents of the runs are looked at again when the figures are there."""
+        return self.html is not None or bool(self.changes)
+
+
+def comparison_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that a `ComparisonOptions` holds."""
+    # Spelled out here, since help must not load SciPy; a test holds them to significance.py.
+    for option in reversed(
+        (
+            click.option(
+                "--baseline", type=path_type, metavar="RUN", help="Run to compare with; the first by default."
+            ),
+            click.option(
+                "--test",
+                type=click.Choice(["t", "wilcoxon", "randomisation"]),
+                default="t",
+                show_default=True,
+                help="Whose p is corrected and shown; JSON and TSV hold all.",
+            ),
+            click.option(
+                "--correction",
+                type=click.Choice(["holm", "bonferroni", "bh", "none"]),
+                default="holm",
+                show_default=True,
+                help="Of p, over all runs and measures; bh is Benjamini-Hochberg.",
+            ),
+            click.option(
+                "--samples",
+                type=click.IntRange(min=100),
+                metavar="N",
+                default=10_000,
+                show_default=True,
+                help="Samples of randomisation and bootstrap.",
+            ),
+            click.option("--seed", type=int, metavar="N", default=0, show_default=True, help="Seed of the samples."),
+            click.option(
+                "--changes",
+                type=click.IntRange(min=0),
+                metavar="N",
+                help=f"Tell of the N queries that gained most and the N that lost most, "
+                f"under the first measure.  [default: 0; {PAGE_CHANGES} with --html]",
+            ),
+            file_option("--topics", "Topics, whose text is shown with the queries."),
+            file_option("--corpus", "JSONL documents, whose text is shown where they moved."),
+            file_option("--html", "Write a page with tables, charts, gains and losses: one file, no network."),
+            click.option("--title", metavar="TEXT", help="Heading of the page."),
+            click.option(
+                "--model",
+                "models",
+                type=path_type,
+                metavar="MODEL",
+                multiple=True,
+                help="A model, or a folder of them, whose training the page shows; --model for each.",
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def check_options(options: ComparisonOptions, n_runs: int, form: str) -> None:
+    """Refuse options that would be without effect, before the runs are read."""
+    for name, given in (("--model", options.models), ("--title", options.title)):
+        if given and options.html is None:
+            raise InvalidInputError(f"{name}: expected --html FILE beside it, found none; it is for the page.")
+    if options.changes and n_runs < 2:
+        raise InvalidInputError("--changes: expected a run to compare with, found none; name two runs or --baseline.")
+    if options.changes and form not in ("table", "json") and options.html is None:
+        raise InvalidInputError(f"--changes: expected --format table or json, found {form}; or write a page (--html).")
+    if not options.needs_runs and (options.topics or options.corpus):
+        name = "--topics" if options.topics else "--corpus"
+        raise InvalidInputError(f"{name}: expected --changes N or --html FILE beside it, found neither; add one.")
+
+
+def changed_queries(
+    comparison: Comparison, options: ComparisonOptions, qrels: Qrels, runs: Mapping[str, Run], topics: Topics | None
+) -> Sequence[QueryDetail]:
+    """Return the queries that gained and lost most, as many as were asked for."""
+    from rerank.evaluation.details import query_details
+
+    wanted = options.changes if options.changes is not None else PAGE_CHANGES * (options.html is not None)
+    return query_details(comparison, wanted, qrels, runs, topics) if wanted and comparison.systems else []
+
+
+def document_texts(corpus: Path | None, details: Sequence[QueryDetail]) -> dict[str, str]:
+    """Return the texts of the documents that moved, their fields one after another; one pass over the corpus."""
+    from rerank.evaluation.details import moved_documents
+    from rerank.files.corpus import read_documents
+
+    wanted = moved_documents(details)
+    if corpus is None or not wanted:
+        return {}
+    found = {}
+    for document in read_documents(corpus):
+        doc_id = document.pop("id")
+        if doc_id in wanted:
+            found[doc_id] = " ".join(str(value) for value in document.values())
+    return found
+
+
+def trained_models(paths: Sequence[Path]) -> list[TrainedModel]:
+    """Return what the models tell of their training; a folder stands for all `*.model.json` in it."""
+    from rerank.evaluation.page.content import TrainedModel
+    from rerank.rankers.store import load_model
+
+    found = []
+    for path in _model_files(paths):
+        model = load_model(path)
+        measure, history = next(iter(model.evals_result_.get("valid", {}).items()), ("", []))
+        gains = getattr(model, "feature_importances_", ())  # learners other than trees have none
+        total = float(sum(gains)) or 1.0
+        shares = zip(model.feature_names_, (float(gain) / total for gain in gains), strict=False)
+        ordered = dict(sorted(shares, key=lambda share: (-share[1], share[0])))
+        name = path.name.removesuffix(".json").removesuffix(".model")
+        found.append(TrainedModel(name, measure, history, model.best_iteration_, ordered))
+    return found
+
+
+def _model_files(paths: Sequence[Path]) -> list[Path]:
+    files = []
+    for path in paths:
+        inside = sorted(path.glob("*.model.json")) if path.is_dir() else [path]
+        if not inside:
+            raise MissingFileError(path, "model files (*.model.json) in the folder")
+        files += inside
+    return files
+
+
+def write_page(
+    comparison: Comparison,
+    options: ComparisonOptions,
+    qrels: tuple[Path, Qrels],
+    runs: Mapping[str, Run],
+    details: Sequence[QueryDetail],
+    documents: Mapping[str, str],
+    topics: Topics | None,
+) -> None:
+    """Write the page of `--html`."""
+    from rerank.evaluation.curves import run_curves
+    from rerank.evaluation.page.build import html_page
+    from rerank.evaluation.page.content import PageContent
+    from rerank.output import whole_file
+
+    path, judgements = qrels
+    page = html_page(
+        PageContent(
+            options.title or f"Runs on {path.name}",
+            comparison,
+            {name: run_curves(judgements, run, comparison.results[name]) for name, run in runs.items()},
+            details,
+            documents,
+            topics or {},
+            trained_models(options.models),
+        )
+    )
+    with whole_file(options.html or Path("-")) as file:
+        file.write(page)

@@ -1,0 +1,136 @@
+"""Checks of features and labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from hashlib import blake2b
+
+import numpy as np
+
+from rerank.doctor.findings import Finding, at, check
+from rerank.doctor.reading import DataRows
+from rerank.doctor.repeats import returning_documents, returning_queries
+from rerank.doctor.run import tied_queries
+
+HIGHEST = 10
+NAMED = 10  # features that a finding names
+
+
+@check("data")
+def query_returns(data: DataRows) -> Iterator[Finding]:
+    """Queries whose rows do not stand together."""
+    effect = "rerank joins its rows; RankLib, XGBoost and LightGBM's group sizes make two queries of it"
+    yield from returning_queries(data, "warning", effect)
+
+
+@check("data")
+def document_returns(data: DataRows) -> Iterator[Finding]:
+    """Documents that a query holds twice."""
+    yield from returning_documents(data)
+
+
+@check("data")
+def one_label(data: DataRows) -> Iterator[Finding]:
+    """Queries whose documents all have one label."""
+    if data.labels is None:
+        return
+    order, query_ptr = data.by_query
+    labels, first = data.labels[order], query_ptr[:-1]
+    flat = np.minimum.reduceat(labels, first) == np.maximum.reduceat(labels, first)
+    rows = data.first_rows(np.flatnonzero(flat))
+
+    def found(row: int) -> str:
+        return f"all documents of query {data.name(row)} have the label {data.labels[row]:g}"  # type: ignore[index]
+
+    if flat.all():
+        yield from at(data, "error", rows, found, "no query has two labels: there is nothing to learn")
+    else:
+        effect = "no pair of its documents can be learnt from, and no order of them is better than another"
+        yield from at(data, "note", rows, found, effect)
+
+
+@check("data")
+def labels_out_of_range(data: DataRows) -> Iterator[Finding]:
+    """Labels that are no number, below 0, or above those of any grading."""
+    if data.labels is None:
+        return
+    labels = data.labels
+
+    def found(row: int) -> str:
+        return f"label {labels[row]:g} for document {data.doc(row)} of query {data.name(row)}"
+
+    yield from at(data, "error", np.flatnonzero(~np.isfinite(labels)), found, "rerank refuses to train on it")
+    effect = "measures count it as not relevant; objectives that take labels as numbers rank it below 0"
+    yield from at(data, "warning", np.flatnonzero(labels < 0), found, effect)
+    effect = "the document outweighs all others in nDCG; a number of another column?"
+    yield from at(data, "warning", np.flatnonzero((labels > HIGHEST) & np.isfinite(labels)), found, effect)
+
+
+@check("data")
+def base_scores_tied(data: DataRows) -> Iterator[Finding]:
+    """Queries whose documents all have one base score."""
+    if data.bases is not None:
+        yield from tied_queries(data, data.bases, "base score", "a warm start from them starts cold there")
+
+
+@check("data")
+def base_scores_missing(data: DataRows) -> Iterator[Finding]:
+    """Rows without a base score where others have one."""
+    if data.bases is not None:
+        rows = np.flatnonzero(~np.isfinite(data.bases))
+        share = f"{len(rows) / len(data.bases):.2%} of the rows have no finite base score, and others have one"
+        yield from at(data, "error", rows, share, "rerank refuses the file: a warm start needs all of them")
+
+
+@check("data")
+def values_not_finite(data: DataRows) -> Iterator[Finding]:
+    """Features that are missing (NaN) or infinite."""
+    for gravity, what, wrong, effect in (
+        ("note", "NaN", np.isnan(data.X), "trees send a missing value its own way; linear rankers and nets fill it in"),
+        (
+            "error",
+            "infinite",
+            np.isinf(data.X),
+            "rerank refuses to write them as text; linear rankers and nets, to train on them",
+        ),
+    ):
+        shares = wrong.mean(axis=0)
+        worst = int(shares.argmax()) if len(shares) else 0
+        share = f"{wrong.mean() if wrong.size else 0.0:.2%} of all values are {what}"
+        most = f", most of them in feature {data.feature_names[worst]} ({shares[worst]:.2%})" if wrong.any() else ""
+        yield from at(data, gravity, np.flatnonzero(wrong.any(axis=1)), share + most, effect)
+
+
+@check("data")
+def constant_features(data: DataRows) -> Iterator[Finding]:
+    """Features with one value in all rows."""
+    same = ((data.X[:1] == data.X) | (np.isnan(data.X) & np.isnan(data.X[:1]))).all(axis=0)
+    columns = np.flatnonzero(same)
+    if len(columns):
+        effect = "no tree splits on them and no order rests on them: time and space for nothing"
+        names = _named([data.feature_names[column] for column in columns])
+        yield _about_features(data, len(columns), f"constant features: {names}", effect)
+
+
+@check("data")
+def duplicate_features(data: DataRows) -> Iterator[Finding]:
+    """Features that equal an earlier one in all rows; constant ones are passed over."""
+    first: dict[bytes, str] = {}
+    pairs = []
+    for name, column in zip(data.feature_names, np.ascontiguousarray(data.X.T), strict=True):
+        if (column == column[:1]).all():
+            continue
+        earlier = first.setdefault(blake2b((column + 0.0).tobytes()).digest(), name)  # -0 is 0
+        if earlier != name:
+            pairs.append(f"{name} = {earlier}")
+    if pairs:
+        effect = "trees choose the first; importances are split or lost, and linear weights are not unique"
+        yield _about_features(data, len(pairs), f"duplicate features: {_named(pairs)}", effect)
+
+
+def _named(names: list[str]) -> str:
+    return ", ".join(names[:NAMED]) + (", ..." if len(names) > NAMED else "")
+
+
+def _about_features(data: DataRows, count: int, found: str, effect: str) -> Finding:
+    return Finding("note", data.path, (), count, found, effect)

@@ -1,0 +1,49 @@
+"""Queries and documents that return."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.doctor.findings import Finding, at
+from rerank.doctor.reading import Documents
+from rerank.ids import row_codes, sort_keys
+from rerank.types import Ints
+
+
+def repeated_rows(query: Ints, doc_ids: NDArray[np.generic]) -> tuple[Ints, Ints]:
+    """Return the rows whose query and document stood in a row before, and the first row of each."""
+    codes = row_codes(query, doc_ids)
+    ordered = np.sort(codes)
+    rows = np.flatnonzero(np.isin(codes, ordered[1:][ordered[1:] == ordered[:-1]]))
+    rows = rows[np.lexsort((*sort_keys(doc_ids[rows]), query[rows]))] if len(rows) else rows
+    new = np.ones(len(rows), dtype=np.bool_)
+    new[1:] = (query[rows][1:] != query[rows][:-1]) | (doc_ids[rows][1:] != doc_ids[rows][:-1])
+    first = rows[np.flatnonzero(new)][np.cumsum(new) - 1] if len(rows) else rows
+    order = np.argsort(rows[~new])
+    return rows[~new][order], first[~new][order]
+
+
+def returning_queries(rows: Documents, gravity: str, effect: str) -> Iterator[Finding]:
+    """Queries whose rows do not stand together."""
+    starts = np.flatnonzero(np.diff(rows.query, prepend=-1))
+    _, first = np.unique(rows.query[starts], return_index=True)
+    again = np.delete(starts, first)
+    yield from at(
+        rows, gravity, again, lambda row: f"query {rows.name(row)} returns after rows of other queries", effect
+    )
+
+
+def returning_documents(rows: Documents) -> Iterator[Finding]:
+    """Documents that stand twice in a query."""
+    again, first = repeated_rows(rows.query, rows.doc_ids)
+    before = dict(zip(again.tolist(), first.tolist(), strict=True))
+
+    def found(row: int) -> str:
+        where = "" if rows.lines is None else f", first on line {rows.lines[before[row]]}"
+        return f"document {rows.doc(row)} returns in query {rows.name(row)}{where}"
+
+    effect = "rerank refuses the file; where it is accepted, the document counts twice"
+    yield from at(rows, "error", again, found, effect)

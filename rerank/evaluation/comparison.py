@@ -1,0 +1,214 @@
+"""Any number of runs against a baseline: figures, tests, and the queries behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from rerank.errors import InvalidInputError, unknown_name
+from rerank.evaluation.evaluate import MEASURES, EvaluationResult, evaluate
+from rerank.evaluation.resampling import SAMPLES
+from rerank.evaluation.significance import LEVEL, TESTS, PairedDifference, corrected, paired_differences
+from rerank.ids import Ids
+from rerank.metrics.base import Measure
+from rerank.types import Floats, Ints, Qrels, Run
+
+DEFAULT_TEST, DEFAULT_CORRECTION = "t", "holm"
+
+
+@dataclass(frozen=True)
+class QueryChange:
+    """One query's figure in the baseline and in another run."""
+
+    query_id: str
+    before: float
+    after: float
+
+    @property
+    def difference(self) -> float:
+        """After minus before."""
+        return self.after - self.before
+
+
+@dataclass(frozen=True)
+class Move:
+    """A document's rank (from 1) before and after, None where it was not retrieved; its label, None if unjudged."""
+
+    doc_id: str
+    label: int | None
+    before: int | None
+    after: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Runs and how each differs from the baseline.
+
+    results        figures of each run, by name
+    baseline       name of the run that the others are compared with
+    test           whose p is corrected and reported: `t`, `wilcoxon` or `randomisation`
+    correction     over all runs and measures: `holm`, `bonferroni`, `bh` or `none`
+    samples, seed  of the randomisation test and the bootstrap
+    """
+
+    results: Mapping[str, EvaluationResult]
+    baseline: str
+    test: str = DEFAULT_TEST
+    correction: str = DEFAULT_CORRECTION
+    samples: int = SAMPLES
+    seed: int = 0
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """Names of the measures."""
+        return self.results[self.baseline].measures
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """Names of the runs that are compared with the baseline."""
+        return tuple(name for name in self.results if name != self.baseline)
+
+    @cached_property
+    def differences(self) -> dict[str, dict[str, PairedDifference]]:
+        """`differences[run][measure]`, over the queries that both runs answer."""
+        vectors = {(run, measure): self._difference(run, measure) for run in self.systems for measure in self.measures}
+        found: dict[str, dict[str, PairedDifference]] = {run: {} for run in self.systems}
+        for size in {len(vector) for vector in vectors.values()}:
+            keys = [key for key, vector in vectors.items() if len(vector) == size]
+            block = np.column_stack([vectors[key] for key in keys])
+            for (run, measure), described in zip(keys, paired_differences(block, self.samples, self.seed), strict=True):
+                found[run][measure] = described
+        return found
+
+    @cached_property
+    def p_values(self) -> dict[str, dict[str, float]]:
+        """`p_values[run][measure]` of the chosen test, corrected over all runs and measures."""
+        keys = [(run, measure) for run in self.systems for measure in self.measures]
+        raw = [self.differences[run][measure].p_values[self.test] for run, measure in keys]
+        found: dict[str, dict[str, float]] = {run: {} for run in self.systems}
+        for (run, measure), p_value in zip(keys, corrected(raw, self.correction), strict=True):
+            found[run][measure] = p_value
+        return found
+
+    def is_significant(self, run: str, measure: str) -> bool:
+        """Whether the corrected p is below 0.05."""
+        return self.p_values[run][measure] < 1.0 - LEVEL
+
+    def changes(self, run: str, measure: str) -> list[QueryChange]:
+        """Return every query that both runs answer, the greatest gain first, the greatest loss last."""
+        query_ids, mine, theirs = self._shared(run)
+        before = self.results[self.baseline].vector(measure)[theirs].tolist()
+        after = self.results[run].vector(measure)[mine].tolist()
+        found = [QueryChange(*row) for row in zip(query_ids.tolist(), before, after, strict=True)]
+        return sorted(found, key=lambda change: (-change.difference, change.query_id))
+
+    def extremes(self, run: str, measure: str, n: int) -> tuple[list[QueryChange], list[QueryChange]]:
+        """Return the (at most) n queries that gained most and the n that lost most, the furthest first."""
+        changes = self.changes(run, measure)
+        gained = [change for change in changes if change.difference > 0]
+        lost = [change for change in changes if change.difference < 0]
+        return gained[:n], sorted(lost, key=lambda change: (change.difference, change.query_id))[:n]
+
+    def check_shared(self, run: str) -> None:
+        """Refuse a run that shares fewer than two queries with the baseline."""
+        n_shared = len(self._shared(run)[0])
+        if n_shared < 2:
+            raise InvalidInputError(
+                f"run {run}: expected at least two queries that {self.baseline} answers too, to compare them, found "
+                f"{n_shared}; evaluate both on the same queries, or one alone."
+            )
+
+    def _shared(self, run: str) -> tuple[Ids, Ints, Ints]:
+        return np.intersect1d(self.results[run].query_ids, self.results[self.baseline].query_ids, return_indices=True)
+
+    def _difference(self, run: str, measure: str) -> Floats:
+        _, mine, theirs = self._shared(run)
+        return self.results[run].vector(measure)[mine] - self.results[self.baseline].vector(measure)[theirs]
+
+
+def compare(
+    qrels: Qrels | Mapping[str, Mapping[str, int]],
+    runs: Mapping[str, Run | Mapping[str, Mapping[str, float]]],
+    measures: Iterable[str | Measure] = MEASURES,
+    *,
+    baseline: str | None = None,
+    complete: bool = False,
+    test: str = DEFAULT_TEST,
+    correction: str = DEFAULT_CORRECTION,
+    samples: int = SAMPLES,
+    seed: int = 0,
+) -> Comparison:
+    """Measure runs and compare each with a baseline.
+
+    runs           by name
+    baseline       name of one of them; the first by default
+    complete       as in `evaluate`
+    test           `t`, `wilcoxon` or `randomisation`: the one whose p is corrected and marked; all three are computed
+    correction     `holm`, `bonferroni`, `bh` or `none`, over all runs and measures
+    samples, seed  of the randomisation test and the bootstrap
+    Raises InvalidInputError for what `evaluate` refuses, an unknown baseline, test or correction, and where a run
+    and the baseline share fewer than two queries.
+    """
+    qrels, measures = Qrels.of(qrels), list(measures)
+    results = {name: evaluate(qrels, run, measures, complete=complete) for name, run in runs.items()}
+    return compare_results(results, baseline, test=test, correction=correction, samples=samples, seed=seed)
+
+
+def compare_results(
+    results: Mapping[str, EvaluationResult],
+    baseline: str | None = None,
+    *,
+    test: str = DEFAULT_TEST,
+    correction: str = DEFAULT_CORRECTION,
+    samples: int = SAMPLES,
+    seed: int = 0,
+) -> Comparison:
+    """Compare runs that are evaluated already; arguments and errors are those of `compare`."""
+    if not results:
+        raise InvalidInputError("comparison: expected at least one run, found none; name one.")
+    baseline = next(iter(results)) if baseline is None else baseline
+    if baseline not in results:
+        raise unknown_name("baseline", baseline, results)
+    if test not in TESTS:
+        raise unknown_name("test", test, TESTS)
+    if samples < 100:
+        raise InvalidInputError(f"samples: expected at least 100, found {samples}; leave the default of {SAMPLES}.")
+    corrected([], correction)  # refuses an unknown one now, not when the first p is asked for
+    comparison = Comparison(results, baseline, test, correction, samples, seed)
+    for run in comparison.systems:
+        comparison.check_shared(run)
+    return comparison
+
+
+def moves(qrels: Qrels, before: Run, after: Run, query_id: str, n: int = 10) -> list[Move]:
+    """Return the n documents whose move between two runs of a judged query matters most.
+
+    Relevant documents stand before others; within both, by how much the discount 1 / log2(1 + rank) changed, 0 being
+    that of a document that is not retrieved. Documents that kept their rank are left out.
+    """
+    labels = qrels[query_id]
+    old, new = _ranks(before, query_id), _ranks(after, query_id)
+    found = [Move(doc, labels.get(doc), old.get(doc), new.get(doc)) for doc in {**old, **new}]
+    moved = [move for move in found if move.before != move.after]
+    return sorted(moved, key=_importance)[:n]
+
+
+def _importance(move: Move) -> tuple[bool, float, str]:
+    shift = abs(_discount(move.after) - _discount(move.before))
+    return (move.label or 0) <= 0, -shift, move.doc_id
+
+
+def _discount(rank: int | None) -> float:
+    return 0.0 if rank is None else float(1.0 / np.log2(1.0 + rank))
+
+
+def _ranks(run: Run, query_id: str) -> dict[str, int]:
+    """Return the documents of a query with their ranks, as trec_eval orders them."""
+    if query_id not in run:
+        return {}
+    rows = run.rows(query_id)
+    order = np.lexsort((run.doc_ids[rows], run.scores[rows].astype(np.float32)))[::-1]
+    return {doc_id: rank for rank, doc_id in enumerate(run.doc_ids[rows][order].tolist(), start=1)}

@@ -1,0 +1,1 @@
+"""The comparison as one self-contained HTML page: no script, no network."""

@@ -1,0 +1,150 @@
+"""The page as a whole: heading, summary, figures, queries, and what the figures rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.resources import files
+
+from rerank.evaluation.comparison import Comparison
+from rerank.evaluation.page import figures
+from rerank.evaluation.page.content import PageContent
+from rerank.evaluation.page.markup import Element, document_text, element
+from rerank.evaluation.page.queries import every_query, query_articles
+from rerank.evaluation.page.tables import scrolling, table
+from rerank.evaluation.report import DIFFERENCE_HEADER, difference_cells, figure, notes, p_text
+
+# Nothing may be loaded and nothing may run, whatever a topic or a document id says.
+POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+
+
+def html_page(content: PageContent) -> str:
+    """Return the page as text; every figure in it is written as `render` writes it."""
+    sections = [section for section in _sections(content) if section is not None]
+    links = [element("a", section[0].text or "", href=f"#{section.get('id')}") for section in sections]
+    head = element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=POLICY),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("title", content.title),
+        element("style", files(__package__).joinpath("style.css").read_text("utf8")),
+    )
+    heading = element(
+        "header",
+        element("h1", content.title),
+        element("p", _subtitle(content.comparison), class_="subtitle"),
+        element("nav", links, aria_label="Sections"),
+    )
+    return document_text(element("html", head, element("body", heading, element("main", sections)), lang="en"))
+
+
+def _sections(content: PageContent) -> list[Element | None]:
+    compared, curves = content.comparison, list(content.curves.items())
+    return [
+        _section("summary", "Summary", _cards(compared), _means(compared)),
+        _section("differences", "Differences", _difference_figures(content), _difference_table(compared))
+        if compared.systems
+        else None,
+        _section("curves", "Curves", _grid([figures.recall_figure(curves), figures.cutoff_figure(curves)]))
+        if curves
+        else None,
+        _section(
+            "training",
+            "Training",
+            _grid(figures.training_figures(content.models, list(compared.results)), "grid three"),
+        )
+        if content.models
+        else None,
+        _section(
+            "queries",
+            "Gains and losses",
+            query_articles(compared, content.details, content.documents),
+        )
+        if content.details
+        else None,
+        _section("all", "Every query", every_query(compared, content.topics)),
+        _section("notes", "What the figures rest on", element("ul", [element("li", line) for line in notes(compared)])),
+    ]
+
+
+def _section(name: str, title: str, *content: Element | Sequence[Element]) -> Element:
+    return element("section", element("h2", title), *content, id=name)
+
+
+def _grid(content: Sequence[Element], style: str = "grid") -> Element:
+    return element("div", content, class_=style)
+
+
+def _subtitle(comparison: Comparison) -> str:
+    n_queries = len(comparison.results[comparison.baseline].query_ids)
+    against = f", compared with {comparison.baseline}" if comparison.systems else ""
+    return f"{n_queries} queries, {len(comparison.results)} runs{against}" if against else f"{n_queries} queries"
+
+
+def _cards(comparison: Comparison) -> Element:
+    """The first measure of each run, in large figures."""
+    measure = comparison.measures[0]
+    return element("div", [_card(comparison, name, measure) for name in comparison.results], class_="cards")
+
+
+def _card(comparison: Comparison, name: str, measure: str) -> Element:
+    number = list(comparison.results).index(name)
+    parts = [
+        element("h3", figures.key(name, number), class_="keys"),
+        element("p", element("strong", figure(comparison.results[name][measure])), f" {measure}", class_="big"),
+    ]
+    if name in comparison.systems:
+        found, p_value = comparison.differences[name][measure], comparison.p_values[name][measure]
+        side = "" if not comparison.is_significant(name, measure) else "gain" if found.difference > 0 else "loss"
+        parts.append(
+            element(
+                "p",
+                element("span", f"{found.difference:+.4f}", class_=f"delta {side}"),
+                f" ({found.low:+.4f} to {found.high:+.4f}), ",
+                element("span", f"p {_with_sign(p_text(p_value))}", class_="delta plain"),
+            )
+        )
+        parts.append(element("p", f"{found.wins} won, {found.ties} tied, {found.losses} lost", class_="quiet"))
+    elif comparison.systems:
+        parts.append(element("p", "baseline", class_="quiet"))
+    return element("div", parts, class_="card")
+
+
+def _with_sign(p_value: str) -> str:
+    return p_value.replace("<", "< ") if p_value.startswith("<") else f"= {p_value}"
+
+
+def _means(comparison: Comparison) -> Element:
+    best = {
+        measure: max(figure(found[measure]) for found in comparison.results.values()) for measure in comparison.measures
+    }
+    rows: list[list[str | Element]] = [
+        [name, *(_mean(comparison, name, measure, best[measure]) for measure in comparison.measures)]
+        for name in comparison.results
+    ]
+    said = "Mean of each measure; the best in bold"
+    marked = "; ▲ better and ▼ worse than the baseline, corrected p below 0.05" if comparison.systems else ""
+    return scrolling(table(["run", *comparison.measures], rows), said + marked + ".")
+
+
+def _mean(comparison: Comparison, name: str, measure: str, best: str) -> Element:
+    value = figure(comparison.results[name][measure])
+    cell = element("span", element("strong", value) if value == best else value)
+    if name in comparison.systems and comparison.is_significant(name, measure):
+        better = comparison.differences[name][measure].difference > 0
+        sign = element("span", "▲" if better else "▼", class_=f"mark {'gain' if better else 'loss'}")
+        return element("span", cell, sign)
+    return cell
+
+
+def _difference_figures(content: PageContent) -> Element:
+    compared = content.comparison
+    bars = [figures.query_figure(compared, run, number, content.topics) for number, run in enumerate(compared.systems)]
+    intervals = figures.interval_figures(compared)
+    return element("div", _grid(intervals, "grid three"), _grid(bars))
+
+
+def _difference_table(comparison: Comparison) -> Element:
+    pairs = [(run, measure) for run in comparison.systems for measure in comparison.measures]
+    rows = [difference_cells(comparison, *pair) for pair in pairs]
+    return scrolling(table(DIFFERENCE_HEADER, rows, n_left=2), f"Difference to {comparison.baseline}.")

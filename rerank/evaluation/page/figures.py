@@ -1,0 +1,167 @@
+"""The page's charts, each with its caption, its key and its figures as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import count
+from math import log10
+
+from rerank.evaluation.comparison import Comparison
+from rerank.evaluation.curves import CUTOFFS, RunCurves
+from rerank.evaluation.page.charts import (
+    Axis,
+    Series,
+    bar_list,
+    bars_by_query,
+    interval_chart,
+    key_line,
+    line_chart,
+    ticks,
+)
+from rerank.evaluation.page.content import TrainedModel
+from rerank.evaluation.page.markup import Element, element
+from rerank.evaluation.page.tables import folded, scrolling, table
+from rerank.evaluation.report import figure
+from rerank.metrics.iprec import RECALLS
+
+MOST_FEATURES = 12
+TABLE_STEPS = 25  # lines, about, of a training curve's table
+Curves = Sequence[tuple[str, RunCurves]]
+
+
+def interval_figures(comparison: Comparison) -> list[Element]:
+    """Return a chart a measure in which a query differs: each run's difference to the baseline with its interval."""
+    differing = [
+        measure
+        for measure in comparison.measures
+        if any(
+            comparison.differences[run][measure].ties < comparison.differences[run][measure].n_queries
+            for run in comparison.systems
+        )
+    ]
+    return [_interval_figure(comparison, number, measure) for number, measure in enumerate(differing)]
+
+
+def _interval_figure(comparison: Comparison, number: int, measure: str) -> Element:
+    rows = []
+    for run in comparison.systems:
+        found = comparison.differences[run][measure]
+        rows.append((run, found.difference, found.low, found.high, comparison.is_significant(run, measure)))
+    said = "; ".join(f"{run} {value:+.4f} ({low:+.4f} to {high:+.4f})" for run, value, low, high, _ in rows)
+    title = f"{measure}: difference to {comparison.baseline}"
+    chart = interval_chart(f"interval{number}", title, said, rows, f"difference in {measure}")
+    return _figure(chart, f"{title} with its 95 % interval; a full dot is significant.")
+
+
+def query_figure(comparison: Comparison, run: str, number: int, topics: Mapping[str, str]) -> Element:
+    """Return a bar a query: what each gained or lost under the first measure."""
+    measure = comparison.measures[0]
+    found = comparison.differences[run][measure]
+    bars = [
+        (f"{change.query_id} {topics.get(change.query_id, '')}: {change.difference:+.4f}", change.difference)
+        for change in comparison.changes(run, measure)
+    ]
+    said = f"{found.wins} queries won, {found.ties} tied, {found.losses} lost; mean {found.difference:+.4f}"
+    title = f"{measure} by query, {run} minus {comparison.baseline}"
+    chart = bars_by_query(f"queries{number}", title, said, bars, f"difference in {measure}")
+    return _figure(chart, f"{title}: {said}. Its figures stand under Every query.")
+
+
+def recall_figure(curves: Curves) -> Element:
+    """Return interpolated precision by recall, a line a run."""
+    series = [
+        Series(run, list(zip(RECALLS, found.precision, strict=True)), number)
+        for number, (run, found) in enumerate(curves)
+    ]
+    top = max(max(found.precision) for _, found in curves)
+    title = "Interpolated precision at eleven levels of recall"
+    x, y = Axis("recall", [level / 5 for level in range(6)]), Axis("precision", ticks(0.0, top))
+    chart = line_chart("recall", title, _named(series), series, x, y)
+    return _figure(chart, f"{title}.", series, _line_table("recall", series))
+
+
+def cutoff_figure(curves: Curves) -> Element:
+    """Return a measure by cutoff, a line a run."""
+    series = [
+        Series(run, list(zip(CUTOFFS, found.by_cutoff, strict=True)), number)
+        for number, (run, found) in enumerate(curves)
+    ]
+    measure, values = curves[0][1].measure, [value for _, found in curves for value in found.by_cutoff]
+    title = f"{measure}@k by cutoff k"
+    x = Axis("cutoff k (logarithmic)", [1, 2, 5, 10, 20, 50, 100], log10)
+    chart = line_chart(
+        "cutoff", title, _named(series), series, x, Axis(f"{measure}@k", ticks(min(values), max(values)))
+    )
+    return _figure(chart, f"{title}.", series, _line_table("k", series))
+
+
+def training_figures(models: Sequence[TrainedModel], runs: Sequence[str]) -> list[Element]:
+    """Return the validation measure by iteration, and the features that the models gain most from.
+
+    A model that bears a run's name has the run's colour.
+    """
+    others = count(len(runs))
+    numbers = [runs.index(model.name) if model.name in runs else next(others) for model in models]
+    drawn = [_training_figure(models, numbers)] if any(len(model.history) > 1 for model in models) else []
+    return drawn + [_importance_figure(model, n) for n, model in enumerate(models) if model.importances]
+
+
+def _training_figure(models: Sequence[TrainedModel], numbers: Sequence[int]) -> Element:
+    series = [
+        Series(
+            model.name,
+            list(enumerate(model.history)),
+            number,
+            (model.best_iteration, model.history[model.best_iteration]),
+        )
+        for model, number in zip(models, numbers, strict=True)
+        if len(model.history) > 1
+    ]
+    watched = [model for model in models if len(model.history) > 1]
+    measure = ", ".join(sorted({model.measure for model in watched}))
+    values = [value for model in watched for value in model.history]
+    last = max(len(model.history) for model in watched) - 1
+    title = f"{measure} on the validation data by iteration"
+    x, y = Axis("iteration", ticks(0, last)), Axis(measure, ticks(min(values), max(values)))
+    chart = line_chart("training", title, _named(series), series, x, y)
+    every = [one for one in range(last + 1) if one % max(1, last // TABLE_STEPS) == 0 or one == last]
+    shown = [Series(one.name, [point for point in one.points if point[0] in every], one.number) for one in series]
+    return _figure(chart, f"{title}; the dot is the model that was kept.", series, _line_table("iteration", shown))
+
+
+def _importance_figure(model: TrainedModel, number: int) -> Element:
+    rows = list(model.importances.items())[:MOST_FEATURES]
+    rows = [(name, share) for name, share in rows if share > 0]
+    title = f"Importance of features in {model.name}"
+    said = ", ".join(f"{name} {share:.1%}" for name, share in rows)
+    chart = bar_list(f"importance{number}", title, said, rows)
+    count = f"the {len(rows)} greatest of {len(model.importances)}"
+    caption = f"{title}: share of the total gain, {count}."
+    return _figure(chart, caption, (), table(["feature", "share"], [[name, f"{share:.4f}"] for name, share in rows]))
+
+
+def key(name: str, number: int) -> Element:
+    """Return a name with its line."""
+    return element("span", key_line(number), name, class_="key")
+
+
+def _named(series: Sequence[Series]) -> str:
+    return "; ".join(f"{one.name}: from {one.points[0][1]:.4f} to {one.points[-1][1]:.4f}" for one in series)
+
+
+def _line_table(x: str, series: Sequence[Series]) -> Element:
+    values = [dict(one.points) for one in series]
+    places = sorted({place for one in values for place in one})
+    rows = [[f"{place:g}", *(figure(one[place]) if place in one else "–" for one in values)] for place in places]
+    return table([x, *(one.name for one in series)], rows)
+
+
+def _figure(chart: Element, caption: str, series: Sequence[Series] = (), fallback: Element | None = None) -> Element:
+    keys = [element("li", key(one.name, one.number)) for one in series]
+    return element(
+        "figure",
+        element("figcaption", caption),
+        element("ul", keys, class_="keys") if keys else None,
+        chart,
+        folded("Figures", scrolling(fallback, caption)) if fallback is not None else None,
+    )

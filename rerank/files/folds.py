@@ -1,0 +1,55 @@
+"""Folds of queries: `qid<TAB>fold`, one query a line, plain or gzip; blank lines hold nothing.
+
+Folds are whole numbers. They are numbered anew from 0 in their order, so that 1 to 5 become 0 to 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from rerank.errors import FileFormatError
+from rerank.files.source import check_file, shown, text_lines
+from rerank.output import whole_file
+
+
+def read_folds(path: str | Path) -> dict[str, int]:
+    """Return the fold of each query, in the order of the file.
+
+    Raises FileFormatError, with the line, for a wrong number of columns, a fold that is no whole number and a query
+    that returns; MissingFileError where there is no file.
+    """
+    path = check_file(path, "a file of folds")
+    folds: dict[str, int] = {}
+    for line, content in text_lines(path):
+        if not content.strip():
+            continue
+        query_id, fold = _entry(path, line, content)
+        if query_id in folds:
+            raise FileFormatError(
+                path, line, f"expected each query in one fold, found {shown(query_id)} again; remove one of the two."
+            )
+        folds[query_id] = fold
+    if not folds:
+        raise FileFormatError(path, None, "expected lines of query id, tab, fold, found none; name a file with rows.")
+    numbers = {fold: number for number, fold in enumerate(sorted(set(folds.values())))}
+    return {query_id: numbers[fold] for query_id, fold in folds.items()}
+
+
+def write_folds(folds: Mapping[str, int], path: str | Path) -> None:
+    """Write the fold of each query."""
+    with whole_file(path) as file:
+        file.writelines(f"{query_id}\t{fold}\n" for query_id, fold in folds.items())
+
+
+def _entry(path: Path, line: int, content: str) -> tuple[str, int]:
+    columns = [column.strip() for column in content.split("\t")]
+    if len(columns) != 2 or not columns[0]:
+        raise FileFormatError(
+            path, line, f"expected 2 columns with a tab (query id, fold), found {shown(content)}; correct the line."
+        )
+    if not (columns[1].isascii() and columns[1].isdigit()):
+        raise FileFormatError(
+            path, line, f"expected a whole number as fold, found {shown(columns[1])}; number the folds 0, 1, 2."
+        )
+    return columns[0], int(columns[1])

@@ -1,0 +1,56 @@
+"""Preference pairs: which of two documents is better for a query, as people or clicks said.
+
+    qid<TAB>better docid<TAB>worse docid[<TAB>probability]
+
+The probability, 0 to 1, is how sure it is that the first is better: 1 where it is not written, 0.5 says that neither
+is. Pairs may contradict each other and may return: each counts. Blank lines and lines that begin with `#` hold
+nothing. Plain or gzip.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from rerank.errors import FileFormatError
+from rerank.files.source import check_file, finite_number, first_broken, shown, text_lines
+from rerank.ids import id_array
+from rerank.preferences import Preferences
+
+COLUMNS = "(qid, better docid, worse docid[, probability])"
+
+
+def read_preferences(path: str | Path) -> Preferences:
+    """Read preference pairs from a file of three or four columns parted by tabs, plain or gzip.
+
+    Returns the record, in the order of the file. Raises FileFormatError, with the line, for another number of
+    columns, an id with white space, a document preferred to itself, a probability outside 0 to 1, and for a file
+    without pairs; MissingFileError where there is no file.
+    """
+    path = check_file(path, "a file of preferences")
+    rows = [_row(path, line, text) for line, text in text_lines(path) if text.strip() and not text.startswith("#")]
+    if not rows:
+        raise FileFormatError(path, None, f"expected lines of 3 or 4 columns {COLUMNS}, found no line; name another.")
+    queries, better, worse, probabilities = zip(*rows, strict=True)
+    return Preferences(id_array(queries), id_array(better), id_array(worse), np.array(probabilities))
+
+
+def _row(path: Path, line: int, text: str) -> tuple[str, str, str, float]:
+    columns = [column.strip() for column in text.split("\t")]
+    if len(columns) not in (3, 4):
+        raise FileFormatError(
+            path, line, f"expected 3 or 4 columns with tabs {COLUMNS}, found {len(columns)}; put one tab between two."
+        )
+    broken = first_broken(columns[:3])
+    if broken is not None:
+        raise FileFormatError(path, line, f"expected ids without white space, found {shown(broken)}; correct the id.")
+    query_id, better, worse = columns[:3]
+    if better == worse:
+        raise FileFormatError(path, line, f"expected two documents, found {shown(better)} twice; drop the line.")
+    probability = finite_number(columns[3].encode()) if len(columns) == 4 else 1.0
+    if probability is None or not 0.0 <= probability <= 1.0:
+        raise FileFormatError(
+            path, line, f"expected a probability from 0 to 1, found {shown(columns[3])}; correct or drop it."
+        )
+    return query_id, better, worse, probability

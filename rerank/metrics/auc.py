@@ -1,0 +1,51 @@
+"""AUC: the area under the ROC curve of a ranking."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from rerank.metrics.base import RankedLists
+from rerank.metrics.cascade import Cascade
+from rerank.metrics.lists import ratio, reach, sums
+from rerank.metrics.pairs import fill_pair_deltas, pairs_in_order
+from rerank.metrics.registry import register
+from rerank.metrics.relevance import BinaryMeasure
+from rerank.types import Floats, Ints
+
+
+@register("AUC")
+@dataclass(frozen=True)
+class AUC(BinaryMeasure):
+    """Share of the pairs of a relevant and a retrieved non-relevant document in which the relevant one stands higher.
+
+    With all n0 relevant documents retrieved this is (S0 - n0 (n0 + 1) / 2) / (n0 n1), where n1 are not relevant
+    and S0 sums the relevant ones' positions counted from the bottom, from 1 (Hand and Till 2001). One that was not
+    retrieved stands below all that were. Documents of equal score have the ranks that they have in the run, not
+    half a pair each. A query without such a pair has 0.
+    """
+
+    head: ClassVar[str] = "AUC"
+    takes_cutoff: ClassVar[bool] = False
+
+    def scores(self, lists: RankedLists) -> Floats:
+        """Return the area of every query."""
+        return ratio(*pairs_in_order(self._binary(lists)))
+
+    def fill_swap_deltas(self, lists: RankedLists, depth: int, out: Floats, out_ptr: Ints) -> None:
+        """Fill out with |ΔAUC|."""
+        fill_pair_deltas(self._binary(lists), depth, out, out_ptr)
+
+    def cascade(self, labels: Floats, query_ptr: Ints, ideal_labels: Floats, ideal_ptr: Ints) -> Cascade:
+        """Return AUC's terms, up to a constant: less the documents that are not relevant above each relevant one."""
+        relevant = self.relevant(labels).astype(np.float64)
+        pairs = sums(1.0 - relevant, query_ptr) * sums(self.relevant(ideal_labels), ideal_ptr)
+        longest = np.ones(reach(query_ptr, None))
+        norms = ratio(np.ones_like(pairs), pairs)
+        return Cascade(-relevant, 1.0 - relevant, np.ones(len(labels)), longest, norms, own=0.0)
+
+    def _binary(self, lists: RankedLists) -> RankedLists:
+        labels, ideal_labels = (self.relevant(some).astype(np.float64) for some in (lists.labels, lists.ideal_labels))
+        return replace(lists, labels=labels, ideal_labels=ideal_labels)

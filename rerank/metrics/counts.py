@@ -1,0 +1,91 @@
+"""Counts of queries and documents, which are added up over queries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from rerank.errors import InvalidInputError
+from rerank.metrics.base import TOTAL, Measure, RankedLists
+from rerank.metrics.lists import has_judgement, n_relevant, sums
+from rerank.metrics.registry import canonical_name, register
+from rerank.metrics.relevance import BinaryMeasure
+from rerank.types import Floats
+
+
+@register("NumQ", trec="num_q")
+@dataclass(frozen=True)
+class NumQ(Measure):
+    """1 for each query."""
+
+    averaging: ClassVar[str] = TOTAL
+    takes_cutoff: ClassVar[bool] = False
+
+    @property
+    def name(self) -> str:
+        """`NumQ`."""
+        return canonical_name(self)
+
+    def scores(self, lists: RankedLists) -> Floats:
+        """Return 1 for every query."""
+        return np.ones(lists.n_queries)
+
+
+@register("NumRet", trec="num_ret", aliases={"num_rel_ret": "NumRet(rel=1)", "NumRelRet": "NumRet(rel=1)"})
+@dataclass(frozen=True)
+class NumRet(Measure):
+    """Number of documents retrieved; with `rel`, of those that are relevant."""
+
+    rel: int | None = None
+    averaging: ClassVar[str] = TOTAL
+    takes_cutoff: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if self.rel is not None and (not isinstance(self.rel, int) or self.rel < 1):
+            raise InvalidInputError(f"NumRet: expected rel of at least 1, found {self.rel!r}.")
+
+    @property
+    def name(self) -> str:
+        """`NumRet`, `NumRet(rel=1)`."""
+        return canonical_name(self)
+
+    def scores(self, lists: RankedLists) -> Floats:
+        """Return the number of documents of every query."""
+        if self.rel is None:
+            return np.diff(lists.query_ptr).astype(np.float64)
+        return sums(lists.labels >= self.rel, lists.query_ptr)
+
+
+@register("NumRel", trec="num_rel")
+@dataclass(frozen=True)
+class NumRel(BinaryMeasure):
+    """Number of relevant documents, retrieved or not."""
+
+    head: ClassVar[str] = "NumRel"
+    averaging: ClassVar[str] = TOTAL
+    takes_cutoff: ClassVar[bool] = False
+
+    def scores(self, lists: RankedLists) -> Floats:
+        """Return the number of relevant documents of every query."""
+        return n_relevant(lists, self.rel)
+
+
+@register("NumNonrelRet", trec="num_nonrel_judged_ret")
+@dataclass(frozen=True)
+class NumNonrelRet(BinaryMeasure):
+    """Number of documents retrieved that are judged not relevant: unjudged ones and negative labels are none."""
+
+    head: ClassVar[str] = "NumNonrelRet"
+    averaging: ClassVar[str] = TOTAL
+    takes_cutoff: ClassVar[bool] = False
+
+    @property
+    def needs_judged(self) -> bool:
+        """True: only documents that are judged count."""
+        return True
+
+    def scores(self, lists: RankedLists) -> Floats:
+        """Return the number of such documents of every query."""
+        return sums(has_judgement(lists) & (lists.labels < self.rel), lists.query_ptr)

@@ -1,0 +1,43 @@
+"""DCG: discounted cumulative gain (Järvelin and Kekäläinen 2002)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import InvalidInputError
+from rerank.metrics.discounted import DiscountedMeasure
+from rerank.metrics.registry import register, symbol_of
+from rerank.types import Floats
+
+LINEAR, EXPONENTIAL = "log2", "exp-log2"
+
+
+@register("DCG")
+@dataclass(frozen=True)
+class DCG(DiscountedMeasure):
+    """sum gain / log2(1 + rank).
+
+    Gain is the label (trec_eval, `dcg='log2'`, the default) or 2^label - 1 (Burges 2010, section 3,
+    `dcg='exp-log2'`); a negative label gains 0. Rank counts from 1 and every rank is discounted (Järvelin
+    and Kekäläinen leave the first two alone).
+    """
+
+    dcg: str = LINEAR
+
+    def __post_init__(self) -> None:
+        if self.dcg not in (LINEAR, EXPONENTIAL):
+            raise InvalidInputError(
+                f"{symbol_of(self)}: expected dcg='{LINEAR}' or '{EXPONENTIAL}', found {self.dcg!r}."
+            )
+
+    def gain_of(self, labels: Floats) -> Floats:
+        """Return the label, or 2^label - 1."""
+        positive = np.maximum(labels, 0.0)
+        return positive if self.dcg == LINEAR else np.exp2(positive) - 1.0
+
+    def discount_of(self, rank: NDArray[np.int64]) -> Floats:
+        """Return 1 / log2(1 + rank), for ranks from 1."""
+        return 1.0 / np.log2(rank + 2.0)

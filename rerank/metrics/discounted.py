@@ -1,0 +1,62 @@
+"""What measures share that add up gain times discount."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.metrics.base import Measure, RankedLists, SwapWeights
+from rerank.metrics.lists import places, ratio, totals
+from rerank.metrics.registry import canonical_name
+from rerank.types import Floats, Ints
+
+
+@dataclass(frozen=True)
+class DiscountedMeasure(Measure):
+    """sum over ranks of gain(label) * discount(rank), over a norm."""
+
+    @property
+    def name(self) -> str:
+        """`DCG@10`, `nDCG(dcg='exp-log2')@10`, `RBP(p=0.5)`."""
+        return canonical_name(self)
+
+    @abstractmethod
+    def gain_of(self, labels: Floats) -> Floats:
+        """Return what each label is worth."""
+
+    @abstractmethod
+    def discount_of(self, rank: NDArray[np.int64]) -> Floats:
+        """Return the share of its gain that a document at each 0-based rank keeps, were there no cutoff."""
+
+    def norms(self, ideal_labels: Floats, ideal_ptr: Ints) -> Floats:
+        """Return what the sum of each query is divided by, (n_queries,) float64."""
+        return np.ones(len(ideal_ptr) - 1)
+
+    def scores(self, lists: RankedLists) -> Floats:
+        """Return the value of every query."""
+        return ratio(
+            self.discounted_sums(lists.labels, lists.query_ptr), self.norms(lists.ideal_labels, lists.ideal_ptr)
+        )
+
+    def cut_for_training(self, depth: int) -> Measure:
+        """Return the measure cut at `depth`, also where it has no cutoff: no pair below it counts."""
+        return replace(self, cutoff=depth)
+
+    def swap_weights(self, labels: Floats, query_ptr: Ints, ideal_labels: Floats, ideal_ptr: Ints) -> SwapWeights:
+        """Return gains, discounts and 1 / norm."""
+        norms = self.norms(ideal_labels, ideal_ptr)
+        return SwapWeights(self.gain_of(labels), self._by_rank(query_ptr), ratio(np.ones_like(norms), norms))
+
+    def discounted_sums(self, labels: Floats, query_ptr: Ints) -> Floats:
+        """Return the sum of each query, (n_queries,) float64, for labels in rank order."""
+        gains = self.gain_of(labels)
+        query, rank, _ = places(gains != 0, query_ptr)
+        return totals(query, gains[gains != 0] * self._by_rank(query_ptr)[rank - 1], len(query_ptr) - 1)
+
+    def _by_rank(self, query_ptr: Ints) -> Floats:
+        rank = np.arange(np.diff(query_ptr).max(initial=0))
+        discounts = self.discount_of(rank)
+        return discounts if self.cutoff is None else np.where(rank < self.cutoff, discounts, 0.0)

@@ -1,0 +1,85 @@
+"""Expected reciprocal rank (Chapelle et al. 2009; Burges 2010, section 3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rerank.errors import InvalidInputError
+from rerank.metrics.base import Measure, RankedLists
+from rerank.metrics.cascade import Cascade, reciprocal_ranks
+from rerank.metrics.lists import ranks, reach, relevant_so_far, sums, within
+from rerank.metrics.registry import canonical_name, register, symbol_of
+from rerank.types import Floats, Ints
+
+GREATEST_MAX_REL = 50  # beyond it 1 - (2^max - 1) / 2^max is no longer a number of its own
+
+
+@register("ERR")
+@dataclass(frozen=True)
+class ERR(Measure):
+    """sum over ranks r of 1/r R_r prod_{i < r} (1 - R_i), with R = (2^label - 1) / 2^max_rel.
+
+    R is the chance that a document satisfies the reader, who then stops. max_rel is the best grade of the
+    judgements' scale, not the best that one happens to find: 4 as in TREC's gdeval (ir_measures' ERR), so that
+    a figure does not depend on the topics. A label above it is refused, as by gdeval; a negative one has R = 0.
+    """
+
+    max_rel: int = 4
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.max_rel, int) or not 1 <= self.max_rel <= GREATEST_MAX_REL:
+            raise InvalidInputError(
+                f"{symbol_of(self)}: expected max_rel from 1 to {GREATEST_MAX_REL}, found {self.max_rel!r}."
+            )
+
+    @property
+    def name(self) -> str:
+        """`ERR@20`, `ERR(max_rel=3)@20`."""
+        return canonical_name(self)
+
+    def scores(self, lists: RankedLists) -> Floats:
+        """Return the expected reciprocal rank of every query."""
+        return self.expected(lists.labels, lists.query_ptr)
+
+    def fill_swap_deltas(self, lists: RankedLists, depth: int, out: Floats, out_ptr: Ints) -> None:
+        """Fill out with |ΔERR|, all pairs of a list in quadratic time (Burges 2010, section 3)."""
+        from rerank.metrics.swaps.err import fill_err
+
+        scales = self.scales(lists.ideal_labels, lists.ideal_ptr)
+        cutoff = reach(lists.query_ptr, self.cutoff)
+        fill_err(self.stopping(lists.labels), lists.query_ptr, scales, cutoff, depth, out, out_ptr)
+
+    def cascade(self, labels: Floats, query_ptr: Ints, ideal_labels: Floats, ideal_ptr: Ints) -> Cascade:
+        """Return ERR's terms: R / rank for each document, times the chance that none above it satisfied the reader."""
+        stopping = self.stopping(labels)
+        discounts = reciprocal_ranks(reach(query_ptr, None), self.cutoff)
+        return Cascade(stopping, np.zeros(len(labels)), 1.0 - stopping, discounts, self.scales(ideal_labels, ideal_ptr))
+
+    def scales(self, ideal_labels: Floats, ideal_ptr: Ints) -> Floats:
+        """Return what the value of each query is multiplied by, (n_queries,) float64."""
+        return np.ones(len(ideal_ptr) - 1)
+
+    def stopping(self, labels: Floats) -> Floats:
+        """Return the chance R that each document satisfies the reader."""
+        best = labels.max(initial=0.0)
+        if best > self.max_rel:
+            raise InvalidInputError(
+                f"{self.name}: expected labels up to max_rel={self.max_rel}, found {best:g}; "
+                f"write e.g. {symbol_of(self)}(max_rel={int(np.ceil(best))})."
+            )
+        return (np.exp2(np.maximum(labels, 0.0)) - 1.0) / 2.0**self.max_rel
+
+    def expected(self, labels: Floats, query_ptr: Ints) -> Floats:
+        """Return the ERR of each query, (n_queries,) float64, for labels in rank order."""
+        stopping = self.stopping(labels)
+        stops = np.flatnonzero((stopping > 0.0) & within(query_ptr, self.cutoff))  # elsewhere every reader goes on
+        query = np.searchsorted(query_ptr, stops, side="right") - 1
+        place = relevant_so_far(stopping > 0.0, query_ptr)[stops]
+        going_on = np.ones((len(query_ptr) - 1, int(place.max(initial=0)) + 1))
+        going_on[query, place] = 1.0 - stopping[stops]
+        reached = np.cumprod(going_on, axis=1)[query, place - 1]
+        values = np.zeros(len(labels))
+        values[stops] = stopping[stops] * reached / (ranks(query_ptr)[stops] + 1)
+        return sums(values, query_ptr)

@@ -1,0 +1,69 @@
+"""What labels are worth, where that is not the label itself (trec_eval's `ndcg.1=3,2=9`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from rerank.errors import InvalidInputError
+from rerank.metrics.base import RankedLists
+from rerank.metrics.lists import has_judgement, zeros
+from rerank.types import Floats, Ints, pointers, query_rows
+
+
+@dataclass(frozen=True)
+class Gains:
+    """Gains by label, `{1: 3, 2: 9}`; any other label is worth itself, a negative one nothing.
+
+    Gains may be negative, and judged documents of label 0 may be worth something; an unjudged one never is (trec_eval).
+    """
+
+    pairs: tuple[tuple[int, float], ...] = ()
+
+    @classmethod
+    def of(cls, gains: Gains | Mapping[int, float]) -> Gains:
+        """Take gains or a plain `{label: gain}`."""
+        if isinstance(gains, cls):
+            return gains
+        if not isinstance(gains, Mapping) or not all(_is_pair(label, gain) for label, gain in gains.items()):
+            raise InvalidInputError(f"gains: expected {{label: gain}}, found {gains!r}; write e.g. gains={{1:3,2:9}}.")
+        return cls(tuple(sorted(gains.items())))
+
+    def __repr__(self) -> str:
+        """Return the gains as they are written in a measure's name."""
+        return "{" + ",".join(f"{label}:{gain:g}" for label, gain in self.pairs) + "}"
+
+    @property
+    def pays_zero(self) -> bool:
+        """Whether a document that is judged 0 is worth something."""
+        return any(label == 0 and gain for label, gain in self.pairs)
+
+    def of_labels(self, labels: Floats) -> Floats:
+        """Return the gain of each label, where all are judged."""
+        gains = np.maximum(labels, 0.0)
+        for label, gain in self.pairs:
+            gains[labels == label] = gain
+        return gains
+
+
+PLAIN = Gains()
+
+
+def graded(lists: RankedLists, gains: Gains) -> tuple[Floats, Floats, Ints]:
+    """Return the gain of every row, and all positive gains of a query, best first, with their `query_ptr`."""
+    if not gains.pairs:
+        return np.maximum(lists.labels, 0.0), lists.ideal_labels, lists.ideal_ptr
+    gained = gains.of_labels(lists.labels)
+    if gains.pays_zero:
+        gained *= has_judgement(lists)
+    of_zero = zeros(lists).astype(np.int64) if gains.pays_zero else np.zeros(lists.n_queries, dtype=np.int64)
+    query = np.concatenate([query_rows(lists.ideal_ptr), np.repeat(np.arange(lists.n_queries), of_zero)])
+    ideal = gains.of_labels(np.concatenate([lists.ideal_labels, np.zeros(of_zero.sum())]))
+    query, ideal = query[ideal > 0], ideal[ideal > 0]
+    return gained, ideal[np.lexsort((-ideal, query))], pointers(np.bincount(query, minlength=lists.n_queries))
+
+
+def _is_pair(label: object, gain: object) -> bool:
+    return isinstance(label, int) and isinstance(gain, int | float) and bool(np.isfinite(gain))

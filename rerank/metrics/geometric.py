@@ -1,0 +1,45 @@
+"""Measures whose figures of queries are joined by a geometric mean: a query that fails weighs more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rerank.metrics.ap import AP
+from rerank.metrics.base import GEOMETRIC, RankedLists
+from rerank.metrics.bpref import Bpref
+from rerank.metrics.registry import register
+from rerank.metrics.relevance import BinaryMeasure
+from rerank.types import Floats
+
+
+@register("GMAP", trec="gm_map")
+@dataclass(frozen=True)
+class GMAP(BinaryMeasure):
+    """Average precision, of which the geometric mean is taken; less than 0.00001 counts as that (trec_eval)."""
+
+    head: ClassVar[str] = "GMAP"
+    averaging: ClassVar[str] = GEOMETRIC
+
+    def scores(self, lists: RankedLists) -> Floats:
+        """Return the average precision of every query."""
+        return AP(cutoff=self.cutoff, rel=self.rel).scores(lists)
+
+
+@register("GMBpref", trec="gm_bpref")
+@dataclass(frozen=True)
+class GMBpref(BinaryMeasure):
+    """Bpref, of which the geometric mean is taken; less than 0.00001 counts as that (trec_eval)."""
+
+    head: ClassVar[str] = "GMBpref"
+    averaging: ClassVar[str] = GEOMETRIC
+    takes_cutoff: ClassVar[bool] = False
+
+    @property
+    def needs_judged(self) -> bool:
+        """True: only documents that are judged count."""
+        return True
+
+    def scores(self, lists: RankedLists) -> Floats:
+        """Return the bpref of every query."""
+        return Bpref(rel=self.rel).scores(lists)

@@ -1,0 +1,112 @@
+"""Precision interpolated at points of recall: the curve of precision and recall, and its mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import InvalidInputError
+from rerank.metrics.base import RankedLists
+from rerank.metrics.lists import n_relevant, places
+from rerank.metrics.registry import register
+from rerank.metrics.relevance import BinaryMeasure
+from rerank.types import Floats, Ints, pointers
+
+RECALLS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+NEAREST, UP = "nearest", "up"
+
+
+@dataclass(frozen=True)
+class _Interpolated(BinaryMeasure):
+    """Precision interpolated at recall r: the best precision at or behind the document that brings recall there.
+
+    That is document number r * R of the R relevant ones: rounded to the nearest (trec_eval since version 10,
+    `rounding='nearest'`, the default), or up from .1 on (trec_eval 9, and so pytrec_eval and ir_measures,
+    `rounding='up'`).
+    """
+
+    rounding: str = NEAREST
+    takes_cutoff: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.rounding not in (NEAREST, UP):
+            raise InvalidInputError(
+                f"{self.head}: expected rounding='{NEAREST}' or '{UP}', found {self.rounding!r}; write one of them."
+            )
+
+    def check_recall(self, recall: object) -> None:
+        """Refuse what is no recall."""
+        if not isinstance(recall, int | float) or not 0 <= recall <= 1:
+            raise InvalidInputError(
+                f"{self.head}: expected recall from 0 to 1, found {recall!r}; write e.g. IPrec@0.5."
+            )
+
+    def at_recall(self, curve: tuple[Floats, Ints], all_relevant: Floats, recall: float) -> Floats:
+        """Return the interpolated precision of every query; 0 where recall does not come that far."""
+        best, hit_ptr = curve
+        wanted = np.floor(recall * all_relevant + (0.5 if self.rounding == NEAREST else 0.9)).astype(np.int64)
+        place = hit_ptr[:-1] + np.maximum(wanted, 1) - 1
+        return np.where(place < hit_ptr[1:], np.append(best, 0.0)[np.minimum(place, len(best))], 0.0)
+
+    def curve(self, lists: RankedLists) -> tuple[Floats, Ints]:
+        """Return for each relevant row the best precision at or behind it, and the `query_ptr` of those rows."""
+        query, rank, number = places(self.relevant(lists.labels), lists.query_ptr)
+        hit_ptr = pointers(np.bincount(query, minlength=lists.n_queries))
+        return _best_behind(number / rank, hit_ptr), hit_ptr
+
+
+@register("IPrec", trec_cut="iprec_at_recall", cut_parameter="recall", cutoffs=RECALLS)
+@dataclass(frozen=True)
+class IPrec(_Interpolated):
+    """Interpolated precision at one point of recall, which stands behind the `@`."""
+
+    recall: float | None = None
+    head: ClassVar[str] = "IPrec"
+    at: ClassVar[str] = "recall"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.check_recall(self.recall)
+
+    def scores(self, lists: RankedLists) -> Floats:
+        """Return the interpolated precision of every query."""
+        return self.at_recall(self.curve(lists), n_relevant(lists, self.rel), self.recall or 0.0)
+
+
+@register("AvgIPrec", trec="11pt_avg", trec_parameter="recalls")
+@dataclass(frozen=True)
+class AvgIPrec(_Interpolated):
+    """Mean of the interpolated precision at some points of recall, eleven by default."""
+
+    recalls: tuple[float, ...] = RECALLS
+    head: ClassVar[str] = "AvgIPrec"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "recalls", tuple(self.recalls))
+        if not self.recalls:
+            raise InvalidInputError(
+                "AvgIPrec: expected recalls, found none; write e.g. AvgIPrec(recalls=(0.2,0.5,0.8))."
+            )
+        for recall in self.recalls:
+            self.check_recall(recall)
+
+    def scores(self, lists: RankedLists) -> Floats:
+        """Return the averaged precision of every query."""
+        curve, all_relevant = self.curve(lists), n_relevant(lists, self.rel)
+        total = np.zeros(lists.n_queries)
+        for recall in self.recalls:  # one after another: NumPy's order of a sum depends on the number of queries
+            total += self.at_recall(curve, all_relevant, recall)
+        return total / len(self.recalls)
+
+
+def _best_behind(precision: NDArray[np.float64], hit_ptr: Ints) -> Floats:
+    best = precision.copy()
+    for start, end in pairwise(hit_ptr.tolist()):
+        best[start:end] = np.maximum.accumulate(precision[start:end][::-1])[::-1]
+    return best

@@ -1,0 +1,64 @@
+"""How much of a ranking the qrels know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rerank.errors import InvalidInputError
+from rerank.metrics.base import Measure, RankedLists
+from rerank.metrics.lists import has_judgement, in_pool, ratio, sums, within
+from rerank.metrics.registry import canonical_name, register
+from rerank.types import Floats
+
+
+@register("Judged")
+@dataclass(frozen=True)
+class Judged(Measure):
+    """Share of the first k documents, or of all, that the qrels hold, with whatever label (ir_measures).
+
+    A list shorter than k is divided by its length. Ties stand as trec_eval breaks them; ir_measures turns them round.
+    """
+
+    @property
+    def name(self) -> str:
+        """`Judged`, `Judged@10`."""
+        return canonical_name(self)
+
+    @property
+    def needs_judged(self) -> bool:
+        """True: it is what it measures."""
+        return True
+
+    def scores(self, lists: RankedLists) -> Floats:
+        """Return the share of every query."""
+        above = within(lists.query_ptr, self.cutoff)
+        depth = np.diff(lists.query_ptr).astype(np.float64)
+        known = sums(in_pool(lists) & above, lists.query_ptr)
+        return ratio(known, depth if self.cutoff is None else np.minimum(depth, self.cutoff))
+
+
+@register("Unjudged", trec_cut="unj", cutoffs=(5, 10, 20))
+@dataclass(frozen=True)
+class Unjudged(Measure):
+    """Documents without a judgement among the first k, over k; a negative label is none (trec_eval's `unj`)."""
+
+    def __post_init__(self) -> None:
+        if self.cutoff is None:
+            raise InvalidInputError("Unjudged: expected a cutoff, found none; write e.g. Unjudged@10.")
+
+    @property
+    def name(self) -> str:
+        """`Unjudged@10`."""
+        return canonical_name(self)
+
+    @property
+    def needs_judged(self) -> bool:
+        """True: it is what it measures."""
+        return True
+
+    def scores(self, lists: RankedLists) -> Floats:
+        """Return the share of every query."""
+        unknown = ~has_judgement(lists) & within(lists.query_ptr, self.cutoff)
+        return sums(unknown, lists.query_ptr) / (self.cutoff or 1)  # there is one

@@ -1,0 +1,102 @@
+"""nDCG averaged over points of the ranking that a query itself sets (trec_eval's ndcg_rel and Rndcg)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rerank.errors import InvalidInputError
+from rerank.metrics.base import RankedLists
+from rerank.metrics.gains import graded
+from rerank.metrics.graded import GradedMeasure
+from rerank.metrics.lists import n_relevant, ranks, ratio, running_sums, totals
+from rerank.metrics.registry import register
+from rerank.types import Floats, Ints, query_rows
+
+
+@dataclass(frozen=True, eq=False)
+class _Curves:
+    """DCG down to every rank: of the ranking and of the ideal order.
+
+    dcg, ideal_dcg  (n_rows,), (n_ideal,) float64
+    gained, ideal   (n_rows,), (n_ideal,) float64 gains
+    """
+
+    dcg: Floats
+    query_ptr: Ints
+    ideal_dcg: Floats
+    ideal_ptr: Ints
+    gained: Floats
+    ideal: Floats
+
+    @classmethod
+    def of(cls, measure: GradedMeasure, lists: RankedLists) -> _Curves:
+        """Add up the gains of every query, discounted by log2(1 + rank)."""
+        gained, ideal, ideal_ptr = graded(lists, measure.gains)
+        curve, best = _curve(gained, lists.query_ptr), _curve(ideal, ideal_ptr)
+        return cls(curve, lists.query_ptr, best, ideal_ptr, gained, ideal)
+
+    def at(self, query: Ints, depth: Ints) -> Floats:
+        """Return the nDCG of queries at depths from 1: each curve stays level behind its end; 0 where it is empty."""
+        return ratio(_read(self.dcg, self.query_ptr, query, depth), _read(self.ideal_dcg, self.ideal_ptr, query, depth))
+
+
+@register("nDCGrel", trec="ndcg_rel", trec_parameter="gains")
+@dataclass(frozen=True)
+class NDCGRel(GradedMeasure):
+    """Mean of nDCG over the ranks of all documents of positive gain; one not retrieved counts nDCG at the end."""
+
+    def scores(self, lists: RankedLists) -> Floats:
+        """Return the nDCG of every query, averaged."""
+        curves = _Curves.of(self, lists)
+        counts = np.diff(curves.ideal_ptr)
+        hits = np.flatnonzero(curves.gained > 0)
+        query = query_rows(lists.query_ptr)[hits]
+        found = np.bincount(query, minlength=lists.n_queries)
+        total = totals(query, curves.at(query, ranks(lists.query_ptr)[hits] + 1), lists.n_queries)
+        total += (counts - found) * _at_the_end(curves)
+        return ratio(np.maximum(total, 0.0), counts.astype(np.float64))
+
+
+@register("RnDCG", trec="Rndcg", trec_parameter="gains", aliases={"Rndcg": "RnDCG"})
+@dataclass(frozen=True)
+class RnDCG(GradedMeasure):
+    """Mean of nDCG at the ranks where the ideal gain falls, and at the end of a list that goes two ranks further.
+
+    With 5 documents of gain 2 and 10 of gain 1 those are ranks 5, 15 and the last. 0 where no label reaches `rel`.
+    """
+
+    rel: int = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.rel, int) or self.rel < 1:
+            raise InvalidInputError(f"RnDCG: expected rel of at least 1, found {self.rel!r}.")
+
+    def scores(self, lists: RankedLists) -> Floats:
+        """Return the nDCG of every query, averaged."""
+        curves = _Curves.of(self, lists)
+        query, depth = query_rows(curves.ideal_ptr), ranks(curves.ideal_ptr) + 1
+        last = np.flatnonzero((np.diff(curves.ideal, append=0.0) != 0) | (np.diff(query, append=-1) != 0))
+        total = totals(query[last], curves.at(query[last], depth[last]), lists.n_queries)
+        points = np.bincount(query[last], minlength=lists.n_queries)
+        further = np.diff(lists.query_ptr) > np.diff(curves.ideal_ptr) + 1
+        total, points = total + further * _at_the_end(curves), points + further
+        return np.where(n_relevant(lists, self.rel) > 0, ratio(total, points.astype(np.float64)), 0.0)
+
+
+def _curve(gains: Floats, query_ptr: Ints) -> Floats:
+    return running_sums(gains / np.log2(ranks(query_ptr) + 2.0), query_ptr)
+
+
+def _read(curve: Floats, query_ptr: Ints, query: Ints, depth: Ints) -> Floats:
+    depth = np.minimum(depth, np.diff(query_ptr)[query])
+    return np.append(curve, 0.0)[np.where(depth > 0, query_ptr[query] + depth - 1, len(curve))]
+
+
+def _at_the_end(curves: _Curves) -> Floats:
+    """Return DCG over ideal DCG, each of its whole list."""
+    query = np.arange(len(curves.query_ptr) - 1)
+    deepest = np.maximum(np.diff(curves.query_ptr), np.diff(curves.ideal_ptr))
+    return curves.at(query, deepest)

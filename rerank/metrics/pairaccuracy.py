@@ -1,0 +1,44 @@
+"""Pair accuracy: the share of pairs that are not inverted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from rerank.metrics.base import Measure, RankedLists
+from rerank.metrics.lists import ratio
+from rerank.metrics.pairs import fill_pair_deltas, pairs_in_order
+from rerank.metrics.registry import canonical_name, register
+from rerank.types import Floats, Ints
+
+
+@register("PairAccuracy")
+@dataclass(frozen=True)
+class PairAccuracy(Measure):
+    """1 - pairwise inversions / pairs of documents with different labels; higher is better.
+
+    An inversion is a document above a better one, what RankNet counts (Burges 2010, section 4). A better document that
+    was not retrieved is inverted with every worse one that was. A negative label counts as 0. A query without a
+    pair of different labels has 0. With two grades this is AUC.
+    """
+
+    takes_cutoff: ClassVar[bool] = False
+
+    @property
+    def name(self) -> str:
+        """`PairAccuracy`."""
+        return canonical_name(self)
+
+    def scores(self, lists: RankedLists) -> Floats:
+        """Return the share of every query."""
+        return ratio(*pairs_in_order(_graded(lists)))
+
+    def fill_swap_deltas(self, lists: RankedLists, depth: int, out: Floats, out_ptr: Ints) -> None:
+        """Fill out with |Δ| of the share."""
+        fill_pair_deltas(_graded(lists), depth, out, out_ptr)
+
+
+def _graded(lists: RankedLists) -> RankedLists:
+    return replace(lists, labels=np.maximum(lists.labels, 0.0))

@@ -1,0 +1,49 @@
+"""What rank-biased precision may still gain from documents that nobody judged (Moffat and Zobel 2008, section 4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from rerank.errors import InvalidInputError
+from rerank.metrics.base import Measure, RankedLists
+from rerank.metrics.lists import has_judgement, ranks, sums
+from rerank.metrics.registry import canonical_name, register
+from rerank.types import Floats
+
+
+@register("RBPResidual", aliases={"rbp_resid": "RBPResidual(p=0.9)"})
+@dataclass(frozen=True)
+class RBPResidual(Measure):
+    """(1 - p) * sum of p^(rank - 1) over unjudged documents, and p^n for all behind the n that are retrieved.
+
+    A negative label is no judgement. A query without any document has 0, as in every other measure (trec_eval; so has a
+    list without an unjudged document there, where p^n is left out).
+    """
+
+    p: float = 0.8
+    takes_cutoff: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.p, int | float) or not 0 < self.p < 1:
+            raise InvalidInputError(f"RBPResidual: expected p between 0 and 1, found {self.p!r}; write p=0.8.")
+
+    @property
+    def name(self) -> str:
+        """`RBPResidual`, `RBPResidual(p=0.9)`."""
+        return canonical_name(self)
+
+    @property
+    def needs_judged(self) -> bool:
+        """True: it is about documents without a judgement."""
+        return True
+
+    def scores(self, lists: RankedLists) -> Floats:
+        """Return the residual of every query."""
+        depth = np.diff(lists.query_ptr)
+        unknown = np.flatnonzero(~has_judgement(lists))
+        weights = np.zeros(len(lists.labels))
+        weights[unknown] = (1.0 - self.p) * self.p ** ranks(lists.query_ptr)[unknown]
+        return np.where(depth > 0, sums(weights, lists.query_ptr) + self.p**depth, 0.0)

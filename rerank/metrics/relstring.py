@@ -1,0 +1,50 @@
+"""The labels of the first documents as text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import ClassVar
+
+import numpy as np
+
+from rerank.errors import InvalidInputError
+from rerank.ids import Ids
+from rerank.metrics.base import TEXT, Measure, RankedLists
+from rerank.metrics.lists import in_pool
+from rerank.metrics.registry import canonical_name, register
+
+
+@register("RelString", trec="relstring", trec_parameter="cutoff")
+@dataclass(frozen=True)
+class RelString(Measure):
+    """One letter for each of the first k documents, 10 by default (trec_eval): no figure, and no mean over queries.
+
+    The label where it is 0 to 9, `>` where it is more; `.` for a negative one (in the pool, not judged), `-` for a
+    document that the qrels lack.
+    """
+
+    cutoff: int | None = 10
+    averaging: ClassVar[str] = TEXT
+
+    @property
+    def name(self) -> str:
+        """`RelString@10`."""
+        return canonical_name(self)
+
+    @property
+    def needs_judged(self) -> bool:
+        """True: it tells documents that the qrels lack."""
+        return True
+
+    def scores(self, lists: RankedLists) -> Ids:  # type: ignore[override]
+        """Return the text of every query, (n_queries,) of text."""
+        if self.cutoff is None:
+            raise InvalidInputError("RelString: expected a cutoff, found none; write e.g. RelString@10.")
+        letters = np.where(lists.labels > 9, ">", np.maximum(lists.labels, 0).astype(np.int64).astype("U1"))
+        letters = np.where(lists.labels < 0, ".", letters)
+        letters = np.where(in_pool(lists), letters, "-").tolist()
+        bounds = pairwise(lists.query_ptr.tolist())
+        return np.array(
+            ["".join(letters[start : min(end, start + self.cutoff)]) for start, end in bounds], dtype=np.str_
+        )

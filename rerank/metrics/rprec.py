@@ -1,0 +1,48 @@
+"""Precision at R, the number of relevant documents, or at a multiple of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from rerank.errors import InvalidInputError
+from rerank.metrics.base import RankedLists
+from rerank.metrics.lists import n_relevant, ranks, ratio, sums
+from rerank.metrics.registry import register
+from rerank.metrics.relevance import BinaryMeasure
+from rerank.types import Floats, query_rows
+
+MULTIPLES = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0)
+
+
+@register(
+    "Rprec",
+    trec="Rprec",
+    trec_cut="Rprec_mult",
+    cut_parameter="mult",
+    cutoffs=MULTIPLES,
+    aliases={"RPrec": "Rprec"},
+)
+@dataclass(frozen=True)
+class Rprec(BinaryMeasure):
+    """Share of relevant documents among the first mult * R, a rank of at least .1 counting whole.
+
+    A list that is shorter is still divided by that rank (trec_eval).
+    """
+
+    mult: float = 1.0
+    head: ClassVar[str] = "Rprec"
+    takes_cutoff: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.mult, int | float) or not 0 < self.mult < np.inf:
+            raise InvalidInputError(f"Rprec: expected mult above 0, found {self.mult!r}; write e.g. Rprec(mult=0.5).")
+
+    def scores(self, lists: RankedLists) -> Floats:
+        """Return the precision of every query."""
+        depth = np.floor(self.mult * n_relevant(lists, self.rel) + 0.9)
+        above = ranks(lists.query_ptr) < depth[query_rows(lists.query_ptr)]
+        return ratio(sums(self.relevant(lists.labels) & above, lists.query_ptr), depth)

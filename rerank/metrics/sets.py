@@ -1,0 +1,94 @@
+"""Measures of the set of retrieved documents: their order is without effect."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from rerank.errors import InvalidInputError
+from rerank.metrics.base import RankedLists
+from rerank.metrics.lists import n_relevant, ratio, sums
+from rerank.metrics.registry import register
+from rerank.metrics.relevance import BinaryMeasure
+from rerank.types import Floats
+
+
+@dataclass(frozen=True)
+class _SetMeasure(BinaryMeasure):
+    """A measure of three counts: documents that are relevant and retrieved, retrieved, relevant."""
+
+    takes_cutoff: ClassVar[bool] = False
+
+    def counts(self, lists: RankedLists) -> tuple[Floats, Floats, Floats]:
+        """Return relevant and retrieved, retrieved, and relevant documents of every query."""
+        found = sums(self.relevant(lists.labels), lists.query_ptr)
+        return found, np.diff(lists.query_ptr).astype(np.float64), n_relevant(lists, self.rel)
+
+
+@register("SetP", trec="set_P", aliases={"set_relative_P": "SetP(relative=True)", "SetRelP": "SetP(relative=True)"})
+@dataclass(frozen=True)
+class SetP(_SetMeasure):
+    """Share of relevant documents among those retrieved; `relative` to the best that so many can reach."""
+
+    relative: bool = False
+    head: ClassVar[str] = "SetP"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.relative, bool):
+            raise InvalidInputError(f"SetP: expected relative=True or False, found {self.relative!r}.")
+
+    def scores(self, lists: RankedLists) -> Floats:
+        """Return the precision of every query."""
+        found, retrieved, relevant = self.counts(lists)
+        return ratio(found, np.minimum(retrieved, relevant) if self.relative else retrieved)
+
+
+@register("SetR", trec="set_recall")
+@dataclass(frozen=True)
+class SetR(_SetMeasure):
+    """Share of relevant documents that are retrieved."""
+
+    head: ClassVar[str] = "SetR"
+
+    def scores(self, lists: RankedLists) -> Floats:
+        """Return the recall of every query."""
+        found, _, relevant = self.counts(lists)
+        return ratio(found, relevant)
+
+
+@register("SetAP", trec="set_map")
+@dataclass(frozen=True)
+class SetAP(_SetMeasure):
+    """SetP * SetR."""
+
+    head: ClassVar[str] = "SetAP"
+
+    def scores(self, lists: RankedLists) -> Floats:
+        """Return the product of precision and recall of every query."""
+        found, retrieved, relevant = self.counts(lists)
+        return ratio(found * found, retrieved * relevant)
+
+
+@register("SetF", trec="set_F", trec_parameter="beta")
+@dataclass(frozen=True)
+class SetF(_SetMeasure):
+    """(beta + 1) P R / (beta P + R): trec_eval and ir_measures do not square beta, van Rijsbergen (1979) does."""
+
+    beta: float = 1.0
+    head: ClassVar[str] = "SetF"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.beta, int | float) or not 0 <= self.beta < np.inf:
+            raise InvalidInputError(
+                f"SetF: expected beta of at least 0, found {self.beta!r}; write e.g. SetF(beta=2.0)."
+            )
+
+    def scores(self, lists: RankedLists) -> Floats:
+        """Return the weighted harmonic mean of precision and recall of every query."""
+        found, retrieved, relevant = self.counts(lists)
+        precision, recall = ratio(found, retrieved), ratio(found, relevant)
+        return ratio((self.beta + 1.0) * precision * recall, self.beta * precision + recall)

@@ -1,0 +1,33 @@
+"""Success at a cutoff."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from rerank.metrics.base import RankedLists
+from rerank.metrics.lists import sums, within
+from rerank.metrics.registry import register
+from rerank.metrics.relevance import BinaryMeasure
+from rerank.types import Floats
+
+
+@register("Success", trec_cut="success", cutoffs=(1, 5, 10))
+@dataclass(frozen=True)
+class Success(BinaryMeasure):
+    """1 where a relevant document stands among the first k, else 0."""
+
+    head: ClassVar[str] = "Success"
+    needs_cutoff: ClassVar[bool] = True
+
+    @property
+    def trainable(self) -> bool:
+        """False: a swap below the first relevant document does nothing, and most lists have one; train for RR."""
+        return False
+
+    def scores(self, lists: RankedLists) -> Floats:
+        """Return the success of every query."""
+        hits = self.relevant(lists.labels) & within(lists.query_ptr, self.cutoff)
+        return np.minimum(sums(hits, lists.query_ptr), 1.0)

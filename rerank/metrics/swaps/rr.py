@@ -1,0 +1,50 @@
+"""What a swap does to the reciprocal rank."""
+
+from __future__ import annotations
+
+from numba import njit, prange
+
+
+@njit(cache=True)
+def _first_two(relevant, first, n):  # type: ignore[no-untyped-def]
+    """Return the 0-based ranks of the first two relevant documents; n where there is none."""
+    best, second = n, n
+    for rank in range(n):
+        if relevant[first + rank]:
+            if best < n:
+                second = rank
+                break
+            best = rank
+    return best, second
+
+
+@njit(cache=True)
+def _value(rank, n, cutoff):  # type: ignore[no-untyped-def]
+    """Return 1 / rank, for ranks from 0; 0 beyond the list or the cutoff."""
+    return 1.0 / (rank + 1) if rank < min(n, cutoff) else 0.0
+
+
+@njit(cache=True, parallel=True)
+def fill_rr(relevant, query_ptr, cutoff, depth, out, out_ptr):  # type: ignore[no-untyped-def]
+    """Fill the blocks of |ΔRR|; a thread takes a query at a time.
+
+    relevant  (n_rows,) bool in rank order
+
+    A relevant document that moves up to i stands first where i is above the first; the first one that moves down to j
+    leaves the first place to j or to the second, whichever is higher. No other swap changes anything.
+    """
+    for q in prange(query_ptr.shape[0] - 1):
+        first, n, start = query_ptr[q], query_ptr[q + 1] - query_ptr[q], out_ptr[q]
+        out[start : out_ptr[q + 1]] = 0.0
+        best, second = _first_two(relevant, first, n)
+        before = _value(best, n, cutoff)
+        top = min(depth, n)
+        for i in range(min(top, best + 1)):
+            for j in range(i + 1, n):
+                if relevant[first + i] == relevant[first + j]:
+                    continue
+                after = min(second, j) if i == best else i
+                delta = abs(_value(after, n, cutoff) - before)
+                out[start + i * n + j] = delta
+                if j < top:
+                    out[start + j * n + i] = delta

@@ -1,0 +1,35 @@
+"""Two-class logistic cost with balanced classes (Burges 2010, section 6.1, equation 15).
+
+Each row weighs 1 / n+ or 1 / n-, so that the rare class counts as much as the common one. The weight I+ / n+ + I- / n-
+stands on both sums of a leaf:
+
+    sum w ybar / sum w |ybar| (2 sigma - |ybar|)
+
+which is not the plain step with weighted responses, sum (w ybar) / sum |w ybar| (2 sigma - |w ybar|). Convention: n+
+and n- count rows by their queries' weights; w is multiplied by half the rows, so that it is 1 where classes are even.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from rerank.objectives.logistic import Logistic
+from rerank.objectives.registry import register
+from rerank.types import Floats
+
+
+@register("balanced-logistic")
+@dataclass(frozen=True, eq=False)
+class BalancedLogistic(Logistic):
+    """Two-class logistic cost, both classes with half of the weight."""
+
+    @cached_property
+    def _row_weights(self) -> Floats:
+        rows = np.repeat(self.weights, np.diff(self.query_ptr))
+        half, weights = rows.sum() / 2.0, rows.copy()
+        for members in (self._classes > 0.0, self._classes < 0.0):
+            weights[members] *= half / rows[members].sum() if rows[members].any() else 1.0
+        return weights

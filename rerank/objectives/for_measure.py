@@ -1,0 +1,57 @@
+"""LambdaRank for a measure: the vectors of a separable one, blocks of swap deltas for all others."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rerank.errors import InvalidInputError
+from rerank.metrics.base import Measure, RankedLists
+from rerank.objectives.base import Objective
+from rerank.objectives.lambdarank import LambdaRank
+from rerank.objectives.swap_blocks import BlockLambdaRank
+from rerank.types import Floats, Ints, query_rows
+
+
+def lambdarank_for(
+    measure: Measure,
+    labels: Floats,
+    query_ptr: Ints,
+    ideal_labels: Floats,
+    ideal_ptr: Ints,
+    weights: Floats,
+    sigma: float,
+    truncation_level: int,
+    normalize: bool,
+) -> Objective:
+    """Return the objective whose gradients better a measure.
+
+    labels        (n_rows,) float64, query by query
+    ideal_labels  (n_ideal,) float64: all positive labels of each query, best first, by ideal_ptr
+    weights       (n_queries,) float64, of the queries
+    sigma, truncation_level, normalize: see `rerank.objectives.lambdarank`
+    Raises InvalidInputError for a measure that cannot be trained for, or that no order of these rows changes.
+    """
+    if not measure.trainable:
+        raise InvalidInputError(
+            f"metric: expected a measure that can be trained for, found {measure.name}, which asks for more than "
+            "labels in rank order; train with e.g. nDCG@10 or AP."
+        )
+    if not (labels > 0).any():
+        raise InvalidInputError(
+            "training data: expected a query with a positive label, found none; check that qrels and run name the "
+            "same documents."
+        )
+    orders = (np.lexsort((by, query_rows(query_ptr))) for by in (-labels, labels))
+    best, worst = (measure.scores(RankedLists(labels[order], query_ptr, ideal_labels, ideal_ptr)) for order in orders)
+    if np.array_equal(best, worst):
+        raise InvalidInputError(
+            f"training data: expected a query in which the order of the documents changes {measure.name}, found none; "
+            "train for a measure that tells these labels and depths apart, e.g. nDCG@10."
+        )
+    deep = measure.cut_for_training(truncation_level)
+    swap = deep.swap_weights(labels, query_ptr, ideal_labels, ideal_ptr)
+    if swap is None:
+        return BlockLambdaRank(
+            query_ptr, weights, labels, ideal_labels, ideal_ptr, deep, sigma, truncation_level, normalize
+        )
+    return LambdaRank(query_ptr, weights, swap, sigma, deep.cutoff or truncation_level, normalize)

@@ -1,0 +1,72 @@
+"""GBRank's cost: the square of what a pair lacks of a margin (Zheng et al. 2007).
+
+For documents x above y in label, h their scores and tau the margin:
+
+    C = 1/2 max(0, h(y) + tau - h(x))^2
+
+A wrong pair, h(x) < h(y) + tau, has the targets h(y) + tau for x and h(x) - tau for y. The gradient is the distance of
+the scores from the targets, the curvature the number of targets: hess * h - grad is their sum. Pairs at the margin are
+right; documents of equal label make no pair.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numba import njit, prange
+
+from rerank.objectives.base import LabelObjective
+from rerank.objectives.registry import register
+from rerank.types import Floats, Ints, query_rows
+
+
+@register("gbrank")
+@dataclass(frozen=True, eq=False)
+class GBRank(LabelObjective):
+    """Half the squared hinge of pairs; tau is the margin, in score units."""
+
+    tau: float = 0.1
+
+    def cost(self, scores: Floats) -> float:
+        """Return the sum of the pairs' costs at `scores` (n_rows,) float64."""
+        return float(self._fill(scores, np.empty_like(scores), np.empty_like(scores)) @ self.weights)
+
+    def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
+        """Fill grad and hess (n_rows,) float64 with the cost's derivatives at `scores` (n_rows,) float64."""
+        self._fill(scores, grad, hess)
+
+    def _fill(self, scores: Floats, grad: Floats, hess: Floats) -> Floats:
+        costs = np.zeros(len(self.weights))
+        _fill_pairs(self.query_ptr, self._by_label, self.labels, scores, self.weights, self.tau, grad, hess, costs)
+        return costs
+
+    @cached_property
+    def _by_label(self) -> Ints:
+        """Rows query by query, by label, descending."""
+        return np.lexsort((-self.labels, query_rows(self.query_ptr)))
+
+
+@njit(cache=True, parallel=True)
+def _fill_pairs(query_ptr, by_label, labels, scores, weights, tau, grad, hess, costs):  # type: ignore[no-untyped-def]
+    """Fill gradient, curvature and each query's unweighted cost; a thread takes a query at a time."""
+    for q in prange(query_ptr.shape[0] - 1):
+        first, last = query_ptr[q], query_ptr[q + 1]
+        grad[first:last] = 0.0
+        hess[first:last] = 0.0
+        below, cost, weight = first, 0.0, weights[q]
+        for i in range(first, last):
+            x = by_label[i]
+            while below < last and labels[by_label[below]] >= labels[x]:
+                below += 1
+            for j in range(below, last):
+                y = by_label[j]
+                lacking = scores[y] + tau - scores[x]
+                if lacking > 0.0:
+                    cost += 0.5 * lacking * lacking
+                    grad[x] -= weight * lacking
+                    grad[y] += weight * lacking
+                    hess[x] += weight
+                    hess[y] += weight
+        costs[q] = cost

@@ -1,0 +1,39 @@
+"""Least squares on the labels: what MART minimises by itself (Friedman 2001; Burges 2010, section 5).
+
+    L = 1/2 (F - l)^2,    -dL/dF = l - F,    d2L/dF^2 = 1
+
+so that a leaf's Newton step is the mean residual. A query's weight is the weight of each of its rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rerank.objectives.base import LabelObjective
+from rerank.objectives.registry import register
+from rerank.types import Floats
+
+
+@register("least-squares")
+@dataclass(frozen=True, eq=False)
+class LeastSquares(LabelObjective):
+    """Half the squared distance of scores from labels."""
+
+    def cost(self, scores: Floats) -> float:
+        """Return the sum of the rows' costs at `scores` (n_rows,) float64."""
+        return float(0.5 * self._row_weights() @ (scores - self.labels) ** 2)
+
+    def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
+        """Fill grad and hess (n_rows,) float64 with the cost's derivatives at `scores` (n_rows,) float64."""
+        hess[:] = self._row_weights()
+        grad[:] = hess * (scores - self.labels)
+
+    def constant(self) -> float:
+        """Return the mean label."""
+        weights = self._row_weights()
+        return float(np.average(self.labels, weights=weights)) if weights.any() else 0.0
+
+    def _row_weights(self) -> Floats:
+        return np.repeat(self.weights, np.diff(self.query_ptr))

@@ -1,0 +1,63 @@
+"""LogistRank's cost: pointwise logistic, the best labels weighed more (Yin et al. 2016).
+
+With y = 1 for the upper half of the grades (label >= half of the best label), else -1, and scale 3 for the best label,
+2 for the next, 1 for the others:
+
+    L       = scale log(1 + exp(-y F))
+    -dL/dF  = ytilde = scale y / (1 + exp(y F))
+    hess    = |ytilde| (2 - |ytilde|)
+
+hess is the paper's, a bound of the second derivative scale rho (1 - rho). Conventions: below the half, scale is 1, as
+for the paper's two lowest of five grades, so that two grades have 3 and 1; beyond |ytilde| = 1, where the paper's form
+falls and at 2 turns negative, hess stays at its peak of 1, still a bound. A query's weight is that of each of its rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from rerank.objectives.base import LabelObjective
+from rerank.objectives.registry import register
+from rerank.types import Floats
+
+
+@register("logistrank")
+@dataclass(frozen=True, eq=False)
+class LogistRank(LabelObjective):
+    """Pointwise logistic cost, scaled by label."""
+
+    def cost(self, scores: Floats) -> float:
+        """Return the sum of the rows' costs at `scores` (n_rows,) float64."""
+        return float((self._row_weights * self._scales) @ np.logaddexp(0.0, -self._classes * scores))
+
+    def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
+        """Fill grad and hess (n_rows,) float64: the first derivative at `scores`, and a bound of the second."""
+        response = self._scales * np.exp(-np.logaddexp(0.0, self._classes * scores))  # |ytilde|
+        capped = np.minimum(response, 1.0)
+        grad[:] = -self._row_weights * self._classes * response
+        hess[:] = self._row_weights * capped * (2.0 - capped)
+
+    def constant(self) -> float:
+        """Return the mean label."""
+        weights = self._row_weights
+        return float(np.average(self.labels, weights=weights)) if weights.any() else 0.0
+
+    @cached_property
+    def _classes(self) -> Floats:
+        """1 for the upper half of the grades, else -1, (n_rows,) float64."""
+        best = self.labels.max(initial=0.0)
+        return np.where((self.labels > 0.0) & (self.labels >= best / 2.0), 1.0, -1.0)
+
+    @cached_property
+    def _scales(self) -> Floats:
+        """What each row's cost is multiplied by for its label, (n_rows,) float64."""
+        from_best = self.labels.max(initial=0.0) - self.labels
+        return np.where(self._classes > 0.0, np.maximum(3.0 - from_best, 1.0), 1.0)
+
+    @cached_property
+    def _row_weights(self) -> Floats:
+        """The weight of each row's query, (n_rows,) float64."""
+        return np.repeat(self.weights, np.diff(self.query_ptr))

@@ -1,0 +1,133 @@
+"""RankBoost's cost: each pair in the wrong order counts exponentially (Freund et al. 2003).
+
+    cost = sum over pairs with l_i > l_j of weight exp(-(s_i - s_j))
+
+The weight of a pair under RankBoost's distribution D is its share of the cost. Sums over the pairs of one document
+(its potential) need no pair: with the rows by label, exp(-s_i) times the running sum of exp(s_j) of all lower labels
+is document i's share as the better one. Time is linear in documents, and one sort by label is made at the start.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numba import njit, prange
+from numpy.typing import NDArray
+
+from rerank.objectives.base import LabelObjective
+from rerank.objectives.registry import register
+from rerank.types import Floats, Ints, query_rows
+
+HIGHEST_EXPONENT = 300.0  # scores further than this from the middle of their query count as this far
+
+
+@register("exponential")
+@dataclass(frozen=True, eq=False)
+class PairwiseExponential(LabelObjective):
+    """Pairwise exponential cost; the weight of a query is that of each of its pairs."""
+
+    def cost(self, scores: Floats) -> float:
+        """Return the cost at `scores` (n_rows,) float64."""
+        return float(self._fill(scores, np.empty_like(scores)).sum())
+
+    def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
+        """Fill grad and hess (n_rows,) float64 with the cost's derivatives at `scores` (n_rows,) float64.
+
+        -grad is the potential of each document: the weight of the pairs that it should win, less that of
+        the pairs that it should lose.
+        """
+        self._fill(scores, grad, hess)
+
+    def agreement(self, scores: Floats, chosen: NDArray[np.bool_]) -> tuple[float, float]:
+        """Return W+ and W-: the weight of the pairs that h in {0, 1} orders rightly, and wrongly.
+
+        chosen  (n_rows,) bool: h
+        """
+        right, wrong = np.zeros(len(self.weights)), np.zeros(len(self.weights))
+        _fill_agreement(self.query_ptr, self._by_label, self.labels, scores, chosen, right, wrong)
+        return float(right @ self.weights), float(wrong @ self.weights)
+
+    @cached_property
+    def _by_label(self) -> Ints:
+        """Rows query by query, by label, ascending."""
+        return np.lexsort((self.labels, query_rows(self.query_ptr)))
+
+    def _fill(self, scores: Floats, grad: Floats, hess: Floats | None = None) -> Floats:
+        costs = np.zeros(len(self.weights))
+        hess = np.empty_like(grad) if hess is None else hess
+        _fill_potentials(self.query_ptr, self._by_label, self.labels, scores, self.weights, grad, hess, costs)
+        return costs
+
+
+@njit(cache=True)
+def _middle(scores):  # type: ignore[no-untyped-def]
+    """Return the score midway between the best and the worst: pairs only know differences."""
+    return 0.5 * (scores.min() + scores.max())
+
+
+@njit(cache=True)
+def _growth(score, middle):  # type: ignore[no-untyped-def]
+    """Return exp(score - middle), inside the range of float64."""
+    return np.exp(min(max(score - middle, -HIGHEST_EXPONENT), HIGHEST_EXPONENT))
+
+
+@njit(cache=True, parallel=True)
+def _fill_potentials(query_ptr, by_label, labels, scores, weights, grad, hess, costs):  # type: ignore[no-untyped-def]
+    """Fill gradient, curvature and each query's cost; by_label (n_rows,) are rows by query, then label, ascending."""
+    for q in prange(query_ptr.shape[0] - 1):
+        first, last = query_ptr[q], query_ptr[q + 1]
+        grad[first:last] = 0.0
+        hess[first:last] = 0.0
+        if last - first < 2 or weights[q] == 0.0:
+            continue
+        middle = _middle(scores[first:last])
+        lower, same, label, cost = 0.0, 0.0, labels[by_label[first]], 0.0
+        for place in range(first, last):
+            row = by_label[place]
+            if labels[row] != label:
+                lower, same, label = lower + same, 0.0, labels[row]
+            growth = _growth(scores[row], middle)
+            pull = weights[q] * lower / growth
+            grad[row] -= pull
+            hess[row] += pull
+            cost += pull
+            same += growth
+        costs[q] = cost
+        higher, same, label = 0.0, 0.0, labels[by_label[last - 1]]
+        for place in range(last - 1, first - 1, -1):
+            row = by_label[place]
+            if labels[row] != label:
+                higher, same, label = higher + same, 0.0, labels[row]
+            growth = _growth(scores[row], middle)
+            push = weights[q] * higher * growth
+            grad[row] += push
+            hess[row] += push
+            same += 1.0 / growth
+
+
+@njit(cache=True, parallel=True)
+def _fill_agreement(query_ptr, by_label, labels, scores, chosen, right, wrong):  # type: ignore[no-untyped-def]
+    """Fill right and wrong (n_queries,) with the unweighted W+ and W- of `chosen` (n_rows,) bool."""
+    for q in prange(query_ptr.shape[0] - 1):
+        first, last = query_ptr[q], query_ptr[q + 1]
+        if last - first < 2:
+            continue
+        middle = _middle(scores[first:last])
+        lower = np.zeros(2)  # sums of exp(s_j) over lower labels, by h
+        same = np.zeros(2)
+        label = labels[by_label[first]]
+        for place in range(first, last):
+            row = by_label[place]
+            if labels[row] != label:
+                lower += same
+                same[:] = 0.0
+                label = labels[row]
+            growth = _growth(scores[row], middle)
+            if chosen[row]:
+                right[q] += lower[0] / growth
+                same[1] += growth
+            else:
+                wrong[q] += lower[1] / growth
+                same[0] += growth

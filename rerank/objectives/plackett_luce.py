@@ -1,0 +1,86 @@
+"""Plackett-Luce: the likelihood of the judged order, document by document from the best (Plackett 1975; ListMLE).
+
+Each document i is drawn from what is left of its query with probability e^s_i / sum e^s_j:
+
+    C = sum over i of log(e^s_i + sum over j with l_j < l_i of e^s_j) - s_i
+
+Convention on ties: documents of equal label are not ordered by anyone, so each is drawn from itself and the documents
+of lower label, never against its equals; those of the lowest label cost nothing. (Breslow's form would draw it from its
+equals too, and pull their scores together.) With two labels and one relevant document it is the softmax cost.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numba import njit, prange
+
+from rerank.objectives.base import LabelObjective
+from rerank.objectives.registry import register
+from rerank.types import Floats, Ints, query_rows
+
+LOWEST_EXPONENT = -300.0  # scores further below their query's best than this count as this far: exp() stays above zero
+
+
+@register("plackett-luce")
+@dataclass(frozen=True, eq=False)
+class PlackettLuce(LabelObjective):
+    """Negative log likelihood of the judged order."""
+
+    def cost(self, scores: Floats) -> float:
+        """Return the negative log likelihood at `scores` (n_rows,) float64."""
+        return float(self._fill(scores, np.empty_like(scores), np.empty_like(scores)) @ self.weights)
+
+    def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
+        """Fill grad and hess (n_rows,) float64 with the cost's derivatives at `scores` (n_rows,) float64."""
+        self._fill(scores, grad, hess)
+
+    def _fill(self, scores: Floats, grad: Floats, hess: Floats) -> Floats:
+        costs = np.zeros(len(self.weights))
+        _fill_draws(self.query_ptr, self._by_label, self.labels, scores, self.weights, grad, hess, costs)
+        return costs
+
+    @cached_property
+    def _by_label(self) -> Ints:
+        """Rows query by query, by label, ascending."""
+        return np.lexsort((self.labels, query_rows(self.query_ptr)))
+
+
+@njit(cache=True, parallel=True)
+def _fill_draws(query_ptr, by_label, labels, scores, weights, grad, hess, costs):  # type: ignore[no-untyped-def]
+    """Fill gradient, curvature and each query's unweighted cost; a thread takes a query at a time.
+
+    Upwards in label, `lower` sums e of all lower labels; downwards, `shares` sums 1 / (e_i + lower_i) over all
+    higher ones, and `squares` its square: what the draws of the higher take from a document.
+    """
+    for q in prange(query_ptr.shape[0] - 1):
+        first, last = query_ptr[q], query_ptr[q + 1]
+        n = last - first
+        if n == 0:
+            continue
+        rows, best = by_label[first:last], scores[first:last].max()
+        label, e, below = labels[rows], np.empty(n), np.zeros(n)
+        lower, same, cost = 0.0, 0.0, 0.0
+        for place in range(n):
+            e[place] = np.exp(max(scores[rows[place]] - best, LOWEST_EXPONENT))
+            if place > 0 and label[place] != label[place - 1]:
+                lower, same = lower + same, 0.0
+            same += e[place]
+            below[place] = lower
+            cost += np.log(e[place] + lower) - np.log(e[place])
+        costs[q] = cost
+        shares, squares, same_shares, same_squares = 0.0, 0.0, 0.0, 0.0
+        for place in range(n - 1, -1, -1):
+            if place < n - 1 and label[place] != label[place + 1]:
+                shares, squares = shares + same_shares, squares + same_squares
+                same_shares, same_squares = 0.0, 0.0
+            share = 1.0 / (e[place] + below[place])
+            own, missed = e[place] * share, below[place] * share
+            taken = e[place] * shares
+            grad[rows[place]] = weights[q] * (taken - missed)
+            hess[rows[place]] = weights[q] * (own * missed + max(taken - e[place] * e[place] * squares, 0.0))
+            if missed > 0.0:
+                same_shares += share
+                same_squares += share * share

@@ -1,0 +1,95 @@
+"""RankNet: pairwise logistic cost of all pairs of a query whose labels differ (Burges 2010, section 2).
+
+For documents i above j in label, with rho = 1 / (1 + exp(sigma (s_i - s_j))):
+
+    C_ij       = log(1 + exp(-sigma (s_i - s_j)))
+    lambda_ij  = -sigma rho
+    d2C/ds_i^2 = sigma^2 rho (1 - rho)
+
+Conventions. Documents of equal label make no pair. Costs of pairs are summed, not averaged: a query with more pairs
+weighs more. One exponential a document: rho = e_j / (e_i + e_j), e = exp(sigma (s - max s)).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numba import njit, prange
+
+from rerank.objectives.base import LabelObjective
+from rerank.objectives.registry import register
+from rerank.types import Floats, Ints, query_rows
+
+LOWEST_EXPONENT = -300.0  # scores further below their query's best than this count as this far: exp() stays above zero
+
+
+@register("ranknet")
+@dataclass(frozen=True, eq=False)
+class RankNet(LabelObjective):
+    """Pairwise logistic cost; sigma is the slope, 1 / score unit."""
+
+    sigma: float = 1.0
+
+    def cost(self, scores: Floats) -> float:
+        """Return the sum of the pairs' costs at `scores` (n_rows,) float64."""
+        costs = np.zeros(len(self.weights))
+        _fill_costs(self.query_ptr, self._by_label, self.labels, scores, self.sigma, costs)
+        return float(costs @ self.weights)
+
+    def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
+        """Fill grad and hess (n_rows,) float64 with the cost's derivatives at `scores` (n_rows,) float64."""
+        _fill_lambdas(self.query_ptr, self._by_label, self.labels, scores, self.weights, self.sigma, grad, hess)
+
+    @cached_property
+    def _by_label(self) -> Ints:
+        """Rows query by query, by label, descending."""
+        return np.lexsort((-self.labels, query_rows(self.query_ptr)))
+
+
+@njit(cache=True, parallel=True)
+def _fill_lambdas(query_ptr, by_label, labels, scores, weights, sigma, grad, hess):  # type: ignore[no-untyped-def]
+    """Fill gradient and curvature; a thread takes a query at a time."""
+    for q in prange(query_ptr.shape[0] - 1):
+        first, last = query_ptr[q], query_ptr[q + 1]
+        if last == first:
+            continue
+        rows = by_label[first:last]
+        label, e = labels[rows], np.empty(last - first)
+        best = scores[first:last].max()
+        for place in range(last - first):
+            e[place] = np.exp(max(sigma * (scores[rows[place]] - best), LOWEST_EXPONENT))
+        pull, curvature = np.zeros(last - first), np.zeros(last - first)
+        below = 0  # where the lower labels start
+        for i in range(last - first):
+            while below < last - first and label[below] >= label[i]:
+                below += 1
+            pull_i, curvature_i = 0.0, 0.0
+            for j in range(below, last - first):
+                rho = e[j] / (e[i] + e[j])
+                bend = rho * (e[i] / (e[i] + e[j]))
+                pull_i += rho
+                curvature_i += bend
+                pull[j] += rho
+                curvature[j] += bend
+            pull[i] -= pull_i
+            curvature[i] += curvature_i
+        for place in range(last - first):
+            grad[rows[place]] = weights[q] * sigma * pull[place]
+            hess[rows[place]] = weights[q] * sigma * sigma * curvature[place]
+
+
+@njit(cache=True, parallel=True)
+def _fill_costs(query_ptr, by_label, labels, scores, sigma, costs):  # type: ignore[no-untyped-def]
+    """Fill costs (n_queries,) with each query's unweighted cost."""
+    for q in prange(query_ptr.shape[0] - 1):
+        first, last = query_ptr[q], query_ptr[q + 1]
+        below, total = first, 0.0
+        for i in range(first, last):
+            while below < last and labels[by_label[below]] >= labels[by_label[i]]:
+                below += 1
+            for j in range(below, last):
+                margin = sigma * (scores[by_label[i]] - scores[by_label[j]])
+                total += np.log1p(np.exp(-abs(margin))) + max(-margin, 0.0)
+        costs[q] = total

@@ -1,0 +1,154 @@
+"""The best combination of two rankers: alpha * s_a + (1 - alpha) * s_b, exactly (Burges 2010, section 7.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from rerank.errors import InvalidInputError
+from rerank.ids import Ids, id_array, sort_keys
+from rerank.metrics.base import Measure, RankedLists
+from rerank.metrics.registry import parse_measure
+from rerank.rankers.crossings import Lines, best_alpha, order_at
+from rerank.threads import kernel_threads
+from rerank.types import Floats, Ints, Qrels, Run, pointers
+
+Judgements = Qrels | Mapping[str, Mapping[str, int]]
+Rankings = Run | Mapping[str, Mapping[str, float]]
+
+
+@dataclass(frozen=True, eq=False)
+class Combination:
+    """The best alpha of two runs.
+
+    alpha      share of the first run's scores, the middle of the interval
+    value      mean of the measure over the judged queries at alpha: what `evaluate` says of `run`
+    low, high  the interval about alpha on which the measure is best, both ends included
+    metric     the measure's name
+    run        the combined run of all queries at alpha
+    """
+
+    alpha: float
+    value: float
+    low: float
+    high: float
+    metric: str
+    run: Run
+
+
+def combine(
+    run_a: Rankings, run_b: Rankings, qrels: Judgements, metric: str | Measure = "nDCG@10", n_jobs: int | None = None
+) -> Combination:
+    """Return the alpha in [0, 1] for which alpha * s_a + (1 - alpha) * s_b is best on the judged queries.
+
+    run_a, run_b  runs, or {qid: {docid: score}}; finite scores, on scales of their own
+    qrels         judgements of at least one of the queries
+    metric        any measure, by ir_measures' name
+    n_jobs        threads; None or -1 for all cores
+
+    No grid: the measure is followed from crossing to crossing of two documents' scores, so no other alpha is better
+    (by more than 1e-12). Scores are taken as float32, as trec_eval holds them; where two lines cross, and all along
+    where they coincide, the larger document id stands first. A document that one run does not hold has the lowest
+    score that its query has there; where a run lacks the query, all documents have 0 there. Of equally good
+    intervals the widest is taken, of equally wide ones the lowest. `run` keeps its order when held as float32: a score
+    that would be rounded onto a better one, or above it, is moved the least step that keeps the order. A measure that
+    has no cascade (PairAccuracy, a user's own) is measured anew behind every crossing: a query of 100 documents takes
+    0.03 s or more, one of 1,000 minutes; the others, 10 ms or less for 1,000 documents.
+    Raises InvalidInputError where no query is judged or a score is not finite.
+    """
+    measure, first, second = parse_measure(metric), Run.of(run_a), Run.of(run_b)
+    pairs, judgements = _paired(first, second), Qrels.of(qrels)
+    lines = _lines(pairs, judgements)
+    with kernel_threads(n_jobs, len(pairs.a)):
+        best = best_alpha(lines, measure)
+        order = order_at(lines, best.alpha)
+    lists = RankedLists(lines.labels[order], lines.query_ptr, lines.ideal_labels, lines.ideal_ptr)
+    value = float(np.average(measure.scores(lists), weights=lines.weights))
+    scores = _float32_steps(pairs, best.alpha, order)
+    run = Run(pairs.query_ids, pairs.query_ptr, pairs.doc_ids[order], scores, f"{first.name}+{second.name}")
+    return Combination(best.alpha, value, best.low, best.high, measure.name, run)
+
+
+@dataclass(frozen=True, eq=False)
+class _Pairs:
+    """The documents of either run, the larger id first within a query, and their scores in both, (n_rows,) float64."""
+
+    query_ids: Ids
+    query_ptr: Ints
+    doc_ids: Ids
+    a: Floats
+    b: Floats
+
+
+def _paired(first: Run, second: Run) -> _Pairs:
+    names = list(dict.fromkeys([*first, *second]))
+    number = {name: place for place, name in enumerate(names)}
+    runs = (first, second)
+    query = np.concatenate([np.repeat([number[name] for name in run], np.diff(run.query_ptr)) for run in runs])
+    doc_ids = id_array(np.concatenate([run.doc_ids for run in runs]))
+    if not len(doc_ids):
+        raise InvalidInputError("runs: expected ranked documents, found none in either; give two runs.")
+    query = query.astype(np.int64)
+    order = np.lexsort((*(~key for key in sort_keys(doc_ids)), query))
+    new = (np.diff(query[order], prepend=-1) != 0) | (doc_ids[order] != np.roll(doc_ids[order], 1))
+    row = np.empty(len(order), dtype=np.int64)
+    row[order] = np.cumsum(new) - 1
+    kept = order[new]
+    query_ptr = pointers(np.bincount(query[kept], minlength=len(names)))
+    parts = np.split(row, [first.n_rows])
+    a, b = (_scores(run, rows, query_ptr) for run, rows in zip(runs, parts, strict=True))
+    return _Pairs(id_array(names), query_ptr, doc_ids[kept], a, b)
+
+
+def _scores(run: Run, rows: Ints, query_ptr: Ints) -> Floats:
+    """Return a run's score of every row, as trec_eval holds it; the query's lowest for a document it does not hold."""
+    given = run.scores.astype(np.float32).astype(np.float64)
+    bad = np.flatnonzero(~np.isfinite(given))
+    if len(bad):
+        raise InvalidInputError(
+            f"run {run.name}: expected finite scores within float32, found {run.scores[bad[0]]} for document "
+            f"{run.doc_ids[bad[0]]}; score it or leave it out."
+        )
+    scores = np.full(query_ptr[-1], np.inf)
+    scores[rows] = given
+    filled = np.flatnonzero(np.diff(query_ptr))
+    lowest = np.zeros(len(query_ptr) - 1)
+    lowest[filled] = np.minimum.reduceat(scores, query_ptr[:-1][filled])
+    missing = np.isinf(scores)
+    by_row = np.repeat(np.where(np.isinf(lowest), 0.0, lowest), np.diff(query_ptr))
+    return np.where(missing, by_row, scores)
+
+
+def _lines(pairs: _Pairs, qrels: Qrels) -> Lines:
+    """Return the documents as lines; a query that is not judged has no weight."""
+    labels, _ = qrels.lookup(pairs.query_ids, pairs.query_ptr, pairs.doc_ids)
+    judged = np.array([name in qrels for name in pairs.query_ids.tolist()], dtype=np.float64)
+    judged *= np.diff(pairs.query_ptr) > 0
+    if not judged.any():
+        raise InvalidInputError(
+            "qrels: expected judgements of a query of the runs, found none; check that they name queries alike."
+        )
+    ideal_labels, ideal_ptr = qrels.ideal(pairs.query_ids)
+    return Lines(pairs.query_ptr, pairs.a, pairs.b, labels.astype(np.float64), judged, ideal_labels, ideal_ptr)
+
+
+def _float32_steps(pairs: _Pairs, alpha: float, order: Ints) -> Floats:
+    """Return the combined scores in the given order, such that trec_eval's comparison as float32 leaves that order."""
+    scores = (alpha * pairs.a + (1.0 - alpha) * pairs.b)[order].astype(np.float32)
+    _keep_order(pairs.query_ptr, order, scores)
+    return scores.astype(np.float64)
+
+
+@njit(cache=True)
+def _keep_order(query_ptr, order, scores):  # type: ignore[no-untyped-def]
+    """Lower scores (n_rows,) float32 that are not below those before them; equal ones may stand by ascending row."""
+    for q in range(query_ptr.shape[0] - 1):
+        for place in range(query_ptr[q] + 1, query_ptr[q + 1]):
+            before = scores[place - 1]
+            if scores[place] < before:
+                continue
+            falls = order[place] < order[place - 1]
+            scores[place] = np.nextafter(before, np.float32(-np.inf)) if falls else before

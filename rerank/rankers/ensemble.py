@@ -1,0 +1,186 @@
+"""Many rankers at once: a second stage, trained with LambdaRank, joins their scores (Burges 2010, section 7.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from rerank.errors import InvalidInputError
+from rerank.progress import track
+from rerank.rankers.base import BareBase, NoBase
+from rerank.rankers.lambdamart import LambdaMART
+from rerank.rankers.linearstage import LinearStage
+from rerank.rankers.members import read_members, spell_members
+from rerank.rankers.ranker import Ranker
+from rerank.rankers.registry import register
+from rerank.rankers.store import model_from_dict
+from rerank.rankers.training import TrainingSet
+from rerank.types import Floats, Ints, joined_rows
+
+SECOND = ("linear", "boosted")
+SEEDS = 1000  # between the seed of the members and that of the folds
+
+
+@register("ensemble")
+class Ensemble(Ranker):
+    """Rankers joined by a second stage that is trained on their held-out scores.
+
+    The queries are dealt into folds; each member scores each fold after learning from the others. On these scores the
+    second stage learns; the members that are kept have learned from all queries. A warm start is every member's and
+    the second stage's: scores are base + stage(what each member adds to the base).
+
+        linear   base + sum_m w_m f_m, w by Newton's steps on LambdaRank's gradients
+        boosted  base + LambdaMART(f_1, f_2, ...)
+
+    members        rankers, not fitted and without a base, or text: NAME, N*NAME or N*NAME(PARAMETER=VALUE) with
+                   commas between; N copies differ in random_state. The winner of the Yahoo! challenge was
+                   "8*lambdamart(subsample=0.5), 2*lambdarank, 2*logisticregression"
+    second         second stage: linear or boosted
+    n_folds        parts that the training queries are dealt into
+    n_estimators   steps, or trees, of the second stage
+    learning_rate  share of each of the second stage's Newton steps that is taken
+    num_leaves     leaves of a tree of a boosted second stage
+    metric         measure that the second stage is trained for, and members that are given as text
+    early_stopping_rounds  steps, or trees, of the second stage without a better measure before it stops
+    base           None (cold), "run", "feature:NAME", a run, or a fitted ranker
+    random_state   seed of the folds, and of members that are given as text
+    n_jobs         threads; None or -1 for all cores
+    """
+
+    def __init__(
+        self,
+        members: str | Sequence[Ranker] = "2*lambdamart(subsample=0.5), lambdarank, logisticregression",
+        second: str = "linear",
+        n_folds: int = 3,
+        n_estimators: int = 100,
+        learning_rate: float = 0.1,
+        num_leaves: int = 7,
+        metric: str = "nDCG@10",
+        early_stopping_rounds: int = 100,
+        base: Any = None,
+        random_state: int = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.members = members
+        self.second = second
+        self.n_folds = n_folds
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.num_leaves = num_leaves
+        self.metric = metric
+        self.early_stopping_rounds = early_stopping_rounds
+        self.base = base
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the model as plain JSON values, its members nested."""
+        stored = super().to_dict()
+        members = self.members if isinstance(self.members, str) else spell_members(self.members)
+        return {**stored, "parameters": {**stored["parameters"], "members": members}}
+
+    def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
+        members, stage = self._new_members(), self._new_stage()
+        fold = self._fold_of(len(train.weights))
+        held_out = np.empty((len(train.order), len(members)), dtype=np.float32)
+        jobs = [(number, column) for number in range(self.n_folds) for column in range(len(members))]
+        for number, column in track(jobs, "members on folds", len(jobs)):
+            learner = clone(members[column])
+            learner._learn(_part(train, fold != number), valid)
+            rows = np.repeat(fold == number, np.diff(train.query_ptr))
+            held_out[rows, column] = learner._scores(train.X[train.order[rows]])
+        for member in track(members, "members", len(members)):
+            member._learn(train, valid)
+            self._dress(member)
+        self.members_ = members
+        watch = None if valid is None else _of_scores(valid, self._shares(valid.X)[valid.order])
+        stage._learn(_of_scores(train, held_out), watch)
+        self.stage_, self.best_iteration_, self.evals_result_ = stage, stage.best_iteration_, stage.evals_result_
+
+    def _new_members(self) -> list[Ranker]:
+        """Return the members before they learn."""
+        common = {"metric": self.metric, "random_state": self.random_state}
+        text = isinstance(self.members, str)
+        members = read_members(str(self.members), common) if text else [clone(each) for each in self.members]
+        if not members or any(member.base is not None for member in members):
+            raise InvalidInputError(
+                "members: expected at least one ranker, all without a base of their own; give the base to the ensemble."
+            )
+        return [member.set_params(n_jobs=None) for member in members]
+
+    def _new_stage(self) -> LinearStage | LambdaMART:
+        if self.second not in SECOND:
+            raise InvalidInputError(f"second: expected {' or '.join(SECOND)}, found {self.second!r}.")
+        if self.second == "linear":
+            return LinearStage(self.n_estimators, self.learning_rate, self.metric, self.early_stopping_rounds)
+        return LambdaMART(
+            n_estimators=self.n_estimators,
+            learning_rate=self.learning_rate,
+            num_leaves=self.num_leaves,
+            metric=self.metric,
+            early_stopping_rounds=self.early_stopping_rounds,
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+        )
+
+    def _fold_of(self, n_queries: int) -> Ints:
+        """Return the fold of each query, (n_queries,) int64."""
+        if not 2 <= self.n_folds <= n_queries:
+            raise InvalidInputError(f"n_folds: expected 2 to {n_queries}, the number of queries, found {self.n_folds}.")
+        random = np.random.default_rng(SEEDS + self.random_state)
+        return random.permutation(n_queries) % self.n_folds
+
+    def _dress(self, member: Ranker) -> None:
+        """Make a member a whole model of its own, whose base is known to the ensemble alone."""
+        member.feature_names_, member.n_features_in_ = self.feature_names_, self.n_features_in_
+        member.recipe_, member.fingerprint_ = self.recipe_, self.fingerprint_
+        member.base_ = NoBase() if isinstance(self.base_, NoBase) else BareBase()
+
+    def _shares(self, X: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return what each member adds to the base, (n_rows, n_members) float32."""
+        return np.column_stack([member._scores(X) for member in self.members_]).astype(np.float32)
+
+    def _scores(self, X: NDArray[np.float32]) -> Floats:
+        return self.stage_._scores(self._shares(X))
+
+    def _learned(self) -> dict[str, Any]:
+        return {
+            "best_iteration": self.best_iteration_,
+            "evals_result": self.evals_result_,
+            "members": [member.to_dict() for member in self.members_],
+            "stage": self.stage_._learned(),
+        }
+
+    def _restore(self, learned: Mapping[str, Any]) -> None:
+        self.best_iteration_, self.evals_result_ = learned["best_iteration"], learned["evals_result"]
+        self.members_ = [model_from_dict(stored) for stored in learned["members"]]
+        self.stage_ = self._new_stage()
+        self.stage_._restore(learned["stage"])
+
+
+def _part(train: TrainingSet, chosen: NDArray[np.bool_]) -> TrainingSet:
+    """Return the chosen queries, with a copy of their features: a learner takes all rows that it is handed."""
+    queries = np.flatnonzero(chosen)
+    counts, ideal_counts = np.diff(train.query_ptr)[queries], np.diff(train.ideal_ptr)[queries]
+    rows, query_ptr = joined_rows(train.query_ptr[queries], counts)
+    ideal_rows, ideal_ptr = joined_rows(train.ideal_ptr[queries], ideal_counts)
+    return TrainingSet(
+        train.X[train.order[rows]],
+        np.arange(len(rows)),
+        train.labels[rows],
+        query_ptr,
+        train.weights[queries],
+        train.ideal_labels[ideal_rows],
+        ideal_ptr,
+        train.start_scores[rows],
+    )
+
+
+def _of_scores(data: TrainingSet, scores: NDArray[np.float32]) -> TrainingSet:
+    """Return the same rows with members' scores (n_rows, n_members), in canonical order, as their features."""
+    return replace(data, X=scores, order=np.arange(len(scores)))

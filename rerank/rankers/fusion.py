@@ -1,0 +1,364 @@
+"""Fusion: several runs made one, from their documents' ranks or scores.
+
+To add a method or a normaliser is to add a function here under `@method` or `@norm`. A pool holds each document of a
+query once, whichever runs found it. Conventions, on which tools disagree:
+
+rank     place in trec_eval's order (score, then document id, descending), from 1
+norm     per query and run; a query whose scores are all equal gets 0 for each document, except by `rank` and `max`
+missing  a document that a run does not hold adds nothing (`zero`, as in ranx), or has the lowest normalised score
+         that its query has there (`lowest`); a run without the query adds 0 either way
+best     the weights are chosen on the qrels that are given: a figure on those qrels is a figure on training data
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import InvalidInputError, unknown_name
+from rerank.ids import Ids, id_array, id_bytes, row_codes, sort_keys
+from rerank.types import Floats, Ints, Qrels, Run, joined_rows, pointers
+
+log = logging.getLogger("rerank")
+Judgements = Qrels | Mapping[str, Mapping[str, int]]
+Rankings = Run | Mapping[str, Mapping[str, float]]
+BATCH_ROWS = 1 << 16  # rows that are pooled at a time: what is made of them stays in a core's cache
+RRF_K = 60
+MISSING = ("zero", "lowest")
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """The documents of some queries, and what each run says of them.
+
+    query    (n_documents,) int64 number of the query, ascending
+    doc_ids  (n_documents,) UTF-8 bytes
+    scores   (n_runs, n_documents) normalised, and filled in where a run lacks the document
+    ranks    (n_runs, n_documents) int64 from 1; 0 where a run lacks the document
+    weights  (n_runs,) float64
+    k        RRF's constant
+    """
+
+    query: Ints
+    doc_ids: NDArray[np.bytes_]
+    scores: Floats
+    ranks: Ints
+    weights: Floats
+    k: float
+
+
+Method = Callable[[Pool], Floats]
+Norm = Callable[[Floats, Ints, Ints], Floats]  # scores, first row and number of rows of each query -> new scores
+_METHODS: dict[str, Method] = {}
+_NORMS: dict[str, Norm] = {}
+
+
+def method(name: str) -> Callable[[Method], Method]:
+    """Enter a method of fusion under its name."""
+    return lambda function: _METHODS.setdefault(name, function)
+
+
+def norm(name: str) -> Callable[[Norm], Norm]:
+    """Enter a normaliser under its name."""
+    return lambda function: _NORMS.setdefault(name, function)
+
+
+@method("rrf")
+def reciprocal_rank(pool: Pool) -> Floats:
+    """Sum of 1 / (k + rank) (Cormack, Clarke and Buettcher 2009, Reciprocal rank fusion)."""
+    return np.where(pool.ranks > 0, 1.0 / (pool.k + pool.ranks), 0.0).sum(axis=0)  # type: ignore[no-any-return]
+
+
+@method("combsum")
+def comb_sum(pool: Pool) -> Floats:
+    """Sum of the scores (Fox and Shaw 1994, Combination of multiple searches)."""
+    return pool.scores.sum(axis=0)  # type: ignore[no-any-return]
+
+
+@method("combmnz")
+def comb_mnz(pool: Pool) -> Floats:
+    """Sum of the scores, times the number of runs that hold the document (Fox and Shaw 1994)."""
+    return comb_sum(pool) * (pool.ranks > 0).sum(axis=0)
+
+
+@method("best")
+@method("weighted")
+def weighted_sum(pool: Pool) -> Floats:
+    """Sum of weight * score; for `best`, the weights are alpha and 1 - alpha (Burges 2010, section 7.1)."""
+    return pool.weights @ pool.scores
+
+
+@norm("none")
+def _none(scores: Floats, first: Ints, counts: Ints) -> Floats:
+    return scores
+
+
+@norm("min-max")
+def _min_max(scores: Floats, first: Ints, counts: Ints) -> Floats:
+    """(s - min) / (max - min)."""
+    low, high = np.minimum.reduceat(scores, first), np.maximum.reduceat(scores, first)
+    return _quotient(scores - np.repeat(low, counts), high - low, counts)
+
+
+@norm("max")
+def _max(scores: Floats, first: Ints, counts: Ints) -> Floats:
+    """Score / max."""
+    high = np.maximum.reduceat(scores, first)
+    if (high <= 0).any():
+        raise InvalidInputError(
+            f"norm: expected a best score above 0 in every query for max, found {high.min():g}; use min-max."
+        )
+    return scores / np.repeat(high, counts)
+
+
+@norm("sum")
+def _sum(scores: Floats, first: Ints, counts: Ints) -> Floats:
+    """(s - min) / sum of (s - min)."""
+    above = scores - np.repeat(np.minimum.reduceat(scores, first), counts)
+    return _quotient(above, np.add.reduceat(above, first), counts)
+
+
+@norm("z-score")
+def _z_score(scores: Floats, first: Ints, counts: Ints) -> Floats:
+    """(s - mean) / standard deviation, of the query's documents as the whole population."""
+    equal = np.minimum.reduceat(scores, first) == np.maximum.reduceat(scores, first)
+    centred = scores - np.repeat(np.add.reduceat(scores, first) / counts, counts)
+    deviation = np.sqrt(np.add.reduceat(centred * centred, first) / counts)
+    return _quotient(centred, np.where(equal, 0.0, deviation), counts)
+
+
+@norm("rank")
+def _rank(scores: Floats, first: Ints, counts: Ints) -> Floats:
+    """1 - (rank - 1) / number of documents."""
+    return 1.0 - _places(counts) / np.repeat(counts, counts)
+
+
+def fuse(
+    runs: Sequence[Rankings],
+    method: str = "rrf",
+    *,
+    norm: str | None = None,
+    weights: Sequence[float] | None = None,
+    k: float = RRF_K,
+    missing: str | None = None,
+    hits: int | None = None,
+    name: str | None = None,
+    qrels: Judgements | None = None,
+    metric: str = "nDCG@10",
+) -> Run:
+    """Return one run of several.
+
+    runs     two or more, each a record or `{qid: {docid: score}}`; their queries and documents are united
+    method   `rrf`, `combsum`, `combmnz`, `weighted`, or `best`: of two runs, the weights alpha and 1 - alpha for which
+             no other alpha in [0, 1] has a better mean of `metric` on `qrels` (see `combine`)
+    norm     `none`, `min-max`, `max`, `sum`, `z-score` or `rank`, which makes the scores of different runs alike; by
+             default `min-max`, and `none` for `best` and for `rrf`, which looks at ranks alone
+    weights  one finite number a run, for `weighted`
+    k        RRF's constant, 60 as in the paper
+    missing  `zero` or `lowest`: what a run says of a document that it does not hold; by default `zero`, and `lowest`
+             for `best`, which knows no other
+    hits     most documents of a query; all by default
+    name     the new run's name; the method's by default
+    qrels    judgements that `best` chooses alpha on
+    metric   measure that `best` chooses alpha by
+
+    To choose alpha on the qrels that a figure is reported on is to train on them. Choose it with `best` on other
+    queries; the log says alpha, the interval on which it is best, and the arguments that fuse any other queries alike:
+    `weighted` with these weights, norm and `lowest`, which on the same queries gives the very same run.
+    Raises InvalidInputError for fewer than two runs, unknown names, weights that do not fit, `best` without qrels or
+    with other than two runs, and scores that are not finite.
+    """
+    records = [Run.of(run) for run in runs]
+    missing = missing or ("lowest" if method == "best" else "zero")
+    _check(records, method, norm, weights, k, missing, hits)
+    _check_best(len(records), method, missing, qrels)
+    chosen = norm or ("none" if method in {"rrf", "best"} else "min-max")
+    if qrels is not None:
+        weights = _best_weights(records, chosen, qrels, metric)
+    given = np.ones(len(records)) if weights is None else np.asarray(weights, dtype=np.float64)
+    query_ids = id_array(list(dict.fromkeys(query_id for run in records for query_id in run)))
+    ordered = [run.take(run.trec_order()) for run in records]
+    stretches = [_Stretches.of(run, query_ids, chosen) for run in ordered]
+    pools = _pools(stretches, missing, given, k)
+    fused = _united(query_ids, [(pool.query, pool.doc_ids, _METHODS[method](pool)) for pool in pools], name or method)
+    return fused if hits is None else fused.head(hits)
+
+
+@dataclass(frozen=True, eq=False)
+class _Stretches:
+    """A run's rows by the numbers of the united queries: where each query begins, and how long it is."""
+
+    starts: Ints
+    counts: Ints
+    doc_ids: NDArray[Any]
+    scores: Floats
+
+    @classmethod
+    def of(cls, run: Run, query_ids: Ids, norm: str) -> _Stretches:
+        numbers = {query_id: number for number, query_id in enumerate(query_ids.tolist())}
+        mine = np.array([numbers[query_id] for query_id in run], dtype=np.int64)
+        starts, counts = np.zeros((2, len(query_ids)), dtype=np.int64)
+        starts[mine], counts[mine] = run.query_ptr[:-1], np.diff(run.query_ptr)
+        return cls(starts, counts, run.stored_ids, _normalised(run, norm))
+
+
+def _normalised(run: Run, norm: str) -> Floats:
+    """Return the scores of a run whose rows stand in trec_eval's order, made alike."""
+    sizes = np.diff(run.query_ptr)
+    held = np.flatnonzero(sizes)
+    return _NORMS[norm](run.scores, run.query_ptr[held], sizes[held]) if len(held) else run.scores
+
+
+def _best_weights(runs: Sequence[Run], norm: str, qrels: Judgements, metric: str) -> tuple[float, float]:
+    """Return alpha and 1 - alpha of two runs, and log them with the interval."""
+    from rerank.rankers.combine import combine  # Numba: the other methods do without
+
+    ordered = [run.take(run.trec_order()) for run in runs]
+    first, second = (replace(run, scores=_normalised(run, norm)) for run in ordered)
+    best = combine(first, second, qrels, metric)
+    weights = best.alpha, 1.0 - best.alpha
+    log.info(
+        "best: alpha %r of %s, best from %r to %r: %s %.4f on the qrels that chose it; fuse other queries with "
+        "--method weighted --weights %r,%r --norm %s --missing lowest",
+        *(best.alpha, first.name, best.low, best.high, best.metric, best.value, *weights, norm),
+    )
+    return weights
+
+
+def _pools(runs: Sequence[_Stretches], missing: str, weights: Floats, k: float) -> Iterator[Pool]:
+    """Yield the pools of some queries each, queries in their order."""
+    rows = pointers(np.sum([run.counts for run in runs], axis=0))
+    cuts = np.searchsorted(rows, np.arange(BATCH_ROWS, int(rows[-1]), BATCH_ROWS), side="left")
+    bounds = np.unique(np.concatenate([[0], cuts, [len(rows) - 1]]))
+    for first, last in pairwise(bounds.tolist()):
+        yield _pool(runs, first, last, missing, weights, k)
+
+
+def _pool(runs: Sequence[_Stretches], first: int, last: int, missing: str, weights: Floats, k: float) -> Pool:
+    rows = [joined_rows(run.starts[first:last], run.counts[first:last])[0] for run in runs]
+    counts = [run.counts[first:last] for run in runs]
+    query = np.concatenate([np.repeat(np.arange(first, last), count) for count in counts])
+    ids = np.concatenate([id_bytes(run.doc_ids[mine]) for run, mine in zip(runs, rows, strict=True)])
+    document, example = _numbered(query, ids)
+    scores = np.zeros((len(runs), len(example)))
+    ranks = np.zeros((len(runs), len(example)), dtype=np.int64)
+    parts = np.split(document, pointers([len(mine) for mine in rows])[1:-1])
+    for number, (run, mine, place, count) in enumerate(zip(runs, rows, parts, counts, strict=True)):
+        if missing == "lowest":
+            scores[number] = _lowest(run.scores[mine], count)[query[example] - first]
+        scores[number, place] = run.scores[mine]
+        ranks[number, place] = _places(count) + 1
+    return Pool(query[example], ids[example], scores, ranks, weights, k)
+
+
+def _lowest(scores: Floats, counts: Ints) -> Floats:
+    """Return the lowest score of each query; 0 where the run lacks the query."""
+    held, lowest = np.flatnonzero(counts), np.zeros(len(counts))
+    if len(held):
+        lowest[held] = np.minimum.reduceat(scores, pointers(counts)[:-1][held])
+    return lowest
+
+
+def _numbered(query: Ints, ids: NDArray[np.bytes_]) -> tuple[Ints, Ints]:
+    """Return the number of each row's document, by query, and a row of each document.
+
+    Rows are told apart by a code of 64 bits; where two documents share one, by their ids.
+    """
+    codes = row_codes(query, ids)
+    order = np.argsort(codes)
+    group, starts = _groups(codes[order][None])
+    if (ids[order[starts]][group] != ids[order]).any() or (query[order[starts]][group] != query[order]).any():
+        keys = [*sort_keys(ids), query.astype(np.uint64)]
+        order = np.lexsort(keys)
+        group, starts = _groups(np.array(keys)[:, order])
+    example = order[starts]
+    by_query = np.argsort(query[example], kind="stable")
+    place = np.empty(len(starts), dtype=np.int64)
+    place[by_query] = np.arange(len(starts))
+    document = np.empty(len(order), dtype=np.int64)
+    document[order] = place[group]
+    return document, example[by_query]
+
+
+def _groups(keys: NDArray[np.uint64]) -> tuple[Ints, Ints]:
+    """Return the number of each column's group of equal neighbours (n_keys, n_rows), and where each group begins."""
+    begins = np.ones(keys.shape[1], dtype=np.bool_)
+    begins[1:] = (keys[:, 1:] != keys[:, :-1]).any(axis=0)
+    return np.cumsum(begins) - 1, np.flatnonzero(begins)
+
+
+def _united(query_ids: Ids, parts: list[tuple[Ints, NDArray[np.bytes_], Floats]], name: str) -> Run:
+    query, doc_ids, scores = (np.concatenate(column) for column in zip(*parts, strict=True))
+    counts = np.bincount(query, minlength=len(query_ids))
+    run = Run(query_ids, pointers(counts), doc_ids, scores, name)
+    return run.take(run.trec_order())
+
+
+def _quotient(scores: Floats, divisors: Floats, counts: Ints) -> Floats:
+    """Return the scores over their query's divisor; 0 where that is 0."""
+    spread = np.repeat(divisors, counts)
+    return np.divide(scores, spread, out=np.zeros_like(scores), where=spread > 0)
+
+
+def _places(counts: Ints) -> Ints:
+    """Return 0, 1, 2 ... within each query, (n_rows,) int64."""
+    return np.arange(counts.sum()) - np.repeat(pointers(counts)[:-1], counts)
+
+
+def _check(
+    runs: Sequence[Run],
+    method: str,
+    norm: str | None,
+    weights: Sequence[float] | None,
+    k: float,
+    missing: str,
+    hits: int | None,
+) -> None:
+    if len(runs) < 2:
+        raise InvalidInputError(f"runs: expected at least two to fuse, found {len(runs)}; name more runs.")
+    for what, found, known in (
+        ("method", method, _METHODS),
+        ("norm", norm or "none", _NORMS),
+        ("missing", missing, MISSING),
+    ):
+        if found not in known:
+            raise unknown_name(what, found, known)
+    if method == "rrf" and norm not in {None, "none"}:
+        raise InvalidInputError(f"norm: expected none beside rrf, which looks at ranks alone, found {norm}; drop it.")
+    if k <= 0 or not np.isfinite(k):
+        raise InvalidInputError(f"k: expected a number above 0, found {k:g}; 60 is usual.")
+    if hits is not None and hits < 1:
+        raise InvalidInputError(f"hits: expected a number of documents from 1, found {hits}.")
+    _check_weights(len(runs), method, weights)
+    for run in runs:
+        if not np.isfinite(run.scores).all():
+            raise InvalidInputError(f"run {run.name}: expected finite scores, found NaN or infinity; mend the run.")
+    if not any(run.n_rows for run in runs):
+        raise InvalidInputError("runs: expected rows, found none in any run; name runs with rows.")
+
+
+def _check_best(n_runs: int, method: str, missing: str, qrels: Judgements | None) -> None:
+    if (method == "best") != (qrels is not None):
+        found = "none" if qrels is None else f"some for {method}"
+        raise InvalidInputError(f"qrels: expected them for the method best and no other, found {found}.")
+    if method == "best" and n_runs != 2:
+        raise InvalidInputError(f"runs: expected two for the method best, found {n_runs}; fuse two at a time.")
+    if method == "best" and missing != "lowest":
+        raise InvalidInputError(f"missing: expected lowest beside best, found {missing}; drop it.")
+
+
+def _check_weights(n_runs: int, method: str, weights: Sequence[float] | None) -> None:
+    if (method == "weighted") != (weights is not None):
+        found = "none" if weights is None else f"some for {method}"
+        raise InvalidInputError(f"weights: expected them for the method weighted and no other, found {found}.")
+    if weights is not None and (len(weights) != n_runs or not np.isfinite(weights).all()):
+        found = ", ".join(f"{weight:g}" for weight in weights)
+        raise InvalidInputError(
+            f"weights: expected a finite number for each of {n_runs} runs, found {found}; give one weight a run."
+        )

@@ -1,0 +1,206 @@
+"""What the linear rankers share: scores are base + inputs @ weights, the weights the minimum of a regularised cost."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from copy import copy
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import minimize
+from threadpoolctl import threadpool_limits
+
+from rerank.errors import InvalidInputError
+from rerank.metrics.registry import parse_measure
+from rerank.objectives.base import Objective
+from rerank.rankers.ranges import check_ranges
+from rerank.rankers.ranker import Ranker
+from rerank.rankers.standardise import BLOCK, Standardiser
+from rerank.rankers.stopping import EarlyStopping
+from rerank.rankers.training import TrainingSet, check_pairs, spread_at_the_top
+from rerank.types import Floats
+
+WIDEST = 30.0  # how far the base's unit may lie from its spread
+
+
+@dataclass(eq=False, repr=False)
+class LinearRanker(Ranker):
+    """Base class of the linear rankers; a ranker adds its objective.
+
+    The weights minimise 1/2 |w|^2 + C cost(base / u + inputs @ w + b), found from w = 0. Inputs are the
+    standardised features (standardise.py); b is an intercept, where the ranker has one; u is the unit in which
+    the base ranker alone costs least, 1 for a cold start, so that BM25's 20 and a probability's 0.9 start alike: what
+    is stored is w u and b u. With validation data the best iterate is kept, the base ranker itself among them.
+
+    C                      weight of the cost against that of large weights: the larger, the less regular
+    max_iter               most iterations of the search
+    metric                 measure that early stopping watches, by ir_measures' name
+    early_stopping_rounds  iterations without a better validation measure before training stops
+    base                   None (cold), "run", "feature:NAME", a run, or a fitted ranker
+    n_jobs                 threads; None or -1 for all cores. The model does not depend on it.
+    """
+
+    C: float = 1.0
+    max_iter: int = 200
+    metric: Any = "nDCG@10"
+    early_stopping_rounds: int = 50
+    base: Any = None
+    n_jobs: int | None = None
+
+    has_intercept: ClassVar[bool] = False
+
+    @abstractmethod
+    def _objective(self, train: TrainingSet) -> Objective:
+        """Return what is minimised, over all queries."""
+
+    def weights(self) -> Floats:
+        """Return the weights of the inputs, (n_weights,) float64."""
+        self._check_fitted()
+        return self.weights_.copy()
+
+    def with_weights(self, weights: ArrayLike) -> Self:
+        """Return a copy of the model with other weights, (n_weights,) float64."""
+        self._check_fitted()
+        other = copy(self)
+        other.weights_ = checked_weights(weights, len(self.weights_))
+        return other
+
+    def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
+        check_ranges(self, _RANGES)
+        check_pairs(train)
+        objective = self._objective(train)
+        unit = _unit(objective, train)
+        self.standardiser_ = Standardiser.learn(train.X, train.order)
+        stopping = EarlyStopping(valid, parse_measure(self.metric), self.early_stopping_rounds)
+        inputs = self.standardiser_.stored_inputs(train.X, train.order)
+        cost = Cost(inputs, train.start_scores / unit, objective, self.C, self.has_intercept)
+        best = np.zeros(cost.n_weights)
+        held_out = self._held_out(valid, unit)
+
+        def follow(weights: Floats) -> None:
+            if stopping.add(held_out(weights)):
+                best[:] = weights
+            if stopping.over:
+                raise StopIteration
+
+        with threadpool_limits(1, user_api="blas"):  # sums in one order, whatever the threads
+            self._minimise(cost, follow)
+        self.best_iteration_, self.evals_result_ = stopping.best, stopping.results()
+        n_inputs = self.standardiser_.n_inputs
+        self.weights_, self.intercept_ = unit * best[:n_inputs], unit * float(best[n_inputs:].sum())
+
+    def _held_out(self, valid: TrainingSet | None, unit: float) -> Callable[[Floats], Floats]:
+        """Return what gives the scores of the validation rows under other weights; of no rows where there are none."""
+        if valid is None:
+            return np.zeros_like
+        inputs = self.standardiser_.stored_inputs(valid.X, valid.order)
+        return lambda weights: valid.start_scores + unit * linear_scores(inputs, weights)
+
+    def _minimise(self, cost: Cost, follow: Callable[[Floats], None]) -> None:
+        """Search for the minimum, handing each iterate to `follow`; L-BFGS is for smooth costs."""
+        minimize(
+            cost.value_and_gradient,
+            np.zeros(cost.n_weights),
+            method="L-BFGS-B",
+            jac=True,
+            callback=follow,
+            options={"maxiter": self.max_iter, "maxfun": 20 * self.max_iter, "ftol": 1e-9, "gtol": 1e-6},
+        )
+
+    def _scores(self, X: NDArray[np.float32]) -> Floats:
+        scores = np.empty(len(X))
+        with threadpool_limits(1, user_api="blas"):
+            for first in range(0, len(X), BLOCK):
+                scores[first : first + BLOCK] = self.standardiser_.inputs(X[first : first + BLOCK]) @ self.weights_
+        return scores + self.intercept_
+
+    def _learned(self) -> dict[str, Any]:
+        return {
+            "best_iteration": self.best_iteration_,
+            "evals_result": self.evals_result_,
+            "standardiser": self.standardiser_.to_dict(),
+            "weights": self.weights_.tolist(),
+            "intercept": self.intercept_,
+        }
+
+    def _restore(self, learned: Mapping[str, Any]) -> None:
+        self.best_iteration_ = learned["best_iteration"]
+        self.evals_result_ = learned["evals_result"]
+        self.standardiser_ = Standardiser.from_dict(learned["standardiser"])
+        self.weights_ = np.asarray(learned["weights"], np.float64)
+        self.intercept_ = float(learned["intercept"])
+
+
+def _unit(objective: Objective, train: TrainingSet) -> float:
+    """Return what the base scores are divided by: with it the base ranker alone costs least, up to a constant.
+
+    It is looked for within a factor of 30 of the scores' spread at the top of the queries; 1 for a cold start.
+    """
+    if not train.start_scores.any():
+        return 1.0
+    spread = spread_at_the_top(train)
+    base = train.start_scores / spread
+    grad, hess = np.empty_like(base), np.empty_like(base)
+
+    def value_and_gradient(line: Floats) -> tuple[float, Floats]:
+        scores = line[0] * base + line[1]
+        objective.gradients(scores, grad, hess)
+        return objective.cost(scores), np.array([grad @ base, grad.sum()])
+
+    bounds = [(1.0 / WIDEST, WIDEST), (None, None)]
+    found = minimize(value_and_gradient, np.array([1.0, 0.0]), method="L-BFGS-B", jac=True, bounds=bounds)
+    return spread / float(found.x[0])
+
+
+class Cost:
+    """The regularised cost of weights (n_inputs,), the intercept last where there is one."""
+
+    def __init__(self, inputs: NDArray[np.float32], start: Floats, objective: Objective, C: float, intercept: bool):
+        """Take standardised inputs (n_rows, n_inputs) and the starting scores (n_rows,), in units of the objective."""
+        self._inputs, self._start, self._objective, self._C = inputs, start, objective, C
+        self._grad, self._hess = np.empty(len(start)), np.empty(len(start))
+        self.n_weights = inputs.shape[1] + intercept
+
+    def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
+        """Return 1/2 |w|^2 + C cost and its gradient, (n_weights,) float64."""
+        scores = self._start + linear_scores(self._inputs, weights)
+        free = np.where(np.arange(self.n_weights) < self._inputs.shape[1], weights, 0.0)
+        self._objective.gradients(scores, self._grad, self._hess)
+        slope = _sums(self._inputs, self._grad, self.n_weights)
+        return 0.5 * float(free @ free) + self._C * self._objective.cost(scores), free + self._C * slope
+
+
+def linear_scores(inputs: NDArray[np.float32], weights: Floats) -> Floats:
+    """Return inputs (n_rows, n_inputs) @ weights, (n_rows,) float64; one weight more is an intercept."""
+    scores, n_inputs = np.empty(len(inputs)), inputs.shape[1]
+    for first in range(0, len(inputs), BLOCK):
+        block = slice(first, first + BLOCK)
+        scores[block] = inputs[block].astype(np.float64) @ weights[:n_inputs]
+    return scores + weights[n_inputs:].sum()
+
+
+def _sums(inputs: NDArray[np.float32], grad: Floats, n_weights: int) -> Floats:
+    """Return grad (n_rows,) @ inputs, and the sum of grad for an intercept, (n_weights,) float64."""
+    out = np.zeros(n_weights)
+    for first in range(0, len(inputs), BLOCK):
+        out[: inputs.shape[1]] += grad[first : first + BLOCK] @ inputs[first : first + BLOCK].astype(np.float64)
+    out[inputs.shape[1] :] = grad.sum()
+    return out
+
+
+def checked_weights(weights: ArrayLike, count: int) -> Floats:
+    """Return weights as (count,) float64; another shape is refused."""
+    found = np.array(weights, dtype=np.float64)
+    if found.shape != (count,):
+        raise InvalidInputError(f"weights: expected {count} numbers, found shape {found.shape}; change weights().")
+    return found
+
+
+_RANGES = (
+    ("C", 1e-12, 1e12),
+    ("max_iter", 1, 1_000_000),
+    ("early_stopping_rounds", 1, 1_000_000),
+)

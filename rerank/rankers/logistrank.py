@@ -1,0 +1,24 @@
+"""LogistRank: boosted trees on a pointwise logistic cost that weighs the best labels more (Yin et al. 2016)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rerank.objectives.base import Objective
+from rerank.objectives.logistrank import LogistRank as LogistRankObjective
+from rerank.rankers.boosted import BoostedTrees
+from rerank.rankers.registry import register
+from rerank.rankers.training import TrainingSet
+
+
+@register("logistrank")
+@dataclass(eq=False, repr=False)
+class LogistRank(BoostedTrees):
+    """Boosted regression trees on the responses y / (1 + exp(y F)) times scale(label), 3, 2, 1, 1, 1 from perfect down.
+
+    A leaf is sum r / sum |r| (2 - |r|) over its responses r; F_0 is the mean label. Conventions for other grades than
+    five: `rerank.objectives.logistrank`. The parameters are those of `BoostedTrees`.
+    """
+
+    def _objective(self, train: TrainingSet) -> Objective:
+        return LogistRankObjective(train.query_ptr, train.weights, train.labels)

@@ -1,0 +1,82 @@
+"""The members of an ensemble as text: `8*lambdamart(subsample=0.5), 2*lambdarank, 2*logisticregression`."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rerank.errors import InvalidInputError
+from rerank.metrics.registry import measure_name
+from rerank.rankers.ranker import Ranker
+from rerank.rankers.registry import ranker_class
+
+ASIDE = ("base", "n_jobs")  # the ensemble's own
+
+
+def read_members(text: str, common: Mapping[str, Any]) -> list[Ranker]:
+    """Return new rankers: each copy of an entry has the next random_state.
+
+    text    entries NAME, N*NAME or N*NAME(PARAMETER=VALUE, ...), with a comma between them
+    common  parameters of all rankers that have them, unless the text says otherwise
+    Raises InvalidInputError for other text, an unknown ranker or an unknown parameter.
+    """
+    members: list[Ranker] = []
+    for entry in _entries(text):
+        copies, name, parameters = _entry(entry, text)
+        learner = ranker_class(name)
+        known = inspect.signature(learner).parameters
+        unknown = [parameter for parameter in parameters if parameter not in known or parameter in ASIDE]
+        if unknown:
+            raise InvalidInputError(
+                f"members: expected parameters of {name}, found {unknown[0]!r}; leave it out (base and n_jobs are the "
+                "ensemble's)."
+            )
+        given = {**{key: value for key, value in common.items() if key in known}, **parameters}
+        for copy in range(copies):
+            seed = {"random_state": given["random_state"] + copy} if "random_state" in given else {}
+            members.append(learner(**{**given, **seed}))
+    return members
+
+
+def spell_members(members: Sequence[Ranker]) -> str:
+    """Return rankers as text that `read_members` understands: parameters that are not at their default."""
+    return ", ".join(_spelled(member) for member in members)
+
+
+def _spelled(member: Ranker) -> str:
+    defaults = {name: known.default for name, known in inspect.signature(type(member)).parameters.items()}
+    given = {name: value for name, value in member.get_params(deep=False).items() if name not in ASIDE}
+    if "metric" in given:
+        given["metric"] = measure_name(given["metric"])
+    return f"{member.kind}({', '.join(f'{k}={v!r}' for k, v in given.items() if v != defaults[k])})"
+
+
+def _entries(text: str) -> list[ast.expr]:
+    try:
+        parsed = ast.parse(f"({text},)", mode="eval").body
+    except SyntaxError:
+        raise _misspelled(text) from None
+    return list(parsed.elts) if isinstance(parsed, ast.Tuple) else [parsed]
+
+
+def _entry(entry: ast.expr, text: str) -> tuple[int, str, dict[str, Any]]:
+    """Return copies, name and parameters."""
+    copies: Any = 1
+    if isinstance(entry, ast.BinOp) and isinstance(entry.op, ast.Mult) and isinstance(entry.left, ast.Constant):
+        copies, entry = entry.left.value, entry.right
+    call = entry if isinstance(entry, ast.Call) else ast.Call(entry, [], [])
+    if not isinstance(call.func, ast.Name) or call.args or not isinstance(copies, int) or copies < 1:
+        raise _misspelled(text)
+    try:
+        return copies, call.func.id, {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
+    except ValueError:
+        raise _misspelled(text) from None
+
+
+def _misspelled(text: str) -> InvalidInputError:
+    return InvalidInputError(
+        f"members: expected rankers such as '8*lambdamart(subsample=0.5), 2*lambdarank', found {text!r}; write each as "
+        "NAME, N*NAME or N*NAME(PARAMETER=VALUE)."
+    )

@@ -1,0 +1,202 @@
+"""What RankNet and LambdaRank share: a two-layer net, its weights updated once per query."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from copy import copy
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from threadpoolctl import threadpool_limits
+
+from rerank.errors import InvalidInputError
+from rerank.metrics.registry import parse_measure
+from rerank.objectives.base import Objective
+from rerank.progress import track
+from rerank.rankers.linear import checked_weights
+from rerank.rankers.net import Net
+from rerank.rankers.ranges import check_ranges
+from rerank.rankers.ranker import Ranker
+from rerank.rankers.standardise import BLOCK, Standardiser
+from rerank.rankers.stopping import EarlyStopping
+from rerank.rankers.training import TrainingSet, spread_at_the_top
+from rerank.threads import kernel_threads
+from rerank.types import Floats
+
+MEAN_DECAY, SQUARE_DECAY, TINY = 0.9, 0.999, 1e-8  # Adam's
+
+
+@dataclass(eq=False, repr=False)
+class NetRanker(Ranker):
+    """Base class of the nets; a ranker adds the objective of one query.
+
+    The net (net.py) reads standardised features (standardise.py) and adds to the base scores. An epoch passes over the
+    queries once, in an order drawn anew, and updates the weights once per query: the lambdas of all its pairs are
+    summed per document, then one backward pass over its documents gives the gradient (Burges 2010, section 2.1). The
+    step is Adam's (Kingma and Ba 2015), its learning rate falling in a straight line to 0 over `n_epochs`. Scores are
+    in units of u, the spread of the base scores at the top of the queries (1 for a cold start); the net is stored in
+    the base's own.
+    Training runs on one thread: a query is too little for two, and sums keep their order.
+
+    hidden_units           hidden units (tanh)
+    n_epochs               most passes over the queries; the learning rate falls to 0 over them
+    learning_rate          learning rate of the first update; updates are Adam's, one a query
+    reg_lambda             weight decay: reg_lambda / 2 |w|^2 is added to the cost of each query
+    metric                 measure that early stopping watches, by ir_measures' name
+    early_stopping_rounds  epochs without a better validation measure before training stops
+    base                   None (cold), "run", "feature:NAME", a run, or a fitted ranker
+    random_state           seed of the first weights and of the order of the queries
+    n_jobs                 threads of prediction; training has one
+    """
+
+    hidden_units: int = 32
+    n_epochs: int = 50
+    learning_rate: float = 0.001
+    reg_lambda: float = 0.001
+    metric: Any = "nDCG@10"
+    early_stopping_rounds: int = 10
+    base: Any = None
+    random_state: int = 0
+    n_jobs: int | None = None
+
+    own_ranges: ClassVar[tuple[tuple[str, float, float], ...]] = ()  # of the parameters that a ranker adds
+
+    @abstractmethod
+    def _objective(self, query: TrainingSet) -> Objective | None:
+        """Return what is minimised over one query of two documents or more; None where it teaches nothing."""
+
+    def weights(self) -> Floats:
+        """Return all weights of the net, (n_weights,) float64."""
+        self._check_fitted()
+        return self.net_.weights.copy()
+
+    def with_weights(self, weights: ArrayLike) -> Self:
+        """Return a copy of the model with other weights, (n_weights,) float64."""
+        self._check_fitted()
+        other = copy(self)
+        other.net_ = Net(checked_weights(weights, len(self.net_.weights)), self.net_.n_hidden)
+        return other
+
+    def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
+        check_ranges(self, _RANGES + self.own_ranges)
+        unit = spread_at_the_top(train)
+        self.standardiser_ = Standardiser.learn(train.X, train.order)
+        with kernel_threads(1), threadpool_limits(1, user_api="blas"):
+            queries = self._queries(train, unit)
+            if not queries:
+                raise InvalidInputError(
+                    "training data: expected a query with pairs to learn from, found none; check that qrels and run "
+                    "name the same documents."
+                )
+            stopping = EarlyStopping(valid, parse_measure(self.metric), self.early_stopping_rounds)
+            net = self._train(queries, stopping, self._held_out(valid, unit))
+        self.best_iteration_, self.evals_result_ = stopping.best, stopping.results()
+        self.net_ = net.scaled(unit)
+
+    def _queries(self, train: TrainingSet, unit: float) -> list[_Query]:
+        inputs = self.standardiser_.stored_inputs(train.X, train.order)
+        found = []
+        for number, query in enumerate(train.queries()):
+            taught = len(query.labels) > 1 and query.weights[0] > 0.0
+            objective = self._objective(query) if taught else None
+            if objective is not None:
+                rows = slice(int(train.query_ptr[number]), int(train.query_ptr[number + 1]))
+                found.append(_Query(inputs[rows], query.start_scores / unit, objective))
+        return found
+
+    def _held_out(self, valid: TrainingSet | None, unit: float) -> Callable[[Net], Floats]:
+        """Return what gives a net's scores of the validation rows; of none where there are none."""
+        if valid is None:
+            return lambda net: np.empty(0)
+        inputs = self.standardiser_.stored_inputs(valid.X, valid.order)
+        return lambda net: valid.start_scores + unit * net_scores(net, inputs)
+
+    def _train(self, queries: list[_Query], stopping: EarlyStopping, held_out: Callable[[Net], Floats]) -> Net:
+        """Return the best net over the epochs."""
+        random = np.random.default_rng(self.random_state)
+        net = best = Net.drawn(self.standardiser_.n_inputs, self.hidden_units, random)
+        step = Adam(len(net.weights))
+        n_steps = self.n_epochs * len(queries)
+        for _ in track(range(self.n_epochs), "epochs", self.n_epochs):
+            for number in random.permutation(len(queries)).tolist():
+                rate = self.learning_rate * (1.0 - step.count / n_steps)
+                net = Net(step.next(net.weights, self._gradient(net, queries[number]), rate), net.n_hidden)
+            if stopping.add(held_out(net)):
+                best = net
+            if stopping.over:
+                break
+        return best
+
+    def _gradient(self, net: Net, query: _Query) -> Floats:
+        """Return dC/dw of one query, and that of the penalty reg_lambda / 2 |w|^2."""
+        inputs = query.inputs.astype(np.float64)
+        activations = net.activations(inputs)
+        lambdas, curvatures = np.empty(len(inputs)), np.empty(len(inputs))
+        query.objective.gradients(query.start + activations @ net.output, lambdas, curvatures)
+        return net.gradient(inputs, activations, lambdas) + self.reg_lambda * net.weights
+
+    def _scores(self, X: NDArray[np.float32]) -> Floats:
+        scores = np.empty(len(X))
+        with threadpool_limits(1, user_api="blas"):
+            for first in range(0, len(X), BLOCK):
+                scores[first : first + BLOCK] = self.net_.scores(self.standardiser_.inputs(X[first : first + BLOCK]))
+        return scores
+
+    def _learned(self) -> dict[str, Any]:
+        return {
+            "best_iteration": self.best_iteration_,
+            "evals_result": self.evals_result_,
+            "standardiser": self.standardiser_.to_dict(),
+            "weights": self.net_.weights.tolist(),
+            "hidden_units": self.net_.n_hidden,
+        }
+
+    def _restore(self, learned: Mapping[str, Any]) -> None:
+        self.best_iteration_ = learned["best_iteration"]
+        self.evals_result_ = learned["evals_result"]
+        self.standardiser_ = Standardiser.from_dict(learned["standardiser"])
+        self.net_ = Net(np.asarray(learned["weights"], np.float64), learned["hidden_units"])
+
+
+class _Query(NamedTuple):
+    """One query as the net learns from it: inputs (n_rows, n_inputs), starting scores (n_rows,), objective."""
+
+    inputs: NDArray[np.float32]
+    start: Floats
+    objective: Objective
+
+
+class Adam:
+    """Adam's steps (Kingma and Ba 2015, algorithm 1): each weight's gradient over its own usual size."""
+
+    def __init__(self, n_weights: int) -> None:
+        """Begin with no gradient seen."""
+        self.count = 0
+        self._mean, self._square = np.zeros(n_weights), np.zeros(n_weights)
+
+    def next(self, weights: Floats, gradient: Floats, rate: float) -> Floats:
+        """Return the weights (n_weights,) after one step of this learning rate."""
+        self.count += 1
+        self._mean += (1.0 - MEAN_DECAY) * (gradient - self._mean)
+        self._square += (1.0 - SQUARE_DECAY) * (gradient**2 - self._square)
+        mean = self._mean / (1.0 - MEAN_DECAY**self.count)
+        square = self._square / (1.0 - SQUARE_DECAY**self.count)
+        return weights - rate * mean / (np.sqrt(square) + TINY)
+
+
+def net_scores(net: Net, inputs: NDArray[np.float32]) -> Floats:
+    """Return the scores of stored inputs (n_rows, n_inputs), (n_rows,) float64."""
+    parts = [net.scores(inputs[first : first + BLOCK].astype(np.float64)) for first in range(0, len(inputs), BLOCK)]
+    return np.concatenate(parts)
+
+
+_RANGES = (
+    ("hidden_units", 1, 1_000_000),
+    ("n_epochs", 1, 1_000_000),
+    ("learning_rate", 1e-12, 10.0),
+    ("reg_lambda", 0.0, float("inf")),
+    ("early_stopping_rounds", 1, 1_000_000),
+)

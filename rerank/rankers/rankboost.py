@@ -1,0 +1,285 @@
+"""RankBoost: boosted thresholds on features under a distribution over pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numba
+import numpy as np
+from numba import njit, prange
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+
+from rerank.errors import InvalidInputError, unknown_name
+from rerank.metrics.registry import parse_measure
+from rerank.objectives.pairwise_exponential import PairwiseExponential
+from rerank.progress import track
+from rerank.rankers.ranges import check_ranges
+from rerank.rankers.ranker import Ranker
+from rerank.rankers.registry import register
+from rerank.rankers.stopping import EarlyStopping
+from rerank.rankers.training import TrainingSet, check_pairs, pair_counts, spread_at_the_top
+from rerank.trees.bins import learn_bins
+from rerank.trees.columns import MOST_CODES, WIDTH, Columns
+from rerank.trees.forest import Forest, Tree
+from rerank.trees.score import score_rows
+from rerank.types import Floats, Ints
+
+LARGEST_ALPHA = 4.0  # where h orders every pair rightly, Z falls for ever
+LEAST_AGREEMENT = 1e-9  # |r| below it is rounding
+
+
+@register("rankboost")
+@dataclass(eq=False, repr=False)
+class RankBoost(Ranker):
+    """Boosted weak rankers h in {0, 1}, each a threshold on a feature (Freund et al. 2003).
+
+    D, a distribution over the pairs with document x above document y, begins even (each query weighs its
+    weight, whatever its number of pairs). A base ranker is the first weak ranker, its alpha found by bisection; the
+    model is stored in the unit of the base's scores. After each round
+
+        D <- D exp(alpha (h(y) - h(x))) / Z,    F <- F + alpha h
+
+    so that pairs that h orders wrongly gain weight where alpha > 0. A round takes the h with the largest |r|,
+    r = sum D (h(x) - h(y)), a sum over documents (their potentials), not over pairs. Three ways to choose alpha:
+
+        bisection  the minimum of the convex Z(alpha) = sum D exp(alpha (h(y) - h(x))), for any h
+        binary     1/2 ln(W+ / W-), W+ and W- the weight of the pairs that h in {0, 1} orders rightly and wrongly:
+                   the same minimum in closed form
+        bound      1/2 ln((1 + r) / (1 - r)), the minimum of a bound of Z, for h in [0, 1]: shorter steps
+
+    A missing value is h = 0 or h = 1, whichever agrees better; h = 0 where training saw none missing.
+
+    n_estimators           most weak rankers
+    learning_rate          share of alpha that is taken
+    alpha                  how alpha is chosen: binary, bisection or bound
+    max_bin                most bins of a feature, 2 to 255; thresholds stand between bins
+    metric                 measure that early stopping watches, by ir_measures' name
+    early_stopping_rounds  weak rankers without a better validation measure before training stops
+    base                   None (cold), "run", "feature:NAME", a run, or a fitted ranker
+    n_jobs                 threads; None or -1 for all cores. The model does not depend on it.
+    """
+
+    n_estimators: int = 300
+    learning_rate: float = 1.0
+    alpha: str = "bound"
+    max_bin: int = 255
+    metric: Any = "nDCG@10"
+    early_stopping_rounds: int = 100
+    base: Any = None
+    n_jobs: int | None = None
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """By how much each feature's thresholds made the logarithm of the cost fall, (n_features,) float64."""
+        return self.forest_.gains(self.n_features_in_)
+
+    def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
+        check_ranges(self, _RANGES)
+        if self.alpha not in _ALPHAS:
+            raise unknown_name("alpha", self.alpha, _ALPHAS)
+        check_pairs(train)
+        search = _Search(train, self.max_bin)
+        objective = PairwiseExponential(train.query_ptr, train.weights / pair_counts(train), train.labels)
+        unit = 1.0 / _base_alpha(objective, train)
+        stopping = EarlyStopping(valid, parse_measure(self.metric), self.early_stopping_rounds)
+        trees = self._boost(search, objective, train.start_scores / unit, valid, unit, stopping)
+        self.best_iteration_, self.evals_result_ = stopping.best, stopping.results()
+        self.forest_ = Forest.of(trees[: self.best_iteration_])
+
+    def _boost(
+        self,
+        search: _Search,
+        objective: PairwiseExponential,
+        scores: Floats,
+        valid: TrainingSet | None,
+        unit: float,
+        stopping: EarlyStopping,
+    ) -> list[Tree]:
+        """Add weak rankers until the number is reached, none agrees with D, or the validation no longer rises."""
+        trees: list[Tree] = []
+        grad, hess = np.empty_like(scores), np.empty_like(scores)
+        valid_scores = np.empty(0) if valid is None else valid.start_scores.copy()
+        before = objective.cost(scores)
+        for _ in track(range(self.n_estimators), "weak rankers", self.n_estimators):
+            objective.gradients(scores, grad, hess)
+            weak = search.best(-grad / before)
+            if weak is None:
+                break
+            chosen = search.chosen(weak)
+            step = self.learning_rate * _ALPHAS[self.alpha](objective, scores, chosen, weak.agreement)
+            scores = scores + step * chosen
+            after = objective.cost(scores)
+            trees.append(search.tree(weak, step * unit, np.log(before / after)))
+            before = after
+            if valid is not None:
+                valid_scores += score_rows(Forest.of([trees[-1]]), valid.X)[valid.order]
+            stopping.add(valid_scores)
+            if stopping.over:
+                break
+        return trees
+
+    def _scores(self, X: NDArray[np.float32]) -> Floats:
+        return score_rows(self.forest_, X)
+
+    def _learned(self) -> dict[str, Any]:
+        return {
+            "best_iteration": self.best_iteration_,
+            "evals_result": self.evals_result_,
+            "forest": self.forest_.to_dict(),
+        }
+
+    def _restore(self, learned: Mapping[str, Any]) -> None:
+        self.best_iteration_ = learned["best_iteration"]
+        self.evals_result_ = learned["evals_result"]
+        self.forest_ = Forest.from_dict(learned["forest"])
+
+
+@dataclass(frozen=True)
+class _Weak:
+    """A weak ranker: h = 1 where the feature lies above bin `edge`, and for a missing value where `missing`.
+
+    agreement  r of the distribution that it was chosen for
+    """
+
+    feature: int
+    edge: int
+    missing: bool
+    agreement: float
+
+
+class _Search:
+    """Finds the weak ranker that agrees best with given potentials."""
+
+    def __init__(self, train: TrainingSet, max_bin: int) -> None:
+        """Bin the rows."""
+        n_threads = numba.get_num_threads()
+        self._bins = learn_bins(train.X, max_bin, n_threads)
+        self._columns = Columns.of(self._bins)
+        self._features = np.sort(self._columns.features)
+        if not len(self._features):
+            raise InvalidInputError(
+                "training data: expected a feature that tells rows apart, found only constant ones; check X."
+            )
+        self._blocks = self._columns.blocks(train.X, train.order, n_threads)
+        self._sums = np.empty((self._columns.n_blocks * WIDTH, MOST_CODES))
+
+    def best(self, potentials: Floats) -> _Weak | None:
+        """Return the weak ranker with the largest |r|, the first of equals; None where none agrees or disagrees.
+
+        potentials  (n_rows,) float64: of each document, the share of D that it should win less that it should lose
+        """
+        _sum_by_byte(self._blocks, potentials, self._sums)
+        found = max((self._best_edge(feature) for feature in self._features.tolist()), key=lambda w: abs(w.agreement))
+        return found if abs(found.agreement) > LEAST_AGREEMENT else None
+
+    def _best_edge(self, feature: int) -> _Weak:
+        """Return the feature's threshold with the largest |r|, summed from the potentials in each of its bins."""
+        sums = np.bincount(self._states(feature), self._sums[self._columns.column[feature]], MOST_CODES)
+        present = sums[: self._bins.n_bins[feature]]
+        missing = sums[self._columns.missing_state[feature]] if self._bins.missing[feature] else 0.0
+        above = present.sum() - np.cumsum(present)
+        above[-1] = 0.0  # no value lies above the last bin: there all that are present stand against the missing ones
+        either = np.column_stack([above, above + missing])
+        edge, side = divmod(int(np.argmax(np.abs(either))), 2)
+        return _Weak(feature, edge, bool(side), float(either[edge, side]))
+
+    def _states(self, feature: int) -> Ints:
+        """Return the feature's state, its bin or that of a missing value, for each value of its column's byte."""
+        columns = self._columns
+        return np.arange(MOST_CODES) // columns.stride[feature] % columns.n_states[feature]
+
+    def chosen(self, weak: _Weak) -> NDArray[np.bool_]:
+        """Return h of every training row."""
+        states, place = self._states(weak.feature), int(self._columns.column[weak.feature])
+        absent = self._bins.missing[weak.feature] & (states == self._columns.missing_state[weak.feature])
+        by_byte = np.where(absent, weak.missing, states > weak.edge)
+        return by_byte[self._blocks[place // WIDTH][:, place % WIDTH]]
+
+    def tree(self, weak: _Weak, step: float, gain: float) -> Tree:
+        """Return the weak ranker as a tree of two leaves, 0 and `step`."""
+        last = weak.edge >= self._bins.n_bins[weak.feature] - 1
+        edge = np.finfo(np.float32).max if last else self._bins.edges[weak.feature, weak.edge]
+        return Tree(
+            feature=np.array([weak.feature], np.int32),
+            threshold=np.array([edge], np.float32),
+            missing_left=np.array([not weak.missing]),
+            left=np.array([~0], np.int32),
+            right=np.array([~1], np.int32),
+            gain=np.array([gain]),
+            leaf_value=np.array([0.0, step]),
+        )
+
+
+def _base_alpha(objective: PairwiseExponential, train: TrainingSet) -> float:
+    """Return the alpha of the base ranker as the first weak ranker, the least Z(alpha); 1 for a cold start.
+
+    A base ranker whose order is no better than none is taken with its scores' spread as 1.
+    """
+    if not train.start_scores.any():
+        return 1.0
+    unit = spread_at_the_top(train)
+    alpha = _least(objective, np.zeros(len(train.labels)), train.start_scores / unit)
+    return (alpha if alpha > LEAST_AGREEMENT else 1.0) / unit
+
+
+def _least(objective: PairwiseExponential, scores: Floats, h: Floats | NDArray[np.bool_]) -> float:
+    """Return the alpha with Z'(alpha) = 0 by bisection: Z is convex, and its slope is the gradient along h."""
+    grad, hess = np.empty_like(scores), np.empty_like(scores)
+
+    def slope(alpha: float) -> float:
+        objective.gradients(scores + alpha * h, grad, hess)
+        return float(grad @ h)
+
+    if slope(LARGEST_ALPHA) <= 0.0:
+        return LARGEST_ALPHA
+    if slope(-LARGEST_ALPHA) >= 0.0:
+        return -LARGEST_ALPHA
+    return float(brentq(slope, -LARGEST_ALPHA, LARGEST_ALPHA, xtol=1e-10))
+
+
+def _bisection(objective: PairwiseExponential, scores: Floats, chosen: NDArray[np.bool_], agreement: float) -> float:
+    """Return the minimum of Z(alpha)."""
+    return _least(objective, scores, chosen)
+
+
+def _binary(objective: PairwiseExponential, scores: Floats, chosen: NDArray[np.bool_], agreement: float) -> float:
+    """Return 1/2 ln(W+ / W-)."""
+    right, wrong = objective.agreement(scores, chosen)
+    with np.errstate(divide="ignore"):
+        return float(np.clip(0.5 * (np.log(right) - np.log(wrong)), -LARGEST_ALPHA, LARGEST_ALPHA))
+
+
+def _bound(objective: PairwiseExponential, scores: Floats, chosen: NDArray[np.bool_], agreement: float) -> float:
+    """Return 1/2 ln((1 + r) / (1 - r))."""
+    largest = np.tanh(LARGEST_ALPHA)
+    return float(np.arctanh(np.clip(agreement, -largest, largest)))
+
+
+_ALPHAS = {"binary": _binary, "bisection": _bisection, "bound": _bound}
+
+
+@njit(cache=True, parallel=True)
+def _sum_by_byte(blocks, potentials, out):  # type: ignore[no-untyped-def]
+    """Fill out (n_blocks * 16, 256) float64 with the potentials' sum by the byte of each column; one thread a block.
+
+    blocks (n_blocks, n_rows, 16) uint8, potentials (n_rows,) float64
+    """
+    for block in prange(blocks.shape[0]):
+        sums = out[16 * block : 16 * block + 16]
+        sums[:] = 0.0
+        for row in range(potentials.shape[0]):
+            potential = potentials[row]
+            if potential != 0.0:
+                for c in range(16):
+                    sums[c, blocks[block, row, c]] += potential
+
+
+_RANGES = (
+    ("n_estimators", 1, 1_000_000),
+    ("learning_rate", 1e-9, 10.0),
+    ("max_bin", 2, 255),
+    ("early_stopping_rounds", 1, 1_000_000),
+)

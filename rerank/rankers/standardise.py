@@ -1,0 +1,102 @@
+"""Features made even for learners that add them up: mean 0, variance 1, and what is missing said apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import InvalidInputError
+from rerank.types import Floats, Ints
+
+BLOCK = 1 << 14  # rows made float64 at a time
+FURTHEST = 10.0  # standard deviations
+ROUNDING = 1e-7  # a deviation below this share of the mean is rounding of float32
+
+
+@dataclass(frozen=True, eq=False)
+class Standardiser:
+    """How features become inputs, learned on the training rows and stored with the model.
+
+    means     (n_features,) float64, of the values that are there
+    scales    (n_features,) float64, 1 / standard deviation; 0 for a feature that never changes, whose input is 0
+    missing   (m,) int64, features that had missing values: each has one more input
+
+    The input of a feature is (value - mean) * scale, kept within 10 standard deviations. A missing value has input 0,
+    the mean; so that it is not taken for one, the feature's further input is 1 where the value is missing and 0
+    elsewhere. A value that is missing where training saw none missing is just the mean.
+    """
+
+    means: Floats
+    scales: Floats
+    missing: Ints
+
+    @classmethod
+    def learn(cls, X: NDArray[np.float32], rows: Ints) -> Standardiser:
+        """Learn from X[rows], float32, in canonical order, NaN where missing.
+
+        Raises InvalidInputError for an infinite value, and where no feature tells rows apart.
+        """
+        n_features = X.shape[1]
+        present, total, squares = np.zeros(n_features), np.zeros(n_features), np.zeros(n_features)
+        for block in _blocks(X, rows):
+            infinite = np.isinf(block).any(axis=0)
+            if infinite.any():
+                raise InvalidInputError(
+                    "training data: expected finite or missing values, found infinity in column "
+                    f"{int(np.argmax(infinite)) + 1}; mend the feature."
+                )
+            present += (~np.isnan(block)).sum(axis=0)
+            total += np.nansum(block, axis=0)
+        means = total / np.maximum(present, 1)
+        for block in _blocks(X, rows):
+            squares += np.nansum((block - means) ** 2, axis=0)
+        deviations = np.sqrt(squares / np.maximum(present, 1))
+        changing = deviations > ROUNDING * np.abs(means)
+        missing = np.flatnonzero((present < len(rows)) & (present > 0))
+        if not changing.any() and not len(missing):
+            raise InvalidInputError(
+                "training data: expected a feature that tells rows apart, found only constant ones; check X."
+            )
+        return cls(means, np.where(changing, 1.0 / np.where(changing, deviations, 1.0), 0.0), missing)
+
+    @property
+    def n_inputs(self) -> int:
+        """Number of inputs of a row."""
+        return len(self.means) + len(self.missing)
+
+    def inputs(self, X: NDArray[np.float32]) -> Floats:
+        """Return the inputs of rows (n_rows, n_features) float32, (n_rows, n_inputs) float64."""
+        with np.errstate(invalid="ignore"):  # infinity times a scale of 0
+            values = (X - self.means) * self.scales
+        np.clip(values, -FURTHEST, FURTHEST, out=values)
+        values[np.isnan(values)] = 0.0
+        return np.concatenate([values, np.isnan(X[:, self.missing])], axis=1) if len(self.missing) else values
+
+    def stored_inputs(self, X: NDArray[np.float32], rows: Ints) -> NDArray[np.float32]:
+        """Return the inputs of X[rows] as float32, for a learner that passes over them often."""
+        out = np.empty((len(rows), self.n_inputs), dtype=np.float32)
+        for first in range(0, len(rows), BLOCK):
+            out[first : first + BLOCK] = self.inputs(X[rows[first : first + BLOCK]])
+        return out
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return plain lists, for JSON."""
+        return {"means": self.means.tolist(), "scales": self.scales.tolist(), "missing": self.missing.tolist()}
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Standardiser:
+        """Return what `to_dict` wrote."""
+        return cls(
+            np.asarray(stored["means"], np.float64),
+            np.asarray(stored["scales"], np.float64),
+            np.asarray(stored["missing"], np.int64),
+        )
+
+
+def _blocks(X: NDArray[np.float32], rows: Ints) -> Iterator[Floats]:
+    for first in range(0, len(rows), BLOCK):
+        yield X[rows[first : first + BLOCK]].astype(np.float64)

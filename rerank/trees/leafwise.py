@@ -1,0 +1,397 @@
+"""The kernel that grows one tree: histograms, best splits, rows parted in place, leaf after leaf.
+
+packed     one int64 a row: gradient in the high 32 bits, hessian in the low 32, so one add sums both;
+           both are scaled to integers whose sums over all rows stay below 2^31. Integer sums do not depend
+           on order: the same histograms for any number of threads.
+unit       8 neighbouring columns (half a block of bins): what one thread takes at least
+histogram  (256,) int64 of one column, by code; a leaf is known by the slot of its histograms
+split      gain (0: none), feature, bin, missing goes left, gradient and hessian of the left side
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, prange, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+TOTAL = 2.0**30
+LOW = 0xFFFFFFFF
+AHEAD = 24  # rows: far enough for a fetch from memory to arrive
+LEAST_HESSIAN = 1e-300  # no side without curvature: its step would have no length
+ROWS_FOR_PARTS = 4096  # a leaf with fewer rows is not worth cutting up between threads
+
+
+@intrinsic
+def _fetch(typing, array, row):  # type: ignore[no-untyped-def]
+    """Ask for array[row] to be brought near, and go on: rows of a leaf lie scattered, and waiting was most of it."""
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        kind = signature.args[0]
+        data = context.make_array(kind)(context, builder, arguments[0])
+        byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+        stride = cgutils.unpack_tuple(builder, data.strides, kind.ndim)[0]
+        offset = builder.mul(stride, builder.sext(arguments[1], stride.type))
+        address = builder.gep(builder.bitcast(data.data, byte), [offset])
+        shape = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
+        prefetch = cgutils.get_or_insert_function(builder.module, shape, "llvm.prefetch.p0i8")
+        builder.call(prefetch, [address, word(0), word(3), word(1)])  # for reading, into the nearest cache, data
+        return context.get_dummy_value()
+
+    return types.void(array, row), generate
+
+
+@njit(cache=True)
+def pack(grad, hess, rows, units, packed, sums):  # type: ignore[no-untyped-def]
+    """Fill packed (k,) with the scaled gradient and hessian of `rows` (k,) int32.
+
+    units (2,) and sums (3,) float64, OUT: what one step of either integer is worth; gradient, hessian and rows of all
+    """
+    total_grad, total_hess = 0.0, 0.0
+    for i in range(grad.shape[0]):
+        total_grad += abs(grad[i])
+        total_hess += hess[i]
+    grad_scale = TOTAL / total_grad if total_grad > 0.0 else 1.0
+    hess_scale = TOTAL / total_hess if total_hess > 0.0 else 1.0
+    whole_grad, whole_hess = np.int64(0), np.int64(0)
+    for i in range(rows.shape[0]):
+        row = rows[i]
+        high, low = np.int64(np.rint(grad[row] * grad_scale)), np.int64(np.rint(hess[row] * hess_scale))
+        packed[i] = (high << 32) + low
+        whole_grad += high
+        whole_hess += low
+    units[0], units[1] = 1.0 / grad_scale, 1.0 / hess_scale
+    sums[0], sums[1], sums[2] = whole_grad * units[0], whole_hess * units[1], rows.shape[0]
+
+
+@njit(cache=True)
+def _add_block(block, rows, packed, histogram):  # type: ignore[no-untyped-def]
+    """Add rows to the histograms (16, 256) of one block (n_rows, 16) uint8."""
+    n = rows.shape[0]
+    for i in range(min(AHEAD, n)):
+        _fetch(block, rows[i])
+    for i in range(n):
+        _fetch(block, rows[min(i + AHEAD, n - 1)])
+        row, value = np.uint32(rows[i]), packed[i]
+        for j in range(16):
+            histogram[j, block[row, j]] += value
+
+
+@njit(cache=True)
+def _add_half(block, first, rows, packed, histogram):  # type: ignore[no-untyped-def]
+    """Add rows to the histograms (8, 256) of half a block, from column `first` on."""
+    n = rows.shape[0]
+    for i in range(min(AHEAD, n)):
+        _fetch(block, rows[i])
+    for i in range(n):
+        _fetch(block, rows[min(i + AHEAD, n - 1)])
+        row, value = np.uint32(rows[i]), packed[i]
+        for j in range(8):
+            histogram[j, block[row, np.uint32(first + j)]] += value
+
+
+@njit(cache=True)
+def _fill(blocks, units, rows, packed, histograms):  # type: ignore[no-untyped-def]
+    """Fill the histograms (n_columns, 256) of some units; two halves of one block are read together."""
+    k = 0
+    while k < units.shape[0]:
+        unit = units[k]
+        whole = unit % 2 == 0 and k + 1 < units.shape[0] and units[k + 1] == unit + 1
+        columns = histograms[8 * unit : 8 * unit + (16 if whole else 8)]
+        columns[:] = 0
+        if whole:
+            _add_block(blocks[unit // 2], rows, packed, columns)
+        else:
+            _add_half(blocks[unit // 2], 8 * (unit % 2), rows, packed, columns)
+        k += 2 if whole else 1
+
+
+@njit(cache=True)
+def _digit(histogram, stride, n_states, out):  # type: ignore[no-untyped-def]
+    """Fill out (256,) with the histogram of one feature of a column that several share."""
+    out[:n_states] = 0
+    for high in range(0, 256 // (stride * n_states) * (stride * n_states), stride * n_states):
+        for state in range(n_states):
+            total = np.int64(0)
+            for low in range(stride):
+                total += histogram[high + state * stride + low]
+            out[state] += total
+
+
+@njit(cache=True, error_model="numpy")
+def _scan(histogram, n_bins, missing_state, missing, steps, limits, sums, gains, left, out):  # type: ignore[no-untyped-def]
+    """Fill out (5,) with gain (0: none), bin, missing goes left, gradient and hessian of a feature's best split.
+
+    histogram (256,) by state; gains (256,) and left (2, 256) float64 are scratch.
+    Missing values go left and right in turn; without any in this leaf they follow the larger side.
+    The rows of a side are estimated from its share of the hessian and rounded, as LightGBM does.
+    """
+    min_rows, min_hess, reg_lambda, best_gain = limits[0], limits[1], limits[2], max(limits[3], 0.0)
+    total_grad, total_hess = sums[0], sums[1]
+    if total_hess <= 0.0:
+        return
+    whole = total_grad * total_grad / (total_hess + reg_lambda)
+    least_hess = max(min_hess, (min_rows - 0.5) * total_hess / sums[2], LEAST_HESSIAN)
+    absent = histogram[missing_state] if missing else np.int64(0)
+    n = n_bins - 1 if absent == 0 else n_bins
+    running = np.int64(0)
+    for b in range(n):
+        running += histogram[b]
+        left[0, b] = (running >> 32) * steps[0]
+        left[1, b] = (running & LOW) * steps[1]
+    for side in range(1 if absent == 0 else 2):
+        more_grad = (absent >> 32) * steps[0] * side
+        more_hess = (absent & LOW) * steps[1] * side
+        for b in range(np.uint64(n)):
+            left_grad, left_hess = left[0, b] + more_grad, left[1, b] + more_hess
+            right_grad, right_hess = total_grad - left_grad, total_hess - left_hess
+            gain = left_grad * left_grad / (left_hess + reg_lambda) - whole
+            gain += right_grad * right_grad / (right_hess + reg_lambda)
+            fits = (left_hess >= least_hess) & (right_hess >= least_hess)
+            gains[b] = gain if fits else 0.0
+        for b in range(n):
+            if gains[b] > best_gain:
+                best_gain = gains[b]
+                out[0], out[1] = best_gain, b
+                out[3], out[4] = left[0, b] + more_grad, left[1, b] + more_hess
+                out[2] = side if absent != 0 else left[1, b] >= total_hess - left[1, b]
+
+
+@njit(cache=True)
+def _scan_column(histogram, features, layout, missing, steps, limits, sums, wanted, found):  # type: ignore[no-untyped-def]
+    """Scan the wanted features of one column for one leaf; found (n_features, 5) takes the best split of each."""
+    digits, gains, left = np.empty(256, np.int64), np.empty(256), np.empty((2, 256))
+    for k in range(features.shape[0]):
+        feature = features[k]
+        found[feature] = 0.0
+        if not wanted[feature]:
+            continue
+        n_states = layout[feature, 2]
+        digit = histogram
+        if n_states < 256:
+            _digit(histogram, layout[feature, 1], n_states, digits)
+            digit = digits
+        _scan(
+            digit,
+            layout[feature, 4],
+            layout[feature, 3],
+            missing[feature],
+            steps,
+            limits,
+            sums,
+            gains,
+            left,
+            found[feature],
+        )
+
+
+@njit(cache=True)
+def _search_share(  # type: ignore[no-untyped-def]
+    blocks, units, column_ptr, features, layout, missing, wanted, rows, packed, histograms, slot, parent, open_slots,
+    steps, limits, sums, found,
+):  # fmt: skip
+    """Do what `_search` does for some units; found takes the best split of each of their features."""
+    _fill(blocks, units, rows, packed, histograms[slot])
+    for unit in units:
+        for c in range(8 * unit, 8 * unit + 8):
+            if parent >= 0:
+                for code in range(256):
+                    histograms[parent, c, code] -= histograms[slot, c, code]
+            for place in range(open_slots.shape[0]):
+                which = open_slots[place]
+                _scan_column(
+                    histograms[which, c], features[column_ptr[c] : column_ptr[c + 1]], layout, missing, steps,
+                    limits, sums[which], wanted, found[place],
+                )  # fmt: skip
+
+
+@njit(cache=True)
+def _choose(found, wanted, open_slots, splits):  # type: ignore[no-untyped-def]
+    """Copy the best split of each open leaf to splits; equal gains: the lowest feature number."""
+    for place in range(open_slots.shape[0]):
+        best = 0
+        for feature in range(wanted.shape[0]):
+            if wanted[feature] and found[place, feature, 0] > found[place, best, 0]:
+                best = feature
+        row = splits[open_slots[place]]
+        row[0] = found[place, best, 0]
+        row[1] = best
+        for k in range(1, 5):
+            row[1 + k] = found[place, best, k]
+
+
+@njit(cache=True, parallel=True)
+def _search(  # type: ignore[no-untyped-def]
+    blocks, units, column_ptr, features, layout, missing, wanted, rows, packed, histograms, slot, parent, open_slots,
+    steps, limits, sums, found, splits, n_threads,
+):  # fmt: skip
+    """Fill the histograms of a leaf, take them off its parent's for its sibling, and find the best splits of both.
+
+    rows, packed (k,) of the leaf `slot`; `parent` is negative for the root, else becomes the sibling's
+    open_slots   (1 or 2,) leaves to find splits of; found (2, n_features, 5) scratch; splits (n_slots, 6) OUT
+    """
+    for task in prange(n_threads):
+        low, high = task * units.shape[0] // n_threads, (task + 1) * units.shape[0] // n_threads
+        _search_share(
+            blocks, units[low:high], column_ptr, features, layout, missing, wanted, rows, packed, histograms, slot,
+            parent, open_slots, steps, limits, sums, found,
+        )  # fmt: skip
+    _choose(found, wanted, open_slots, splits)
+
+
+@njit(cache=True)
+def _part(block, column, goes_left, rows, packed, spare_rows, spare_packed):  # type: ignore[no-untyped-def]
+    """Write the rows that go left to the front of the spare arrays, the others to the back in reverse; return how many.
+
+    goes_left (256,) uint8, by the code in the column
+    """
+    n = rows.shape[0]
+    left, right = 0, n
+    for i in range(min(AHEAD, n)):
+        _fetch(block, rows[i])
+    for i in range(n):
+        _fetch(block, rows[min(i + AHEAD, n - 1)])
+        row, value = rows[i], packed[i]
+        to_left = goes_left[block[np.uint32(row), column]]
+        # Written on both sides, and one place taken: no branch to guess wrong.
+        spare_rows[left] = row
+        spare_packed[left] = value
+        spare_rows[right - 1] = row
+        spare_packed[right - 1] = value
+        left += to_left
+        right -= 1 - to_left
+    return left
+
+
+@njit(cache=True)
+def _gather(rows, packed, spare_rows, spare_packed, n_here, left, right):  # type: ignore[no-untyped-def]
+    """Copy a part back in its old order: the first n_here of the spare arrays to `left` on, the others to `right`."""
+    for i in range(n_here):
+        rows[left + i] = spare_rows[i]
+        packed[left + i] = spare_packed[i]
+    n = spare_rows.shape[0]
+    for i in range(n - n_here):
+        rows[right + i] = spare_rows[n - 1 - i]
+        packed[right + i] = spare_packed[n - 1 - i]
+
+
+@njit(cache=True, parallel=True)
+def _partition_parts(block, column, goes_left, rows, packed, spare_rows, spare_packed, n_parts):  # type: ignore[no-untyped-def]
+    """Put the rows that go left before the others, both in their old order; return how many go left."""
+    k = rows.shape[0]
+    n_left = np.zeros(n_parts + 1, dtype=np.int64)
+    for part in prange(n_parts):
+        low, high = part * k // n_parts, (part + 1) * k // n_parts
+        n_left[part + 1] = _part(
+            block, column, goes_left, rows[low:high], packed[low:high], spare_rows[low:high], spare_packed[low:high]
+        )
+    total = np.sum(n_left)
+    for part in prange(n_parts):
+        low, high = part * k // n_parts, (part + 1) * k // n_parts
+        left = np.sum(n_left[: part + 1])
+        spare = (spare_rows[low:high], spare_packed[low:high])
+        _gather(rows, packed, spare[0], spare[1], n_left[part + 1], left, total + low - left)
+    return total
+
+
+@njit(cache=True)
+def _partition(blocks, layout, split, missing, goes_left, rows, packed, spare_rows, spare_packed, n_threads):  # type: ignore[no-untyped-def]
+    """Part the rows of a leaf as `split` (6,) says; return how many go left."""
+    feature, threshold_bin, missing_left = np.int64(split[1]), np.int64(split[2]), split[3] > 0.0
+    place, stride, n_states, missing_state = (
+        layout[feature, 0],
+        layout[feature, 1],
+        layout[feature, 2],
+        layout[feature, 3],
+    )
+    for code in range(256):
+        state = code // stride % n_states
+        absent = missing[feature] and state == missing_state
+        goes_left[code] = missing_left if absent else state <= threshold_bin
+    block, column = blocks[place // 16], place % 16
+    if rows.shape[0] >= ROWS_FOR_PARTS and n_threads > 1:
+        return _partition_parts(block, column, goes_left, rows, packed, spare_rows, spare_packed, n_threads)
+    n_left = _part(block, column, goes_left, rows, packed, spare_rows, spare_packed)
+    _gather(rows, packed, spare_rows, spare_packed, n_left, 0, n_left)
+    return n_left
+
+
+@njit(cache=True)
+def grow_leaves(  # type: ignore[no-untyped-def]
+    blocks, units, column_ptr, features, layout, missing, wanted, rows, packed, spare_rows, spare_packed, histograms,
+    steps, limits, max_depth, found, sums, splits, n_threads, leaf_ptr, nodes,
+):  # fmt: skip
+    """Grow one tree, always at the leaf whose split takes most off the loss; return the number of leaves.
+
+    blocks             (n_blocks, n_rows, 16) uint8
+    units              (m,) int64 half blocks that hold wanted features, ascending
+    column_ptr         (n_columns + 1,) int64 into `features` (n_stored,) int64
+    layout             (n_features, 5) int64: column, stride, states, state of missing values, bins
+    missing, wanted    (n_features,) bool: seen missing in training; may be split on
+    rows, packed       (k,) int32, int64: left ordered by leaf; spare_rows, spare_packed (k,) scratch
+    histograms         (n_leaves, n_columns, 256) int64 scratch; found (2, n_features, 5) float64, zero before
+    steps, limits      (2,) what one of a packed integer is worth; (4,) rows a side, hessian a side, reg_lambda, gain
+    sums               (n_leaves, 3) gradient, hessian and rows by slot, the first given; splits (n_leaves, 6) OUT
+    leaf_ptr           (n_leaves, 2) int64, OUT: rows of each leaf
+    nodes              (n_leaves - 1, 6) float64, OUT: feature, bin, missing goes left, left, right, gain; ~leaf or node
+    """
+    max_leaves = leaf_ptr.shape[0]
+    slot, depth = np.zeros(max_leaves, np.int64), np.zeros(max_leaves, np.int64)
+    parent, side = np.full(max_leaves, -1, np.int64), np.zeros(max_leaves, np.int64)
+    goes_left, both = np.empty(256, np.uint8), np.empty(2, np.int64)
+    leaf_ptr[0, 0], leaf_ptr[0, 1] = 0, rows.shape[0]
+    splits[:, 0] = 0.0
+    least_rows = 2.0 * max(limits[0], 1.0)
+    n_leaves = 1
+    if max_leaves > 1 and max_depth != 0 and rows.shape[0] >= least_rows:
+        _search(
+            blocks, units, column_ptr, features, layout, missing, wanted, rows, packed, histograms, 0, -1, slot[:1],
+            steps, limits, sums, found, splits, n_threads,
+        )  # fmt: skip
+    while n_leaves < max_leaves:
+        leaf = 0
+        for other in range(1, n_leaves):
+            if splits[slot[other], 0] > splits[slot[leaf], 0]:
+                leaf = other
+        here, node, new = slot[leaf], n_leaves - 1, n_leaves
+        split = splits[here].copy()
+        if split[0] <= 0.0:
+            break
+        nodes[node, :3] = split[1:4]
+        nodes[node, 3], nodes[node, 4], nodes[node, 5] = ~leaf, ~new, split[0]
+        if parent[leaf] >= 0:
+            nodes[parent[leaf], 3 + side[leaf]] = node
+        first, last = leaf_ptr[leaf, 0], leaf_ptr[leaf, 1]
+        n_left = _partition(
+            blocks, layout, split, missing, goes_left, rows[first:last], packed[first:last], spare_rows[first:last],
+            spare_packed[first:last], n_threads,
+        )  # fmt: skip
+        middle = first + n_left
+        leaf_ptr[leaf, 1] = leaf_ptr[new, 0] = middle
+        leaf_ptr[new, 1] = last
+        depth[leaf] = depth[new] = depth[leaf] + 1
+        parent[leaf] = parent[new] = node
+        side[leaf], side[new] = 0, 1
+        n_leaves += 1
+        # The smaller side is summed anew; what is left in the parent's histogram is the larger side.
+        left_is_small = 2 * n_left <= last - first
+        slot[leaf], slot[new] = (new, here) if left_is_small else (here, new)
+        total_grad, total_hess = sums[here, 0], sums[here, 1]
+        sums[slot[leaf], 0], sums[slot[leaf], 1], sums[slot[leaf], 2] = split[4], split[5], n_left
+        sums[slot[new], 0], sums[slot[new], 1] = total_grad - split[4], total_hess - split[5]
+        sums[slot[new], 2] = last - middle
+        splits[here, 0] = splits[new, 0] = 0.0
+        n_open = 0
+        if n_leaves < max_leaves and not 0 <= max_depth <= depth[leaf]:
+            for which in (new, here):
+                if sums[which, 2] >= least_rows:
+                    both[n_open] = which
+                    n_open += 1
+        if n_open > 0:
+            small = slice(first, middle) if left_is_small else slice(middle, last)
+            _search(
+                blocks, units, column_ptr, features, layout, missing, wanted, rows[small], packed[small], histograms,
+                new, here, both[:n_open], steps, limits, sums, found, splits, n_threads,
+            )  # fmt: skip
+    return n_leaves

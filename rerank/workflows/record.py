@@ -1,0 +1,142 @@
+"""What a study rests on, so that it can be repeated: `record.json`, and apart from it `provenance.json`.
+
+record.json      versions, settings, folds, every setting tried and chosen, checksums of the inputs and of the files
+                 written: the same bytes for the same study, wherever and whenever it is run
+provenance.json  what may differ between equal studies: the command line, the inputs' places, the date
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rerank import __version__
+from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
+from rerank.output import whole_file
+from rerank.types import Qrels, Topics
+
+if TYPE_CHECKING:
+    from rerank.workflows.index import Index
+
+FORMAT, VERSION = "rerank study", 1
+RECORD, PROVENANCE = "record.json", "provenance.json"
+PACKAGES = ("numpy", "numba", "scikit-learn", "pyserini")
+
+
+def study_record(
+    study: Mapping[str, Any],
+    index: Index,
+    topics: Topics,
+    qrels: Qrels,
+    choices: Sequence[Mapping[str, Any]],
+    written: Iterable[str],
+) -> dict[str, Any]:
+    """Return the record of a study; `written` names the files of which it will hold checksums."""
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "versions": versions(),
+        "study": dict(study),
+        "inputs": input_checksums(index, topics, qrels),
+        "trials": list(choices),
+        "files": dict.fromkeys(written, ""),
+    }
+
+
+def write_record(folder: Path, record: Mapping[str, Any]) -> None:
+    """Write a record, with the checksums of the files that it names."""
+    sums = {name: file_checksum(folder / name) for name in record["files"]}
+    with whole_file(folder / RECORD) as file:
+        file.write(json.dumps({**record, "files": sums}, indent=1) + "\n")
+
+
+def read_record(folder: Path) -> dict[str, Any]:
+    """Read the record of a study's folder.
+
+    Raises MissingFileError where there is none, FileFormatError where it is no record or one of another version.
+    """
+    record = _read_json(folder / RECORD)
+    if record.get("format") != FORMAT or record.get("version") != VERSION:
+        raise FileFormatError(
+            folder / RECORD,
+            None,
+            f"expected a record of a study (version {VERSION}), found other JSON or another version; name a folder "
+            "that `rerank experiment` wrote.",
+        )
+    return record
+
+
+def write_provenance(folder: Path, provenance: Mapping[str, Any]) -> None:
+    """Write where a study's inputs are and how it was called."""
+    with whole_file(folder / PROVENANCE) as file:
+        file.write(json.dumps(provenance, indent=1) + "\n")
+
+
+def read_provenance(folder: Path) -> dict[str, Any]:
+    """Read where a study's inputs are; raises MissingFileError where nothing says so."""
+    return _read_json(folder / PROVENANCE)
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of Python, of this package and of those that figures may depend on."""
+    return {"python": platform.python_version(), "rerank": __version__, **{name: version(name) for name in PACKAGES}}
+
+
+def input_checksums(index: Index, topics: Topics, qrels: Qrels) -> dict[str, str]:
+    """Return the sha256 of what index, topics and judgements hold; order and form of their files are without effect."""
+    judged = {query_id: sorted(qrels[query_id].items()) for query_id in sorted(qrels)}
+    contents = {"index": dict(index.forward.fingerprint), "topics": dict(sorted(topics.items())), "qrels": judged}
+    return {name: _checksum(json.dumps(held, sort_keys=True).encode()) for name, held in contents.items()}
+
+
+def check_inputs(record: Mapping[str, Any], found: Mapping[str, str], places: Mapping[str, str]) -> None:
+    """Refuse a replay whose inputs are not those of the record; the line names each that has changed."""
+    changed = [name for name, checksum in record["inputs"].items() if found[name] != checksum]
+    if changed:
+        said = ", ".join(
+            f"{places.get(name, name)} ({name}: {record['inputs'][name][:12]} then, {found[name][:12]} now)"
+            for name in changed
+        )
+        raise InvalidInputError(
+            f"replay: expected the inputs of the record, found changed: {said}; give back the old ones, "
+            "or run the study anew."
+        )
+
+
+def check_files(record: Mapping[str, Any], folder: Path) -> int:
+    """Return how many files are the record's, byte for byte; raises InvalidInputError where one is not."""
+    differing = [name for name, checksum in record["files"].items() if file_checksum(folder / name) != checksum]
+    if differing:
+        then, now = record["versions"], versions()
+        moved = [f"{name} {then.get(name)} then, {now[name]} now" for name in now if then.get(name) != now[name]]
+        raise InvalidInputError(
+            f"replay: expected the files of the record, found {len(differing)} that differ, e.g. {differing[0]} "
+            f"({'; '.join(moved) or 'all versions alike'}); install the versions of the record."
+        )
+    return len(record["files"])
+
+
+def file_checksum(path: Path) -> str:
+    """Return the sha256 of a file."""
+    return _checksum(path.read_bytes())
+
+
+def _checksum(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        raise MissingFileError(path, "a file that `rerank experiment` wrote")
+    try:
+        found = json.loads(path.read_text("utf8"))
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise FileFormatError(path, None, f"expected JSON, found other text ({error}); run the study anew.") from error
+    if not isinstance(found, dict):
+        raise FileFormatError(path, None, "expected a JSON object, found another value; run the study anew.")
+    return found

@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""Milliseconds of one query against the number of candidates: retrieval, and reranking what it found.
+
+The collection is bench_retrieval's; a model of 200 trees with 31 leaves on the full recipe; one query at a time,
+everything warm. Queries that find fewer documents than asked for are left out.
+
+Run:  .venv/bin/python scripts/bench_latency.py [--quick] [--picture docs/latency.png] [--output FILE]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from bench_collection import open_collection
+from bench_common import arguments, machine, report, seconds
+from bench_features import small_model
+from bench_retrieval import Pyserini, read_hits
+
+from rerank.rankers.lambdamart import LambdaMART
+from rerank.workflows.index import Index
+from rerank.workflows.rerank import rerank
+
+CANDIDATES = (10, 30, 100, 300, 1000, 3000, 10_000)
+JOBS = ("retrieval", "reranking", "Pyserini's retrieval")
+Times = Mapping[str, list[float]]
+
+
+def latencies(index: Index, model: LambdaMART, topics: Mapping[str, str], k: int) -> Times:
+    """Return seconds of each query, job by job."""
+    peer = Pyserini(index.path)
+    times: dict[str, list[float]] = {name: [] for name in JOBS}
+    for query_id, text in topics.items():
+        topic = {query_id: text}
+        run = index.search(topic, k)
+        if run.n_rows < k:
+            continue
+        jobs = (
+            lambda topic=topic: index.search(topic, k),
+            lambda topic=topic, run=run: rerank(index, model, topic, run),
+            lambda text=text: read_hits({"": peer.search(text, k)}),
+        )
+        for name, job in zip(JOBS, jobs, strict=True):
+            times[name].append(seconds({name: job}, 1)[name])
+    return times
+
+
+def draw(found: Mapping[int, Mapping[str, list[float]]], picture: Path) -> None:
+    """Draw medians as lines, and up to the 99th percentile as bands."""
+    from matplotlib import pyplot
+
+    figure, place = pyplot.subplots(figsize=(6, 3.6), layout="constrained")
+    for name in JOBS:
+        middle, high = (np.array([found[k][name][part] for k in found]) * 1e3 for part in (0, 1))
+        place.plot(list(found), middle, marker="o", label=f"{name}, p50 and p99")
+        place.fill_between(list(found), middle, high, alpha=0.15)
+    place.set(xlabel="candidates", ylabel="milliseconds a query", xscale="log", yscale="log")
+    place.grid(alpha=0.3)
+    place.legend()
+    picture.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(picture, dpi=110)
+
+
+def main() -> None:
+    """Measure, print, draw."""
+    options = arguments(__doc__, "--picture")
+    n_documents, n_queries = (20_000, 30) if options.quick else (100_000, 150)
+    index, topics = open_collection(n_documents, n_queries)
+    found = {}
+    with index:
+        model = small_model(index, topics)
+        for k in CANDIDATES:
+            times = latencies(index, model, topics, k)
+            if times["reranking"]:
+                found[k] = {name: np.percentile(values, [50, 99]).tolist() for name, values in times.items()}
+                shown = ", ".join(
+                    f"{name} {1e3 * middle:.2f} / {1e3 * high:.2f}" for name, (middle, high) in found[k].items()
+                )
+                print(f"{k:6d} candidates, {len(times['reranking']):3d} queries, ms p50 / p99: {shown}")
+    if options.picture:
+        draw(found, Path(options.picture))
+    figures = {"machine": machine("pyserini", "numba"), "documents": n_documents, "seconds": found}
+    report([], figures, options.output)
+
+
+if __name__ == "__main__":
+    main()

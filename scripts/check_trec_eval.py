@@ -1,0 +1,50 @@
+#!/usr/bin/env python
+"""Random small runs measured here, by pytrec_eval and by ir_measures: prints how many and the largest difference.
+
+    scripts/check_trec_eval.py [--cases 10000] [--seed 0]
+
+Ends with 1 where a difference is above 1e-9.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from tests.oracles.peers import (
+    difference_to_ir_measures,
+    difference_to_pytrec_eval,
+    random_case,
+)
+
+MARGIN = 1e-9
+
+
+def main() -> None:
+    """Run the cases and report."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cases", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    wrong = 0
+    for peer, difference in (("pytrec_eval", difference_to_pytrec_eval), ("ir_measures", difference_to_ir_measures)):
+        largest, where, figures = 0.0, "", 0
+        for number in range(given.cases):
+            found, place, count = difference(random_case(np.random.default_rng((given.seed, number))))
+            figures += count
+            if found > MARGIN:
+                wrong += 1
+                print(f"case {number}: {place}")
+            if found > largest:
+                largest, where = found, f"case {number}, {place}"
+        print(f"{peer}: {given.cases:,} cases, {figures:,} figures, largest difference {largest:.3g} ({where})")
+    sys.exit(min(wrong, 1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from rerank.cli.doctor import KINDS
+from rerank.doctor.reading import READERS
+from tests.cli.conftest import Command
+
+
+def test_doctor_finds_nothing_grave_in_what_the_verbs_make(command: Command) -> None:
+    done = command("doctor qrels.txt bm25.run topics.tsv data.npz data.svm.gz --strict")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.splitlines()[-1].startswith("5 files examined: 0 errors, 0 warnings, ")
+
+
+def test_doctor_exits_with_2_where_it_is_strict_and_something_is_wrong(command: Command, tmp_path: Path) -> None:
+    run = tmp_path / "ranks.run.gz"
+    run.write_bytes(gzip.compress(b"q1 Q0 d1 1 2.0 x\nq1 Q0 d2 2 3.0 x\n"))
+    lax, strict = command("doctor", str(run)), command("doctor", str(run), "--strict")
+    assert (lax.code, strict.code) == (0, 2)
+    assert lax.out == strict.out
+    assert lax.out.startswith(f"warning  {run}:2: document 'd2' of query 'q1' has rank 2")
+    notes = tmp_path / "notes.qrels"
+    notes.write_text("q1 0 d1 -1\nq1 0 d2 1\n")
+    assert command("doctor", str(notes), "--strict").code == 0
+
+
+def test_doctor_writes_json(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "a.qrels").write_text("q1 0 d1 1\nq1 0 d1 0\n")
+    report = json.loads(command("doctor", str(tmp_path / "a.qrels"), "--format", "json").out)
+    assert report["counts"] == {"error": 1, "warning": 0, "note": 0}
+    assert report["findings"][0]["lines"] == [2]
+
+
+def test_kinds_that_are_named_are_believed(command: Command) -> None:
+    assert set(KINDS) == {*READERS, "train", "test"}
+    done = command("doctor --train data.npz --test data.svm.gz --run bm25.run --qrels qrels.txt --topics topics.tsv")
+    assert done.code == 0
+    assert done.out.startswith("error    data.svm.gz:")
+    assert " is in data.npz too (" in done.out
+
+
+@pytest.mark.parametrize(
+    ("content", "arguments", "said"),
+    [
+        (None, "none", "none: expected a file to examine, found nothing there; check the path."),
+        (None, "index", "index: expected a file to examine, found a folder; name a file in it."),
+        (None, "", "files: expected files to examine, found none; name one."),
+        (b"", "FILE", "FILE: expected rows, found an empty file; name a file with rows."),
+        (b"# nothing\n", "--qrels FILE", "FILE: expected lines of 4 columns (qid iter docno label), found no line; "),
+        (b"\x7fELF\0\1\2", "FILE", "FILE: expected text or .npz, found bytes of something else; name another file."),
+        (b"\x7fELF\0\1\2", "--run FILE", "FILE: expected text or .npz, found bytes of something else; name another"),
+        (b"PK\3\4broken", "FILE", "FILE: expected a name that ends in .svm, .txt, .letor (also with .gz) or .npz;"),
+        (b"\x1f\x8bbroken", "FILE", "FILE: expected a whole gzip file, found a damaged one"),
+        (b"good day to you\n", "FILE", "FILE:1: expected rows of qrels, a run, topics or features, found 'good day"),
+        (
+            b"# a\n\ngood day\n",
+            "FILE",
+            "FILE:3: expected rows of qrels, a run, topics or features, found 'good day'; say",
+        ),
+        (b"# nothing\n", "FILE", "FILE: expected rows of qrels, a run, topics or features, found none; say what it is"),
+        (b"q1 0 d1 good\n", "--qrels FILE", "FILE:1: expected a whole number as label, found 'good'; correct the"),
+        (b"x qid:1 1:2\n", "--test FILE", "FILE:1: expected a finite number as label, found 'x'; correct the label."),
+        (b"1 1:2 2:3\n", "FILE", "FILE:1: expected `qid:Q` after the label, found none; write it"),
+        (b"q1,heat\n", "--topics FILE", "FILE:1: expected 2 columns with a tab (query id, text), found 1; put a tab"),
+    ],
+)
+def test_doctor_refuses_in_one_line(
+    content: bytes | None, arguments: str, said: str, command: Command, tmp_path: Path
+) -> None:
+    path = str(tmp_path / "file")
+    if content is not None:
+        Path(path).write_bytes(content)
+    done = command("doctor", *arguments.replace("FILE", path).split())
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(f"rerank: {said.replace('FILE', path)}")
+    assert done.err.count("\n") == 1

@@ -1,0 +1,83 @@
+"""`rerank evaluate`: the rules of trec_eval as options, and what is printed of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rerank.cli.main import run
+from tests.cli.conftest import Done
+
+QRELS = "q1 0 a 2\nq1 0 b 1\nq1 0 c -1\nq2 0 a 1\n"
+RUN = "q1 Q0 x 1 4.0 t\nq1 Q0 c 2 3.0 t\nq1 Q0 b 3 2.0 t\nq1 Q0 a 4 1.0 t\n"
+
+
+@pytest.fixture
+def evaluate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]):
+    """Run `rerank evaluate` on the files above."""
+    monkeypatch.chdir(tmp_path)
+    Path("qrels").write_text(QRELS)
+    Path("run").write_text(RUN)
+
+    def call(options: str) -> Done:
+        capfd.readouterr()
+        code = run(["-q", "evaluate", "qrels", "run", *options.split()])
+        return Done(code, *capfd.readouterr())
+
+    return call
+
+
+def means(done: Done) -> dict[str, float]:
+    return json.loads(done.out)["runs"]["run"]["mean"]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ("-m recip_rank", {"RR": 1 / 3}),
+        ("-m recip_rank -J", {"RR": 1.0}),
+        ("-m recip_rank -M 2", {"RR": 0.0}),
+        ("-m recip_rank -l 2", {"RR(rel=2)": 1 / 4}),
+        ("-m recip_rank -c", {"RR": 1 / 6}),
+        ("-m P.4,3", {"P@4": 0.5, "P@3": 1 / 3}),
+    ],
+)
+def test_rules_of_trec_eval_are_options(evaluate, options: str, expected: dict[str, float]) -> None:
+    assert means(evaluate(f"{options} --format json")) == pytest.approx(expected)
+
+
+def test_all_of_trec_eval_is_measured_at_once(evaluate) -> None:
+    found = means(evaluate("-m all_trec --format json"))
+    assert len(found) == 97  # of the 98 that trec_eval prints, Rprec and Rprec_mult_1.00 are one
+    assert {"NumQ", "GMAP", "P@1000"} <= set(means(evaluate("-m official --format json")))
+
+
+def test_policy_in_force_stands_under_the_table_and_in_the_json(evaluate) -> None:
+    table = evaluate("-m ndcg -J -M 3 -l 2").out
+    stored = json.loads(evaluate("-m ndcg -J -M 3 -l 2 --format json").out)["runs"]["run"]["policy"]
+    for part in (
+        "label of at least 2",
+        "struck from the list",
+        "first 3 documents",
+        "nDCG gain",
+        "judged and in the run",
+    ):
+        assert part in table
+        assert part in stored
+
+
+def test_texts_are_told_for_each_query(evaluate) -> None:
+    line = "run\tRelString@10\tq1\t-.12"
+    assert line in evaluate("-m relstring -m map --per-query").out.splitlines()
+    assert line in evaluate("-m relstring -m map --per-query --format tsv").out.splitlines()
+    assert line not in evaluate("-m relstring -m map").out
+    found = json.loads(evaluate("-m relstring --per-query --format json").out)
+    assert found["runs"]["run"]["per_query"] == {"RelString@10": {"q1": "-.12"}}
+
+
+def test_a_name_of_several_measures_is_none_of_a_run(evaluate) -> None:
+    done = evaluate("P.5,10")
+    assert (done.code, done.out) == (2, "")
+    assert "P.5,10: expected a run file, found nothing there but a measure; write -m P.5,10." in done.err

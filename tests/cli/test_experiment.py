@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.cli.conftest import SMALL, Command
+
+STUDY = ("experiment", "index", "topics.tsv", "qrels.txt", "-k", "30", *SMALL)
+
+
+def test_experiment_replays_from_its_folder(command: Command, world: Path, tmp_path: Path) -> None:
+    (tmp_path / "folds").write_text("".join(f"q{number}\t{number % 3 + 1}\n" for number in range(10)))
+    one, other = tmp_path / "one", tmp_path / "other"
+    done = command(*STUDY, "-o", str(one), "--folds", str(tmp_path / "folds"), "--tune", "1")
+    assert done.code == 0, done.err
+    assert (one / "folds.tsv").read_text() == "".join(f"q{number}\t{number % 3}\n" for number in range(10))
+    again = command("experiment", "--replay", str(one), "-o", str(other))
+    assert again.code == 0, again.err
+    assert again.out == f"{done.out}\nreplay: 12 files are those of {one}, byte for byte\n"
+    for path in one.iterdir():
+        assert path.name == "provenance.json" or (other / path.name).read_bytes() == path.read_bytes()
+    provenance = json.loads((one / "provenance.json").read_text())
+    assert provenance["inputs"]["topics"] == str((world / "topics.tsv").resolve())
+    assert set(provenance) == {"command", "date", "inputs"}
+
+
+def test_experiment_says_what_is_missing_or_too_much(command: Command, tmp_path: Path) -> None:
+    out = str(tmp_path / "out")
+    (tmp_path / "folds").write_text("q0\t0\nq0\t1\n")
+    (tmp_path / "few").write_text("q0\t0\nq1\t1\n")
+    for arguments, said in (
+        (["experiment", "-o", out], "Missing argument 'INDEX' (see `rerank experiment -h`)"),
+        (list(STUDY), "Missing option '-o' / '--output' (see `rerank experiment -h`)"),
+        (
+            ["experiment", "--replay", out, "--folds", "4"],
+            "--replay: expected nothing but -o beside it, found --folds; the record holds all of the study.",
+        ),
+        (
+            ["experiment", "index", "--replay", out],
+            "--replay: expected nothing but -o beside it, found INDEX; the record holds all of the study.",
+        ),
+        (
+            ["experiment", "--replay", out],
+            f"{out}/record.json: expected a file that `rerank experiment` wrote, found nothing there; check the path.",
+        ),
+        (
+            [*STUDY, "-o", out, "--folds", str(tmp_path / "folds")],
+            f"{tmp_path}/folds:2: expected each query in one fold, found 'q0' again; remove one of the two.",
+        ),
+        (
+            [*STUDY, "-o", out, "--folds", str(tmp_path / "few")],
+            f"{tmp_path}/few: expected a fold for every judged query, found none for 'q2' (8 such queries in all); "
+            "add them, or take out their judgements.",
+        ),
+    ):
+        assert command(*arguments) == (2, "", f"rerank: {said}\n")

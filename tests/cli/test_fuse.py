@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import rerank
+from rerank.cli.fuse import command as fuse_command
+from rerank.cli.fuse import fusion_names
+from rerank.rankers import fusion
+from tests.cli.conftest import Command
+
+
+def test_fuse_writes_the_run_that_python_makes(command: Command, world: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.run"
+    assert command("retrieve", "index", "topics.tsv", "-o", str(other), "--b", "0", "-k", "20").code == 0
+    files = ["bm25.run", str(other)]
+    runs = [rerank.read_run(world / "bm25.run"), rerank.read_run(other)]
+    for arguments, expected in (
+        ([], rerank.fuse(runs)),
+        (["--rrf-k", "5", "-k", "7", "--name", "x"], rerank.fuse(runs, k=5, hits=7, name="x")),
+        (
+            ["--method", "weighted", "--weights", "0.7,0.3", "--norm", "z-score", "--missing", "lowest"],
+            rerank.fuse(runs, "weighted", weights=[0.7, 0.3], norm="z-score", missing="lowest"),
+        ),
+    ):
+        done = command("fuse", *files, *arguments, "-o", str(tmp_path / "out"))
+        assert done == (0, "", "")
+        rerank.write_run(expected, tmp_path / "expected")
+        assert (tmp_path / "out").read_bytes() == (tmp_path / "expected").read_bytes()
+
+
+def test_best_chosen_on_dev_is_fused_alike_on_test_by_the_options_that_it_says(
+    command: Command, world: Path, tmp_path: Path
+) -> None:
+    other, best = tmp_path / "other.run", tmp_path / "best.run"
+    assert command("retrieve", "index", "topics.tsv", "-o", str(other), "--b", "0", "-k", "20").code == 0
+    files = ["bm25.run", str(other)]
+    chosen = command("fuse", *files, "--method", "best", "--qrels", "qrels.txt", "-m", "AP", "-o", str(best))
+    assert chosen.code == 0
+    assert "on the qrels that chose it; fuse other queries with --method weighted --weights" in chosen.err
+    options = chosen.err.split(" with ")[-1].split()
+    assert command("fuse", *files, *options, "--name", "best", "-o", str(tmp_path / "out")).code == 0
+    assert (tmp_path / "out").read_bytes() == best.read_bytes()
+
+
+def test_options_name_every_method_norm_and_way_with_missing_documents() -> None:
+    options = {option.name: option for option in fuse_command.params}
+    assert tuple(options["method"].type.choices) == fusion_names("method")
+    assert set(fusion_names("method")) == set(fusion._METHODS)
+    assert set(fusion_names("norm")) == set(fusion._NORMS)
+    assert tuple(options["missing"].type.choices) == fusion.MISSING
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (
+            "fuse bm25.run bm25.run --method best -o out",
+            "qrels: expected them for the method best and no other, found none.",
+        ),
+        (
+            "fuse bm25.run bm25.run --method best --qrels none.txt -o out",
+            "none.txt: expected a qrels file, found nothing there; check the path.",
+        ),
+        ("fuse bm25.run -o out", "runs: expected at least two to fuse, found 1; name more runs."),
+        ("fuse bm25.run none.run -o out", "none.run: expected a run file, found nothing there; check the path."),
+        (
+            "fuse bm25.run bm25.run --method weighted --weights 1;2 -o out",
+            "--weights: expected numbers parted by commas, found '1;2'; write e.g. 0.7,0.3.",
+        ),
+        (
+            "fuse bm25.run bm25.run --method weighted --weights 1 -o out",
+            "weights: expected a finite number for each of 2 runs, found 1; give one weight a run.",
+        ),
+    ],
+)
+def test_fuse_refuses_in_one_line(line: str, said: str, command: Command, world: Path) -> None:
+    assert command(line) == (2, "", f"rerank: {said}\n")
+    assert not (world / "out").exists()

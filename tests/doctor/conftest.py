@@ -1,0 +1,32 @@
+"""Text in, findings out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rerank.doctor.findings import Finding, examine
+from rerank.doctor.reading import read_files
+
+Examine = Callable[..., list[Finding]]
+
+
+@pytest.fixture
+def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Examine:
+    """Write each text to a file named by its kind (`qrels`, `run`, `run2` …) and return what is found in them."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(**texts: str) -> list[Finding]:
+        for name, text in texts.items():
+            Path(name).write_text(text)
+        return examine(read_files([(name.rstrip("0123456789"), Path(name)) for name in texts]))
+
+    return call
+
+
+def only(findings: list[Finding]) -> str:
+    """Return the text of the one finding there is."""
+    assert len(findings) == 1, [finding.text for finding in findings]
+    return findings[0].text

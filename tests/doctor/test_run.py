@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.doctor.conftest import Examine, only
+
+FAULTS = {
+    "columns": (
+        "q1 Q0 d1 1 2.0 x\nq1 Q0 d2 2\n",
+        "error    run:2: expected 6 columns (qid Q0 docno rank score tag), found 4; write the missing columns; "
+        "rerank refuses the file",
+    ),
+    "score": (
+        "q1 Q0 d1 1 2.0 x\nq1 Q0 d2 2 high x\n",
+        "error    run:2: expected a number as score, found 'high'; correct the score; rerank refuses the file",
+    ),
+    "not finite": (
+        "q1 Q0 d1 1 2.0 x\nq1 Q0 d2 2 nan x\nq1 Q0 d3 3 -inf x\nq1 Q0 d4 4 -9 x\n",
+        "error    run:2: 50.00% of the scores are NaN or infinite (also line 3; 2 in all); "
+        "rerank refuses the file; elsewhere the place of these documents is left to chance",
+    ),
+    "document returns": (
+        "q1 Q0 d1 1 2.0 x\nq1 Q0 d2 2 1.5 x\nq1 Q0 d1 3 1.0 x\n",
+        "error    run:3: document 'd1' returns in query 'q1', first on line 1; "
+        "rerank refuses the file; where it is accepted, the document counts twice",
+    ),
+    "query returns": (
+        "q1 Q0 d1 1 2.0 x\nq2 Q0 d1 1 2.0 x\nq1 Q0 d2 2 1.0 x\n",
+        "note     run:3: query 'q1' returns after rows of other queries; "
+        "rerank and trec_eval join its rows; a tool that reads query by query keeps one part",
+    ),
+    "tied": (
+        "q1 Q0 d2 1 1 x\nq1 Q0 d1 2 1 x\nq2 Q0 d1 1 1 x\n",
+        "warning  run:1: all documents of query 'q1' have one score; "
+        "rerank and trec_eval order them by document id, not by a ranker",
+    ),
+    "ranks": (
+        "q1 Q0 d1 2 3.5 x\nq1 Q0 d2 1 1.5 x\nq2 Q0 d3 9 1 x\nq2 Q0 d4 8 2 x\n",
+        "warning  run:1: document 'd1' of query 'q1' has rank 2 and a score above that of the rank before; "
+        "rerank and trec_eval order by score and pass over ranks: figures are not those of the ranks",
+    ),
+    "ties by rank": (
+        "q1 Q0 d1 1 3.5 x\nq1 Q0 d2 2 3.5 x\nq1 Q0 d3 3 1.5 x\n",
+        "note     run:2: document 'd2' of query 'q1' has the score of the rank before and the larger id; "
+        "rerank and trec_eval put the larger id first where scores tie: figures differ from those of the ranks",
+    ),
+    "names": (
+        "q1 Q0 d1 1 3.5 x\nq1 Q0 d2 2 2.5 y\nq1 Q0 d3 3 1.5 x\n",
+        "warning  run: 2 run names: x, y; rerank reads one run and names it by its first row; "
+        "rows of several runs are mixed",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_run_fault_is_said_in_one_line(fault: str, found: Examine) -> None:
+    text, expected = FAULTS[fault]
+    assert only(found(run=text)) == expected
+
+
+def test_run_without_fault_gives_no_finding(found: Examine) -> None:
+    assert found(run="q1 Q0 d2 1 1e3 x\nq1 Q0 d1 2 1e3 x\nq1 Q0 d3 3 -2 x\nq2 Q0 d1 1 5 x\n") == []
+
+
+def test_ranks_that_are_no_numbers_or_all_the_same_contradict_nothing(found: Examine) -> None:
+    assert found(run="q1 Q0 d1 - 1 x\nq1 Q0 d2 - 2 x\nq1 Q0 d3 x 3 x\n") == []
+    assert found(run="q1 Q0 d1 0 1 x\nq1 Q0 d2 0 2 x\n") == []
+
+
+def test_ranks_stand_by_their_rows_where_others_are_left_out(found: Examine) -> None:
+    findings = found(run="q1 Q0 d1 1 bad x\nq1 Q0 d2 2 5 x\nq1 Q0 d3\nq1 Q0 d4 3 6 x\n")
+    assert [finding.lines for finding in findings] == [(1,), (3,), (4,)]
+    assert "document 'd4' of query 'q1' has rank 3" in findings[2].found
+
+
+def test_scores_that_differ_beyond_float32_are_ties(found: Examine) -> None:
+    assert "has the score of the rank before" in only(
+        found(run="q1 Q0 a 1 1 x\nq1 Q0 b 2 1.00000000001 x\nq1 Q0 c 3 0 x\n")
+    )
+    assert found(run="q1 Q0 a 1 1e300 x\nq1 Q0 b 2 0 x\n") == []

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.doctor.conftest import Examine, only
+
+FAULTS = {
+    "columns": (
+        "q1\theat\nq2,cold\n",
+        "error    topics:2: expected 2 columns with a tab (query id, text), found 1; put a tab after the id; "
+        "rerank refuses the file",
+    ),
+    "again": (
+        "q1\theat\nq1\tcold\nq1\twarm\n",
+        "error    topics:2: expected each query once, found 'q1' again; remove one of the two "
+        "(also line 3; 2 in all); rerank refuses the file",
+    ),
+    "no text": (
+        '{"id": "q1", "text": "heat"}\n{"id": "q2", "text": " "}\n',
+        "error    topics:2: expected a text for query 'q2', found none; write it or drop the query; "
+        "rerank refuses the file",
+    ),
+    "no number": (
+        "<top>\n<num> 1 <title> heat\n</top>\n<top>\n<title> cold\n</top>\n",
+        "error    topics:4: expected <num> in the topic that begins here, found none; add it; rerank refuses the file",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_topics_fault_is_said_in_one_line(fault: str, found: Examine) -> None:
+    text, expected = FAULTS[fault]
+    assert only(found(topics=text)) == expected
+
+
+def test_topics_and_run_lack_queries_of_each_other(found: Examine) -> None:
+    findings = found(topics="q1\theat\nq2\tcold\nq3\twarm\n", run="q1 Q0 d1 1 2 x\nq9 Q0 d1 1 2 x\n")
+    assert [finding.text for finding in findings] == [
+        "error    run:2: query 'q9' is not in topics; "
+        "`rerank features` and `rerank rerank` refuse the run: it was made for other topics",
+        "warning  topics:2: topic 'q2' is not in run (also line 3; 2 in all); "
+        "nothing is retrieved for it: with `evaluate -c` it counts 0, else it does not count",
+    ]
+
+
+def test_qrels_hold_queries_that_topics_lack(found: Examine) -> None:
+    assert only(found(topics="q1\theat\nq2\tcold\n", qrels="q1 0 d1 1\nq3 0 d1 1\n")) == (
+        "warning  qrels:2: judged query 'q3' is not in topics; "
+        "no run of these topics holds it: with `evaluate -c` it counts 0, else it does not count"
+    )

@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import rerank
+from rerank.errors import InvalidInputError
+from rerank.evaluation.comparison import Move, moves
+from rerank.evaluation.details import moved_documents, query_details
+from rerank.types import Qrels, Run
+
+
+def world(n_queries: int = 40, seed: int = 0):
+    """Judgements and three runs: `base`, `better` (relevant documents raised) and `worse` (lowered)."""
+    random = np.random.default_rng(seed)
+    docs = [f"d{number}" for number in range(30)]
+    labels = {f"q{q:02}": random.integers(0, 3, 30).tolist() for q in range(n_queries)}
+    qrels = {q: dict(zip(docs, values, strict=True)) for q, values in labels.items()}
+    noise = {q: dict(zip(docs, random.normal(size=30).tolist(), strict=True)) for q in qrels}
+    lift = {q: random.normal(0.5, 0.6) for q in qrels}
+
+    def run(sign: float):
+        return {q: {doc: noise[q][doc] + sign * lift[q] * qrels[q][doc] for doc in docs} for q in qrels}
+
+    return qrels, {"base": run(0.0), "better": run(1.0), "worse": run(-1.0)}
+
+
+def test_comparison_holds_what_evaluate_says_of_each_run() -> None:
+    qrels, runs = world()
+    found = rerank.compare(qrels, runs, ["nDCG@10", "AP"])
+    assert (found.baseline, found.systems, found.measures) == ("base", ("better", "worse"), ("nDCG@10", "AP"))
+    for name, run in runs.items():
+        alone = rerank.evaluate(qrels, run, ["nDCG@10", "AP"])
+        assert found.results[name].per_query == alone.per_query
+    for name in found.systems:
+        difference = found.differences[name]["AP"]
+        assert difference.difference == pytest.approx(found.results[name]["AP"] - found.results["base"]["AP"])
+        assert difference.low < difference.difference < difference.high
+    assert found.differences["better"]["AP"].difference > 0 > found.differences["worse"]["AP"].difference
+
+
+def test_p_is_the_chosen_tests_and_corrected_over_runs_and_measures() -> None:
+    qrels, runs = world()
+    for test in ("t", "wilcoxon", "randomisation"):
+        found = rerank.compare(qrels, runs, ["nDCG@10", "AP"], test=test, correction="bonferroni")
+        for run in found.systems:
+            for measure in found.measures:
+                raw = found.differences[run][measure].p_values[test]
+                assert found.p_values[run][measure] == pytest.approx(min(1.0, 4 * raw))
+                assert found.is_significant(run, measure) == (4 * raw < 0.05)
+
+
+def test_baseline_may_be_any_run() -> None:
+    qrels, runs = world()
+    one = rerank.compare(qrels, runs, ["AP"], baseline="better").differences["base"]["AP"]
+    other = rerank.compare(qrels, runs, ["AP"]).differences["better"]["AP"]
+    assert one.difference == pytest.approx(-other.difference)
+    assert (one.wins, one.losses) == (other.losses, other.wins)
+    assert one.p_values["t"] == pytest.approx(other.p_values["t"])
+
+
+def test_runs_are_compared_on_the_queries_that_both_answer() -> None:
+    qrels, runs = world()
+    runs["better"] = {query_id: docs for query_id, docs in runs["better"].items() if query_id < "q25"}
+    found = rerank.compare(qrels, runs, ["AP"])
+    assert {name: found.differences[name]["AP"].n_queries for name in found.systems} == {"better": 25, "worse": 40}
+    assert len(found.changes("better", "AP")) == 25
+    complete = rerank.compare(qrels, runs, ["AP"], complete=True)
+    assert complete.differences["better"]["AP"].n_queries == 40
+
+
+def test_changes_stand_from_the_greatest_gain_to_the_greatest_loss() -> None:
+    qrels, runs = world()
+    found = rerank.compare(qrels, runs, ["AP"])
+    changes = found.changes("better", "AP")
+    before, after = found.results["base"].per_query["AP"], found.results["better"].per_query["AP"]
+    assert {change.query_id: (change.before, change.after) for change in changes} == {
+        query_id: (before[query_id], after[query_id]) for query_id in before
+    }
+    ordered = [change.difference for change in changes]
+    assert ordered == sorted(ordered, reverse=True)
+    gained, lost = found.extremes("better", "AP", 3)
+    assert [change.difference for change in gained] == ordered[:3]
+    assert [change.difference for change in lost] == ordered[:-4:-1]
+    gained, lost = found.extremes("better", "AP", 1000)
+    assert lost[-1].difference < 0 < gained[-1].difference
+
+
+def test_moves_put_relevant_documents_first_and_count_ranks_as_trec_eval() -> None:
+    qrels = Qrels.of({"q": {"a": 2, "b": 0, "c": 1}})
+    before = Run.of({"q": {"a": 1.0, "b": 9.0, "x": 5.0, "still": -9.0}})
+    after = Run.of({"q": {"a": 9.0, "b": 1.0, "c": 1.0, "still": -9.0}})
+    assert moves(qrels, before, after, "q") == [
+        Move("c", 1, None, 2),  # as high as b, and the greater id stands first
+        Move("a", 2, 3, 1),
+        Move("x", None, 2, None),
+        Move("b", 0, 1, 3),
+    ]
+    assert len(moves(qrels, before, after, "q", n=1)) == 1
+
+
+def test_details_tell_text_and_documents() -> None:
+    qrels, runs = world()
+    found = rerank.compare(qrels, runs, ["nDCG@5", "AP"])
+    details = query_details(found, 2, qrels, runs, {"q00": "heat"})
+    assert [detail.run for detail in details] == ["better"] * 4 + ["worse"] * 4
+    assert {detail.measure for detail in details} == {"nDCG@5"}
+    assert [detail.change.difference > 0 for detail in details[:4]] == [True, True, False, False]
+    assert all(detail.text == ("heat" if detail.change.query_id == "q00" else None) for detail in details)
+    assert moved_documents(details) == {move.doc_id for detail in details for move in detail.moves}
+
+
+def test_comparisons_that_cannot_be_are_refused() -> None:
+    qrels, runs = world()
+    with pytest.raises(InvalidInputError, match="baseline: expected a known name, found 'bas'; did you mean 'base'"):
+        rerank.compare(qrels, runs, ["AP"], baseline="bas")
+    with pytest.raises(InvalidInputError, match="test: expected a known name, found 'z'"):
+        rerank.compare(qrels, runs, ["AP"], test="z")
+    with pytest.raises(InvalidInputError, match="correction: expected a known name, found 'x'"):
+        rerank.compare(qrels, runs, ["AP"], correction="x")
+    with pytest.raises(InvalidInputError, match="samples: expected at least 100, found 5"):
+        rerank.compare(qrels, runs, ["AP"], samples=5)
+    with pytest.raises(InvalidInputError, match="comparison: expected at least one run"):
+        rerank.compare(qrels, {}, ["AP"])
+    runs["better"] = {"q00": runs["better"]["q00"]}
+    with pytest.raises(InvalidInputError, match="run better: expected at least two queries that base answers too"):
+        rerank.compare(qrels, runs, ["AP"])

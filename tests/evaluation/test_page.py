@@ -1,0 +1,173 @@
+"""The page as text: what stands in it, and that nothing in it can run or load."""
+
+from __future__ import annotations
+
+import html
+import re
+from html.parser import HTMLParser
+from itertools import pairwise
+
+import pytest
+
+from rerank.evaluation.comparison import Comparison, compare
+from rerank.evaluation.curves import run_curves
+from rerank.evaluation.details import query_details
+from rerank.evaluation.page.build import html_page
+from rerank.evaluation.page.charts import ticks
+from rerank.evaluation.page.content import PageContent, TrainedModel
+from rerank.evaluation.report import difference_cells, figure, notes
+from rerank.types import Run
+from tests.evaluation.test_comparison import world
+
+NASTY = "<script>alert(1)</script>\"'&amp;</style></title><img src=x onerror=alert(1)>"
+
+
+def nasty_content(n_queries: int = 40) -> PageContent:
+    """A page's content whose every name, id and text would be markup if it could."""
+    qrels, runs = world(n_queries)
+
+    def named(table):
+        return {
+            q: {f"{doc}{NASTY}".replace(" ", ""): value for doc, value in docs.items()} for q, docs in table.items()
+        }
+
+    qrels = named(qrels)
+    runs = {f"{name}{NASTY}": Run.of(named(run)) for name, run in runs.items()}
+    compared = compare(qrels, runs, ["nDCG@10", "AP"])
+    topics = {query_id: f"{query_id} {NASTY} \x00\ud800" for query_id in qrels}
+    details = query_details(compared, 2, qrels, runs, topics)
+    documents = {move.doc_id: NASTY * 5 for detail in details for move in detail.moves}
+    curves = {name: run_curves(qrels, run, compared.results[name]) for name, run in runs.items()}
+    model = TrainedModel(NASTY, "nDCG@10", [0.1, 0.3, 0.2], 1, {NASTY: 0.75, "bm25": 0.25, "unused": 0.0})
+    return PageContent(NASTY, compared, curves, details, documents, topics, [model])
+
+
+@pytest.fixture(scope="module")
+def content() -> PageContent:
+    return nasty_content()
+
+
+@pytest.fixture(scope="module")
+def page(content: PageContent) -> str:
+    return html_page(content)
+
+
+class Reader(HTMLParser):
+    """Collects tags with their attributes, and all text, of a page in which every tag must be closed in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+
+    def handle_starttag(self, tag, attrs) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data) -> None:
+        self.text += data
+
+
+def read(page: str) -> Reader:
+    reader = Reader()
+    reader.feed(page)
+    assert reader.open == []
+    return reader
+
+
+def test_page_is_whole_and_nothing_in_it_runs_or_loads(page: str) -> None:
+    reader = read(page)
+    names = {tag for tag, _ in reader.tags}
+    assert not names & {"script", "img", "link", "iframe", "object", "base", "form", "image", "use", "foreignobject"}
+    for tag, attributes in reader.tags:
+        assert not [name for name in attributes if name.startswith("on") or name in ("src", "style", "xlink:href")], tag
+        assert (attributes.get("href") or "#").startswith("#")
+    assert "url(" not in page
+    assert "@import" not in page
+    policy = next(attributes for tag, attributes in reader.tags if attributes.get("http-equiv"))
+    assert policy["content"] == "default-src 'none'; style-src 'unsafe-inline'"
+
+
+def test_what_users_wrote_is_shown_as_they_wrote_it(page: str, content: PageContent) -> None:
+    text = read(page).text
+    assert text.count(NASTY) > 50
+    for name in content.comparison.results:
+        assert name in text
+    page.encode("utf8")
+    assert not re.search("[\x00\ud800]", page)
+
+
+def test_figures_are_those_of_the_terminal(page: str, content: PageContent) -> None:
+    compared: Comparison = content.comparison
+    cells = re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", page)
+    shown = [html.unescape(re.sub(r"<[^>]*>", "", cell)).rstrip("▲▼") for cell in cells]
+    rows = "\n".join(shown)
+    for name, result in compared.results.items():
+        assert "\n".join([name, *(figure(result[measure]) for measure in compared.measures)]) in rows
+        assert all(figure(value) in shown for value in result.per_query["nDCG@10"].values())
+    for name in compared.systems:
+        for measure in compared.measures:
+            assert "\n".join(difference_cells(compared, name, measure)) in rows
+    text = read(page).text
+    assert all(line in text for line in notes(compared))
+
+
+def test_significant_means_are_marked(page: str, content: PageContent) -> None:
+    compared = content.comparison
+    sure = [(run, measure) for run in compared.systems for measure in compared.measures]
+    better = [
+        pair
+        for pair in sure
+        if compared.is_significant(*pair) and compared.differences[pair[0]][pair[1]].difference > 0
+    ]
+    assert better
+    assert page.count('<span class="mark gain">▲</span>') == len(better)
+
+
+def test_every_chart_has_a_title_a_description_and_its_figures(page: str, content: PageContent) -> None:
+    reader = read(page)
+    charts = [attributes for tag, attributes in reader.tags if tag == "svg" and attributes.get("role") == "img"]
+    # two measures' intervals, two runs' queries, recall, cutoff, training, importance
+    assert len(charts) == 8
+    ids = {attributes["id"] for _, attributes in reader.tags if "id" in attributes}
+    assert len(ids) == sum("id" in attributes for _, attributes in reader.tags)
+    for chart in charts:
+        assert set((chart["aria-labelledby"] or "").split()) <= ids
+    assert len(re.findall(r"<figure>.*?</figure>", page, re.DOTALL)) == len(charts)
+    assert len(re.findall(r"<summary>Figures</summary>", page)) == 4
+    bars = len(re.findall(r'<rect[^>]*class="(?:gain|loss)"', page))
+    assert bars == sum(
+        found.wins + found.losses
+        for found in (content.comparison.differences[run]["nDCG@10"] for run in content.comparison.systems)
+    )
+
+
+def test_page_of_one_run_compares_nothing() -> None:
+    qrels, runs = world(4)
+    page = html_page(PageContent("One", compare(qrels, {"base": runs["base"]}, ["AP"])))
+    text = read(page).text
+    assert "Differences" not in text
+    assert "baseline" not in text.split("}")[-1]
+    assert "4 queries" in text
+
+
+def test_page_is_the_same_every_time(page: str) -> None:
+    assert html_page(nasty_content()) == page
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [(0.0, 0.0), (0.0, 1.0), (-0.013, 0.029), (0.31, 0.32), (0, 899), (-3e-7, 4e-7), (0.25, 0.25)]
+)
+def test_ticks_are_round_few_and_hold_the_range(low: float, high: float) -> None:
+    found = ticks(low, high)
+    assert 2 <= len(found) <= 8
+    assert found[0] <= low <= high <= found[-1]
+    step = found[1] - found[0]
+    steps = {round((after - before) / step, 6) for before, after in pairwise(found)}
+    assert steps == {1.0}
+    assert all(len(f"{tick:g}") <= 7 for tick in found)

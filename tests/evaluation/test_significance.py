@@ -1,0 +1,117 @@
+"""Tests and corrections against SciPy's, and intervals against its bootstrap."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from rerank.errors import InvalidInputError
+from rerank.evaluation.resampling import bootstrap_intervals, randomisation_p_values
+from rerank.evaluation.significance import CORRECTIONS, TESTS, corrected, paired_differences
+
+
+def differences(n_queries: int, n_columns: int = 3, seed: int = 0) -> np.ndarray:
+    """Columns whose means differ from 0 by more and more; some queries are tied."""
+    random = np.random.default_rng(seed)
+    drawn = random.normal(size=(n_queries, n_columns)) + 0.15 * np.arange(n_columns)
+    drawn[random.random(drawn.shape) < 0.2] = 0.0
+    return drawn
+
+
+def test_tests_equal_scipys() -> None:
+    columns = differences(60)
+    for column, found in zip(columns.T, paired_differences(columns, samples=200), strict=True):
+        expected = stats.ttest_rel(column, np.zeros(60))
+        assert (found.t, found.p_values["t"]) == pytest.approx((expected.statistic, expected.pvalue), rel=1e-12)
+        assert found.p_values["wilcoxon"] == stats.wilcoxon(column).pvalue
+        assert found.effect_size == pytest.approx(column.mean() / column.std(ddof=1), rel=1e-12)
+        assert found.difference == pytest.approx(column.mean())
+        assert (found.wins, found.ties, found.losses) == ((column > 0).sum(), (column == 0).sum(), (column < 0).sum())
+        assert set(found.p_values) == set(TESTS)
+
+
+@pytest.mark.parametrize("n_queries", [2, 5, 10, 13])
+def test_randomisation_over_all_patterns_equals_scipys(n_queries: int) -> None:
+    columns = np.round(differences(n_queries), 1)  # patterns that tie with the one observed
+    found = randomisation_p_values(columns)
+    for column, p_value in zip(columns.T, found, strict=True):
+        expected = stats.permutation_test(
+            (column,), np.mean, permutation_type="samples", n_resamples=np.inf, vectorized=True
+        )
+        assert p_value == pytest.approx(expected.pvalue, abs=1e-12)
+
+
+def test_randomisation_over_drawn_patterns_is_near_scipys() -> None:
+    columns = differences(80)
+    for column, p_value in zip(columns.T, randomisation_p_values(columns), strict=True):
+        expected = stats.permutation_test(
+            (column,), np.mean, permutation_type="samples", n_resamples=9999, vectorized=True, rng=1
+        ).pvalue
+        assert p_value == pytest.approx(expected, abs=5 * np.sqrt(2 * expected * (1 - expected) / 9999) + 2e-4)
+
+
+def test_randomisation_is_never_certain_where_patterns_are_drawn() -> None:
+    assert randomisation_p_values(np.ones((100, 1)), samples=999)[0] == 1 / 1000
+
+
+@pytest.mark.parametrize("n_queries", [7, 150])
+def test_bootstrap_equals_scipys_of_the_same_draws(n_queries: int) -> None:
+    columns = differences(n_queries)
+    low, high = bootstrap_intervals(columns, samples=2000, seed=5)
+    for number, column in enumerate(columns.T):
+        expected = stats.bootstrap(
+            (column,), np.mean, n_resamples=2000, method="percentile", rng=np.random.default_rng(5)
+        ).confidence_interval
+        assert (low[number], high[number]) == pytest.approx((expected.low, expected.high), abs=1e-12)
+
+
+def test_figures_do_not_depend_on_what_else_is_compared() -> None:
+    columns = differences(300, 5)
+    together, alone = paired_differences(columns, 500), paired_differences(columns[:, 3:4], 500)
+    assert together[3].p_values == alone[0].p_values
+    assert (together[3].low, together[3].high) == pytest.approx((alone[0].low, alone[0].high), abs=1e-14)
+
+
+def test_seed_decides_the_samples() -> None:
+    columns = differences(100)
+    assert paired_differences(columns, 500, seed=1) == paired_differences(columns, 500, seed=1)
+    assert paired_differences(columns, 500, seed=1) != paired_differences(columns, 500, seed=2)
+
+
+def test_equal_systems_do_not_differ() -> None:
+    (found,) = paired_differences(np.zeros((5, 1)))
+    assert (found.difference, found.t, found.effect_size, found.ties) == (0.0, 0.0, 0.0, 5)
+    assert found.p_values == {"t": 1.0, "wilcoxon": 1.0, "randomisation": 1.0}
+
+
+def test_a_constant_difference_has_no_variance_to_test_against() -> None:
+    (found,) = paired_differences(np.full((8, 1), -0.25))
+    assert (found.t, found.effect_size, found.p_values["t"]) == (-np.inf, -np.inf, 0.0)
+    assert found.p_values["randomisation"] == 2 / 2**8
+    assert (found.low, found.high) == (-0.25, -0.25)
+
+
+def test_holm_and_bonferroni_by_hand() -> None:
+    p_values = [0.01, 0.04, 0.03, 0.005]
+    assert corrected(p_values, "holm") == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert corrected(p_values, "bonferroni") == pytest.approx([0.04, 0.16, 0.12, 0.02])
+    assert corrected(p_values, "bh") == pytest.approx(stats.false_discovery_control(p_values))
+    assert corrected(p_values, "none") == p_values
+
+
+@pytest.mark.parametrize("correction", CORRECTIONS)
+@pytest.mark.parametrize("seed", range(20))
+def test_corrections_keep_order_and_bounds(correction: str, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    p_values = random.random(random.integers(1, 12)) ** 3
+    found = np.array(corrected(p_values.tolist(), correction))
+    assert ((found >= p_values) & (found <= 1.0)).all()
+    assert (found <= np.array(corrected(p_values.tolist(), "bonferroni")) + 1e-15).all()
+    assert (np.diff(found[np.argsort(p_values)]) >= 0).all()
+    assert corrected([], correction) == []
+
+
+def test_unknown_corrections_are_refused() -> None:
+    with pytest.raises(InvalidInputError, match="correction: expected a known name, found 'holms'; did you mean"):
+        corrected([0.5], "holms")

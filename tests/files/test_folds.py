@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rerank.errors import FileFormatError, MissingFileError
+from rerank.files.folds import read_folds, write_folds
+
+
+def test_folds_survive_a_round_trip(tmp_path: Path) -> None:
+    folds = {"q2": 0, "q1": 2, "q3": 1}
+    write_folds(folds, tmp_path / "folds.tsv")
+    assert (tmp_path / "folds.tsv").read_text() == "q2\t0\nq1\t2\nq3\t1\n"
+    assert list(read_folds(tmp_path / "folds.tsv").items()) == list(folds.items())
+
+
+def test_folds_are_numbered_from_0(tmp_path: Path) -> None:
+    (tmp_path / "folds").write_text("a\t10\n\nb\t2\nc\t10\n")
+    assert read_folds(tmp_path / "folds") == {"a": 1, "b": 0, "c": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a\t1\nb 2\n", ":2: expected 2 columns with a tab (query id, fold), found 'b 2'; correct the line."),
+        ("a\t1\nb\t2\t3\n", ":2: expected 2 columns with a tab (query id, fold), found"),
+        ("a\tone\n", ":1: expected a whole number as fold, found 'one'; number the folds 0, 1, 2."),
+        ("a\t1\n\na\t2\n", ":3: expected each query in one fold, found 'a' again; remove one of the two."),
+        ("\n", ": expected lines of query id, tab, fold, found none; name a file with rows."),
+    ],
+)
+def test_folds_refuse_with_the_line(text: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "folds").write_text(text)
+    with pytest.raises(FileFormatError) as error:
+        read_folds(tmp_path / "folds")
+    assert str(error.value).startswith(f"{tmp_path / 'folds'}{said}")
+
+
+def test_folds_that_are_not_there(tmp_path: Path) -> None:
+    with pytest.raises(MissingFileError, match="expected a file of folds, found nothing there"):
+        read_folds(tmp_path / "none")

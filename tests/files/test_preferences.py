@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import gzip
+
+import pytest
+
+from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
+from rerank.files.preferences import read_preferences
+from rerank.preferences import Preferences
+
+
+def test_preferences_are_read_as_written(tmp_path) -> None:
+    path = tmp_path / "pairs.tsv"
+    path.write_text("# who: me\nq1\td1\td2\n\nq2\td3\td1\t0.75\nq1\td2\td1\t0\n")
+    found = read_preferences(path)
+    assert found.query_ids.tolist() == ["q1", "q2", "q1"]
+    assert found.better.tolist() == ["d1", "d3", "d2"]
+    assert found.worse.tolist() == ["d2", "d1", "d1"]
+    assert found.probabilities.tolist() == [1.0, 0.75, 0.0]
+    packed = tmp_path / "pairs.tsv.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    assert read_preferences(packed).better.tolist() == found.better.tolist()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("q1\td1\td2\nq1\td1\n", r"pairs\.tsv:2: expected 3 or 4 columns with tabs .*, found 2; put one tab"),
+        ("q1 d1 d2\n", r"pairs\.tsv:1: expected 3 or 4 columns with tabs .*, found 1"),
+        ("q1\td1\td2\t0.5\tx\n", r"pairs\.tsv:1: .*found 5"),
+        ("q1\t\td2\n", r"pairs\.tsv:1: expected ids without white space, found ''"),
+        ("q1\td1\td 2\n", r"pairs\.tsv:1: expected ids without white space, found 'd 2'"),
+        ("q1\td1\td1\n", r"pairs\.tsv:1: expected two documents, found 'd1' twice"),
+        ("\nq1\td1\td2\t1.5\n", r"pairs\.tsv:2: expected a probability from 0 to 1, found '1\.5'"),
+        ("q1\td1\td2\tnan\n", r"pairs\.tsv:1: expected a probability from 0 to 1, found 'nan'"),
+        ("q1\td1\td2\t\n", r"pairs\.tsv:1: expected a probability from 0 to 1, found ''"),
+        ("# nothing\n", r"pairs\.tsv: expected lines of 3 or 4 columns .*, found no line"),
+    ],
+)
+def test_preferences_that_cannot_be_are_refused_by_line(tmp_path, text, message) -> None:
+    path = tmp_path / "pairs.tsv"
+    path.write_text(text)
+    with pytest.raises(FileFormatError, match=message):
+        read_preferences(path)
+
+
+def test_preferences_that_are_not_there_are_refused(tmp_path) -> None:
+    with pytest.raises(MissingFileError, match=r"none\.tsv: expected a file of preferences, found nothing there"):
+        read_preferences(tmp_path / "none.tsv")
+
+
+def test_plain_rows_are_preferences() -> None:
+    found = Preferences.of([("q1", "d1", "d2"), ("q1", "d2", "d1", 0.25)])
+    assert len(found) == 2
+    assert found.probabilities.tolist() == [1.0, 0.25]
+    assert Preferences.of(found) is found
+    for rows in ([("q1", "d1")], [("q1", "d1", "d2", 2.0)], []):
+        with pytest.raises(InvalidInputError, match="preferences: expected rows of query id, better document id"):
+            Preferences.of(rows)

@@ -1,0 +1,52 @@
+"""Slow, obvious fusion: dictionaries, one query at a time, as ranx and trectools write it."""
+
+from __future__ import annotations
+
+import math
+
+
+def ranking(scores):
+    """Document ids by score, then id, descending; scores compared as float32."""
+    import numpy as np
+
+    return sorted(scores, key=lambda doc: (np.float32(scores[doc]), doc), reverse=True)
+
+
+def normalised(scores, norm):
+    """One query's scores of one run."""
+    values = list(scores.values())
+    if not values or norm == "none":
+        return dict(scores)
+    low, high = min(values), max(values)
+    if norm == "rank":
+        return {doc: 1 - place / len(values) for place, doc in enumerate(ranking(scores))}
+    if norm == "max":
+        return {doc: score / high for doc, score in scores.items()}
+    mean = math.fsum(values) / len(values)
+    shift, divisor = {
+        "min-max": (low, high - low),
+        "sum": (low, math.fsum(value - low for value in values)),
+        "z-score": (mean, math.sqrt(math.fsum((value - mean) ** 2 for value in values) / len(values))),
+    }[norm]
+    return {doc: (score - shift) / divisor if high > low else 0.0 for doc, score in scores.items()}
+
+
+def fused(runs, method, norm="none", weights=None, k=60, missing="zero"):
+    """{query: {document: score}} of runs of that form."""
+    found = {}
+    for query in dict.fromkeys(query for run in runs for query in run):
+        parts = [run.get(query, {}) for run in runs]
+        made = [normalised(part, norm) for part in parts]
+        ranks = [{doc: place for place, doc in enumerate(ranking(part), 1)} for part in parts]
+        found[query] = {}
+        for doc in {doc for part in parts for doc in part}:
+            fill = [min(part.values()) if part and missing == "lowest" else 0.0 for part in made]
+            values = [part.get(doc, low) for part, low in zip(made, fill, strict=True)]
+            hits = sum(doc in part for part in parts)
+            found[query][doc] = {
+                "rrf": sum(1 / (k + rank[doc]) for rank in ranks if doc in rank),
+                "combsum": sum(values),
+                "combmnz": sum(values) * hits,
+                "weighted": sum(w * value for w, value in zip(weights or [1] * len(runs), values, strict=True)),
+            }[method]
+    return found

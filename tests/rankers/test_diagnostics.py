@@ -1,0 +1,83 @@
+"""Random directions in weight space."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rerank.errors import InvalidInputError
+from rerank.rankers.diagnostics import directions_needed, local_optimality
+from rerank.rankers.lambdamart import LambdaMART
+
+SMALL = {"n_estimators": 20, "num_leaves": 6, "min_child_samples": 5, "n_jobs": 1}
+
+
+class Linear:
+    """One weight a feature."""
+
+    def __init__(self, weights) -> None:
+        self._weights = np.asarray(weights, dtype=np.float64)
+
+    def weights(self):
+        return self._weights.copy()
+
+    def with_weights(self, weights):
+        return Linear(weights)
+
+    def predict(self, X, *, init_score=None, base=None):
+        return np.nan_to_num(X.X) @ self._weights
+
+
+def test_459_directions_rule_out_one_percent_with_99_percent() -> None:
+    assert directions_needed() == 459
+    assert directions_needed(0.95, 0.05) == math.ceil(math.log(0.05) / math.log(0.95))
+    with pytest.raises(InvalidInputError, match="p0: expected a share between 0 and 1, found 1"):
+        directions_needed(p0=1.0)
+
+
+def test_a_perfect_model_is_at_an_optimum(train) -> None:
+    perfect = replace(train, X=train.labels[:, None].astype(np.float32), feature_names=("label",))
+    found = local_optimality(Linear([1.0]), perfect, "nDCG@10", n=459)
+    assert (found.rises, found.falls, found.best) == (0, 0, found.value)
+    assert found.confidence == pytest.approx(1 - 0.99**459)
+    assert found.confidence > 0.99
+
+
+def test_a_direction_that_helps_is_found(train) -> None:
+    found = local_optimality(Linear([0.0, 0.0, 1.0, 0, 0, 0, 0, 0]), train, "nDCG@10", n=50, step=0.2)
+    assert found.rises > 10
+    assert found.falls > 0
+    assert found.best > found.value
+    assert found.confidence == 0.0
+    assert found.rises + found.falls <= found.directions == 50
+
+
+@pytest.mark.parametrize("base", [None, "run"])
+def test_leaf_values_of_a_forest_are_its_weights(train, base) -> None:
+    model = LambdaMART(**SMALL, base=base).fit(train)
+    same = model.with_weights(model.weights())
+    np.testing.assert_array_equal(same.predict(train), model.predict(train))
+    start = train.base_scores if base else 0.0
+    doubled = model.with_weights(2 * model.weights()).predict(train)
+    np.testing.assert_allclose(doubled - start, 2 * (model.predict(train) - start), atol=1e-9)
+    found = local_optimality(model, train, "nDCG@10", n=40, step=0.2)
+    assert found.falls > 0
+    assert found == local_optimality(model, train, "nDCG@10", n=40, step=0.2)
+    assert model.weights().shape == (model.forest_.leaf_ptr[-1],)
+
+
+def test_what_cannot_be_moved_is_refused(train) -> None:
+    model = LambdaMART(**SMALL).fit(train)
+    with pytest.raises(InvalidInputError, match=r"expected one with weights\(\)/with_weights\(\), found str"):
+        local_optimality("model", train, "AP")
+    with pytest.raises(InvalidInputError, match="n, step: expected numbers above 0, found 0"):
+        local_optimality(model, train, "AP", n=0)
+    with pytest.raises(InvalidInputError, match="weights other than 0"):
+        local_optimality(Linear(np.zeros(8)), train, "AP")
+    with pytest.raises(InvalidInputError, match=r"weights: expected shape \(\d+,\), found \(2,\)"):
+        model.with_weights([1.0, 2.0])
+    with pytest.raises(InvalidInputError, match="expected labels, found none"):
+        local_optimality(model, replace(train, labels=None), "AP")

@@ -1,0 +1,167 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rerank
+from rerank.errors import InvalidInputError
+from rerank.rankers import fusion
+from rerank.rankers.fusion import fuse
+from rerank.types import Run
+from tests.oracles.fusion import fused
+
+METHODS = ("rrf", "combsum", "combmnz", "weighted")
+NORMS = ("none", "min-max", "max", "sum", "z-score", "rank")
+scores = st.integers(-4, 40).map(lambda number: number / 4)
+words = st.text("aé0", min_size=1, max_size=10)
+rankings = st.dictionaries(
+    st.sampled_from(["q1", "q2", "q3"]), st.dictionaries(words, scores, min_size=1, max_size=6), min_size=1
+)
+several = st.lists(rankings, min_size=2, max_size=4)
+
+
+def _assert_equal(found: Run, expected: dict[str, dict[str, float]]) -> None:
+    assert list(found) == list(expected)
+    for query_id, documents in expected.items():
+        mine = found[query_id]
+        assert mine.keys() == documents.keys()
+        assert [mine[doc] for doc in documents] == pytest.approx(list(documents.values()), rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("norm", NORMS)
+@settings(max_examples=25, deadline=None)
+@given(runs=several, missing=st.sampled_from(["zero", "lowest"]))
+def test_fuse_is_what_the_formulas_say(method: str, norm: str, runs: list, missing: str) -> None:
+    if method == "rrf" and norm != "none":
+        return
+    if norm == "max":
+        runs = [{query: {doc: abs(s) + 0.25 for doc, s in docs.items()} for query, docs in run.items()} for run in runs]
+    weights = [0.5 + number for number in range(len(runs))] if method == "weighted" else None
+    found = fuse(runs, method, norm=norm, weights=weights, missing=missing)
+    _assert_equal(found, fused(runs, method, norm, weights, 60, missing))
+    assert np.array_equal(found.trec_order(), np.arange(found.n_rows))
+
+
+@settings(max_examples=30, deadline=None)
+@given(runs=several, batch=st.integers(1, 7))
+def test_fuse_does_not_depend_on_how_queries_are_batched(runs: list, batch: int) -> None:
+    whole = fuse(runs, "combmnz")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fusion, "BATCH_ROWS", batch)
+        parts = fuse(runs, "combmnz")
+    assert parts.doc_ids.tolist() == whole.doc_ids.tolist()
+    assert np.array_equal(parts.scores, whole.scores)
+
+
+@settings(max_examples=30, deadline=None)
+@given(runs=several)
+def test_fuse_tells_documents_apart_when_all_codes_are_equal(runs: list) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fusion, "row_codes", lambda query, ids: np.zeros(len(query), dtype=np.uint64))
+        found = fuse(runs, "rrf")
+    _assert_equal(found, fused(runs, "rrf"))
+
+
+@settings(max_examples=30, deadline=None)
+@given(runs=several, method=st.sampled_from(METHODS[:3]))
+def test_fuse_does_not_depend_on_the_order_of_runs(runs: list, method: str) -> None:
+    one, other = fuse(runs, method), fuse(runs[::-1], method)
+    assert set(one) == set(other)
+    for query_id in one:
+        assert one[query_id] == pytest.approx(other[query_id], rel=1e-12, abs=1e-12)
+
+
+def test_rrf_by_hand() -> None:
+    found = rerank.fuse([{"q": {"a": 9.0, "b": 8.0}}, {"q": {"b": 0.2, "c": 0.1}}])
+    assert found["q"] == pytest.approx({"b": 1 / 62 + 1 / 61, "a": 1 / 61, "c": 1 / 62})
+    assert found.doc_ids.tolist() == ["b", "a", "c"]
+    assert found.name == "rrf"
+    assert rerank.fuse([{"q": {"a": 9.0}}, {"q": {"a": 1.0}}], k=1)["q"] == {"a": 1.0}
+
+
+def test_fuse_cuts_at_hits_and_takes_a_name() -> None:
+    runs = [{"q": {"a": 3.0, "b": 2.0, "c": 1.0}}, {"q": {"a": 3.0, "d": 1.0}}]
+    found = fuse(runs, "combsum", hits=2, name="both")
+    assert found.doc_ids.tolist() == ["a", "b"]
+    assert found.name == "both"
+
+
+RUNS = [{"q": {"a": 1.0}}, {"q": {"a": -2.0, "b": -3.0}}]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"runs": RUNS[:1]}, "runs: expected at least two to fuse, found 1; name more runs."),
+        ({"method": "rff"}, "method: expected a known name, found 'rff'; did you mean 'rrf'?"),
+        ({"method": "combsum", "norm": "minmax"}, "norm: expected a known name, found 'minmax'; did you mean"),
+        ({"missing": "nil"}, "missing: expected a known name, found 'nil'; known: lowest, zero."),
+        ({"norm": "sum"}, "norm: expected none beside rrf, which looks at ranks alone, found sum; drop it."),
+        ({"k": 0}, "k: expected a number above 0, found 0; 60 is usual."),
+        ({"hits": 0}, "hits: expected a number of documents from 1, found 0."),
+        ({"method": "weighted"}, "weights: expected them for the method weighted and no other, found none."),
+        ({"weights": [1, 1]}, "weights: expected them for the method weighted and no other, found some for rrf."),
+        (
+            {"method": "weighted", "weights": [1.0]},
+            "weights: expected a finite number for each of 2 runs, found 1; give one weight a run.",
+        ),
+        (
+            {"method": "combsum", "norm": "max"},
+            "norm: expected a best score above 0 in every query for max, found -2; use min-max.",
+        ),
+        ({"method": "best"}, "qrels: expected them for the method best and no other, found none."),
+        ({"qrels": {"q": {"a": 1}}}, "qrels: expected them for the method best and no other, found some for rrf."),
+        (
+            {"runs": [*RUNS, RUNS[0]], "method": "best", "qrels": {"q": {"a": 1}}},
+            "runs: expected two for the method best, found 3; fuse two at a time.",
+        ),
+        (
+            {"method": "best", "missing": "zero", "qrels": {"q": {"a": 1}}},
+            "missing: expected lowest beside best, found zero; drop it.",
+        ),
+        ({"method": "best", "qrels": {"z": {"a": 1}}}, "qrels: expected judgements of a query of the runs, found none"),
+        ({"runs": [{"q": {"a": float("nan")}}, RUNS[0]]}, "run rerank: expected finite scores, found NaN or infinity"),
+        ({"runs": [{}, {}]}, "runs: expected rows, found none in any run; name runs with rows."),
+    ],
+)
+def test_fuse_refuses(arguments: dict, said: str) -> None:
+    with pytest.raises(InvalidInputError) as error:
+        fuse(**{"runs": RUNS, **arguments})
+    assert str(error.value).startswith(said)
+
+
+def _judged(runs: list) -> dict[str, dict[str, int]]:
+    """Label every third document of the united runs 2, the others 0."""
+    pools = {query: sorted({doc for run in runs for doc in run.get(query, {})}) for run in runs for query in run}
+    return {query: {doc: 2 * (place % 3 == 0) for place, doc in enumerate(docs)} for query, docs in pools.items()}
+
+
+@settings(max_examples=30, deadline=None)
+@given(runs=st.lists(rankings, min_size=2, max_size=2), norm=st.sampled_from([None, "none", "min-max", "z-score"]))
+def test_best_is_the_weighted_sum_that_its_log_names(runs: list, norm: str | None) -> None:
+    qrels = _judged(runs)
+    said: list[tuple] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fusion.log, "info", lambda text, *arguments: said.append(arguments))
+        found = fuse(runs, "best", norm=norm, qrels=qrels, metric="AP")
+    alpha, _, low, high, metric, value, *weights, chosen = said[-1]
+    assert 0 <= low <= alpha <= high <= 1
+    assert (metric, weights, chosen) == ("AP", [alpha, 1 - alpha], norm or "none")
+    again = fuse(runs, "weighted", weights=weights, norm=chosen, missing="lowest", name="best")
+    assert again.doc_ids.tolist() == found.doc_ids.tolist()
+    assert np.array_equal(again.scores, found.scores)
+    if chosen == "none":  # else scores may tie as float32 in one of the two and not in the other
+        assert rerank.evaluate(qrels, found, ["AP"])["AP"] == pytest.approx(value, abs=1e-12)
+
+
+def test_best_without_a_norm_is_what_combine_finds() -> None:
+    runs = [{"q": {"a": 3.0, "b": 2.0, "c": 1.0}}, {"q": {"a": 1.0, "b": 4.0, "d": 3.0}}]
+    qrels = {"q": {"b": 2, "a": 1, "d": 0}}
+    best = rerank.combine(*runs, qrels, "nDCG@3")
+    found = fuse(runs, "best", qrels=qrels, metric="nDCG@3")
+    assert found.doc_ids.tolist() == best.run.doc_ids.tolist()
+    assert found.scores == pytest.approx(best.run.scores, rel=1e-6)
+    assert fuse(runs, "best", qrels=qrels, hits=1, name="x").doc_ids.tolist() == ["b"]

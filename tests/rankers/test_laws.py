@@ -1,0 +1,193 @@
+"""What holds for every ranker: it learns, repeats itself, takes weights and a base, stops, saves and loads."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from rerank.errors import InvalidInputError
+from rerank.ids import id_array
+from rerank.metrics.base import RankedLists
+from rerank.metrics.registry import parse_measure
+from rerank.rankers.boosted import BoostedTrees
+from rerank.rankers.ranker import Ranker
+from rerank.rankers.registry import known_rankers, ranker_class
+from rerank.rankers.store import load_model
+from rerank.types import Floats, RankingData, pointers, trec_order
+from tests.rankers.conftest import ranking_data
+
+OBJECTIVES = ("logistic", "balanced-logistic", "ranknet", "hinge", "plackett-luce", "gbrank", "logistrank")
+SMALL: dict[str, Any] = {"n_estimators": 15, "num_leaves": 8, "min_child_samples": 5, "n_epochs": 20, "hidden_units": 8}
+SMALL["members"] = (
+    "2*lambdamart(n_estimators=10, num_leaves=8, min_child_samples=5, min_child_weight=0.0, subsample=0.5), "
+    "logisticregression"
+)
+FEW_TREES = {**SMALL, "n_estimators": 8, "min_child_samples": 1, "min_child_weight": 0.0, "n_epochs": 3}
+VARIANTS = {
+    **{name: (name, {}) for name in known_rankers()},
+    **{f"mart-{objective}": ("mart", {"objective": objective}) for objective in OBJECTIVES},
+    "gbrank-kept": ("gbrank", {"keep_pairs": True}),
+}
+ALL = pytest.mark.parametrize("name", VARIANTS)
+TREES = pytest.mark.parametrize(
+    "name", [name for name, (kind, _) in VARIANTS.items() if issubclass(ranker_class(kind), BoostedTrees)]
+)
+
+
+def _ranker(name: str, settings: dict[str, Any] = SMALL, **more: Any) -> Ranker:
+    kind, own = VARIANTS[name]
+    known = ranker_class(kind)().get_params()
+    return ranker_class(kind)(**{key: value for key, value in settings.items() if key in known}, **own, **more)
+
+
+def ndcg(data: RankingData, scores: Floats) -> float:
+    """Mean nDCG@10, equal scores by document id, as early stopping sees them."""
+    labels = data.labels[trec_order(data.query_ptr, scores, data.doc_ids)]
+    return float(parse_measure("nDCG@10").scores(RankedLists(labels, data.query_ptr, *data.ideal())).mean())
+
+
+@ALL
+def test_ranker_learns_what_its_base_does_not_know(name, train, test) -> None:
+    for base in (None, "run", "feature:f0"):
+        model = _ranker(name, base=base).fit(train)
+        assert ndcg(test, model.predict(test)) > ndcg(test, test.base_scores) + 0.01
+
+
+@ALL
+def test_ranker_starts_from_a_model_and_never_falls_below_it_in_validation(name, train, valid) -> None:
+    first = ranker_class("lambdamart")(n_estimators=5, num_leaves=8).fit(train)
+    second = _ranker(name, base=first).fit(train, eval_set=valid)
+    started = ndcg(valid, first.predict(valid))
+    assert second.evals_result_["valid"]["nDCG@10"][0] == pytest.approx(started, abs=1e-12)
+    assert ndcg(valid, second.predict(valid)) >= started
+    again = type(second).from_dict(second.to_dict())
+    np.testing.assert_array_equal(again.predict(valid), second.predict(valid))
+
+
+@ALL
+def test_warm_start_does_not_depend_on_the_scale_of_the_base(name, train, test) -> None:
+    found = []
+    for factor in (1.0, 16.0):
+        model = _ranker(name, FEW_TREES, base="run").fit(replace(train, base_scores=train.base_scores * factor))
+        found.append(model.predict(replace(test, base_scores=test.base_scores * factor)) / factor)
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-6, atol=1e-9)
+
+
+@ALL
+def test_ranker_is_the_same_for_any_number_of_threads(name, train) -> None:
+    assert _ranker(name, n_jobs=1).fit(train)._learned() == _ranker(name, n_jobs=2).fit(train)._learned()
+
+
+@ALL
+def test_ranker_is_the_same_for_any_order_of_rows(name, train) -> None:
+    learned, qid = [], np.repeat(train.query_ids, np.diff(train.query_ptr))
+    for seed in (0, 1):
+        order = np.random.default_rng(seed).permutation(train.n_rows)
+        learned.append(_ranker(name).fit(train.X[order], train.labels[order], qid=qid[order])._learned())
+    assert learned[0] == learned[1]
+
+
+def _coarse(data: RankingData) -> RankingData:
+    """Few values a feature, so that repeated rows do not move the bins."""
+    return replace(data, X=np.round(data.X * 2).clip(-3, 3))
+
+
+@TREES
+def test_weight_of_two_equals_repeating_a_query(name) -> None:
+    """Not under LambdaMART's `normalize`, which dampens a query's gradients, its weight with them."""
+    data = _coarse(ranking_data(6, n_queries=20, missing=0.0))
+    rows = np.concatenate([np.arange(a, b) for a, b in pairwise(data.query_ptr)][:5])
+    counts = np.concatenate([np.diff(data.query_ptr), np.diff(data.query_ptr)[:5]])
+    both = np.concatenate([np.arange(data.n_rows), rows])
+    repeated = RankingData(
+        query_ids=id_array([*data.query_ids, *(f"again{number}" for number in range(5))]),
+        query_ptr=pointers(counts),
+        doc_ids=data.doc_ids[both],
+        X=np.ascontiguousarray(data.X[both]),
+        feature_names=data.feature_names,
+        labels=data.labels[both],
+    )
+    settings = {**FEW_TREES, "n_estimators": 3, "num_leaves": 4, "normalize": False}
+    weighed = _ranker(name, settings).fit(replace(data, weights=np.where(np.arange(20) < 5, 2.0, 1.0)))
+    np.testing.assert_allclose(
+        weighed.predict(data), _ranker(name, settings).fit(repeated).predict(data), rtol=1e-6, atol=1e-9
+    )
+
+
+@ALL
+def test_queries_of_weight_zero_teach_nothing(name, train) -> None:
+    half = np.arange(len(train)) < len(train) // 2
+    data, strange = replace(train, X=np.round(train.X)), train.labels.copy()
+    strange[np.repeat(~half, np.diff(train.query_ptr))] = 0.0
+    weights = half.astype(np.float64)
+    one, two = (
+        _ranker(name, FEW_TREES).fit(replace(data, labels=own, weights=weights)) for own in (train.labels, strange)
+    )
+    np.testing.assert_allclose(one.predict(data), two.predict(data), rtol=1e-9, atol=1e-12)
+
+
+@ALL
+def test_ranker_stops_at_the_best_validation_measure(name, train, valid) -> None:
+    model = _ranker(name, early_stopping_rounds=3).fit(train, eval_set=valid)
+    history = model.evals_result_["valid"]["nDCG@10"]
+    assert model.best_iteration_ == int(np.argmax(history))
+    assert ndcg(valid, model.predict(valid)) == pytest.approx(max(history), abs=1e-9)
+
+
+@ALL
+def test_ranker_comes_back_from_its_file(name, train, test, tmp_path) -> None:
+    model = _ranker(name).fit(train)
+    model.save(tmp_path / "model.json")
+    again = load_model(tmp_path / "model.json")
+    np.testing.assert_array_equal(again.predict(test), model.predict(test))
+    assert again.get_params() == model.get_params()
+    again.save(tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_bytes() == (tmp_path / "model.json").read_bytes()
+
+
+@ALL
+def test_ranker_is_an_estimator_of_scikit_learn(name) -> None:
+    model = clone(_ranker(name, base="run"))
+    assert model.get_params() == _ranker(name, base="run").get_params()
+    assert model.set_params(metric="AP").metric == "AP"
+
+
+@ALL
+def test_data_that_cannot_be_learned_from_are_refused(name, train) -> None:
+    with pytest.raises(InvalidInputError, match="training data: expected"):
+        _ranker(name).fit(replace(train, labels=np.zeros(train.n_rows)))
+    with pytest.raises(InvalidInputError, match="expected labels, found none"):
+        _ranker(name).fit(replace(train, labels=None))
+    with pytest.raises(InvalidInputError, match="expected a fitted model"):
+        _ranker(name).predict(train)
+    with pytest.raises(InvalidInputError, match="did you mean"):
+        _ranker(name, metric="ndgc@10").fit(train)
+
+
+@TREES
+def test_trees_refuse_features_that_are_constant(name, train) -> None:
+    with pytest.raises(InvalidInputError, match="found only constant ones"):
+        _ranker(name).fit(replace(train, X=np.ones_like(train.X)))
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters", "message"),
+    [
+        ("mart", {"objective": "least-square"}, "did you mean 'least-squares'"),
+        ("gbrank", {"tau": 0.0}, "tau: expected 1e-09 to"),
+        ("logistrank", {"num_leaves": 1}, "num_leaves: expected 2 to"),
+    ],
+)
+def test_parameters_that_cannot_be_are_refused(kind, parameters, message, train) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        ranker_class(kind)(**parameters).fit(train)
+
+
+def test_parameters_of_another_ranker_are_not_taken() -> None:
+    with pytest.raises(TypeError, match="truncation_level"):
+        ranker_class("mart")(truncation_level=5)

@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.optimize import check_grad
+from sklearn.linear_model import LogisticRegression as Sklearn
+
+from rerank.errors import InvalidInputError
+from rerank.rankers.linear import Cost
+from rerank.rankers.logisticregression import LogisticRegression
+from rerank.rankers.plackettluce import PlackettLuce
+from rerank.rankers.ranksvm import RankSVM
+from rerank.rankers.standardise import Standardiser
+from rerank.rankers.training import TrainingSet
+from tests.oracles import linear as oracle
+from tests.rankers.conftest import ranking_data
+
+LINEAR = pytest.mark.parametrize("ranker", [RankSVM, PlackettLuce, LogisticRegression])
+
+
+@pytest.fixture(scope="module")
+def small():
+    data = ranking_data(4, n_queries=6, n_features=4, missing=0.1)
+    return replace(data, weights=np.array([1.0, 2.0, 1.0, 0.5, 1.0, 0.0]))
+
+
+def _inputs(data, start):
+    train = TrainingSet.of(data, start)
+    return train, Standardiser.learn(train.X, train.order).stored_inputs(train.X, train.order).astype(float)
+
+
+@pytest.mark.parametrize("C", [0.1, 1.0, 10.0])
+def test_ranksvm_costs_what_a_slow_solver_costs(small, C) -> None:
+    train, inputs = _inputs(small, np.zeros(small.n_rows))
+    pairs = oracle.listed_pairs(train.labels, train.query_ptr, train.weights)
+    least = oracle.least_hinge_cost(C, train.start_scores, inputs, pairs)
+    found = oracle.hinge_cost(RankSVM(C=C).fit(small).weights(), C, train.start_scores, inputs, pairs)
+    assert found == pytest.approx(least, rel=2e-3)
+
+
+def test_ranksvm_from_a_base_leaves_alone_what_the_base_gets_right(small) -> None:
+    perfect = replace(small, base_scores=small.labels * 100.0)
+    assert np.abs(RankSVM(base="run").fit(perfect).weights()).max() < 25.0  # of a base whose grades lie 100 apart
+
+
+@LINEAR
+def test_gradient_is_finite_differences_of_the_cost(ranker, small) -> None:
+    train, inputs = _inputs(small, small.base_scores)
+    model, random = ranker(C=0.7), np.random.default_rng(0)
+    objective = model._objective(train)
+    cost = Cost(inputs.astype(np.float32), train.start_scores, objective, model.C, model.has_intercept)
+    for _ in range(3):
+        weights = random.normal(0, 0.3, cost.n_weights)
+        gap = check_grad(lambda w: cost.value_and_gradient(w)[0], lambda w: cost.value_and_gradient(w)[1], weights)
+        assert gap < 1e-3 * max(1.0, np.linalg.norm(cost.value_and_gradient(weights)[1]))
+
+
+@pytest.mark.parametrize("ranker", [PlackettLuce, LogisticRegression])
+def test_smooth_costs_are_left_with_no_slope(ranker, small) -> None:
+    train, inputs = _inputs(small, np.zeros(small.n_rows))
+    model = ranker().fit(small)
+    objective = model._objective(train)
+    cost = Cost(inputs.astype(np.float32), train.start_scores, objective, model.C, model.has_intercept)
+    found = np.append(model.weights_, [model.intercept_] * model.has_intercept)
+    start = np.linalg.norm(cost.value_and_gradient(np.zeros(cost.n_weights))[1])
+    assert np.linalg.norm(cost.value_and_gradient(found)[1]) < 1e-3 * start
+
+
+def test_logistic_regression_is_that_of_scikit_learn(small) -> None:
+    train, inputs = _inputs(small, np.zeros(small.n_rows))
+    weights = np.repeat(train.weights, np.diff(train.query_ptr))
+    theirs = Sklearn(C=1.0, tol=1e-8).fit(inputs, train.labels > 0, sample_weight=weights)
+    ours = LogisticRegression(C=1.0).fit(small)
+    np.testing.assert_allclose(ours.weights(), theirs.coef_[0], atol=2e-3)
+    np.testing.assert_allclose(ours.predict(small)[train.order], theirs.decision_function(inputs), atol=1e-2)
+
+
+@LINEAR
+def test_weights_come_out_and_go_in(ranker, small) -> None:
+    model = ranker().fit(small)
+    weights = model.weights()
+    assert weights.shape == (model.standardiser_.n_inputs,)
+    moved = model.with_weights(2.0 * weights)
+    expected = 2.0 * (model.predict(small) - model.intercept_) + model.intercept_
+    np.testing.assert_allclose(moved.predict(small), expected, rtol=1e-9, atol=1e-9)
+    np.testing.assert_array_equal(model.weights(), weights)
+    with pytest.raises(InvalidInputError, match=r"weights: expected \d+ numbers, found shape \(2,\)"):
+        model.with_weights([1.0, 2.0])
+
+
+@LINEAR
+def test_missing_values_are_learned_not_read_as_zero(ranker) -> None:
+    data = ranking_data(5, missing=0.0)
+    informative = np.where(data.labels >= 2, np.nan, np.random.default_rng(0).standard_normal(data.n_rows))
+    found = replace(data, X=informative.astype(np.float32)[:, None], feature_names=("a",))
+    scores = ranker().fit(found).predict(found)
+    missing = np.isnan(informative)
+    assert np.median(scores[missing]) > np.quantile(scores[~missing], 0.95)
+
+
+@LINEAR
+def test_stronger_regularisation_makes_smaller_weights(ranker, small) -> None:
+    norms = [np.linalg.norm(ranker(C=C).fit(small).weights()) for C in (0.001, 0.1, 10.0)]
+    assert norms == sorted(norms)
+
+
+@LINEAR
+def test_parameters_and_data_that_cannot_be_are_refused(ranker, small) -> None:
+    with pytest.raises(InvalidInputError, match=r"C: expected 1e-12 to .*, found 0"):
+        ranker(C=0).fit(small)
+    with pytest.raises(InvalidInputError, match="expected a query with documents of different labels, found none"):
+        ranker().fit(replace(small, labels=np.ones(small.n_rows)))
+    with pytest.raises(InvalidInputError, match="found only constant ones"):
+        ranker().fit(replace(small, X=np.ones_like(small.X)))

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rerank.objectives.registry import objective_class
+from rerank.rankers.logistrank import LogistRank
+from rerank.rankers.mart import MART
+from rerank.rankers.training import TrainingSet
+from rerank.trees.boost import Booster, BoostSettings
+from rerank.trees.grow import TreeLimits
+from rerank.types import Floats
+from tests.rankers.conftest import ranking_data
+from tests.rankers.leaves import leaves
+
+SMALL = {"n_estimators": 4, "num_leaves": 4, "min_child_samples": 5, "learning_rate": 0.3}
+
+
+def _mean_residual(labels: Floats, F: Floats) -> float:
+    return float(np.mean(labels - F))
+
+
+def _logistic_step(labels: Floats, F: Floats) -> float:
+    """Burges 2010, section 6, sigma 1."""
+    y = np.where(labels > 0, 1, -1)
+    response = 2 * y / (1 + np.exp(2 * y * F))
+    return float(response.sum() / (np.abs(response) * (2 - np.abs(response))).sum())
+
+
+def _logistrank_step(labels: Floats, F: Floats) -> float:
+    """Labels 0 to 3: 2 and 3 are positive; 3 is perfect. Responses are below 1 here but for few rows."""
+    y, scale = np.where(labels >= 2, 1, -1), np.select([labels == 3, labels == 2], [3.0, 2.0], 1.0)
+    response = scale * y / (1 + np.exp(y * F))
+    size = np.minimum(np.abs(response), 1.0)
+    return float(response.sum() / (size * (2 - size)).sum())
+
+
+@pytest.mark.parametrize(
+    ("model", "step"),
+    [
+        (MART(**SMALL), _mean_residual),
+        (MART(**SMALL, objective="logistic"), _logistic_step),
+        (LogistRank(**SMALL), _logistrank_step),
+    ],
+    ids=["least-squares", "logistic", "logistrank"],
+)
+def test_leaves_are_the_papers_steps(model, step) -> None:
+    data = ranking_data(4, n_queries=20)
+    model.fit(data)
+    F = np.full(data.n_rows, model.constant_)
+    if step is _logistic_step:
+        share = (data.labels > 0).mean()
+        assert model.constant_ == pytest.approx(0.5 * np.log(share / (1 - share)))
+    else:
+        assert model.constant_ == pytest.approx(data.labels.mean())
+    for leaf, value in leaves(model.forest_, data.X):
+        for number in np.unique(leaf):
+            rows = leaf == number
+            assert value[rows] == pytest.approx(0.3 * step(data.labels[rows], F[rows]), rel=1e-9)
+        F += value
+    np.testing.assert_allclose(model.predict(data), F, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["ranknet", "logistic", "balanced-logistic"])
+def test_sigma_makes_no_difference_to_a_cold_model(name) -> None:
+    """Burges 2010, section 7: the scores of the same trees are in units of 1 / sigma."""
+    data = ranking_data(4, n_queries=20)
+    train = TrainingSet.of(data, np.zeros(data.n_rows))
+    found = []
+    for sigma in (0.5, 1.0, 4.0):
+        objective = objective_class(name)(train.query_ptr, train.weights, train.labels, sigma=sigma)
+        start = np.full(data.n_rows, objective.constant() or 0.0)
+        settings = BoostSettings(limits=TreeLimits(8, min_child_samples=5, min_child_weight=0.0))
+        booster = Booster(train.X, train.order, train.query_ptr, start, objective.gradients, settings, 1)
+        for _ in range(10):
+            booster.add_tree()
+        found.append(booster.scores * sigma)
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(found[2], found[1], rtol=1e-6, atol=1e-9)
+
+
+def test_warm_start_puts_the_mean_of_the_base_at_the_objectives_constant() -> None:
+    data = ranking_data(4, n_queries=20)
+    data = replace(data, base_scores=data.base_scores + 100.0)
+    model = MART(**{**SMALL, "n_estimators": 1, "learning_rate": 1e-9}, base="run").fit(data)
+    unit = model._unit(TrainingSet.of(data, data.base_scores))
+    assert model.predict(data).mean() / unit == pytest.approx(data.labels.mean(), abs=1e-6)

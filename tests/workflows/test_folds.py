@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rerank.errors import InvalidInputError
+from rerank.workflows.folds import deal_folds, given_folds
+
+
+@given(
+    relevant=st.dictionaries(st.text("abc", max_size=4), st.integers(0, 5), min_size=7),
+    folds=st.integers(3, 7),
+    seed=st.integers(0, 9),
+)
+def test_folds_are_even_in_size_and_in_each_number_of_relevant_documents(relevant: dict, folds: int, seed: int) -> None:
+    dealt = deal_folds(relevant, folds, seed, relevant)
+    assert list(dealt) == list(relevant)
+    assert deal_folds(reversed(list(relevant)), folds, seed, relevant) == dealt
+    for number in (None, *set(relevant.values())):
+        mine = [dealt[query] for query, found in relevant.items() if number in (None, found)]
+        sizes = [mine.count(fold) for fold in range(folds)]
+        assert max(sizes) - min(sizes) <= 1
+
+
+def test_given_folds_pass_over_queries_without_judgements() -> None:
+    assert given_folds(["c", "a", "b"], {"a": 0, "b": 1, "c": 2, "d": 2}) == {"c": 2, "a": 0, "b": 1}
+
+
+@pytest.mark.parametrize(
+    ("folds", "said"),
+    [
+        ({"a": 0, "b": 1}, "folds: expected a fold for every judged query, found none for 'c' (1 such queries in all)"),
+        ({"a": 0, "b": 1, "c": 1}, "folds: expected at least 3 (to train, to stop, to test), found 2."),
+        ({"a": 0, "b": 2, "c": 2, "d": 1}, "folds: expected judged queries in every fold, found none in fold 1; drop"),
+    ],
+)
+def test_given_folds_are_checked(folds: dict, said: str) -> None:
+    with pytest.raises(InvalidInputError) as error:
+        given_folds(["a", "b", "c"], folds)
+    assert str(error.value).startswith(said)

@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rerank
+from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
+from rerank.workflows.experiment import Study, StudyResult, run_experiment
+from rerank.workflows.replay import replay_experiment
+from tests.workflows.tiny import Tiny
+
+STUDY = Study(folds=3, k=30, repeats=2, tune=2, parameters={"n_estimators": 3, "min_child_samples": 5})
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("replay") / "study"
+
+
+@pytest.fixture(scope="module")
+def result(index: rerank.Index, collection: Tiny, folder: Path) -> StudyResult:
+    return run_experiment(index, collection.topics, collection.qrels, folder, STUDY)
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_repeats_deal_other_folds_and_a_query_counts_its_mean(result: StudyResult, collection: Tiny) -> None:
+    one, other = result.trials
+    assert one.folds != other.folds
+    parts = [rerank.evaluate(collection.qrels, trial.runs["LambdaMART"], ["AP"]) for trial in result.trials]
+    assert np.allclose(result.results["LambdaMART"].values["AP"], (parts[0].values["AP"] + parts[1].values["AP"]) / 2)
+
+
+def test_record_holds_every_choice(result: StudyResult, folder: Path) -> None:
+    record = json.loads((folder / "record.json").read_text())
+    assert Study.from_dict(record["study"]) == STUDY
+    assert set(record["versions"]) >= {"python", "rerank", "numpy", "numba"}
+    assert set(record["files"]) == set(_files(folder)) - {"record.json"}
+    for stored, trial in zip(record["trials"], result.trials, strict=True):
+        assert stored["folds"] == trial.folds
+        for system, tries in trial.tries.items():
+            for choice, tried, model in zip(stored["systems"][system], tries, trial.models[system], strict=True):
+                assert choice["tried"] == [{"parameters": one.parameters, "value": one.value} for one in tried]
+                assert choice["chosen"].items() <= model.get_params().items()
+                best = max(one.value for one in tried)
+                assert {"parameters": choice["chosen"], "value": best} in choice["tried"]
+
+
+def test_same_study_elsewhere_gives_the_same_bytes(
+    index: rerank.Index, collection: Tiny, result: StudyResult, folder: Path, tmp_path: Path
+) -> None:
+    run_experiment(index, collection.topics, collection.qrels, tmp_path / "again", STUDY)
+    assert _files(tmp_path / "again") == _files(folder)
+
+
+def test_replay_gives_the_same_bytes(
+    index: rerank.Index, collection: Tiny, result: StudyResult, folder: Path, tmp_path: Path
+) -> None:
+    done = replay_experiment(folder, index, collection.topics, collection.qrels, tmp_path / "new")
+    assert _files(tmp_path / "new") == _files(folder)
+    assert done.n_files == len(_files(folder)) - 1
+    assert done.result.table == result.table
+
+
+def test_replay_says_which_input_has_changed(
+    index: rerank.Index, other_index: rerank.Index, collection: Tiny, result: StudyResult, folder: Path, tmp_path: Path
+) -> None:
+    qrels = {**collection.qrels, "q0": {**collection.qrels["q0"], "d1": 2}}
+    with pytest.raises(
+        InvalidInputError, match=r"^replay: expected the inputs of the record, found changed: my\.qrels \(qrels: "
+    ):
+        replay_experiment(folder, index, collection.topics, qrels, tmp_path / "new", {"qrels": "my.qrels"})
+    topics = {**collection.topics, "q0": "other"}
+    with pytest.raises(InvalidInputError, match=r"changed: index \(index: .* now\), topics \(topics: .* now\); give"):
+        replay_experiment(folder, other_index, topics, collection.qrels)
+    assert not (tmp_path / "new").exists()
+
+
+def test_replay_says_which_file_differs(
+    index: rerank.Index, collection: Tiny, result: StudyResult, folder: Path, tmp_path: Path
+) -> None:
+    record = json.loads((folder / "record.json").read_text())
+    record["files"]["table.txt"] = "0"
+    record["versions"]["numpy"] = "0.1"
+    record["study"] = replace(STUDY, tune=0, repeats=1).to_dict()
+    record["files"] = {"table.txt": "0"}
+    (tmp_path / "record.json").write_text(json.dumps(record))
+    with pytest.raises(InvalidInputError, match=r"found 1 that differ, e\.g\. table\.txt \(numpy 0\.1 then, "):
+        replay_experiment(tmp_path, index, collection.topics, collection.qrels)
+
+
+def test_replay_refuses_a_folder_without_a_record(index: rerank.Index, collection: Tiny, tmp_path: Path) -> None:
+    with pytest.raises(MissingFileError, match=r"record\.json: expected a file that `rerank experiment` wrote, found"):
+        replay_experiment(tmp_path, index, collection.topics, collection.qrels)
+    for text, said in (("{", "expected JSON, found other text"), ("[]", "expected a JSON object"), ("{}", "a record")):
+        (tmp_path / "record.json").write_text(text)
+        with pytest.raises(FileFormatError, match=said):
+            replay_experiment(tmp_path, index, collection.topics, collection.qrels)
+
+
+def test_repeats_and_given_folds_do_not_go_together(index: rerank.Index, collection: Tiny) -> None:
+    folds = {query_id: number % 3 for number, query_id in enumerate(collection.topics)}
+    with pytest.raises(InvalidInputError, match="repeats: expected 1 with given folds, found 2; let the folds"):
+        run_experiment(index, collection.topics, collection.qrels, study=replace(STUDY, folds=folds))
+    with pytest.raises(InvalidInputError, match="repeats: expected a number from 1, found 0"):
+        run_experiment(index, collection.topics, collection.qrels, study=replace(STUDY, repeats=0))
