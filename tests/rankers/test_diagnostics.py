@@ -9,8 +9,14 @@ import numpy as np
 import pytest
 
 from rerank.errors import InvalidInputError
+from rerank.evaluation.evaluate import evaluate
 from rerank.rankers.diagnostics import directions_needed, local_optimality
 from rerank.rankers.lambdamart import LambdaMART
+from rerank.rankers.lambdarank import LambdaRank
+from rerank.rankers.logisticregression import LogisticRegression
+from rerank.rankers.plackettluce import PlackettLuce
+from rerank.rankers.ranknet import RankNet
+from rerank.rankers.ranksvm import RankSVM
 
 SMALL = {"n_estimators": 20, "num_leaves": 6, "min_child_samples": 5, "n_jobs": 1}
 
@@ -81,3 +87,23 @@ def test_what_cannot_be_moved_is_refused(train) -> None:
         model.with_weights([1.0, 2.0])
     with pytest.raises(InvalidInputError, match="expected labels, found none"):
         local_optimality(model, replace(train, labels=None), "AP")
+
+
+@pytest.mark.parametrize("ranker", [RankNet, LambdaRank, RankSVM, PlackettLuce, LogisticRegression])
+def test_weights_of_nets_and_linear_rankers_are_moved(train, ranker) -> None:
+    model = ranker(**({"n_epochs": 2} if ranker in (RankNet, LambdaRank) else {})).fit(train)
+    kept = model.weights().copy()
+    found = local_optimality(model, train, "nDCG@10", n=30, step=0.1)
+    assert found.rises + found.falls > 20
+    assert found.value == pytest.approx(evaluate(_judgements(train), model.rank(train), ["nDCG@10"])["nDCG@10"])
+    np.testing.assert_array_equal(model.weights(), kept)
+    same = model.with_weights(kept)
+    np.testing.assert_array_equal(same.predict(train), model.predict(train))
+
+
+def _judgements(data) -> dict[str, dict[str, int]]:
+    rows = {query_id: data.rows(query_id) for query_id in data}
+    return {
+        query_id: dict(zip(data.doc_ids[here].tolist(), data.labels[here].astype(int).tolist(), strict=True))
+        for query_id, here in rows.items()
+    }
