@@ -38,7 +38,7 @@ def latencies(index: Index, model: LambdaMART, topics: Mapping[str, str], k: int
             continue
         jobs = (
             lambda topic=topic: index.search(topic, k),
-            lambda topic=topic, run=run: rerank(index, model, topic, run),
+            lambda topic=topic, run=run: rerank(index, model, topic, run, k=k),
             lambda text=text: read_hits({"": peer.search(text, k)}),
         )
         for name, job in zip(JOBS, jobs, strict=True):
