@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from typing import TypeVar
 
 from rerank.errors import InvalidInputError
 
 # GNU OpenMP's threads spin for milliseconds before they sleep. Where another program wants the cores they spin away the
 # very time that the other thread of ours waits for.
 SPINS = "10000"
+NUMPY_THREADS = min(os.cpu_count() or 1, 4)  # more wait for the interpreter's lock
+Part = TypeVar("Part")
+Made = TypeVar("Made")
 FEW_ROWS = 1 << 12  # below it, waking another thread for each kernel costs more time than it saves
 
 
@@ -51,3 +55,12 @@ def for_each(task: Callable[[int], None], count: int, n_threads: int) -> None:
         return
     with ThreadPoolExecutor(n_threads) as pool:
         list(pool.map(task, range(count)))
+
+
+def in_threads(task: Callable[[Part], Made], parts: Iterable[Part]) -> list[Made]:
+    """Return what task makes of each part, on as many threads as NumPy's work keeps busy."""
+    parts = list(parts)
+    if len(parts) < 2:
+        return [task(part) for part in parts]
+    with ThreadPoolExecutor(NUMPY_THREADS) as pool:
+        return list(pool.map(task, parts))

@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError, unknown_name
 from rerank.ids import Ids, PairTable, id_array, id_texts, sort_keys
+from rerank.threads import in_threads
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -158,13 +159,17 @@ class Qrels(_QueryTable):
 
     def matches(self, query_ids: Ids, query_ptr: Ints, doc_ids: NDArray[Any]) -> tuple[Ints, Ints]:
         """Return the rows of a run that are judged, and the row of each here. doc_ids are text or bytes."""
-        numbers, pairs = self._numbers(query_ids), [(np.empty(0, np.int64), np.empty(0, np.int64))]
-        for first, last in query_blocks(query_ptr):
+        numbers, table = self._numbers(query_ids), self._pairs
+
+        def find(block: tuple[int, int]) -> tuple[Ints, Ints]:
+            first, last = block
             start, end = int(query_ptr[first]), int(query_ptr[last])
             query = np.repeat(numbers[first:last], np.diff(query_ptr[first : last + 1]))
-            rows, mine = self._pairs.find(query, doc_ids[start:end])
-            pairs.append((rows + start, mine))
-        return np.concatenate([rows for rows, _ in pairs]), np.concatenate([mine for _, mine in pairs])
+            rows, mine = table.find(query, doc_ids[start:end])
+            return rows + start, mine
+
+        found = [(np.empty(0, np.int64), np.empty(0, np.int64)), *in_threads(find, query_blocks(query_ptr))]
+        return np.concatenate([rows for rows, _ in found]), np.concatenate([mine for _, mine in found])
 
     @cached_property
     def _pairs(self) -> PairTable:
@@ -320,33 +325,39 @@ def trec_order(query_ptr: Ints, scores: Floats, doc_ids: NDArray[Any]) -> Ints:
     return order
 
 
-def trec_moves(query_ptr: Ints, scores: Floats, doc_ids: NDArray[Any]) -> tuple[Ints, Ints]:
-    """Return the places that another row takes in `trec_order`, and those rows: none where all stand in order."""
+def trec_moves(query_ptr: Ints, scores: Floats, doc_ids: NDArray[Any]) -> tuple[Ints | slice, Ints]:
+    """Return the places that another row takes in `trec_order`, and those rows: none where all stand in order.
+
+    All places, as a slice, where the scores of a query rise.
+    """
     with np.errstate(over="ignore"):
         keys = scores.astype(np.float32)
     np.fmin(np.negative(keys, out=keys), np.float32(np.inf), out=keys)
     heads = query_ptr[1:-1][(query_ptr[1:-1] > 0) & (query_ptr[1:-1] < len(keys))] - 1  # the last row before a query
     falls = keys[1:] < keys[:-1]
     falls[heads] = False
-    unsorted = np.flatnonzero(np.bincount(np.searchsorted(query_ptr, np.flatnonzero(falls), side="right") - 1))
-    order = np.arange(len(keys)) if len(unsorted) else None
-    for number in unsorted.tolist():
+    order = np.arange(len(keys)) if falls.any() else None
+    for number in _with_any(falls, query_ptr) if order is not None else []:
         start, end = query_ptr[number], query_ptr[number + 1]
         place = np.argsort(keys[start:end])
         order[start:end], keys[start:end] = place + start, keys[start:end][place]  # type: ignore[index]
-    same = keys[1:] == keys[:-1]
-    same[heads] = False
-    second = np.flatnonzero(same) + 1
-    tied = np.union1d(second, second - 1)
+    second = np.concatenate([[False], keys[1:] == keys[:-1], [False]])  # of two rows that tie
+    second[heads + 1] = False
+    tied = np.flatnonzero(second[:-1] | second[1:])
     rows = tied if order is None else order[tied]
     if len(tied):
-        group = np.cumsum(~np.isin(tied, second, assume_unique=True))
+        group = np.cumsum(~second[tied])
         rows = rows[np.lexsort((rows, *(~key for key in sort_keys(doc_ids[rows])), group))]
     if order is None:
         return tied[rows != tied], rows[rows != tied]
     order[tied] = rows
-    places = np.flatnonzero(order != np.arange(len(order)))
-    return places, order[places]
+    return slice(None), order
+
+
+def _with_any(falls: NDArray[np.bool_], query_ptr: Ints) -> list[int]:
+    """Return the queries with a row, but the first, at whose place falls (n_rows - 1,) is set."""
+    before = pointers(np.concatenate([[False], falls]))
+    return np.flatnonzero(np.diff(before[query_ptr])).tolist()  # type: ignore[no-any-return]
 
 
 def query_blocks(query_ptr: Ints, n_rows: int = 1 << 15) -> Iterator[tuple[int, int]]:

@@ -116,9 +116,12 @@ def commands(qrels: Path, run: Path, ranx_python: str | None) -> dict[str, list[
 def timed(name: str, command: list[str], megabytes: dict[str, float]) -> Callable[[], str]:
     """Return a job that runs a whole process, returns what it prints and notes its peak of memory."""
 
+    # As installed: pip compiles a peer's modules, and Python ours in the first run, unless it is told not to.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
     def job() -> str:
         with tempfile.TemporaryFile("w+") as output:
-            process = subprocess.Popen(command, stdout=output)
+            process = subprocess.Popen(command, stdout=output, env=environment)
             _, status, usage = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)
             if process.returncode:

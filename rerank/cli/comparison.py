@@ -125,12 +125,12 @@ def changed_queries(
 
 def document_texts(corpus: Path | None, details: Sequence[QueryDetail]) -> dict[str, str]:
     """Return the texts of the documents that moved, their fields one after another; one pass over the corpus."""
+    if corpus is None or not details:
+        return {}
     from rerank.evaluation.details import moved_documents
     from rerank.files.corpus import read_documents
 
     wanted = moved_documents(details)
-    if corpus is None or not wanted:
-        return {}
     found = {}
     for document in read_documents(corpus):
         doc_id = document.pop("id")

@@ -66,8 +66,7 @@ def command(
     from rerank.evaluation.evaluate import evaluate
     from rerank.evaluation.report import render
     from rerank.evaluation.texts import text_lines
-    from rerank.files.topics import read_topics
-    from rerank.files.trec import read_qrels, read_run
+    from rerank.files.trec import read_qrels, read_run, read_topics
     from rerank.metrics.registry import parse_measures
 
     wanted = parse_measures(measures or MEASURES, level)

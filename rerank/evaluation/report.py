@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import Any
 
-from tabulate import tabulate
-
 from rerank.errors import unknown_name
 from rerank.evaluation.comparison import Comparison, Move, compare_results
 from rerank.evaluation.details import QueryDetail
@@ -132,7 +130,13 @@ def _table(rows: Sequence[Sequence[str]], header: Sequence[str], form: str) -> s
     if form == "latex":
         return latex_table(rows, header)
     left = ("left",) + ("right",) * (len(header) - 1)
-    return tabulate(rows, headers=header, tablefmt="simple", disable_numparse=True, colalign=left)
+    return _plain_table(rows, header, tablefmt="simple", disable_numparse=True, colalign=left)
+
+
+def _plain_table(rows: Sequence[Sequence[str]], header: Sequence[str], **form: Any) -> str:
+    from tabulate import tabulate  # its start would be a tenth of an evaluation written as JSON or TSV
+
+    return tabulate(rows, headers=header, **form)
 
 
 def _detail_text(comparison: Comparison, detail: QueryDetail, documents: Texts) -> str:
@@ -145,7 +149,7 @@ def _detail_text(comparison: Comparison, detail: QueryDetail, documents: Texts) 
         ["-" if move.label is None else str(move.label), rank_text(move), move.doc_id, _excerpt(documents, move.doc_id)]
         for move in detail.moves
     ]
-    return head + "\n" + tabulate(rows, headers=["label", "rank", "document", ""], tablefmt="plain")
+    return head + "\n" + _plain_table(rows, ["label", "rank", "document", ""], tablefmt="plain")
 
 
 def _excerpt(documents: Texts, doc_id: str) -> str:

@@ -10,7 +10,6 @@ split by several threads.
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -26,12 +25,12 @@ from rerank.errors import FileFormatError
 from rerank.files.grouping import all_distinct, numbers_of, repeated_row
 from rerank.files.source import OnFault, check_file, chunks, refuse, shown, text
 from rerank.ids import ODD, Ids, Words, id_array, id_bytes, row_codes
+from rerank.threads import NUMPY_THREADS
 from rerank.types import Floats, Ints, pointers
 
-CHUNK_BYTES = 1 << 18  # what is made of a chunk stays in a core's cache
+CHUNK_BYTES = 1 << 21  # smaller ones make threads wait for the interpreter's lock, larger ones leave the cache
 KEPT_BYTES = 31 << 20  # just below the most that glibc's dynamic threshold takes
 WIDEST = 256  # bytes of a column that the fast path takes
-THREADS = min(os.cpu_count() or 1, 4)
 QUERY, DOC = 0, 2
 Bytes = NDArray[np.bytes_]
 PADDING = WIDEST + 8  # blanks after a chunk, so that each of its columns may be read in whole words
@@ -129,10 +128,10 @@ def _parts(path: Path, layout: Layout, on_fault: OnFault, chunk_bytes: int) -> I
     # to the system and fetches it again, which costs a tenth of an evaluation.
     np.empty(KEPT_BYTES, dtype=np.uint8)
     waiting: deque[Future[Rows]] = deque()
-    with ThreadPoolExecutor(THREADS) as pool:
+    with ThreadPoolExecutor(NUMPY_THREADS) as pool:
         for line, chunk in chunks(path, chunk_bytes):
             waiting.append(pool.submit(split, line, chunk))
-            if len(waiting) > 2 * THREADS:
+            if len(waiting) > 2 * NUMPY_THREADS:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()

@@ -73,12 +73,10 @@ def read_run(path: str | Path) -> Run:
     """
     table = read_table(path, RUN)
     places, rows = trec_moves(table.query_ptr, table.values, table.doc_ids)
-    if 4 * len(places) > len(table.values):
-        order = np.arange(len(table.values))
-        order[places] = rows
-        table = replace(table, doc_ids=table.doc_ids[order], values=table.values[order])
+    if isinstance(places, slice):
+        table = replace(table, doc_ids=table.doc_ids.take(rows), values=table.values.take(rows))
     else:  # most files stand in order; the columns are fresh from the file, nobody else's
-        table.doc_ids[places], table.values[places] = table.doc_ids[rows], table.values[rows]
+        table.doc_ids[places], table.values[places] = table.doc_ids.take(rows), table.values[rows]
     return Run(table.query_ids, table.query_ptr, table.doc_ids, table.values, table.tag)
 
 

@@ -154,15 +154,16 @@ def test_what_is_no_number_is_no_score(tmp_path: Path, text: str) -> None:
 
 
 def test_a_run_of_many_chunks_is_read_in_the_order_of_the_file(tmp_path: Path) -> None:
-    lines = [f"q{row // 1000} Q0 clueweb09-en{row:07d} 1 {20_000.5 - row} t\n" for row in range(20_000)]
+    n_rows = 150_000
+    lines = [f"q{row // 1000} Q0 clueweb09-en{row:07d} 1 {n_rows + 0.5 - row} t\n" for row in range(n_rows)]
     path = written(tmp_path, "".join(lines))
     assert path.stat().st_size > 2 * columns.CHUNK_BYTES
     run = read_run(path)
-    assert list(run) == [f"q{number}" for number in range(20)]
-    assert run.doc_ids.tolist() == [f"clueweb09-en{row:07d}" for row in range(20_000)]
-    assert run.scores.tolist() == [20_000.5 - row for row in range(20_000)]
+    assert list(run) == [f"q{number}" for number in range(150)]
+    assert run.doc_ids.tolist() == [f"clueweb09-en{row:07d}" for row in range(n_rows)]
+    assert run.scores.tolist() == [n_rows + 0.5 - row for row in range(n_rows)]
     again = written(tmp_path, "".join([*lines, lines[7]]))
-    with pytest.raises(FileFormatError, match=r":20001: expected each document once in a query, found 'clueweb09-en0"):
+    with pytest.raises(FileFormatError, match=r":150001: expected each document once in a query, found 'clueweb09-en0"):
         read_run(again)
 
 
