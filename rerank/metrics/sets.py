@@ -33,7 +33,6 @@ class SetP(_SetMeasure):
     """Share of relevant documents among those retrieved; `relative` to the best that so many can reach."""
 
     relative: bool = False
-    head: ClassVar[str] = "SetP"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -51,8 +50,6 @@ class SetP(_SetMeasure):
 class SetR(_SetMeasure):
     """Share of relevant documents that are retrieved."""
 
-    head: ClassVar[str] = "SetR"
-
     def scores(self, lists: RankedLists) -> Floats:
         """Return the recall of every query."""
         found, _, relevant = self.counts(lists)
@@ -63,8 +60,6 @@ class SetR(_SetMeasure):
 @dataclass(frozen=True)
 class SetAP(_SetMeasure):
     """SetP * SetR."""
-
-    head: ClassVar[str] = "SetAP"
 
     def scores(self, lists: RankedLists) -> Floats:
         """Return the product of precision and recall of every query."""
@@ -78,7 +73,6 @@ class SetF(_SetMeasure):
     """(beta + 1) P R / (beta P + R): trec_eval and ir_measures do not square beta, van Rijsbergen (1979) does."""
 
     beta: float = 1.0
-    head: ClassVar[str] = "SetF"
 
     def __post_init__(self) -> None:
         super().__post_init__()

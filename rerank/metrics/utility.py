@@ -26,7 +26,6 @@ class Utility(BinaryMeasure):
 
     worth: tuple[float, ...] = (1.0, -1.0, 0.0, 0.0)
     n_docs: int = 0
-    head: ClassVar[str] = "Utility"
     takes_cutoff: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
