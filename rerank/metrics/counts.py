@@ -22,6 +22,7 @@ class NumQ(Measure):
 
     averaging: ClassVar[str] = TOTAL
     takes_cutoff: ClassVar[bool] = False
+    refuses_training: ClassVar[bool] = True  # no order changes it
 
     def scores(self, lists: RankedLists) -> Floats:
         """Return 1 for every query."""
@@ -36,6 +37,7 @@ class NumRet(Measure):
     rel: int | None = None
     averaging: ClassVar[str] = TOTAL
     takes_cutoff: ClassVar[bool] = False
+    refuses_training: ClassVar[bool] = True  # no order changes it
 
     def __post_init__(self) -> None:
         if self.rel is not None and (not isinstance(self.rel, int) or self.rel < 1):
@@ -55,6 +57,7 @@ class NumRel(BinaryMeasure):
 
     averaging: ClassVar[str] = TOTAL
     takes_cutoff: ClassVar[bool] = False
+    refuses_training: ClassVar[bool] = True  # no order changes it
 
     def scores(self, lists: RankedLists) -> Floats:
         """Return the number of relevant documents of every query."""

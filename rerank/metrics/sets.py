@@ -20,6 +20,7 @@ class _SetMeasure(BinaryMeasure):
     """A measure of three counts: documents that are relevant and retrieved, retrieved, relevant."""
 
     takes_cutoff: ClassVar[bool] = False
+    refuses_training: ClassVar[bool] = True  # no order changes it
 
     def counts(self, lists: RankedLists) -> tuple[Floats, Floats, Floats]:
         """Return relevant and retrieved, retrieved, and relevant documents of every query."""
