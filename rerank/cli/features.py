@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +17,10 @@ from rerank.cli.options import (
     runs_option,
     threads_option,
 )
+
+if TYPE_CHECKING:
+    from rerank.types import RankingData, Run, Topics
+    from rerank.workflows.index import Index
 
 
 def _list(context: click.Context, option: click.Parameter, wanted: bool) -> None:
@@ -92,8 +98,7 @@ def command(
     from rerank.features.recipe import Recipe
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_qrels, read_run
-    from rerank.workflows.feature_report import check_report_path, write_report
-    from rerank.workflows.importance import feature_report, measure_costs
+    from rerank.workflows.feature_report import check_report_path
     from rerank.workflows.index import Index
 
     if output is None and not reports:
@@ -111,7 +116,16 @@ def command(
             opened.write_features(output, pairs, queries, judgements, recipe=chosen, runs=others, threads=threads)
         if files:
             data = opened.features(pairs, queries, judgements, recipe=chosen, runs=others, threads=threads)
-            costs = measure_costs(opened, pairs, queries, data.recipe or {})
-            found = feature_report(data, microseconds=costs, budget=budget, quick=quick, threads=threads)
-            for path in files:
-                write_report(found, data.recipe or {}, path)
+            _write_reports(files, opened, pairs, queries, data, budget=budget, quick=quick, threads=threads)
+
+
+def _write_reports(
+    files: Sequence[Path], index: Index, run: Run, topics: Topics, data: RankingData, **options: Any
+) -> None:
+    from rerank.workflows.feature_report import write_report
+    from rerank.workflows.importance import feature_report, measure_costs
+
+    recipe = data.recipe or {}
+    found = feature_report(data, microseconds=measure_costs(index, run, topics, recipe), **options)
+    for path in files:
+        write_report(found, recipe, path)

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-import re
+import ast
+from collections.abc import Iterable
 from functools import cache
-from importlib.util import find_spec
-from pathlib import Path
 
-_REGISTERED = re.compile(r'^@register\(\s*"(\w+)"', re.MULTILINE)
+from rerank.cli.source import registered_classes
+
+REFUSED = frozenset(["asks_judged", "refuses_training"])  # what a measure's class says where training refuses it
 
 
 @cache
-def measure_symbols() -> tuple[str, ...]:
-    """Return the names, without parameters, that the classes in `rerank.metrics` are registered by."""
-    spec = find_spec("rerank.metrics")
-    folders = list(spec.submodule_search_locations or []) if spec else []
-    texts = (path.read_text("utf8") for folder in folders for path in Path(folder).glob("*.py"))
-    return tuple(sorted({name for text in texts for name in _REGISTERED.findall(text)}, key=str.lower))
+def trainable_symbols() -> tuple[str, ...]:
+    """Return the names, without parameters, of the measures in `rerank.metrics` that can be trained for."""
+    classes = registered_classes("metrics")
+    return tuple(sorted((name for name, lineage in classes.items() if not _is_refused(lineage)), key=str.lower))
+
+
+def _is_refused(lineage: Iterable[ast.ClassDef]) -> bool:
+    constants = {
+        line.target.id: line.value
+        for node in lineage
+        for line in node.body
+        if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name) and line.target.id in REFUSED
+    }
+    return any(value is not None and ast.literal_eval(value) for value in constants.values())

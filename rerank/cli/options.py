@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rerank.cli.measures import measure_symbols
+from rerank.cli.measures import trainable_symbols
 from rerank.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def metric_option() -> Decorator:
         default="nDCG@10",
         show_default=True,
         help="Measure to train for, and that early stopping watches, with @CUTOFF and (PARAMETER=VALUE) where it takes "
-        f"them: {', '.join(measure_symbols())}. One that the order of labels does not decide is refused.",
+        f"them: {', '.join(trainable_symbols())}.",
     )
 
 

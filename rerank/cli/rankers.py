@@ -12,15 +12,14 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import click
 
+from rerank.cli.source import registered_classes
 from rerank.errors import InvalidInputError
 
 KINDS: Mapping[str, type] = {"int": int, "float": float, "bool": bool, "str": str}
@@ -46,13 +45,12 @@ class Parameter:
 @cache
 def ranker_parameters() -> dict[str, dict[str, Parameter]]:
     """Return the hyper-parameters that have an option, by ranker and name."""
-    classes = _classes("rankers")
-    return dict(sorted((name, _parameters(node, classes)) for name, node in _registered(classes)))
+    return dict(sorted((name, _parameters(lineage)) for name, lineage in registered_classes("rankers").items()))
 
 
 def objective_names() -> list[str]:
     """Return the names of the objectives that labels alone define."""
-    return sorted(name for name, _ in _registered(_classes("objectives")))
+    return sorted(registered_classes("objectives"))
 
 
 def parameter_options(command: Any) -> Any:
@@ -106,35 +104,10 @@ def _option(parameter: Parameter, default: str) -> Callable[[Any], Any]:
     return click.option(parameter.option, parameter.name, type=parameter.kind, metavar=metavar, help=text)
 
 
-def _sources(room: str) -> list[Path]:
-    spec = find_spec(f"rerank.{room}")
-    folders = list(spec.submodule_search_locations or []) if spec else []
-    return sorted(path for folder in folders for path in Path(folder).glob("*.py"))
-
-
-def _classes(room: str) -> dict[str, ast.ClassDef]:
-    """Return the classes of a room by their names in Python."""
-    nodes = (node for path in _sources(room) for node in ast.parse(path.read_text("utf8")).body)
-    return {node.name: node for node in nodes if isinstance(node, ast.ClassDef)}
-
-
-def _registered(classes: Mapping[str, ast.ClassDef]) -> Iterator[tuple[str, ast.ClassDef]]:
-    for node in classes.values():
-        for mark in node.decorator_list:
-            if isinstance(mark, ast.Call) and isinstance(mark.func, ast.Name) and mark.func.id == "register":
-                yield ast.literal_eval(mark.args[0]), node
-
-
-def _lineage(ranker: ast.ClassDef, classes: Mapping[str, ast.ClassDef]) -> list[ast.ClassDef]:
-    """Return the class after those of the room that it inherits from."""
-    bases = (classes[ast.unparse(base)] for base in ranker.bases if ast.unparse(base) in classes)
-    return [*(node for base in bases for node in _lineage(base, classes)), ranker]
-
-
-def _parameters(ranker: ast.ClassDef, classes: Mapping[str, ast.ClassDef]) -> dict[str, Parameter]:
+def _parameters(lineage: Sequence[ast.ClassDef]) -> dict[str, Parameter]:
     texts: dict[str, str] = {}
     arguments: dict[str, tuple[ast.expr | None, ast.expr]] = {}
-    for node in _lineage(ranker, classes):
+    for node in lineage:
         texts |= _entries(ast.get_docstring(node) or "")
         arguments |= _arguments(node)
     found = (_parameter(name, *argument, texts) for name, argument in arguments.items())

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -44,12 +46,8 @@ def command(
     output: Path,
     given: tuple[str, ...],
     base: str | None,
-    other_index: bool,
-    k: int,
-    k1: float,
-    b: float,
     language: str | None,
-    threads: int | None,
+    **options: Any,
 ) -> None:
     """Write the best k documents of INDEX for TOPICS in MODEL's order.
 
@@ -63,28 +61,21 @@ def command(
     from rerank.workflows.rerank import rerank
 
     loaded, queries, start = load_model(model), read_topics(topics), read_base_run(base)
-    named = tuple(item for item in given if "=" in item)
-    files = [Path(item) for item in given if "=" not in item]
-    if len(files) > 1:
-        raise click.UsageError(f"--run: expected one file of candidates, found {len(files)}; give others as NAME=FILE.")
-    run = files[0] if files else None
-    candidates, runs = None if run is None else read_run(run), read_named_runs(named)
+    run = _candidates_file(given)
+    runs = read_named_runs(tuple(item for item in given if "=" in item))
+    candidates = None if run is None else read_run(run)
     with Index.open(index, language) as opened:
         if candidates is not None and run is not None:
             check_queries(candidates, run, queries, topics)
             check_documents(candidates, run, opened)
         with places({"model": model, "data": model, "recipe": model, "base": model, **base_place(base, start)}):
-            result = rerank(
-                opened,
-                loaded,
-                queries,
-                candidates,
-                k=k,
-                k1=k1,
-                b=b,
-                base=start,
-                runs=runs,
-                other_index=other_index,
-                threads=threads,
-            )
+            result = rerank(opened, loaded, queries, candidates, base=start, runs=runs, **options)
     write_run(result, output)
+
+
+def _candidates_file(given: Sequence[str]) -> Path | None:
+    """Return the file of `--run` that has no name."""
+    files = [Path(item) for item in given if "=" not in item]
+    if len(files) > 1:
+        raise click.UsageError(f"--run: expected one file of candidates, found {len(files)}; give others as NAME=FILE.")
+    return files[0] if files else None

@@ -22,7 +22,7 @@ from rerank.errors import IndexFolderError
 from rerank.forward import FieldArrays, ForwardIndex, document_slots
 from rerank.ids import Ids, id_array
 from rerank.lucene.folder import commit_hash
-from rerank.lucene.jvm import ask_json
+from rerank.lucene.jvm import ask_json, open_index
 from rerank.lucene.language import stored_language
 from rerank.lucene.progress import Progress, stage
 from rerank.types import pointers
@@ -106,7 +106,7 @@ def ids_from_bytes(text: bytes | memoryview, lengths: NDArray[np.int32]) -> Ids:
 
 
 def _export(index: Path, raw: Path) -> dict[str, Any]:
-    opened = ask_json("open", index=str(index), path=str(index.absolute()))  # Java keeps the folder it began in
+    opened = open_index(index)
     handle = opened["handle"]
     try:
         report: dict[str, Any] = ask_json("export", handle=handle, index=str(index), folder=str(raw.absolute()))

@@ -90,6 +90,13 @@ def ask_json(op: str, on_wait: Callable[[], None] | None = None, *, at_once: boo
     return json.loads(bytes(ask(op, on_wait, at_once=at_once, **parameters)))
 
 
+def open_index(folder: Path) -> dict[str, Any]:
+    """Return the `handle` of an index, which the question `close` gives back, and what it notes."""
+    path = str(folder.absolute())  # Java keeps the folder that it began in
+    opened: dict[str, Any] = ask_json("open", index=str(folder), path=path)
+    return opened
+
+
 def _wait(bridge: _Bridge, request: bytes, on_wait: Callable[[], None] | None) -> bytes:
     thread = bridge.start(request)
     try:

@@ -17,7 +17,7 @@ from rerank.errors import InvalidInputError, unknown_name
 from rerank.ids import Ids, id_array
 from rerank.lucene.arrays import ids_from_bytes
 from rerank.lucene.folder import check_index_folder
-from rerank.lucene.jvm import ask, ask_json
+from rerank.lucene.jvm import ask, ask_json, open_index
 from rerank.lucene.language import chosen_language
 from rerank.lucene.progress import Progress, stage
 from rerank.types import Run, Topics, pointers
@@ -38,7 +38,7 @@ class Searcher:
         Raises InvalidInputError for an unknown language, or another one than the index notes.
         """
         self.folder = check_index_folder(folder)
-        opened = ask_json("open", index=str(self.folder), path=str(self.folder.absolute()))
+        opened = open_index(self.folder)
         self._handle: int | None = opened["handle"]
         try:
             self.language = chosen_language(opened, language)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -19,8 +18,6 @@ from rerank.types import Floats, Ints
 @dataclass(frozen=True)
 class AP(BinaryMeasure):
     """Mean over all relevant documents of the precision at their rank; one not retrieved counts 0 (trec_eval)."""
-
-    head: ClassVar[str] = "AP"
 
     def scores(self, lists: RankedLists) -> Floats:
         """Return the average precision of every query."""

@@ -27,7 +27,6 @@ class AUC(BinaryMeasure):
     half a pair each. A query without such a pair has 0.
     """
 
-    head: ClassVar[str] = "AUC"
     takes_cutoff: ClassVar[bool] = False
 
     def scores(self, lists: RankedLists) -> Floats:

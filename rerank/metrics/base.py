@@ -10,7 +10,7 @@ measure here rises, or stays, when it moves up. Documents of equal label or equa
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -71,20 +71,36 @@ class SwapWeights:
 class Measure(ABC):
     """A measure of a ranked list; `cutoff` is the depth at which it stops, None for the whole list.
 
-    averaging     how the figures of queries become one
-    takes_cutoff  whether it may stop at a depth
-    at            the field that stands behind `@` in its name
+    symbol            its name without parameters: that of its registration, or of its class where it has none
+    averaging         how the figures of queries become one
+    takes_cutoff      whether it may stop at a depth
+    at                the field that stands behind `@` in its name
+    asks_judged       whether it asks which documents are judged, whatever its parameters
+    refuses_training  whether it is none to train for, though labels tell all that it asks
     """
 
     cutoff: int | None = None
+    symbol: ClassVar[str]
     averaging: ClassVar[str] = MEAN
     takes_cutoff: ClassVar[bool] = True
     at: ClassVar[str] = "cutoff"
+    asks_judged: ClassVar[bool] = False
+    refuses_training: ClassVar[bool] = False
+
+    def __init_subclass__(cls) -> None:
+        cls.symbol = cls.__name__
 
     @property
-    @abstractmethod
     def name(self) -> str:
-        """The name as `ir_measures` writes it."""
+        """The name as `ir_measures` writes it: parameters that are not at their default, then the cutoff."""
+        given = [
+            f"{field.name}={getattr(self, field.name)!r}"
+            for field in fields(self)
+            if field.name not in ("cutoff", self.at) and getattr(self, field.name) != field.default
+        ]
+        inside = f"({','.join(given)})" if given else ""
+        depth = getattr(self, self.at)
+        return self.symbol + inside + ("" if depth is None else f"@{depth}")
 
     @abstractmethod
     def scores(self, lists: RankedLists) -> Floats:
@@ -93,7 +109,7 @@ class Measure(ABC):
     @property
     def needs_judged(self) -> bool:
         """Whether it asks which documents are judged: `RankedLists.judged` and `zeros`."""
-        return False
+        return self.asks_judged
 
     def average(self, values: Floats) -> float:
         """Return the one figure of many queries' values (n_queries,) float64."""
@@ -113,7 +129,7 @@ class Measure(ABC):
     @property
     def trainable(self) -> bool:
         """Whether labels in rank order tell all that it asks, and a larger label is never the worse one."""
-        return not self.needs_judged
+        return not (self.refuses_training or self.needs_judged)
 
     def cut_for_training(self, depth: int) -> Measure:
         """Return the measure whose swaps are trained on, where gradients look down to `depth`.

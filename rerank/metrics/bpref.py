@@ -23,13 +23,8 @@ class Bpref(BinaryMeasure):
     with a negative label, are passed over.
     """
 
-    head: ClassVar[str] = "Bpref"
     takes_cutoff: ClassVar[bool] = False
-
-    @property
-    def needs_judged(self) -> bool:
-        """True: only documents that are judged count."""
-        return True
+    asks_judged: ClassVar[bool] = True  # only documents that are judged count
 
     def scores(self, lists: RankedLists) -> Floats:
         """Return the bpref of every query."""

@@ -10,7 +10,7 @@ import numpy as np
 from rerank.errors import InvalidInputError
 from rerank.metrics.base import TOTAL, Measure, RankedLists
 from rerank.metrics.lists import has_judgement, n_relevant, sums
-from rerank.metrics.registry import canonical_name, register
+from rerank.metrics.registry import register
 from rerank.metrics.relevance import BinaryMeasure
 from rerank.types import Floats
 
@@ -22,11 +22,7 @@ class NumQ(Measure):
 
     averaging: ClassVar[str] = TOTAL
     takes_cutoff: ClassVar[bool] = False
-
-    @property
-    def name(self) -> str:
-        """`NumQ`."""
-        return canonical_name(self)
+    refuses_training: ClassVar[bool] = True  # no order changes it
 
     def scores(self, lists: RankedLists) -> Floats:
         """Return 1 for every query."""
@@ -41,15 +37,11 @@ class NumRet(Measure):
     rel: int | None = None
     averaging: ClassVar[str] = TOTAL
     takes_cutoff: ClassVar[bool] = False
+    refuses_training: ClassVar[bool] = True  # no order changes it
 
     def __post_init__(self) -> None:
         if self.rel is not None and (not isinstance(self.rel, int) or self.rel < 1):
             raise InvalidInputError(f"NumRet: expected rel of at least 1, found {self.rel!r}.")
-
-    @property
-    def name(self) -> str:
-        """`NumRet`, `NumRet(rel=1)`."""
-        return canonical_name(self)
 
     def scores(self, lists: RankedLists) -> Floats:
         """Return the number of documents of every query."""
@@ -63,9 +55,9 @@ class NumRet(Measure):
 class NumRel(BinaryMeasure):
     """Number of relevant documents, retrieved or not."""
 
-    head: ClassVar[str] = "NumRel"
     averaging: ClassVar[str] = TOTAL
     takes_cutoff: ClassVar[bool] = False
+    refuses_training: ClassVar[bool] = True  # no order changes it
 
     def scores(self, lists: RankedLists) -> Floats:
         """Return the number of relevant documents of every query."""
@@ -77,14 +69,9 @@ class NumRel(BinaryMeasure):
 class NumNonrelRet(BinaryMeasure):
     """Number of documents retrieved that are judged not relevant: unjudged ones and negative labels are none."""
 
-    head: ClassVar[str] = "NumNonrelRet"
     averaging: ClassVar[str] = TOTAL
     takes_cutoff: ClassVar[bool] = False
-
-    @property
-    def needs_judged(self) -> bool:
-        """True: only documents that are judged count."""
-        return True
+    asks_judged: ClassVar[bool] = True  # only documents that are judged count
 
     def scores(self, lists: RankedLists) -> Floats:
         """Return the number of such documents of every query."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
 from rerank.metrics.discounted import DiscountedMeasure
-from rerank.metrics.registry import register, symbol_of
+from rerank.metrics.registry import register
 from rerank.types import Floats
 
 LINEAR, EXPONENTIAL = "log2", "exp-log2"
@@ -29,9 +29,7 @@ class DCG(DiscountedMeasure):
 
     def __post_init__(self) -> None:
         if self.dcg not in (LINEAR, EXPONENTIAL):
-            raise InvalidInputError(
-                f"{symbol_of(self)}: expected dcg='{LINEAR}' or '{EXPONENTIAL}', found {self.dcg!r}."
-            )
+            raise InvalidInputError(f"{self.symbol}: expected dcg='{LINEAR}' or '{EXPONENTIAL}', found {self.dcg!r}.")
 
     def gain_of(self, labels: Floats) -> Floats:
         """Return the label, or 2^label - 1."""

@@ -10,18 +10,12 @@ from numpy.typing import NDArray
 
 from rerank.metrics.base import Measure, RankedLists, SwapWeights
 from rerank.metrics.lists import places, ratio, totals
-from rerank.metrics.registry import canonical_name
 from rerank.types import Floats, Ints
 
 
 @dataclass(frozen=True)
 class DiscountedMeasure(Measure):
     """sum over ranks of gain(label) * discount(rank), over a norm."""
-
-    @property
-    def name(self) -> str:
-        """`DCG@10`, `nDCG(dcg='exp-log2')@10`, `RBP(p=0.5)`."""
-        return canonical_name(self)
 
     @abstractmethod
     def gain_of(self, labels: Floats) -> Floats:

@@ -10,7 +10,7 @@ from rerank.errors import InvalidInputError
 from rerank.metrics.base import Measure, RankedLists
 from rerank.metrics.cascade import Cascade, reciprocal_ranks
 from rerank.metrics.lists import ranks, reach, relevant_so_far, sums, within
-from rerank.metrics.registry import canonical_name, register, symbol_of
+from rerank.metrics.registry import register
 from rerank.types import Floats, Ints
 
 GREATEST_MAX_REL = 50  # beyond it 1 - (2^max - 1) / 2^max is no longer a number of its own
@@ -31,13 +31,8 @@ class ERR(Measure):
     def __post_init__(self) -> None:
         if not isinstance(self.max_rel, int) or not 1 <= self.max_rel <= GREATEST_MAX_REL:
             raise InvalidInputError(
-                f"{symbol_of(self)}: expected max_rel from 1 to {GREATEST_MAX_REL}, found {self.max_rel!r}."
+                f"{self.symbol}: expected max_rel from 1 to {GREATEST_MAX_REL}, found {self.max_rel!r}."
             )
-
-    @property
-    def name(self) -> str:
-        """`ERR@20`, `ERR(max_rel=3)@20`."""
-        return canonical_name(self)
 
     def scores(self, lists: RankedLists) -> Floats:
         """Return the expected reciprocal rank of every query."""
@@ -67,7 +62,7 @@ class ERR(Measure):
         if best > self.max_rel:
             raise InvalidInputError(
                 f"{self.name}: expected labels up to max_rel={self.max_rel}, found {best:g}; "
-                f"write e.g. {symbol_of(self)}(max_rel={int(np.ceil(best))})."
+                f"write e.g. {self.symbol}(max_rel={int(np.ceil(best))})."
             )
         return (np.exp2(np.maximum(labels, 0.0)) - 1.0) / 2.0**self.max_rel
 

@@ -40,7 +40,6 @@ class G(GradedMeasure):
 class BinG(BinaryMeasure):
     """Mean over all relevant documents of 1 / log2(2 + not relevant ones above it); one not retrieved counts 0."""
 
-    head: ClassVar[str] = "binG"
     takes_cutoff: ClassVar[bool] = False
 
     def scores(self, lists: RankedLists) -> Floats:

@@ -18,7 +18,6 @@ from rerank.types import Floats
 class GMAP(BinaryMeasure):
     """Average precision, of which the geometric mean is taken; less than 0.00001 counts as that (trec_eval)."""
 
-    head: ClassVar[str] = "GMAP"
     averaging: ClassVar[str] = GEOMETRIC
 
     def scores(self, lists: RankedLists) -> Floats:
@@ -31,14 +30,9 @@ class GMAP(BinaryMeasure):
 class GMBpref(BinaryMeasure):
     """Bpref, of which the geometric mean is taken; less than 0.00001 counts as that (trec_eval)."""
 
-    head: ClassVar[str] = "GMBpref"
     averaging: ClassVar[str] = GEOMETRIC
     takes_cutoff: ClassVar[bool] = False
-
-    @property
-    def needs_judged(self) -> bool:
-        """True: only documents that are judged count."""
-        return True
+    asks_judged: ClassVar[bool] = True  # only documents that are judged count
 
     def scores(self, lists: RankedLists) -> Floats:
         """Return the bpref of every query."""

@@ -7,7 +7,6 @@ from typing import ClassVar
 
 from rerank.metrics.base import Measure
 from rerank.metrics.gains import PLAIN, Gains
-from rerank.metrics.registry import canonical_name
 
 
 @dataclass(frozen=True)
@@ -16,21 +15,12 @@ class GradedMeasure(Measure):
 
     gains: Gains = PLAIN
     takes_cutoff: ClassVar[bool] = False
+    refuses_training: ClassVar[bool] = True  # in such measures a document of larger label that rises may do harm
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gains", Gains.of(self.gains))
 
     @property
-    def name(self) -> str:
-        """`G`, `G(gains={1:3,2:9})`."""
-        return canonical_name(self)
-
-    @property
     def needs_judged(self) -> bool:
         """Whether documents that are judged 0 are worth something."""
         return self.gains.pays_zero
-
-    @property
-    def trainable(self) -> bool:
-        """False: in such measures a document of larger label that rises may do harm."""
-        return False

@@ -25,13 +25,8 @@ class InfAP(BinaryMeasure):
     relevant.
     """
 
-    head: ClassVar[str] = "infAP"
     takes_cutoff: ClassVar[bool] = False
-
-    @property
-    def needs_judged(self) -> bool:
-        """True: it tells documents of the pool from others."""
-        return True
+    asks_judged: ClassVar[bool] = True  # it tells documents of the pool from others
 
     def scores(self, lists: RankedLists) -> Floats:
         """Return the inferred average precision of every query."""

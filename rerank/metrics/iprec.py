@@ -36,14 +36,14 @@ class _Interpolated(BinaryMeasure):
         super().__post_init__()
         if self.rounding not in (NEAREST, UP):
             raise InvalidInputError(
-                f"{self.head}: expected rounding='{NEAREST}' or '{UP}', found {self.rounding!r}; write one of them."
+                f"{self.symbol}: expected rounding='{NEAREST}' or '{UP}', found {self.rounding!r}; write one of them."
             )
 
     def check_recall(self, recall: object) -> None:
         """Refuse what is no recall."""
         if not isinstance(recall, int | float) or not 0 <= recall <= 1:
             raise InvalidInputError(
-                f"{self.head}: expected recall from 0 to 1, found {recall!r}; write e.g. IPrec@0.5."
+                f"{self.symbol}: expected recall from 0 to 1, found {recall!r}; write e.g. IPrec@0.5."
             )
 
     def at_recall(self, curve: tuple[Floats, Ints], all_relevant: Floats, recall: float) -> Floats:
@@ -66,7 +66,6 @@ class IPrec(_Interpolated):
     """Interpolated precision at one point of recall, which stands behind the `@`."""
 
     recall: float | None = None
-    head: ClassVar[str] = "IPrec"
     at: ClassVar[str] = "recall"
 
     def __post_init__(self) -> None:
@@ -84,7 +83,6 @@ class AvgIPrec(_Interpolated):
     """Mean of the interpolated precision at some points of recall, eleven by default."""
 
     recalls: tuple[float, ...] = RECALLS
-    head: ClassVar[str] = "AvgIPrec"
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from rerank.errors import InvalidInputError
 from rerank.metrics.base import Measure, RankedLists
 from rerank.metrics.lists import has_judgement, in_pool, ratio, sums, within
-from rerank.metrics.registry import canonical_name, register
+from rerank.metrics.registry import register
 from rerank.types import Floats
 
 
@@ -21,15 +22,7 @@ class Judged(Measure):
     A list shorter than k is divided by its length. Ties stand as trec_eval breaks them; ir_measures turns them round.
     """
 
-    @property
-    def name(self) -> str:
-        """`Judged`, `Judged@10`."""
-        return canonical_name(self)
-
-    @property
-    def needs_judged(self) -> bool:
-        """True: it is what it measures."""
-        return True
+    asks_judged: ClassVar[bool] = True  # it is what it measures
 
     def scores(self, lists: RankedLists) -> Floats:
         """Return the share of every query."""
@@ -44,19 +37,11 @@ class Judged(Measure):
 class Unjudged(Measure):
     """Documents without a judgement among the first k, over k; a negative label is none (trec_eval's `unj`)."""
 
+    asks_judged: ClassVar[bool] = True  # it is what it measures
+
     def __post_init__(self) -> None:
         if self.cutoff is None:
             raise InvalidInputError("Unjudged: expected a cutoff, found none; write e.g. Unjudged@10.")
-
-    @property
-    def name(self) -> str:
-        """`Unjudged@10`."""
-        return canonical_name(self)
-
-    @property
-    def needs_judged(self) -> bool:
-        """True: it is what it measures."""
-        return True
 
     def scores(self, lists: RankedLists) -> Floats:
         """Return the share of every query."""

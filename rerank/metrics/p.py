@@ -19,7 +19,6 @@ from rerank.types import Floats, Ints
 class P(BinaryMeasure):
     """Share of relevant documents among the first k; a list shorter than k is still divided by k (trec_eval)."""
 
-    head: ClassVar[str] = "P"
     needs_cutoff: ClassVar[bool] = True
 
     def scores(self, lists: RankedLists) -> Floats:

@@ -10,7 +10,7 @@ import numpy as np
 from rerank.metrics.base import Measure, RankedLists
 from rerank.metrics.lists import ratio
 from rerank.metrics.pairs import fill_pair_deltas, pairs_in_order
-from rerank.metrics.registry import canonical_name, register
+from rerank.metrics.registry import register
 from rerank.types import Floats, Ints
 
 
@@ -25,11 +25,6 @@ class PairAccuracy(Measure):
     """
 
     takes_cutoff: ClassVar[bool] = False
-
-    @property
-    def name(self) -> str:
-        """`PairAccuracy`."""
-        return canonical_name(self)
 
     def scores(self, lists: RankedLists) -> Floats:
         """Return the share of every query."""

@@ -19,7 +19,6 @@ from rerank.types import Floats, Ints
 class R(BinaryMeasure):
     """Share of all relevant documents, retrieved or not, that stand among the first k (trec_eval)."""
 
-    head: ClassVar[str] = "R"
     needs_cutoff: ClassVar[bool] = True
 
     def scores(self, lists: RankedLists) -> Floats:

@@ -10,7 +10,7 @@ import numpy as np
 from rerank.errors import InvalidInputError
 from rerank.metrics.base import Measure, RankedLists
 from rerank.metrics.lists import has_judgement, ranks, sums
-from rerank.metrics.registry import canonical_name, register
+from rerank.metrics.registry import register
 from rerank.types import Floats
 
 
@@ -25,20 +25,11 @@ class RBPResidual(Measure):
 
     p: float = 0.8
     takes_cutoff: ClassVar[bool] = False
+    asks_judged: ClassVar[bool] = True  # it is about documents without a judgement
 
     def __post_init__(self) -> None:
         if not isinstance(self.p, int | float) or not 0 < self.p < 1:
             raise InvalidInputError(f"RBPResidual: expected p between 0 and 1, found {self.p!r}; write p=0.8.")
-
-    @property
-    def name(self) -> str:
-        """`RBPResidual`, `RBPResidual(p=0.9)`."""
-        return canonical_name(self)
-
-    @property
-    def needs_judged(self) -> bool:
-        """True: it is about documents without a judgement."""
-        return True
 
     def scores(self, lists: RankedLists) -> Floats:
         """Return the residual of every query."""

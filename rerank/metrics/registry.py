@@ -49,6 +49,7 @@ def register(
     """
 
     def enter(measure: M) -> M:
+        measure.symbol = symbol
         _MEASURES[symbol] = measure
         _ALIASES.update(aliases or {})
         if trec is not None:
@@ -159,27 +160,9 @@ def measure_name(measure: Any) -> str:
     return measure if isinstance(measure, str) else parse_measure(measure).name
 
 
-def canonical_name(measure: Measure) -> str:
-    """Return the name as `ir_measures` writes it: parameters that are not at their default, then the cutoff."""
-    given = [
-        f"{field.name}={getattr(measure, field.name)!r}"
-        for field in fields(measure)
-        if field.name not in ("cutoff", measure.at) and getattr(measure, field.name) != field.default
-    ]
-    inside = f"({','.join(given)})" if given else ""
-    depth = getattr(measure, measure.at)
-    return symbol_of(measure) + inside + ("" if depth is None else f"@{depth}")
-
-
-def symbol_of(measure: Measure) -> str:
-    """Return a measure's name without parameters."""
-    own = (symbol for symbol, kind in _MEASURES.items() if kind is type(measure))
-    return next(own, type(measure).__name__)
-
-
 def check_cutoff(measure: Measure) -> None:
     """Refuse a cutoff that is no whole number of at least 1, or one where the measure takes none."""
-    cutoff, symbol = measure.cutoff, symbol_of(measure)
+    cutoff, symbol = measure.cutoff, measure.symbol
     if cutoff is not None and not measure.takes_cutoff:
         raise InvalidInputError(f"measure {symbol}: expected no cutoff, found {cutoff!r}; write {symbol}.")
     if cutoff is None or (isinstance(cutoff, Integral) and not isinstance(cutoff, bool) and cutoff >= 1):

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
 from rerank.metrics.base import Measure
-from rerank.metrics.registry import canonical_name
 from rerank.types import Floats
 
 
@@ -19,19 +18,13 @@ class BinaryMeasure(Measure):
     """A measure that only asks whether a document is relevant; graded labels are cut at `rel`."""
 
     rel: int = 1
-    head: ClassVar[str] = ""
     needs_cutoff: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.needs_cutoff and self.cutoff is None:
-            raise InvalidInputError(f"{self.head}: expected a cutoff, found none; write e.g. {self.head}@10.")
+            raise InvalidInputError(f"{self.symbol}: expected a cutoff, found none; write e.g. {self.symbol}@10.")
         if not isinstance(self.rel, int) or self.rel < 1:
-            raise InvalidInputError(f"{self.head}: expected rel of at least 1, found {self.rel!r}.")
-
-    @property
-    def name(self) -> str:
-        """`AP`, `AP(rel=2)`, `AP@100`."""
-        return canonical_name(self)
+            raise InvalidInputError(f"{self.symbol}: expected rel of at least 1, found {self.rel!r}.")
 
     def relevant(self, labels: Floats) -> NDArray[np.bool_]:
         """Return whether each label is relevant."""

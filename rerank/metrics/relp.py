@@ -19,13 +19,8 @@ from rerank.types import Floats
 class RelP(BinaryMeasure):
     """Relevant documents among the first k over min(k, R): precision down to rank R, recall below it."""
 
-    head: ClassVar[str] = "RelP"
     needs_cutoff: ClassVar[bool] = True
-
-    @property
-    def trainable(self) -> bool:
-        """False: it orders a list as P does; train for that."""
-        return False
+    refuses_training: ClassVar[bool] = True  # it orders a list as P does; train for that
 
     def scores(self, lists: RankedLists) -> Floats:
         """Return the relative precision of every query."""

@@ -12,7 +12,7 @@ from rerank.errors import InvalidInputError
 from rerank.ids import Ids
 from rerank.metrics.base import TEXT, Measure, RankedLists
 from rerank.metrics.lists import in_pool
-from rerank.metrics.registry import canonical_name, register
+from rerank.metrics.registry import register
 
 
 @register("RelString", trec="relstring", trec_parameter="cutoff")
@@ -26,16 +26,7 @@ class RelString(Measure):
 
     cutoff: int | None = 10
     averaging: ClassVar[str] = TEXT
-
-    @property
-    def name(self) -> str:
-        """`RelString@10`."""
-        return canonical_name(self)
-
-    @property
-    def needs_judged(self) -> bool:
-        """True: it tells documents that the qrels lack."""
-        return True
+    asks_judged: ClassVar[bool] = True  # it tells documents that the qrels lack
 
     def scores(self, lists: RankedLists) -> Ids:  # type: ignore[override]
         """Return the text of every query, (n_queries,) of text."""

@@ -33,7 +33,6 @@ class Rprec(BinaryMeasure):
     """
 
     mult: float = 1.0
-    head: ClassVar[str] = "Rprec"
     takes_cutoff: ClassVar[bool] = False
 
     def __post_init__(self) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -19,8 +18,6 @@ from rerank.types import Floats, Ints
 @dataclass(frozen=True)
 class RR(BinaryMeasure):
     """1 / rank of the first relevant document; 0 where none stands above the cutoff."""
-
-    head: ClassVar[str] = "RR"
 
     def scores(self, lists: RankedLists) -> Floats:
         """Return the reciprocal rank of every query."""

@@ -20,6 +20,7 @@ class _SetMeasure(BinaryMeasure):
     """A measure of three counts: documents that are relevant and retrieved, retrieved, relevant."""
 
     takes_cutoff: ClassVar[bool] = False
+    refuses_training: ClassVar[bool] = True  # no order changes it
 
     def counts(self, lists: RankedLists) -> tuple[Floats, Floats, Floats]:
         """Return relevant and retrieved, retrieved, and relevant documents of every query."""
@@ -33,7 +34,6 @@ class SetP(_SetMeasure):
     """Share of relevant documents among those retrieved; `relative` to the best that so many can reach."""
 
     relative: bool = False
-    head: ClassVar[str] = "SetP"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -51,8 +51,6 @@ class SetP(_SetMeasure):
 class SetR(_SetMeasure):
     """Share of relevant documents that are retrieved."""
 
-    head: ClassVar[str] = "SetR"
-
     def scores(self, lists: RankedLists) -> Floats:
         """Return the recall of every query."""
         found, _, relevant = self.counts(lists)
@@ -63,8 +61,6 @@ class SetR(_SetMeasure):
 @dataclass(frozen=True)
 class SetAP(_SetMeasure):
     """SetP * SetR."""
-
-    head: ClassVar[str] = "SetAP"
 
     def scores(self, lists: RankedLists) -> Floats:
         """Return the product of precision and recall of every query."""
@@ -78,7 +74,6 @@ class SetF(_SetMeasure):
     """(beta + 1) P R / (beta P + R): trec_eval and ir_measures do not square beta, van Rijsbergen (1979) does."""
 
     beta: float = 1.0
-    head: ClassVar[str] = "SetF"
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -19,13 +19,8 @@ from rerank.types import Floats
 class Success(BinaryMeasure):
     """1 where a relevant document stands among the first k, else 0."""
 
-    head: ClassVar[str] = "Success"
     needs_cutoff: ClassVar[bool] = True
-
-    @property
-    def trainable(self) -> bool:
-        """False: a swap below the first relevant document does nothing, and most lists have one; train for RR."""
-        return False
+    refuses_training: ClassVar[bool] = True  # most lists reach 1, where few swaps matter; train for RR
 
     def scores(self, lists: RankedLists) -> Floats:
         """Return the success of every query."""

@@ -26,8 +26,8 @@ class Utility(BinaryMeasure):
 
     worth: tuple[float, ...] = (1.0, -1.0, 0.0, 0.0)
     n_docs: int = 0
-    head: ClassVar[str] = "Utility"
     takes_cutoff: ClassVar[bool] = False
+    refuses_training: ClassVar[bool] = True  # no order changes it
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -33,8 +33,8 @@ def lambdarank_for(
     """
     if not measure.trainable:
         raise InvalidInputError(
-            f"metric: expected a measure that can be trained for, found {measure.name}, which asks for more than "
-            "labels in rank order; train with e.g. nDCG@10 or AP."
+            f"metric: expected a measure that can be trained for, found {measure.name}, which asks for something "
+            "else than labels in rank order; train with e.g. nDCG@10 or AP."
         )
     if not (labels > 0).any():
         raise InvalidInputError(

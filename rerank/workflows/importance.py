@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import InvalidInputError
+from rerank.evaluation.resampling import bootstrap_intervals
 from rerank.features.recipe import Recipe
 from rerank.features.registry import column_groups
 from rerank.metrics.base import Measure, RankedLists
@@ -28,7 +29,6 @@ MODEL: dict[str, Any] = {"num_leaves": 15, "learning_rate": 0.1, "min_child_samp
 TREES, QUICK_TREES = 100, 30
 TOP, QUICK_TOP = 10, 3  # features that are left out one by one
 TIMED_ROWS = 20_000
-SAMPLES = 10_000  # of the bootstrap
 
 
 @dataclass(frozen=True)
@@ -212,8 +212,8 @@ class _Bench:
         )
         scores = LambdaMART(**self._settings).fit(train).predict(held_out)
         lost = self.values - query_values(held_out, scores, self.measure)
-        low, high = _interval(lost)
-        return Loss(name, self.train.n_features - len(columns), float(lost.mean()), low, high)
+        low, high = bootstrap_intervals(lost[:, None])
+        return Loss(name, self.train.n_features - len(columns), float(lost.mean()), float(low[0]), float(high[0]))
 
     def permutation(self, model: Ranker) -> dict[str, float]:
         """Return the loss of the measure when a feature's values are shuffled over the held-out rows (Breiman 2001)."""
@@ -234,14 +234,6 @@ def query_values(data: RankingData, scores: Floats, measure: Measure) -> Floats:
     labels = np.zeros(data.n_rows) if data.labels is None else data.labels
     order = trec_order(data.query_ptr, scores, data.stored_ids)
     return measure.scores(RankedLists(labels[order], data.query_ptr, *data.ideal()))
-
-
-def _interval(differences: Floats) -> tuple[float, float]:
-    """Return the 95 % percentile interval of the mean over resampled queries."""
-    n = len(differences)
-    counts = np.random.default_rng(0).multinomial(n, np.full(n, 1.0 / n), SAMPLES)
-    low, high = np.quantile(counts @ differences / n, [0.025, 0.975])
-    return float(low), float(high)
 
 
 def _gains(model: Ranker, names: Sequence[str]) -> dict[str, float]:
