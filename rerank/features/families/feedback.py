@@ -158,7 +158,9 @@ def _fill(  # type: ignore[no-untyped-def]
             for column in range(_RM3, _SIMILARITY):
                 _keep_best(weights, column, n_met, ROCCHIO_TERMS if column == _ROCCHIO else RM3_TERMS[column])
             n_met = _add_query(terms[own], query_freq[own], query_df[own], slots, met, n_met, weights, mixture)
-            _score(first, last, docs, postings, idf, slots, weights, marked, n_marked, saturation, out)
+            for slot in range(n_met):
+                weights[slot] *= idf[met[slot]]
+            _score(first, last, docs, postings, slots, weights, marked, n_marked, saturation, out)
             _finish_similarities(first, last, rows, docs, postings, norms, out)
             for slot in range(n_met):
                 slots[met[slot]] = -1
@@ -289,28 +291,46 @@ def _add_query(terms, query_freq, doc_freq, slots, met, n_met, weights, mixture)
 
 
 @njit(cache=True, nogil=True)
-def _score(  # type: ignore[no-untyped-def]
-    first, last, docs, postings, idf, slots, weights, marked, n_marked, saturation, out
-):
-    """Fill the scores under the expanded queries and the overlap; sums of cosines are left to be finished."""
-    doc_ptr, doc_terms, freqs, _ = postings
-    sums = np.empty(_OVERLAP + 1)
+def _longest(first, last, docs, doc_ptr):  # type: ignore[no-untyped-def]
+    most = 0
     for row in range(first, last):
-        sums[:] = 0.0
+        most = max(most, doc_ptr[docs[row] + 1] - doc_ptr[docs[row]])
+    return most
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _score(first, last, docs, postings, slots, weights, marked, n_marked, saturation, out):  # type: ignore[no-untyped-def]
+    """Fill the scores under the expanded queries and the overlap; sums of cosines are left to be finished.
+
+    weights  (n_met, 8) times idf. What a document has of the terms is gathered first, without a branch, and summed
+             in plain variables: processors guess neither wrong, and no sum waits for memory.
+    """
+    doc_ptr, doc_terms, freqs, _ = postings
+    longest = _longest(first, last, docs, doc_ptr)
+    held, counts = np.empty(longest + 1, np.int32), np.empty(longest + 1, np.int32)
+    for row in range(first, last):
+        n_held, half = 0, saturation[row]
         for posting in range(doc_ptr[docs[row]], doc_ptr[docs[row] + 1]):
             slot = slots[doc_terms[posting]]
-            if slot < 0:
-                continue
-            weight = idf[doc_terms[posting]] * freqs[posting]
-            gain = weight / (freqs[posting] + saturation[row])
-            for column in range(_SIMILARITY):
-                sums[column] += weights[slot, column] * gain
-            for column in range(_SIMILARITY, _OVERLAP):
-                sums[column] += weights[slot, column] * weight
-            sums[_OVERLAP] += marked[slot]
-        for column in range(_OVERLAP):
-            out[row, column] = sums[column]
-        out[row, _OVERLAP] = sums[_OVERLAP] / max(n_marked, 1)
+            held[n_held], counts[n_held] = slot, freqs[posting]
+            n_held += slot >= 0
+        rm3_0, rm3_1, rm3_2, rocchio = 0.0, 0.0, 0.0, 0.0
+        like_0, like_1, like_2, like_3, overlap = 0.0, 0.0, 0.0, 0.0, 0
+        for number in range(n_held):
+            slot, count = held[number], np.float64(counts[number])
+            gain = count / (count + half)
+            rm3_0 += weights[slot, 0] * gain
+            rm3_1 += weights[slot, 1] * gain
+            rm3_2 += weights[slot, 2] * gain
+            rocchio += weights[slot, 3] * gain
+            like_0 += weights[slot, 4] * count
+            like_1 += weights[slot, 5] * count
+            like_2 += weights[slot, 6] * count
+            like_3 += weights[slot, 7] * count
+            overlap += marked[slot]
+        out[row, 0], out[row, 1], out[row, 2], out[row, 3] = rm3_0, rm3_1, rm3_2, rocchio
+        out[row, 4], out[row, 5], out[row, 6], out[row, 7] = like_0, like_1, like_2, like_3
+        out[row, _OVERLAP] = overlap / max(n_marked, 1)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

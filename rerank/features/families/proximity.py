@@ -152,16 +152,11 @@ class ProximityFeatures(FieldFamily):
         batch, field = block.candidates, block.field
         if field.positions is None:
             raise ValueError(f"{field.name} is indexed without positions")
+        postings = (field.doc_ptr, field.terms, field.freqs, field.position_ptr, field.positions)
         _fill(
             (batch.query_ptr, batch.docs, batch.term_ptr, batch.terms, batch.token_ptr, batch.tokens),
             (block.tf_ptr, block.tf, block.idf, block.collection_freq / max(field.n_tokens, 1)),
-            (
-                frozen(field.doc_ptr),
-                frozen(field.terms),
-                frozen(field.freqs),
-                frozen(field.position_ptr),
-                frozen(field.positions),
-            ),
+            tuple(frozen(array) for array in postings),
             block.lengths,
             block.bm25_saturation(recipe),
             recipe.bm25_k1,
@@ -180,167 +175,180 @@ def _fill(queries, matches, postings, lengths, saturation, k1, mu, out):  # type
     saturation  (n_rows,) K
     """
     query_ptr, docs, term_ptr, terms, token_ptr, tokens = queries
-    tf_ptr, tf, idf, p = matches
+    tf_ptr, tf, all_idf, all_p = matches
     for query in prange(len(query_ptr) - 1):
         own = slice(term_ptr[query], term_ptr[query + 1])
-        n_terms, n_rows = len(terms[own]), query_ptr[query + 1] - query_ptr[query]
+        wanted, idf, p = terms[own], all_idf[own], all_p[own]
+        n_terms, n_rows = len(wanted), query_ptr[query + 1] - query_ptr[query]
         said = tokens[token_ptr[query] : token_ptr[query + 1]]
         if n_terms == 0:
             out[query_ptr[query] : query_ptr[query + 1]] = np.nan
             continue
         counts = tf[tf_ptr[query] : tf_ptr[query + 1]].reshape(n_rows, n_terms)
-        most = 0
-        for number in range(n_rows):
-            most = max(most, counts[number].sum())
-        starts, pointers = np.empty(n_terms, np.int64), np.empty(n_terms, np.int64)
-        merged, whose = np.empty(most, np.int32), np.empty(most, np.int32)
-        order = _first_said(said, n_terms)
+        merged, whose = np.empty(counts.sum(), np.int32), np.empty(counts.sum(), np.int32)
+        starts, taken, held = np.empty(n_terms, np.int64), np.empty(n_terms, np.int64), np.empty(n_terms, np.int64)
+        n_said, first_said, adjacent = _read_query(said, n_terms)
+        constants = _chances(n_said, adjacent, p, mu)
+        sums, found = np.zeros(n_terms), np.zeros((3, n_terms, n_terms))
         for number in range(n_rows):
             row = query_ptr[query] + number
-            here = counts[number]
-            length, weigh = np.float64(lengths[row]), (k1, saturation[row])
-            positions = _locate(docs[row], terms[own], here, postings, starts)
-            n_merged = _merge(positions, starts, here, pointers, merged, whose)
-            columns = out[row]
-            _fill_adjacent(positions, starts, here, said, p[own], length, mu, columns)
-            _fill_pairs(positions, starts, here, order, idf[own], weigh, columns)
-            _fill_stretch(merged, whose, n_merged, pointers, columns)
-            _fill_neighbours(merged, whose, n_merged, idf[own], weigh, columns)
-            columns[_PHRASE] = _count_phrases(positions, starts, here, said)
+            here, columns, weigh = counts[number], out[row], (k1, saturation[row])
+            n_held = _locate(docs[row], wanted, here, postings, starts, held)
+            present = held[:n_held]
+            n_merged = _merge(postings[4], starts, here, present, taken, merged, whose)
+            _count_pairs(merged, whose, n_merged, first_said, adjacent, found, columns)
+            log_length = np.log(lengths[row] + mu)
+            columns[_SDM] = _dependence(here, present, n_said, adjacent, found, p, mu, constants, log_length)
+            columns[_PROXIMITY] = _weigh_pairs(present, found, idf, weigh)
+            _fill_stretch(merged, whose, n_merged, n_held, taken, columns)
+            _fill_neighbours(merged, whose, n_merged, present, sums, idf, weigh, columns)
+            columns[_PHRASE] = _count_phrases(postings[4], starts, here, said) if n_held == n_terms else 0.0
 
 
 @njit(cache=True, nogil=True)
-def _first_said(said, n_terms):  # type: ignore[no-untyped-def]
-    """Return the query's terms in the order in which it first has them."""
-    order, n_order, seen = np.empty(n_terms, np.int64), 0, np.zeros(n_terms, np.uint8)
-    for term in said:
-        if not seen[term]:
-            seen[term] = 1
-            order[n_order] = term
-            n_order += 1
-    return order
+def _read_query(said, n_terms):  # type: ignore[no-untyped-def]
+    """Return how often each term is said, where first, and how often one behind another, (n_terms, n_terms)."""
+    n_said, first_said = np.zeros(n_terms, np.int64), np.zeros(n_terms, np.int64)
+    adjacent = np.zeros((n_terms, n_terms), np.int64)
+    for place in range(len(said) - 1, -1, -1):
+        n_said[said[place]] += 1
+        first_said[said[place]] = place
+        if place > 0 and said[place - 1] != said[place]:
+            adjacent[said[place - 1], said[place]] += 1
+    return n_said, first_said, adjacent
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _chances(n_said, adjacent, p, mu):  # type: ignore[no-untyped-def]
+    """Return the sequential dependence model of a field without a match, but for its length; weight of ln(len)."""
+    total, weight = 0.0, 0.0
+    for a in range(len(p)):
+        if p[a] > 0.0:
+            total += TERM_WEIGHT * n_said[a] * np.log(mu * p[a])
+            weight += TERM_WEIGHT * n_said[a]
+        for b in range(len(p)):
+            if adjacent[a, b] > 0 and p[a] > 0.0 and p[b] > 0.0:
+                chance, times = mu * p[a] * p[b], adjacent[a, b]
+                total += times * ORDERED_WEIGHT * np.log(chance)
+                total += times * UNORDERED_WEIGHT * np.log(2 * (SDM_WINDOW - 1) * chance)
+                weight += adjacent[a, b] * (ORDERED_WEIGHT + UNORDERED_WEIGHT)
+    return total, weight
 
 
 @njit(cache=True, nogil=True)
-def _locate(doc, terms, counts, postings, starts):  # type: ignore[no-untyped-def]
-    """Return the positions of a document; fill `starts` with where those of each query term begin in them."""
-    doc_ptr, doc_terms, freqs, position_ptr, positions = postings
-    posting, start = doc_ptr[doc], 0
+def _locate(doc, terms, counts, postings, starts, held):  # type: ignore[no-untyped-def]
+    """Fill which query terms a document holds, and where the positions of each begin; return their number."""
+    doc_ptr, doc_terms, freqs, position_ptr, _ = postings
+    posting, start, n_held = doc_ptr[doc], position_ptr[doc], 0
     for term in range(len(terms)):
         if counts[term] > 0:
-            while doc_terms[posting] != terms[term]:
-                start += freqs[posting]
-                posting += 1
-            starts[term] = start
-    return positions[position_ptr[doc] : position_ptr[doc + 1]]
+            place = _find(doc_terms, posting, doc_ptr[doc + 1], terms[term])
+            for before in range(posting, place):
+                start += freqs[before]
+            posting, starts[term], held[n_held] = place, start, term
+            n_held += 1
+    return n_held
 
 
 @njit(cache=True, nogil=True)
-def _merge(positions, starts, counts, taken, merged, whose):  # type: ignore[no-untyped-def]
+def _find(values, low, high, wanted):  # type: ignore[no-untyped-def]
+    """Return the place of the first of some ascending values that is not less than the wanted one."""
+    while low < high:
+        middle = (low + high) >> 1
+        if values[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@njit(cache=True, nogil=True)
+def _merge(positions, starts, counts, present, taken, merged, whose):  # type: ignore[no-untyped-def]
     """Put the positions of all query terms in one order; return their number."""
     taken[:] = 0
     n_merged = 0
     while True:
-        best = -1
-        for term in range(len(counts)):
-            if taken[term] < counts[term]:
-                place = positions[starts[term] + taken[term]]
-                if best < 0 or place < merged[n_merged]:
-                    best, merged[n_merged] = term, place
+        best, least = -1, 0
+        for term in present:
+            place = positions[starts[term] + taken[term]] if taken[term] < counts[term] else -1
+            if place >= 0 and (best < 0 or place < least):
+                best, least = term, place
         if best < 0:
             return n_merged
-        whose[n_merged] = best
+        merged[n_merged], whose[n_merged] = least, best
         taken[best] += 1
         n_merged += 1
 
 
-@njit(cache=True, nogil=True)
-def _count(positions, first_a, n_a, first_b, n_b):  # type: ignore[no-untyped-def]
-    """Return how often b stands right behind a; within each window behind a, before a; and sum of 1 / distance^2."""
-    exact, nearness, low = 0, 0.0, 0
-    behind_3, behind_8, behind_15, before_3, before_8, before_15 = 0, 0, 0, 0, 0, 0
-    for number in range(first_a, first_a + n_a):
-        while low < n_b and positions[first_b + low] <= positions[number] - WINDOWS[2]:
-            low += 1
-        for other in range(low, n_b):
-            distance = positions[first_b + other] - positions[number]
+@njit(cache=True, nogil=True, error_model="numpy")
+def _count_pairs(merged, whose, n_merged, first_said, adjacent, found, columns):  # type: ignore[no-untyped-def]
+    """Fill the counts of pairs, all in one pass over the windows.
+
+    found  (3, n_terms, n_terms): how often a stands right before b, and before b in the window of the dependence
+           model, and the sum of 1 / distance^2, are added
+    """
+    columns[0:12] = 0.0
+    for high in range(1, n_merged):
+        b = whose[high]
+        for low in range(high - 1, -1, -1):
+            a, distance = whose[low], merged[high] - merged[low]
             if distance >= WINDOWS[2]:
                 break
-            if distance > 0:
-                exact += distance == 1
-                behind_3 += distance < WINDOWS[0]
-                behind_8 += distance < WINDOWS[1]
-                behind_15 += 1
-            elif distance < 0:
-                before_3 += -distance < WINDOWS[0]
-                before_8 += -distance < WINDOWS[1]
-                before_15 += 1
-            if distance != 0 and abs(distance) <= NEAR:
-                nearness += 1.0 / (distance * distance)
-    return exact, (behind_3, behind_8, behind_15), (before_3, before_8, before_15), nearness
-
-
-@njit(cache=True, nogil=True)
-def _fill_adjacent(positions, starts, counts, said, p, length, mu, columns):  # type: ignore[no-untyped-def]
-    """Fill counts of adjacent query terms, and the sequential dependence model."""
-    columns[0:6] = 0.0
-    single, ordered, unordered, known = 0.0, 0.0, 0.0, False
-    for place in range(len(said)):
-        a = said[place]
-        if p[a] > 0.0:
-            known = True
-            single += np.log((counts[a] + mu * p[a]) / (length + mu))
-        if place + 1 == len(said) or said[place + 1] == a:
-            continue
-        b = said[place + 1]
-        exact, both = 0, 0
-        if counts[a] > 0 and counts[b] > 0:
-            exact, behind, before, _ = _count(positions, starts[a], counts[a], starts[b], counts[b])
-            for window in range(3):
-                columns[window] += behind[window]
-                columns[3 + window] += behind[window] + before[window]
-            both = behind[1] + before[1]
-        if p[a] > 0.0 and p[b] > 0.0:
-            chance = mu * p[a] * p[b]
-            ordered += np.log((exact + chance) / (length + mu))
-            unordered += np.log((both + 2 * (SDM_WINDOW - 1) * chance) / (length + mu))
-    model = TERM_WEIGHT * single + ORDERED_WEIGHT * ordered + UNORDERED_WEIGHT * unordered
-    columns[_SDM] = model if known else np.nan
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _fill_pairs(positions, starts, counts, order, idf, weigh, columns):  # type: ignore[no-untyped-def]
-    """Fill counts of pairs of query terms, and Rasolofo and Savoy's score."""
-    columns[6:12] = 0.0
-    score, (k1, half) = 0.0, weigh
-    for number in range(len(order)):
-        a = order[number]
-        if counts[a] == 0:
-            continue
-        for b in order[number + 1 :]:
-            if counts[b] == 0:
+            if a == b or distance == 0:
                 continue
-            _, behind, before, nearness = _count(positions, starts[a], counts[a], starts[b], counts[b])
+            in_order, ahead, either = first_said[a] < first_said[b], adjacent[a, b], adjacent[a, b] + adjacent[b, a]
             for window in range(3):
-                columns[6 + window] += behind[window]
-                columns[9 + window] += behind[window] + before[window]
-            if nearness > 0.0:
-                score += min(idf[a], idf[b]) * (k1 + 1.0) * nearness / (nearness + half)
-    columns[_PROXIMITY] = score
+                if distance < WINDOWS[window]:
+                    columns[window] += ahead
+                    columns[3 + window] += either
+                    columns[6 + window] += in_order
+                    columns[9 + window] += 1
+            found[0, a, b] += distance == 1
+            found[1, a, b] += distance < SDM_WINDOW
+            if distance <= NEAR:
+                found[2, a, b] += 1.0 / (distance * distance)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _fill_stretch(merged, whose, n_merged, inside, columns):  # type: ignore[no-untyped-def]
+def _dependence(counts, present, n_said, adjacent, found, p, mu, constants, log_length):  # type: ignore[no-untyped-def]
+    """Return the sequential dependence model: ln(x + c) is ln(c) + ln(1 + x / c), and the last 0 where nothing is."""
+    total, weight = constants
+    if weight == 0.0:
+        return np.nan
+    for a in present:
+        total += TERM_WEIGHT * n_said[a] * np.log1p(counts[a] / (mu * p[a]))
+        for b in present:
+            both = found[1, a, b] + found[1, b, a]
+            if adjacent[a, b] > 0 and both > 0.0:
+                chance, times = mu * p[a] * p[b], adjacent[a, b]
+                total += times * ORDERED_WEIGHT * np.log1p(found[0, a, b] / chance)
+                total += times * UNORDERED_WEIGHT * np.log1p(both / (2 * (SDM_WINDOW - 1) * chance))
+    return total - weight * log_length
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _weigh_pairs(present, found, idf, weigh):  # type: ignore[no-untyped-def]
+    """Return Rasolofo and Savoy's score; put what was counted of pairs back to 0."""
+    score, (k1, half) = 0.0, weigh
+    for number in range(len(present)):
+        a = present[number]
+        for other in range(number):
+            b = present[other]
+            near = found[2, a, b] + found[2, b, a]
+            if near > 0.0:
+                score += min(idf[a], idf[b]) * (k1 + 1.0) * near / (near + half)
+            found[:, a, b], found[:, b, a] = 0.0, 0.0
+    return score
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _fill_stretch(merged, whose, n_merged, covered, inside, columns):  # type: ignore[no-untyped-def]
     """Fill the shortest stretch with all matched terms, its density, and the first position."""
     columns[_SPAN], columns[_SPAN_DENSITY], columns[_FIRST] = np.nan, np.nan, np.nan
     if n_merged == 0:
         return
     inside[:] = 0
-    covered, held, low, span = 0, 0, 0, np.inf
-    for place in range(n_merged):
-        covered += inside[whose[place]] == 0
-        inside[whose[place]] = 1
-    inside[:] = 0
+    held, low, span = 0, 0, np.inf
     for high in range(n_merged):
         held += inside[whose[high]] == 0
         inside[whose[high]] += 1
@@ -353,9 +361,9 @@ def _fill_stretch(merged, whose, n_merged, inside, columns):  # type: ignore[no-
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _fill_neighbours(merged, whose, n_merged, idf, weigh, columns):  # type: ignore[no-untyped-def]
+def _fill_neighbours(merged, whose, n_merged, present, sums, idf, weigh, columns):  # type: ignore[no-untyped-def]
     """Fill Buettcher, Clarke and Lushman's score, and Tao and Zhai's least distance."""
-    sums, least = np.zeros(len(idf)), np.inf
+    least = np.inf
     for place in range(1, n_merged):
         a, b = whose[place - 1], whose[place]
         if a != b:
@@ -364,31 +372,23 @@ def _fill_neighbours(merged, whose, n_merged, idf, weigh, columns):  # type: ign
             sums[a] += idf[b] / (distance * distance)
             sums[b] += idf[a] / (distance * distance)
     score, (k1, half) = 0.0, weigh
-    for term in range(len(idf)):
+    for term in present:
         if sums[term] > 0.0:
             score += min(1.0, idf[term]) * (k1 + 1.0) * sums[term] / (sums[term] + half)
+        sums[term] = 0.0
     columns[_TP_SCORE] = score
     columns[_TP_DIST] = np.log(TAO_ALPHA + np.exp(-least)) if least < np.inf else np.nan
 
 
 @njit(cache=True, nogil=True)
 def _count_phrases(positions, starts, counts, said):  # type: ignore[no-untyped-def]
-    """Return how often all tokens of the query follow each other."""
-    for term in said:
-        if counts[term] == 0:
-            return 0
+    """Return how often all tokens of a query, whose terms the field all holds, follow each other."""
     found = 0
     for number in range(counts[said[0]]):
         wanted, place = positions[starts[said[0]] + number], 1
         while place < len(said):
-            low, high = starts[said[place]], starts[said[place]] + counts[said[place]]
-            end = high
-            while low < high:
-                middle = (low + high) >> 1
-                if positions[middle] < wanted + place:
-                    low = middle + 1
-                else:
-                    high = middle
+            end = starts[said[place]] + counts[said[place]]
+            low = _find(positions, starts[said[place]], end, wanted + place)
             if low == end or positions[low] != wanted + place:
                 break
             place += 1

@@ -43,6 +43,9 @@ _FORMS = (
 )
 
 
+_LOW = np.uint64(0xFFFFFFFF)  # the half of a key that says the row
+
+
 class RelativeFeatures(FieldFamily):
     """Min-max, z-score and rank, within the query, of the main scores; missing where the score is."""
 
@@ -91,34 +94,65 @@ def relate(query_ptr, scores, out):  # type: ignore[no-untyped-def]
     """
     for query in prange(len(query_ptr) - 1):
         first, last = query_ptr[query], query_ptr[query + 1]
+        keys = np.empty((2, last - first), np.uint64)
+        values = np.empty(1, np.float32)
+        bits = values.view(np.uint32)
         for score in range(scores.shape[1]):
-            column = 3 * score
-            out[first:last, column : column + 3] = np.nan
-            rows, n_rows = np.empty(last - first, np.int64), 0
+            column, n_rows = 3 * score, 0
             total, least, most = 0.0, np.inf, -np.inf
             for row in range(first, last):
                 value = scores[row, score]
-                if not np.isnan(value):
-                    rows[n_rows] = row
-                    n_rows += 1
-                    total += value
-                    least, most = min(least, value), max(most, value)
-            values = np.empty(n_rows, np.float32)
+                if np.isnan(value):
+                    out[row, column], out[row, column + 1], out[row, column + 2] = np.nan, np.nan, np.nan
+                    continue
+                values[0] = value + np.float32(0.0)  # -0 becomes 0
+                keys[0, n_rows] = _descending(bits[0]) << np.uint64(32) | np.uint64(row - first)
+                n_rows += 1
+                total += value
+                least, most = min(least, value), max(most, value)
             mean, squares = total / n_rows, 0.0
             for number in range(n_rows):
-                values[number] = -scores[rows[number], score]
-                squares += (-values[number] - mean) ** 2
-            deviation = np.sqrt(squares / n_rows)
-            order, rank = np.argsort(values), 0
+                squares += (scores[first + np.int64(keys[0, number] & _LOW), score] - mean) ** 2
+            deviation, rank, spread = np.sqrt(squares / n_rows), 0, most > least
+            order = _sorted(keys[0, :n_rows], keys[1, :n_rows])
             for place in range(n_rows):
-                number = order[place]
-                if place == 0 or values[number] != values[order[place - 1]]:
+                if place == 0 or order[place] >> np.uint64(32) != order[place - 1] >> np.uint64(32):
                     rank = place + 1
-                row, value = rows[number], -values[number]
-                spread = most > least
+                row = first + np.int64(order[place] & _LOW)
+                value = scores[row, score]
                 out[row, column] = (value - least) / (most - least) if spread else 0.0
                 out[row, column + 1] = (value - mean) / deviation if spread else 0.0
                 out[row, column + 2] = rank
+
+
+@njit(cache=True, nogil=True)
+def _descending(bits):  # type: ignore[no-untyped-def]
+    """Return the bits of a float32 as a number that is the less, the greater the float is."""
+    return np.uint64(bits) if bits >> np.uint32(31) else np.uint64(bits ^ np.uint32(0x7FFFFFFF))
+
+
+@njit(cache=True, nogil=True)
+def _sorted(keys, spare):  # type: ignore[no-untyped-def]
+    """Return `keys` (uint64) ascending by their upper half, equal ones as they stood; both arrays are overwritten.
+
+    A radix sort of four passes, a byte each, from the lowest; a byte that all keys share needs none.
+    """
+    counts = np.zeros((4, 256), np.int64)
+    for number in range(len(keys)):
+        for byte in range(4):
+            counts[byte, np.int64(keys[number] >> np.uint64(32 + 8 * byte)) & 255] += 1
+    for byte in range(4):
+        if counts[byte].max() == len(keys):
+            continue
+        total, shift = 0, np.uint64(32 + 8 * byte)
+        for digit in range(256):
+            total, counts[byte, digit] = total + counts[byte, digit], total
+        for number in range(len(keys)):
+            digit = np.int64(keys[number] >> shift) & 255
+            spare[counts[byte, digit]] = keys[number]
+            counts[byte, digit] += 1
+        keys, spare = spare, keys
+    return keys
 
 
 FAMILY = RelativeFeatures()
