@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,10 +49,11 @@ def extract(
     InvalidInputError where the run has a query without terms in `query_terms`, a document that the index
     does not hold or a score that is no finite number, or the recipe a field that the index does not have.
     """
-    data, blocks = extract_blocks(
-        forward, query_terms, run, recipe, qrels, runs=runs, documents=documents, threads=threads
-    )
-    return replace(data, X=_joined(blocks, data.X.shape))
+    data, fill = _extraction(forward, query_terms, run, recipe, qrels, runs or {}, documents, threads)
+    X = np.empty(data.X.shape, dtype=np.float32)
+    for _ in fill(X):
+        pass
+    return replace(data, X=X)
 
 
 def extract_blocks(
@@ -70,7 +72,22 @@ def extract_blocks(
     The X of the data has the shape of the whole and takes no room; what it holds means nothing. The blocks
     (rows, n_features) float32 stand in the order of its rows. Arguments and errors are those of `extract`.
     """
-    recipe = _resolved(recipe or Recipe(), forward, runs or {}, documents)
+    data, fill = _extraction(forward, query_terms, run, recipe, qrels, runs or {}, documents, threads)
+    return data, fill(None)
+
+
+def _extraction(
+    forward: ForwardIndex,
+    query_terms: Mapping[str, Sequence[str]],
+    run: Run,
+    recipe: Recipe | None,
+    qrels: Qrels | None,
+    runs: Mapping[str, Run],
+    documents: Documents | None,
+    threads: int | None,
+) -> tuple[RankingData, Callable[[NDArray[np.float32] | None], Iterator[NDArray[np.float32]]]]:
+    """Return all but the features, and what computes them, see `_blocks`."""
+    recipe = _resolved(recipe or Recipe(), forward, runs, documents)
     run = run.take(run.trec_order())
     _check_scores(run)
     tokens = _tokens_of(run, query_terms)
@@ -93,20 +110,7 @@ def extract_blocks(
         recipe=recipe.to_dict(),
         fingerprint=dict(forward.fingerprint),
     )
-    return data, _blocks(forward, candidates, plan, recipe, threads)
-
-
-def _joined(blocks: Iterator[NDArray[np.float32]], shape: tuple[int, ...]) -> NDArray[np.float32]:
-    """Return the blocks as one array; one that is the whole already is not copied."""
-    X, first = np.empty((0, shape[1]), dtype=np.float32), 0
-    for block in blocks:
-        if len(block) == shape[0]:
-            X = block
-        else:
-            X = X if len(X) else np.empty(shape, dtype=np.float32)
-            X[first : first + len(block)] = block
-            first += len(block)
-    return X
+    return data, partial(_blocks, forward, candidates, plan, recipe, threads)
 
 
 @dataclass(frozen=True)
@@ -143,19 +147,26 @@ class _Plan:
 
 
 def _blocks(
-    forward: ForwardIndex, candidates: Candidates, plan: _Plan, recipe: Recipe, threads: int | None
+    forward: ForwardIndex,
+    candidates: Candidates,
+    plan: _Plan,
+    recipe: Recipe,
+    threads: int | None,
+    X: NDArray[np.float32] | None,
 ) -> Iterator[NDArray[np.float32]]:
+    """Yield the features batch by batch: as rows of X (n_rows, n_features), or each as an array of its own."""
     width = sum(len(group.features) for group in plan.groups)
     batches = list(candidates.batches(_BATCH_ROWS))
     with kernel_threads(threads, candidates.n_rows) as count:
         _log.debug("features of %d rows on %d threads", candidates.n_rows, count)
-        for _, batch in track(batches, "features"):
-            block = np.empty((batch.n_rows, width), dtype=np.float32)
+        for rows, batch in track(batches, "features"):
+            kept = np.empty((batch.n_rows, len(plan.kept)), dtype=np.float32) if X is None else X[rows]
+            block = kept if len(plan.kept) == width else np.empty((batch.n_rows, width), dtype=np.float32)
             _fill_batch(forward, batch, plan.groups, recipe, block)
-            if len(plan.kept) < width:
-                block = np.ascontiguousarray(block[:, plan.kept])
-            normalise(block, batch.query_ptr, plan.normalised)
-            yield block
+            if block is not kept:
+                np.take(block, plan.kept, axis=1, out=kept, mode="clip")
+            normalise(kept, batch.query_ptr, plan.normalised)
+            yield kept
 
 
 def _fill_batch(
