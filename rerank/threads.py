@@ -47,20 +47,10 @@ def kernel_threads(n_jobs: int | None, n_rows: int = FEW_ROWS) -> Iterator[int]:
         numba.set_num_threads(before)
 
 
-def for_each(task: Callable[[int], None], count: int, n_threads: int) -> None:
-    """Run task(0) to task(count - 1), on so many threads; the tasks must let go of the interpreter's lock."""
-    if n_threads == 1 or count == 1:
-        for number in range(count):
-            task(number)
-        return
-    with ThreadPoolExecutor(n_threads) as pool:
-        list(pool.map(task, range(count)))
-
-
-def in_threads(task: Callable[[Part], Made], parts: Iterable[Part]) -> list[Made]:
-    """Return what task makes of each part, on as many threads as NumPy's work keeps busy."""
+def in_threads(task: Callable[[Part], Made], parts: Iterable[Part], n_threads: int = NUMPY_THREADS) -> list[Made]:
+    """Return what task makes of each part, on so many threads: a gain where it lets go of the interpreter's lock."""
     parts = list(parts)
-    if len(parts) < 2:
+    if n_threads == 1 or len(parts) < 2:
         return [task(part) for part in parts]
-    with ThreadPoolExecutor(NUMPY_THREADS) as pool:
+    with ThreadPoolExecutor(n_threads) as pool:
         return list(pool.map(task, parts))

@@ -12,7 +12,7 @@ import pytest
 import rerank
 
 ROOT = Path(rerank.__file__).parent
-GROUND = {"types", "preferences", "forward", "errors", "progress", "threads", "kernels", "output", "ids"}
+GROUND = {"types", "preferences", "forward", "errors", "progress", "threads", "kernels", "output", "ids", "ordering"}
 # A room may import from itself, from the ground, and from these.
 BELOW = {
     "metrics": set(),

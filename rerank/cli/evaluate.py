@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,6 +20,11 @@ from rerank.cli.comparison import (
 from rerank.cli.options import measures_option, path_type, rules_options
 from rerank.errors import InvalidInputError
 from rerank.output import whole_file
+
+if TYPE_CHECKING:
+    from rerank.evaluation.evaluate import EvaluationResult
+    from rerank.metrics.base import Measure
+    from rerank.types import Qrels, Run
 
 log = logging.getLogger("rerank")
 MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@1000")
@@ -61,12 +67,10 @@ def command(
     **comparing: Any,
 ) -> None:
     """Measure each RUN against QRELS as trec_eval does; several runs are compared with a baseline."""
-    from rerank.cli.places import places
     from rerank.evaluation.comparison import compare_results
-    from rerank.evaluation.evaluate import evaluate
     from rerank.evaluation.report import render
     from rerank.evaluation.texts import text_lines
-    from rerank.files.trec import read_qrels, read_run, read_topics
+    from rerank.files.trec import read_qrels, read_topics
     from rerank.metrics.registry import parse_measures
 
     wanted = parse_measures(measures or MEASURES, level)
@@ -75,23 +79,8 @@ def command(
     paths = _with_baseline(runs, options.baseline)
     check_options(options, len(paths), form)
     judgements, topics = read_qrels(qrels), None if options.topics is None else read_topics(options.topics)
-    results, kept = {}, {}
-    for path in paths:
-        run = read_run(path)
-        with places({f"run {run.name}": path}):
-            results[str(path)] = evaluate(
-                judgements, run, wanted, complete=complete, depth=depth, judged_only=judged_only, level=level
-            )
-        if options.needs_runs:
-            kept[str(path)] = run
-        absent = len(judgements) - sum(query_id in run for query_id in judgements)
-        if absent and not complete:
-            log.info(
-                "%s: %d of %d judged queries are not in it and do not count; -c counts them 0",
-                path,
-                absent,
-                len(judgements),
-            )
+    rules = {"complete": complete, "depth": depth, "judged_only": judged_only, "level": level}
+    results, kept = _measured(paths, judgements, wanted, rules, options.needs_runs)
     baseline = str(options.baseline or paths[0])
     comparison = compare_results(
         results,
@@ -110,6 +99,28 @@ def command(
         file.write(render(comparison, form, per_query=per_query, details=told, documents=documents) + "\n")
         if per_query and form != "json":
             file.writelines(text_lines(results, form))
+
+
+def _measured(
+    paths: list[Path], judgements: Qrels, wanted: Sequence[Measure], rules: dict[str, Any], keep: bool
+) -> tuple[dict[str, EvaluationResult], dict[str, Run]]:
+    """Return the figures of each run file and, where they are to be kept, the runs."""
+    from rerank.cli.places import places
+    from rerank.evaluation.evaluate import evaluate
+    from rerank.files.trec import read_run
+
+    results, kept = {}, {}
+    for path in paths:
+        run = read_run(path)
+        with places({f"run {run.name}": path}):
+            results[str(path)] = evaluate(judgements, run, wanted, **rules)
+        if keep:
+            kept[str(path)] = run
+        absent = len(judgements) - sum(query_id in run for query_id in judgements)
+        if absent and not rules["complete"]:
+            text = "%s: %d of %d judged queries are not in it and do not count; -c counts them 0"
+            log.info(text, path, absent, len(judgements))
+    return results, kept
 
 
 def _with_baseline(runs: tuple[Path, ...], baseline: Path | None) -> list[Path]:

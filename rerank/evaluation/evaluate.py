@@ -14,7 +14,8 @@ from rerank.ids import Ids
 from rerank.metrics.base import GEOMETRIC, LEAST, TEXT, TOTAL, Measure, RankedLists
 from rerank.metrics.lists import ranks
 from rerank.metrics.registry import parse_measure, parse_measures
-from rerank.types import Floats, Ints, Qrels, Run, pointers, query_rows, trec_moves
+from rerank.ordering import trec_moves
+from rerank.types import Floats, Ints, Qrels, Run, pointers, query_rows
 
 MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@1000")
 

@@ -22,8 +22,9 @@ from rerank.files.columns import Layout, read_table
 from rerank.files.source import finite_number, first_broken
 from rerank.files.topics import read_topics, write_topics
 from rerank.ids import sort_keys
+from rerank.ordering import trec_moves
 from rerank.output import whole_file
-from rerank.types import Qrels, Run, query_rows, trec_moves
+from rerank.types import Qrels, Run, query_rows
 
 __all__ = ["read_qrels", "read_run", "read_topics", "write_qrels", "write_run", "write_topics"]
 

@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rerank.threads import for_each
+from rerank.threads import in_threads
 
 MOST_BINS = 255
 AT_ONCE = 16  # features that are sorted together: the rows are read once for all of them
@@ -54,7 +54,7 @@ def learn_bins(X: NDArray[np.float32], max_bin: int, n_threads: int) -> Bins:
             missing[feature] = n_present < len(column)
             n_bins[feature] = _choose_edges(column[:n_present], max_bin, edges[feature])
 
-    for_each(learn, -(-n_features // AT_ONCE), n_threads)
+    in_threads(learn, range(-(-n_features // AT_ONCE)), n_threads)
     return Bins(edges, n_bins, missing)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rerank.threads import for_each
+from rerank.threads import in_threads
 from rerank.trees.bins import Bins
 from rerank.types import Ints, pointers
 
@@ -88,7 +88,7 @@ class Columns:
                 X, rows[here], self.features, self.column, self.stride, self.missing_state, *bins, out[:, here]
             )
 
-        for_each(fill, -(-len(rows) // size), n_threads)
+        in_threads(fill, range(-(-len(rows) // size)), n_threads)
         return out
 
 
