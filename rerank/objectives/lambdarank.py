@@ -74,7 +74,7 @@ class LambdaRank(Objective):
         _fill_lambdas(
             self.query_ptr,
             scores,
-            self.swap.gains,
+            *self._by_gain,
             self.swap.discounts,
             self.swap.inverse_norms * self.weights,
             self.sigma,
@@ -86,136 +86,131 @@ class LambdaRank(Objective):
         )
 
     @cached_property
+    def _by_gain(self) -> tuple[Floats, NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+        """Columns: the rows of each query by falling gain. Gains, rows, and where those of equal gain begin and end."""
+        first = np.repeat(self.query_ptr[:-1], np.diff(self.query_ptr))
+        order = np.lexsort((-self.swap.gains, first))
+        gains = self.swap.gains[order]
+        heads = np.flatnonzero(np.diff(gains, prepend=np.nan) != 0.0)
+        heads = np.union1d(heads, self.query_ptr[:-1][np.diff(self.query_ptr) > 0])
+        ends = np.append(heads, len(gains))
+        alike = np.searchsorted(heads, np.arange(len(gains)), side="right")
+        rows, above, below = ((found - first).astype(np.int32) for found in (order, ends[alike - 1], ends[alike]))
+        return gains, rows, above, below
+
+    @cached_property
     def _orders(self) -> NDArray[np.int32]:
-        """Rows of each query, counted from its first, as they last stood: only where the next sort starts."""
+        """Columns of each query as they last stood: only where the next sort starts."""
         counts = np.diff(self.query_ptr)
         return (np.arange(self.query_ptr[-1]) - np.repeat(self.query_ptr[:-1], counts)).astype(np.int32)
 
 
 @njit(cache=True)
-def _settle(order, place, scores):  # type: ignore[no-untyped-def]
-    """Move the row at `place` up to where its score belongs; ties: earlier row first."""
-    row = order[place]
+def _settle(order, place, scores, rows):  # type: ignore[no-untyped-def]
+    """Move the column at `place` up to where its score belongs; ties: earlier row first."""
+    column = order[place]
     while place > 0:
         above = order[place - 1]
-        if scores[above] > scores[row] or (scores[above] == scores[row] and above < row):
+        if scores[above] > scores[column] or (scores[above] == scores[column] and rows[above] < rows[column]):
             break
         order[place] = above
         place -= 1
-    order[place] = row
+    order[place] = column
 
 
 @njit(cache=True)
-def _top_first(scores, top, order):  # type: ignore[no-untyped-def]
-    """Bring the `top` best rows to the front of order (n,), best first; the others follow in any order.
+def _top_first(scores, rows, top, order):  # type: ignore[no-untyped-def]
+    """Bring the `top` best columns to the front of order (n,), best first; the others follow in any order.
 
     From one tree to the next little moves, so a start from the last order costs little more than a look.
     """
     for place in range(1, top):
-        _settle(order, place, scores)
+        _settle(order, place, scores, rows)
     last = order[top - 1]
-    for place in range(top, scores.shape[0]):
-        row = order[place]
-        if scores[row] > scores[last] or (scores[row] == scores[last] and row < last):
-            order[place], order[top - 1] = last, row
-            _settle(order, top - 1, scores)
+    for place in range(top, order.shape[0]):
+        column = order[place]
+        if scores[column] > scores[last] or (scores[column] == scores[last] and rows[column] < rows[last]):
+            order[place], order[top - 1] = last, column
+            _settle(order, top - 1, scores, rows)
             last = order[top - 1]
 
 
 @njit(cache=True, fastmath={"reassoc", "contract", "nsz", "arcp"}, error_model="numpy")
-def _pull_pairs(  # type: ignore[no-untyped-def]
-    score, gain, e, discount, widths, top_score, top_gain, top_e, top_discount, offset, slope,
-    top_grad, top_hess, grad, hess,
-):  # fmt: skip
-    """Fill grad and hess (n,) with what the top documents do to each document, and add the reverse to the top's.
+def _pull_pairs(score, gain, e, discount, top, above, below, offset, slope, grad, hess):  # type: ignore[no-untyped-def]
+    """Add to grad and hess what each document of the top does to those it outranks, and what they do to it.
 
-    One exponential a document: 1 / (1 + exp(sigma (s_i - s_j))) = e_j / (e_i + e_j). A pair counts for the one that
-    stands lower: discounts do not rise with rank, so a difference that is not positive is another's pair, a padded
-    one or none. Document j looks at the first widths[j] of the top. Returns the sum of all |lambda_ij| / sigma.
+    One exponential a document: 1 / (1 + exp(sigma (s_i - s_j))) = e_j / (e_i + e_j). Columns stand by gain, the
+    largest first: those of document i's own gain, above[i] to below[i], are passed over. Both loops take whole
+    LANES: a gap or a difference of discounts that is not positive is no pair, another's, or padding.
+    Returns the sum of all |lambda_ij| / sigma.
     """
     total = 0.0
-    for j in range(score.shape[0]):
-        score_j, gain_j, e_j, discount_j = score[j], gain[j], e[j], discount[j]
-        grad_j, hess_j = 0.0, 0.0
-        for i in range(np.uint64(widths[j])):
-            gap = top_gain[i] - gain_j
-            distance = offset + slope * abs(top_score[i] - score_j)
-            both = top_e[i] + e_j
-            share = 1.0 / (both * distance)
-            losing = e_j if gap > 0.0 else top_e[i]
-            signed = gap * max(top_discount[i] - discount_j, 0.0) * share * losing
-            pull = abs(signed)
-            curvature = pull * (both - losing) * share * distance
-            grad_j += signed
-            hess_j += curvature
-            total += pull
-            top_grad[i] -= signed
-            top_hess[i] += curvature
-        grad[j] = grad_j
-        hess[j] = hess_j
+    for i in top:
+        score_i, gain_i, e_i, discount_i = score[i], gain[i], e[i], discount[i]
+        won, lost, hess_i = 0.0, 0.0, 0.0
+        for j in range(np.uint64((above[i] + LANES - 1) // LANES * LANES)):
+            distance = offset + slope * abs(score_i - score[j])
+            share = 1.0 / ((e_i + e[j]) * distance)
+            pull = max(gain[j] - gain_i, 0.0) * max(discount_i - discount[j], 0.0) * share * e_i
+            curvature = pull * share * distance * e[j]
+            grad[j] -= pull
+            hess[j] += curvature
+            lost += pull
+            hess_i += curvature
+        for j in range(np.uint64(below[i] // LANES * LANES), np.uint64(score.shape[0])):
+            distance = offset + slope * abs(score_i - score[j])
+            share = 1.0 / ((e_i + e[j]) * distance)
+            pull = max(gain_i - gain[j], 0.0) * max(discount_i - discount[j], 0.0) * share * e[j]
+            curvature = pull * share * distance * e_i
+            grad[j] += pull
+            hess[j] += curvature
+            won += pull
+            hess_i += curvature
+        grad[i] += lost - won
+        hess[i] += hess_i
+        total += won + lost
     return total
 
 
 @njit(cache=True)
 def _fill_query(  # type: ignore[no-untyped-def]
-    scores, gains, discounts, scale, sigma, truncation, normalize, order, grad, hess
+    scores, gains, rows, above, below, discounts, scale, sigma, truncation, normalize, order, grad, hess
 ):
     """Fill the gradients of one query; all arrays are its own (n,)."""
     n = scores.shape[0]
     top = min(truncation, n)
-    _top_first(scores, top, order)
-    best, lowest = scores[order[0]], scores.min()
-    score, gain, e, discount = np.empty(n), np.empty(n), np.empty(n), np.zeros(n)
-    for place in range(n):
-        row = order[place]
-        score[place] = scores[row]
-        gain[place] = gains[row]
-        e[place] = np.exp(max(sigma * (scores[row] - best), LOWEST_EXPONENT))
-    discount[:top] = scale * discounts[:top]
-    # Those with a gain stand first among the top: two documents without gain pull nothing.
-    width = (top + LANES - 1) // LANES * LANES
-    top_score, top_gain, top_e, top_discount = np.zeros(width), np.zeros(width), np.ones(width), np.zeros(width)
-    front, back = 0, top
-    column = np.empty(top, np.int64)
+    size = (n + LANES - 1) // LANES * LANES
+    score, gain, e, discount = np.zeros(size), np.zeros(size), np.ones(size), np.zeros(size)
+    best, lowest = scores[0], scores[0]
+    for column in range(n):
+        score[column] = scores[rows[column]]
+        gain[column] = gains[column]
+        best, lowest = max(best, score[column]), min(lowest, score[column])
+    for column in range(n):
+        e[column] = np.exp(max(sigma * (score[column] - best), LOWEST_EXPONENT))
+    _top_first(score, rows, top, order)
     for place in range(top):
-        if gain[place] > 0.0:
-            column[place] = front
-            front += 1
-        else:
-            back -= 1
-            column[place] = back
-        top_score[column[place]] = score[place]
-        top_gain[column[place]] = gain[place]
-        top_e[column[place]] = e[place]
-        top_discount[column[place]] = discount[place]
-    gaining = (front + LANES - 1) // LANES * LANES
-    widths = np.empty(n, np.int64)
-    for place in range(n):
-        widths[place] = width if gain[place] > 0.0 else gaining
+        discount[order[place]] = scale * discounts[place]
+    discount[n:] = scale * discounts[0]
     by_distance = normalize and lowest < best
     offset, slope = (0.01, sigma) if by_distance else (1.0, 0.0)
-    top_grad, top_hess, ranked_grad, ranked_hess = np.zeros(width), np.zeros(width), np.empty(n), np.empty(n)
-    total = _pull_pairs(
-        score, gain, e, discount, widths, top_score, top_gain, top_e, top_discount, offset, slope,
-        top_grad, top_hess, ranked_grad, ranked_hess,
-    )  # fmt: skip
-    for place in range(top):
-        ranked_grad[place] += top_grad[column[place]]
-        ranked_hess[place] += top_hess[column[place]]
+    pulls, curvatures = np.zeros(size), np.zeros(size)
+    total = _pull_pairs(score, gain, e, discount, order[:top], above, below, offset, slope, pulls, curvatures)
     factor = np.log2(1.0 + 2.0 * total) / (2.0 * total) if normalize and total > 0.0 else 1.0
-    for place in range(n):
-        grad[order[place]] = ranked_grad[place] * factor * sigma
-        hess[order[place]] = ranked_hess[place] * factor * sigma * sigma
+    for column in range(n):
+        grad[rows[column]] = pulls[column] * factor * sigma
+        hess[rows[column]] = curvatures[column] * factor * sigma * sigma
 
 
 @njit(cache=True, parallel=True)
 def _fill_lambdas(  # type: ignore[no-untyped-def]
-    query_ptr, scores, gains, discounts, inverse_norms, sigma, truncation, normalize, orders, grad, hess
-):
+    query_ptr, scores, gains, rows, above, below, discounts, inverse_norms, sigma, truncation, normalize, orders,
+    grad, hess,
+):  # fmt: skip
     """Fill the gradients of all queries; a thread takes a query at a time.
 
-    gains (n_rows,), discounts (longest query,) by rank and not rising, inverse_norms (n_queries,), all float64;
-    orders (n_rows,) int32 the rows of each query in any order, left best first
+    gains, rows, above, below (n_rows,) as of `LambdaRank._by_gain`; discounts (longest query,) by rank and not rising; inverse_norms
+    (n_queries,); orders (n_rows,) int32 the columns of each query in any order, left best first
     """
     for q in prange(query_ptr.shape[0] - 1):
         first, last = query_ptr[q], query_ptr[q + 1]
@@ -226,6 +221,9 @@ def _fill_lambdas(  # type: ignore[no-untyped-def]
         _fill_query(
             scores[first:last],
             gains[first:last],
+            rows[first:last],
+            above[first:last],
+            below[first:last],
             discounts,
             inverse_norms[q],
             sigma,
