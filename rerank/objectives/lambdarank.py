@@ -209,8 +209,8 @@ def _fill_lambdas(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """Fill the gradients of all queries; a thread takes a query at a time.
 
-    gains, rows, above, below (n_rows,) as of `LambdaRank._by_gain`; discounts (longest query,) by rank and not rising; inverse_norms
-    (n_queries,); orders (n_rows,) int32 the columns of each query in any order, left best first
+    gains, rows, above, below (n_rows,) as `LambdaRank._by_gain` has them; discounts (longest query,) by rank and not
+    rising; inverse_norms (n_queries,); orders (n_rows,) int32 the columns of each query in any order, left best first
     """
     for q in prange(query_ptr.shape[0] - 1):
         first, last = query_ptr[q], query_ptr[q + 1]
