@@ -69,7 +69,7 @@ class Grower:
         pack(grad, hess, rows, self._steps, packed, self._sums[0])
         n_leaves = grow_leaves(
             self.blocks,
-            np.unique(columns.column[features] // (WIDTH // 2)),
+            np.unique(columns.column[features] // (WIDTH // 4)),
             columns.column_ptr,
             columns.features,
             self._layout,

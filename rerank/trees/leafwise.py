@@ -3,7 +3,7 @@
 packed     one int64 a row: gradient in the high 32 bits, hessian in the low 32, so one add sums both;
            both are scaled to integers whose sums over all rows stay below 2^31. Integer sums do not depend
            on order: the same histograms for any number of threads.
-unit       8 neighbouring columns (half a block of bins): what one thread takes at least
+unit       4 neighbouring columns (a quarter of a block of bins): what one thread takes at least
 histogram  (256,) int64 of one column, by code; a leaf is known by the slot of its histograms
 split      gain (0: none), feature, bin, missing goes left, gradient and hessian of the left side
 """
@@ -66,38 +66,43 @@ def pack(grad, hess, rows, units, packed, sums):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _add_word(word, value, histogram, first):  # type: ignore[no-untyped-def]
-    """Add a value to the histograms of eight columns, whose codes are the bytes of one word: one load for all."""
-    for j in range(8):
-        code = (word >> np.uint64(8 * j)) & np.uint64(255)
-        histogram[np.uint64(first + 256 * j) + code] += value
+def _add_codes(codes, value, histogram, n):  # type: ignore[no-untyped-def]
+    """Add a value to the histograms of n columns, whose codes are the bytes of one word: one load for all."""
+    for j in range(n):
+        code = np.uint64(codes >> np.uint64(8 * j)) & np.uint64(255)
+        histogram[np.uint64(256 * j) + code] += value
 
 
 @njit(cache=True)
-def _add_rows(block, half, whole, rows, packed, histograms):  # type: ignore[no-untyped-def]
-    """Add rows to the histograms (8 or 16, 256) of half a block (n_rows, 16) uint8, or of a whole one."""
-    n, words, flat = rows.shape[0], block.view(np.uint64), histograms.reshape(histograms.size)
+def _add_rows(block, first, n_units, rows, packed, histograms):  # type: ignore[no-untyped-def]
+    """Add rows to the histograms (4 * n_units, 256) of a block (n_rows, 16) uint8, from its unit `first` on."""
+    n, flat = rows.shape[0], histograms.reshape(histograms.size)
+    halves, quarters = block.view(np.uint64), block.view(np.uint32)
     for i in range(min(AHEAD, n)):
         _fetch(block, rows[i])
     for i in range(n):
         _fetch(block, rows[min(i + AHEAD, n - 1)])
         row, value = np.uint32(rows[i]), packed[i]
-        _add_word(words[row, np.uint64(half)], value, flat, 0)
-        if whole:
-            _add_word(words[row, np.uint64(1)], value, flat, 8 * 256)
+        if n_units == 4:
+            _add_codes(halves[row, np.uint64(0)], value, flat, 8)
+            _add_codes(halves[row, np.uint64(1)], value, flat[8 * 256 :], 8)
+        else:
+            for k in range(n_units):
+                _add_codes(np.uint64(quarters[row, np.uint64(first + k)]), value, flat[4 * 256 * k :], 4)
 
 
 @njit(cache=True)
 def _fill(blocks, units, rows, packed, histograms):  # type: ignore[no-untyped-def]
-    """Fill the histograms (n_columns, 256) of some units; two halves of one block are read together."""
+    """Fill the histograms (n_columns, 256) of some units; those of one block are read together."""
     k = 0
     while k < units.shape[0]:
-        unit = units[k]
-        whole = unit % 2 == 0 and k + 1 < units.shape[0] and units[k + 1] == unit + 1
-        columns = histograms[8 * unit : 8 * unit + (16 if whole else 8)]
+        unit, n = units[k], 1
+        while k + n < units.shape[0] and units[k + n] == unit + n and (unit + n) % 4 != 0:
+            n += 1
+        columns = histograms[4 * unit : 4 * (unit + n)]
         columns[:] = 0
-        _add_rows(blocks[unit // 2], unit % 2, whole, rows, packed, columns)
-        k += 2 if whole else 1
+        _add_rows(blocks[unit // 4], unit % 4, n, rows, packed, columns)
+        k += n
 
 
 @njit(cache=True)
@@ -113,31 +118,32 @@ def _digit(histogram, stride, n_states, out):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, error_model="numpy")
-def _scan(histogram, n_bins, missing_state, missing, steps, limits, sums, gains, left, out):  # type: ignore[no-untyped-def]
+def _scan(histogram, n_bins, missing_state, missing, steps, limits, sums, running, gains, out):  # type: ignore[no-untyped-def]
     """Fill out (5,) with gain (0: none), bin, missing goes left, gradient and hessian of a feature's best split.
 
-    histogram (256,) by state; gains (256,) and left (2, 256) float64 are scratch.
+    histogram (256,) by state; running (256,) int64 and gains (256,) float64 are scratch.
     Missing values go left and right in turn; without any in this leaf they follow the larger side.
     The rows of a side are estimated from its share of the hessian and rounded, as LightGBM does.
     """
     min_rows, min_hess, reg_lambda, best_gain = limits[0], limits[1], limits[2], max(limits[3], 0.0)
-    total_grad, total_hess = sums[0], sums[1]
+    total_grad, total_hess, grad_step, hess_step = sums[0], sums[1], steps[0], steps[1]
+    out[0] = 0.0
     if total_hess <= 0.0:
         return
     whole = total_grad * total_grad / (total_hess + reg_lambda)
     least_hess = max(min_hess, (min_rows - 0.5) * total_hess / sums[2], LEAST_HESSIAN)
     absent = histogram[missing_state] if missing else np.int64(0)
     n = n_bins - 1 if absent == 0 else n_bins
-    running = np.int64(0)
+    total = np.int64(0)
     for b in range(n):
-        running += histogram[b]
-        left[0, b] = (running >> 32) * steps[0]
-        left[1, b] = (running & LOW) * steps[1]
+        total += histogram[b]
+        running[b] = total
     for side in range(1 if absent == 0 else 2):
-        more_grad = (absent >> 32) * steps[0] * side
-        more_hess = (absent & LOW) * steps[1] * side
+        more, best = absent * side, -1
+        # Both halves of a sum fit into 32 bits, which processors turn into float64 by the vector.
         for b in range(np.uint64(n)):
-            left_grad, left_hess = left[0, b] + more_grad, left[1, b] + more_hess
+            left = running[b] + more
+            left_grad, left_hess = np.int32(left >> 32) * grad_step, np.int32(left & LOW) * hess_step
             right_grad, right_hess = total_grad - left_grad, total_hess - left_hess
             gain = left_grad * left_grad / (left_hess + reg_lambda) - whole
             gain += right_grad * right_grad / (right_hess + reg_lambda)
@@ -145,38 +151,29 @@ def _scan(histogram, n_bins, missing_state, missing, steps, limits, sums, gains,
             gains[b] = gain if fits else 0.0
         for b in range(n):
             if gains[b] > best_gain:
-                best_gain = gains[b]
-                out[0], out[1] = best_gain, b
-                out[3], out[4] = left[0, b] + more_grad, left[1, b] + more_hess
-                out[2] = side if absent != 0 else left[1, b] >= total_hess - left[1, b]
+                best_gain, best = gains[b], b
+        if best >= 0:
+            left = running[best] + more
+            left_grad, left_hess = np.int32(left >> 32) * grad_step, np.int32(left & LOW) * hess_step
+            out[0], out[1], out[3], out[4] = best_gain, best, left_grad, left_hess
+            out[2] = side if absent != 0 else left_hess >= total_hess - left_hess
 
 
 @njit(cache=True)
-def _scan_column(histogram, features, layout, missing, steps, limits, sums, wanted, found):  # type: ignore[no-untyped-def]
+def _scan_column(histogram, features, layout, missing, steps, limits, sums, wanted, scratch, gains, found):  # type: ignore[no-untyped-def]
     """Scan the wanted features of one column for one leaf; found (n_features, 5) takes the best split of each."""
-    digits, gains, left = np.empty(256, np.int64), np.empty(256), np.empty((2, 256))
     for k in range(features.shape[0]):
         feature = features[k]
-        found[feature] = 0.0
         if not wanted[feature]:
             continue
-        n_states = layout[feature, 2]
+        _, stride, n_states, missing_state, n_bins = layout[feature]
         digit = histogram
         if n_states < 256:
-            _digit(histogram, layout[feature, 1], n_states, digits)
-            digit = digits
+            _digit(histogram, stride, n_states, scratch[0])
+            digit = scratch[0]
         _scan(
-            digit,
-            layout[feature, 4],
-            layout[feature, 3],
-            missing[feature],
-            steps,
-            limits,
-            sums,
-            gains,
-            left,
-            found[feature],
-        )
+            digit, n_bins, missing_state, missing[feature], steps, limits, sums, scratch[1], gains, found[feature]
+        )  # fmt: skip
 
 
 @njit(cache=True)
@@ -185,9 +182,10 @@ def _search_share(  # type: ignore[no-untyped-def]
     steps, limits, sums, found,
 ):  # fmt: skip
     """Do what `_search` does for some units; found takes the best split of each of their features."""
+    scratch, gains = np.empty((2, 256), np.int64), np.empty(256)
     _fill(blocks, units, rows, packed, histograms[slot])
     for unit in units:
-        for c in range(8 * unit, 8 * unit + 8):
+        for c in range(4 * unit, 4 * unit + 4):
             if parent >= 0:
                 for code in range(256):
                     histograms[parent, c, code] -= histograms[slot, c, code]
@@ -195,7 +193,7 @@ def _search_share(  # type: ignore[no-untyped-def]
                 which = open_slots[place]
                 _scan_column(
                     histograms[which, c], features[column_ptr[c] : column_ptr[c + 1]], layout, missing, steps,
-                    limits, sums[which], wanted, found[place],
+                    limits, sums[which], wanted, scratch, gains, found[place],
                 )  # fmt: skip
 
 
@@ -318,7 +316,7 @@ def grow_leaves(  # type: ignore[no-untyped-def]
     """Grow one tree, always at the leaf whose split takes most off the loss; return the number of leaves.
 
     blocks             (n_blocks, n_rows, 16) uint8
-    units              (m,) int64 half blocks that hold wanted features, ascending
+    units              (m,) int64 quarters of blocks that hold wanted features, ascending
     column_ptr         (n_columns + 1,) int64 into `features` (n_stored,) int64
     layout             (n_features, 5) int64: column, stride, states, state of missing values, bins
     missing, wanted    (n_features,) bool: seen missing in training; may be split on
