@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numba import njit, prange
+from numba import get_num_threads, njit, prange
 from numpy.typing import NDArray
 
 from rerank.metrics.base import SwapWeights
@@ -81,6 +81,7 @@ class LambdaRank(Objective):
             self.truncation_level,
             self.normalize,
             self._orders,
+            4 * get_num_threads(),
             grad,
             hess,
         )
@@ -174,13 +175,14 @@ def _pull_pairs(score, gain, e, discount, top, above, below, offset, slope, grad
 
 @njit(cache=True)
 def _fill_query(  # type: ignore[no-untyped-def]
-    scores, gains, rows, above, below, discounts, scale, sigma, truncation, normalize, order, grad, hess
+    scores, gains, rows, above, below, discounts, scale, sigma, truncation, normalize, order, scratch, grad, hess
 ):
-    """Fill the gradients of one query; all arrays are its own (n,)."""
+    """Fill the gradients of one query; all arrays are its own (n,) but scratch (6, at least n + LANES)."""
     n = scores.shape[0]
     top = min(truncation, n)
     size = (n + LANES - 1) // LANES * LANES
-    score, gain, e, discount = np.zeros(size), np.zeros(size), np.ones(size), np.zeros(size)
+    score, gain, e, discount = scratch[0, :size], scratch[1, :size], scratch[2, :size], scratch[3, :size]
+    pulls, curvatures = scratch[4, :size], scratch[5, :size]
     best, lowest = scores[0], scores[0]
     for column in range(n):
         score[column] = scores[rows[column]]
@@ -189,12 +191,13 @@ def _fill_query(  # type: ignore[no-untyped-def]
     for column in range(n):
         e[column] = np.exp(max(sigma * (score[column] - best), LOWEST_EXPONENT))
     _top_first(score, rows, top, order)
+    discount[:], pulls[:], curvatures[:] = 0.0, 0.0, 0.0
     for place in range(top):
         discount[order[place]] = scale * discounts[place]
-    discount[n:] = scale * discounts[0]
+    # Padding: nobody outranks it, so it is in no pair.
+    score[n:], gain[n:], e[n:], discount[n:] = 0.0, 0.0, 1.0, scale * discounts[0]
     by_distance = normalize and lowest < best
     offset, slope = (0.01, sigma) if by_distance else (1.0, 0.0)
-    pulls, curvatures = np.zeros(size), np.zeros(size)
     total = _pull_pairs(score, gain, e, discount, order[:top], above, below, offset, slope, pulls, curvatures)
     factor = np.log2(1.0 + 2.0 * total) / (2.0 * total) if normalize and total > 0.0 else 1.0
     for column in range(n):
@@ -205,31 +208,24 @@ def _fill_query(  # type: ignore[no-untyped-def]
 @njit(cache=True, parallel=True)
 def _fill_lambdas(  # type: ignore[no-untyped-def]
     query_ptr, scores, gains, rows, above, below, discounts, inverse_norms, sigma, truncation, normalize, orders,
-    grad, hess,
+    n_parts, grad, hess,
 ):  # fmt: skip
-    """Fill the gradients of all queries; a thread takes a query at a time.
+    """Fill the gradients of all queries, in stretches of queries with about as many rows each.
 
     gains, rows, above, below (n_rows,) as `LambdaRank._by_gain` has them; discounts (longest query,) by rank and not
     rising; inverse_norms (n_queries,); orders (n_rows,) int32 the columns of each query in any order, left best first
     """
-    for q in prange(query_ptr.shape[0] - 1):
-        first, last = query_ptr[q], query_ptr[q + 1]
-        if last - first < 2 or inverse_norms[q] == 0.0:
-            grad[first:last] = 0.0
-            hess[first:last] = 0.0
-            continue
-        _fill_query(
-            scores[first:last],
-            gains[first:last],
-            rows[first:last],
-            above[first:last],
-            below[first:last],
-            discounts,
-            inverse_norms[q],
-            sigma,
-            truncation,
-            normalize,
-            orders[first:last],
-            grad[first:last],
-            hess[first:last],
-        )
+    bounds = np.searchsorted(query_ptr, np.arange(n_parts + 1) * query_ptr[-1] // n_parts)
+    bounds[n_parts] = query_ptr.shape[0] - 1
+    for part in prange(n_parts):
+        scratch = np.empty((6, discounts.shape[0] + LANES))
+        for q in range(bounds[part], bounds[part + 1]):
+            here = slice(query_ptr[q], query_ptr[q + 1])
+            if query_ptr[q + 1] - query_ptr[q] < 2 or inverse_norms[q] == 0.0:
+                grad[here] = 0.0
+                hess[here] = 0.0
+                continue
+            _fill_query(
+                scores[here], gains[here], rows[here], above[here], below[here], discounts, inverse_norms[q], sigma,
+                truncation, normalize, orders[here], scratch, grad[here], hess[here],
+            )  # fmt: skip
