@@ -16,6 +16,9 @@ SPINS = "10000"
 NUMPY_THREADS = min(os.cpu_count() or 1, 4)  # more wait for the interpreter's lock
 Part = TypeVar("Part")
 Made = TypeVar("Made")
+# `parallel=` of a kernel: the loops that say prange. Numba would make one of each np.sum and of each assignment to a
+# slice as well, and take a second to compile it.
+PRANGE = {"prange": True, "comprehension": False, "reduction": False, "setitem": False, "numpy": False}
 FEW_ROWS = 1 << 12  # below it, waking another thread for each kernel costs more time than it saves
 
 

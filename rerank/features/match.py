@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from rerank.features.recipe import Recipe
 from rerank.features.statistics import frozen, inverse_document_frequency, lucene_lengths, vector_norms
 from rerank.forward import FieldArrays, ForwardIndex
+from rerank.threads import PRANGE
 from rerank.types import Floats, Ints, pointers
 
 Documents = Callable[[Ints], Sequence[str | None]]
@@ -229,7 +230,7 @@ def _numbered(forward: ForwardIndex, tokens: Sequence[str], numbers: dict[str, i
     return sorted((numbers[term], count, term) for term, count in counts.items())
 
 
-@njit(cache=True, parallel=True, nogil=True)
+@njit(cache=True, parallel=PRANGE, nogil=True)
 def _fill_tf(query_ptr, docs, term_ptr, terms, doc_ptr, doc_terms, doc_freqs, tf_ptr, out):  # type: ignore[no-untyped-def]
     """Fill `out` (n_matches,) with term frequencies; one thread a query, a binary search a query term.
 

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from rerank.metrics.base import SwapWeights
 from rerank.objectives.base import Objective
+from rerank.threads import PRANGE
 from rerank.types import Floats, Ints
 
 LOWEST_EXPONENT = -300.0  # scores further apart than this count as this far: exp() stays above zero
@@ -81,7 +82,7 @@ class LambdaRank(Objective):
             self.truncation_level,
             self.normalize,
             self._orders,
-            4 * get_num_threads(),
+            self._stretches,
             grad,
             hess,
         )
@@ -98,6 +99,13 @@ class LambdaRank(Objective):
         alike = np.searchsorted(heads, np.arange(len(gains)), side="right")
         rows, above, below = ((found - first).astype(np.int32) for found in (order, ends[alike - 1], ends[alike]))
         return gains, rows, above, below
+
+    @cached_property
+    def _stretches(self) -> Ints:
+        """Where stretches of queries with about as many rows each begin, four for each thread."""
+        n_stretches = 4 * get_num_threads()
+        bounds = np.searchsorted(self.query_ptr, np.arange(n_stretches) * self.query_ptr[-1] // n_stretches)
+        return np.append(bounds, len(self.query_ptr) - 1)
 
     @cached_property
     def _orders(self) -> NDArray[np.int32]:
@@ -205,21 +213,19 @@ def _fill_query(  # type: ignore[no-untyped-def]
         hess[rows[column]] = curvatures[column] * factor * sigma * sigma
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True, parallel=PRANGE)
 def _fill_lambdas(  # type: ignore[no-untyped-def]
     query_ptr, scores, gains, rows, above, below, discounts, inverse_norms, sigma, truncation, normalize, orders,
-    n_parts, grad, hess,
+    stretches, grad, hess,
 ):  # fmt: skip
-    """Fill the gradients of all queries, in stretches of queries with about as many rows each.
+    """Fill the gradients of all queries, in `stretches` (n_stretches + 1,) of queries.
 
     gains, rows, above, below (n_rows,) as `LambdaRank._by_gain` has them; discounts (longest query,) by rank and not
     rising; inverse_norms (n_queries,); orders (n_rows,) int32 the columns of each query in any order, left best first
     """
-    bounds = np.searchsorted(query_ptr, np.arange(n_parts + 1) * query_ptr[-1] // n_parts)
-    bounds[n_parts] = query_ptr.shape[0] - 1
-    for part in prange(n_parts):
+    for part in prange(stretches.shape[0] - 1):
         scratch = np.empty((6, discounts.shape[0] + LANES))
-        for q in range(bounds[part], bounds[part + 1]):
+        for q in range(stretches[part], stretches[part + 1]):
             here = slice(query_ptr[q], query_ptr[q + 1])
             if query_ptr[q + 1] - query_ptr[q] < 2 or inverse_norms[q] == 0.0:
                 grad[here] = 0.0

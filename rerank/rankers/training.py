@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from rerank.errors import InvalidInputError
 from rerank.ids import Ids, id_array
 from rerank.metrics.base import Measure, RankedLists
+from rerank.threads import PRANGE
 from rerank.types import Floats, Ints, RankingData, joined_rows, pointers, query_rows
 
 DEPTH_OF_SPREAD = 30
@@ -168,7 +169,7 @@ def _content_ids(X: NDArray[np.float32], y: ArrayLike | None) -> Ids:
     return np.ascontiguousarray(letters).view("U16").reshape(-1)
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True, parallel=PRANGE)
 def _hash_rows(words, labels, out):  # type: ignore[no-untyped-def]
     """Fill out (n_rows,) uint64 with FNV-1a over each row's words, with a last mixing step."""
     for row in prange(words.shape[0]):
@@ -231,7 +232,7 @@ class Validation:
         return float(np.average(values, weights=self.data.weights)) if self.data.weights.any() else 0.0
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True, parallel=PRANGE)
 def _rank_labels(query_ptr, scores, labels, out_ptr, out):  # type: ignore[no-untyped-def]
     """Fill out with the labels of each query's best rows, by score; equal scores: the earlier row first."""
     for q in prange(query_ptr.shape[0] - 1):

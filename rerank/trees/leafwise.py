@@ -16,6 +16,8 @@ from numba import njit, prange, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from rerank.threads import PRANGE
+
 TOTAL = 2.0**30
 LOW = 0xFFFFFFFF
 AHEAD = 24  # rows: far enough for a fetch from memory to arrive
@@ -212,7 +214,7 @@ def _choose(found, wanted, open_slots, splits):  # type: ignore[no-untyped-def]
             row[1 + k] = found[place, best, k]
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True, parallel=PRANGE)
 def _search(  # type: ignore[no-untyped-def]
     blocks, units, column_ptr, features, layout, missing, wanted, rows, packed, histograms, slot, parent, open_slots,
     steps, limits, sums, found, splits, n_threads,
@@ -267,23 +269,18 @@ def _gather(rows, packed, spare_rows, spare_packed, n_here, left, right):  # typ
         packed[right + i] = spare_packed[n - 1 - i]
 
 
-@njit(cache=True, parallel=True)
-def _partition_parts(block, column, goes_left, rows, packed, spare_rows, spare_packed, n_parts):  # type: ignore[no-untyped-def]
-    """Put the rows that go left before the others, both in their old order; return how many go left."""
-    k = rows.shape[0]
-    n_left = np.zeros(n_parts + 1, dtype=np.int64)
+@njit(cache=True, parallel=PRANGE)
+def _partition_parts(back, block, column, goes_left, rows, packed, spare_rows, spare_packed, n_left):  # type: ignore[no-untyped-def]
+    """Part a share of the rows on each thread, or put the shares back behind each other; n_left (n_parts,) of each."""
+    k, n_parts = rows.shape[0], n_left.shape[0]
     for part in prange(n_parts):
         low, high = part * k // n_parts, (part + 1) * k // n_parts
-        n_left[part + 1] = _part(
-            block, column, goes_left, rows[low:high], packed[low:high], spare_rows[low:high], spare_packed[low:high]
-        )
-    total = np.sum(n_left)
-    for part in prange(n_parts):
-        low, high = part * k // n_parts, (part + 1) * k // n_parts
-        left = np.sum(n_left[: part + 1])
-        spare = (spare_rows[low:high], spare_packed[low:high])
-        _gather(rows, packed, spare[0], spare[1], n_left[part + 1], left, total + low - left)
-    return total
+        here, there = spare_rows[low:high], spare_packed[low:high]
+        if back:
+            left = n_left[:part].sum()
+            _gather(rows, packed, here, there, n_left[part], left, n_left.sum() + low - left)
+        else:
+            n_left[part] = _part(block, column, goes_left, rows[low:high], packed[low:high], here, there)
 
 
 @njit(cache=True)
@@ -301,11 +298,11 @@ def _partition(blocks, layout, split, missing, goes_left, rows, packed, spare_ro
         absent = missing[feature] and state == missing_state
         goes_left[code] = missing_left if absent else state <= threshold_bin
     block, column = blocks[place // 16], place % 16
-    if rows.shape[0] >= ROWS_FOR_PARTS and n_threads > 1:
-        return _partition_parts(block, column, goes_left, rows, packed, spare_rows, spare_packed, n_threads)
-    n_left = _part(block, column, goes_left, rows, packed, spare_rows, spare_packed)
-    _gather(rows, packed, spare_rows, spare_packed, n_left, 0, n_left)
-    return n_left
+    n_parts = n_threads if rows.shape[0] >= ROWS_FOR_PARTS else 1
+    n_left = np.zeros(n_parts, np.int64)
+    for back in (False, True):
+        _partition_parts(back, block, column, goes_left, rows, packed, spare_rows, spare_packed, n_left)
+    return n_left.sum()
 
 
 @njit(cache=True)
@@ -330,25 +327,27 @@ def grow_leaves(  # type: ignore[no-untyped-def]
     max_leaves = leaf_ptr.shape[0]
     slot, depth = np.zeros(max_leaves, np.int64), np.zeros(max_leaves, np.int64)
     parent, side = np.full(max_leaves, -1, np.int64), np.zeros(max_leaves, np.int64)
-    goes_left, both = np.empty(256, np.uint8), np.empty(2, np.int64)
+    goes_left, open_slots = np.empty(256, np.uint8), np.zeros(2, np.int64)
     leaf_ptr[0, 0], leaf_ptr[0, 1] = 0, rows.shape[0]
     splits[:, 0] = 0.0
     least_rows = 2.0 * max(limits[0], 1.0)
-    n_leaves = 1
-    if max_leaves > 1 and max_depth != 0 and rows.shape[0] >= least_rows:
-        _search(
-            blocks, units, column_ptr, features, layout, missing, wanted, rows, packed, histograms, 0, -1, slot[:1],
-            steps, limits, sums, found, splits, n_threads,
-        )  # fmt: skip
-    while n_leaves < max_leaves:
+    n_leaves, low, high = 1, 0, rows.shape[0]
+    fresh, rest = slot[0], parent[0]  # not 0 and -1: Numba would compile `_search` for these constants, too
+    n_open = 1 if max_leaves > 1 and max_depth != 0 and high >= least_rows else 0
+    while True:
+        if n_open > 0:
+            _search(
+                blocks, units, column_ptr, features, layout, missing, wanted, rows[low:high], packed[low:high],
+                histograms, fresh, rest, open_slots[:n_open], steps, limits, sums, found, splits, n_threads,
+            )  # fmt: skip
         leaf = 0
         for other in range(1, n_leaves):
             if splits[slot[other], 0] > splits[slot[leaf], 0]:
                 leaf = other
         here, node, new = slot[leaf], n_leaves - 1, n_leaves
         split = splits[here].copy()
-        if split[0] <= 0.0:
-            break
+        if n_leaves == max_leaves or split[0] <= 0.0:
+            return n_leaves
         nodes[node, :3] = split[1:4]
         nodes[node, 3], nodes[node, 4], nodes[node, 5] = ~leaf, ~new, split[0]
         if parent[leaf] >= 0:
@@ -373,16 +372,10 @@ def grow_leaves(  # type: ignore[no-untyped-def]
         sums[slot[new], 0], sums[slot[new], 1] = total_grad - split[4], total_hess - split[5]
         sums[slot[new], 2] = last - middle
         splits[here, 0] = splits[new, 0] = 0.0
-        n_open = 0
+        fresh, rest, n_open = new, here, 0
+        low, high = (first, middle) if left_is_small else (middle, last)
         if n_leaves < max_leaves and not 0 <= max_depth <= depth[leaf]:
             for which in (new, here):
                 if sums[which, 2] >= least_rows:
-                    both[n_open] = which
+                    open_slots[n_open] = which
                     n_open += 1
-        if n_open > 0:
-            small = slice(first, middle) if left_is_small else slice(middle, last)
-            _search(
-                blocks, units, column_ptr, features, layout, missing, wanted, rows[small], packed[small], histograms,
-                new, here, both[:n_open], steps, limits, sums, found, splits, n_threads,
-            )  # fmt: skip
-    return n_leaves

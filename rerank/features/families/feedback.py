@@ -26,6 +26,7 @@ from rerank.features.match import FieldBlock
 from rerank.features.recipe import Recipe
 from rerank.features.registry import Cost, Feature, FieldFamily, Missing
 from rerank.features.statistics import field_idf, frozen, vector_norms
+from rerank.threads import PRANGE
 
 RM3_DOCUMENTS, RM3_TERMS = (5, 10, 20), (20, 50, 100)
 ROCCHIO_DOCUMENTS, ROCCHIO_TERMS = 10, 30
@@ -124,7 +125,7 @@ class FeedbackFeatures(FieldFamily):
         )
 
 
-@njit(cache=True, parallel=True, nogil=True, error_model="numpy")
+@njit(cache=True, parallel=PRANGE, nogil=True, error_model="numpy")
 def _fill(  # type: ignore[no-untyped-def]
     queries, postings, idf, doc_freq, collection_freq, n_tokens, most_common, norms, saturation, mixture, n_parts, out
 ):

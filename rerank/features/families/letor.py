@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from rerank.features.match import FieldBlock
 from rerank.features.recipe import Recipe
 from rerank.features.registry import Feature, FieldFamily, Missing
+from rerank.threads import PRANGE
 from rerank.types import Floats
 
 _MSLR = "MSLR-WEB features (Qin & Liu 2013)"
@@ -185,7 +186,7 @@ def _collection_probability(block: FieldBlock) -> Floats:
     return block.collection_freq / max(block.field.n_tokens, 1)
 
 
-@njit(cache=True, parallel=True, nogil=True, error_model="numpy")
+@njit(cache=True, parallel=PRANGE, nogil=True, error_model="numpy")
 def _fill_statistics(query_ptr, term_ptr, tf_ptr, tf, idf, doc_freq, lengths, out):  # type: ignore[no-untyped-def]
     """Fill the columns before the models: counts and pooled statistics; one thread a query.
 
@@ -241,7 +242,7 @@ def _pool(tf, place, idf, first, n_terms, weighted, scale, out, row, column):  #
     out[row, column + 4] = squares / n_terms
 
 
-@njit(cache=True, parallel=True, nogil=True, error_model="numpy")
+@njit(cache=True, parallel=PRANGE, nogil=True, error_model="numpy")
 def _fill_models(  # type: ignore[no-untyped-def]
     query_ptr, term_ptr, tf_ptr, tf, query_freq, idf, probability,
     lengths, unique_terms, norms, saturation, parameters, out,

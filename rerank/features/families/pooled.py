@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from rerank.features.match import FieldBlock
 from rerank.features.recipe import Recipe
 from rerank.features.registry import Cost, Feature, FieldFamily, Missing
+from rerank.threads import PRANGE
 
 NEGLIGIBLE = 1e-9  # what rounding may leave of a 0
 POOLS = ("sum", "mean", "median", "max", "min", "ratio")
@@ -153,7 +154,7 @@ def term_constants(block: FieldBlock, recipe: Recipe) -> NDArray[np.float64]:
     return np.where((df > 0)[:, None], np.stack(columns, axis=1), 0.0)
 
 
-@njit(cache=True, parallel=True, nogil=True, error_model="numpy")
+@njit(cache=True, parallel=PRANGE, nogil=True, error_model="numpy")
 def _fill(matches, constants, lengths, per_tf, saturation, log_mu, average, columns, out):  # type: ignore[no-untyped-def]
     """Fill all columns; one thread a query.
 

@@ -19,6 +19,7 @@ from rerank.features.recipe import Recipe
 from rerank.features.registry import Cost, Feature, FieldFamily, Missing
 from rerank.features.statistics import field_idf, frozen
 from rerank.forward import FieldArrays
+from rerank.threads import PRANGE
 
 COMMON = 0.1
 _BENDERSKY = "Bendersky, Croft & Diao, WSDM 2011, table 1"
@@ -81,7 +82,7 @@ def _priors(field: FieldArrays) -> NDArray[np.float32]:
     return _kept[field]
 
 
-@njit(cache=True, parallel=True, nogil=True, error_model="numpy")
+@njit(cache=True, parallel=PRANGE, nogil=True, error_model="numpy")
 def _fill(postings, lengths, idf, doc_freq, common, out):  # type: ignore[no-untyped-def]
     """Fill the columns of every document; sum tf ln(tf) gives the entropy as ln(len) - sum / len."""
     doc_ptr, terms, freqs = postings

@@ -24,6 +24,7 @@ from rerank.features.match import FieldBlock
 from rerank.features.recipe import Recipe
 from rerank.features.registry import Cost, Feature, FieldFamily, Missing
 from rerank.features.statistics import frozen
+from rerank.threads import PRANGE
 
 WINDOWS = (3, 8, 15)
 NEAR = 5  # Rasolofo and Savoy's longest distance
@@ -165,7 +166,7 @@ class ProximityFeatures(FieldFamily):
         )
 
 
-@njit(cache=True, parallel=True, nogil=True, error_model="numpy")
+@njit(cache=True, parallel=PRANGE, nogil=True, error_model="numpy")
 def _fill(queries, matches, postings, lengths, saturation, k1, mu, out):  # type: ignore[no-untyped-def]
     """Fill all columns; one thread a query.
 

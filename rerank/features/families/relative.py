@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from rerank.features.match import FieldBlock
 from rerank.features.recipe import Recipe
 from rerank.features.registry import Cost, Feature, FieldFamily, family, field_columns
+from rerank.threads import PRANGE
 
 MAIN = {
     "letor": ("tf_idf_sum", "vector_space", "bm25", "lm_dirichlet", "lm_jelinek_mercer"),
@@ -86,7 +87,7 @@ def _scores(name: str, recipe: Recipe) -> list[Feature]:
     return [by_name[score] for score in MAIN[name]]
 
 
-@njit(cache=True, parallel=True, nogil=True, error_model="numpy")
+@njit(cache=True, parallel=PRANGE, nogil=True, error_model="numpy")
 def relate(query_ptr, scores, out):  # type: ignore[no-untyped-def]
     """Fill `out` (n_rows, 3 * n_scores) float32 with min-max, z-score and rank of `scores` (n_rows, n_scores).
 
