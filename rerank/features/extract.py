@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
+from numba import njit, prange
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
@@ -18,7 +19,7 @@ from rerank.features.recipe import Recipe
 from rerank.features.registry import ColumnGroup, FieldFamily, RunFamily, column_groups, field_columns
 from rerank.forward import ForwardIndex
 from rerank.progress import track
-from rerank.threads import kernel_threads
+from rerank.threads import PRANGE, kernel_threads
 from rerank.types import Floats, Ints, Qrels, RankingData, Run, query_rows
 
 _BATCH_ROWS = 1 << 16
@@ -183,12 +184,20 @@ def _fill_batch(
         if group.field is not None:
             if block is None or block.field is not forward.fields[group.field]:
                 block = match(batch, forward.fields[group.field])
-            out[:, first:last] = field_columns(group.name, block, recipe)
+            _place(field_columns(group.name, block, recipe), first, out)
         elif isinstance(group.family, RunFamily):
             columns = np.empty((batch.n_rows, last - first), dtype=np.float32)
             group.family.fill(batch, recipe, columns)
-            out[:, first:last] = columns
+            _place(columns, first, out)
         first = last
+
+
+@njit(cache=True, parallel=PRANGE, nogil=True)
+def _place(columns, first, out):  # type: ignore[no-untyped-def]
+    """Copy columns (n_rows, k) float32 to those of out (n_rows, n_features) from `first` on, on all threads."""
+    for row in prange(columns.shape[0]):
+        for column in range(columns.shape[1]):
+            out[row, first + column] = columns[row, column]
 
 
 def _computable(forward: ForwardIndex, groups: tuple[ColumnGroup, ...]) -> tuple[ColumnGroup, ...]:
