@@ -7,11 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.trees.columns import WIDTH, Columns
+from rerank.trees.columns import MOST_CODES, WIDTH, Columns
 from rerank.trees.forest import Tree
 from rerank.trees.leafwise import grow_leaves, pack
 from rerank.trees.leaves import newton_steps
 from rerank.types import Floats, Ints
+
+UNIT = WIDTH // 4  # columns: what one thread takes at least
+ADDS = 7 * MOST_CODES  # to add a leaf's rows to a column's histogram takes about as long as to search so many states
 
 
 @dataclass(frozen=True)
@@ -42,9 +45,8 @@ class Grower:
             [columns.column, columns.stride, columns.n_states, columns.missing_state, bins.n_bins], axis=1
         )
         self._limits = limits.as_array()
-        self._rows = np.empty(n_rows, dtype=np.int32)
-        self._packed = np.empty(n_rows, dtype=np.int64)
-        self._spare_rows, self._spare_packed = np.empty_like(self._rows), np.empty_like(self._packed)
+        self._rows = np.empty((2, n_rows), dtype=np.int32)
+        self._packed, self._flags = np.empty((2, n_rows), dtype=np.int64), np.empty(n_rows, dtype=np.uint8)
         self._histograms = np.empty((n_leaves, n_blocks * WIDTH, 256), dtype=np.int64)
         self._found = np.zeros((2, len(bins.n_bins), 5))
         self._sums, self._splits = np.zeros((n_leaves, 3)), np.zeros((n_leaves, 6))
@@ -61,24 +63,23 @@ class Grower:
         Returns the tree, the rows ordered by leaf, and their leaf_ptr (n_leaves, 2) int64.
         """
         columns, n_rows = self.columns, len(rows)
-        self._rows[:n_rows] = rows
+        self._rows[0, :n_rows] = rows
         wanted = np.zeros(len(self._layout), dtype=np.bool_)
         wanted[features] = True
-        self._found[:] = 0.0
-        packed = self._packed[:n_rows]
-        pack(grad, hess, rows, self._steps, packed, self._sums[0])
+        units, shares = self._units(features)
+        self._leaf_ptr[0] = 0, n_rows
+        pack(grad, hess, rows, self._steps, self._packed[0, :n_rows], self._sums[0])
         n_leaves = grow_leaves(
             self.blocks,
-            np.unique(columns.column[features] // (WIDTH // 4)),
+            units,
             columns.column_ptr,
             columns.features,
             self._layout,
             columns.bins.missing,
             wanted,
-            self._rows[:n_rows],
-            packed,
-            self._spare_rows[:n_rows],
-            self._spare_packed[:n_rows],
+            self._rows,
+            self._packed,
+            self._flags,
             self._histograms,
             self._steps,
             self._limits,
@@ -86,14 +87,27 @@ class Grower:
             self._found,
             self._sums,
             self._splits,
-            self.n_threads,
+            shares,
             self._leaf_ptr,
             self._nodes,
         )
         leaf_ptr = self._leaf_ptr[:n_leaves].copy()
         values = np.zeros(n_leaves)
-        newton_steps(grad, hess, self._rows, leaf_ptr, self.limits.reg_lambda, values)
-        return self._tree(self._nodes[: n_leaves - 1], values), self._rows[:n_rows], leaf_ptr
+        newton_steps(grad, hess, self._rows[0], leaf_ptr, self.limits.reg_lambda, values)
+        return self._tree(self._nodes[: n_leaves - 1], values), self._rows[0, :n_rows], leaf_ptr
+
+    def _units(self, features: Ints) -> tuple[Ints, Ints]:
+        """Return the units of some features, ascending, and where those of each thread begin: about equal work."""
+        columns, n_units = self.columns, len(self.columns.column_ptr) // UNIT
+        shared = columns.n_states[features] < MOST_CODES  # the whole histogram is read for each feature in it
+        work = np.bincount(
+            columns.column[features] // UNIT, columns.bins.n_bins[features] + MOST_CODES * shared, n_units
+        )
+        units = np.flatnonzero(work)
+        work[units] += ADDS * np.bincount(np.unique(columns.column[features]) // UNIT, minlength=n_units)[units]
+        before = np.cumsum(work[units]) - work[units] / 2
+        ends = np.arange(1, self.n_threads) * work.sum() / self.n_threads
+        return units, np.concatenate([[0], np.searchsorted(before, ends), [len(units)]])
 
     def _tree(self, nodes: Floats, values: Floats) -> Tree:
         feature = nodes[:, 0].astype(np.int32)

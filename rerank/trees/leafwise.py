@@ -216,99 +216,87 @@ def _choose(found, wanted, open_slots, splits):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, parallel=PRANGE)
 def _search(  # type: ignore[no-untyped-def]
-    blocks, units, column_ptr, features, layout, missing, wanted, rows, packed, histograms, slot, parent, open_slots,
-    steps, limits, sums, found, splits, n_threads,
+    blocks, units, shares, column_ptr, features, layout, missing, wanted, rows, packed, histograms, slot, parent,
+    open_slots, steps, limits, sums, found, splits,
 ):  # fmt: skip
     """Fill the histograms of a leaf, take them off its parent's for its sibling, and find the best splits of both.
 
     rows, packed (k,) of the leaf `slot`; `parent` is negative for the root, else becomes the sibling's
     open_slots   (1 or 2,) leaves to find splits of; found (2, n_features, 5) scratch; splits (n_slots, 6) OUT
     """
-    for task in prange(n_threads):
-        low, high = task * units.shape[0] // n_threads, (task + 1) * units.shape[0] // n_threads
+    for task in prange(shares.shape[0] - 1):
+        mine = units[shares[task] : shares[task + 1]]
         _search_share(
-            blocks, units[low:high], column_ptr, features, layout, missing, wanted, rows, packed, histograms, slot,
+            blocks, mine, column_ptr, features, layout, missing, wanted, rows, packed, histograms, slot,
             parent, open_slots, steps, limits, sums, found,
         )  # fmt: skip
     _choose(found, wanted, open_slots, splits)
 
 
 @njit(cache=True)
-def _part(block, column, goes_left, rows, packed, spare_rows, spare_packed):  # type: ignore[no-untyped-def]
-    """Write the rows that go left to the front of the spare arrays, the others to the back in reverse; return how many.
-
-    goes_left (256,) uint8, by the code in the column
-    """
-    n = rows.shape[0]
-    left, right = 0, n
+def _decide(block, column, goes_left, rows, flags):  # type: ignore[no-untyped-def]
+    """Fill flags (k,) uint8 with which rows go left, by goes_left (256,) of the code in the column; return how many."""
+    n, n_left = rows.shape[0], np.int64(0)
     for i in range(min(AHEAD, n)):
         _fetch(block, rows[i])
     for i in range(n):
         _fetch(block, rows[min(i + AHEAD, n - 1)])
-        row, value = rows[i], packed[i]
-        to_left = goes_left[block[np.uint32(row), column]]
-        # Written on both sides, and one place taken: no branch to guess wrong.
-        spare_rows[left] = row
-        spare_packed[left] = value
-        spare_rows[right - 1] = row
-        spare_packed[right - 1] = value
-        left += to_left
-        right -= 1 - to_left
-    return left
+        flag = goes_left[block[np.uint32(rows[i]), column]]
+        flags[i] = flag
+        n_left += flag
+    return n_left
 
 
 @njit(cache=True)
-def _gather(rows, packed, spare_rows, spare_packed, n_here, left, right):  # type: ignore[no-untyped-def]
-    """Copy a part back in its old order: the first n_here of the spare arrays to `left` on, the others to `right`."""
-    for i in range(n_here):
-        rows[left + i] = spare_rows[i]
-        packed[left + i] = spare_packed[i]
-    n = spare_rows.shape[0]
-    for i in range(n - n_here):
-        rows[right + i] = spare_rows[n - 1 - i]
-        packed[right + i] = spare_packed[n - 1 - i]
+def _move(flags, rows, packed, to_rows, to_packed, left, right):  # type: ignore[no-untyped-def]
+    """Copy the rows that go left to `left` on, the others to `right` on, both in their order."""
+    for i in range(rows.shape[0]):
+        flag = np.int64(flags[i])
+        there = np.uint64(right + (left - right) * flag)  # no branch to guess wrong
+        to_rows[there] = rows[i]
+        to_packed[there] = packed[i]
+        left += flag
+        right += 1 - flag
 
 
 @njit(cache=True, parallel=PRANGE)
-def _partition_parts(back, block, column, goes_left, rows, packed, spare_rows, spare_packed, n_left):  # type: ignore[no-untyped-def]
-    """Part a share of the rows on each thread, or put the shares back behind each other; n_left (n_parts,) of each."""
-    k, n_parts = rows.shape[0], n_left.shape[0]
-    for part in prange(n_parts):
-        low, high = part * k // n_parts, (part + 1) * k // n_parts
-        here, there = spare_rows[low:high], spare_packed[low:high]
-        if back:
-            left = n_left[:part].sum()
-            _gather(rows, packed, here, there, n_left[part], left, n_left.sum() + low - left)
+def _part_shares(move, block, column, goes_left, rows, packed, to_rows, to_packed, flags, n_left):  # type: ignore[no-untyped-def]
+    """Decide about a share of the rows on each thread, or move them; n_left (n_shares,) of each."""
+    k, n_shares = rows.shape[0], n_left.shape[0]
+    for share in prange(n_shares):
+        low, high = share * k // n_shares, (share + 1) * k // n_shares
+        here = rows[low:high]
+        if move:
+            left = n_left[:share].sum()
+            right = n_left.sum() + low - left
+            _move(flags[low:high], here, packed[low:high], to_rows, to_packed, left, right)
         else:
-            n_left[part] = _part(block, column, goes_left, rows[low:high], packed[low:high], here, there)
+            n_left[share] = _decide(block, column, goes_left, here, flags[low:high])
 
 
 @njit(cache=True)
-def _partition(blocks, layout, split, missing, goes_left, rows, packed, spare_rows, spare_packed, n_threads):  # type: ignore[no-untyped-def]
-    """Part the rows of a leaf as `split` (6,) says; return how many go left."""
+def _partition(  # type: ignore[no-untyped-def]
+    blocks, layout, split, missing, goes_left, rows, packed, to_rows, to_packed, flags, n_threads
+):
+    """Copy the rows of a leaf, those first that `split` (6,) sends left; return how many go left."""
     feature, threshold_bin, missing_left = np.int64(split[1]), np.int64(split[2]), split[3] > 0.0
-    place, stride, n_states, missing_state = (
-        layout[feature, 0],
-        layout[feature, 1],
-        layout[feature, 2],
-        layout[feature, 3],
-    )
+    place, stride, n_states, missing_state, _ = layout[feature]
     for code in range(256):
         state = code // stride % n_states
         absent = missing[feature] and state == missing_state
         goes_left[code] = missing_left if absent else state <= threshold_bin
-    block, column = blocks[place // 16], place % 16
-    n_parts = n_threads if rows.shape[0] >= ROWS_FOR_PARTS else 1
-    n_left = np.zeros(n_parts, np.int64)
-    for back in (False, True):
-        _partition_parts(back, block, column, goes_left, rows, packed, spare_rows, spare_packed, n_left)
+    n_left = np.zeros(n_threads if rows.shape[0] >= ROWS_FOR_PARTS else 1, np.int64)
+    for move in (False, True):
+        _part_shares(
+            move, blocks[place // 16], place % 16, goes_left, rows, packed, to_rows, to_packed, flags, n_left
+        )  # fmt: skip
     return n_left.sum()
 
 
 @njit(cache=True)
 def grow_leaves(  # type: ignore[no-untyped-def]
-    blocks, units, column_ptr, features, layout, missing, wanted, rows, packed, spare_rows, spare_packed, histograms,
-    steps, limits, max_depth, found, sums, splits, n_threads, leaf_ptr, nodes,
+    blocks, units, column_ptr, features, layout, missing, wanted, rows, packed, flags, histograms, steps, limits,
+    max_depth, found, sums, splits, shares, leaf_ptr, nodes,
 ):  # fmt: skip
     """Grow one tree, always at the leaf whose split takes most off the loss; return the number of leaves.
 
@@ -317,28 +305,32 @@ def grow_leaves(  # type: ignore[no-untyped-def]
     column_ptr         (n_columns + 1,) int64 into `features` (n_stored,) int64
     layout             (n_features, 5) int64: column, stride, states, state of missing values, bins
     missing, wanted    (n_features,) bool: seen missing in training; may be split on
-    rows, packed       (k,) int32, int64: left ordered by leaf; spare_rows, spare_packed (k,) scratch
-    histograms         (n_leaves, n_columns, 256) int64 scratch; found (2, n_features, 5) float64, zero before
+    shares             (n_threads + 1,) int64 where the units of each thread begin
+    rows, packed       (2, n_rows) int32, int64: those of a leaf stand in one half, and move to the other when it is
+                       split; OUT: rows[0] ordered by leaf; flags (n_rows,) uint8 scratch
+    histograms         (n_leaves, n_columns, 256) int64 scratch; found (2, n_features, 5) float64
     steps, limits      (2,) what one of a packed integer is worth; (4,) rows a side, hessian a side, reg_lambda, gain
     sums               (n_leaves, 3) gradient, hessian and rows by slot, the first given; splits (n_leaves, 6) OUT
-    leaf_ptr           (n_leaves, 2) int64, OUT: rows of each leaf
+    leaf_ptr           (n_leaves, 2) int64, the first given, OUT: rows of each leaf
     nodes              (n_leaves - 1, 6) float64, OUT: feature, bin, missing goes left, left, right, gain; ~leaf or node
     """
     max_leaves = leaf_ptr.shape[0]
     slot, depth = np.zeros(max_leaves, np.int64), np.zeros(max_leaves, np.int64)
     parent, side = np.full(max_leaves, -1, np.int64), np.zeros(max_leaves, np.int64)
     goes_left, open_slots = np.empty(256, np.uint8), np.zeros(2, np.int64)
-    leaf_ptr[0, 0], leaf_ptr[0, 1] = 0, rows.shape[0]
+    halves, leaf = np.zeros(max_leaves, np.int64), 0
     splits[:, 0] = 0.0
     least_rows = 2.0 * max(limits[0], 1.0)
-    n_leaves, low, high = 1, 0, rows.shape[0]
+    n_leaves, low, high = 1, 0, leaf_ptr[0, 1]
     fresh, rest = slot[0], parent[0]  # not 0 and -1: Numba would compile `_search` for these constants, too
     n_open = 1 if max_leaves > 1 and max_depth != 0 and high >= least_rows else 0
     while True:
         if n_open > 0:
+            half = halves[leaf]
             _search(
-                blocks, units, column_ptr, features, layout, missing, wanted, rows[low:high], packed[low:high],
-                histograms, fresh, rest, open_slots[:n_open], steps, limits, sums, found, splits, n_threads,
+                blocks, units, shares, column_ptr, features, layout, missing, wanted, rows[half, low:high],
+                packed[half, low:high], histograms, fresh, rest, open_slots[:n_open], steps, limits, sums, found,
+                splits,
             )  # fmt: skip
         leaf = 0
         for other in range(1, n_leaves):
@@ -347,15 +339,17 @@ def grow_leaves(  # type: ignore[no-untyped-def]
         here, node, new = slot[leaf], n_leaves - 1, n_leaves
         split = splits[here].copy()
         if n_leaves == max_leaves or split[0] <= 0.0:
-            return n_leaves
+            break
         nodes[node, :3] = split[1:4]
         nodes[node, 3], nodes[node, 4], nodes[node, 5] = ~leaf, ~new, split[0]
         if parent[leaf] >= 0:
             nodes[parent[leaf], 3 + side[leaf]] = node
         first, last = leaf_ptr[leaf, 0], leaf_ptr[leaf, 1]
+        half = halves[leaf]
+        halves[leaf] = halves[new] = 1 - half
         n_left = _partition(
-            blocks, layout, split, missing, goes_left, rows[first:last], packed[first:last], spare_rows[first:last],
-            spare_packed[first:last], n_threads,
+            blocks, layout, split, missing, goes_left, rows[half, first:last], packed[half, first:last],
+            rows[1 - half, first:last], packed[1 - half, first:last], flags[first:last], shares.shape[0] - 1,
         )  # fmt: skip
         middle = first + n_left
         leaf_ptr[leaf, 1] = leaf_ptr[new, 0] = middle
@@ -379,3 +373,8 @@ def grow_leaves(  # type: ignore[no-untyped-def]
                 if sums[which, 2] >= least_rows:
                     open_slots[n_open] = which
                     n_open += 1
+    for leaf in range(n_leaves):
+        if halves[leaf] == 1:
+            for i in range(leaf_ptr[leaf, 0], leaf_ptr[leaf, 1]):
+                rows[0, i] = rows[1, i]
+    return n_leaves
