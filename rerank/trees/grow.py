@@ -67,7 +67,7 @@ class Grower:
         wanted = np.zeros(len(self._layout), dtype=np.bool_)
         wanted[features] = True
         units, shares = self._units(features)
-        self._leaf_ptr[0] = 0, n_rows
+        self._leaf_ptr[0], self._found[:] = (0, n_rows), 0.0
         pack(grad, hess, rows, self._steps, self._packed[0, :n_rows], self._sums[0])
         n_leaves = grow_leaves(
             self.blocks,

@@ -308,7 +308,7 @@ def grow_leaves(  # type: ignore[no-untyped-def]
     shares             (n_threads + 1,) int64 where the units of each thread begin
     rows, packed       (2, n_rows) int32, int64: those of a leaf stand in one half, and move to the other when it is
                        split; OUT: rows[0] ordered by leaf; flags (n_rows,) uint8 scratch
-    histograms         (n_leaves, n_columns, 256) int64 scratch; found (2, n_features, 5) float64
+    histograms         (n_leaves, n_columns, 256) int64 scratch; found (2, n_features, 5) float64, zero before
     steps, limits      (2,) what one of a packed integer is worth; (4,) rows a side, hessian a side, reg_lambda, gain
     sums               (n_leaves, 3) gradient, hessian and rows by slot, the first given; splits (n_leaves, 6) OUT
     leaf_ptr           (n_leaves, 2) int64, the first given, OUT: rows of each leaf

@@ -62,6 +62,18 @@ def test_tree_is_the_same_for_one_and_two_threads() -> None:
         np.testing.assert_array_equal(getattr(found[0], name), getattr(found[1], name))
 
 
+def test_tree_splits_on_wanted_features_only_after_one_that_had_all() -> None:
+    X, _, hess = _data(3000, 6, 11)
+    grad = np.where(X[:, 0] > 5, 1.0, -1.0) + 0.01 * X[:, 3]
+    columns = Columns.of(learn_bins(X, 255, 1))
+    grower = Grower(columns, columns.blocks(X, np.arange(3000), 1), TreeLimits(num_leaves=8), 1)
+    rows = np.arange(3000, dtype=np.int32)
+    first = grower.grow(grad, hess, rows, np.arange(6))[0]
+    second = grower.grow(grad, hess, rows[:2000], np.array([2, 3]))[0]
+    assert first.feature[0] == 0
+    assert set(second.feature.tolist()) <= {2, 3}
+
+
 def test_leaf_values_reach_each_row_once() -> None:
     X, grad, hess = _data(9000, 5, 4, 0.1)
     tree, rows, leaf_ptr = _grow(X, grad, hess, TreeLimits(), 2)
