@@ -66,7 +66,7 @@ def test_tree_splits_on_wanted_features_only_after_one_that_had_all() -> None:
     X, _, hess = _data(3000, 6, 11)
     grad = np.where(X[:, 0] > 5, 1.0, -1.0) + 0.01 * X[:, 3]
     columns = Columns.of(learn_bins(X, 255, 1))
-    grower = Grower(columns, columns.blocks(X, np.arange(3000), 1), TreeLimits(num_leaves=8), 1)
+    grower = Grower(columns, columns.blocks(X, np.arange(3000), 1), TreeLimits(num_leaves=2), 1)
     rows = np.arange(3000, dtype=np.int32)
     first = grower.grow(grad, hess, rows, np.arange(6))[0]
     second = grower.grow(grad, hess, rows[:2000], np.array([2, 3]))[0]
