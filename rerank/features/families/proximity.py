@@ -1,7 +1,6 @@
 """The proximity family: how near to each other the query's terms stand. It needs an index with positions.
 
-position   place of a token in the field, from 0, as the index holds it: a stop word that the analyser drops leaves a
-           gap in a document, but none in a query
+position   place of a token in the field, from 0, as indexed: a dropped stop word leaves a gap, but none in a query
 window w   holds two tokens whose positions differ by w - 1 at most
 adjacent   two tokens of the query, one behind the other; two of the same term are passed over
 pair       two distinct terms of the query, the one that the query has first standing first
