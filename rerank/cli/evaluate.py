@@ -22,6 +22,7 @@ from rerank.errors import InvalidInputError
 from rerank.output import whole_file
 
 if TYPE_CHECKING:
+    from rerank.evaluation.comparison import Comparison
     from rerank.evaluation.evaluate import EvaluationResult
     from rerank.metrics.base import Measure
     from rerank.types import Qrels, Run
@@ -67,7 +68,6 @@ def command(
     **comparing: Any,
 ) -> None:
     """Measure each RUN against QRELS as trec_eval does; several runs are compared with a baseline."""
-    from rerank.evaluation.comparison import compare_results
     from rerank.evaluation.report import render
     from rerank.evaluation.texts import text_lines
     from rerank.files.trec import read_qrels, read_topics
@@ -81,15 +81,7 @@ def command(
     judgements, topics = read_qrels(qrels), None if options.topics is None else read_topics(options.topics)
     rules = {"complete": complete, "depth": depth, "judged_only": judged_only, "level": level}
     results, kept = _measured(paths, judgements, wanted, rules, options.needs_runs)
-    baseline = str(options.baseline or paths[0])
-    comparison = compare_results(
-        results,
-        baseline,
-        test=options.test,
-        correction=options.correction,
-        samples=options.samples,
-        seed=options.seed,
-    )
+    comparison = _compared(results, options, str(options.baseline or paths[0]))
     details = changed_queries(comparison, options, judgements, kept, topics)
     documents = document_texts(options.corpus, details)
     if options.html is not None:
@@ -121,6 +113,20 @@ def _measured(
             text = "%s: %d of %d judged queries are not in it and do not count; -c counts them 0"
             log.info(text, path, absent, len(judgements))
     return results, kept
+
+
+def _compared(results: dict[str, EvaluationResult], options: ComparisonOptions, baseline: str) -> Comparison:
+    """Return the runs' figures beside the baseline's, tested and corrected as the options say."""
+    from rerank.evaluation.comparison import compare_results
+
+    return compare_results(
+        results,
+        baseline,
+        test=options.test,
+        correction=options.correction,
+        samples=options.samples,
+        seed=options.seed,
+    )
 
 
 def _with_baseline(runs: tuple[Path, ...], baseline: Path | None) -> list[Path]:

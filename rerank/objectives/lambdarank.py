@@ -93,10 +93,9 @@ class LambdaRank(Objective):
         first = np.repeat(self.query_ptr[:-1], np.diff(self.query_ptr))
         order = np.lexsort((-self.swap.gains, first))
         gains = self.swap.gains[order]
-        heads = np.flatnonzero(np.diff(gains, prepend=np.nan) != 0.0)
-        heads = np.union1d(heads, self.query_ptr[:-1][np.diff(self.query_ptr) > 0])
-        ends = np.append(heads, len(gains))
-        alike = np.searchsorted(heads, np.arange(len(gains)), side="right")
+        heads = (np.diff(gains, prepend=np.nan) != 0.0) | (np.diff(first, prepend=-1) != 0)
+        ends = np.append(np.flatnonzero(heads), len(gains))
+        alike = np.cumsum(heads)
         rows, above, below = ((found - first).astype(np.int32) for found in (order, ends[alike - 1], ends[alike]))
         return gains, rows, above, below
 
