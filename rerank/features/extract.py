@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from numba import njit, prange
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
@@ -19,10 +18,12 @@ from rerank.features.recipe import Recipe
 from rerank.features.registry import ColumnGroup, FieldFamily, RunFamily, column_groups, field_columns
 from rerank.forward import ForwardIndex
 from rerank.progress import track
-from rerank.threads import PRANGE, kernel_threads
+from rerank.threads import in_threads, kernel_threads
 from rerank.types import Floats, Ints, Qrels, RankingData, Run, query_rows
 
 _BATCH_ROWS = 1 << 16
+_PART_ROWS = 1 << 10  # smaller parts of a batch cost more to begin than they spread over the threads
+_PARTS_A_THREAD = 4
 _log = logging.getLogger("rerank")
 
 
@@ -116,9 +117,17 @@ def _extraction(
 
 @dataclass(frozen=True)
 class _Plan:
-    """What is computed, and what becomes of it: groups of columns, those of them that are kept, normalisations."""
+    """What is computed, and what becomes of it.
 
-    groups: tuple[ColumnGroup, ...]
+    groups      groups of columns, each with its first column
+    width       number of columns computed
+    kept        (n_features,) int64 of them
+    names       of those kept
+    normalised  columns of those kept, by normalisation
+    """
+
+    groups: tuple[tuple[int, ColumnGroup], ...]
+    width: int
     kept: Ints
     names: tuple[str, ...]
     normalised: Mapping[str, Ints]
@@ -144,7 +153,9 @@ class _Plan:
             form: np.array([places[everything[c]] for c in columns if everything[c] in places], dtype=np.int64)
             for form, columns in how.items()
         }
-        return cls(groups, kept, names, normalised)
+        ends = np.cumsum([len(group.features) for group in groups]).tolist()
+        placed = tuple(zip([0, *ends], groups, strict=False))
+        return cls(placed, len(computed), kept, names, normalised)
 
 
 def _blocks(
@@ -156,48 +167,54 @@ def _blocks(
     X: NDArray[np.float32] | None,
 ) -> Iterator[NDArray[np.float32]]:
     """Yield the features batch by batch: as rows of X (n_rows, n_features), or each as an array of its own."""
-    width = sum(len(group.features) for group in plan.groups)
     batches = list(candidates.batches(_BATCH_ROWS))
     with kernel_threads(threads, candidates.n_rows) as count:
         _log.debug("features of %d rows on %d threads", candidates.n_rows, count)
         for rows, batch in track(batches, "features"):
             kept = np.empty((batch.n_rows, len(plan.kept)), dtype=np.float32) if X is None else X[rows]
-            block = kept if len(plan.kept) == width else np.empty((batch.n_rows, width), dtype=np.float32)
-            _fill_batch(forward, batch, plan.groups, recipe, block)
-            if block is not kept:
-                np.take(block, plan.kept, axis=1, out=kept, mode="clip")
-            normalise(kept, batch.query_ptr, plan.normalised)
+            _fill_batch(forward, batch, plan, recipe, count, kept)
             yield kept
 
 
 def _fill_batch(
+    forward: ForwardIndex, batch: Candidates, plan: _Plan, recipe: Recipe, n_threads: int, kept: NDArray[np.float32]
+) -> None:
+    """Fill the rows of one batch: some of its queries after others on each thread, what users wrote on this one."""
+    block = kept if len(plan.kept) == plan.width else np.empty((batch.n_rows, plan.width), dtype=np.float32)
+    alone = [placed for placed in plan.groups if placed[1].family.alone]
+    together = [placed for placed in plan.groups if not placed[1].family.alone]
+    _fill_groups(forward, batch, alone, recipe, block)
+
+    def fill(part: tuple[slice, Candidates]) -> None:
+        rows, queries = part
+        _fill_groups(forward, queries, together, recipe, block[rows])
+        if block is not kept:
+            np.take(block[rows], plan.kept, axis=1, out=kept[rows], mode="clip")
+        normalise(kept[rows], queries.query_ptr, plan.normalised)
+
+    size = -(-batch.n_rows // (_PARTS_A_THREAD * n_threads)) if n_threads > 1 else batch.n_rows
+    in_threads(fill, batch.batches(max(size, _PART_ROWS)), n_threads)
+
+
+def _fill_groups(
     forward: ForwardIndex,
     batch: Candidates,
-    groups: tuple[ColumnGroup, ...],
+    groups: Sequence[tuple[int, ColumnGroup]],
     recipe: Recipe,
     out: NDArray[np.float32],
 ) -> None:
-    """Fill the rows of one batch; a field is matched once for all its families, which stand together."""
-    first, block = 0, None
-    for group in groups:
-        last = first + len(group.features)
+    """Fill some columns; a field is matched once for all its families, which stand together."""
+    block = None
+    for first, group in groups:
+        columns = out[:, first : first + len(group.features)]
         if group.field is not None:
             if block is None or block.field is not forward.fields[group.field]:
                 block = match(batch, forward.fields[group.field])
-            _place(field_columns(group.name, block, recipe), first, out)
+            columns[:] = field_columns(group.name, block, recipe)
         elif isinstance(group.family, RunFamily):
-            columns = np.empty((batch.n_rows, last - first), dtype=np.float32)
-            group.family.fill(batch, recipe, columns)
-            _place(columns, first, out)
-        first = last
-
-
-@njit(cache=True, parallel=PRANGE, nogil=True)
-def _place(columns, first, out):  # type: ignore[no-untyped-def]
-    """Copy columns (n_rows, k) float32 to those of out (n_rows, n_features) from `first` on, on all threads."""
-    for row in prange(columns.shape[0]):
-        for column in range(columns.shape[1]):
-            out[row, first + column] = columns[row, column]
+            found = np.empty(columns.shape, dtype=np.float32)
+            group.family.fill(batch, recipe, found)
+            columns[:] = found
 
 
 def _computable(forward: ForwardIndex, groups: tuple[ColumnGroup, ...]) -> tuple[ColumnGroup, ...]:

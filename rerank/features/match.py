@@ -13,13 +13,12 @@ from dataclasses import field as dataclass_field
 from functools import cached_property
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 from numpy.typing import NDArray
 
 from rerank.features.recipe import Recipe
 from rerank.features.statistics import frozen, inverse_document_frequency, lucene_lengths, vector_norms
 from rerank.forward import FieldArrays, ForwardIndex
-from rerank.threads import PRANGE
 from rerank.types import Floats, Ints, pointers
 
 Documents = Callable[[Ints], Sequence[str | None]]
@@ -230,13 +229,13 @@ def _numbered(forward: ForwardIndex, tokens: Sequence[str], numbers: dict[str, i
     return sorted((numbers[term], count, term) for term, count in counts.items())
 
 
-@njit(cache=True, parallel=PRANGE, nogil=True)
+@njit(cache=True, nogil=True)
 def _fill_tf(query_ptr, docs, term_ptr, terms, doc_ptr, doc_terms, doc_freqs, tf_ptr, out):  # type: ignore[no-untyped-def]
-    """Fill `out` (n_matches,) with term frequencies; one thread a query, a binary search a query term.
+    """Fill `out` (n_matches,) with term frequencies; a binary search a query term.
 
     Both term lists ascend, so each search begins where the one before it ended.
     """
-    for query in prange(len(query_ptr) - 1):
+    for query in range(len(query_ptr) - 1):
         place = tf_ptr[query]
         for row in range(query_ptr[query], query_ptr[query + 1]):
             low, end = doc_ptr[docs[row]], doc_ptr[docs[row] + 1]

@@ -69,7 +69,12 @@ class Feature:
 
 
 class Family(ABC):
-    """Features that are computed together."""
+    """Features that are computed together.
+
+    alone  filled on the caller's thread only: code of the user's, who may not count on several
+    """
+
+    alone: ClassVar[bool] = False
 
     @abstractmethod
     def features(self, recipe: Recipe) -> Sequence[Feature]:

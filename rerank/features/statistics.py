@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any
+from collections.abc import Callable
+from functools import cache, wraps
+from threading import Lock
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -14,8 +16,22 @@ from rerank.forward import FieldArrays
 from rerank.types import Floats
 
 _EXACT_LENGTHS = 24  # SmallFloat.NUM_FREE_VALUES: lengths below it have a byte of their own
-_field_idf: WeakKeyDictionary[FieldArrays, Floats] = WeakKeyDictionary()
-_vector_norms: WeakKeyDictionary[FieldArrays, Floats] = WeakKeyDictionary()
+Kept = TypeVar("Kept")
+
+
+def kept_with_field(compute: Callable[[FieldArrays], Kept]) -> Callable[[FieldArrays], Kept]:
+    """Return `compute`, done once for a field, whichever thread asks first; the result is kept as long as the field."""
+    kept: WeakKeyDictionary[FieldArrays, Kept] = WeakKeyDictionary()
+    lock = Lock()
+
+    @wraps(compute)
+    def found(field: FieldArrays) -> Kept:
+        with lock:
+            if field not in kept:
+                kept[field] = compute(field)
+            return kept[field]
+
+    return found
 
 
 def inverse_document_frequency(doc_freq: ArrayLike, n_docs_with: int) -> Floats:
@@ -40,23 +56,18 @@ def lucene_lengths(lengths: NDArray[np.int32]) -> NDArray[np.int32]:
     return table[np.searchsorted(table, lengths, side="right") - 1]
 
 
+@kept_with_field
 def field_idf(field: FieldArrays) -> Floats:
-    """Return the idf of every term in a field, (n_terms,) float64; computed once and kept as long as the field."""
-    if field not in _field_idf:
-        _field_idf[field] = inverse_document_frequency(field.doc_freq, field.n_docs_with)
-    return _field_idf[field]
+    """Return the idf of every term in a field, (n_terms,) float64."""
+    return inverse_document_frequency(field.doc_freq, field.n_docs_with)
 
 
+@kept_with_field
 def vector_norms(field: FieldArrays) -> Floats:
-    """Return the Euclidean norm of every document's vector of tf * idf, (n_docs,) float64.
-
-    Computed once for a field and kept as long as the field.
-    """
-    if field not in _vector_norms:
-        norms = np.empty(len(field.lengths), dtype=np.float64)
-        _fill_norms(frozen(field.doc_ptr), frozen(field.terms), frozen(field.freqs), field_idf(field), norms)
-        _vector_norms[field] = norms
-    return _vector_norms[field]
+    """Return the Euclidean norm of every document's vector of tf * idf, (n_docs,) float64."""
+    norms = np.empty(len(field.lengths), dtype=np.float64)
+    _fill_norms(frozen(field.doc_ptr), frozen(field.terms), frozen(field.freqs), field_idf(field), norms)
+    return norms
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:

@@ -18,6 +18,8 @@ from rerank.features.registry import Feature, RunFamily
 class DocumentFeatures(RunFamily):
     """A feature for each function of your own over the raw document."""
 
+    alone = True
+
     def features(self, recipe: Recipe) -> Sequence[Feature]:
         """Return the features in the order of their columns."""
         return [function.feature for function in _of_documents(recipe)]

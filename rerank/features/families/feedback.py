@@ -19,14 +19,13 @@ from collections.abc import Sequence
 from math import inf
 
 import numpy as np
-from numba import get_num_threads, njit, prange
+from numba import njit
 from numpy.typing import NDArray
 
 from rerank.features.match import FieldBlock
 from rerank.features.recipe import Recipe
 from rerank.features.registry import Cost, Feature, FieldFamily, Missing
 from rerank.features.statistics import field_idf, frozen, vector_norms
-from rerank.threads import PRANGE
 
 RM3_DOCUMENTS, RM3_TERMS = (5, 10, 20), (20, 50, 100)
 ROCCHIO_DOCUMENTS, ROCCHIO_TERMS = 10, 30
@@ -120,16 +119,15 @@ class FeedbackFeatures(FieldFamily):
             vector_norms(field),
             block.bm25_saturation(recipe),
             (recipe.rm3_share, recipe.rocchio_alpha, recipe.rocchio_beta),
-            get_num_threads(),
             out,
         )
 
 
-@njit(cache=True, parallel=PRANGE, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def _fill(  # type: ignore[no-untyped-def]
-    queries, postings, idf, doc_freq, collection_freq, n_tokens, most_common, norms, saturation, mixture, n_parts, out
+    queries, postings, idf, doc_freq, collection_freq, n_tokens, most_common, norms, saturation, mixture, out
 ):
-    """Fill all columns; the queries are dealt to `n_parts` threads, each with its own table of terms.
+    """Fill all columns.
 
     queries     query_ptr, docs, term_ptr, terms, query_freq and doc_freq as in Candidates and FieldBlock
     postings    doc_ptr, terms, freqs, lengths of the field
@@ -139,32 +137,32 @@ def _fill(  # type: ignore[no-untyped-def]
     mixture     rm3_share, rocchio_alpha and rocchio_beta of the recipe
     """
     query_ptr, docs, term_ptr, terms, query_freq, query_df = queries
-    for part in prange(n_parts):
-        slots = np.full(len(idf), -1, np.int32)
-        for query in range(part, len(query_ptr) - 1, n_parts):
-            first, last = query_ptr[query], query_ptr[query + 1]
-            own = slice(term_ptr[query], term_ptr[query + 1])
-            rows, n_postings = _feedback_rows(first, last, docs, postings)
-            if len(rows) == 0:
-                out[first:last] = np.nan
-                continue
-            met = np.empty(n_postings + len(terms[own]), np.int32)
-            weights, marked = np.zeros((len(met), 8)), np.zeros(len(met), np.uint8)
-            n_met = _add_documents(rows, docs, postings, idf, norms, slots, met, weights)
-            out[first:last, _CLARITY] = _clarity(met[:n_met], weights, collection_freq, n_tokens)
-            for slot in range(n_met):
-                if doc_freq[met[slot]] > most_common:
-                    weights[slot, :_SIMILARITY] = 0.0
-            n_marked = _mark_best(weights, n_met, marked)
-            for column in range(_RM3, _SIMILARITY):
-                _keep_best(weights, column, n_met, ROCCHIO_TERMS if column == _ROCCHIO else RM3_TERMS[column])
-            n_met = _add_query(terms[own], query_freq[own], query_df[own], slots, met, n_met, weights, mixture)
-            for slot in range(n_met):
-                weights[slot] *= idf[met[slot]]
-            _score(first, last, docs, postings, slots, weights, marked, n_marked, saturation, out)
-            _finish_similarities(first, last, rows, docs, postings, norms, out)
-            for slot in range(n_met):
-                slots[met[slot]] = -1
+    slots = np.full(len(idf), -1, np.int32)
+    for query in range(len(query_ptr) - 1):
+        first, last = query_ptr[query], query_ptr[query + 1]
+        own = slice(term_ptr[query], term_ptr[query + 1])
+        rows, n_postings = _feedback_rows(first, last, docs, postings)
+        if len(rows) == 0:
+            out[first:last] = np.nan
+            continue
+        met = np.empty(n_postings + len(terms[own]), np.int32)
+        weights, marked = np.zeros((len(met), 8)), np.zeros(len(met), np.uint8)
+        n_met = _add_documents(rows, docs, postings, idf, norms, slots, met, weights)
+        out[first:last, _CLARITY] = _clarity(met[:n_met], weights, collection_freq, n_tokens)
+        for slot in range(n_met):
+            if doc_freq[met[slot]] > most_common:
+                weights[slot, :_SIMILARITY] = 0.0
+        n_marked = _mark_best(weights, n_met, marked)
+        for column in range(_RM3, _SIMILARITY):
+            _keep_best(weights, column, n_met, ROCCHIO_TERMS if column == _ROCCHIO else RM3_TERMS[column])
+        n_met = _add_query(terms[own], query_freq[own], query_df[own], slots, met, n_met, weights, mixture)
+        for slot in range(n_met):
+            for column in range(weights.shape[1]):
+                weights[slot, column] *= idf[met[slot]]
+        _score(first, last, docs, postings, slots, weights, marked, n_marked, saturation, out)
+        _finish_similarities(first, last, rows, docs, postings, norms, out)
+        for slot in range(n_met):
+            slots[met[slot]] = -1
 
 
 @njit(cache=True, nogil=True)

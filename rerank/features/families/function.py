@@ -16,6 +16,8 @@ from rerank.features.registry import Feature, FieldFamily
 class FunctionFeatures(FieldFamily):
     """A feature for each function of your own over a field, and for each field."""
 
+    alone = True
+
     def features(self, recipe: Recipe) -> Sequence[Feature]:
         """Return the features in the order of their columns."""
         return [function.feature for function in _of_fields(recipe)]

@@ -18,13 +18,12 @@ from collections.abc import Sequence
 from math import inf
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 from numpy.typing import NDArray
 
 from rerank.features.match import FieldBlock
 from rerank.features.recipe import Recipe
 from rerank.features.registry import Feature, FieldFamily, Missing
-from rerank.threads import PRANGE
 from rerank.types import Floats
 
 _MSLR = "MSLR-WEB features (Qin & Liu 2013)"
@@ -186,16 +185,16 @@ def _collection_probability(block: FieldBlock) -> Floats:
     return block.collection_freq / max(block.field.n_tokens, 1)
 
 
-@njit(cache=True, parallel=PRANGE, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def _fill_statistics(query_ptr, term_ptr, tf_ptr, tf, idf, doc_freq, lengths, out):  # type: ignore[no-untyped-def]
-    """Fill the columns before the models: counts and pooled statistics; one thread a query.
+    """Fill the columns before the models: counts and pooled statistics.
 
     query_ptr, term_ptr, tf_ptr, tf  as in FieldBlock
     idf, doc_freq                    (n_query_terms,)
     lengths                          (n_rows,) tokens
     out                              (n_rows, 25) float32
     """
-    for query in prange(len(query_ptr) - 1):
+    for query in range(len(query_ptr) - 1):
         first, n_terms = term_ptr[query], term_ptr[query + 1] - term_ptr[query]
         idf_sum, n_known = 0.0, 0
         for term in range(first, first + n_terms):
@@ -242,12 +241,12 @@ def _pool(tf, place, idf, first, n_terms, weighted, scale, out, row, column):  #
     out[row, column + 4] = squares / n_terms
 
 
-@njit(cache=True, parallel=PRANGE, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def _fill_models(  # type: ignore[no-untyped-def]
     query_ptr, term_ptr, tf_ptr, tf, query_freq, idf, probability,
     lengths, unique_terms, norms, saturation, parameters, out,
 ):  # fmt: skip
-    """Fill the columns of the retrieval models; one thread a query.
+    """Fill the columns of the retrieval models.
 
     probability  (n_query_terms,) p, 0 for a term that no document holds
     saturation   (n_rows,) BM25's k1 * (1 - b + b * dl / avgdl)
@@ -257,7 +256,7 @@ def _fill_models(  # type: ignore[no-untyped-def]
     terms that occur: ln p(t|d) = ln(p(t|d) / (a * p)) + ln a + ln p with a the weight of p in the document.
     """
     delta, mu, share = parameters
-    for query in prange(len(query_ptr) - 1):
+    for query in range(len(query_ptr) - 1):
         first, n_terms = term_ptr[query], term_ptr[query + 1] - term_ptr[query]
         known, log_p, query_norm = 0.0, 0.0, 0.0
         for term in range(first, first + n_terms):

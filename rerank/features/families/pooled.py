@@ -17,13 +17,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 from numpy.typing import NDArray
 
 from rerank.features.match import FieldBlock
 from rerank.features.recipe import Recipe
 from rerank.features.registry import Cost, Feature, FieldFamily, Missing
-from rerank.threads import PRANGE
 
 NEGLIGIBLE = 1e-9  # what rounding may leave of a 0
 POOLS = ("sum", "mean", "median", "max", "min", "ratio")
@@ -154,9 +153,9 @@ def term_constants(block: FieldBlock, recipe: Recipe) -> NDArray[np.float64]:
     return np.where((df > 0)[:, None], np.stack(columns, axis=1), 0.0)
 
 
-@njit(cache=True, parallel=PRANGE, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def _fill(matches, constants, lengths, per_tf, saturation, log_mu, average, columns, out):  # type: ignore[no-untyped-def]
-    """Fill all columns; one thread a query.
+    """Fill all columns.
 
     matches     query_ptr, term_ptr, tf_ptr, tf as in FieldBlock
     constants   (n_query_terms, 7) of `term_constants`
@@ -164,7 +163,7 @@ def _fill(matches, constants, lengths, per_tf, saturation, log_mu, average, colu
     columns     (10, 6) bool: which pools of which model are asked for
     """
     query_ptr, term_ptr, tf_ptr, tf = matches
-    for query in prange(len(query_ptr) - 1):
+    for query in range(len(query_ptr) - 1):
         first, n_terms = term_ptr[query], term_ptr[query + 1] - term_ptr[query]
         values, pools = np.empty((10, n_terms)), np.empty((10, 6))
         for row in range(query_ptr[query], query_ptr[query + 1]):

@@ -8,23 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import inf
-from weakref import WeakKeyDictionary
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 from numpy.typing import NDArray
 
 from rerank.features.match import FieldBlock
 from rerank.features.recipe import Recipe
 from rerank.features.registry import Cost, Feature, FieldFamily, Missing
-from rerank.features.statistics import field_idf, frozen
+from rerank.features.statistics import field_idf, frozen, kept_with_field
 from rerank.forward import FieldArrays
-from rerank.threads import PRANGE
 
 COMMON = 0.1
 _BENDERSKY = "Bendersky, Croft & Diao, WSDM 2011, table 1"
 _CAUSES = (Missing.EMPTY_FIELD,)
-_kept: WeakKeyDictionary[FieldArrays, NDArray[np.float32]] = WeakKeyDictionary()
 
 
 def _feature(name: str, meaning: str, formula: str, source: str, unit: str, high: float = inf) -> Feature:
@@ -71,22 +68,21 @@ class PriorFeatures(FieldFamily):
         out[:] = _priors(block.field)[block.candidates.docs]
 
 
+@kept_with_field
 def _priors(field: FieldArrays) -> NDArray[np.float32]:
-    """Return the columns of every document, (n_docs, 5); computed once and kept as long as the field."""
-    if field not in _kept:
-        table = np.empty((len(field.lengths), len(_FEATURES)), dtype=np.float32)
-        postings = (frozen(field.doc_ptr), frozen(field.terms), frozen(field.freqs))
-        lengths, doc_freq = frozen(field.lengths), frozen(field.doc_freq)
-        _fill(postings, lengths, field_idf(field), doc_freq, COMMON * field.n_docs_with, table)
-        _kept[field] = table
-    return _kept[field]
+    """Return the columns of every document, (n_docs, 5)."""
+    table = np.empty((len(field.lengths), len(_FEATURES)), dtype=np.float32)
+    postings = (frozen(field.doc_ptr), frozen(field.terms), frozen(field.freqs))
+    lengths, doc_freq = frozen(field.lengths), frozen(field.doc_freq)
+    _fill(postings, lengths, field_idf(field), doc_freq, COMMON * field.n_docs_with, table)
+    return table
 
 
-@njit(cache=True, parallel=PRANGE, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def _fill(postings, lengths, idf, doc_freq, common, out):  # type: ignore[no-untyped-def]
     """Fill the columns of every document; sum tf ln(tf) gives the entropy as ln(len) - sum / len."""
     doc_ptr, terms, freqs = postings
-    for doc in prange(len(lengths)):
+    for doc in range(len(lengths)):
         if lengths[doc] == 0:
             out[doc] = np.nan
             continue

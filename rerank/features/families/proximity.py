@@ -16,14 +16,13 @@ from collections.abc import Sequence
 from math import inf
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 from numpy.typing import NDArray
 
 from rerank.features.match import FieldBlock
 from rerank.features.recipe import Recipe
 from rerank.features.registry import Cost, Feature, FieldFamily, Missing
 from rerank.features.statistics import frozen
-from rerank.threads import PRANGE
 
 WINDOWS = (3, 8, 15)
 NEAR = 5  # Rasolofo and Savoy's longest distance
@@ -165,9 +164,9 @@ class ProximityFeatures(FieldFamily):
         )
 
 
-@njit(cache=True, parallel=PRANGE, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def _fill(queries, matches, postings, lengths, saturation, k1, mu, out):  # type: ignore[no-untyped-def]
-    """Fill all columns; one thread a query.
+    """Fill all columns.
 
     queries     query_ptr, docs, term_ptr, terms, token_ptr, tokens as in Candidates
     matches     tf_ptr, tf, idf, p as in FieldBlock
@@ -176,7 +175,7 @@ def _fill(queries, matches, postings, lengths, saturation, k1, mu, out):  # type
     """
     query_ptr, docs, term_ptr, terms, token_ptr, tokens = queries
     tf_ptr, tf, all_idf, all_p = matches
-    for query in prange(len(query_ptr) - 1):
+    for query in range(len(query_ptr) - 1):
         own = slice(term_ptr[query], term_ptr[query + 1])
         wanted, idf, p = terms[own], all_idf[own], all_p[own]
         n_terms, n_rows = len(wanted), query_ptr[query + 1] - query_ptr[query]

@@ -10,13 +10,12 @@ from collections.abc import Sequence
 from math import inf
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 from numpy.typing import NDArray
 
 from rerank.features.match import FieldBlock
 from rerank.features.recipe import Recipe
 from rerank.features.registry import Cost, Feature, FieldFamily, family, field_columns
-from rerank.threads import PRANGE
 
 MAIN = {
     "letor": ("tf_idf_sum", "vector_space", "bm25", "lm_dirichlet", "lm_jelinek_mercer"),
@@ -87,13 +86,13 @@ def _scores(name: str, recipe: Recipe) -> list[Feature]:
     return [by_name[score] for score in MAIN[name]]
 
 
-@njit(cache=True, parallel=PRANGE, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def relate(query_ptr, scores, out):  # type: ignore[no-untyped-def]
     """Fill `out` (n_rows, 3 * n_scores) float32 with min-max, z-score and rank of `scores` (n_rows, n_scores).
 
     A rank is found by sorting; equal values have the best rank among them.
     """
-    for query in prange(len(query_ptr) - 1):
+    for query in range(len(query_ptr) - 1):
         first, last = query_ptr[query], query_ptr[query + 1]
         keys = np.empty((2, last - first), np.uint64)
         values = np.empty(1, np.float32)
