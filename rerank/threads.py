@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from rerank.errors import InvalidInputError
 
@@ -16,9 +16,6 @@ SPINS = "10000"
 NUMPY_THREADS = min(os.cpu_count() or 1, 4)  # more wait for the interpreter's lock
 Part = TypeVar("Part")
 Made = TypeVar("Made")
-# `parallel=` of a kernel: the loops that say prange. Numba would make one of each np.sum and of each assignment to a
-# slice as well, and take a second to compile it.
-PRANGE: Any = {"prange": True, "comprehension": False, "reduction": False, "setitem": False, "numpy": False}
 FEW_ROWS = 1 << 12  # below it, waking another thread for each kernel costs more time than it saves
 
 

@@ -23,7 +23,7 @@ from rerank.types import Floats, Ints, Qrels, RankingData, Run, query_rows
 
 _BATCH_ROWS = 1 << 16
 _PART_ROWS = 1 << 10  # smaller parts of a batch cost more to begin than they spread over the threads
-_PARTS_A_THREAD = 4
+_PARTS_A_THREAD = 2
 _log = logging.getLogger("rerank")
 
 

@@ -41,8 +41,11 @@ def lambdarank_for(
             "training data: expected a query with a positive label, found none; check that qrels and run name the "
             "same documents."
         )
-    orders = (np.lexsort((by, query_rows(query_ptr))) for by in (-labels, labels))
-    best, worst = (measure.scores(RankedLists(labels[order], query_ptr, ideal_labels, ideal_ptr)) for order in orders)
+    falling = labels[np.lexsort((-labels, query_rows(query_ptr)))]
+    rising = falling[np.repeat(query_ptr[:-1] + query_ptr[1:] - 1, np.diff(query_ptr)) - np.arange(len(labels))]
+    best, worst = (
+        measure.scores(RankedLists(order, query_ptr, ideal_labels, ideal_ptr)) for order in (falling, rising)
+    )
     if np.array_equal(best, worst):
         raise InvalidInputError(
             f"training data: expected a query in which the order of the documents changes {measure.name}, found none; "

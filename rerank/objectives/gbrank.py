@@ -19,7 +19,6 @@ from numba import njit, prange
 
 from rerank.objectives.base import LabelObjective
 from rerank.objectives.registry import register
-from rerank.threads import PRANGE
 from rerank.types import Floats, Ints, query_rows
 
 
@@ -49,7 +48,7 @@ class GBRank(LabelObjective):
         return np.lexsort((-self.labels, query_rows(self.query_ptr)))
 
 
-@njit(cache=True, parallel=PRANGE)
+@njit(cache=True, parallel=True)
 def _fill_pairs(query_ptr, by_label, labels, scores, weights, tau, grad, hess, costs):  # type: ignore[no-untyped-def]
     """Fill gradient, curvature and each query's unweighted cost; a thread takes a query at a time."""
     for q in prange(query_ptr.shape[0] - 1):

@@ -18,7 +18,6 @@ from numba import njit, prange
 
 from rerank.objectives.base import LabelObjective
 from rerank.objectives.registry import register
-from rerank.threads import PRANGE
 from rerank.types import Floats
 
 
@@ -44,7 +43,7 @@ class Hinge(LabelObjective):
         return costs
 
 
-@njit(cache=True, parallel=PRANGE)
+@njit(cache=True, parallel=True)
 def _fill_hinges(query_ptr, labels, scores, weights, grad, hess, costs):  # type: ignore[no-untyped-def]
     """Fill gradient, pairs inside the margin, and each query's unweighted cost; a thread takes a query at a time.
 

@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 
 from rerank.metrics.base import SwapWeights
 from rerank.objectives.base import Objective
-from rerank.threads import PRANGE
 from rerank.types import Floats, Ints
 
 LOWEST_EXPONENT = -300.0  # scores further apart than this count as this far: exp() stays above zero
@@ -212,7 +211,7 @@ def _fill_query(  # type: ignore[no-untyped-def]
         hess[rows[column]] = curvatures[column] * factor * sigma * sigma
 
 
-@njit(cache=True, parallel=PRANGE)
+@njit(cache=True, parallel=True)
 def _fill_lambdas(  # type: ignore[no-untyped-def]
     query_ptr, scores, gains, rows, above, below, discounts, inverse_norms, sigma, truncation, normalize, orders,
     stretches, grad, hess,

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from rerank.objectives.base import LabelObjective
 from rerank.objectives.registry import register
-from rerank.threads import PRANGE
 from rerank.types import Floats, Ints, query_rows
 
 HIGHEST_EXPONENT = 300.0  # scores further than this from the middle of their query count as this far
@@ -74,7 +73,7 @@ def _growth(score, middle):  # type: ignore[no-untyped-def]
     return np.exp(min(max(score - middle, -HIGHEST_EXPONENT), HIGHEST_EXPONENT))
 
 
-@njit(cache=True, parallel=PRANGE)
+@njit(cache=True, parallel=True)
 def _fill_potentials(query_ptr, by_label, labels, scores, weights, grad, hess, costs):  # type: ignore[no-untyped-def]
     """Fill gradient, curvature and each query's cost; by_label (n_rows,) are rows by query, then label, ascending."""
     for q in prange(query_ptr.shape[0] - 1):
@@ -108,7 +107,7 @@ def _fill_potentials(query_ptr, by_label, labels, scores, weights, grad, hess, c
             same += 1.0 / growth
 
 
-@njit(cache=True, parallel=PRANGE)
+@njit(cache=True, parallel=True)
 def _fill_agreement(query_ptr, by_label, labels, scores, chosen, right, wrong):  # type: ignore[no-untyped-def]
     """Fill right and wrong (n_queries,) with the unweighted W+ and W- of `chosen` (n_rows,) bool."""
     for q in prange(query_ptr.shape[0] - 1):

@@ -19,7 +19,6 @@ from numba import njit, prange
 
 from rerank.objectives.base import LabelObjective
 from rerank.objectives.registry import register
-from rerank.threads import PRANGE
 from rerank.types import Floats, Ints, query_rows
 
 LOWEST_EXPONENT = -300.0  # scores further below their query's best than this count as this far: exp() stays above zero
@@ -49,7 +48,7 @@ class PlackettLuce(LabelObjective):
         return np.lexsort((self.labels, query_rows(self.query_ptr)))
 
 
-@njit(cache=True, parallel=PRANGE)
+@njit(cache=True, parallel=True)
 def _fill_draws(query_ptr, by_label, labels, scores, weights, grad, hess, costs):  # type: ignore[no-untyped-def]
     """Fill gradient, curvature and each query's unweighted cost; a thread takes a query at a time.
 

@@ -20,7 +20,6 @@ from numba import njit, prange
 
 from rerank.objectives.base import LabelObjective
 from rerank.objectives.registry import register
-from rerank.threads import PRANGE
 from rerank.types import Floats, Ints, query_rows
 
 LOWEST_EXPONENT = -300.0  # scores further below their query's best than this count as this far: exp() stays above zero
@@ -49,7 +48,7 @@ class RankNet(LabelObjective):
         return np.lexsort((-self.labels, query_rows(self.query_ptr)))
 
 
-@njit(cache=True, parallel=PRANGE)
+@njit(cache=True, parallel=True)
 def _fill_lambdas(query_ptr, by_label, labels, scores, weights, sigma, grad, hess):  # type: ignore[no-untyped-def]
     """Fill gradient and curvature; a thread takes a query at a time."""
     for q in prange(query_ptr.shape[0] - 1):
@@ -81,7 +80,7 @@ def _fill_lambdas(query_ptr, by_label, labels, scores, weights, sigma, grad, hes
             hess[rows[place]] = weights[q] * sigma * sigma * curvature[place]
 
 
-@njit(cache=True, parallel=PRANGE)
+@njit(cache=True, parallel=True)
 def _fill_costs(query_ptr, by_label, labels, scores, sigma, costs):  # type: ignore[no-untyped-def]
     """Fill costs (n_queries,) with each query's unweighted cost."""
     for q in prange(query_ptr.shape[0] - 1):

@@ -16,7 +16,6 @@ from numba import njit, prange
 
 from rerank.metrics.base import Measure, RankedLists
 from rerank.objectives.base import Objective
-from rerank.threads import PRANGE
 from rerank.types import Floats, Ints, pointers
 
 LOWEST_EXPONENT = -300.0  # scores further apart than this count as this far: exp() stays above zero
@@ -121,7 +120,7 @@ class BlockLambdaRank(Objective):
         return np.empty(len(self.labels))
 
 
-@njit(cache=True, parallel=PRANGE)
+@njit(cache=True, parallel=True)
 def _rank_rows(query_ptr, scores, labels, order, ranked_labels):  # type: ignore[no-untyped-def]
     """Fill order (n_rows,) with each query's places by score, from 0, equal scores in the order of the rows.
 
@@ -160,7 +159,7 @@ def _add_pairs(i, partners, score, label, deltas, e, sigma, weight, by_distance,
     return total
 
 
-@njit(cache=True, parallel=PRANGE)
+@njit(cache=True, parallel=True)
 def _fill_lambdas(  # type: ignore[no-untyped-def]
     query_ptr, order, scores, ranked_labels, deltas, delta_ptr, weights, sigma, normalize, grad, hess
 ):

@@ -22,7 +22,6 @@ from numba import njit, prange
 
 from rerank.metrics.base import Measure, RankedLists
 from rerank.metrics.cascade import Cascade
-from rerank.threads import PRANGE
 from rerank.types import Floats, Ints, pointers
 
 LAST_KEY = int(np.float64(1.0).view(np.int64)) * 2  # alpha 1, where ties are ties
@@ -275,7 +274,7 @@ def _document_steps(  # type: ignore[no-untyped-def]
     return n_steps
 
 
-@njit(cache=True, parallel=PRANGE)
+@njit(cache=True, parallel=True)
 def _sum_buckets(  # type: ignore[no-untyped-def]
     chunks, query_ptr, a, b, terms, scales, wanted, totals, rises, counts
 ):
@@ -299,7 +298,7 @@ def _sum_buckets(  # type: ignore[no-untyped-def]
                     counts[chunk, bucket] += 1
 
 
-@njit(cache=True, parallel=PRANGE)
+@njit(cache=True, parallel=True)
 def _collect_steps(  # type: ignore[no-untyped-def]
     chunks, query_ptr, a, b, terms, scales, wanted, out_ptr, out_keys, out_steps
 ):
@@ -345,7 +344,7 @@ def _settle(a, b, key, order, bits):  # type: ignore[no-untyped-def]
         order[to] = row
 
 
-@njit(cache=True, parallel=PRANGE)
+@njit(cache=True, parallel=True)
 def _fill_order(query_ptr, a, b, scores, key, out):  # type: ignore[no-untyped-def]
     """Fill out (n_rows,) with the rows of each query in the order that holds from a key on."""
     for q in prange(query_ptr.shape[0] - 1):

@@ -21,7 +21,6 @@ from rerank.rankers.ranker import Ranker
 from rerank.rankers.registry import register
 from rerank.rankers.stopping import EarlyStopping
 from rerank.rankers.training import TrainingSet, check_pairs, pair_counts, spread_at_the_top
-from rerank.threads import PRANGE
 from rerank.trees.bins import learn_bins
 from rerank.trees.columns import MOST_CODES, WIDTH, Columns
 from rerank.trees.forest import Forest, Tree
@@ -262,7 +261,7 @@ def _bound(objective: PairwiseExponential, scores: Floats, chosen: NDArray[np.bo
 _ALPHAS = {"binary": _binary, "bisection": _bisection, "bound": _bound}
 
 
-@njit(cache=True, parallel=PRANGE)
+@njit(cache=True, parallel=True)
 def _sum_by_byte(blocks, potentials, out):  # type: ignore[no-untyped-def]
     """Fill out (n_blocks * 16, 256) float64 with the potentials' sum by the byte of each column; one thread a block.
 

@@ -17,7 +17,6 @@ from numpy.typing import ArrayLike, NDArray
 from rerank.errors import InvalidInputError
 from rerank.ids import Ids, id_array
 from rerank.metrics.base import Measure, RankedLists
-from rerank.threads import PRANGE
 from rerank.types import Floats, Ints, RankingData, joined_rows, pointers, query_rows
 
 DEPTH_OF_SPREAD = 30
@@ -50,10 +49,9 @@ class TrainingSet:
         if data.labels is None:
             raise InvalidInputError("training data: expected labels, found none; make the data with qrels.")
         queries = np.argsort(data.query_ids, kind="stable")
-        place = np.empty_like(queries)
-        place[queries] = np.arange(len(queries))
-        descending = np.argsort(data.doc_ids, kind="stable")[::-1]
-        order = descending[np.argsort(place[query_rows(data.query_ptr)][descending], kind="stable")]
+        bounds = zip(data.query_ptr[queries].tolist(), data.query_ptr[queries + 1].tolist(), strict=True)
+        rows = (first + np.argsort(data.doc_ids[first:last], kind="stable")[::-1] for first, last in bounds)
+        order = np.concatenate([np.empty(0, np.int64), *rows])
         ideal_labels, ideal_ptr = data.ideal()
         ideal_rows, ideal_ptr = joined_rows(ideal_ptr[queries], np.diff(ideal_ptr)[queries])
         weights = np.ones(len(data)) if data.weights is None else data.weights
@@ -163,13 +161,11 @@ def _content_ids(X: NDArray[np.float32], y: ArrayLike | None) -> Ids:
     hashes = np.empty(len(X), dtype=np.uint64)
     labels = np.zeros(len(X)) if y is None else np.asarray(y, dtype=np.float64)
     _hash_rows(X.view(np.uint32), labels.view(np.uint64), hashes)
-    shifts = np.arange(60, -1, -4, dtype=np.uint64)
-    digits = ((hashes[:, None] >> shifts) & np.uint64(15)).astype(np.uint32)
-    letters = np.where(digits < 10, digits + 48, digits + 87).astype(np.uint32)
-    return np.ascontiguousarray(letters).view("U16").reshape(-1)
+    pairs = np.array([f"{byte:02x}" for byte in range(256)])
+    return pairs[hashes.astype(">u8").view(np.uint8)].view("U16")
 
 
-@njit(cache=True, parallel=PRANGE)
+@njit(cache=True, parallel=True)
 def _hash_rows(words, labels, out):  # type: ignore[no-untyped-def]
     """Fill out (n_rows,) uint64 with FNV-1a over each row's words, with a last mixing step."""
     for row in prange(words.shape[0]):
@@ -185,6 +181,8 @@ def spread_at_the_top(train: TrainingSet, depth: int = DEPTH_OF_SPREAD) -> float
 
     Pairs that lie many slopes apart have no curvature left, and Newton steps on them overshoot.
     """
+    if not train.start_scores.any():
+        return 1.0
     variances = []
     for first, last in pairwise(train.query_ptr.tolist()):
         best = np.sort(train.start_scores[first:last])[-depth:]
@@ -232,7 +230,7 @@ class Validation:
         return float(np.average(values, weights=self.data.weights)) if self.data.weights.any() else 0.0
 
 
-@njit(cache=True, parallel=PRANGE)
+@njit(cache=True, parallel=True)
 def _rank_labels(query_ptr, scores, labels, out_ptr, out):  # type: ignore[no-untyped-def]
     """Fill out with the labels of each query's best rows, by score; equal scores: the earlier row first."""
     for q in prange(query_ptr.shape[0] - 1):

@@ -16,8 +16,6 @@ from numba import njit, prange, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from rerank.threads import PRANGE
-
 TOTAL = 2.0**30
 LOW = 0xFFFFFFFF
 AHEAD = 24  # rows: far enough for a fetch from memory to arrive
@@ -214,7 +212,7 @@ def _choose(found, wanted, open_slots, splits):  # type: ignore[no-untyped-def]
             row[1 + k] = found[place, best, k]
 
 
-@njit(cache=True, parallel=PRANGE)
+@njit(cache=True, parallel=True)
 def _search(  # type: ignore[no-untyped-def]
     blocks, units, shares, column_ptr, features, layout, missing, wanted, rows, packed, histograms, slot, parent,
     open_slots, steps, limits, sums, found, splits,
@@ -259,7 +257,7 @@ def _move(flags, rows, packed, to_rows, to_packed, left, right):  # type: ignore
         right += 1 - flag
 
 
-@njit(cache=True, parallel=PRANGE)
+@njit(cache=True, parallel=True)
 def _part_shares(move, block, column, goes_left, rows, packed, to_rows, to_packed, flags, n_left):  # type: ignore[no-untyped-def]
     """Decide about a share of the rows on each thread, or move them; n_left (n_shares,) of each."""
     k, n_shares = rows.shape[0], n_left.shape[0]

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from numba import njit, prange
 
-from rerank.threads import PRANGE
 
-
-@njit(cache=True, parallel=PRANGE)
+@njit(cache=True, parallel=True)
 def newton_steps(grad, hess, rows, leaf_ptr, reg_lambda, out):  # type: ignore[no-untyped-def]
     """Fill out (n_leaves,) with -sum grad / (sum hess + lambda) over each leaf's rows, summed in row order."""
     for leaf in prange(leaf_ptr.shape[0]):
@@ -19,7 +17,7 @@ def newton_steps(grad, hess, rows, leaf_ptr, reg_lambda, out):  # type: ignore[n
         out[leaf] = -total_grad / total_hess if total_hess > 0.0 else 0.0
 
 
-@njit(cache=True, parallel=PRANGE)
+@njit(cache=True, parallel=True)
 def add_leaf_values(rows, leaf_ptr, leaf_value, scores):  # type: ignore[no-untyped-def]
     """Add each leaf's value to the scores of its rows."""
     for leaf in prange(leaf_ptr.shape[0]):

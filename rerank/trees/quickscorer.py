@@ -25,7 +25,6 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from rerank.threads import PRANGE
 from rerank.trees.forest import Forest
 from rerank.types import Floats, Ints, pointers
 
@@ -108,7 +107,7 @@ def _add_scores(X, features, tree_words, words, tests, leaf_value, first_row, la
                 out[first + lane] = total
 
 
-@njit(cache=True, parallel=PRANGE)
+@njit(cache=True, parallel=True)
 def _add_scores_in_parallel(X, features, tree_words, words, tests, leaf_value, out):  # type: ignore[no-untyped-def]
     """Do as `_add_scores` to all rows, four blocks a task."""
     n_rows = X.shape[0]

@@ -48,7 +48,7 @@ def test_other_fields_are_taken_when_they_hold_text_or_a_number(tmp_path: Path) 
 
 def test_folder_gives_all_its_files_by_path(tmp_path: Path) -> None:
     written(tmp_path, '\n{"id": 2, "t": "b"}\n', "b.jsonl")
-    written(tmp_path, gzip.compress(b'{"id": 1, "t": "a"}\n{"id": 3, "t": "c"}'), "a/x.jsonl.gz")
+    written(tmp_path, gzip.compress(b'{"id": 1, "t": "a"}\n{"id": 3, "t": "c"}', mtime=0), "a/x.jsonl.gz")
     written(tmp_path, "# no corpus", "README.md")
     written(tmp_path, "{", ".hidden.jsonl")
     assert [document["id"] for document in read_documents(tmp_path)] == ["1", "3", "2"]
@@ -107,10 +107,10 @@ def test_missing_corpus_is_refused_before_the_first_document(tmp_path: Path) -> 
     ("text", "name", "expected"),
     [
         ('\n{"id": 1}', "corpus.jsonl", "jsonl"),
-        (gzip.compress(b'{"id": 1}'), "corpus.jsonl.gz", "jsonl"),
+        (gzip.compress(b'{"id": 1}', mtime=0), "corpus.jsonl.gz", "jsonl"),
         ("<DOC>\n<DOCNO> FT911-1 </DOCNO>", "ft911_1", "trec"),
         ("<!-- comment -->\n<doc>\n", "la010189", "trec"),
-        (gzip.compress(b"<DOC>"), "la.gz", "trec"),
+        (gzip.compress(b"<DOC>", mtime=0), "la.gz", "trec"),
         (b"\x1f\x9d compressed", "FR940104.0Z", "trec"),
         (b"\x1f\x9d compressed", "FT911_1.Z", "trec"),
     ],

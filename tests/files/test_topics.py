@@ -54,7 +54,7 @@ def test_topics_survive_a_round_trip(
     [
         ("q1\theat flow\n\nq2\t slabs \r\n", {"q1": "heat flow", "q2": "slabs"}),
         (b"\xef\xbb\xbfq1\theat\n", {"q1": "heat"}),
-        (gzip.compress(b"q1\theat\n"), {"q1": "heat"}),
+        (gzip.compress(b"q1\theat\n", mtime=0), {"q1": "heat"}),
         (TREC, {"301": "International Organized Crime & <gangs", "302": "Poliomyelitis"}),
         ('{"id": 1, "text": "a"}\n{"id": "2", "text": "b\\tc"}\n', {"1": "a", "2": "b\tc"}),
         ('{"qid": "x", "query": "a"}', {"x": "a"}),

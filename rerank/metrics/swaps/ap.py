@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
-from rerank.threads import PRANGE
 
-
-@njit(cache=True, parallel=PRANGE)
+@njit(cache=True, parallel=True)
 def fill_ap(relevant, query_ptr, scales, cutoff, depth, out, out_ptr):  # type: ignore[no-untyped-def]
     """Fill the blocks of |ΔAP|; a thread takes a query at a time.
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from numba import njit, prange
 
-from rerank.threads import PRANGE
-
 
 @njit(cache=True)
 def _first_two(relevant, first, n):  # type: ignore[no-untyped-def]
@@ -26,7 +24,7 @@ def _value(rank, n, cutoff):  # type: ignore[no-untyped-def]
     return 1.0 / (rank + 1) if rank < min(n, cutoff) else 0.0
 
 
-@njit(cache=True, parallel=PRANGE)
+@njit(cache=True, parallel=True)
 def fill_rr(relevant, query_ptr, cutoff, depth, out, out_ptr):  # type: ignore[no-untyped-def]
     """Fill the blocks of |ΔRR|; a thread takes a query at a time.
 
