@@ -10,6 +10,7 @@ import numba
 import numpy as np
 import pytest
 
+from rerank import threads
 from rerank.errors import InvalidInputError
 from rerank.features import extract as extract_module
 from rerank.features.extract import extract
@@ -72,8 +73,11 @@ def test_extract_is_bitwise_equal_for_any_number_of_threads_and_any_batch(
     before = numba.get_num_threads()
     recipe = Recipe(families=family_names())
     whole = extract(index, QUERIES, run, recipe, threads=1)
+    monkeypatch.setattr(threads, "FEW_ROWS", 1)
     assert extract(index, QUERIES, run, recipe, threads=2).X.tobytes() == whole.X.tobytes()
     assert numba.get_num_threads() == before
+    monkeypatch.setattr(extract_module, "_PART_ROWS", 1)
+    assert extract(index, QUERIES, run, recipe, threads=2).X.tobytes() == whole.X.tobytes()
     for n_rows in (1, 20):
         monkeypatch.setattr(extract_module, "_BATCH_ROWS", n_rows)
         assert extract(index, QUERIES, run, recipe, threads=2).X.tobytes() == whole.X.tobytes()

@@ -6,13 +6,16 @@ import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from threading import get_ident
 from typing import Any
 
 import numpy as np
 import pytest
 
 import rerank
+from rerank import threads
 from rerank.errors import InvalidInputError, MissingFileError
+from rerank.features import extract as extract_module
 from rerank.features.extract import extract, extract_blocks
 from rerank.features.functions import functions, load_functions
 from rerank.features.recipe import Recipe
@@ -40,6 +43,26 @@ def forget_functions() -> Iterator[None]:
     """Leave no function behind for other tests."""
     yield
     functions().clear()  # type: ignore[attr-defined]
+
+
+def test_functions_are_called_on_the_callers_thread_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "FEW_ROWS", 1)
+    monkeypatch.setattr(extract_module, "_PART_ROWS", 1)
+    callers = []
+
+    @rerank.feature("field_caller")
+    def field_caller(matches: Any) -> Any:
+        callers.append(get_ident())
+        return matches.tf.sum(axis=1)
+
+    @rerank.feature("document_caller", over="document")
+    def document_caller(query: Any, document: Any) -> Any:
+        callers.append(get_ident())
+        return 1.0
+
+    data = extract(INDEX, TOPICS, RUN, documents=raw, threads=2)
+    assert data.column("field_caller.title").tolist() == [2.0, 0.0, 0.0, 0.0, 1.0]
+    assert callers == [get_ident()] * (2 + RUN.n_rows)
 
 
 def test_function_over_a_field_is_one_decorated_function() -> None:

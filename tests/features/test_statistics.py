@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from time import sleep
+
 import numpy as np
 import pytest
 
-from rerank.features.statistics import inverse_document_frequency, lucene_lengths, vector_norms
+from rerank.features.statistics import inverse_document_frequency, kept_with_field, lucene_lengths, vector_norms
+from rerank.forward import FieldArrays
 from tests.features.collection import forward_index
 from tests.oracles.features import lucene_length
 
@@ -23,6 +28,25 @@ def test_lucene_lengths_are_exact_up_to_forty() -> None:
 
 def test_idf_is_zero_when_no_document_holds_the_term() -> None:
     assert inverse_document_frequency([0, 3], 3).tolist() == [0.0, pytest.approx(np.log(1 + 0.5 / 3.5))]
+
+
+def test_what_is_kept_with_a_field_is_computed_once_when_threads_ask_at_once() -> None:
+    field, asked = forward_index({"d1": {"title": ["a"]}}).fields["title"], Barrier(4)
+    computed = []
+
+    @kept_with_field
+    def slowly(field: FieldArrays) -> object:
+        computed.append(field)
+        sleep(0.05)
+        return object()
+
+    def ask(_: int) -> object:
+        asked.wait()
+        return slowly(field)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert len(set(map(id, pool.map(ask, range(4))))) == 1
+    assert computed == [field]
 
 
 def test_vector_norms_are_kept_with_the_field() -> None:
