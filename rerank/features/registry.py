@@ -71,7 +71,8 @@ class Feature:
 class Family(ABC):
     """Features that are computed together.
 
-    alone  filled on the caller's thread only: code of the user's, who may not count on several
+    alone  filled on the caller's thread, since a user wrote it; other families are filled on several threads at once,
+           each for other queries
     """
 
     alone: ClassVar[bool] = False
