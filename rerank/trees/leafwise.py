@@ -338,6 +338,7 @@ def grow_leaves(  # type: ignore[no-untyped-def]
         split = splits[here].copy()
         if n_leaves == max_leaves or split[0] <= 0.0:
             break
+        # No slice is copied: its error message alone takes Numba seconds to compile.
         nodes[node, 0], nodes[node, 1], nodes[node, 2] = split[1], split[2], split[3]
         nodes[node, 3], nodes[node, 4], nodes[node, 5] = ~leaf, ~new, split[0]
         if parent[leaf] >= 0:
