@@ -21,7 +21,7 @@ class _Announcer(event.Listener):
         ours = event.data["dispatcher"].__module__.startswith("rerank.")
         if ours and not self.said:
             self.said = True
-            log.info("compiling kernels, once on this machine (up to a minute) ...")
+            log.info("compiling kernels, once on this machine (about a minute) ...")
 
     def on_end(self, event: event.Event) -> None:
         """Say nothing: what follows speaks for itself."""

@@ -203,7 +203,7 @@ def _fill_groups(
     recipe: Recipe,
     out: NDArray[np.float32],
 ) -> None:
-    """Fill some columns; a field is matched once for all its families, which stand together."""
+    """Fill some columns; a field is matched once for all of them, which stand together."""
     block = None
     for first, group in groups:
         columns = out[:, first : first + len(group.features)]

@@ -181,7 +181,7 @@ def spread_at_the_top(train: TrainingSet, depth: int = DEPTH_OF_SPREAD) -> float
 
     Pairs that lie many slopes apart have no curvature left, and Newton steps on them overshoot.
     """
-    if not train.start_scores.any():
+    if not train.start_scores.any():  # a cold start, which need not look at each query
         return 1.0
     variances = []
     for first, last in pairwise(train.query_ptr.tolist()):
