@@ -22,14 +22,18 @@ AT_ONCE = 16  # features that are sorted together: the rows are read once for al
 class Bins:
     """How values become bins, learned on the training rows.
 
-    edges    (n_features, 255) float32, padded with +inf
-    n_bins   (n_features,) int64 bins in use
-    missing  (n_features,) bool: whether the training rows held a missing value
+    edges      (n_features, 255) float32, padded with +inf
+    n_bins     (n_features,) int64 bins in use
+    missing    (n_features,) bool: whether the training rows held a missing value
+    usual      (n_features,) int64 the bin of most rows; n_bins where most are missing
+    elsewhere  (n_features,) float64 share of the rows that are not there
     """
 
     edges: NDArray[np.float32]
     n_bins: NDArray[np.int64]
     missing: NDArray[np.bool_]
+    usual: NDArray[np.int64]
+    elsewhere: NDArray[np.float64]
 
 
 def learn_bins(X: NDArray[np.float32], max_bin: int, n_threads: int) -> Bins:
@@ -44,6 +48,7 @@ def learn_bins(X: NDArray[np.float32], max_bin: int, n_threads: int) -> Bins:
     edges = np.full((n_features, MOST_BINS), np.inf, dtype=np.float32)
     n_bins = np.ones(n_features, dtype=np.int64)
     missing = np.zeros(n_features, dtype=np.bool_)
+    usual, elsewhere = np.zeros(n_features, dtype=np.int64), np.zeros(n_features)
 
     def learn(part: int) -> None:
         first = part * AT_ONCE
@@ -53,9 +58,13 @@ def learn_bins(X: NDArray[np.float32], max_bin: int, n_threads: int) -> Bins:
             n_present = int(np.searchsorted(column, np.nan)) if len(column) else 0
             missing[feature] = n_present < len(column)
             n_bins[feature] = _choose_edges(column[:n_present], max_bin, edges[feature])
+            ends = np.searchsorted(column[:n_present], edges[feature, : n_bins[feature]], side="right")
+            counts = np.diff(ends, prepend=0, append=len(column))
+            usual[feature] = np.argmax(counts)
+            elsewhere[feature] = 1.0 - counts.max() / max(len(column), 1)
 
     in_threads(learn, range(-(-n_features // AT_ONCE)), n_threads)
-    return Bins(edges, n_bins, missing)
+    return Bins(edges, n_bins, missing, usual, elsewhere)
 
 
 @njit(cache=True, nogil=True)

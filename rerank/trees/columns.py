@@ -5,6 +5,8 @@ column   a byte a row. Features whose numbers of states multiply to at most 256 
 state    what a feature's digit can be: its bins, and one more for missing values where it has any. A feature with a
          column of its own has its bin, and 255 where it is missing.
 block    16 columns: a row's bytes of one block are one load, and the block's histograms stay in L1
+unit     4 columns, a quarter of a block: what one thread takes at least. Rare columns (rare.py) begin a unit, and no
+         others follow.
 """
 
 from __future__ import annotations
@@ -17,9 +19,11 @@ from numpy.typing import NDArray
 
 from rerank.threads import in_threads
 from rerank.trees.bins import Bins
+from rerank.trees.rare import rare_features
 from rerank.types import Ints, pointers
 
 WIDTH = 16
+UNIT = WIDTH // 4
 MOST_CODES = 256
 ROWS_AT_ONCE = 128  # their features stay in L2 while column after column reads them
 
@@ -33,6 +37,8 @@ class Columns:
     n_states       (n_features,) int64
     missing_state  (n_features,) int64 state of a missing value
     features       (n_stored,) int64 features column by column, with column_ptr (n_blocks * 16 + 1,) int64
+    first_rare     the first of the rare columns
+    usual          (n_rare,) uint8 code that most rows have in each of them
     """
 
     bins: Bins
@@ -42,15 +48,17 @@ class Columns:
     missing_state: Ints
     features: Ints
     column_ptr: Ints
+    first_rare: int
+    usual: NDArray[np.uint8]
 
     @classmethod
     def of(cls, bins: Bins) -> Columns:
-        """Put features with the most states first, each into the first column that has room."""
-        n_states = bins.n_bins + bins.missing
+        """Put features with the most states first, each into the first column that has room, and the rare behind."""
+        n_states, rare = bins.n_bins + bins.missing, rare_features(bins)
         column, stride = np.full(len(n_states), -1), np.ones(len(n_states), dtype=np.int64)
         codes: list[int] = []  # in use, of each column
         for feature in np.argsort(-n_states, kind="stable"):
-            if n_states[feature] < 2:
+            if n_states[feature] < 2 or feature in rare:
                 continue
             free = (number for number, used in enumerate(codes) if used * n_states[feature] <= MOST_CODES)
             column[feature] = place = next(free, len(codes))
@@ -58,17 +66,22 @@ class Columns:
                 codes.append(1)
             stride[feature] = codes[place]
             codes[place] *= int(n_states[feature])
-        counts = np.bincount(column[column >= 0], minlength=-(-max(len(codes), 1) // WIDTH) * WIDTH)
+        first_rare = -(-len(codes) // UNIT) * UNIT
+        column[rare] = first_rare + np.arange(len(rare))
+        counts = np.bincount(column[column >= 0], minlength=-(-max(first_rare + len(rare), 1) // WIDTH) * WIDTH)
         alone = counts[column] == 1
+        missing_state = np.where(alone, MOST_CODES - 1, bins.n_bins).astype(np.int64)
         order = np.argsort(column, kind="stable")
         return cls(
             bins,
             column,
             stride,
             np.where(alone, MOST_CODES, n_states).astype(np.int64),
-            np.where(alone, MOST_CODES - 1, bins.n_bins).astype(np.int64),
+            missing_state,
             order[column[order] >= 0],
             pointers(counts),
+            first_rare,
+            np.where(bins.usual < bins.n_bins, bins.usual, missing_state)[rare].astype(np.uint8),
         )
 
     @property
@@ -90,6 +103,17 @@ class Columns:
 
         in_threads(fill, range(-(-len(rows) // size)), n_threads)
         return out
+
+
+def by_column(blocks: NDArray[np.uint8], n_threads: int) -> NDArray[np.uint8]:
+    """Return the bytes of blocks (n_blocks, n_rows, 16) column by column, (n_blocks * 16, n_rows)."""
+    out = np.empty((len(blocks), WIDTH, blocks.shape[1]), dtype=np.uint8)
+
+    def turn(block: int) -> None:
+        out[block] = blocks[block].T
+
+    in_threads(turn, range(len(blocks)), n_threads)
+    return out.reshape(len(blocks) * WIDTH, blocks.shape[1])
 
 
 @njit(cache=True, nogil=True)

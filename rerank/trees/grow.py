@@ -7,14 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.trees.columns import MOST_CODES, WIDTH, Columns
+from rerank.trees.columns import MOST_CODES, UNIT, WIDTH, Columns, by_column
 from rerank.trees.forest import Tree
-from rerank.trees.leafwise import grow_leaves, pack
-from rerank.trees.leaves import newton_steps
+from rerank.trees.leafwise import grow_leaves
+from rerank.trees.leaves import newton_steps, pack
+from rerank.trees.rare import exceptions
 from rerank.types import Floats, Ints
 
-UNIT = WIDTH // 4  # columns: what one thread takes at least
 ADDS = 7 * MOST_CODES  # to add a leaf's rows to a column's histogram takes about as long as to search so many states
+RARE_COLUMNS = 20  # to add a leaf's rows to all rare columns takes about as long as to so many others
 
 
 @dataclass(frozen=True)
@@ -45,9 +46,11 @@ class Grower:
             [columns.column, columns.stride, columns.n_states, columns.missing_state, bins.n_bins], axis=1
         )
         self._limits = limits.as_array()
+        self._codes = by_column(blocks, n_threads)
+        self._words = exceptions(blocks, columns.first_rare, columns.usual, n_threads)
         self._rows = np.empty((2, n_rows), dtype=np.int32)
         self._packed, self._flags = np.empty((2, n_rows), dtype=np.int64), np.empty(n_rows, dtype=np.uint8)
-        self._histograms = np.empty((n_leaves, n_blocks * WIDTH, 256), dtype=np.int64)
+        self._histograms = np.empty((n_leaves, n_blocks * WIDTH, MOST_CODES), dtype=np.int64)
         self._found = np.zeros((2, len(bins.n_bins), 5))
         self._sums, self._splits = np.zeros((n_leaves, 3)), np.zeros((n_leaves, 6))
         self._steps = np.ones(2)
@@ -71,6 +74,10 @@ class Grower:
         pack(grad, hess, rows, self._steps, self._packed[0, :n_rows], self._sums[0])
         n_leaves = grow_leaves(
             self.blocks,
+            self._codes,
+            self._words,
+            columns.usual,
+            columns.first_rare,
             units,
             columns.column_ptr,
             columns.features,
@@ -97,17 +104,22 @@ class Grower:
         return self._tree(self._nodes[: n_leaves - 1], values), self._rows[0, :n_rows], leaf_ptr
 
     def _units(self, features: Ints) -> tuple[Ints, Ints]:
-        """Return the units of some features, ascending, and where those of each thread begin: about equal work."""
+        """Return the units of some features, ascending, and where those of each thread begin: about equal work.
+
+        One thread takes all rare columns, the last: their rows are read once for all of them.
+        """
         columns, n_units = self.columns, len(self.columns.column_ptr) // UNIT
         shared = columns.n_states[features] < MOST_CODES  # the whole histogram is read for each feature in it
         work = np.bincount(
             columns.column[features] // UNIT, columns.bins.n_bins[features] + MOST_CODES * shared, n_units
         )
-        units = np.flatnonzero(work)
-        work[units] += ADDS * np.bincount(np.unique(columns.column[features]) // UNIT, minlength=n_units)[units]
+        units, read = np.flatnonzero(work), np.unique(columns.column[features])
+        n_common = np.searchsorted(units, columns.first_rare // UNIT)
+        work += ADDS * np.bincount(read[read < columns.first_rare] // UNIT, minlength=n_units)
+        work[units[n_common:][:1]] += ADDS * RARE_COLUMNS
         before = np.cumsum(work[units]) - work[units] / 2
         ends = np.arange(1, self.n_threads) * work.sum() / self.n_threads
-        return units, np.concatenate([[0], np.searchsorted(before, ends), [len(units)]])
+        return units, np.concatenate([[0], np.minimum(np.searchsorted(before, ends), n_common), [len(units)]])
 
     def _tree(self, nodes: Floats, values: Floats) -> Tree:
         feature = nodes[:, 0].astype(np.int32)

@@ -1,8 +1,7 @@
 """The kernel that grows one tree: histograms, best splits, rows parted in place, leaf after leaf.
 
-packed     one int64 a row: gradient in the high 32 bits, hessian in the low 32, so one add sums both;
-           both are scaled to integers whose sums over all rows stay below 2^31. Integer sums do not depend
-           on order: the same histograms for any number of threads.
+packed     one int64 a row: gradient in the high 32 bits, hessian in the low 32, so one add sums both (leaves.py).
+           Integer sums do not depend on order: the same histograms for any number of threads.
 unit       4 neighbouring columns (a quarter of a block of bins): what one thread takes at least
 histogram  (256,) int64 of one column, by code; a leaf is known by the slot of its histograms
 split      gain (0: none), feature, bin, missing goes left, gradient and hessian of the left side
@@ -16,8 +15,8 @@ from numba import njit, prange, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-TOTAL = 2.0**30
 LOW = 0xFFFFFFFF
+CROWDED = np.uint64(65535)  # rare.py's: a row with too many exceptions
 AHEAD = 24  # rows: far enough for a fetch from memory to arrive
 LEAST_HESSIAN = 1e-300  # no side without curvature: its step would have no length
 ROWS_FOR_PARTS = 4096  # a leaf with fewer rows is not worth cutting up between threads
@@ -43,29 +42,6 @@ def _fetch(typing, array, row):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def pack(grad, hess, rows, units, packed, sums):  # type: ignore[no-untyped-def]
-    """Fill packed (k,) with the scaled gradient and hessian of `rows` (k,) int32.
-
-    units (2,) and sums (3,) float64, OUT: what one step of either integer is worth; gradient, hessian and rows of all
-    """
-    total_grad, total_hess = 0.0, 0.0
-    for i in range(grad.shape[0]):
-        total_grad += abs(grad[i])
-        total_hess += hess[i]
-    grad_scale = TOTAL / total_grad if total_grad > 0.0 else 1.0
-    hess_scale = TOTAL / total_hess if total_hess > 0.0 else 1.0
-    whole_grad, whole_hess = np.int64(0), np.int64(0)
-    for i in range(rows.shape[0]):
-        row = rows[i]
-        high, low = np.int64(np.rint(grad[row] * grad_scale)), np.int64(np.rint(hess[row] * hess_scale))
-        packed[i] = (high << 32) + low
-        whole_grad += high
-        whole_hess += low
-    units[0], units[1] = 1.0 / grad_scale, 1.0 / hess_scale
-    sums[0], sums[1], sums[2] = whole_grad * units[0], whole_hess * units[1], rows.shape[0]
-
-
-@njit(cache=True)
 def _add_codes(codes, value, histogram, n):  # type: ignore[no-untyped-def]
     """Add a value to the histograms of n columns, whose codes are the bytes of one word: one load for all."""
     for j in range(n):
@@ -78,8 +54,6 @@ def _add_rows(block, first, n_units, rows, packed, histograms):  # type: ignore[
     """Add rows to the histograms (4 * n_units, 256) of a block (n_rows, 16) uint8, from its unit `first` on."""
     n, flat = rows.shape[0], histograms.reshape(histograms.size)
     halves, quarters = block.view(np.uint64), block.view(np.uint32)
-    for i in range(min(AHEAD, n)):
-        _fetch(block, rows[i])
     for i in range(n):
         _fetch(block, rows[min(i + AHEAD, n - 1)])
         row, value = np.uint32(rows[i]), packed[i]
@@ -92,17 +66,67 @@ def _add_rows(block, first, n_units, rows, packed, histograms):  # type: ignore[
 
 
 @njit(cache=True)
-def _fill(blocks, units, rows, packed, histograms):  # type: ignore[no-untyped-def]
-    """Fill the histograms (n_columns, 256) of some units; those of one block are read together."""
-    k = 0
-    while k < units.shape[0]:
+def _add_all(block, packed, histograms):  # type: ignore[no-untyped-def]
+    """Do what `_add_rows` does for all rows and the whole block: nothing is looked up, nothing asked for early."""
+    flat, halves = histograms.reshape(histograms.size), block.view(np.uint64)
+    for i in range(packed.shape[0]):
+        value = packed[i]
+        _add_codes(halves[np.uint32(i), np.uint64(0)], value, flat, 8)
+        _add_codes(halves[np.uint32(i), np.uint64(1)], value, flat[8 * 256 :], 8)
+
+
+@njit(cache=True)
+def _add_words(words, value, histograms):  # type: ignore[no-untyped-def]
+    """Add a value where four words say."""
+    for j in range(4):
+        histograms[np.uint64(words >> np.uint64(16 * j)) & np.uint64(65535)] += value
+
+
+@njit(cache=True)
+def _add_exceptions(blocks, words, usual, first_rare, rows, packed, histograms):  # type: ignore[no-untyped-def]
+    """Add rows to the histograms (n_rare, 256) of the rare columns, all of them."""
+    n, n_rare, whole = rows.shape[0], usual.shape[0], np.int64(0)
+    flat, fours = histograms.reshape(histograms.size), words.view(np.uint64)
+    spare = fours[words.shape[0] - 1, 1]  # of a row without exceptions
+    for i in range(n):
+        _fetch(words, rows[min(i + AHEAD, n - 1)])
+        row, value = np.uint32(rows[i]), packed[i]
+        whole += value
+        four, more = fours[row, np.uint64(0)], fours[row, np.uint64(1)]
+        if four & np.uint64(65535) == CROWDED:
+            for k in range(n_rare):
+                column = first_rare + k
+                flat[256 * k + blocks[column // 16, row, column % 16]] += value
+            continue
+        _add_words(four, value, flat)
+        if more != spare:
+            _add_words(more, value, flat)
+    for k in range(n_rare):
+        others = -histograms[k, usual[k]]
+        for code in range(256):
+            others += histograms[k, code]
+        histograms[k, usual[k]] = whole - others
+
+
+@njit(cache=True)
+def _fill(blocks, words, usual, first_rare, units, rows, packed, histograms):  # type: ignore[no-untyped-def]
+    """Fill the histograms (n_columns, 256) of some units; those of one block are read together, the rare ones last."""
+    k, first_unit = 0, first_rare // 4
+    while k < units.shape[0] and units[k] < first_unit:
         unit, n = units[k], 1
-        while k + n < units.shape[0] and units[k + n] == unit + n and (unit + n) % 4 != 0:
+        while k + n < units.shape[0] and units[k + n] == unit + n and (unit + n) % 4 != 0 and unit + n != first_unit:
             n += 1
         columns = histograms[4 * unit : 4 * (unit + n)]
         columns[:] = 0
-        _add_rows(blocks[unit // 4], unit % 4, n, rows, packed, columns)
+        if n == 4 and rows.shape[0] == blocks.shape[1]:
+            _add_all(blocks[unit // 4], packed, columns)
+        else:
+            _add_rows(blocks[unit // 4], unit % 4, n, rows, packed, columns)
         k += n
+    if k < units.shape[0]:
+        columns = histograms[first_rare : first_rare + usual.shape[0]]
+        columns[:] = 0
+        _add_exceptions(blocks, words, usual, first_rare, rows, packed, columns)
 
 
 @njit(cache=True)
@@ -178,12 +202,12 @@ def _scan_column(histogram, features, layout, missing, steps, limits, sums, want
 
 @njit(cache=True)
 def _search_share(  # type: ignore[no-untyped-def]
-    blocks, units, column_ptr, features, layout, missing, wanted, rows, packed, histograms, slot, parent, open_slots,
-    steps, limits, sums, found,
+    blocks, words, usual, first_rare, units, column_ptr, features, layout, missing, wanted, rows, packed, histograms,
+    slot, parent, open_slots, steps, limits, sums, found,
 ):  # fmt: skip
     """Do what `_search` does for some units; found takes the best split of each of their features."""
     scratch, gains = np.empty((2, 256), np.int64), np.empty(256)
-    _fill(blocks, units, rows, packed, histograms[slot])
+    _fill(blocks, words, usual, first_rare, units, rows, packed, histograms[slot])
     for unit in units:
         for c in range(4 * unit, 4 * unit + 4):
             if parent >= 0:
@@ -206,16 +230,15 @@ def _choose(found, wanted, open_slots, splits):  # type: ignore[no-untyped-def]
             if wanted[feature] and found[place, feature, 0] > found[place, best, 0]:
                 best = feature
         row = splits[open_slots[place]]
-        row[0] = found[place, best, 0]
-        row[1] = best
+        row[0], row[1] = found[place, best, 0], best
         for k in range(1, 5):
             row[1 + k] = found[place, best, k]
 
 
 @njit(cache=True, parallel=True)
 def _search(  # type: ignore[no-untyped-def]
-    blocks, units, shares, column_ptr, features, layout, missing, wanted, rows, packed, histograms, slot, parent,
-    open_slots, steps, limits, sums, found, splits,
+    blocks, words, usual, first_rare, units, shares, column_ptr, features, layout, missing, wanted, rows, packed,
+    histograms, slot, parent, open_slots, steps, limits, sums, found, splits,
 ):  # fmt: skip
     """Fill the histograms of a leaf, take them off its parent's for its sibling, and find the best splits of both.
 
@@ -225,21 +248,18 @@ def _search(  # type: ignore[no-untyped-def]
     for task in prange(shares.shape[0] - 1):
         mine = units[shares[task] : shares[task + 1]]
         _search_share(
-            blocks, mine, column_ptr, features, layout, missing, wanted, rows, packed, histograms, slot,
-            parent, open_slots, steps, limits, sums, found,
+            blocks, words, usual, first_rare, mine, column_ptr, features, layout, missing, wanted, rows, packed,
+            histograms, slot, parent, open_slots, steps, limits, sums, found,
         )  # fmt: skip
     _choose(found, wanted, open_slots, splits)
 
 
 @njit(cache=True)
-def _decide(block, column, goes_left, rows, flags):  # type: ignore[no-untyped-def]
-    """Fill flags (k,) uint8 with which rows go left, by goes_left (256,) of the code in the column; return how many."""
-    n, n_left = rows.shape[0], np.int64(0)
-    for i in range(min(AHEAD, n)):
-        _fetch(block, rows[i])
-    for i in range(n):
-        _fetch(block, rows[min(i + AHEAD, n - 1)])
-        flag = goes_left[block[np.uint32(rows[i]), column]]
+def _decide(codes, goes_left, rows, flags):  # type: ignore[no-untyped-def]
+    """Fill flags (k,) uint8 with which rows go left, by goes_left (256,) of their codes; return how many."""
+    n_left = np.int64(0)
+    for i in range(rows.shape[0]):
+        flag = goes_left[codes[np.uint32(rows[i])]]
         flags[i] = flag
         n_left += flag
     return n_left
@@ -258,7 +278,7 @@ def _move(flags, rows, packed, to_rows, to_packed, left, right):  # type: ignore
 
 
 @njit(cache=True, parallel=True)
-def _part_shares(move, block, column, goes_left, rows, packed, to_rows, to_packed, flags, n_left):  # type: ignore[no-untyped-def]
+def _part_shares(move, codes, goes_left, rows, packed, to_rows, to_packed, flags, n_left):  # type: ignore[no-untyped-def]
     """Decide about a share of the rows on each thread, or move them; n_left (n_shares,) of each."""
     k, n_shares = rows.shape[0], n_left.shape[0]
     for share in prange(n_shares):
@@ -269,12 +289,12 @@ def _part_shares(move, block, column, goes_left, rows, packed, to_rows, to_packe
             right = n_left.sum() + low - left
             _move(flags[low:high], here, packed[low:high], to_rows, to_packed, left, right)
         else:
-            n_left[share] = _decide(block, column, goes_left, here, flags[low:high])
+            n_left[share] = _decide(codes, goes_left, here, flags[low:high])
 
 
 @njit(cache=True)
 def _partition(  # type: ignore[no-untyped-def]
-    blocks, layout, split, missing, goes_left, rows, packed, to_rows, to_packed, flags, n_threads
+    codes, layout, split, missing, goes_left, rows, packed, to_rows, to_packed, flags, n_threads
 ):
     """Copy the rows of a leaf, those first that `split` (6,) sends left; return how many go left."""
     feature, threshold_bin, missing_left = np.int64(split[1]), np.int64(split[2]), split[3] > 0.0
@@ -285,20 +305,20 @@ def _partition(  # type: ignore[no-untyped-def]
         goes_left[code] = missing_left if absent else state <= threshold_bin
     n_left = np.zeros(n_threads if rows.shape[0] >= ROWS_FOR_PARTS else 1, np.int64)
     for move in (False, True):
-        _part_shares(
-            move, blocks[place // 16], place % 16, goes_left, rows, packed, to_rows, to_packed, flags, n_left
-        )  # fmt: skip
+        _part_shares(move, codes[place], goes_left, rows, packed, to_rows, to_packed, flags, n_left)
     return n_left.sum()
 
 
 @njit(cache=True)
 def grow_leaves(  # type: ignore[no-untyped-def]
-    blocks, units, column_ptr, features, layout, missing, wanted, rows, packed, flags, histograms, steps, limits,
-    max_depth, found, sums, splits, shares, leaf_ptr, nodes,
+    blocks, codes, words, usual, first_rare, units, column_ptr, features, layout, missing, wanted, rows, packed, flags,
+    histograms, steps, limits, max_depth, found, sums, splits, shares, leaf_ptr, nodes,
 ):  # fmt: skip
     """Grow one tree, always at the leaf whose split takes most off the loss; return the number of leaves.
 
-    blocks             (n_blocks, n_rows, 16) uint8
+    blocks, codes      (n_blocks, n_rows, 16) and (n_columns, n_rows) uint8, the same bytes twice: histograms want a
+                       row's of many columns, and rows are parted by one column
+    words, usual       (n_rows + 1, 8) uint16, (n_rare,) uint8 of the columns from `first_rare` on (rare.py)
     units              (m,) int64 quarters of blocks that hold wanted features, ascending
     column_ptr         (n_columns + 1,) int64 into `features` (n_stored,) int64
     layout             (n_features, 5) int64: column, stride, states, state of missing values, bins
@@ -326,9 +346,9 @@ def grow_leaves(  # type: ignore[no-untyped-def]
         if n_open > 0:
             half = halves[leaf]
             _search(
-                blocks, units, shares, column_ptr, features, layout, missing, wanted, rows[half, low:high],
-                packed[half, low:high], histograms, fresh, rest, open_slots[:n_open], steps, limits, sums, found,
-                splits,
+                blocks, words, usual, first_rare, units, shares, column_ptr, features, layout, missing, wanted,
+                rows[half, low:high], packed[half, low:high], histograms, fresh, rest, open_slots[:n_open], steps,
+                limits, sums, found, splits,
             )  # fmt: skip
         leaf = 0
         for other in range(1, n_leaves):
@@ -347,7 +367,7 @@ def grow_leaves(  # type: ignore[no-untyped-def]
         half = halves[leaf]
         halves[leaf] = halves[new] = 1 - half
         n_left = _partition(
-            blocks, layout, split, missing, goes_left, rows[half, first:last], packed[half, first:last],
+            codes, layout, split, missing, goes_left, rows[half, first:last], packed[half, first:last],
             rows[1 - half, first:last], packed[1 - half, first:last], flags[first:last], shares.shape[0] - 1,
         )  # fmt: skip
         middle = first + n_left

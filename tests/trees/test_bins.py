@@ -85,7 +85,8 @@ def test_bins_of_a_constant_feature_are_one() -> None:
 @given(st.lists(st.tuples(st.integers(1, 255), st.booleans()), min_size=1, max_size=60))
 def test_columns_hold_each_feature_once_and_never_more_codes_than_a_byte(features: list[tuple[int, bool]]) -> None:
     n_bins, missing = (np.array(values) for values in zip(*features, strict=True))
-    columns = Columns.of(Bins(np.full((len(features), 255), np.inf, np.float32), n_bins, missing))
+    edges, usual = np.full((len(features), 255), np.inf, np.float32), np.zeros(len(features), np.int64)
+    columns = Columns.of(Bins(edges, n_bins, missing, usual, np.full(len(features), 0.1)))
     states = n_bins + missing
     assert sorted(columns.features.tolist()) == np.flatnonzero(states > 1).tolist()
     for column in range(len(columns.column_ptr) - 1):
