@@ -8,18 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError
 from rerank.ids import Ids, id_array
 from rerank.metrics.base import Measure, RankedLists
-from rerank.types import Floats, Ints, RankingData, joined_rows, pointers, query_rows
+from rerank.threads import in_threads
+from rerank.types import Floats, Ints, RankingData, joined_rows, pointers, query_blocks, query_rows
 
 DEPTH_OF_SPREAD = 30
+ROWS_A_THREAD = 1 << 15
 DEEPEST_INSERTION = 100  # down to here keeping the best rows in order beats sorting the whole list
 
 
@@ -160,15 +163,21 @@ def _content_ids(X: NDArray[np.float32], y: ArrayLike | None) -> Ids:
     """Return 16 hexadecimal digits made from each row's values: an order that the input's order cannot change."""
     hashes = np.empty(len(X), dtype=np.uint64)
     labels = np.zeros(len(X)) if y is None else np.asarray(y, dtype=np.float64)
-    _hash_rows(X.view(np.uint32), labels.view(np.uint64), hashes)
+    words, bits = X.view(np.uint32), labels.view(np.uint64)
+
+    def fill(first: int) -> None:
+        here = slice(first, first + ROWS_A_THREAD)
+        _hash_rows(words[here], bits[here], hashes[here])
+
+    in_threads(fill, range(0, len(X), ROWS_A_THREAD))
     pairs = np.array([f"{byte:02x}" for byte in range(256)])
     return pairs[hashes.astype(">u8").view(np.uint8)].view("U16")
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True, nogil=True)
 def _hash_rows(words, labels, out):  # type: ignore[no-untyped-def]
     """Fill out (n_rows,) uint64 with FNV-1a over each row's words, with a last mixing step."""
-    for row in prange(words.shape[0]):
+    for row in range(words.shape[0]):
         value = np.uint64(0xCBF29CE484222325) ^ labels[row]
         for column in range(words.shape[1]):
             value = (value ^ np.uint64(words[row, column])) * np.uint64(0x100000001B3)
@@ -220,27 +229,34 @@ class Validation:
         sizes = np.diff(data.query_ptr)
         depth = sizes.max(initial=0) if measure.cutoff is None else measure.cutoff
         self._out_ptr = pointers(np.minimum(sizes, depth))
-        self._labels = np.empty(self._out_ptr[-1])
+        self._labels, self._deepest = np.empty(self._out_ptr[-1]), np.diff(self._out_ptr).max(initial=0)
 
     def value(self, scores: Floats) -> float:
         """Return the measure's mean over the queries, weighed as they are, for scores (n_rows,) float64."""
-        _rank_labels(self.data.query_ptr, scores, self.data.labels, self._out_ptr, self._labels)
+        if self._deepest <= DEEPEST_INSERTION:
+            _rank_labels(self.data.query_ptr, scores, self.data.labels, self._out_ptr, self._labels)
+        else:
+            in_threads(partial(self._sort_labels, scores), query_blocks(self.data.query_ptr))
         lists = RankedLists(self._labels, self._out_ptr, self.data.ideal_labels, self.data.ideal_ptr)
         values = self.measure.scores(lists)
         return float(np.average(values, weights=self.data.weights)) if self.data.weights.any() else 0.0
 
+    def _sort_labels(self, scores: Floats, queries: tuple[int, int]) -> None:
+        """Do what `_rank_labels` does to some queries, where keeping the best rows in order would take long."""
+        query_ptr = self.data.query_ptr[queries[0] : queries[1] + 1]
+        rows, query = slice(query_ptr[0], query_ptr[-1]), query_rows(query_ptr - query_ptr[0])
+        order = np.lexsort((-scores[rows], query))
+        rank, depth = np.arange(len(query)) + query_ptr[0] - query_ptr[query], np.diff(self._out_ptr)[queries[0] :]
+        out = slice(self._out_ptr[queries[0]], self._out_ptr[queries[1]])
+        self._labels[out] = self.data.labels[rows][order][rank < depth[query]]
 
-@njit(cache=True, parallel=True)
+
+@njit(cache=True)
 def _rank_labels(query_ptr, scores, labels, out_ptr, out):  # type: ignore[no-untyped-def]
     """Fill out with the labels of each query's best rows, by score; equal scores: the earlier row first."""
-    for q in prange(query_ptr.shape[0] - 1):
+    for q in range(query_ptr.shape[0] - 1):
         first, last = query_ptr[q], query_ptr[q + 1]
         depth = out_ptr[q + 1] - out_ptr[q]
-        if depth > DEEPEST_INSERTION:
-            order = np.argsort(-scores[first:last], kind="mergesort")
-            for rank in range(depth):
-                out[out_ptr[q] + rank] = labels[first + order[rank]]
-            continue
         best = np.empty(depth)
         ranked = out[out_ptr[q] : out_ptr[q + 1]]
         n_best = 0

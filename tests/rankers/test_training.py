@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from rerank.metrics.base import RankedLists
+from rerank.metrics.registry import parse_measure
+from rerank.rankers.training import DEEPEST_INSERTION, TrainingSet, Validation
+from rerank.types import ideal_of_rows, pointers
+
+
+@pytest.mark.parametrize("measure", ["nDCG@5", f"nDCG@{DEEPEST_INSERTION}", f"nDCG@{DEEPEST_INSERTION + 1}", "AP"])
+def test_validation_equals_the_measure_of_sorted_rows_with_ties(measure: str) -> None:
+    random = np.random.default_rng(4)
+    sizes = random.integers(0, 500, 200)
+    query_ptr, n_rows = pointers(sizes), int(sizes.sum())
+    assert n_rows > 1 << 15  # more than one block of queries
+    labels, scores = random.integers(0, 3, n_rows).astype(np.float64), random.integers(0, 40, n_rows) / 7.0
+    ideal_labels, ideal_ptr = ideal_of_rows(labels, query_ptr)
+    weights = random.random(200)
+    rows = TrainingSet(
+        np.zeros((n_rows, 1), np.float32),
+        np.arange(n_rows),
+        labels,
+        query_ptr,
+        weights,
+        ideal_labels,
+        ideal_ptr,
+        scores,
+    )
+    watch = Validation(rows, parse_measure(measure))
+    ranked = [
+        labels[first:last][np.argsort(-scores[first:last], kind="stable")]
+        for first, last in pairwise(query_ptr.tolist())
+    ]
+    lists = RankedLists(np.concatenate(ranked), query_ptr, ideal_labels, ideal_ptr)
+    expected = np.average(parse_measure(measure).scores(lists), weights=weights)
+    assert watch.value(scores) == pytest.approx(expected, rel=1e-12)
+    assert watch.value(-scores) != pytest.approx(expected, rel=1e-3)
