@@ -12,7 +12,7 @@ from functools import partial
 from itertools import pairwise
 
 import numpy as np
-from numba import njit
+from numba import get_num_threads, njit
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError
@@ -169,7 +169,7 @@ def _content_ids(X: NDArray[np.float32], y: ArrayLike | None) -> Ids:
         here = slice(first, first + ROWS_A_THREAD)
         _hash_rows(words[here], bits[here], hashes[here])
 
-    in_threads(fill, range(0, len(X), ROWS_A_THREAD))
+    in_threads(fill, range(0, len(X), ROWS_A_THREAD), get_num_threads())
     pairs = np.array([f"{byte:02x}" for byte in range(256)])
     return pairs[hashes.astype(">u8").view(np.uint8)].view("U16")
 
@@ -236,7 +236,7 @@ class Validation:
         if self._deepest <= DEEPEST_INSERTION:
             _rank_labels(self.data.query_ptr, scores, self.data.labels, self._out_ptr, self._labels)
         else:
-            in_threads(partial(self._sort_labels, scores), query_blocks(self.data.query_ptr))
+            in_threads(partial(self._sort_labels, scores), query_blocks(self.data.query_ptr), get_num_threads())
         lists = RankedLists(self._labels, self._out_ptr, self.data.ideal_labels, self.data.ideal_ptr)
         values = self.measure.scores(lists)
         return float(np.average(values, weights=self.data.weights)) if self.data.weights.any() else 0.0

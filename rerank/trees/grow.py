@@ -116,7 +116,7 @@ class Grower:
         units, read = np.flatnonzero(work), np.unique(columns.column[features])
         n_common = np.searchsorted(units, columns.first_rare // UNIT)
         work += ADDS * np.bincount(read[read < columns.first_rare] // UNIT, minlength=n_units)
-        work[units[n_common:][:1]] += ADDS * RARE_COLUMNS
+        work[units[n_common : n_common + 1]] += ADDS * RARE_COLUMNS
         before = np.cumsum(work[units]) - work[units] / 2
         ends = np.arange(1, self.n_threads) * work.sum() / self.n_threads
         return units, np.concatenate([[0], np.minimum(np.searchsorted(before, ends), n_common), [len(units)]])
