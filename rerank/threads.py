@@ -54,3 +54,9 @@ def in_threads(task: Callable[[Part], Made], parts: Iterable[Part], n_threads: i
         return [task(part) for part in parts]
     with ThreadPoolExecutor(n_threads) as pool:
         return list(pool.map(task, parts))
+
+
+def row_parts(n_rows: int, n_threads: int) -> list[slice]:
+    """Return stretches of rows for `in_threads`, about four a thread: none waits long for the last."""
+    size = -(-max(n_rows, 1) // (4 * n_threads))
+    return [slice(first, first + size) for first in range(0, n_rows, size)]

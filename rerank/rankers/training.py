@@ -18,11 +18,10 @@ from numpy.typing import ArrayLike, NDArray
 from rerank.errors import InvalidInputError
 from rerank.ids import Ids, id_array
 from rerank.metrics.base import Measure, RankedLists
-from rerank.threads import in_threads
+from rerank.threads import in_threads, row_parts
 from rerank.types import Floats, Ints, RankingData, joined_rows, pointers, query_blocks, query_rows
 
 DEPTH_OF_SPREAD = 30
-ROWS_A_THREAD = 1 << 15
 DEEPEST_INSERTION = 100  # down to here keeping the best rows in order beats sorting the whole list
 
 
@@ -165,11 +164,10 @@ def _content_ids(X: NDArray[np.float32], y: ArrayLike | None) -> Ids:
     labels = np.zeros(len(X)) if y is None else np.asarray(y, dtype=np.float64)
     words, bits = X.view(np.uint32), labels.view(np.uint64)
 
-    def fill(first: int) -> None:
-        here = slice(first, first + ROWS_A_THREAD)
+    def fill(here: slice) -> None:
         _hash_rows(words[here], bits[here], hashes[here])
 
-    in_threads(fill, range(0, len(X), ROWS_A_THREAD), get_num_threads())
+    in_threads(fill, row_parts(len(X), get_num_threads()), get_num_threads())
     pairs = np.array([f"{byte:02x}" for byte in range(256)])
     return pairs[hashes.astype(">u8").view(np.uint8)].view("U16")
 

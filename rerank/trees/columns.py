@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rerank.threads import in_threads
+from rerank.threads import in_threads, row_parts
 from rerank.trees.bins import Bins
 from rerank.trees.rare import rare_features
 from rerank.types import Ints, pointers
@@ -92,16 +92,14 @@ class Columns:
     def blocks(self, X: NDArray[np.float32], rows: Ints, n_threads: int) -> NDArray[np.uint8]:
         """Return the columns of X[rows] (k, n_features) as (n_blocks, k, 16) uint8; X itself is not copied."""
         out = np.zeros((self.n_blocks, len(rows), WIDTH), dtype=np.uint8)
-        size = -(-max(len(rows), 1) // (4 * n_threads))
 
-        def fill(part: int) -> None:
-            here = slice(part * size, (part + 1) * size)
+        def fill(here: slice) -> None:
             bins = (self.bins.edges, self.bins.n_bins)
             _fill_blocks(
                 X, rows[here], self.features, self.column, self.stride, self.missing_state, *bins, out[:, here]
             )
 
-        in_threads(fill, range(-(-len(rows) // size)), n_threads)
+        in_threads(fill, row_parts(len(rows), n_threads), n_threads)
         return out
 
 

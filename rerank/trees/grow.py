@@ -11,11 +11,10 @@ from rerank.trees.columns import MOST_CODES, UNIT, WIDTH, Columns, by_column
 from rerank.trees.forest import Tree
 from rerank.trees.leafwise import grow_leaves
 from rerank.trees.leaves import newton_steps, pack
-from rerank.trees.rare import exceptions
+from rerank.trees.rare import LEAST_RARE, exceptions
 from rerank.types import Floats, Ints
 
 ADDS = 7 * MOST_CODES  # to add a leaf's rows to a column's histogram takes about as long as to search so many states
-RARE_COLUMNS = 20  # to add a leaf's rows to all rare columns takes about as long as to so many others
 
 
 @dataclass(frozen=True)
@@ -73,31 +72,11 @@ class Grower:
         self._leaf_ptr[0], self._found[:] = (0, n_rows), 0.0
         pack(grad, hess, rows, self._steps, self._packed[0, :n_rows], self._sums[0])
         n_leaves = grow_leaves(
-            self.blocks,
-            self._codes,
-            self._words,
-            columns.usual,
-            columns.first_rare,
-            units,
-            columns.column_ptr,
-            columns.features,
-            self._layout,
-            columns.bins.missing,
-            wanted,
-            self._rows,
-            self._packed,
-            self._flags,
-            self._histograms,
-            self._steps,
-            self._limits,
-            self.limits.max_depth,
-            self._found,
-            self._sums,
-            self._splits,
-            shares,
-            self._leaf_ptr,
-            self._nodes,
-        )
+            self.blocks, self._codes, self._words, columns.usual, columns.first_rare, units, columns.column_ptr,
+            columns.features, self._layout, columns.bins.missing, wanted, self._rows, self._packed, self._flags,
+            self._histograms, self._steps, self._limits, self.limits.max_depth, self._found, self._sums, self._splits,
+            shares, self._leaf_ptr, self._nodes,
+        )  # fmt: skip
         leaf_ptr = self._leaf_ptr[:n_leaves].copy()
         values = np.zeros(n_leaves)
         newton_steps(grad, hess, self._rows[0], leaf_ptr, self.limits.reg_lambda, values)
@@ -116,7 +95,7 @@ class Grower:
         units, read = np.flatnonzero(work), np.unique(columns.column[features])
         n_common = np.searchsorted(units, columns.first_rare // UNIT)
         work += ADDS * np.bincount(read[read < columns.first_rare] // UNIT, minlength=n_units)
-        work[units[n_common : n_common + 1]] += ADDS * RARE_COLUMNS
+        work[units[n_common : n_common + 1]] += ADDS * LEAST_RARE
         before = np.cumsum(work[units]) - work[units] / 2
         ends = np.arange(1, self.n_threads) * work.sum() / self.n_threads
         return units, np.concatenate([[0], np.minimum(np.searchsorted(before, ends), n_common), [len(units)]])

@@ -13,14 +13,14 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rerank.threads import in_threads
+from rerank.threads import in_threads, row_parts
 from rerank.trees.bins import Bins
 from rerank.trees.leafwise import CROWDED
 from rerank.types import Ints
 
 WORDS = 8
 MOST_RARE = int(CROWDED) // 256  # columns: no word of theirs is CROWDED
-LEAST_RARE = 16  # columns: eight words and the sums of usual codes take as long as about a dozen bytes
+LEAST_RARE = 20  # columns: to add a row's exceptions takes about as long as the bytes of so many columns
 MOST_EXCEPTIONS = 0.25  # share of rows: above it a byte a row costs less
 EXCEPTIONS_A_ROW = 4.0  # at most, on average: few rows are crowded
 LEAST_BINS = 128  # a feature of fewer may share a column with others
@@ -44,13 +44,11 @@ def exceptions(blocks: NDArray[np.uint8], first: int, usual: NDArray[np.uint8], 
     n_rows = blocks.shape[1]
     words = np.empty((n_rows + 1, WORDS), dtype=np.uint16)
     words[-1] = 256 * np.arange(WORDS) + usual[:WORDS]
-    size = -(-max(n_rows, 1) // (4 * n_threads))
 
-    def fill(part: int) -> None:
-        here = slice(part * size, (part + 1) * size)
+    def fill(here: slice) -> None:
         _name_exceptions(blocks[:, here], first, usual, CROWDED, words[:-1][here])
 
-    in_threads(fill, range(-(-n_rows // size)), n_threads)
+    in_threads(fill, row_parts(n_rows, n_threads), n_threads)
     return words
 
 
