@@ -1,14 +1,27 @@
-"""Says when kernels compile: the first use on a machine takes seconds in which nothing else is seen to happen."""
+"""How kernels are compiled, and says when they are: the first use on a machine takes seconds."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any, TypeVar
 
+from numba import njit
 from numba.core import event
 
 log = logging.getLogger("rerank")
+Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+
+
+def kernel(**options: Any) -> Callable[[Kernel], Kernel]:
+    """Return the decorator of every compiled function: Numba's, with options of its own.
+
+    The code is kept on disk, and has no way in from C: Numba's would be a tenth of it, and nobody takes it.
+    """
+    untyped: Any = njit
+    decorate: Callable[[Kernel], Kernel] = untyped(cache=True, no_cfunc_wrapper=True, **options)
+    return decorate
 
 
 class _Announcer(event.Listener):

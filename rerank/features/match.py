@@ -13,12 +13,12 @@ from dataclasses import field as dataclass_field
 from functools import cached_property
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rerank.features.recipe import Recipe
 from rerank.features.statistics import frozen, inverse_document_frequency, lucene_lengths, vector_norms
 from rerank.forward import FieldArrays, ForwardIndex
+from rerank.kernels import kernel
 from rerank.types import Floats, Ints, pointers
 
 Documents = Callable[[Ints], Sequence[str | None]]
@@ -229,7 +229,7 @@ def _numbered(forward: ForwardIndex, tokens: Sequence[str], numbers: dict[str, i
     return sorted((numbers[term], count, term) for term, count in counts.items())
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _fill_tf(query_ptr, docs, term_ptr, terms, doc_ptr, doc_terms, doc_freqs, tf_ptr, out):  # type: ignore[no-untyped-def]
     """Fill `out` (n_matches,) with term frequencies; a binary search a query term.
 

@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.forward import FieldArrays
+from rerank.kernels import kernel
 from rerank.types import Floats
 
 _EXACT_LENGTHS = 24  # SmallFloat.NUM_FREE_VALUES: lengths below it have a byte of their own
@@ -86,7 +86,7 @@ def _lucene_length_table() -> NDArray[np.int32]:
     return np.concatenate([free, _EXACT_LENGTHS + steps]).astype(np.int32)
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _fill_norms(doc_ptr, terms, freqs, idf, out):  # type: ignore[no-untyped-def]
     """Fill `out` (n_docs,) with sqrt(sum of (tf * idf)^2) over each document's postings."""
     for doc in range(len(out)):

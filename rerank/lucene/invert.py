@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit
+from rerank.kernels import kernel
 
 
-@njit(cache=True)
+@kernel()
 def count_postings(docs: Any, freqs: Any, postings: Any, tokens: Any) -> None:
     """Add up the postings and tokens of each document.
 
@@ -22,7 +22,7 @@ def count_postings(docs: Any, freqs: Any, postings: Any, tokens: Any) -> None:
         tokens[docs[i]] += freqs[i]
 
 
-@njit(cache=True)
+@kernel()
 def invert_postings(
     doc_freq: Any, docs: Any, freqs: Any, next_row: Any, out_terms: Any, out_freqs: Any, collection_freq: Any
 ) -> None:
@@ -46,7 +46,7 @@ def invert_postings(
         collection_freq[term] = total
 
 
-@njit(cache=True)
+@kernel()
 def invert_positions(docs: Any, freqs: Any, positions: Any, next_token: Any, out_positions: Any) -> None:
     """Put token positions in document order, posting by posting.
 

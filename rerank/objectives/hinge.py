@@ -14,8 +14,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
+from rerank.kernels import kernel
 from rerank.objectives.base import LabelObjective
 from rerank.objectives.registry import register
 from rerank.types import Floats
@@ -43,7 +44,7 @@ class Hinge(LabelObjective):
         return costs
 
 
-@njit(cache=True, parallel=True)
+@kernel(parallel=True)
 def _fill_hinges(query_ptr, labels, scores, weights, grad, hess, costs):  # type: ignore[no-untyped-def]
     """Fill gradient, pairs inside the margin, and each query's unweighted cost; a thread takes a query at a time.
 
@@ -60,7 +61,7 @@ def _fill_hinges(query_ptr, labels, scores, weights, grad, hess, costs):  # type
         costs[q] = cost
 
 
-@njit(cache=True)
+@kernel()
 def _add_level(order, labels, scores, label, weight, grad, hess):  # type: ignore[no-untyped-def]
     """Add the pairs of the documents with this label and all lower ones; return their cost.
 

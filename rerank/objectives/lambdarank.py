@@ -19,9 +19,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numba import get_num_threads, njit, prange
+from numba import get_num_threads, prange
 from numpy.typing import NDArray
 
+from rerank.kernels import kernel
 from rerank.metrics.base import SwapWeights
 from rerank.objectives.base import Objective
 from rerank.types import Floats, Ints
@@ -112,7 +113,7 @@ class LambdaRank(Objective):
         return (np.arange(self.query_ptr[-1]) - np.repeat(self.query_ptr[:-1], counts)).astype(np.int32)
 
 
-@njit(cache=True)
+@kernel()
 def _settle(order, place, scores, rows):  # type: ignore[no-untyped-def]
     """Move the column at `place` up to where its score belongs; ties: earlier row first."""
     column = order[place]
@@ -125,7 +126,7 @@ def _settle(order, place, scores, rows):  # type: ignore[no-untyped-def]
     order[place] = column
 
 
-@njit(cache=True)
+@kernel()
 def _top_first(scores, rows, top, order):  # type: ignore[no-untyped-def]
     """Bring the `top` best columns to the front of order (n,), best first; the others follow in any order.
 
@@ -142,7 +143,7 @@ def _top_first(scores, rows, top, order):  # type: ignore[no-untyped-def]
             last = order[top - 1]
 
 
-@njit(cache=True, fastmath={"reassoc", "contract", "nsz", "arcp"}, error_model="numpy")
+@kernel(fastmath={"reassoc", "contract", "nsz", "arcp"}, error_model="numpy")
 def _pull_pairs(score, gain, e, discount, top, above, below, offset, slope, grad, hess):  # type: ignore[no-untyped-def]
     """Add to grad and hess what each document of the top does to those it outranks, and what they do to it.
 
@@ -179,7 +180,7 @@ def _pull_pairs(score, gain, e, discount, top, above, below, offset, slope, grad
     return total
 
 
-@njit(cache=True)
+@kernel()
 def _fill_query(  # type: ignore[no-untyped-def]
     scores, gains, rows, above, below, discounts, scale, sigma, truncation, normalize, order, scratch, grad, hess
 ):
@@ -197,11 +198,13 @@ def _fill_query(  # type: ignore[no-untyped-def]
     for column in range(n):
         e[column] = np.exp(max(sigma * (score[column] - best), LOWEST_EXPONENT))
     _top_first(score, rows, top, order)
-    discount[:], pulls[:], curvatures[:] = 0.0, 0.0, 0.0
+    for column in range(size):
+        discount[column], pulls[column], curvatures[column] = 0.0, 0.0, 0.0
     for place in range(top):
         discount[order[place]] = scale * discounts[place]
     # Padding: nobody outranks it, so it is in no pair.
-    score[n:], gain[n:], e[n:], discount[n:] = 0.0, 0.0, 1.0, scale * discounts[0]
+    for column in range(n, size):
+        score[column], gain[column], e[column], discount[column] = 0.0, 0.0, 1.0, scale * discounts[0]
     by_distance = normalize and lowest < best
     offset, slope = (0.01, sigma) if by_distance else (1.0, 0.0)
     total = _pull_pairs(score, gain, e, discount, order[:top], above, below, offset, slope, pulls, curvatures)
@@ -211,7 +214,7 @@ def _fill_query(  # type: ignore[no-untyped-def]
         hess[rows[column]] = curvatures[column] * factor * sigma * sigma
 
 
-@njit(cache=True, parallel=True)
+@kernel(parallel=True)
 def _fill_lambdas(  # type: ignore[no-untyped-def]
     query_ptr, scores, gains, rows, above, below, discounts, inverse_norms, sigma, truncation, normalize, orders,
     stretches, grad, hess,
@@ -226,8 +229,8 @@ def _fill_lambdas(  # type: ignore[no-untyped-def]
         for q in range(stretches[part], stretches[part + 1]):
             here = slice(query_ptr[q], query_ptr[q + 1])
             if query_ptr[q + 1] - query_ptr[q] < 2 or inverse_norms[q] == 0.0:
-                grad[here] = 0.0
-                hess[here] = 0.0
+                for row in range(query_ptr[q], query_ptr[q + 1]):
+                    grad[row], hess[row] = 0.0, 0.0
                 continue
             _fill_query(
                 scores[here], gains[here], rows[here], above[here], below[here], discounts, inverse_norms[q], sigma,

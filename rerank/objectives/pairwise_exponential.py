@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 from numpy.typing import NDArray
 
+from rerank.kernels import kernel
 from rerank.objectives.base import LabelObjective
 from rerank.objectives.registry import register
 from rerank.types import Floats, Ints, query_rows
@@ -61,19 +62,19 @@ class PairwiseExponential(LabelObjective):
         return costs
 
 
-@njit(cache=True)
+@kernel()
 def _middle(scores):  # type: ignore[no-untyped-def]
     """Return the score midway between the best and the worst: pairs only know differences."""
     return 0.5 * (scores.min() + scores.max())
 
 
-@njit(cache=True)
+@kernel()
 def _growth(score, middle):  # type: ignore[no-untyped-def]
     """Return exp(score - middle), inside the range of float64."""
     return np.exp(min(max(score - middle, -HIGHEST_EXPONENT), HIGHEST_EXPONENT))
 
 
-@njit(cache=True, parallel=True)
+@kernel(parallel=True)
 def _fill_potentials(query_ptr, by_label, labels, scores, weights, grad, hess, costs):  # type: ignore[no-untyped-def]
     """Fill gradient, curvature and each query's cost; by_label (n_rows,) are rows by query, then label, ascending."""
     for q in prange(query_ptr.shape[0] - 1):
@@ -107,7 +108,7 @@ def _fill_potentials(query_ptr, by_label, labels, scores, weights, grad, hess, c
             same += 1.0 / growth
 
 
-@njit(cache=True, parallel=True)
+@kernel(parallel=True)
 def _fill_agreement(query_ptr, by_label, labels, scores, chosen, right, wrong):  # type: ignore[no-untyped-def]
     """Fill right and wrong (n_queries,) with the unweighted W+ and W- of `chosen` (n_rows,) bool."""
     for q in prange(query_ptr.shape[0] - 1):

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
+from rerank.kernels import kernel
 from rerank.objectives.base import LabelObjective
 from rerank.objectives.registry import register
 from rerank.types import Floats, Ints, query_rows
@@ -48,7 +49,7 @@ class PlackettLuce(LabelObjective):
         return np.lexsort((self.labels, query_rows(self.query_ptr)))
 
 
-@njit(cache=True, parallel=True)
+@kernel(parallel=True)
 def _fill_draws(query_ptr, by_label, labels, scores, weights, grad, hess, costs):  # type: ignore[no-untyped-def]
     """Fill gradient, curvature and each query's unweighted cost; a thread takes a query at a time.
 

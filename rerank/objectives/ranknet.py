@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
+from rerank.kernels import kernel
 from rerank.objectives.base import LabelObjective
 from rerank.objectives.registry import register
 from rerank.types import Floats, Ints, query_rows
@@ -48,7 +49,7 @@ class RankNet(LabelObjective):
         return np.lexsort((-self.labels, query_rows(self.query_ptr)))
 
 
-@njit(cache=True, parallel=True)
+@kernel(parallel=True)
 def _fill_lambdas(query_ptr, by_label, labels, scores, weights, sigma, grad, hess):  # type: ignore[no-untyped-def]
     """Fill gradient and curvature; a thread takes a query at a time."""
     for q in prange(query_ptr.shape[0] - 1):
@@ -80,7 +81,7 @@ def _fill_lambdas(query_ptr, by_label, labels, scores, weights, sigma, grad, hes
             hess[rows[place]] = weights[q] * sigma * sigma * curvature[place]
 
 
-@njit(cache=True, parallel=True)
+@kernel(parallel=True)
 def _fill_costs(query_ptr, by_label, labels, scores, sigma, costs):  # type: ignore[no-untyped-def]
     """Fill costs (n_queries,) with each query's unweighted cost."""
     for q in prange(query_ptr.shape[0] - 1):

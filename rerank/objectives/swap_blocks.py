@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
+from rerank.kernels import kernel
 from rerank.metrics.base import Measure, RankedLists
 from rerank.objectives.base import Objective
 from rerank.types import Floats, Ints, pointers
@@ -120,7 +121,7 @@ class BlockLambdaRank(Objective):
         return np.empty(len(self.labels))
 
 
-@njit(cache=True, parallel=True)
+@kernel(parallel=True)
 def _rank_rows(query_ptr, scores, labels, order, ranked_labels):  # type: ignore[no-untyped-def]
     """Fill order (n_rows,) with each query's places by score, from 0, equal scores in the order of the rows.
 
@@ -133,7 +134,7 @@ def _rank_rows(query_ptr, scores, labels, order, ranked_labels):  # type: ignore
             ranked_labels[rank] = labels[first + order[rank]]
 
 
-@njit(cache=True)
+@kernel()
 def _add_pairs(i, partners, score, label, deltas, e, sigma, weight, by_distance, grad, hess):  # type: ignore[no-untyped-def]
     """Add the pairs of rank i with the later ones among its partners; return the sum of their |lambda_ij| / sigma.
 
@@ -159,7 +160,7 @@ def _add_pairs(i, partners, score, label, deltas, e, sigma, weight, by_distance,
     return total
 
 
-@njit(cache=True, parallel=True)
+@kernel(parallel=True)
 def _fill_lambdas(  # type: ignore[no-untyped-def]
     query_ptr, order, scores, ranked_labels, deltas, delta_ptr, weights, sigma, normalize, grad, hess
 ):

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numba import njit
 
+from rerank.kernels import kernel
 from rerank.types import Floats
 
 MOST_MOVES = 1_000_000  # between tangents, in one round
@@ -53,7 +53,7 @@ def minimise_by_bundle(
             return
 
 
-@njit(cache=True)
+@kernel()
 def _share_out(products, offsets, tolerance, most_moves, shares):  # type: ignore[no-untyped-def]
     """Minimise 1/2 shares' products shares - offsets' shares over the simplex, from `shares` (m,), in place.
 

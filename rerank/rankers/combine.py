@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from rerank.errors import InvalidInputError
 from rerank.ids import Ids, id_array, sort_keys
+from rerank.kernels import kernel
 from rerank.metrics.base import Measure, RankedLists
 from rerank.metrics.registry import parse_measure
 from rerank.rankers.crossings import Lines, best_alpha, order_at
@@ -142,7 +142,7 @@ def _float32_steps(pairs: _Pairs, alpha: float, order: Ints) -> Floats:
     return scores.astype(np.float64)
 
 
-@njit(cache=True)
+@kernel()
 def _keep_order(query_ptr, order, scores):  # type: ignore[no-untyped-def]
     """Lower scores (n_rows,) float32 that are not below those before them; equal ones may stand by ascending row."""
     for q in range(query_ptr.shape[0] - 1):

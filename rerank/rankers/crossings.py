@@ -18,8 +18,9 @@ from dataclasses import dataclass
 
 import numba
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
+from rerank.kernels import kernel
 from rerank.metrics.base import Measure, RankedLists
 from rerank.metrics.cascade import Cascade
 from rerank.types import Floats, Ints, pointers
@@ -192,7 +193,7 @@ def _measured(a: Floats, b: Floats, labels: Floats, ideal: Floats, keys: Ints, m
     return values
 
 
-@njit(cache=True, inline="always")
+@kernel(inline="always")
 def _change(at_zero, at_one, first):  # type: ignore[no-untyped-def]
     """Return how a document stands to another: above it at alpha 0 or not, where that changes, and on which side.
 
@@ -214,7 +215,7 @@ def _change(at_zero, at_one, first):  # type: ignore[no-untyped-def]
     return above, min(place, 1.0), (1 if first == above and place < 1.0 else 0)
 
 
-@njit(cache=True)
+@kernel()
 def _document_steps(  # type: ignore[no-untyped-def]
     i, first, last, a, b, terms, scale, wanted, places, others, keys, steps
 ):
@@ -274,7 +275,7 @@ def _document_steps(  # type: ignore[no-untyped-def]
     return n_steps
 
 
-@njit(cache=True, parallel=True)
+@kernel(parallel=True)
 def _sum_buckets(  # type: ignore[no-untyped-def]
     chunks, query_ptr, a, b, terms, scales, wanted, totals, rises, counts
 ):
@@ -298,7 +299,7 @@ def _sum_buckets(  # type: ignore[no-untyped-def]
                     counts[chunk, bucket] += 1
 
 
-@njit(cache=True, parallel=True)
+@kernel(parallel=True)
 def _collect_steps(  # type: ignore[no-untyped-def]
     chunks, query_ptr, a, b, terms, scales, wanted, out_ptr, out_keys, out_steps
 ):
@@ -323,7 +324,7 @@ def _collect_steps(  # type: ignore[no-untyped-def]
                         out += 1
 
 
-@njit(cache=True)
+@kernel()
 def _stands_above(i, j, a, b, key, bits):  # type: ignore[no-untyped-def]
     """Return whether row i stands above row j from a key on; bits (1,) int64 is for work."""
     above, place, behind = _change(b[i] - b[j], a[i] - a[j], i < j)
@@ -333,7 +334,7 @@ def _stands_above(i, j, a, b, key, bits):  # type: ignore[no-untyped-def]
     return above != (bits[0] * 2 + behind <= key)
 
 
-@njit(cache=True)
+@kernel()
 def _settle(a, b, key, order, bits):  # type: ignore[no-untyped-def]
     """Put rows that are nearly in order exactly in the order that holds from a key on."""
     for place in range(1, order.shape[0]):
@@ -344,7 +345,7 @@ def _settle(a, b, key, order, bits):  # type: ignore[no-untyped-def]
         order[to] = row
 
 
-@njit(cache=True, parallel=True)
+@kernel(parallel=True)
 def _fill_order(query_ptr, a, b, scores, key, out):  # type: ignore[no-untyped-def]
     """Fill out (n_rows,) with the rows of each query in the order that holds from a key on."""
     for q in prange(query_ptr.shape[0] - 1):
@@ -354,7 +355,7 @@ def _fill_order(query_ptr, a, b, scores, key, out):  # type: ignore[no-untyped-d
         out[first:last] = order + first
 
 
-@njit(cache=True)
+@kernel()
 def _crossing_keys(a, b, labels):  # type: ignore[no-untyped-def]
     """Return the keys at which two documents of different labels change places, in no order."""
     found, n = np.empty(labels.shape[0] * (labels.shape[0] - 1) // 2), 0
@@ -370,7 +371,7 @@ def _crossing_keys(a, b, labels):  # type: ignore[no-untyped-def]
     return bits[:n].copy()
 
 
-@njit(cache=True)
+@kernel()
 def _fill_ranked(a, b, labels, keys, order, out):  # type: ignore[no-untyped-def]
     """Fill out (n_keys, n) with the labels in the order from each key on; `order` goes along from key to key."""
     bits = np.empty(1, np.int64)

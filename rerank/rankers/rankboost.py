@@ -8,11 +8,12 @@ from typing import Any
 
 import numba
 import numpy as np
-from numba import njit, prange
+from numba import prange
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from rerank.errors import InvalidInputError, unknown_name
+from rerank.kernels import kernel
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.pairwise_exponential import PairwiseExponential
 from rerank.progress import track
@@ -261,7 +262,7 @@ def _bound(objective: PairwiseExponential, scores: Floats, chosen: NDArray[np.bo
 _ALPHAS = {"binary": _binary, "bisection": _bisection, "bound": _bound}
 
 
-@njit(cache=True, parallel=True)
+@kernel(parallel=True)
 def _sum_by_byte(blocks, potentials, out):  # type: ignore[no-untyped-def]
     """Fill out (n_blocks * 16, 256) float64 with the potentials' sum by the byte of each column; one thread a block.
 

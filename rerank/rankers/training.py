@@ -12,11 +12,12 @@ from functools import partial
 from itertools import pairwise
 
 import numpy as np
-from numba import get_num_threads, njit
+from numba import get_num_threads
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError
 from rerank.ids import Ids, id_array
+from rerank.kernels import kernel
 from rerank.metrics.base import Measure, RankedLists
 from rerank.threads import in_threads, row_parts
 from rerank.types import Floats, Ints, RankingData, joined_rows, pointers, query_blocks, query_rows
@@ -172,7 +173,7 @@ def _content_ids(X: NDArray[np.float32], y: ArrayLike | None) -> Ids:
     return pairs[hashes.astype(">u8").view(np.uint8)].view("U16")
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _hash_rows(words, labels, out):  # type: ignore[no-untyped-def]
     """Fill out (n_rows,) uint64 with FNV-1a over each row's words, with a last mixing step."""
     for row in range(words.shape[0]):
@@ -249,7 +250,7 @@ class Validation:
         self._labels[out] = self.data.labels[rows][order][rank < depth[query]]
 
 
-@njit(cache=True)
+@kernel()
 def _rank_labels(query_ptr, scores, labels, out_ptr, out):  # type: ignore[no-untyped-def]
     """Fill out with the labels of each query's best rows, by score; equal scores: the earlier row first."""
     for q in range(query_ptr.shape[0] - 1):

@@ -14,9 +14,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rerank.kernels import kernel
 from rerank.threads import in_threads, row_parts
 from rerank.trees.bins import Bins
 from rerank.trees.rare import rare_features
@@ -85,6 +85,11 @@ class Columns:
         )
 
     @property
+    def states(self) -> Ints:
+        """What each code of a feature's column says of the feature, (n_features, 256)."""
+        return np.arange(MOST_CODES) // self.stride[:, None] % self.n_states[:, None]
+
+    @property
     def n_blocks(self) -> int:
         """Number of 16-column blocks."""
         return (len(self.column_ptr) - 1) // WIDTH
@@ -114,7 +119,7 @@ def by_column(blocks: NDArray[np.uint8], n_threads: int) -> NDArray[np.uint8]:
     return out.reshape(len(blocks) * WIDTH, blocks.shape[1])
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _find_bins(values, edges, n_bins, out):  # type: ignore[no-untyped-def]
     """Fill out (k,) int64 with how many of the edges (255,), which end in +inf, lie below each value."""
     step = 1
@@ -127,7 +132,7 @@ def _find_bins(values, edges, n_bins, out):  # type: ignore[no-untyped-def]
         step >>= 1
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _fill_blocks(X, rows, features, column, stride, missing_state, edges, n_bins, out):  # type: ignore[no-untyped-def]
     """Write the bytes of some rows into out (n_blocks, k, 16), zero before."""
     values, bins = np.empty(ROWS_AT_ONCE, np.float32), np.empty(ROWS_AT_ONCE, np.int64)

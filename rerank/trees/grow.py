@@ -40,13 +40,13 @@ class Grower:
         """Take binned rows: blocks (n_blocks, n_rows, 16) uint8."""
         n_blocks, n_rows, _ = blocks.shape
         bins, n_leaves = columns.bins, limits.num_leaves
-        self.columns, self.blocks, self.limits, self.n_threads = columns, blocks, limits, n_threads
-        self._layout = np.stack(
-            [columns.column, columns.stride, columns.n_states, columns.missing_state, bins.n_bins], axis=1
+        self.columns, self.limits, self.n_threads = columns, limits, n_threads
+        self._layout = np.column_stack(
+            [columns.column, columns.n_states, columns.missing_state, bins.n_bins, columns.states]
         )
         self._limits = limits.as_array()
-        self._codes = by_column(blocks, n_threads)
-        self._words = exceptions(blocks, columns.first_rare, columns.usual, n_threads)
+        self._blocks, self._codes = blocks.view(np.uint64), by_column(blocks, n_threads)
+        self._words = exceptions(blocks, columns.first_rare, columns.usual, n_threads).view(np.uint64)
         self._rows = np.empty((2, n_rows), dtype=np.int32)
         self._packed, self._flags = np.empty((2, n_rows), dtype=np.int64), np.empty(n_rows, dtype=np.uint8)
         self._histograms = np.empty((n_leaves, n_blocks * WIDTH, MOST_CODES), dtype=np.int64)
@@ -72,7 +72,7 @@ class Grower:
         self._leaf_ptr[0], self._found[:] = (0, n_rows), 0.0
         pack(grad, hess, rows, self._steps, self._packed[0, :n_rows], self._sums[0])
         n_leaves = grow_leaves(
-            self.blocks, self._codes, self._words, columns.usual, columns.first_rare, units, columns.column_ptr,
+            self._blocks, self._codes, self._words, columns.usual, columns.first_rare, units, columns.column_ptr,
             columns.features, self._layout, columns.bins.missing, wanted, self._rows, self._packed, self._flags,
             self._histograms, self._steps, self._limits, self.limits.max_depth, self._found, self._sums, self._splits,
             shares, self._leaf_ptr, self._nodes,

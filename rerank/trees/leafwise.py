@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, prange, types
+from numba import prange, types
 from numba.core import cgutils
 from numba.extending import intrinsic
+
+from rerank.kernels import kernel
 
 LOW = 0xFFFFFFFF
 CROWDED = np.uint64(65535)  # rare.py's: a row with too many exceptions
@@ -41,7 +43,7 @@ def _fetch(typing, array, row):  # type: ignore[no-untyped-def]
     return types.void(array, row), generate
 
 
-@njit(cache=True)
+@kernel()
 def _add_codes(codes, value, histogram, n):  # type: ignore[no-untyped-def]
     """Add a value to the histograms of n columns, whose codes are the bytes of one word: one load for all."""
     for j in range(n):
@@ -49,54 +51,56 @@ def _add_codes(codes, value, histogram, n):  # type: ignore[no-untyped-def]
         histogram[np.uint64(256 * j) + code] += value
 
 
-@njit(cache=True)
+@kernel()
 def _add_rows(block, first, n_units, rows, packed, histograms):  # type: ignore[no-untyped-def]
-    """Add rows to the histograms (4 * n_units, 256) of a block (n_rows, 16) uint8, from its unit `first` on."""
+    """Add rows to the histograms (4 * n_units, 256) of a block (n_rows, 2) uint64, from its unit `first` on."""
     n, flat = rows.shape[0], histograms.reshape(histograms.size)
-    halves, quarters = block.view(np.uint64), block.view(np.uint32)
     for i in range(n):
         _fetch(block, rows[min(i + AHEAD, n - 1)])
         row, value = np.uint32(rows[i]), packed[i]
         if n_units == 4:
-            _add_codes(halves[row, np.uint64(0)], value, flat, 8)
-            _add_codes(halves[row, np.uint64(1)], value, flat[8 * 256 :], 8)
+            _add_codes(block[row, np.uint64(0)], value, flat, 8)
+            _add_codes(block[row, np.uint64(1)], value, flat[8 * 256 :], 8)
         else:
             for k in range(n_units):
-                _add_codes(np.uint64(quarters[row, np.uint64(first + k)]), value, flat[4 * 256 * k :], 4)
+                unit = np.uint64(first + k)
+                codes = block[row, unit >> np.uint64(1)] >> np.uint64((unit & np.uint64(1)) << np.uint64(5))
+                _add_codes(codes, value, flat[4 * 256 * k :], 4)
 
 
-@njit(cache=True)
+@kernel()
 def _add_all(block, packed, histograms):  # type: ignore[no-untyped-def]
     """Do what `_add_rows` does for all rows and the whole block: nothing is looked up, nothing asked for early."""
-    flat, halves = histograms.reshape(histograms.size), block.view(np.uint64)
+    flat = histograms.reshape(histograms.size)
     for i in range(packed.shape[0]):
         value = packed[i]
-        _add_codes(halves[np.uint32(i), np.uint64(0)], value, flat, 8)
-        _add_codes(halves[np.uint32(i), np.uint64(1)], value, flat[8 * 256 :], 8)
+        _add_codes(block[np.uint32(i), np.uint64(0)], value, flat, 8)
+        _add_codes(block[np.uint32(i), np.uint64(1)], value, flat[8 * 256 :], 8)
 
 
-@njit(cache=True)
+@kernel()
 def _add_words(words, value, histograms):  # type: ignore[no-untyped-def]
     """Add a value where four words say."""
     for j in range(4):
         histograms[np.uint64(words >> np.uint64(16 * j)) & np.uint64(65535)] += value
 
 
-@njit(cache=True)
+@kernel()
 def _add_exceptions(blocks, words, usual, first_rare, rows, packed, histograms):  # type: ignore[no-untyped-def]
     """Add rows to the histograms (n_rare, 256) of the rare columns, all of them."""
     n, n_rare, whole = rows.shape[0], usual.shape[0], np.int64(0)
-    flat, fours = histograms.reshape(histograms.size), words.view(np.uint64)
-    spare = fours[words.shape[0] - 1, 1]  # of a row without exceptions
+    flat = histograms.reshape(histograms.size)
+    spare = words[words.shape[0] - 1, 1]  # of a row without exceptions
     for i in range(n):
         _fetch(words, rows[min(i + AHEAD, n - 1)])
         row, value = np.uint32(rows[i]), packed[i]
         whole += value
-        four, more = fours[row, np.uint64(0)], fours[row, np.uint64(1)]
+        four, more = words[row, np.uint64(0)], words[row, np.uint64(1)]
         if four & np.uint64(65535) == CROWDED:
             for k in range(n_rare):
                 column = first_rare + k
-                flat[256 * k + blocks[column // 16, row, column % 16]] += value
+                codes = blocks[column // 16, row, column // 8 % 2]
+                flat[256 * k + (np.int64(codes >> np.uint64(8 * (column % 8))) & 255)] += value
             continue
         _add_words(four, value, flat)
         if more != spare:
@@ -108,7 +112,7 @@ def _add_exceptions(blocks, words, usual, first_rare, rows, packed, histograms):
         histograms[k, usual[k]] = whole - others
 
 
-@njit(cache=True)
+@kernel()
 def _fill(blocks, words, usual, first_rare, units, rows, packed, histograms):  # type: ignore[no-untyped-def]
     """Fill the histograms (n_columns, 256) of some units; those of one block are read together, the rare ones last."""
     k, first_unit = 0, first_rare // 4
@@ -129,19 +133,15 @@ def _fill(blocks, words, usual, first_rare, units, rows, packed, histograms):  #
         _add_exceptions(blocks, words, usual, first_rare, rows, packed, columns)
 
 
-@njit(cache=True)
-def _digit(histogram, stride, n_states, out):  # type: ignore[no-untyped-def]
-    """Fill out (256,) with the histogram of one feature of a column that several share."""
-    out[:n_states] = 0
-    for high in range(0, 256 // (stride * n_states) * (stride * n_states), stride * n_states):
-        for state in range(n_states):
-            total = np.int64(0)
-            for low in range(stride):
-                total += histogram[high + state * stride + low]
-            out[state] += total
+@kernel()
+def _digit(histogram, states, out):  # type: ignore[no-untyped-def]
+    """Fill out (256,) with the histogram of one feature of a column that several share; states (256,) by code."""
+    out[:] = 0
+    for code in range(histogram.shape[0]):
+        out[states[code]] += histogram[code]
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _scan(histogram, n_bins, missing_state, missing, steps, limits, sums, running, gains, out):  # type: ignore[no-untyped-def]
     """Fill out (5,) with gain (0: none), bin, missing goes left, gradient and hessian of a feature's best split.
 
@@ -183,24 +183,24 @@ def _scan(histogram, n_bins, missing_state, missing, steps, limits, sums, runnin
             out[2] = side if absent != 0 else left_hess >= total_hess - left_hess
 
 
-@njit(cache=True)
+@kernel()
 def _scan_column(histogram, features, layout, missing, steps, limits, sums, wanted, scratch, gains, found):  # type: ignore[no-untyped-def]
     """Scan the wanted features of one column for one leaf; found (n_features, 5) takes the best split of each."""
     for k in range(features.shape[0]):
         feature = features[k]
         if not wanted[feature]:
             continue
-        _, stride, n_states, missing_state, n_bins = layout[feature]
+        n_states, missing_state, n_bins = layout[feature, 1], layout[feature, 2], layout[feature, 3]
         digit = histogram
         if n_states < 256:
-            _digit(histogram, stride, n_states, scratch[0])
+            _digit(histogram, layout[feature, 4:], scratch[0])
             digit = scratch[0]
         _scan(
             digit, n_bins, missing_state, missing[feature], steps, limits, sums, scratch[1], gains, found[feature]
         )  # fmt: skip
 
 
-@njit(cache=True)
+@kernel()
 def _search_share(  # type: ignore[no-untyped-def]
     blocks, words, usual, first_rare, units, column_ptr, features, layout, missing, wanted, rows, packed, histograms,
     slot, parent, open_slots, steps, limits, sums, found,
@@ -208,20 +208,20 @@ def _search_share(  # type: ignore[no-untyped-def]
     """Do what `_search` does for some units; found takes the best split of each of their features."""
     scratch, gains = np.empty((2, 256), np.int64), np.empty(256)
     _fill(blocks, words, usual, first_rare, units, rows, packed, histograms[slot])
-    for unit in units:
-        for c in range(4 * unit, 4 * unit + 4):
-            if parent >= 0:
-                for code in range(256):
-                    histograms[parent, c, code] -= histograms[slot, c, code]
-            for place in range(open_slots.shape[0]):
-                which = open_slots[place]
-                _scan_column(
-                    histograms[which, c], features[column_ptr[c] : column_ptr[c + 1]], layout, missing, steps,
-                    limits, sums[which], wanted, scratch, gains, found[place],
-                )  # fmt: skip
+    for k in range(4 * units.shape[0]):
+        c = 4 * units[k // 4] + k % 4
+        if parent >= 0:
+            for code in range(histograms.shape[2]):  # not 256: LLVM would write out every round
+                histograms[parent, c, code] -= histograms[slot, c, code]
+        for place in range(open_slots.shape[0]):
+            which = open_slots[place]
+            _scan_column(
+                histograms[which, c], features[column_ptr[c] : column_ptr[c + 1]], layout, missing, steps,
+                limits, sums[which], wanted, scratch, gains, found[place],
+            )  # fmt: skip
 
 
-@njit(cache=True)
+@kernel()
 def _choose(found, wanted, open_slots, splits):  # type: ignore[no-untyped-def]
     """Copy the best split of each open leaf to splits; equal gains: the lowest feature number."""
     for place in range(open_slots.shape[0]):
@@ -231,11 +231,11 @@ def _choose(found, wanted, open_slots, splits):  # type: ignore[no-untyped-def]
                 best = feature
         row = splits[open_slots[place]]
         row[0], row[1] = found[place, best, 0], best
-        for k in range(1, 5):
+        for k in range(1, found.shape[2]):
             row[1 + k] = found[place, best, k]
 
 
-@njit(cache=True, parallel=True)
+@kernel(parallel=True)
 def _search(  # type: ignore[no-untyped-def]
     blocks, words, usual, first_rare, units, shares, column_ptr, features, layout, missing, wanted, rows, packed,
     histograms, slot, parent, open_slots, steps, limits, sums, found, splits,
@@ -254,7 +254,7 @@ def _search(  # type: ignore[no-untyped-def]
     _choose(found, wanted, open_slots, splits)
 
 
-@njit(cache=True)
+@kernel()
 def _decide(codes, goes_left, rows, flags):  # type: ignore[no-untyped-def]
     """Fill flags (k,) uint8 with which rows go left, by goes_left (256,) of their codes; return how many."""
     n_left = np.int64(0)
@@ -265,7 +265,7 @@ def _decide(codes, goes_left, rows, flags):  # type: ignore[no-untyped-def]
     return n_left
 
 
-@njit(cache=True)
+@kernel()
 def _move(flags, rows, packed, to_rows, to_packed, left, right):  # type: ignore[no-untyped-def]
     """Copy the rows that go left to `left` on, the others to `right` on, both in their order."""
     for i in range(rows.shape[0]):
@@ -277,51 +277,53 @@ def _move(flags, rows, packed, to_rows, to_packed, left, right):  # type: ignore
         right += 1 - flag
 
 
-@njit(cache=True, parallel=True)
+@kernel(parallel=True)
 def _part_shares(move, codes, goes_left, rows, packed, to_rows, to_packed, flags, n_left):  # type: ignore[no-untyped-def]
-    """Decide about a share of the rows on each thread, or move them; n_left (n_shares,) of each."""
-    k, n_shares = rows.shape[0], n_left.shape[0]
+    """Decide about a share of the rows on each thread, or move them; n_left (n_shares + 1,) of those before each."""
+    k, n_shares = rows.shape[0], n_left.shape[0] - 1
     for share in prange(n_shares):
         low, high = share * k // n_shares, (share + 1) * k // n_shares
         here = rows[low:high]
         if move:
-            left = n_left[:share].sum()
-            right = n_left.sum() + low - left
-            _move(flags[low:high], here, packed[low:high], to_rows, to_packed, left, right)
-        else:
-            n_left[share] = _decide(codes, goes_left, here, flags[low:high])
+            right = n_left[n_shares] + low - n_left[share]
+            _move(flags[low:high], here, packed[low:high], to_rows, to_packed, n_left[share], right)
+        else:  # of this share alone, for now
+            n_left[share + 1] = _decide(codes, goes_left, here, flags[low:high])
 
 
-@njit(cache=True)
+@kernel()
 def _partition(  # type: ignore[no-untyped-def]
     codes, layout, split, missing, goes_left, rows, packed, to_rows, to_packed, flags, n_threads
 ):
     """Copy the rows of a leaf, those first that `split` (6,) sends left; return how many go left."""
     feature, threshold_bin, missing_left = np.int64(split[1]), np.int64(split[2]), split[3] > 0.0
-    place, stride, n_states, missing_state, _ = layout[feature]
-    for code in range(256):
-        state = code // stride % n_states
+    place, missing_state = layout[feature, 0], layout[feature, 2]
+    for code in range(goes_left.shape[0]):
+        state = layout[feature, 4 + code]
         absent = missing[feature] and state == missing_state
         goes_left[code] = missing_left if absent else state <= threshold_bin
-    n_left = np.zeros(n_threads if rows.shape[0] >= ROWS_FOR_PARTS else 1, np.int64)
+    n_shares = n_threads if rows.shape[0] >= ROWS_FOR_PARTS else 1
+    n_left = np.zeros(n_shares + 1, np.int64)
     for move in (False, True):
         _part_shares(move, codes[place], goes_left, rows, packed, to_rows, to_packed, flags, n_left)
-    return n_left.sum()
+        for share in range(0 if move else n_shares):
+            n_left[share + 1] += n_left[share]
+    return n_left[n_shares]
 
 
-@njit(cache=True)
+@kernel()
 def grow_leaves(  # type: ignore[no-untyped-def]
     blocks, codes, words, usual, first_rare, units, column_ptr, features, layout, missing, wanted, rows, packed, flags,
     histograms, steps, limits, max_depth, found, sums, splits, shares, leaf_ptr, nodes,
 ):  # fmt: skip
     """Grow one tree, always at the leaf whose split takes most off the loss; return the number of leaves.
 
-    blocks, codes      (n_blocks, n_rows, 16) and (n_columns, n_rows) uint8, the same bytes twice: histograms want a
-                       row's of many columns, and rows are parted by one column
-    words, usual       (n_rows + 1, 8) uint16, (n_rare,) uint8 of the columns from `first_rare` on (rare.py)
+    blocks, codes      (n_blocks, n_rows, 2) uint64, a code a byte, and (n_columns, n_rows) uint8, the same codes twice:
+                       histograms want a row's of many columns, and rows are parted by one column
+    words, usual       (n_rows + 1, 2) uint64, (n_rare,) uint8 of the columns from `first_rare` on (rare.py)
     units              (m,) int64 quarters of blocks that hold wanted features, ascending
     column_ptr         (n_columns + 1,) int64 into `features` (n_stored,) int64
-    layout             (n_features, 5) int64: column, stride, states, state of missing values, bins
+    layout             (n_features, 260) int64: column, states, state of missing values, bins, state of each code
     missing, wanted    (n_features,) bool: seen missing in training; may be split on
     shares             (n_threads + 1,) int64 where the units of each thread begin
     rows, packed       (2, n_rows) int32, int64: those of a leaf stand in one half, and move to the other when it is
@@ -334,12 +336,11 @@ def grow_leaves(  # type: ignore[no-untyped-def]
     """
     max_leaves = leaf_ptr.shape[0]
     slot, depth = np.zeros(max_leaves, np.int64), np.zeros(max_leaves, np.int64)
-    parent, side = np.full(max_leaves, -1, np.int64), np.zeros(max_leaves, np.int64)
-    goes_left, open_slots = np.empty(256, np.uint8), np.zeros(2, np.int64)
-    halves, leaf = np.zeros(max_leaves, np.int64), 0
-    splits[:, 0] = 0.0
+    parent, side = np.zeros(max_leaves, np.int64), np.zeros(max_leaves, np.int64)
+    goes_left, open_slots, halves = np.empty(256, np.uint8), np.zeros(2, np.int64), np.zeros(max_leaves, np.int64)
+    splits[:, 0], parent[:] = 0.0, -1
     least_rows = 2.0 * max(limits[0], 1.0)
-    n_leaves, low, high = 1, 0, leaf_ptr[0, 1]
+    leaf, n_leaves, low, high = 0, 1, 0, leaf_ptr[0, 1]
     fresh, rest = slot[0], parent[0]  # not 0 and -1: Numba would compile `_search` for these constants, too
     n_open = 1 if max_leaves > 1 and max_depth != 0 and high >= least_rows else 0
     while True:
@@ -363,8 +364,7 @@ def grow_leaves(  # type: ignore[no-untyped-def]
         nodes[node, 3], nodes[node, 4], nodes[node, 5] = ~leaf, ~new, split[0]
         if parent[leaf] >= 0:
             nodes[parent[leaf], 3 + side[leaf]] = node
-        first, last = leaf_ptr[leaf, 0], leaf_ptr[leaf, 1]
-        half = halves[leaf]
+        first, last, half = leaf_ptr[leaf, 0], leaf_ptr[leaf, 1], halves[leaf]
         halves[leaf] = halves[new] = 1 - half
         n_left = _partition(
             codes, layout, split, missing, goes_left, rows[half, first:last], packed[half, first:last],

@@ -7,12 +7,14 @@ packed  one int64 a row: gradient in the high 32 bits, hessian in the low 32; bo
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
+
+from rerank.kernels import kernel
 
 TOTAL = 2.0**30
 
 
-@njit(cache=True)
+@kernel()
 def pack(grad, hess, rows, units, packed, sums):  # type: ignore[no-untyped-def]
     """Fill packed (k,) with the scaled gradient and hessian of `rows` (k,) int32.
 
@@ -35,7 +37,7 @@ def pack(grad, hess, rows, units, packed, sums):  # type: ignore[no-untyped-def]
     sums[0], sums[1], sums[2] = whole_grad * units[0], whole_hess * units[1], rows.shape[0]
 
 
-@njit(cache=True, parallel=True)
+@kernel(parallel=True)
 def newton_steps(grad, hess, rows, leaf_ptr, reg_lambda, out):  # type: ignore[no-untyped-def]
     """Fill out (n_leaves,) with -sum grad / (sum hess + lambda) over each leaf's rows, summed in row order."""
     for leaf in prange(leaf_ptr.shape[0]):
@@ -47,7 +49,7 @@ def newton_steps(grad, hess, rows, leaf_ptr, reg_lambda, out):  # type: ignore[n
         out[leaf] = -total_grad / total_hess if total_hess > 0.0 else 0.0
 
 
-@njit(cache=True, parallel=True)
+@kernel(parallel=True)
 def add_leaf_values(rows, leaf_ptr, leaf_value, scores):  # type: ignore[no-untyped-def]
     """Add each leaf's value to the scores of its rows."""
     for leaf in prange(leaf_ptr.shape[0]):

@@ -20,11 +20,12 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, prange, types
+from numba import prange, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from rerank.kernels import kernel
 from rerank.trees.forest import Forest
 from rerank.types import Floats, Ints, pointers
 
@@ -83,7 +84,7 @@ def add_scores(forest: BitForest, X: NDArray[np.float32], out: Floats, parallel:
         _add_scores(X, *layout, 0, len(X), out)
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _add_scores(X, features, tree_words, words, tests, leaf_value, first_row, last_row, out):  # type: ignore[no-untyped-def]
     """Add every tree's value to rows [first_row, last_row) of out (n_rows,) float64; the arrays are a `BitForest`'s."""
     columns = _aligned(np.zeros((features.shape[0] + 1) * LANES, np.float32))
@@ -107,7 +108,7 @@ def _add_scores(X, features, tree_words, words, tests, leaf_value, first_row, la
                 out[first + lane] = total
 
 
-@njit(cache=True, parallel=True)
+@kernel(parallel=True)
 def _add_scores_in_parallel(X, features, tree_words, words, tests, leaf_value, out):  # type: ignore[no-untyped-def]
     """Do as `_add_scores` to all rows, four blocks a task."""
     n_rows = X.shape[0]
@@ -117,14 +118,14 @@ def _add_scores_in_parallel(X, features, tree_words, words, tests, leaf_value, o
         _add_scores(X, features, tree_words, words, tests, leaf_value, first, last, out)
 
 
-@njit(cache=True)
+@kernel()
 def _aligned(room):  # type: ignore[no-untyped-def]
     """Return room (n + 64,) of four-byte values from its first cache line on: loads must not cross lines."""
     skip = (-room.ctypes.data & 63) // 4
     return room[skip:]
 
 
-@njit(cache=True)
+@kernel()
 def _order_leaves(node_ptr, leaf_ptr, children, missing_left, leaf_value, nodes, ordered_value):  # type: ignore[no-untyped-def]
     """Put every tree's leaves in order, first child before second.
 
@@ -166,7 +167,7 @@ def _order_leaves(node_ptr, leaf_ptr, children, missing_left, leaf_value, nodes,
                     ordered_value[first_leaf + begin] = leaf_value[first_leaf + ~child]
 
 
-@njit(cache=True)
+@kernel()
 def _spread_tests(node_ptr, leaf_ptr, tree_words, column, threshold_bits, nodes):  # type: ignore[no-untyped-def]
     """Return words and tests of a `BitForest` from nodes as `_order_leaves` filled them.
 

@@ -10,9 +10,9 @@ word and is read from the blocks.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rerank.kernels import kernel
 from rerank.threads import in_threads, row_parts
 from rerank.trees.bins import Bins
 from rerank.trees.leafwise import CROWDED
@@ -52,7 +52,7 @@ def exceptions(blocks: NDArray[np.uint8], first: int, usual: NDArray[np.uint8], 
     return words
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _name_exceptions(blocks, first, usual, crowded, words):  # type: ignore[no-untyped-def]
     """Fill words (k, 8) of the rows of blocks (n_blocks, k, 16)."""
     for row in range(words.shape[0]):

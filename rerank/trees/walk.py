@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rerank.kernels import kernel
 from rerank.trees.forest import Forest
 from rerank.types import Floats
 
@@ -64,7 +64,7 @@ def add_scores(forest: WalkForest, X: NDArray[np.float32], out: Floats) -> None:
     _add_scores(X, forest.roots, forest.steps, forest.threshold, forest.value, out)
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _add_scores(X, roots, steps, threshold, value, out):  # type: ignore[no-untyped-def]
     """Add every tree's value to out (n_rows,) float64; the arrays are those of `WalkForest`.
 
@@ -97,7 +97,7 @@ def _add_scores(X, roots, steps, threshold, value, out):  # type: ignore[no-unty
         out[row] = total
 
 
-@njit(cache=True)
+@kernel()
 def _lay_out(node_ptr, leaf_ptr, tested, limit, left, right, leaf_value, roots, steps, threshold, value):  # type: ignore[no-untyped-def]
     """Fill roots (n_trees or more,), steps, threshold and value of a `WalkForest`, breadth first.
 

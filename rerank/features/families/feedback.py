@@ -19,13 +19,13 @@ from collections.abc import Sequence
 from math import inf
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rerank.features.match import FieldBlock
 from rerank.features.recipe import Recipe
 from rerank.features.registry import Cost, Feature, FieldFamily, Missing
 from rerank.features.statistics import field_idf, frozen, vector_norms
+from rerank.kernels import kernel
 
 RM3_DOCUMENTS, RM3_TERMS = (5, 10, 20), (20, 50, 100)
 ROCCHIO_DOCUMENTS, ROCCHIO_TERMS = 10, 30
@@ -123,7 +123,7 @@ class FeedbackFeatures(FieldFamily):
         )
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def _fill(  # type: ignore[no-untyped-def]
     queries, postings, idf, doc_freq, collection_freq, n_tokens, most_common, norms, saturation, mixture, out
 ):
@@ -137,7 +137,8 @@ def _fill(  # type: ignore[no-untyped-def]
     mixture     rm3_share, rocchio_alpha and rocchio_beta of the recipe
     """
     query_ptr, docs, term_ptr, terms, query_freq, query_df = queries
-    slots = np.full(len(idf), -1, np.int32)
+    slots = np.empty(len(idf), np.int32)
+    slots[:] = -1
     for query in range(len(query_ptr) - 1):
         first, last = query_ptr[query], query_ptr[query + 1]
         own = slice(term_ptr[query], term_ptr[query + 1])
@@ -165,7 +166,7 @@ def _fill(  # type: ignore[no-untyped-def]
             slots[met[slot]] = -1
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _feedback_rows(first, last, docs, postings):  # type: ignore[no-untyped-def]
     """Return the first rows of a query whose field is not empty, and how many postings they have."""
     doc_ptr, lengths = postings[0], postings[3]
@@ -180,7 +181,7 @@ def _feedback_rows(first, last, docs, postings):  # type: ignore[no-untyped-def]
     return rows[:n_rows], n_postings
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def _add_documents(rows, docs, postings, idf, norms, slots, met, weights):  # type: ignore[no-untyped-def]
     """Give every term of the feedback documents a slot, and fill its weights; return the number of slots."""
     doc_ptr, doc_terms, freqs, lengths = postings
@@ -209,7 +210,7 @@ def _add_documents(rows, docs, postings, idf, norms, slots, met, weights):  # ty
     return n_met
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _clarity(met, weights, collection_freq, n_tokens):  # type: ignore[no-untyped-def]
     clarity = 0.0
     for slot in range(len(met)):
@@ -219,7 +220,7 @@ def _clarity(met, weights, collection_freq, n_tokens):  # type: ignore[no-untype
     return clarity
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _best(weights, column, n_met, size):  # type: ignore[no-untyped-def]
     """Return the slots of a column's greatest positive weights, the earlier of equal ones first."""
     best, n_best = np.empty(size, np.int64), 0
@@ -236,7 +237,7 @@ def _best(weights, column, n_met, size):  # type: ignore[no-untyped-def]
     return best[:n_best]
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _mark_best(weights, n_met, marked):  # type: ignore[no-untyped-def]
     """Mark the best feedback terms; return their number."""
     best = _best(weights, np.int64(_MODEL), n_met, np.int64(OVERLAP_TERMS))  # bare constants compile it twice
@@ -245,7 +246,7 @@ def _mark_best(weights, n_met, marked):  # type: ignore[no-untyped-def]
     return len(best)
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _keep_best(weights, column, n_met, size):  # type: ignore[no-untyped-def]
     """Put all but the best weights of a column to 0."""
     best = _best(weights, column, n_met, size)
@@ -258,7 +259,7 @@ def _keep_best(weights, column, n_met, size):  # type: ignore[no-untyped-def]
         weights[best[number], column] = kept[number]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def _add_query(terms, query_freq, doc_freq, slots, met, n_met, weights, mixture):  # type: ignore[no-untyped-def]
     """Mix the feedback terms with the query's own; return the number of slots."""
     rm3_share, alpha, beta = mixture
@@ -289,7 +290,7 @@ def _add_query(terms, query_freq, doc_freq, slots, met, n_met, weights, mixture)
     return n_met
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _longest(first, last, docs, doc_ptr):  # type: ignore[no-untyped-def]
     most = 0
     for row in range(first, last):
@@ -297,7 +298,7 @@ def _longest(first, last, docs, doc_ptr):  # type: ignore[no-untyped-def]
     return most
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def _score(first, last, docs, postings, slots, weights, marked, n_marked, saturation, out):  # type: ignore[no-untyped-def]
     """Fill the scores under the expanded queries and the overlap; sums of cosines are left to be finished.
 
@@ -332,7 +333,7 @@ def _score(first, last, docs, postings, slots, weights, marked, n_marked, satura
         out[row, _OVERLAP] = overlap / max(n_marked, 1)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def _finish_similarities(first, last, rows, docs, postings, norms, out):  # type: ignore[no-untyped-def]
     """Make mean cosines of sums: divide by the norm, take the document itself out."""
     place = 0

@@ -18,12 +18,12 @@ from collections.abc import Sequence
 from math import inf
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rerank.features.match import FieldBlock
 from rerank.features.recipe import Recipe
 from rerank.features.registry import Feature, FieldFamily, Missing
+from rerank.kernels import kernel
 from rerank.types import Floats
 
 _MSLR = "MSLR-WEB features (Qin & Liu 2013)"
@@ -185,7 +185,7 @@ def _collection_probability(block: FieldBlock) -> Floats:
     return block.collection_freq / max(block.field.n_tokens, 1)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def _fill_statistics(query_ptr, term_ptr, tf_ptr, tf, idf, doc_freq, lengths, out):  # type: ignore[no-untyped-def]
     """Fill the columns before the models: counts and pooled statistics.
 
@@ -215,13 +215,13 @@ def _fill_statistics(query_ptr, term_ptr, tf_ptr, tf, idf, doc_freq, lengths, ou
             out[row, _COVERED_RATIO] = covered / n_terms
             if n_known > 0:
                 out[row, _IDF_SUM] = idf_sum
-            _pool(tf, place, idf, first, n_terms, False, 1.0, out, row, _TF)
-            if length > 0:
-                _pool(tf, place, idf, first, n_terms, False, 1.0 / length, out, row, _NORMALISED_TF)
-            _pool(tf, place, idf, first, n_terms, True, 1.0, out, row, _TF_IDF)
+            for column in range(_TF, _BOOLEAN, 5):  # bare constants would compile `_pool` three times
+                scale = 1.0 / length if column == _NORMALISED_TF else 1.0
+                if column != _NORMALISED_TF or length > 0:
+                    _pool(tf, place, idf, first, n_terms, column == _TF_IDF, scale, out, row, column)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def _pool(tf, place, idf, first, n_terms, weighted, scale, out, row, column):  # type: ignore[no-untyped-def]
     """Fill sum, min, max, mean and variance of tf * scale, or of tf * idf * scale where `weighted`."""
     total, least, most = 0.0, np.inf, -np.inf
@@ -241,7 +241,7 @@ def _pool(tf, place, idf, first, n_terms, weighted, scale, out, row, column):  #
     out[row, column + 4] = squares / n_terms
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def _fill_models(  # type: ignore[no-untyped-def]
     query_ptr, term_ptr, tf_ptr, tf, query_freq, idf, probability,
     lengths, unique_terms, norms, saturation, parameters, out,

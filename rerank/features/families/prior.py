@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from math import inf
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rerank.features.match import FieldBlock
@@ -18,6 +17,7 @@ from rerank.features.recipe import Recipe
 from rerank.features.registry import Cost, Feature, FieldFamily, Missing
 from rerank.features.statistics import field_idf, frozen, kept_with_field
 from rerank.forward import FieldArrays
+from rerank.kernels import kernel
 
 COMMON = 0.1
 _BENDERSKY = "Bendersky, Croft & Diao, WSDM 2011, table 1"
@@ -78,7 +78,7 @@ def _priors(field: FieldArrays) -> NDArray[np.float32]:
     return table
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def _fill(postings, lengths, idf, doc_freq, common, out):  # type: ignore[no-untyped-def]
     """Fill the columns of every document; sum tf ln(tf) gives the entropy as ln(len) - sum / len."""
     doc_ptr, terms, freqs = postings

@@ -16,13 +16,13 @@ from collections.abc import Sequence
 from math import inf
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rerank.features.match import FieldBlock
 from rerank.features.recipe import Recipe
 from rerank.features.registry import Cost, Feature, FieldFamily, Missing
 from rerank.features.statistics import frozen
+from rerank.kernels import kernel
 
 WINDOWS = (3, 8, 15)
 NEAR = 5  # Rasolofo and Savoy's longest distance
@@ -164,7 +164,7 @@ class ProximityFeatures(FieldFamily):
         )
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def _fill(queries, matches, postings, lengths, saturation, k1, mu, out):  # type: ignore[no-untyped-def]
     """Fill all columns.
 
@@ -184,7 +184,10 @@ def _fill(queries, matches, postings, lengths, saturation, k1, mu, out):  # type
             out[query_ptr[query] : query_ptr[query + 1]] = np.nan
             continue
         counts = tf[tf_ptr[query] : tf_ptr[query + 1]].reshape(n_rows, n_terms)
-        merged, whose = np.empty(counts.sum(), np.int32), np.empty(counts.sum(), np.int32)
+        longest = 0
+        for match in range(tf_ptr[query], tf_ptr[query + 1]):
+            longest += tf[match]
+        merged, whose = np.empty(longest, np.int32), np.empty(longest, np.int32)
         starts, taken, held = np.empty(n_terms, np.int64), np.empty(n_terms, np.int64), np.empty(n_terms, np.int64)
         n_said, first_said, adjacent = _read_query(said, n_terms)
         constants = _chances(n_said, adjacent, p, mu)
@@ -204,7 +207,7 @@ def _fill(queries, matches, postings, lengths, saturation, k1, mu, out):  # type
             columns[_PHRASE] = _count_phrases(postings[4], starts, here, said) if n_held == n_terms else 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _read_query(said, n_terms):  # type: ignore[no-untyped-def]
     """Return how often each term is said, where first, and how often one behind another, (n_terms, n_terms)."""
     n_said, first_said = np.zeros(n_terms, np.int64), np.zeros(n_terms, np.int64)
@@ -217,7 +220,7 @@ def _read_query(said, n_terms):  # type: ignore[no-untyped-def]
     return n_said, first_said, adjacent
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def _chances(n_said, adjacent, p, mu):  # type: ignore[no-untyped-def]
     """Return the sequential dependence model of a field without a match, but for its length; weight of ln(len)."""
     total, weight = 0.0, 0.0
@@ -234,7 +237,7 @@ def _chances(n_said, adjacent, p, mu):  # type: ignore[no-untyped-def]
     return total, weight
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _locate(doc, terms, counts, postings, starts, held):  # type: ignore[no-untyped-def]
     """Fill which query terms a document holds, and where the positions of each begin; return their number."""
     doc_ptr, doc_terms, freqs, position_ptr, _ = postings
@@ -249,7 +252,7 @@ def _locate(doc, terms, counts, postings, starts, held):  # type: ignore[no-unty
     return n_held
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _find(values, low, high, wanted):  # type: ignore[no-untyped-def]
     """Return the place of the first of some ascending values that is not less than the wanted one."""
     while low < high:
@@ -261,7 +264,7 @@ def _find(values, low, high, wanted):  # type: ignore[no-untyped-def]
     return low
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _merge(positions, starts, counts, present, taken, merged, whose):  # type: ignore[no-untyped-def]
     """Put the positions of all query terms in one order; return their number."""
     taken[:] = 0
@@ -279,7 +282,7 @@ def _merge(positions, starts, counts, present, taken, merged, whose):  # type: i
         n_merged += 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def _count_pairs(merged, whose, n_merged, first_said, adjacent, found, columns):  # type: ignore[no-untyped-def]
     """Fill the counts of pairs, all in one pass over the windows.
 
@@ -308,7 +311,7 @@ def _count_pairs(merged, whose, n_merged, first_said, adjacent, found, columns):
                 found[2, a, b] += 1.0 / (distance * distance)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def _dependence(counts, present, n_said, adjacent, found, p, mu, constants, log_length):  # type: ignore[no-untyped-def]
     """Return the sequential dependence model: ln(x + c) is ln(c) + ln(1 + x / c), and the last 0 where nothing is."""
     total, weight = constants
@@ -325,7 +328,7 @@ def _dependence(counts, present, n_said, adjacent, found, p, mu, constants, log_
     return total - weight * log_length
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def _weigh_pairs(present, found, idf, weigh):  # type: ignore[no-untyped-def]
     """Return Rasolofo and Savoy's score; put what was counted of pairs back to 0."""
     score, (k1, half) = 0.0, weigh
@@ -340,7 +343,7 @@ def _weigh_pairs(present, found, idf, weigh):  # type: ignore[no-untyped-def]
     return score
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def _fill_stretch(merged, whose, n_merged, covered, inside, columns):  # type: ignore[no-untyped-def]
     """Fill the shortest stretch with all matched terms, its density, and the first position."""
     columns[_SPAN], columns[_SPAN_DENSITY], columns[_FIRST] = np.nan, np.nan, np.nan
@@ -359,7 +362,7 @@ def _fill_stretch(merged, whose, n_merged, covered, inside, columns):  # type: i
     columns[_SPAN], columns[_SPAN_DENSITY], columns[_FIRST] = span, covered / span, merged[0]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def _fill_neighbours(merged, whose, n_merged, present, sums, idf, weigh, columns):  # type: ignore[no-untyped-def]
     """Fill Buettcher, Clarke and Lushman's score, and Tao and Zhai's least distance."""
     least = np.inf
@@ -379,7 +382,7 @@ def _fill_neighbours(merged, whose, n_merged, present, sums, idf, weigh, columns
     columns[_TP_DIST] = np.log(TAO_ALPHA + np.exp(-least)) if least < np.inf else np.nan
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _count_phrases(positions, starts, counts, said):  # type: ignore[no-untyped-def]
     """Return how often all tokens of a query, whose terms the field all holds, follow each other."""
     found = 0

@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from math import inf
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rerank.features.match import FieldBlock
 from rerank.features.recipe import Recipe
 from rerank.features.registry import Cost, Feature, FieldFamily, family, field_columns
+from rerank.kernels import kernel
+from rerank.types import Ints
 
 MAIN = {
     "letor": ("tf_idf_sum", "vector_space", "bm25", "lm_dirichlet", "lm_jelinek_mercer"),
@@ -86,17 +87,20 @@ def _scores(name: str, recipe: Recipe) -> list[Feature]:
     return [by_name[score] for score in MAIN[name]]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def relate(query_ptr, scores, out):  # type: ignore[no-untyped-def]
+def relate(query_ptr: Ints, scores: NDArray[np.float32], out: NDArray[np.float32]) -> None:
     """Fill `out` (n_rows, 3 * n_scores) float32 with min-max, z-score and rank of `scores` (n_rows, n_scores).
 
     A rank is found by sorting; equal values have the best rank among them.
     """
+    _relate(query_ptr, scores, (scores + np.float32(0.0)).view(np.uint32), out)  # -0 becomes 0
+
+
+@kernel(nogil=True, error_model="numpy")
+def _relate(query_ptr, scores, bits, out):  # type: ignore[no-untyped-def]
+    """Do what `relate` says; bits (n_rows, n_scores) uint32 of the scores."""
     for query in range(len(query_ptr) - 1):
         first, last = query_ptr[query], query_ptr[query + 1]
         keys = np.empty((2, last - first), np.uint64)
-        values = np.empty(1, np.float32)
-        bits = values.view(np.uint32)
         for score in range(scores.shape[1]):
             column, n_rows = 3 * score, 0
             total, least, most = 0.0, np.inf, -np.inf
@@ -105,8 +109,7 @@ def relate(query_ptr, scores, out):  # type: ignore[no-untyped-def]
                 if np.isnan(value):
                     out[row, column], out[row, column + 1], out[row, column + 2] = np.nan, np.nan, np.nan
                     continue
-                values[0] = value + np.float32(0.0)  # -0 becomes 0
-                keys[0, n_rows] = _descending(bits[0]) << np.uint64(32) | np.uint64(row - first)
+                keys[0, n_rows] = _descending(bits[row, score]) << np.uint64(32) | np.uint64(row - first)
                 n_rows += 1
                 total += value
                 least, most = min(least, value), max(most, value)
@@ -125,13 +128,13 @@ def relate(query_ptr, scores, out):  # type: ignore[no-untyped-def]
                 out[row, column + 2] = rank
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _descending(bits):  # type: ignore[no-untyped-def]
     """Return the bits of a float32 as a number that is the less, the greater the float is."""
     return np.uint64(bits) if bits >> np.uint32(31) else np.uint64(bits ^ np.uint32(0x7FFFFFFF))
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _sorted(keys, spare):  # type: ignore[no-untyped-def]
     """Return `keys` (uint64) ascending by their upper half, equal ones as they stood; both arrays are overwritten.
 
@@ -142,10 +145,10 @@ def _sorted(keys, spare):  # type: ignore[no-untyped-def]
         for byte in range(4):
             counts[byte, np.int64(keys[number] >> np.uint64(32 + 8 * byte)) & 255] += 1
     for byte in range(4):
-        if counts[byte].max() == len(keys):
-            continue
         total, shift = 0, np.uint64(32 + 8 * byte)
-        for digit in range(256):
+        if len(keys) == 0 or counts[byte, np.int64(keys[0] >> shift) & 255] == len(keys):
+            continue
+        for digit in range(counts.shape[1]):
             total, counts[byte, digit] = total + counts[byte, digit], total
         for number in range(len(keys)):
             digit = np.int64(keys[number] >> shift) & 255

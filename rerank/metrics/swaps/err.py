@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
+
+from rerank.kernels import kernel
 
 
-@njit(cache=True, parallel=True)
+@kernel(parallel=True)
 def fill_err(stopping, query_ptr, scales, cutoff, depth, out, out_ptr):  # type: ignore[no-untyped-def]
     """Fill the blocks of |ΔERR|; a thread takes a query at a time, and n^2 steps for a list (Burges 2010, section 3).
 

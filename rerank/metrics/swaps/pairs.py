@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
+
+from rerank.kernels import kernel
 
 
-@njit(cache=True, parallel=True)
+@kernel(parallel=True)
 def fill_pairs(labels, balances, query_ptr, scales, depth, out, out_ptr):  # type: ignore[no-untyped-def]
     """Fill the blocks of the change in pairs in the right order; a thread takes a query at a time.
 

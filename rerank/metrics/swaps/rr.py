@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from numba import njit, prange
+from numba import prange
+
+from rerank.kernels import kernel
 
 
-@njit(cache=True)
+@kernel()
 def _first_two(relevant, first, n):  # type: ignore[no-untyped-def]
     """Return the 0-based ranks of the first two relevant documents; n where there is none."""
     best, second = n, n
@@ -18,13 +20,13 @@ def _first_two(relevant, first, n):  # type: ignore[no-untyped-def]
     return best, second
 
 
-@njit(cache=True)
+@kernel()
 def _value(rank, n, cutoff):  # type: ignore[no-untyped-def]
     """Return 1 / rank, for ranks from 0; 0 beyond the list or the cutoff."""
     return 1.0 / (rank + 1) if rank < min(n, cutoff) else 0.0
 
 
-@njit(cache=True, parallel=True)
+@kernel(parallel=True)
 def fill_rr(relevant, query_ptr, cutoff, depth, out, out_ptr):  # type: ignore[no-untyped-def]
     """Fill the blocks of |ΔRR|; a thread takes a query at a time.
 
