@@ -10,17 +10,35 @@ from typing import Any, TypeVar
 from numba import njit
 from numba.core import event
 
+from rerank import threads
+
 log = logging.getLogger("rerank")
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 
-def kernel(**options: Any) -> Callable[[Kernel], Kernel]:
-    """Return the decorator of every compiled function: Numba's, with options of its own.
+def kernel(*, parallel: bool = False, nogil: bool | None = None) -> Callable[[Kernel], Kernel]:
+    """Return the decorator of a compiled function that Python calls: Numba's, with options that all kernels share.
 
-    The code is kept on disk, and has no way in from C: Numba's would be a tenth of it, and nobody takes it.
+    nogil  whether it runs without the interpreter's lock; None: unless it is parallel, since some of Numba's threading
+           layers end a process in which two parallel kernels run at once
+    The code is kept on disk, divides by zero as NumPy does, and has no way in from C: Numba's would be a tenth of it,
+    and nobody takes it. Numba compiles its own functions anew for every set of options that asks for them.
     """
+    return _numba(parallel=parallel, nogil=not parallel if nogil is None else nogil)
+
+
+def helper(**options: Any) -> Callable[[Kernel], Kernel]:
+    """Return the decorator of a compiled function that only kernels of its own file call; options are Numba's.
+
+    It has no way in from Python either, which would be a sixth of the code that is left: a call from there would
+    end the process. A test finds any.
+    """
+    return _numba(nogil=True, no_cpython_wrapper=True, **options)
+
+
+def _numba(**options: Any) -> Callable[[Kernel], Kernel]:
     untyped: Any = njit
-    decorate: Callable[[Kernel], Kernel] = untyped(cache=True, no_cfunc_wrapper=True, **options)
+    decorate: Callable[[Kernel], Kernel] = untyped(cache=True, error_model="numpy", no_cfunc_wrapper=True, **options)
     return decorate
 
 
@@ -30,11 +48,13 @@ class _Announcer(event.Listener):
     said = False
 
     def on_start(self, event: event.Event) -> None:
-        """Log one line before the first kernel of this package compiles."""
-        ours = event.data["dispatcher"].__module__.startswith("rerank.")
-        if ours and not self.said:
+        """Log one line before the first kernel of this package compiles; see `threads.compile_ahead`."""
+        module = event.data["dispatcher"].__module__
+        if module.startswith("rerank.") and not self.said:
             self.said = True
-            log.info("compiling kernels, once on this machine (about a minute) ...")
+            log.info("compiling kernels, once on this machine (up to a minute) ...")
+        if threads.compile_ahead is not None:
+            threads.compile_ahead(module)
 
     def on_end(self, event: event.Event) -> None:
         """Say nothing: what follows speaks for itself."""

@@ -24,7 +24,7 @@ BELOW = {
     "rankers": {"trees", "objectives", "metrics"},
     "evaluation": {"metrics"},
     "doctor": {"files", "metrics"},
-    "workflows": {"lucene", "features", "rankers", "evaluation", "files", "metrics"},
+    "workflows": {"lucene", "features", "rankers", "evaluation", "files", "trees", "objectives", "metrics"},
     "cli": {"workflows", "doctor", "files", "rankers", "evaluation", "features", "metrics"},
 }
 

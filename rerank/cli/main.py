@@ -11,7 +11,7 @@ from importlib import import_module
 
 import click
 
-from rerank import __version__
+from rerank import __version__, threads
 from rerank.errors import RerankError, unknown_name
 from rerank.output import FULL
 from rerank.progress import show_progress
@@ -25,6 +25,7 @@ VERBS = {
     "rerank": "retrieve (or take a run), extract and reorder in one go",
     "evaluate": "measure runs against judgements, as trec_eval does",
     "fuse": "make one run of several, by rank or by score",
+    "compile": "compile the kernels now, so that no other verb has to",
     "doctor": "say what is wrong with judgements, runs, topics and features",
     "experiment": "run a whole study: k folds by query, held-out runs, a table with significance",
     "demo": "run the same study on the docstrings of your own Python library",
@@ -68,6 +69,7 @@ def cli(ctx: click.Context, quiet: bool) -> None:
     """
     ctx.with_resource(_log_to_stderr(logging.WARNING if quiet else logging.INFO))
     ctx.with_resource(show_progress(not quiet))
+    ctx.with_resource(_compile_at_once())
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -109,6 +111,22 @@ def _log_to_stderr(level: int) -> Iterator[None]:
     finally:
         log.removeHandler(handler)
         log.setLevel(before)
+
+
+@contextmanager
+def _compile_at_once() -> Iterator[None]:
+    """Have the kernels that a verb lacks compile on all cores, not one after the other as it comes to them."""
+
+    def compile_ahead(module: str) -> None:
+        from rerank.workflows.compile import compile_with
+
+        compile_with(module)
+
+    threads.compile_ahead = compile_ahead
+    try:
+        yield
+    finally:
+        threads.compile_ahead = None
 
 
 def _usage(error: click.ClickException) -> str:

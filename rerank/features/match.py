@@ -229,7 +229,7 @@ def _numbered(forward: ForwardIndex, tokens: Sequence[str], numbers: dict[str, i
     return sorted((numbers[term], count, term) for term, count in counts.items())
 
 
-@kernel(nogil=True)
+@kernel()
 def _fill_tf(query_ptr, docs, term_ptr, terms, doc_ptr, doc_terms, doc_freqs, tf_ptr, out):  # type: ignore[no-untyped-def]
     """Fill `out` (n_matches,) with term frequencies; a binary search a query term.
 

@@ -86,7 +86,7 @@ def _lucene_length_table() -> NDArray[np.int32]:
     return np.concatenate([free, _EXACT_LENGTHS + steps]).astype(np.int32)
 
 
-@kernel(nogil=True)
+@kernel()
 def _fill_norms(doc_ptr, terms, freqs, idf, out):  # type: ignore[no-untyped-def]
     """Fill `out` (n_docs,) with sqrt(sum of (tf * idf)^2) over each document's postings."""
     for doc in range(len(out)):

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import prange
 
-from rerank.kernels import kernel
+from rerank.kernels import helper, kernel
 from rerank.objectives.base import LabelObjective
 from rerank.objectives.registry import register
 from rerank.types import Floats
@@ -61,7 +61,7 @@ def _fill_hinges(query_ptr, labels, scores, weights, grad, hess, costs):  # type
         costs[q] = cost
 
 
-@kernel()
+@helper()
 def _add_level(order, labels, scores, label, weight, grad, hess):  # type: ignore[no-untyped-def]
     """Add the pairs of the documents with this label and all lower ones; return their cost.
 

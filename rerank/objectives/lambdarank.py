@@ -22,7 +22,7 @@ import numpy as np
 from numba import get_num_threads, prange
 from numpy.typing import NDArray
 
-from rerank.kernels import kernel
+from rerank.kernels import helper, kernel
 from rerank.metrics.base import SwapWeights
 from rerank.objectives.base import Objective
 from rerank.types import Floats, Ints
@@ -113,7 +113,7 @@ class LambdaRank(Objective):
         return (np.arange(self.query_ptr[-1]) - np.repeat(self.query_ptr[:-1], counts)).astype(np.int32)
 
 
-@kernel()
+@helper()
 def _settle(order, place, scores, rows):  # type: ignore[no-untyped-def]
     """Move the column at `place` up to where its score belongs; ties: earlier row first."""
     column = order[place]
@@ -126,7 +126,7 @@ def _settle(order, place, scores, rows):  # type: ignore[no-untyped-def]
     order[place] = column
 
 
-@kernel()
+@helper()
 def _top_first(scores, rows, top, order):  # type: ignore[no-untyped-def]
     """Bring the `top` best columns to the front of order (n,), best first; the others follow in any order.
 
@@ -143,7 +143,7 @@ def _top_first(scores, rows, top, order):  # type: ignore[no-untyped-def]
             last = order[top - 1]
 
 
-@kernel(fastmath={"reassoc", "contract", "nsz", "arcp"}, error_model="numpy")
+@helper(fastmath={"reassoc", "contract", "nsz", "arcp"})
 def _pull_pairs(score, gain, e, discount, top, above, below, offset, slope, grad, hess):  # type: ignore[no-untyped-def]
     """Add to grad and hess what each document of the top does to those it outranks, and what they do to it.
 
@@ -180,7 +180,7 @@ def _pull_pairs(score, gain, e, discount, top, above, below, offset, slope, grad
     return total
 
 
-@kernel()
+@helper()
 def _fill_query(  # type: ignore[no-untyped-def]
     scores, gains, rows, above, below, discounts, scale, sigma, truncation, normalize, order, scratch, grad, hess
 ):
@@ -194,17 +194,16 @@ def _fill_query(  # type: ignore[no-untyped-def]
     for column in range(n):
         score[column] = scores[rows[column]]
         gain[column] = gains[column]
+        discount[column], pulls[column], curvatures[column] = 0.0, 0.0, 0.0
         best, lowest = max(best, score[column]), min(lowest, score[column])
     for column in range(n):
         e[column] = np.exp(max(sigma * (score[column] - best), LOWEST_EXPONENT))
     _top_first(score, rows, top, order)
-    for column in range(size):
-        discount[column], pulls[column], curvatures[column] = 0.0, 0.0, 0.0
     for place in range(top):
         discount[order[place]] = scale * discounts[place]
-    # Padding: nobody outranks it, so it is in no pair.
-    for column in range(n, size):
+    for column in range(n, size):  # padding: nobody outranks it, so it is in no pair
         score[column], gain[column], e[column], discount[column] = 0.0, 0.0, 1.0, scale * discounts[0]
+        pulls[column], curvatures[column] = 0.0, 0.0
     by_distance = normalize and lowest < best
     offset, slope = (0.01, sigma) if by_distance else (1.0, 0.0)
     total = _pull_pairs(score, gain, e, discount, order[:top], above, below, offset, slope, pulls, curvatures)

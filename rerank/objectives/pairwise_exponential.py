@@ -16,7 +16,7 @@ import numpy as np
 from numba import prange
 from numpy.typing import NDArray
 
-from rerank.kernels import kernel
+from rerank.kernels import helper, kernel
 from rerank.objectives.base import LabelObjective
 from rerank.objectives.registry import register
 from rerank.types import Floats, Ints, query_rows
@@ -62,13 +62,13 @@ class PairwiseExponential(LabelObjective):
         return costs
 
 
-@kernel()
+@helper()
 def _middle(scores):  # type: ignore[no-untyped-def]
     """Return the score midway between the best and the worst: pairs only know differences."""
     return 0.5 * (scores.min() + scores.max())
 
 
-@kernel()
+@helper()
 def _growth(score, middle):  # type: ignore[no-untyped-def]
     """Return exp(score - middle), inside the range of float64."""
     return np.exp(min(max(score - middle, -HIGHEST_EXPONENT), HIGHEST_EXPONENT))

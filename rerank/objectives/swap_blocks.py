@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from numba import prange
 
-from rerank.kernels import kernel
+from rerank.kernels import helper, kernel
 from rerank.metrics.base import Measure, RankedLists
 from rerank.objectives.base import Objective
 from rerank.types import Floats, Ints, pointers
@@ -134,7 +134,7 @@ def _rank_rows(query_ptr, scores, labels, order, ranked_labels):  # type: ignore
             ranked_labels[rank] = labels[first + order[rank]]
 
 
-@kernel()
+@helper()
 def _add_pairs(i, partners, score, label, deltas, e, sigma, weight, by_distance, grad, hess):  # type: ignore[no-untyped-def]
     """Add the pairs of rank i with the later ones among its partners; return the sum of their |lambda_ij| / sigma.
 

@@ -20,7 +20,7 @@ import numba
 import numpy as np
 from numba import prange
 
-from rerank.kernels import kernel
+from rerank.kernels import helper, kernel
 from rerank.metrics.base import Measure, RankedLists
 from rerank.metrics.cascade import Cascade
 from rerank.types import Floats, Ints, pointers
@@ -193,7 +193,7 @@ def _measured(a: Floats, b: Floats, labels: Floats, ideal: Floats, keys: Ints, m
     return values
 
 
-@kernel(inline="always")
+@helper(inline="always")
 def _change(at_zero, at_one, first):  # type: ignore[no-untyped-def]
     """Return how a document stands to another: above it at alpha 0 or not, where that changes, and on which side.
 
@@ -215,7 +215,7 @@ def _change(at_zero, at_one, first):  # type: ignore[no-untyped-def]
     return above, min(place, 1.0), (1 if first == above and place < 1.0 else 0)
 
 
-@kernel()
+@helper()
 def _document_steps(  # type: ignore[no-untyped-def]
     i, first, last, a, b, terms, scale, wanted, places, others, keys, steps
 ):
@@ -324,7 +324,7 @@ def _collect_steps(  # type: ignore[no-untyped-def]
                         out += 1
 
 
-@kernel()
+@helper()
 def _stands_above(i, j, a, b, key, bits):  # type: ignore[no-untyped-def]
     """Return whether row i stands above row j from a key on; bits (1,) int64 is for work."""
     above, place, behind = _change(b[i] - b[j], a[i] - a[j], i < j)
@@ -334,7 +334,7 @@ def _stands_above(i, j, a, b, key, bits):  # type: ignore[no-untyped-def]
     return above != (bits[0] * 2 + behind <= key)
 
 
-@kernel()
+@helper()
 def _settle(a, b, key, order, bits):  # type: ignore[no-untyped-def]
     """Put rows that are nearly in order exactly in the order that holds from a key on."""
     for place in range(1, order.shape[0]):

@@ -173,7 +173,7 @@ def _content_ids(X: NDArray[np.float32], y: ArrayLike | None) -> Ids:
     return pairs[hashes.astype(">u8").view(np.uint8)].view("U16")
 
 
-@kernel(nogil=True)
+@kernel()
 def _hash_rows(words, labels, out):  # type: ignore[no-untyped-def]
     """Fill out (n_rows,) uint64 with FNV-1a over each row's words, with a last mixing step."""
     for row in range(words.shape[0]):

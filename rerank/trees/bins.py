@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.kernels import kernel
+from rerank.kernels import helper, kernel
 from rerank.threads import in_threads
 
 MOST_BINS = 255
@@ -67,14 +67,14 @@ def learn_bins(X: NDArray[np.float32], max_bin: int, n_threads: int) -> Bins:
     return Bins(edges, n_bins, missing, usual, elsewhere)
 
 
-@kernel(nogil=True)
+@helper()
 def _between(low, high):  # type: ignore[no-untyped-def]
     """Return a float32 edge with low <= edge < high."""
     middle = np.float32(0.5 * np.float64(low) + 0.5 * np.float64(high))
     return middle if low <= middle < high else low
 
 
-@kernel(nogil=True)
+@kernel()
 def _choose_edges(column, max_bin, edges):  # type: ignore[no-untyped-def]
     """Fill `edges` (255,) from one ascending column without missing values; return the bins in use."""
     n = column.shape[0]

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.kernels import kernel
+from rerank.kernels import helper, kernel
 from rerank.threads import in_threads, row_parts
 from rerank.trees.bins import Bins
 from rerank.trees.rare import rare_features
@@ -119,7 +119,7 @@ def by_column(blocks: NDArray[np.uint8], n_threads: int) -> NDArray[np.uint8]:
     return out.reshape(len(blocks) * WIDTH, blocks.shape[1])
 
 
-@kernel(nogil=True)
+@helper()
 def _find_bins(values, edges, n_bins, out):  # type: ignore[no-untyped-def]
     """Fill out (k,) int64 with how many of the edges (255,), which end in +inf, lie below each value."""
     step = 1
@@ -132,7 +132,7 @@ def _find_bins(values, edges, n_bins, out):  # type: ignore[no-untyped-def]
         step >>= 1
 
 
-@kernel(nogil=True)
+@kernel()
 def _fill_blocks(X, rows, features, column, stride, missing_state, edges, n_bins, out):  # type: ignore[no-untyped-def]
     """Write the bytes of some rows into out (n_blocks, k, 16), zero before."""
     values, bins = np.empty(ROWS_AT_ONCE, np.float32), np.empty(ROWS_AT_ONCE, np.int64)

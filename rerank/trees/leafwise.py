@@ -15,7 +15,7 @@ from numba import prange, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from rerank.kernels import kernel
+from rerank.kernels import helper, kernel
 
 LOW = 0xFFFFFFFF
 CROWDED = np.uint64(65535)  # rare.py's: a row with too many exceptions
@@ -43,7 +43,7 @@ def _fetch(typing, array, row):  # type: ignore[no-untyped-def]
     return types.void(array, row), generate
 
 
-@kernel()
+@helper()
 def _add_codes(codes, value, histogram, n):  # type: ignore[no-untyped-def]
     """Add a value to the histograms of n columns, whose codes are the bytes of one word: one load for all."""
     for j in range(n):
@@ -51,7 +51,7 @@ def _add_codes(codes, value, histogram, n):  # type: ignore[no-untyped-def]
         histogram[np.uint64(256 * j) + code] += value
 
 
-@kernel()
+@helper()
 def _add_rows(block, first, n_units, rows, packed, histograms):  # type: ignore[no-untyped-def]
     """Add rows to the histograms (4 * n_units, 256) of a block (n_rows, 2) uint64, from its unit `first` on."""
     n, flat = rows.shape[0], histograms.reshape(histograms.size)
@@ -68,7 +68,7 @@ def _add_rows(block, first, n_units, rows, packed, histograms):  # type: ignore[
                 _add_codes(codes, value, flat[4 * 256 * k :], 4)
 
 
-@kernel()
+@helper()
 def _add_all(block, packed, histograms):  # type: ignore[no-untyped-def]
     """Do what `_add_rows` does for all rows and the whole block: nothing is looked up, nothing asked for early."""
     flat = histograms.reshape(histograms.size)
@@ -78,14 +78,14 @@ def _add_all(block, packed, histograms):  # type: ignore[no-untyped-def]
         _add_codes(block[np.uint32(i), np.uint64(1)], value, flat[8 * 256 :], 8)
 
 
-@kernel()
+@helper()
 def _add_words(words, value, histograms):  # type: ignore[no-untyped-def]
     """Add a value where four words say."""
     for j in range(4):
         histograms[np.uint64(words >> np.uint64(16 * j)) & np.uint64(65535)] += value
 
 
-@kernel()
+@helper()
 def _add_exceptions(blocks, words, usual, first_rare, rows, packed, histograms):  # type: ignore[no-untyped-def]
     """Add rows to the histograms (n_rare, 256) of the rare columns, all of them."""
     n, n_rare, whole = rows.shape[0], usual.shape[0], np.int64(0)
@@ -112,7 +112,7 @@ def _add_exceptions(blocks, words, usual, first_rare, rows, packed, histograms):
         histograms[k, usual[k]] = whole - others
 
 
-@kernel()
+@helper()
 def _fill(blocks, words, usual, first_rare, units, rows, packed, histograms):  # type: ignore[no-untyped-def]
     """Fill the histograms (n_columns, 256) of some units; those of one block are read together, the rare ones last."""
     k, first_unit = 0, first_rare // 4
@@ -133,7 +133,7 @@ def _fill(blocks, words, usual, first_rare, units, rows, packed, histograms):  #
         _add_exceptions(blocks, words, usual, first_rare, rows, packed, columns)
 
 
-@kernel()
+@helper()
 def _digit(histogram, states, out):  # type: ignore[no-untyped-def]
     """Fill out (256,) with the histogram of one feature of a column that several share; states (256,) by code."""
     out[:] = 0
@@ -141,7 +141,7 @@ def _digit(histogram, states, out):  # type: ignore[no-untyped-def]
         out[states[code]] += histogram[code]
 
 
-@kernel(error_model="numpy")
+@helper()
 def _scan(histogram, n_bins, missing_state, missing, steps, limits, sums, running, gains, out):  # type: ignore[no-untyped-def]
     """Fill out (5,) with gain (0: none), bin, missing goes left, gradient and hessian of a feature's best split.
 
@@ -183,7 +183,7 @@ def _scan(histogram, n_bins, missing_state, missing, steps, limits, sums, runnin
             out[2] = side if absent != 0 else left_hess >= total_hess - left_hess
 
 
-@kernel()
+@helper()
 def _scan_column(histogram, features, layout, missing, steps, limits, sums, wanted, scratch, gains, found):  # type: ignore[no-untyped-def]
     """Scan the wanted features of one column for one leaf; found (n_features, 5) takes the best split of each."""
     for k in range(features.shape[0]):
@@ -200,7 +200,7 @@ def _scan_column(histogram, features, layout, missing, steps, limits, sums, want
         )  # fmt: skip
 
 
-@kernel()
+@helper()
 def _search_share(  # type: ignore[no-untyped-def]
     blocks, words, usual, first_rare, units, column_ptr, features, layout, missing, wanted, rows, packed, histograms,
     slot, parent, open_slots, steps, limits, sums, found,
@@ -221,7 +221,7 @@ def _search_share(  # type: ignore[no-untyped-def]
             )  # fmt: skip
 
 
-@kernel()
+@helper()
 def _choose(found, wanted, open_slots, splits):  # type: ignore[no-untyped-def]
     """Copy the best split of each open leaf to splits; equal gains: the lowest feature number."""
     for place in range(open_slots.shape[0]):
@@ -231,11 +231,11 @@ def _choose(found, wanted, open_slots, splits):  # type: ignore[no-untyped-def]
                 best = feature
         row = splits[open_slots[place]]
         row[0], row[1] = found[place, best, 0], best
-        for k in range(1, found.shape[2]):
+        for k in range(1, 5):
             row[1 + k] = found[place, best, k]
 
 
-@kernel(parallel=True)
+@helper(parallel=True)
 def _search(  # type: ignore[no-untyped-def]
     blocks, words, usual, first_rare, units, shares, column_ptr, features, layout, missing, wanted, rows, packed,
     histograms, slot, parent, open_slots, steps, limits, sums, found, splits,
@@ -254,7 +254,7 @@ def _search(  # type: ignore[no-untyped-def]
     _choose(found, wanted, open_slots, splits)
 
 
-@kernel()
+@helper()
 def _decide(codes, goes_left, rows, flags):  # type: ignore[no-untyped-def]
     """Fill flags (k,) uint8 with which rows go left, by goes_left (256,) of their codes; return how many."""
     n_left = np.int64(0)
@@ -265,7 +265,7 @@ def _decide(codes, goes_left, rows, flags):  # type: ignore[no-untyped-def]
     return n_left
 
 
-@kernel()
+@helper()
 def _move(flags, rows, packed, to_rows, to_packed, left, right):  # type: ignore[no-untyped-def]
     """Copy the rows that go left to `left` on, the others to `right` on, both in their order."""
     for i in range(rows.shape[0]):
@@ -277,7 +277,7 @@ def _move(flags, rows, packed, to_rows, to_packed, left, right):  # type: ignore
         right += 1 - flag
 
 
-@kernel(parallel=True)
+@helper(parallel=True)
 def _part_shares(move, codes, goes_left, rows, packed, to_rows, to_packed, flags, n_left):  # type: ignore[no-untyped-def]
     """Decide about a share of the rows on each thread, or move them; n_left (n_shares + 1,) of those before each."""
     k, n_shares = rows.shape[0], n_left.shape[0] - 1
@@ -291,7 +291,7 @@ def _part_shares(move, codes, goes_left, rows, packed, to_rows, to_packed, flags
             n_left[share + 1] = _decide(codes, goes_left, here, flags[low:high])
 
 
-@kernel()
+@helper()
 def _partition(  # type: ignore[no-untyped-def]
     codes, layout, split, missing, goes_left, rows, packed, to_rows, to_packed, flags, n_threads
 ):
@@ -311,7 +311,7 @@ def _partition(  # type: ignore[no-untyped-def]
     return n_left[n_shares]
 
 
-@kernel()
+@kernel(nogil=False)  # it calls parallel ones
 def grow_leaves(  # type: ignore[no-untyped-def]
     blocks, codes, words, usual, first_rare, units, column_ptr, features, layout, missing, wanted, rows, packed, flags,
     histograms, steps, limits, max_depth, found, sums, splits, shares, leaf_ptr, nodes,

@@ -20,19 +20,19 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import prange, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from rerank.kernels import kernel
+from rerank.kernels import helper, kernel
+from rerank.threads import in_threads, row_parts
 from rerank.trees.forest import Forest
 from rerank.types import Floats, Ints, pointers
 
 LANES = 64
 WORD = 32
 TREES_AT_ONCE = 16
-ROWS_A_TASK = 4 * LANES
 
 # Nodes of a word stand in this order: (first child is the right one, missing values go right).
 N_KINDS = 4
@@ -75,23 +75,24 @@ def bit_forest(forest: Forest) -> BitForest:
     return BitForest(features, tree_words, words, tests, leaf_value)
 
 
-def add_scores(forest: BitForest, X: NDArray[np.float32], out: Floats, parallel: bool) -> None:
+def add_scores(forest: BitForest, X: NDArray[np.float32], out: Floats, n_threads: int = 1) -> None:
     """Add every tree's value to out (n_rows,) float64, in the order of the trees."""
     layout = (forest.features, forest.tree_words, forest.words, forest.tests, forest.leaf_value)
-    if parallel:
-        _add_scores_in_parallel(X, *layout, out)
-    else:
-        _add_scores(X, *layout, 0, len(X), out)
+
+    def add(rows: slice) -> None:
+        _add_scores(X[rows], *layout, out[rows])
+
+    in_threads(add, row_parts(len(X), n_threads) if n_threads > 1 else [slice(None)], n_threads)
 
 
-@kernel(nogil=True)
-def _add_scores(X, features, tree_words, words, tests, leaf_value, first_row, last_row, out):  # type: ignore[no-untyped-def]
-    """Add every tree's value to rows [first_row, last_row) of out (n_rows,) float64; the arrays are a `BitForest`'s."""
+@kernel()
+def _add_scores(X, features, tree_words, words, tests, leaf_value, out):  # type: ignore[no-untyped-def]
+    """Add every tree's value to out (n_rows,) float64; the arrays are a `BitForest`'s."""
     columns = _aligned(np.zeros((features.shape[0] + 1) * LANES, np.float32))
     leaves = _aligned(np.empty((TREES_AT_ONCE + 1) * LANES, np.int32))
     n_trees = tree_words.shape[0] - 1
-    for first in range(first_row, last_row, LANES):
-        n_rows = min(LANES, last_row - first)
+    for first in range(0, X.shape[0], LANES):
+        n_rows = min(LANES, X.shape[0] - first)
         for c in range(features.shape[0]):
             feature = features[c]
             for lane in range(n_rows):
@@ -108,17 +109,7 @@ def _add_scores(X, features, tree_words, words, tests, leaf_value, first_row, la
                 out[first + lane] = total
 
 
-@kernel(parallel=True)
-def _add_scores_in_parallel(X, features, tree_words, words, tests, leaf_value, out):  # type: ignore[no-untyped-def]
-    """Do as `_add_scores` to all rows, four blocks a task."""
-    n_rows = X.shape[0]
-    for task in prange((n_rows + ROWS_A_TASK - 1) // ROWS_A_TASK):
-        first = task * ROWS_A_TASK
-        last = min(first + ROWS_A_TASK, n_rows)
-        _add_scores(X, features, tree_words, words, tests, leaf_value, first, last, out)
-
-
-@kernel()
+@helper()
 def _aligned(room):  # type: ignore[no-untyped-def]
     """Return room (n + 64,) of four-byte values from its first cache line on: loads must not cross lines."""
     skip = (-room.ctypes.data & 63) // 4

@@ -52,7 +52,7 @@ def exceptions(blocks: NDArray[np.uint8], first: int, usual: NDArray[np.uint8], 
     return words
 
 
-@kernel(nogil=True)
+@kernel()
 def _name_exceptions(blocks, first, usual, crowded, words):  # type: ignore[no-untyped-def]
     """Fill words (k, 8) of the rows of blocks (n_blocks, k, 16)."""
     for row in range(words.shape[0]):

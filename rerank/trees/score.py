@@ -37,11 +37,10 @@ def score_rows(forest: Forest, X: NDArray[np.float32]) -> Floats:
         walk.add_scores(steps, X, out)
     else:
         bits = _BITS.get(forest) or _BITS.setdefault(forest, quickscorer.bit_forest(forest))
-        quickscorer.add_scores(bits, X, out, _worth_threads(bits, len(X)))
+        quickscorer.add_scores(bits, X, out, _threads_worth(bits, len(X)))
     return out
 
 
-def _worth_threads(bits: quickscorer.BitForest, n_rows: int) -> bool:
-    if n_rows <= quickscorer.ROWS_A_TASK or numba.get_num_threads() == 1:
-        return False
-    return n_rows * (len(bits.tests) + TESTS_A_COLUMN * len(bits.features)) >= PARALLEL_TESTS
+def _threads_worth(bits: quickscorer.BitForest, n_rows: int) -> int:
+    n_tests = n_rows * (len(bits.tests) + TESTS_A_COLUMN * len(bits.features))
+    return numba.get_num_threads() if n_tests >= PARALLEL_TESTS else 1

@@ -64,7 +64,7 @@ def add_scores(forest: WalkForest, X: NDArray[np.float32], out: Floats) -> None:
     _add_scores(X, forest.roots, forest.steps, forest.threshold, forest.value, out)
 
 
-@kernel(nogil=True)
+@kernel()
 def _add_scores(X, roots, steps, threshold, value, out):  # type: ignore[no-untyped-def]
     """Add every tree's value to out (n_rows,) float64; the arrays are those of `WalkForest`.
 

@@ -146,7 +146,7 @@ def test_ctrl_c_leaves_no_half_model(world: Path, tmp_path: Path) -> None:
 
 
 def test_kernels_compile_once_on_a_machine_and_this_is_said(world: Path, tmp_path: Path) -> None:
-    said = "rerank: compiling kernels, once on this machine (about a minute) ...\n"
+    said = "rerank: compiling kernels, once on this machine (up to a minute) ...\n"
     arguments = [SCRIPT, "train", "data.npz", "-o", str(tmp_path / "m.json"), *SMALL]
     first = _run(arguments, world, NUMBA_CACHE_DIR=str(tmp_path / "cache"))
     compiled = {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").rglob("*.nb[ci]")}

@@ -25,7 +25,7 @@ from rerank.features.match import FieldBlock
 from rerank.features.recipe import Recipe
 from rerank.features.registry import Cost, Feature, FieldFamily, Missing
 from rerank.features.statistics import field_idf, frozen, vector_norms
-from rerank.kernels import kernel
+from rerank.kernels import helper, kernel
 
 RM3_DOCUMENTS, RM3_TERMS = (5, 10, 20), (20, 50, 100)
 ROCCHIO_DOCUMENTS, ROCCHIO_TERMS = 10, 30
@@ -123,7 +123,7 @@ class FeedbackFeatures(FieldFamily):
         )
 
 
-@kernel(nogil=True, error_model="numpy")
+@kernel()
 def _fill(  # type: ignore[no-untyped-def]
     queries, postings, idf, doc_freq, collection_freq, n_tokens, most_common, norms, saturation, mixture, out
 ):
@@ -166,7 +166,7 @@ def _fill(  # type: ignore[no-untyped-def]
             slots[met[slot]] = -1
 
 
-@kernel(nogil=True)
+@helper()
 def _feedback_rows(first, last, docs, postings):  # type: ignore[no-untyped-def]
     """Return the first rows of a query whose field is not empty, and how many postings they have."""
     doc_ptr, lengths = postings[0], postings[3]
@@ -181,7 +181,7 @@ def _feedback_rows(first, last, docs, postings):  # type: ignore[no-untyped-def]
     return rows[:n_rows], n_postings
 
 
-@kernel(nogil=True, error_model="numpy")
+@helper()
 def _add_documents(rows, docs, postings, idf, norms, slots, met, weights):  # type: ignore[no-untyped-def]
     """Give every term of the feedback documents a slot, and fill its weights; return the number of slots."""
     doc_ptr, doc_terms, freqs, lengths = postings
@@ -210,7 +210,7 @@ def _add_documents(rows, docs, postings, idf, norms, slots, met, weights):  # ty
     return n_met
 
 
-@kernel(nogil=True)
+@helper()
 def _clarity(met, weights, collection_freq, n_tokens):  # type: ignore[no-untyped-def]
     clarity = 0.0
     for slot in range(len(met)):
@@ -220,7 +220,7 @@ def _clarity(met, weights, collection_freq, n_tokens):  # type: ignore[no-untype
     return clarity
 
 
-@kernel(nogil=True)
+@helper()
 def _best(weights, column, n_met, size):  # type: ignore[no-untyped-def]
     """Return the slots of a column's greatest positive weights, the earlier of equal ones first."""
     best, n_best = np.empty(size, np.int64), 0
@@ -237,7 +237,7 @@ def _best(weights, column, n_met, size):  # type: ignore[no-untyped-def]
     return best[:n_best]
 
 
-@kernel(nogil=True)
+@helper()
 def _mark_best(weights, n_met, marked):  # type: ignore[no-untyped-def]
     """Mark the best feedback terms; return their number."""
     best = _best(weights, np.int64(_MODEL), n_met, np.int64(OVERLAP_TERMS))  # bare constants compile it twice
@@ -246,7 +246,7 @@ def _mark_best(weights, n_met, marked):  # type: ignore[no-untyped-def]
     return len(best)
 
 
-@kernel(nogil=True)
+@helper()
 def _keep_best(weights, column, n_met, size):  # type: ignore[no-untyped-def]
     """Put all but the best weights of a column to 0."""
     best = _best(weights, column, n_met, size)
@@ -259,7 +259,7 @@ def _keep_best(weights, column, n_met, size):  # type: ignore[no-untyped-def]
         weights[best[number], column] = kept[number]
 
 
-@kernel(nogil=True, error_model="numpy")
+@helper()
 def _add_query(terms, query_freq, doc_freq, slots, met, n_met, weights, mixture):  # type: ignore[no-untyped-def]
     """Mix the feedback terms with the query's own; return the number of slots."""
     rm3_share, alpha, beta = mixture
@@ -290,7 +290,7 @@ def _add_query(terms, query_freq, doc_freq, slots, met, n_met, weights, mixture)
     return n_met
 
 
-@kernel(nogil=True)
+@helper()
 def _longest(first, last, docs, doc_ptr):  # type: ignore[no-untyped-def]
     most = 0
     for row in range(first, last):
@@ -298,7 +298,7 @@ def _longest(first, last, docs, doc_ptr):  # type: ignore[no-untyped-def]
     return most
 
 
-@kernel(nogil=True, error_model="numpy")
+@helper()
 def _score(first, last, docs, postings, slots, weights, marked, n_marked, saturation, out):  # type: ignore[no-untyped-def]
     """Fill the scores under the expanded queries and the overlap; sums of cosines are left to be finished.
 
@@ -333,7 +333,7 @@ def _score(first, last, docs, postings, slots, weights, marked, n_marked, satura
         out[row, _OVERLAP] = overlap / max(n_marked, 1)
 
 
-@kernel(nogil=True, error_model="numpy")
+@helper()
 def _finish_similarities(first, last, rows, docs, postings, norms, out):  # type: ignore[no-untyped-def]
     """Make mean cosines of sums: divide by the norm, take the document itself out."""
     place = 0

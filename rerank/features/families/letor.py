@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from rerank.features.match import FieldBlock
 from rerank.features.recipe import Recipe
 from rerank.features.registry import Feature, FieldFamily, Missing
-from rerank.kernels import kernel
+from rerank.kernels import helper, kernel
 from rerank.types import Floats
 
 _MSLR = "MSLR-WEB features (Qin & Liu 2013)"
@@ -185,7 +185,7 @@ def _collection_probability(block: FieldBlock) -> Floats:
     return block.collection_freq / max(block.field.n_tokens, 1)
 
 
-@kernel(nogil=True, error_model="numpy")
+@kernel()
 def _fill_statistics(query_ptr, term_ptr, tf_ptr, tf, idf, doc_freq, lengths, out):  # type: ignore[no-untyped-def]
     """Fill the columns before the models: counts and pooled statistics.
 
@@ -221,7 +221,7 @@ def _fill_statistics(query_ptr, term_ptr, tf_ptr, tf, idf, doc_freq, lengths, ou
                     _pool(tf, place, idf, first, n_terms, column == _TF_IDF, scale, out, row, column)
 
 
-@kernel(nogil=True, error_model="numpy")
+@helper()
 def _pool(tf, place, idf, first, n_terms, weighted, scale, out, row, column):  # type: ignore[no-untyped-def]
     """Fill sum, min, max, mean and variance of tf * scale, or of tf * idf * scale where `weighted`."""
     total, least, most = 0.0, np.inf, -np.inf
@@ -241,7 +241,7 @@ def _pool(tf, place, idf, first, n_terms, weighted, scale, out, row, column):  #
     out[row, column + 4] = squares / n_terms
 
 
-@kernel(nogil=True, error_model="numpy")
+@kernel()
 def _fill_models(  # type: ignore[no-untyped-def]
     query_ptr, term_ptr, tf_ptr, tf, query_freq, idf, probability,
     lengths, unique_terms, norms, saturation, parameters, out,

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from rerank.features.match import FieldBlock
 from rerank.features.recipe import Recipe
 from rerank.features.registry import Cost, Feature, FieldFamily, Missing
-from rerank.kernels import kernel
+from rerank.kernels import helper, kernel
 
 NEGLIGIBLE = 1e-9  # what rounding may leave of a 0
 POOLS = ("sum", "mean", "median", "max", "min", "ratio")
@@ -153,7 +153,7 @@ def term_constants(block: FieldBlock, recipe: Recipe) -> NDArray[np.float64]:
     return np.where((df > 0)[:, None], np.stack(columns, axis=1), 0.0)
 
 
-@kernel(nogil=True, error_model="numpy")
+@kernel()
 def _fill(matches, constants, lengths, per_tf, saturation, log_mu, average, columns, out):  # type: ignore[no-untyped-def]
     """Fill all columns.
 
@@ -205,7 +205,7 @@ def _fill(matches, constants, lengths, per_tf, saturation, log_mu, average, colu
             out[row, column] = sum_tf_idf
 
 
-@kernel(nogil=True, error_model="numpy")
+@helper()
 def _pool(values, out):  # type: ignore[no-untyped-def]
     """Fill sum, mean, median, max, min, ratio of `values`, which are put in order on the way."""
     total = 0.0

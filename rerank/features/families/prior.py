@@ -78,7 +78,7 @@ def _priors(field: FieldArrays) -> NDArray[np.float32]:
     return table
 
 
-@kernel(nogil=True, error_model="numpy")
+@kernel()
 def _fill(postings, lengths, idf, doc_freq, common, out):  # type: ignore[no-untyped-def]
     """Fill the columns of every document; sum tf ln(tf) gives the entropy as ln(len) - sum / len."""
     doc_ptr, terms, freqs = postings

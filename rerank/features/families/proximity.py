@@ -22,7 +22,7 @@ from rerank.features.match import FieldBlock
 from rerank.features.recipe import Recipe
 from rerank.features.registry import Cost, Feature, FieldFamily, Missing
 from rerank.features.statistics import frozen
-from rerank.kernels import kernel
+from rerank.kernels import helper, kernel
 
 WINDOWS = (3, 8, 15)
 NEAR = 5  # Rasolofo and Savoy's longest distance
@@ -164,7 +164,7 @@ class ProximityFeatures(FieldFamily):
         )
 
 
-@kernel(nogil=True, error_model="numpy")
+@kernel()
 def _fill(queries, matches, postings, lengths, saturation, k1, mu, out):  # type: ignore[no-untyped-def]
     """Fill all columns.
 
@@ -207,7 +207,7 @@ def _fill(queries, matches, postings, lengths, saturation, k1, mu, out):  # type
             columns[_PHRASE] = _count_phrases(postings[4], starts, here, said) if n_held == n_terms else 0.0
 
 
-@kernel(nogil=True)
+@helper()
 def _read_query(said, n_terms):  # type: ignore[no-untyped-def]
     """Return how often each term is said, where first, and how often one behind another, (n_terms, n_terms)."""
     n_said, first_said = np.zeros(n_terms, np.int64), np.zeros(n_terms, np.int64)
@@ -220,7 +220,7 @@ def _read_query(said, n_terms):  # type: ignore[no-untyped-def]
     return n_said, first_said, adjacent
 
 
-@kernel(nogil=True, error_model="numpy")
+@helper()
 def _chances(n_said, adjacent, p, mu):  # type: ignore[no-untyped-def]
     """Return the sequential dependence model of a field without a match, but for its length; weight of ln(len)."""
     total, weight = 0.0, 0.0
@@ -237,7 +237,7 @@ def _chances(n_said, adjacent, p, mu):  # type: ignore[no-untyped-def]
     return total, weight
 
 
-@kernel(nogil=True)
+@helper()
 def _locate(doc, terms, counts, postings, starts, held):  # type: ignore[no-untyped-def]
     """Fill which query terms a document holds, and where the positions of each begin; return their number."""
     doc_ptr, doc_terms, freqs, position_ptr, _ = postings
@@ -252,7 +252,7 @@ def _locate(doc, terms, counts, postings, starts, held):  # type: ignore[no-unty
     return n_held
 
 
-@kernel(nogil=True)
+@helper()
 def _find(values, low, high, wanted):  # type: ignore[no-untyped-def]
     """Return the place of the first of some ascending values that is not less than the wanted one."""
     while low < high:
@@ -264,7 +264,7 @@ def _find(values, low, high, wanted):  # type: ignore[no-untyped-def]
     return low
 
 
-@kernel(nogil=True)
+@helper()
 def _merge(positions, starts, counts, present, taken, merged, whose):  # type: ignore[no-untyped-def]
     """Put the positions of all query terms in one order; return their number."""
     taken[:] = 0
@@ -282,7 +282,7 @@ def _merge(positions, starts, counts, present, taken, merged, whose):  # type: i
         n_merged += 1
 
 
-@kernel(nogil=True, error_model="numpy")
+@helper()
 def _count_pairs(merged, whose, n_merged, first_said, adjacent, found, columns):  # type: ignore[no-untyped-def]
     """Fill the counts of pairs, all in one pass over the windows.
 
@@ -311,7 +311,7 @@ def _count_pairs(merged, whose, n_merged, first_said, adjacent, found, columns):
                 found[2, a, b] += 1.0 / (distance * distance)
 
 
-@kernel(nogil=True, error_model="numpy")
+@helper()
 def _dependence(counts, present, n_said, adjacent, found, p, mu, constants, log_length):  # type: ignore[no-untyped-def]
     """Return the sequential dependence model: ln(x + c) is ln(c) + ln(1 + x / c), and the last 0 where nothing is."""
     total, weight = constants
@@ -328,7 +328,7 @@ def _dependence(counts, present, n_said, adjacent, found, p, mu, constants, log_
     return total - weight * log_length
 
 
-@kernel(nogil=True, error_model="numpy")
+@helper()
 def _weigh_pairs(present, found, idf, weigh):  # type: ignore[no-untyped-def]
     """Return Rasolofo and Savoy's score; put what was counted of pairs back to 0."""
     score, (k1, half) = 0.0, weigh
@@ -343,7 +343,7 @@ def _weigh_pairs(present, found, idf, weigh):  # type: ignore[no-untyped-def]
     return score
 
 
-@kernel(nogil=True, error_model="numpy")
+@helper()
 def _fill_stretch(merged, whose, n_merged, covered, inside, columns):  # type: ignore[no-untyped-def]
     """Fill the shortest stretch with all matched terms, its density, and the first position."""
     columns[_SPAN], columns[_SPAN_DENSITY], columns[_FIRST] = np.nan, np.nan, np.nan
@@ -362,7 +362,7 @@ def _fill_stretch(merged, whose, n_merged, covered, inside, columns):  # type: i
     columns[_SPAN], columns[_SPAN_DENSITY], columns[_FIRST] = span, covered / span, merged[0]
 
 
-@kernel(nogil=True, error_model="numpy")
+@helper()
 def _fill_neighbours(merged, whose, n_merged, present, sums, idf, weigh, columns):  # type: ignore[no-untyped-def]
     """Fill Buettcher, Clarke and Lushman's score, and Tao and Zhai's least distance."""
     least = np.inf
@@ -382,7 +382,7 @@ def _fill_neighbours(merged, whose, n_merged, present, sums, idf, weigh, columns
     columns[_TP_DIST] = np.log(TAO_ALPHA + np.exp(-least)) if least < np.inf else np.nan
 
 
-@kernel(nogil=True)
+@helper()
 def _count_phrases(positions, starts, counts, said):  # type: ignore[no-untyped-def]
     """Return how often all tokens of a query, whose terms the field all holds, follow each other."""
     found = 0

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rerank.features.match import FieldBlock
 from rerank.features.recipe import Recipe
 from rerank.features.registry import Cost, Feature, FieldFamily, family, field_columns
-from rerank.kernels import kernel
+from rerank.kernels import helper, kernel
 from rerank.types import Ints
 
 MAIN = {
@@ -95,7 +95,7 @@ def relate(query_ptr: Ints, scores: NDArray[np.float32], out: NDArray[np.float32
     _relate(query_ptr, scores, (scores + np.float32(0.0)).view(np.uint32), out)  # -0 becomes 0
 
 
-@kernel(nogil=True, error_model="numpy")
+@kernel()
 def _relate(query_ptr, scores, bits, out):  # type: ignore[no-untyped-def]
     """Do what `relate` says; bits (n_rows, n_scores) uint32 of the scores."""
     for query in range(len(query_ptr) - 1):
@@ -128,13 +128,13 @@ def _relate(query_ptr, scores, bits, out):  # type: ignore[no-untyped-def]
                 out[row, column + 2] = rank
 
 
-@kernel(nogil=True)
+@helper()
 def _descending(bits):  # type: ignore[no-untyped-def]
     """Return the bits of a float32 as a number that is the less, the greater the float is."""
     return np.uint64(bits) if bits >> np.uint32(31) else np.uint64(bits ^ np.uint32(0x7FFFFFFF))
 
 
-@kernel(nogil=True)
+@helper()
 def _sorted(keys, spare):  # type: ignore[no-untyped-def]
     """Return `keys` (uint64) ascending by their upper half, equal ones as they stood; both arrays are overwritten.
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from numba import prange
 
-from rerank.kernels import kernel
+from rerank.kernels import helper, kernel
 
 
-@kernel()
+@helper()
 def _first_two(relevant, first, n):  # type: ignore[no-untyped-def]
     """Return the 0-based ranks of the first two relevant documents; n where there is none."""
     best, second = n, n
@@ -20,7 +20,7 @@ def _first_two(relevant, first, n):  # type: ignore[no-untyped-def]
     return best, second
 
 
-@kernel()
+@helper()
 def _value(rank, n, cutoff):  # type: ignore[no-untyped-def]
     """Return 1 / rank, for ranks from 0; 0 beyond the list or the cutoff."""
     return 1.0 / (rank + 1) if rank < min(n, cutoff) else 0.0

@@ -1,0 +1,194 @@
+"""The kernels of a study compiled at once: each part in a process of its own, where one process goes one by one.
+
+What a part runs has a few rows and no meaning: Numba compiles a kernel when it is first called, for the types of its
+arguments. Objectives and rankers other than LambdaMART's compile when they are used, in seconds.
+"""
+
+from __future__ import annotations
+
+import logging
+import signal
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from multiprocessing import get_context
+from multiprocessing.connection import wait
+from multiprocessing.process import BaseProcess
+from typing import TYPE_CHECKING
+
+from rerank.progress import track
+from rerank.threads import thread_count
+
+if TYPE_CHECKING:
+    from rerank.forward import FieldArrays, ForwardIndex
+
+N_QUERIES, ROWS_A_QUERY = 64, 32
+N_DOCUMENTS, N_TERMS, MOST_TOKENS = 12, 4, 6
+_log = logging.getLogger("rerank")
+
+
+def compile_kernels(parts: Iterable[str] | None = None) -> None:
+    """Compile what Numba's cache lacks, and wait until it is there.
+
+    parts  names of PARTS; all where None
+    There are as many processes as cores, but no more than parts. Raises RuntimeError where one fails.
+    """
+    context = get_context("spawn")  # a fork would take the threads of Java and OpenMP with it, without life
+    names = list(PARTS if parts is None else parts)
+    count = min(thread_count(None), len(names))
+    shares = [names[first::count] for first in range(count)]
+    processes = [context.Process(target=_compile, args=(s,), name=", ".join(s), daemon=True) for s in shares]
+    try:
+        for process in processes:
+            process.start()
+        for done in track(_finished(processes), "compiling kernels", len(processes)):
+            if done.exitcode != 0:
+                raise RuntimeError(f"compiling {done.name}: the process ended with exit code {done.exitcode}")
+    finally:
+        for process in processes:
+            if process.is_alive():
+                process.kill()
+
+
+def compile_with(module: str) -> None:
+    """Compile what a command that is about to compile a kernel of this module needs, too; once in a process.
+
+    Where that cannot be, or there is one core, the kernels compile as they are used, which the log says.
+    """
+    for start in [start for start in _WAITING if module.startswith(start)]:
+        parts = _WAITING.pop(start)
+        if thread_count(None) > 1:
+            try:
+                compile_kernels(parts)
+            except (OSError, RuntimeError) as fault:
+                _log.info("kernels compile one by one: %s", fault)
+
+
+def _finished(processes: Iterable[BaseProcess]) -> Iterator[BaseProcess]:
+    """Yield the processes as they end."""
+    running = {process.sentinel: process for process in processes}
+    while running:
+        for sentinel in wait(list(running)):
+            process = running.pop(sentinel)  # type: ignore[arg-type, call-overload]
+            process.join()
+            yield process
+
+
+def _compile(names: Iterable[str]) -> None:
+    """Run parts in this process, which Ctrl-C ends without a word: the one that waits speaks."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    for name in names:
+        PARTS[name]()
+
+
+def _grow_trees() -> None:
+    import numpy as np
+
+    from rerank.trees.boost import Booster, BoostSettings
+
+    random, n_rows = np.random.default_rng(0), N_QUERIES * ROWS_A_QUERY
+    X = random.normal(size=(n_rows, 32)).astype(np.float32)
+    X[:, 2:][random.random((n_rows, 30)) < 0.85] = 0.0  # columns that are read by their exceptions
+
+    def fill(scores: object, grad: object, hess: object) -> None:
+        grad[:], hess[:] = X[:, 0], 1.0  # type: ignore[index]
+
+    query_ptr = np.arange(N_QUERIES + 1) * ROWS_A_QUERY
+    Booster(X, np.arange(n_rows), query_ptr, np.zeros(n_rows), fill, BoostSettings(), 1).add_tree()
+
+
+def _rank_and_score() -> None:
+    import numpy as np
+
+    from rerank.metrics.registry import parse_measure
+    from rerank.objectives.for_measure import lambdarank_for
+    from rerank.rankers.training import TrainingSet, Validation, data_from_arrays
+    from rerank.trees.forest import Forest, Tree
+    from rerank.trees.score import score_rows
+
+    random, n_rows = np.random.default_rng(0), N_QUERIES * ROWS_A_QUERY
+    X, labels = random.normal(size=(n_rows, 2)), random.integers(0, 3, n_rows)
+    data, _ = data_from_arrays(X, labels, np.repeat(np.arange(N_QUERIES), ROWS_A_QUERY))
+    rows, measure, scores = TrainingSet.of(data, np.zeros(n_rows)), parse_measure("nDCG@10"), np.zeros(n_rows)
+    ideal = rows.ideal_labels, rows.ideal_ptr
+    objective = lambdarank_for(measure, rows.labels, rows.query_ptr, *ideal, rows.weights, 1.0, 30, True)
+    objective.gradients(scores, np.empty(n_rows), np.empty(n_rows))
+    Validation(rows, measure).value(scores)
+    stump = np.zeros(1, np.int32), np.zeros(1, np.float32), np.zeros(1, np.bool_)
+    forest = Forest.of([Tree(*stump, ~np.zeros(1, np.int32), ~np.ones(1, np.int32), np.ones(1), np.ones(2))])
+    score_rows(forest, data.X)
+    score_rows(forest, data.X[:1])
+
+
+def _extract_terms() -> None:
+    _extract(needs_positions=False)
+
+
+def _extract_positions() -> None:
+    _extract(needs_positions=True)
+
+
+def _extract(needs_positions: bool) -> None:
+    """Compute the families of features that need positions, or the others."""
+    from rerank.features.extract import extract
+    from rerank.features.families import family_names
+    from rerank.features.recipe import Recipe
+    from rerank.features.registry import family
+    from rerank.types import Run
+
+    names = [name for name in family_names() if getattr(family(name), "needs_positions", False) == needs_positions]
+    run = Run.of({"q": {f"d{number}": float(number) for number in range(N_DOCUMENTS)}})
+    extract(_forward(), {"q": ["a", "b", "c"]}, run, Recipe(families=tuple(names)), threads=1)
+
+
+def _forward() -> ForwardIndex:
+    """Return forward arrays of a few documents, inverted as those of an index are."""
+    import numpy as np
+
+    from rerank.forward import ForwardIndex, document_slots
+
+    doc_ids = np.array([f"d{number}" for number in range(N_DOCUMENTS)])
+    return ForwardIndex(
+        doc_ids=doc_ids,
+        doc_slots=document_slots(doc_ids),
+        vocabulary=np.frombuffer(b"abcd", dtype=np.uint8),
+        term_ptr=np.arange(N_TERMS + 1),
+        fields={"contents": _field()},
+        fingerprint={},
+    )
+
+
+def _field() -> FieldArrays:
+    import numpy as np
+
+    from rerank.forward import FieldArrays
+    from rerank.lucene import invert
+    from rerank.types import pointers
+
+    random = np.random.default_rng(0)
+    terms, docs = np.nonzero(random.random((N_TERMS, N_DOCUMENTS)) < 0.9)
+    doc_freq, docs = np.bincount(terms, minlength=N_TERMS).astype(np.int32), docs.astype(np.int32)
+    freqs = random.integers(1, MOST_TOKENS, len(docs)).astype(np.int32)
+    n_postings, lengths = np.zeros(N_DOCUMENTS, np.int64), np.zeros(N_DOCUMENTS, np.int64)
+    invert.count_postings(docs, freqs, n_postings, lengths)
+    doc_ptr, position_ptr = pointers(n_postings), pointers(lengths)
+    out = np.empty((2, len(docs)), np.int32)
+    collection_freq, positions = np.empty(N_TERMS, np.int64), np.empty(lengths.sum(), np.int32)
+    invert.invert_postings(doc_freq, docs, freqs, doc_ptr[:-1].copy(), out[0], out[1], collection_freq)
+    tokens = np.concatenate([np.arange(freq, dtype=np.int32) for freq in freqs])
+    invert.invert_positions(docs, freqs, tokens, position_ptr[:-1].copy(), positions)
+    counts = lengths.astype(np.int32), doc_freq, collection_freq, N_DOCUMENTS
+    return FieldArrays("contents", doc_ptr, out[0], out[1], positions, position_ptr, *counts)
+
+
+# In this order: two processes take every second one, and so about as long.
+PARTS: Mapping[str, Callable[[], None]] = {
+    "trees": _grow_trees,
+    "gradients and scores": _rank_and_score,
+    "features of positions": _extract_positions,
+    "features of terms": _extract_terms,
+}
+# Parts that are needed where a kernel of these modules is; training begins with the bins.
+ROOMS = {
+    "rerank.trees.bins": ("trees", "gradients and scores"),
+    "rerank.features.": ("features of positions", "features of terms"),
+}
+_WAITING = dict(ROOMS)  # in this process

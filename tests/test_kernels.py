@@ -1,0 +1,73 @@
+"""What every compiled function keeps to, read from the source."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import rerank
+
+ROOT = Path(rerank.__file__).parent
+TREES = {path: ast.parse(path.read_text("utf8")) for path in ROOT.rglob("*.py")}
+USERS = [path for folder in ("tests", "scripts") for path in (ROOT.parent / folder).rglob("*.py")]
+
+
+def _compiled(tree: ast.Module, *decorators: str) -> list[ast.FunctionDef]:
+    functions = [line for line in tree.body if isinstance(line, ast.FunctionDef)]
+    return [function for function in functions if _options(function).startswith(tuple(f"{d}(" for d in decorators))]
+
+
+def _options(function: ast.FunctionDef) -> str:
+    return " ".join(ast.unparse(line) for line in function.decorator_list)
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {name.id for name in ast.walk(node) if isinstance(name, ast.Name)}
+
+
+def _taken_from(module: str, tree: ast.Module) -> set[str]:
+    """Return what a file imports from a module, or names behind its last name and a dot."""
+    taken = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module == module:
+            taken |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.Attribute) and ast.unparse(node.value).split(".")[-1] == module.split(".")[-1]:
+            taken.add(node.attr)
+    return taken
+
+
+WITH_HELPERS = sorted(path for path, tree in TREES.items() if _compiled(tree, "helper"))
+
+
+def test_all_compiled_functions_are_kernels_or_helpers() -> None:
+    named = {path.relative_to(ROOT).as_posix() for path, tree in TREES.items() if {"njit", "jit"} & _names(tree)}
+    assert named == {"kernels.py"}
+    assert sum(len(_compiled(tree, "kernel", "helper")) for tree in TREES.values()) > 100
+
+
+@pytest.mark.parametrize("path", WITH_HELPERS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_helpers_are_called_by_compiled_functions_of_their_file_alone(path: Path) -> None:
+    compiled, helpers = _compiled(TREES[path], "kernel", "helper"), {h.name for h in _compiled(TREES[path], "helper")}
+    rest = ast.Module([line for line in TREES[path].body if line not in compiled], [])
+    module = ".".join(path.relative_to(ROOT.parent).with_suffix("").parts)
+    others = {other: tree for other, tree in TREES.items() if other != path}
+    others |= {user: ast.parse(user.read_text("utf8")) for user in USERS}
+    assert helpers <= set().union(*(_names(function) for function in compiled))
+    assert helpers & _names(rest) == set()
+    assert [str(other) for other, tree in others.items() if helpers & _taken_from(module, tree)] == []
+
+
+def test_kernels_that_call_parallel_helpers_keep_the_lock() -> None:
+    found = 0
+    for tree in TREES.values():
+        helpers = _compiled(tree, "helper")
+        parallel, before = {helper.name for helper in helpers if "parallel=True" in _options(helper)}, None
+        while parallel != before:  # and the helpers that call them
+            before, parallel = parallel, parallel | {h.name for h in helpers if parallel & _names(h)}
+        for kernel in _compiled(tree, "kernel"):
+            if parallel & _names(kernel):
+                found += 1
+                assert "nogil=False" in _options(kernel) or "parallel=True" in _options(kernel)
+    assert found > 0
