@@ -184,10 +184,10 @@ def _fill(queries, matches, postings, lengths, saturation, k1, mu, out):  # type
             out[query_ptr[query] : query_ptr[query + 1]] = np.nan
             continue
         counts = tf[tf_ptr[query] : tf_ptr[query + 1]].reshape(n_rows, n_terms)
-        longest = 0
+        room = 0
         for match in range(tf_ptr[query], tf_ptr[query + 1]):
-            longest += tf[match]
-        merged, whose = np.empty(longest, np.int32), np.empty(longest, np.int32)
+            room += tf[match]
+        merged, whose = np.empty(room, np.int32), np.empty(room, np.int32)
         starts, taken, held = np.empty(n_terms, np.int64), np.empty(n_terms, np.int64), np.empty(n_terms, np.int64)
         n_said, first_said, adjacent = _read_query(said, n_terms)
         constants = _chances(n_said, adjacent, p, mu)
