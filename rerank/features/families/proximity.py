@@ -178,13 +178,12 @@ def _fill(queries, matches, postings, lengths, saturation, k1, mu, out):  # type
     for query in range(len(query_ptr) - 1):
         own = slice(term_ptr[query], term_ptr[query + 1])
         wanted, idf, p = terms[own], all_idf[own], all_p[own]
-        n_terms, n_rows = len(wanted), query_ptr[query + 1] - query_ptr[query]
+        n_terms, n_rows, room = len(wanted), query_ptr[query + 1] - query_ptr[query], 0
         said = tokens[token_ptr[query] : token_ptr[query + 1]]
         if n_terms == 0:
             out[query_ptr[query] : query_ptr[query + 1]] = np.nan
             continue
         counts = tf[tf_ptr[query] : tf_ptr[query + 1]].reshape(n_rows, n_terms)
-        room = 0
         for match in range(tf_ptr[query], tf_ptr[query + 1]):
             room += tf[match]
         merged, whose = np.empty(room, np.int32), np.empty(room, np.int32)
@@ -267,8 +266,7 @@ def _find(values, low, high, wanted):  # type: ignore[no-untyped-def]
 @helper()
 def _merge(positions, starts, counts, present, taken, merged, whose):  # type: ignore[no-untyped-def]
     """Put the positions of all query terms in one order; return their number."""
-    taken[:] = 0
-    n_merged = 0
+    taken[:], n_merged = 0, 0
     while True:
         best, least = -1, 0
         for term in present:
