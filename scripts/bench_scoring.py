@@ -54,7 +54,7 @@ def main() -> None:
     ratios, figures = [], {}
     with tempfile.TemporaryDirectory() as folder:
         for n_leaves in (31, 255):
-            n_trees = N_TREES // 8 if options.quick and n_leaves > 31 else N_TREES
+            n_trees = N_TREES // (8 if n_leaves > 31 else 2) if options.quick else N_TREES
             booster = train(X[:n_training], labels[:n_training], n_leaves, n_trees)
             forest = to_forest(booster)
             name = f"{forest.n_trees} x {n_leaves}"
@@ -272,7 +272,7 @@ def yggdrasil(X: np.ndarray, labels: np.ndarray, forest: Forest, figures: dict[s
     if importlib.util.find_spec("ydf") is None:
         figures["ydf"] = "not installed"
         return []
-    model = _train_yggdrasil(X, labels)
+    model = _train_yggdrasil(X, labels, forest.n_trees)
     figures["ydf trees"] = model.num_trees()
     figures["ydf leaves a tree"] = float(np.mean([_n_leaves(tree.root) for tree in model.iter_trees()]))
     figures["ydf engines"] = ", ".join(model.list_compatible_engines())
@@ -294,14 +294,14 @@ def yggdrasil(X: np.ndarray, labels: np.ndarray, forest: Forest, figures: dict[s
     ]
 
 
-def _train_yggdrasil(X: np.ndarray, labels: np.ndarray) -> Any:
+def _train_yggdrasil(X: np.ndarray, labels: np.ndarray, n_trees: int) -> Any:
     import ydf
 
     ydf.verbose(0)
     learner = ydf.GradientBoostedTreesLearner(
         label="label",
         task=ydf.Task.REGRESSION,
-        num_trees=N_TREES,
+        num_trees=n_trees,
         growing_strategy="BEST_FIRST_GLOBAL",
         max_num_nodes=31,
         max_depth=-1,
