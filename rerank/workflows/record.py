@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from rerank import __version__
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
+from rerank.lucene.jvm import anserini_version
 from rerank.output import whole_file
 from rerank.types import Qrels, Topics
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 FORMAT, VERSION = "rerank study", 1
 RECORD, PROVENANCE = "record.json", "provenance.json"
-PACKAGES = ("numpy", "numba", "scikit-learn", "pyserini")
+PACKAGES = ("numpy", "numba", "scikit-learn")
 
 
 def study_record(
@@ -84,7 +85,8 @@ def read_provenance(folder: Path) -> dict[str, Any]:
 
 def versions() -> dict[str, str]:
     """Return the versions of Python, of this package and of those that figures may depend on."""
-    return {"python": platform.python_version(), "rerank": __version__, **{name: version(name) for name in PACKAGES}}
+    own = {"python": platform.python_version(), "rerank": __version__, "anserini": anserini_version()}
+    return own | {name: version(name) for name in PACKAGES}
 
 
 def input_checksums(index: Index, topics: Topics, qrels: Qrels) -> dict[str, str]:

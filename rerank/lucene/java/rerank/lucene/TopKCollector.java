@@ -1,3 +1,5 @@
+package rerank.lucene;
+
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -25,7 +27,7 @@ import org.apache.lucene.util.LongHeap;
  * <p>Documents are collected by score alone, together with all that tie with the worst of them; only then are
  * the ids read of documents that tie. Lucene skips blocks of documents that score below the worst.
  */
-final class Best extends SimpleCollector {
+final class TopKCollector extends SimpleCollector {
   private final int k;
   private final LongHeap kept; // the k best so far: the bits of a score (never negative, so they ascend), the document
   private long[] tied = new long[16]; // those that lost against the worst of the kept by their number alone
@@ -33,7 +35,7 @@ final class Best extends SimpleCollector {
   private Scorable scorer;
   private int docBase;
 
-  private Best(int k, int documents) {
+  private TopKCollector(int k, int documents) {
     this.k = Math.min(k, Math.max(documents, 1));
     this.kept = new LongHeap(this.k);
   }
@@ -41,14 +43,14 @@ final class Best extends SimpleCollector {
   /** Returns the hits, best first. */
   static ScoreDoc[] search(IndexSearcher searcher, Query query, int k) throws IOException {
     IndexReader reader = searcher.getIndexReader();
-    return searcher.search(query, new CollectorManager<Best, ScoreDoc[]>() {
+    return searcher.search(query, new CollectorManager<TopKCollector, ScoreDoc[]>() {
       @Override
-      public Best newCollector() {
-        return new Best(k, reader.maxDoc());
+      public TopKCollector newCollector() {
+        return new TopKCollector(k, reader.maxDoc());
       }
 
       @Override
-      public ScoreDoc[] reduce(Collection<Best> collectors) throws IOException {
+      public ScoreDoc[] reduce(Collection<TopKCollector> collectors) throws IOException {
         if (collectors.size() != 1) {
           throw new IllegalStateException("a searcher without an executor has one collector");
         }
