@@ -43,7 +43,7 @@ def row_codes(query: NDArray[np.int64], doc_ids: NDArray[Any]) -> Words:
     """
     words, codes = id_bytes(doc_ids)[:, None].view("<u8"), query.astype(np.uint64) * ODD
     factors = np.cumprod(np.full(words.shape[1], 0xD1342543DE82EF95, dtype=np.uint64))
-    for word, factor in zip(words.T, factors, strict=True):  # type: ignore[call-overload]
+    for word, factor in zip(words.T, factors, strict=True):
         mixed = word * factor
         mixed ^= mixed >> np.uint64(32)
         codes += mixed * ODD

@@ -55,4 +55,4 @@ def trec_moves(query_ptr: Ints, scores: NDArray[np.float64], doc_ids: NDArray[An
 def _with_any(falls: NDArray[np.bool_], query_ptr: Ints) -> list[int]:
     """Return the queries with a row, but the first, at whose place falls (n_rows - 1,) is set."""
     before = np.cumsum(np.concatenate([[0, 0], falls]))
-    return np.flatnonzero(np.diff(before[query_ptr])).tolist()  # type: ignore[no-any-return]
+    return np.flatnonzero(np.diff(before[query_ptr])).tolist()

@@ -6,11 +6,19 @@ import os
 import signal
 from pathlib import Path
 
+import numba
 import pytest
 
 
 def pytest_configure() -> None:
-    """Hear Ctrl-C even where a shell's `&` has us ignore it: what the tests start would inherit that."""
+    """Have Ctrl-C interrupt the tests and what they start even in a shell's background, which ignores it.
+
+    Without Numba's compiler, Python code stands in for the functions that are written in LLVM's language.
+    """
+    if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+        from tests.oracles import intrinsics
+
+        intrinsics.install()
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

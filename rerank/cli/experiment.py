@@ -77,7 +77,7 @@ BESIDE_REPLAY = frozenset(["replay", "output"])
 @language_option()
 @threads_option()
 @click.pass_context
-def command(context: click.Context, replay: Path | None, output: Path | None, **options: Any) -> None:
+def command(context: click.Context, /, replay: Path | None, output: Path | None, **options: Any) -> None:
     """Compare BM25, the ranker, and the ranker started from BM25, on held-out queries of k folds."""
     if replay is not None:
         _refuse_others(context)

@@ -110,7 +110,7 @@ class Header:
                 f"expected data of version {VERSION}, found {version}; "
                 "update rerank, or write the file anew with this version.",
             )
-        return members
+        return members  # type: ignore[no-any-return]
 
 
 def header_lines(data: RankingData) -> Iterator[str]:

@@ -141,7 +141,7 @@ def _numbers(spaced: bytes) -> Floats | None:
 
 
 def _are_features(numbers: Floats) -> NDArray[np.bool_]:
-    return (numbers >= 1) & (numbers <= MOST_FEATURES) & (numbers == np.floor(numbers))
+    return (numbers >= 1) & (numbers <= MOST_FEATURES) & (numbers == np.floor(numbers))  # type: ignore[no-any-return]
 
 
 def _as_float32(values: Floats) -> NDArray[np.float32]:

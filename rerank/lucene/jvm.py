@@ -60,10 +60,10 @@ class _Bridge:
         return self._call(self._start, self._byte_buffer.wrap(request))
 
     def answer(self, thread: Any) -> bytes:
-        return self._call(self._answer, thread).tostring()
+        return bytes(self._call(self._answer, thread).tostring())
 
     def answer_now(self, request: bytes) -> bytes:
-        return self._call(self._answer_now, self._byte_buffer.wrap(request)).tostring()
+        return bytes(self._call(self._answer_now, self._byte_buffer.wrap(request)).tostring())
 
     def _call(self, handle: Any, argument: Any) -> Any:
         arguments = self._array_list(1)

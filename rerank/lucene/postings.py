@@ -46,7 +46,7 @@ def open_forward(folder: str | Path, progress: Progress = None) -> ForwardIndex:
 
 
 def _is_current(manifest: dict[str, Any], commit: str) -> bool:
-    return manifest["format"] == FORMAT and manifest["commit"] == commit
+    return manifest["format"] == FORMAT and manifest["commit"] == commit  # type: ignore[no-any-return]
 
 
 def _check_may_be_replaced(place: Path, manifest: dict[str, Any]) -> None:

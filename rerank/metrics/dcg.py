@@ -38,4 +38,4 @@ class DCG(DiscountedMeasure):
 
     def discount_of(self, rank: NDArray[np.int64]) -> Floats:
         """Return 1 / log2(1 + rank), for ranks from 1."""
-        return 1.0 / np.log2(rank + 2.0)
+        return 1.0 / np.log2(rank + 2.0)  # type: ignore[no-any-return]

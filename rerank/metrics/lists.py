@@ -31,7 +31,7 @@ def totals(query: Ints, values: Floats, n_queries: int) -> Floats:
 def relevant_so_far(relevant: NDArray[np.bool_], query_ptr: Ints) -> Ints:
     """Return for every row how many rows of its query are relevant down to and including it."""
     running = np.concatenate([np.zeros(1, np.int64), np.cumsum(relevant)])
-    return running[1:] - np.repeat(running[query_ptr[:-1]], np.diff(query_ptr))
+    return running[1:] - np.repeat(running[query_ptr[:-1]], np.diff(query_ptr))  # type: ignore[no-any-return]
 
 
 def n_relevant(lists: RankedLists, rel: int) -> Floats:

@@ -84,7 +84,7 @@ def comb_sum(pool: Pool) -> Floats:
 @method("combmnz")
 def comb_mnz(pool: Pool) -> Floats:
     """Sum of the scores, times the number of runs that hold the document (Fox and Shaw 1994)."""
-    return comb_sum(pool) * (pool.ranks > 0).sum(axis=0)
+    return comb_sum(pool) * (pool.ranks > 0).sum(axis=0)  # type: ignore[no-any-return]
 
 
 @method("best")
@@ -114,7 +114,7 @@ def _max(scores: Floats, first: Ints, counts: Ints) -> Floats:
         raise InvalidInputError(
             f"norm: expected a best score above 0 in every query for max, found {high.min():g}; use min-max."
         )
-    return scores / np.repeat(high, counts)
+    return scores / np.repeat(high, counts)  # type: ignore[no-any-return]
 
 
 @norm("sum")

@@ -179,7 +179,7 @@ def linear_scores(inputs: NDArray[np.float32], weights: Floats) -> Floats:
     for first in range(0, len(inputs), BLOCK):
         block = slice(first, first + BLOCK)
         scores[block] = inputs[block].astype(np.float64) @ weights[:n_inputs]
-    return scores + weights[n_inputs:].sum()
+    return scores + weights[n_inputs:].sum()  # type: ignore[no-any-return]
 
 
 def _sums(inputs: NDArray[np.float32], grad: Floats, n_weights: int) -> Floats:

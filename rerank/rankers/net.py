@@ -45,7 +45,7 @@ class Net:
 
     def activations(self, inputs: Floats) -> Floats:
         """Return the hidden units' values for inputs (n_rows, n_inputs), (n_rows, n_hidden)."""
-        return np.tanh(inputs @ self.hidden + self.bias)  # type: ignore[no-any-return]
+        return np.tanh(inputs @ self.hidden + self.bias)
 
     def scores(self, inputs: Floats) -> Floats:
         """Return the score of every row of inputs (n_rows, n_inputs), (n_rows,) float64."""

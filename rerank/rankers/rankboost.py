@@ -189,15 +189,15 @@ class _Search:
 
     def _states(self, feature: int) -> Ints:
         """Return the feature's state, its bin or that of a missing value, for each value of its column's byte."""
-        columns = self._columns
-        return np.arange(MOST_CODES) // columns.stride[feature] % columns.n_states[feature]
+        stride, n_states = self._columns.stride[feature], self._columns.n_states[feature]
+        return np.arange(MOST_CODES) // stride % n_states  # type: ignore[no-any-return]
 
     def chosen(self, weak: _Weak) -> NDArray[np.bool_]:
         """Return h of every training row."""
         states, place = self._states(weak.feature), int(self._columns.column[weak.feature])
         absent = self._bins.missing[weak.feature] & (states == self._columns.missing_state[weak.feature])
         by_byte = np.where(absent, weak.missing, states > weak.edge)
-        return by_byte[self._blocks[place // WIDTH][:, place % WIDTH]]
+        return by_byte[self._blocks[place // WIDTH][:, place % WIDTH]]  # type: ignore[no-any-return]
 
     def tree(self, weak: _Weak, step: float, gain: float) -> Tree:
         """Return the weak ranker as a tree of two leaves, 0 and `step`."""

@@ -24,7 +24,7 @@ log = logging.getLogger("rerank")
 _NAMING = ("fields", "families", "features", "numbers", "functions", "runs")  # what these choose shows in the names
 
 
-class Ranker(BaseEstimator):
+class Ranker(BaseEstimator):  # type: ignore[misc]
     """Base class of the rankers: input, base ranker, prediction; a learner adds `_learn` and `_scores`.
 
     After `fit`: `feature_names_`, `n_features_in_`, `base_`, `recipe_` and `fingerprint_` (of the data),

@@ -56,7 +56,7 @@ def _add_rows(block, first, n_units, rows, packed, histograms):  # type: ignore[
     """Add rows to the histograms (4 * n_units, 256) of a block (n_rows, 2) uint64, from its unit `first` on."""
     n, flat = rows.shape[0], histograms.reshape(histograms.size)
     for i in range(n):
-        _fetch(block, rows[min(i + AHEAD, n - 1)])
+        _fetch(block, rows[min(i + AHEAD, n - 1)])  # type: ignore[call-arg]
         row, value = np.uint32(rows[i]), packed[i]
         if n_units == 4:
             _add_codes(block[row, np.uint64(0)], value, flat, 8)
@@ -92,7 +92,7 @@ def _add_exceptions(blocks, words, usual, first_rare, rows, packed, histograms):
     flat = histograms.reshape(histograms.size)
     spare = words[words.shape[0] - 1, 1]  # of a row without exceptions
     for i in range(n):
-        _fetch(words, rows[min(i + AHEAD, n - 1)])
+        _fetch(words, rows[min(i + AHEAD, n - 1)])  # type: ignore[call-arg]
         row, value = np.uint32(rows[i]), packed[i]
         whole += value
         four, more = words[row, np.uint64(0)], words[row, np.uint64(1)]

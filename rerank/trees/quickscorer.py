@@ -101,7 +101,8 @@ def _add_scores(X, features, tree_words, words, tests, leaf_value, out):  # type
             n_slots = min(TREES_AT_ONCE, n_trees - first_tree)
             for slot in range(n_slots):
                 tree = first_tree + slot
-                _exit_leaves(columns, tests, words, tree_words[tree], tree_words[tree + 1], leaves, slot)
+                first_word, last_word = tree_words[tree], tree_words[tree + 1]
+                _exit_leaves(columns, tests, words, first_word, last_word, leaves, slot)  # type: ignore[call-arg]
             for lane in range(n_rows):
                 total = out[first + lane]
                 for slot in range(n_slots):
@@ -185,13 +186,14 @@ def _spread_tests(node_ptr, leaf_ptr, tree_words, column, threshold_bits, nodes)
         for n in range(node_ptr[t], node_ptr[t + 1]):
             begin, end, kind = nodes[n, 0], nodes[n, 0] + nodes[n, 1], nodes[n, 2]
             for w in range(begin // WORD, (end - 1) // WORD + 1):
-                low, high = max(begin - WORD * w, 0), min(end - WORD * w, WORD)
+                low, high = np.int64(max(begin - WORD * w, 0)), np.int64(min(end - WORD * w, WORD))
                 word = tree_words[t + 1] - 1 - w
                 test = words[word, kind + 1]
                 words[word, kind + 1] = test + 1
                 tests[test, 0] = column[n] * LANES
                 tests[test, 1] = threshold_bits[n]
-                tests[test, 2] = ~((1 << high) - (1 << low))
+                above = -(1 << high) if high < WORD else 0  # 32 bits hold no more
+                tests[test, 2] = ((1 << low) - 1) | above
     return words, tests
 
 

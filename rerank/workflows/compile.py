@@ -67,7 +67,7 @@ def _finished(processes: Iterable[BaseProcess]) -> Iterator[BaseProcess]:
     running = {process.sentinel: process for process in processes}
     while running:
         for sentinel in wait(list(running)):
-            process = running.pop(sentinel)  # type: ignore[arg-type, call-overload]
+            process = running.pop(sentinel)  # type: ignore[arg-type]
             process.join()
             yield process
 

@@ -104,7 +104,7 @@ def _picture(report: FeatureReport) -> Figure:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise RerankError(
-            "matplotlib: expected it installed for a picture, found none; run `pip install 'rerank[plots]'`, "
+            "matplotlib: expected it installed for a picture, found none; run `pip install 'lucene-rerank[plots]'`, "
             "or write a .txt, .tsv or .json report."
         ) from error
     figure = Figure(figsize=(11, 7), layout="constrained")

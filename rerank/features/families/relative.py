@@ -113,6 +113,8 @@ def _relate(query_ptr, scores, bits, out):  # type: ignore[no-untyped-def]
                 n_rows += 1
                 total += value
                 least, most = min(least, value), max(most, value)
+            if n_rows == 0:
+                continue
             mean, squares = total / n_rows, 0.0
             for number in range(n_rows):
                 squares += (scores[first + np.int64(keys[0, number] & _LOW), score] - mean) ** 2
@@ -151,7 +153,7 @@ def _sorted(keys, spare):  # type: ignore[no-untyped-def]
         for digit in range(counts.shape[1]):
             total, counts[byte, digit] = total + counts[byte, digit], total
         for number in range(len(keys)):
-            digit = np.int64(keys[number] >> shift) & 255
+            digit = np.int64(keys[number] >> shift) & 255  # type: ignore[assignment]
             spare[counts[byte, digit]] = keys[number]
             counts[byte, digit] += 1
         keys, spare = spare, keys

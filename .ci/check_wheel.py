@@ -1,0 +1,115 @@
+"""Try the wheel in an empty environment: check_wheel.py PYTHON WHEEL.
+
+The core first, without Java: README's example on arrays, the time to import, the time of `rerank -h`. Then the
+command that the error message names, and with what it installs an index, and the tests of everything about Lucene.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+TESTS = ("tests/lucene", "tests/workflows/test_rerank.py")
+TEST_PACKAGES = ("pytest", "pytest-xdist", "hypothesis", "rank-bm25", "ir-measures", "pytrec-eval-terrier")
+IMPORT_LIMIT, HELP_LIMIT = 0.1, 0.3  # seconds
+IMPORT = "import time; start = time.perf_counter(); import rerank; print(time.perf_counter() - start)"
+DOCUMENTS = '{"id": "a", "title": "heat flow"}\n{"id": "b", "title": "wing shock"}\n'
+SEARCH = """
+import rerank
+assert "site-packages" in rerank.__file__
+index = rerank.Index.open("index")
+run = index.search({"q": "heat"}, k=10)
+data = index.features(run, {"q": "heat"}, {"q": {"a": 1}})
+assert list(run["q"]) == ["a"] and data.X.shape[0] == 1, run["q"]
+"""
+
+
+class Environment:
+    """A new virtual environment, and a folder to work in."""
+
+    def __init__(self, python: str, folder: Path) -> None:
+        self.folder = folder / "work"
+        self.folder.mkdir()
+        self.home = folder / "env"
+        subprocess.run([python, "-m", "venv", self.home], check=True)
+        kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "JAVA_HOME")}
+        path = f"{self.home / 'bin'}{os.pathsep}{os.environ['PATH']}"
+        self.variables = {**kept, "PATH": path, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+
+    def run(self, *command: str | Path, expected: int = 0) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run(
+            [shutil.which(str(command[0]), path=self.variables["PATH"]) or command[0], *command[1:]],
+            cwd=self.folder,
+            env=self.variables,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode != expected:
+            sys.exit(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}expected {expected}: {done.returncode}")
+        return done
+
+    def gigabytes(self) -> float:
+        return sum(path.lstat().st_size for path in self.home.rglob("*")) / 1e9
+
+
+def check_core(env: Environment) -> str:
+    """Run README's example on arrays and measure what starting costs."""
+    size = env.gigabytes()
+    readme = re.findall(r"^```python\n(.*?)^```$", (ROOT / "README.md").read_text("utf8"), re.MULTILINE | re.DOTALL)
+    examples = [text for text in readme if "import rerank" in text and "Index" not in text]
+    if len(examples) != 1:
+        sys.exit(f"README.md: expected one example in Python without an index, found {len(examples)}; mark it as such.")
+    env.run("python", "-c", examples[0])
+    importing = min(float(env.run("python", "-c", IMPORT).stdout) for _ in range(5))
+    helping = min(seconds(env, "rerank", "-h") for _ in range(5))
+    if importing > IMPORT_LIMIT or helping > HELP_LIMIT:
+        sys.exit(f"expected an import of {IMPORT_LIMIT} s, -h of {HELP_LIMIT} s; found {importing:.3f}, {helping:.3f}")
+    return f"core {size:.2f} GB, import {importing:.3f} s, -h {helping:.2f} s"
+
+
+def check_lucene(env: Environment) -> str:
+    """Install what the message about missing parts says, then index and search."""
+    (env.folder / "docs.jsonl").write_text(DOCUMENTS)
+    index = ("rerank", "--quiet", "index", "docs.jsonl", "-o", "index")
+    said = env.run(*index, expected=2).stderr
+    command = re.fullmatch(r"rerank: Lucene: expected .*; run `(pip install .*)`\.\n", said)
+    if command is None:
+        sys.exit(f"expected one line that says what to install, found: {said}")
+    env.run("bash", "-c", f"set -e; {command.group(1)}")
+    env.run(*index)
+    env.run("python", "-c", SEARCH)
+    return f"with Lucene {env.gigabytes():.2f} GB"
+
+
+def check_tests(env: Environment) -> str:
+    """Run the tests that need Lucene, on the installed package."""
+    for name in ("tests", "scripts"):
+        shutil.copytree(ROOT / name, env.folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", env.folder)
+    env.run("pip", "install", "-q", "-c", ROOT / "scripts" / "requirements-test.txt", *TEST_PACKAGES)
+    done = env.run("python", "-m", "pytest", "-n", "2", "--dist", "loadfile", *TESTS)
+    return done.stdout.strip().splitlines()[-1]
+
+
+def seconds(env: Environment, *command: str) -> float:
+    start = time.perf_counter()
+    env.run(*command)
+    return time.perf_counter() - start
+
+
+def main() -> None:
+    python, wheel = sys.argv[1:]
+    with tempfile.TemporaryDirectory() as folder:
+        env = Environment(python, Path(folder))
+        env.run("pip", "install", "-q", Path(wheel).absolute())
+        print("; ".join((check_core(env), check_lucene(env), check_tests(env))))
+
+
+if __name__ == "__main__":
+    main()

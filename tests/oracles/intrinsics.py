@@ -1,0 +1,54 @@
+"""What the two functions in LLVM's language do, in Python: for runs of the kernels without Numba's compiler."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.trees import leafwise, quickscorer
+from rerank.trees.quickscorer import LANES, N_KINDS, WORD
+from rerank.types import Ints
+
+KINDS = ((False, False), (False, True), (True, False), (True, True))  # (first child is the right one, NaN goes right)
+
+
+def install() -> None:
+    """Put the functions below where the kernels look for LLVM's, which do nothing but fail without a compiler."""
+    leafwise._fetch = fetch  # type: ignore[assignment]
+    quickscorer._exit_leaves = exit_leaves  # type: ignore[assignment]
+
+
+def fetch(array: NDArray[np.uint64], row: int) -> None:
+    """Read array[row], whose bounds a prefetch does not check."""
+    array[row]
+
+
+def exit_leaves(
+    columns: NDArray[np.float32],
+    tests: NDArray[np.int32],
+    words: NDArray[np.int32],
+    first_word: int,
+    last_word: int,
+    leaves: NDArray[np.int32],
+    slot: int,
+) -> None:
+    """Write the exit leaf of all lanes of a block in one tree, counted from the forest's first leaf."""
+    leaf = np.zeros(LANES, np.int32)
+    for start, *ends, first_leaf in words[first_word:last_word].tolist():
+        bits = np.full(LANES, -1, np.int32)
+        for (turned, missing_right), end in zip(KINDS, ends, strict=True):
+            for column, threshold, mask in tests[start:end]:
+                values, limit = columns[column : column + LANES], np.int32(threshold).view(np.float32)
+                goes_right = (values > limit) | (np.isnan(values) & missing_right)
+                bits[goes_right != turned] &= mask
+            start = end
+        leaf = np.where(bits != 0, first_leaf + lowest_bit(bits), leaf)
+    leaves[slot * LANES : (slot + 1) * LANES] = leaf
+
+
+def lowest_bit(bits: NDArray[np.int32]) -> Ints:
+    """Return the number of the lowest bit that is set, of each integer."""
+    return np.argmax(bits[:, None] >> np.arange(WORD) & 1, axis=1)
+
+
+assert len(KINDS) == N_KINDS
