@@ -62,9 +62,9 @@ def _name_exceptions(blocks, first, usual, crowded, words):  # type: ignore[no-u
             code = blocks[column // 16, row, column % 16]
             if code != usual[k]:
                 if n < WORDS:
-                    words[row, n] = 256 * k + code
+                    words[row, n] = 256 * k + np.int64(code)
                 n += 1
         if n > WORDS:
             words[row, 0] = crowded
         for place in range(n, WORDS):
-            words[row, place] = 256 * place + usual[place]
+            words[row, place] = 256 * place + np.int64(usual[place])

@@ -111,7 +111,7 @@ def _relate(query_ptr, scores, bits, out):  # type: ignore[no-untyped-def]
                     continue
                 keys[0, n_rows] = _descending(bits[row, score]) << np.uint64(32) | np.uint64(row - first)
                 n_rows += 1
-                total += value
+                total += np.float64(value)
                 least, most = min(least, value), max(most, value)
             if n_rows == 0:
                 continue
