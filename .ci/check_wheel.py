@@ -1,7 +1,8 @@
-"""Try the wheel in an empty environment: check_wheel.py PYTHON WHEEL.
+"""Try the wheel in an empty environment: check_wheel.py [--lowest] PYTHON WHEEL.
 
 The core first, without Java: README's example on arrays, the time to import, the time of `rerank -h`. Then the
 command that the error message names, and with what it installs an index, and the tests of everything about Lucene.
+--lowest installs the lowest version that pyproject.toml allows of each dependency of the core, and tries that alone.
 """
 
 import os
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -103,12 +105,19 @@ def seconds(env: Environment, *command: str) -> float:
     return time.perf_counter() - start
 
 
+def lowest() -> list[str]:
+    """Return the core's dependencies, each at its lowest version."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf8"))["project"]
+    return [dependency.replace(">=", "==") for dependency in project["dependencies"]]
+
+
 def main() -> None:
-    python, wheel = sys.argv[1:]
+    *option, python, wheel = sys.argv[1:]
     with tempfile.TemporaryDirectory() as folder:
         env = Environment(python, Path(folder))
-        env.run("pip", "install", "-q", Path(wheel).absolute())
-        print("; ".join((check_core(env), check_lucene(env), check_tests(env))))
+        env.run("pip", "install", "-q", *(lowest() if option == ["--lowest"] else []), Path(wheel).absolute())
+        checks = [check_core] if option else [check_core, check_lucene, check_tests]
+        print("; ".join(check(env) for check in checks))
 
 
 if __name__ == "__main__":
