@@ -7,6 +7,7 @@ command that the error message names, and with what it installs an index, and th
 
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -18,8 +19,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 TESTS = ("tests/lucene", "tests/workflows/test_rerank.py")
 TEST_PACKAGES = ("pytest", "pytest-xdist", "hypothesis", "rank-bm25", "ir-measures", "pytrec-eval-terrier")
-IMPORT_LIMIT, HELP_LIMIT = 0.1, 0.3  # seconds
-IMPORT = "import time; start = time.perf_counter(); import rerank; print(time.perf_counter() - start)"
+IMPORT_LIMIT, HELP_LIMIT = 0.1, 0.3  # seconds of the processor: a busy machine stretches those of the clock
+IMPORT = """
+import time
+clock, processor = time.perf_counter(), time.process_time()
+import rerank
+print(time.perf_counter() - clock, time.process_time() - processor)
+"""
 DOCUMENTS = '{"id": "a", "title": "heat flow"}\n{"id": "b", "title": "wing shock"}\n'
 SEARCH = """
 import rerank
@@ -68,11 +74,13 @@ def check_core(env: Environment) -> str:
     if len(examples) != 1:
         sys.exit(f"README.md: expected one example in Python without an index, found {len(examples)}; mark it as such.")
     env.run("python", "-c", examples[0])
-    importing = min(float(env.run("python", "-c", IMPORT).stdout) for _ in range(5))
-    helping = min(seconds(env, "rerank", "-h") for _ in range(5))
-    if importing > IMPORT_LIMIT or helping > HELP_LIMIT:
-        sys.exit(f"expected an import of {IMPORT_LIMIT} s, -h of {HELP_LIMIT} s; found {importing:.3f}, {helping:.3f}")
-    return f"core {size:.2f} GB, import {importing:.3f} s, -h {helping:.2f} s"
+    imports = [tuple(map(float, env.run("python", "-c", IMPORT).stdout.split())) for _ in range(5)]
+    helps = [seconds(env, "rerank", "-h") for _ in range(5)]
+    (importing, import_work), (helping, help_work) = (map(min, zip(*times, strict=True)) for times in (imports, helps))
+    said = f"import {importing:.3f} s ({import_work:.3f} of the processor), -h {helping:.2f} s ({help_work:.2f})"
+    if import_work > IMPORT_LIMIT or help_work > HELP_LIMIT:
+        sys.exit(f"expected at most {IMPORT_LIMIT} and {HELP_LIMIT} s of the processor, found: {said}")
+    return f"core {size:.2f} GB, {said}"
 
 
 def check_lucene(env: Environment) -> str:
@@ -99,10 +107,12 @@ def check_tests(env: Environment) -> str:
     return done.stdout.strip().splitlines()[-1]
 
 
-def seconds(env: Environment, *command: str) -> float:
-    start = time.perf_counter()
+def seconds(env: Environment, *command: str) -> tuple[float, float]:
+    """Return the seconds that a command takes by the clock, and of the processor."""
+    clock, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     env.run(*command)
-    return time.perf_counter() - start
+    clock, after = time.perf_counter() - clock, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return clock, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def lowest() -> list[str]:
