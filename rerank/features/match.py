@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from rerank.features.recipe import Recipe
 from rerank.features.statistics import frozen, inverse_document_frequency, lucene_lengths, vector_norms
 from rerank.forward import FieldArrays, ForwardIndex
+from rerank.ids import Ids
 from rerank.kernels import helper, kernel
 from rerank.types import Floats, Ints, pointers
 
@@ -42,6 +43,7 @@ class Candidates:
     words          query terms of each query as text
     numbers        numbers of all documents, by name: (n_docs,) float64
     documents      documents by number as they were indexed; None where nobody can read them
+    query_ids      (n_queries,) and doc_ids (n_rows,): for the errors of the user's functions
     """
 
     query_ptr: Ints
@@ -57,6 +59,8 @@ class Candidates:
     words: Sequence[tuple[str, ...]] = ()
     numbers: Mapping[str, Floats] = dataclass_field(default_factory=dict)
     documents: Documents | None = None
+    query_ids: Sequence[str] | Ids = ()
+    doc_ids: Sequence[str] | Ids = ()
 
     @property
     def n_rows(self) -> int:
@@ -131,6 +135,8 @@ class Candidates:
             words=self.words[first:last],
             numbers=self.numbers,
             documents=self.documents,
+            query_ids=self.query_ids[first:last],
+            doc_ids=self.doc_ids[rows],
         )
 
 
