@@ -166,7 +166,7 @@ def _described(error: BaseException) -> str:
 def _frozen_field(field: FieldArrays) -> FieldArrays:
     """Return the arrays of a field, read-only."""
     arrays = {each.name: getattr(field, each.name) for each in fields(field)}
-    views = {name: frozen(array) for name, array in arrays.items() if isinstance(array, np.ndarray)}
+    views: dict[str, Any] = {name: frozen(array) for name, array in arrays.items() if isinstance(array, np.ndarray)}
     return replace(field, **views)
 
 

@@ -2,6 +2,9 @@
 
 query term  a distinct term of a query; those of a query ascend by number, -1 where no field holds it
 candidate   one row: a document that the run gives for a query
+
+A pair takes 4 bytes a query term. Repeated terms are counted once: what a pair costs grows with the distinct terms of
+the query and the terms of the document, never with their product.
 """
 
 from __future__ import annotations

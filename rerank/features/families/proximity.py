@@ -8,7 +8,8 @@ tf, len, idf, p, df  as in the LETOR family; K = k1 * (1 - b + b * dl / avgdl), 
 
 Each occurrence counts: a term that stands twice beside another makes two pairs. A query without terms leaves
 everything missing; a query of one term has no pairs, and counts of pairs are 0. A query is read up to the 1,024th of
-its distinct terms, which is as many as Lucene takes by default; the tokens behind are left out of this family.
+its distinct terms, which is as many as Lucene takes by default; the tokens behind are left out of this family. An
+occurrence is paired with the 128 before it at most, which only an index with many terms at one position reaches.
 """
 
 from __future__ import annotations
@@ -147,6 +148,7 @@ class ProximityFeatures(FieldFamily):
     """Pairs in windows, spans, phrases, proximity scores, the sequential dependence model."""
 
     needs_positions = True
+    limit = f"reads a query up to its {MOST_TERMS:,}th distinct term"
 
     def features(self, recipe: Recipe) -> Sequence[Feature]:
         """Return the features in the order of their columns."""
