@@ -22,6 +22,8 @@ def _family(name: str, member: Family) -> str:
     about.append("by default" if name in default_family_names() else "where a recipe names it")
     if isinstance(member, FieldFamily) and member.needs_positions:
         about.append("needs positions")
+    if member.limit:
+        about.append(member.limit)
     return "\n".join([f"{name} ({', '.join(about)})", *(_feature(feature) for feature in features)])
 
 

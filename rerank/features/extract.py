@@ -97,6 +97,7 @@ def _extraction(
     candidates = gather_candidates(
         forward, tokens, run.query_ptr, _doc_numbers(forward, run), run.scores, outside, documents
     )
+    candidates = replace(candidates, query_ids=run.query_ids, doc_ids=run.doc_ids)
     plan = _Plan.of(forward, recipe)
     ideal_labels, ideal_ptr = (None, None) if qrels is None else qrels.ideal(run.query_ids)
     data = RankingData(

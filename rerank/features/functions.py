@@ -14,10 +14,14 @@ Data and models keep a function's name, never its code: where it is not defined,
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
+from decimal import Decimal
 from importlib.util import module_from_spec, spec_from_file_location
+from inspect import unwrap
 from math import inf
+from numbers import Real
 from pathlib import Path
+from traceback import extract_tb
 from typing import Any, TypeVar
 
 import numpy as np
@@ -26,17 +30,19 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError, MissingFileError, RerankError
 from rerank.features.match import FieldBlock
 from rerank.features.registry import Cost, Feature, Missing
+from rerank.features.statistics import frozen, kept_with_field
 from rerank.forward import FieldArrays
 from rerank.types import Floats, Ints
 
 Compute = TypeVar("Compute", bound=Callable[..., Any])
 OVER = ("field", "document")
 _functions: dict[str, Function] = {}
+_MOST_CHARACTERS = 200  # of what an exception says
 
 
 @dataclass(frozen=True, eq=False)
 class Matches:
-    """A query, and one field of each of its candidates: what a function over a field is given.
+    """A query, and one field of each of its candidates: what a function over a field is given, read-only.
 
     terms       distinct terms of the query, as the analyser made them
     query_freq  (n_terms,) int64 occurrences in the query
@@ -66,13 +72,13 @@ class Matches:
         tf = block.tf[slice(*block.tf_ptr[query : query + 2].tolist())]
         return cls(
             terms=candidates.words[query],
-            query_freq=candidates.query_freq[terms],
-            tf=tf.reshape(rows.stop - rows.start, terms.stop - terms.start),
-            idf=block.idf[terms],
-            lengths=block.lengths[rows],
-            docs=candidates.docs[rows],
-            scores=candidates.scores[rows],
-            field=block.field,
+            query_freq=frozen(candidates.query_freq[terms]),
+            tf=frozen(tf.reshape(rows.stop - rows.start, terms.stop - terms.start)),
+            idf=frozen(block.idf[terms]),
+            lengths=frozen(block.lengths[rows]),
+            docs=frozen(candidates.docs[rows]),
+            scores=frozen(candidates.scores[rows]),
+            field=_frozen_field(block.field),
         )
 
 
@@ -84,18 +90,84 @@ class Function:
     over: str
     compute: Callable[..., Any]
 
-    def column(self, values: Any, n_rows: int) -> NDArray[np.float32]:
-        """Return what the function gave as (n_rows,) float32; refuse another shape, text or infinity."""
+    def call(self, place: str, *arguments: Any) -> Any:
+        """Return what the function makes of some arguments; whatever it raises but Ctrl-C is an InvalidInputError.
+
+        place  query and document, for the error
+        """
         try:
-            column = np.asarray(values, dtype=np.float32)
-        except (TypeError, ValueError):
-            column = np.full(1, np.inf, dtype=np.float32)
-        if column.shape != (n_rows,) or np.isinf(column).any():
+            return self.compute(*arguments)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             raise InvalidInputError(
-                f"feature {self.feature.name!r}: expected {n_rows} finite numbers, or NaN where missing, found "
-                f"{type(values).__name__} of shape {column.shape}; mend the function."
+                f"{self._line(error)}feature {self.feature.name!r}: expected numbers for {place}, found "
+                f"{_described(error)}; mend the function."
+            ) from error
+
+    def column(self, values: Any, n_rows: int, place: str) -> NDArray[np.float32]:
+        """Return what the function gave as (n_rows,) float32; refuse another shape, text, complex or infinite numbers.
+
+        place  query and document, for the error
+        """
+        try:
+            column = _as_float32(values)
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # the object is the user's, and so is the code that converts it
+            column = None
+        if column is None or column.shape != (n_rows,) or np.isinf(column).any():
+            shape = "" if column is None else f" of shape {column.shape}"
+            infinite = column is not None and column.shape == (n_rows,)
+            raise InvalidInputError(
+                f"{self._line()}feature {self.feature.name!r}: expected {n_rows} finite numbers, or NaN where missing, "
+                f"found {'a number that float32 cannot hold' if infinite else type(values).__name__ + shape} for "
+                f"{place}; mend the function."
             )
         return column
+
+    def _line(self, error: BaseException | None = None) -> str:
+        """Return file and line of the function, or of the line in its file that raised an error; empty for others'."""
+        code = getattr(unwrap(self.compute), "__code__", None)
+        if code is None:
+            return ""
+        frames = [] if error is None else extract_tb(error.__traceback__)
+        lines = [frame.lineno for frame in frames if frame.filename == code.co_filename]
+        return f"{code.co_filename}:{lines[-1] if lines else code.co_firstlineno}: "
+
+
+def _as_float32(values: Any) -> NDArray[np.float32] | None:
+    """Return numbers as float32, infinity where they are too large, NaN for None or masked; None for what is no number.
+
+    Raises what the objects' own conversions raise.
+    """
+    array = values if isinstance(values, np.ma.MaskedArray) else np.asarray(values)
+    if array.dtype.kind == "O":
+        if not all(value is None or isinstance(value, Real | Decimal) for value in array.ravel().tolist()):
+            return None
+    elif array.dtype.kind not in "biuf":
+        return None
+    with np.errstate(over="ignore"):
+        column = array.astype(np.float32)
+    return np.ma.filled(column, np.nan) if isinstance(column, np.ma.MaskedArray) else column
+
+
+def _described(error: BaseException) -> str:
+    """Return name and text of an exception, in one line."""
+    try:
+        text = " ".join(str(error).split())
+    except Exception:  # its __str__ is the user's
+        text = ""
+    text = text if len(text) <= _MOST_CHARACTERS else text[:_MOST_CHARACTERS] + " ..."
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+@kept_with_field
+def _frozen_field(field: FieldArrays) -> FieldArrays:
+    """Return the arrays of a field, read-only."""
+    arrays = {each.name: getattr(field, each.name) for each in fields(field)}
+    views: dict[str, Any] = {name: frozen(array) for name, array in arrays.items() if isinstance(array, np.ndarray)}
+    return replace(field, **views)
 
 
 def feature(
@@ -139,9 +211,11 @@ def functions() -> Mapping[str, Function]:
 def load_functions(path: str | Path) -> None:
     """Run a Python file of the user's that defines features.
 
-    Raises MissingFileError, or InvalidInputError with what Python says of the file.
+    Raises MissingFileError, or InvalidInputError with what Python says of the file, or where the file calls exit.
     """
     file = Path(path)
+    if file.is_dir():
+        raise InvalidInputError(f"{file}: expected a Python file with features, found a folder; name the file.")
     if not file.is_file():
         raise MissingFileError(file, "a Python file with features")
     spec = spec_from_file_location(f"rerank_functions_{file.stem}", file)
@@ -149,9 +223,11 @@ def load_functions(path: str | Path) -> None:
         raise InvalidInputError(f"{file}: expected a Python file, found another ending; name it .py.")
     try:
         spec.loader.exec_module(module_from_spec(spec))
-    except RerankError:
+    except (RerankError, KeyboardInterrupt):
         raise
-    except Exception as error:
+    except BaseException as error:
+        lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == str(file)]
+        line = f" (line {lines[-1]})" if lines else ""
         raise InvalidInputError(
-            f"{file}: expected Python that runs, found {type(error).__name__}: {error}; mend it."
+            f"{file}: expected Python that runs, found {_described(error)}{line}; mend it."
         ) from error

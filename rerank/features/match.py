@@ -2,13 +2,16 @@
 
 query term  a distinct term of a query; those of a query ascend by number, -1 where no field holds it
 candidate   one row: a document that the run gives for a query
+
+A pair takes 4 bytes a query term. Repeated terms are counted once: what a pair costs grows with the distinct terms of
+the query and the terms of the document, never with their product.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
 from functools import cached_property
 
@@ -18,10 +21,12 @@ from numpy.typing import NDArray
 from rerank.features.recipe import Recipe
 from rerank.features.statistics import frozen, inverse_document_frequency, lucene_lengths, vector_norms
 from rerank.forward import FieldArrays, ForwardIndex
-from rerank.kernels import kernel
+from rerank.ids import Ids
+from rerank.kernels import helper, kernel
 from rerank.types import Floats, Ints, pointers
 
 Documents = Callable[[Ints], Sequence[str | None]]
+MOST_MATCHES = 1 << 23  # of a batch of queries, of 4 bytes each
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +46,7 @@ class Candidates:
     words          query terms of each query as text
     numbers        numbers of all documents, by name: (n_docs,) float64
     documents      documents by number as they were indexed; None where nobody can read them
+    query_ids      (n_queries,) and doc_ids (n_rows,): for the errors of the user's functions
     """
 
     query_ptr: Ints
@@ -56,6 +62,8 @@ class Candidates:
     words: Sequence[tuple[str, ...]] = ()
     numbers: Mapping[str, Floats] = dataclass_field(default_factory=dict)
     documents: Documents | None = None
+    query_ids: Sequence[str] | Ids = ()
+    doc_ids: Sequence[str] | Ids = ()
 
     @property
     def n_rows(self) -> int:
@@ -67,11 +75,47 @@ class Candidates:
         tokens = self.tokens[self.token_ptr[query] : self.token_ptr[query + 1]]
         return [self.words[query][token] for token in tokens.tolist()]
 
-    def batches(self, n_rows: int) -> Iterator[tuple[slice, Candidates]]:
-        """Yield whole queries of about `n_rows` rows together (at least one query), and where they stand."""
+    def first_terms(self, limit: int) -> Candidates:
+        """Return the candidates with each query cut before its first token beyond `limit` distinct terms.
+
+        Where no query has more terms, these candidates themselves are returned.
+        """
+        if not (np.diff(self.term_ptr) > limit).any():
+            return self
+        n_queries = len(self.query_lengths)
+        cut = [self._first_terms_of(query, limit) for query in range(n_queries)]
+        kept = np.concatenate([self.term_ptr[query] + cut[query][0] for query in range(n_queries)])
+        words = [tuple(self.words[query][term] for term in cut[query][0].tolist()) for query in range(n_queries)]
+        return replace(
+            self,
+            query_lengths=np.array([len(tokens) for _, tokens in cut], dtype=np.int64),
+            term_ptr=pointers([len(terms) for terms, _ in cut]),
+            terms=self.terms[kept],
+            query_freq=np.concatenate([np.bincount(tokens, minlength=len(terms)) for terms, tokens in cut]),
+            token_ptr=pointers([len(tokens) for _, tokens in cut]),
+            tokens=np.concatenate([tokens for _, tokens in cut]),
+            words=words,
+        )
+
+    def _first_terms_of(self, query: int, limit: int) -> tuple[Ints, Ints]:
+        """Return the terms of one query that are kept, ascending, and its tokens up to there, numbered among them."""
+        tokens = self.tokens[self.token_ptr[query] : self.token_ptr[query + 1]]
+        _, first_said = np.unique(tokens, return_index=True)
+        if len(first_said) > limit:
+            tokens = tokens[: np.partition(first_said, limit)[limit]]
+        terms, numbered = np.unique(tokens, return_inverse=True)
+        return terms, numbered
+
+    def batches(self, n_rows: int, n_matches: int = MOST_MATCHES) -> Iterator[tuple[slice, Candidates]]:
+        """Yield whole queries of about `n_rows` rows together (at least one query), and where they stand.
+
+        n_matches  pairs of row and query term together: what bounds the memory of `match` where queries are long
+        """
         first, n_queries = 0, len(self.query_lengths)
+        match_ptr = pointers(np.diff(self.query_ptr) * np.diff(self.term_ptr))
         while first < n_queries:
             last = int(np.searchsorted(self.query_ptr, self.query_ptr[first] + n_rows, side="right")) - 1
+            last = min(last, int(np.searchsorted(match_ptr, match_ptr[first] + n_matches, side="right")) - 1)
             last = min(max(last, first + 1), n_queries)
             yield slice(int(self.query_ptr[first]), int(self.query_ptr[last])), self._queries(first, last)
             first = last
@@ -94,6 +138,8 @@ class Candidates:
             words=self.words[first:last],
             numbers=self.numbers,
             documents=self.documents,
+            query_ids=self.query_ids[first:last],
+            doc_ids=self.doc_ids[rows],
         )
 
 
@@ -162,8 +208,9 @@ def gather_candidates(
     documents: Documents | None = None,
 ) -> Candidates:
     """Return the candidates of queries given as analysed tokens, one list each, repetitions included."""
-    numbers: dict[str, int] = {}
-    counted = [_numbered(forward, tokens, numbers) for tokens in query_terms]
+    occurrences = [Counter(tokens) for tokens in query_terms]
+    numbers = _term_numbers(forward, list(dict.fromkeys(term for counts in occurrences for term in counts)))
+    counted = [sorted((numbers[term], count, term) for term, count in counts.items()) for counts in occurrences]
     places = [{term: place for place, (_, _, term) in enumerate(triples)} for triples in counted]
     flat = np.array([triple[:2] for triples in counted for triple in triples], dtype=np.int64).reshape(-1, 2)
     return Candidates(
@@ -220,13 +267,51 @@ def _taken(values: NDArray[np.int32] | Ints, place: Ints, known: NDArray[np.bool
     return np.where(known, values[place], 0).astype(np.int64)
 
 
-def _numbered(forward: ForwardIndex, tokens: Sequence[str], numbers: dict[str, int]) -> list[tuple[int, int, str]]:
-    """Return (number, occurrences, text) of each distinct token, ascending; `numbers` remembers look-ups."""
-    counts = Counter(tokens)
-    for term in counts:
-        if term not in numbers:
-            numbers[term] = forward.term_number(term)
-    return sorted((numbers[term], count, term) for term, count in counts.items())
+def _term_numbers(forward: ForwardIndex, terms: Sequence[str]) -> dict[str, int]:
+    """Return the number of each distinct term, -1 where no field holds it."""
+    encoded = [term.encode("utf8") for term in terms]
+    numbers = np.empty(len(terms), dtype=np.int64)
+    wanted = np.frombuffer(b"".join(encoded), dtype=np.uint8)
+    _find_terms(
+        frozen(wanted),
+        pointers([len(term) for term in encoded]),
+        frozen(forward.vocabulary),
+        frozen(forward.term_ptr),
+        numbers,
+    )
+    return dict(zip(terms, numbers.tolist(), strict=True))
+
+
+@kernel()
+def _find_terms(wanted, wanted_ptr, vocabulary, term_ptr, out):  # type: ignore[no-untyped-def]
+    """Fill `out` (n_wanted,) with the number of each term, -1 where there is none; a binary search each.
+
+    wanted, vocabulary    bytes of terms, one after the other; those of the vocabulary ascend
+    wanted_ptr, term_ptr  where each begins
+    """
+    for number in range(len(out)):
+        low, high = 0, len(term_ptr) - 1
+        own = wanted[wanted_ptr[number] : wanted_ptr[number + 1]]
+        out[number] = -1
+        while low < high:
+            middle = (low + high) >> 1
+            order = _compare(vocabulary[term_ptr[middle] : term_ptr[middle + 1]], own)
+            if order == 0:
+                out[number] = middle
+                break
+            if order < 0:
+                low = middle + 1
+            else:
+                high = middle
+
+
+@helper()
+def _compare(ours, theirs):  # type: ignore[no-untyped-def]
+    """Return a number below 0 where the first text (bytes) is less than the second, 0 where equal, else above 0."""
+    for place in range(min(len(ours), len(theirs))):
+        if ours[place] != theirs[place]:
+            return np.int64(ours[place]) - np.int64(theirs[place])
+    return len(ours) - len(theirs)
 
 
 @kernel()

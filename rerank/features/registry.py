@@ -73,9 +73,11 @@ class Family(ABC):
 
     alone  filled on the caller's thread, since a user wrote it; other families are filled on several threads at once,
            each for other queries
+    limit  how much of a query it reads, where it does not read all
     """
 
     alone: ClassVar[bool] = False
+    limit: ClassVar[str] = ""
 
     @abstractmethod
     def features(self, recipe: Recipe) -> Sequence[Feature]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from time import process_time
 
 import numpy as np
 import pytest
@@ -12,7 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rerank.features.extract import extract
+from rerank.features.families import family_names
+from rerank.features.families import proximity as proximity_family
 from rerank.features.recipe import Recipe
+from rerank.forward import ForwardIndex
 from rerank.types import RankingData, Run
 from tests.features.awkward import QUERIES, words
 from tests.features.collection import Documents, forward_index
@@ -91,6 +96,105 @@ def test_family_equals_oracle_for_any_collection(
     by_id = {f"q{number}": tokens for number, tokens in enumerate(queries)}
     run = Run.of({query_id: dict.fromkeys(documents, 1.0) for query_id in by_id})
     assert_equal_oracle(name, documents, by_id, run, Recipe(families=(name,)))
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    texts=st.lists(st.lists(st.sampled_from("abcdefghijklmnop"), max_size=60), min_size=1, max_size=4),
+    query=st.lists(st.sampled_from("abcdefghijklmnopqr"), min_size=1, max_size=20),
+    repeated=st.integers(1, 4),
+    copied=st.integers(0, 4),
+)
+def test_family_equals_oracle_for_many_and_repeated_terms(
+    name: str, texts: list[list[str]], query: list[str], repeated: int, copied: int
+) -> None:
+    query = query * repeated
+    documents = {f"d{number}": {"body": text} for number, text in enumerate([*texts, query * copied])}
+    run = Run.of({"q": dict.fromkeys(documents, 1.0)})
+    assert_equal_oracle(name, documents, {"q": query}, run, Recipe(families=(name,)))
+
+
+def random_words(random: np.random.Generator, n_words: int, n_distinct: int) -> list[str]:
+    return [f"w{number}" for number in random.integers(0, n_distinct, n_words)]
+
+
+@pytest.mark.parametrize("n_distinct", [20, 70])
+@pytest.mark.parametrize("name", FAMILIES)
+def test_family_equals_oracle_for_long_queries(name: str, n_distinct: int) -> None:
+    random = np.random.default_rng(n_distinct)
+    documents = {f"d{number}": {"body": random_words(random, 90, n_distinct)} for number in range(2)}
+    queries = {"q": random_words(random, 120, n_distinct + 5), "r": ["w1", "w2"] * 40}
+    run = Run.of({query_id: dict.fromkeys(documents, 1.0) for query_id in queries})
+    assert_equal_oracle(name, documents, queries, run, Recipe(families=(name,)))
+
+
+def test_proximity_reads_a_query_up_to_a_number_of_distinct_terms(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proximity_family, "MOST_TERMS", 3)
+    documents = {"d": {"body": list("abcdabcdaabbccdd")}, "e": {"body": list("cab")}}
+    queries = {"long": list("abacadabe"), "exact": list("abac"), "short": list("ab"), "none": []}
+    run = Run.of({query_id: dict.fromkeys(documents, 1.0) for query_id in queries})
+    data = extract(forward_index(documents), queries, run, Recipe(families=("proximity",)))
+    cut = {**queries, "long": list("abaca")}
+    recipe = Recipe(families=("proximity",))
+    for column, values in expected_columns("proximity", data, documents, cut, recipe).items():
+        np.testing.assert_allclose(data.column(column), values, rtol=3e-6, atol=2e-6, err_msg=column)
+
+
+def stacked(documents: Documents, height: int) -> ForwardIndex:
+    """Return forward arrays in which so many tokens stand at each position, as synonyms do."""
+    forward = forward_index(documents)
+    positions = {
+        name: field.positions // height for name, field in forward.fields.items() if field.positions is not None
+    }
+    fields = {name: replace(field, positions=positions[name]) for name, field in forward.fields.items()}
+    return replace(forward, fields=fields)
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    text=st.lists(st.sampled_from("abc"), min_size=1, max_size=40),
+    query=st.lists(st.sampled_from("abc"), min_size=1, max_size=4),
+    height=st.integers(1, 3),
+)
+def test_phrase_equals_its_definition_where_terms_share_a_position(
+    text: list[str], query: list[str], height: int
+) -> None:
+    forward = stacked({"d": {"body": text}}, height)
+    data = extract(forward, {"q": query}, Run.of({"q": {"d": 1.0}}), Recipe(families=("proximity",)))
+    at = [
+        {text[place] for place in range(first, min(first + height, len(text)))} for first in range(0, len(text), height)
+    ]
+    starts = [place // height for place, token in enumerate(text) if token == query[0]]
+    expected = sum(
+        all(start + n < len(at) and token in at[start + n] for n, token in enumerate(query)) for start in starts
+    )
+    assert data.column("phrase.body")[0] == expected
+
+
+def test_pair_counts_are_exact_beyond_float32_whole_numbers() -> None:
+    n_tokens, repeated = 4000, 5000
+    documents = {"d": {"body": ["a", "b"] * (n_tokens // 2)}}
+    queries = {"q": ["a", "b"] * repeated}
+    data = extract(forward_index(documents), queries, Run.of({"q": {"d": 1.0}}), Recipe(families=("proximity",)))
+    neighbours = n_tokens - 1  # a b is said `repeated` times, b a once less; half of the neighbours are each
+    either = neighbours * (2 * repeated - 1)
+    assert data.column("unordered_adjacent_3.body")[0] == np.float32(either)
+    assert data.column("phrase.body")[0] == 0.0
+
+
+@pytest.mark.parametrize("n_tokens", [100, 1000, 10_000])
+@pytest.mark.parametrize("repeated", [True, False])
+def test_features_of_a_long_query_and_document_take_no_longer_than_either(n_tokens: int, repeated: bool) -> None:
+    n_distinct = 4 if repeated else n_tokens
+    text = [f"w{place % n_distinct}" for place in range(100_000)]
+    forward = forward_index({"d": {"body": text}})
+    query, run = {"q": [f"w{place % n_distinct}" for place in range(n_tokens)]}, Run.of({"q": {"d": 1.0}})
+    recipe = Recipe(families=family_names())
+    extract(forward, {"q": ["w0"]}, run, recipe)
+    start = process_time()
+    extract(forward, query, run, recipe)
+    assert process_time() - start < 1.0
 
 
 @pytest.mark.parametrize("name", FAMILIES)

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import logging
+import operator
+import re
 from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+from operator import attrgetter
 from pathlib import Path
 from threading import get_ident
 from typing import Any
 
+import click
 import numpy as np
 import pytest
 
@@ -113,6 +120,189 @@ def test_function_that_gives_something_else_is_refused(values: Any) -> None:
     rerank.feature("odd")(lambda matches: values)
     with pytest.raises(InvalidInputError, match=r"feature 'odd': expected 3 finite numbers, or NaN where missing"):
         extract(INDEX, TOPICS, RUN)
+
+
+MASKED = np.ma.MaskedArray([1.0, 2.0, 3.0], mask=[False, True, False])
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([True, None, 2], [1.0, np.nan, 2.0]),
+        (MASKED, [1.0, np.nan, 3.0]),
+        ([Fraction(1, 2), Decimal("0.25"), 10**30], [0.5, 0.25, 1e30]),
+    ],
+)
+def test_function_may_give_any_real_numbers(values: Any, expected: list[float]) -> None:
+    rerank.feature("numbers")(lambda matches: values if len(matches.docs) == 3 else matches.scores)
+    np.testing.assert_allclose(extract(INDEX, TOPICS, RUN).column("numbers.title")[:3], expected)
+
+
+NO_NUMBERS = [["1"] * 3, [1j] * 3, np.ones(3) * 1j, [10**400] * 3, [1e300] * 3, [-np.inf] * 3, [[1.0]] * 3, [[1], 2, 3]]
+NO_NUMBERS += [
+    np.ones((3, 1)),
+    np.float64(1),
+    np.array([object()] * 3),
+    np.array(["1", None, 2], dtype=object),
+    {1, 2, 3},
+]
+NO_NUMBERS += [(x for x in range(3)), np.zeros(3, "datetime64[s]"), np.ma.MaskedArray([1j] * 3)]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("values", NO_NUMBERS, ids=repr)
+def test_function_that_gives_no_real_numbers_is_refused(values: Any) -> None:
+    rerank.feature("odd")(lambda matches: values)
+    message = (
+        r"^\S*test_functions\.py:\d+: feature 'odd': expected 3 finite numbers, .* for field 'title' of query 'q'; "
+    )
+    with pytest.raises(InvalidInputError, match=message):
+        extract(INDEX, TOPICS, RUN)
+
+
+class Refusing:
+    """Runs code of the user's wherever it is looked at."""
+
+    def __array__(self, *arguments: Any, **options: Any) -> Any:
+        raise SystemExit(0)
+
+
+@pytest.mark.parametrize("value", ["1", 1j, 10**400, 1e300, [1.0], np.ones(1), Refusing(), {}])
+def test_function_over_documents_that_gives_no_number_is_named_with_its_document(value: Any) -> None:
+    rerank.feature("odd", over="document")(lambda tokens, document: 1.0 if isinstance(document, dict) else value)
+    with pytest.raises(InvalidInputError, match=r"feature 'odd': expected 1 finite .* for query 'q', document 'b'; "):
+        extract(INDEX, TOPICS, RUN, documents=raw)
+
+
+class Unspeakable(BaseException):
+    """An exception that even its text raises, and that `except Exception` lets through."""
+
+    def __str__(self) -> str:
+        raise ValueError
+
+
+def recurse(value: int = 0) -> int:
+    return recurse(value + 1) + 1
+
+
+RAISED = [
+    SystemExit(0),
+    SystemExit("bye\nbye"),
+    ZeroDivisionError("a\nb"),
+    BrokenPipeError(),
+    Unspeakable(),
+    StopIteration(),
+]
+RAISED += [MemoryError(), GeneratorExit(), InvalidInputError("x" * 1000), click.exceptions.Exit(0), click.Abort()]
+
+
+@pytest.mark.parametrize("error", RAISED, ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize("over", ["field", "document"])
+def test_function_that_raises_is_named_in_one_line(over: str, error: BaseException) -> None:
+    @rerank.feature("raising", over=over)
+    def raising(*arguments: Any) -> Any:
+        raise error
+
+    place = r"field 'title' of query 'q'" if over == "field" else "query 'q', document 'a'"
+    kind = type(error).__name__
+    message = (
+        rf"^\S*test_functions\.py:\d+: feature 'raising': expected numbers for {place}, found {kind}\b[^\n]*; mend"
+    )
+    with pytest.raises(InvalidInputError, match=message) as caught:
+        extract(INDEX, TOPICS, RUN, documents=raw)
+    assert len(str(caught.value).splitlines()) == 1
+    assert len(str(caught.value)) < 600
+
+
+def test_function_that_recurses_for_ever_is_named() -> None:
+    rerank.feature("deep")(lambda matches: recurse())
+    with pytest.raises(InvalidInputError, match=r"feature 'deep': expected numbers .* found RecursionError"):
+        extract(INDEX, TOPICS, RUN)
+
+
+def test_function_leaves_ctrl_c_alone() -> None:
+    @rerank.feature("interrupted")
+    def interrupted(matches: Any) -> Any:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        extract(INDEX, TOPICS, RUN)
+
+
+@pytest.mark.parametrize(
+    "name", ["query_freq", "tf", "idf", "lengths", "docs", "scores", "field.freqs", "field.doc_freq"]
+)
+def test_function_cannot_change_its_arrays(name: str) -> None:
+    @rerank.feature("changing")
+    def changing(matches: Any) -> Any:
+        array = attrgetter(name)(matches)
+        array[...] = 0
+        return matches.lengths
+
+    with pytest.raises(InvalidInputError, match=r"feature 'changing': .* ValueError: .*read-only"):
+        extract(INDEX, TOPICS, RUN)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda document: document.update(stars=5),
+        lambda document: document.pop("stars"),
+        lambda document: document["list"].append(1),
+        lambda document: document["list"][1].sort(),
+        lambda document: document["inner"].clear(),
+        lambda document: operator.ior(document, {"a": 1}),
+    ],
+)
+def test_function_cannot_change_a_document(change: Any) -> None:
+    text = '{"stars": 1, "list": [1, [2, 1]], "inner": {"a": 1}}'
+    rerank.feature("changing", over="document")(lambda tokens, document: change(document) or 1.0)
+    with pytest.raises(InvalidInputError, match=r"TypeError: a document cannot be changed; change a copy"):
+        extract(INDEX, TOPICS, RUN, documents=lambda numbers: [text] * len(numbers))
+
+    @rerank.feature("changing", over="document")
+    def changing(tokens: Any, document: Any) -> float:
+        change(deepcopy(document))
+        return 1.0
+
+    data = extract(INDEX, TOPICS, RUN, documents=lambda numbers: [text] * len(numbers))
+    assert data.column("changing").tolist() == [1.0] * 5
+
+
+def test_function_gets_tokens_of_its_own() -> None:
+    @rerank.feature("emptying", over="document")
+    def emptying(tokens: list[str], document: Any) -> float:
+        n_tokens = len(tokens)
+        tokens.clear()
+        return float(n_tokens)
+
+    assert extract(INDEX, TOPICS, RUN, documents=raw).column("emptying").tolist() == [3.0, 3.0, 3.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("import sys\nsys.exit(0)\n", r"found SystemExit: 0 \(line 2\); mend it\.$"),
+        ("raise ValueError('a\\nb')\n", r"found ValueError: a b \(line 1\); mend it\.$"),
+        ("def f():\n  f()\nf()\n", r"found RecursionError: .*; mend it\.$"),
+        ("x = '\0'\n", r"expected Python that runs, found \w+: .*null bytes.*; mend it\.$"),
+        ("raise BaseException\n", r"found BaseException \(line 1\); mend it\.$"),
+    ],
+)
+def test_functions_file_that_does_not_run_is_named_in_one_line(tmp_path: Path, text: str, message: str) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(text)
+    with pytest.raises(InvalidInputError, match=rf"^{re.escape(str(file))}: .*{message}") as caught:
+        load_functions(file)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_functions_file_that_is_a_folder_or_interrupted(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match=r"expected a Python file with features, found a folder; name the file"):
+        load_functions(tmp_path)
+    (tmp_path / "mine.py").write_text("raise KeyboardInterrupt")
+    with pytest.raises(KeyboardInterrupt):
+        load_functions(tmp_path / "mine.py")
 
 
 def test_function_needs_a_plain_name_and_something_to_look_at() -> None:

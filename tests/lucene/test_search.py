@@ -82,6 +82,24 @@ def test_search_takes_a_topic_as_long_as_a_document(small_index: Path) -> None:
         assert searcher.search({"q": f"{words} wing"})["q"]
 
 
+def test_search_of_repeated_and_of_many_terms_equals_anserini(
+    small_index: Path, documents: list[dict[str, Any]]
+) -> None:
+    words = " ".join(f"word{number}" for number in range(5000))
+    every_text = " ".join(str(value) for document in documents for value in document.values())
+    topics = {
+        "repeated": "wing shock wave " * 1000 + "wing",
+        "more than Lucene's 1,024 clauses": f"wing {words} shock {words} shock",
+        "every document": every_text,
+    }
+    with Searcher(small_index) as searcher:
+        run = searcher.search(topics, k=20)
+        assert all(rows(searcher.search({name: text}, k=20), name) == rows(run, name) for name, text in topics.items())
+    expected = anserini.batch_search(small_index, topics, 20, 0.9, 0.4)
+    assert {query_id: rows(run, query_id) for query_id in run} == expected
+    assert all(expected.values())
+
+
 def test_search_reports_progress(small_index: Path) -> None:
     told: list[tuple[str, int, int | None]] = []
     with Searcher(small_index) as searcher:

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.errors import InvalidInputError
 from rerank.features.functions import Function, functions
 from rerank.features.match import Candidates
+from rerank.features.read_only import read_only
 from rerank.features.recipe import Recipe
 from rerank.features.registry import Feature, RunFamily
 
@@ -29,15 +31,26 @@ class DocumentFeatures(RunFamily):
         found = _of_documents(recipe)
         if not found or candidates.documents is None:
             return
-        numbers, place = np.unique(candidates.docs, return_inverse=True)
+        numbers, number_of_row = np.unique(candidates.docs, return_inverse=True)
         documents = [_parsed(text) for text in candidates.documents(numbers)]
         for query in range(len(candidates.query_lengths)):
             first, last = candidates.query_ptr[query : query + 2].tolist()
-            tokens = candidates.query_tokens(query)
-            mine = [documents[number] for number in place[first:last].tolist()]
+            tokens, place = candidates.query_tokens(query), f"query {str(candidates.query_ids[query])!r}"
+            places = [f"{place}, document {doc_id!r}" for doc_id in map(str, candidates.doc_ids[first:last])]
+            given = [documents[number] for number in number_of_row[first:last].tolist()]
             for column, function in enumerate(found):
-                values = [function.compute(tokens, document) for document in mine]
-                out[first:last, column] = function.column(values, last - first)
+                out[first:last, column] = _values(function, tokens, given, places)
+
+
+def _values(
+    function: Function, tokens: Sequence[str], documents: Sequence[Mapping[str, Any] | str], places: Sequence[str]
+) -> NDArray[np.float32]:
+    """Return what a function makes of each document; one that is no number is named with its document."""
+    values = [function.call(place, list(tokens), document) for place, document in zip(places, documents, strict=True)]
+    try:
+        return function.column(values, len(values), "the query's documents")
+    except InvalidInputError:
+        return np.concatenate([function.column([value], 1, place) for value, place in zip(values, places, strict=True)])
 
 
 def _of_documents(recipe: Recipe) -> list[Function]:
@@ -45,12 +58,12 @@ def _of_documents(recipe: Recipe) -> list[Function]:
 
 
 def _parsed(text: str | None) -> Mapping[str, Any] | str:
-    """Return a JSON document as a mapping, any other as its text."""
+    """Return a JSON document as a mapping that cannot be changed, any other as its text."""
     if text is None or not text.startswith("{"):
         return text or ""
     try:
-        found: Mapping[str, Any] = json.loads(text)
-    except ValueError:
+        found: Mapping[str, Any] = json.loads(text, object_hook=read_only)
+    except (ValueError, RecursionError):
         return text
     return found
 

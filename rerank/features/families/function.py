@@ -28,8 +28,9 @@ class FunctionFeatures(FieldFamily):
         for query in range(len(block.candidates.query_lengths) if found else 0):
             first, last = block.candidates.query_ptr[query : query + 2].tolist()
             matches = Matches.of(block, query)
+            place = f"field {block.field.name!r} of query {str(block.candidates.query_ids[query])!r}"
             for column, function in enumerate(found):
-                out[first:last, column] = function.column(function.compute(matches), last - first)
+                out[first:last, column] = function.column(function.call(place, matches), last - first, place)
 
 
 def _of_fields(recipe: Recipe) -> list[Function]:

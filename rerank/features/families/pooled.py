@@ -25,6 +25,7 @@ from rerank.features.registry import Cost, Feature, FieldFamily, Missing
 from rerank.kernels import helper, kernel
 
 NEGLIGIBLE = 1e-9  # what rounding may leave of a 0
+_RUN = 32  # values that are put in order by insertion
 POOLS = ("sum", "mean", "median", "max", "min", "ratio")
 _ELSEWHERE = {  # pools that the LETOR family has
     "bm25": ("sum",),
@@ -165,7 +166,7 @@ def _fill(matches, constants, lengths, per_tf, saturation, log_mu, average, colu
     query_ptr, term_ptr, tf_ptr, tf = matches
     for query in range(len(query_ptr) - 1):
         first, n_terms = term_ptr[query], term_ptr[query + 1] - term_ptr[query]
-        values, pools = np.empty((10, n_terms)), np.empty((10, 6))
+        values, spare, pools = np.empty((10, n_terms)), np.empty(n_terms), np.empty((10, 6))
         for row in range(query_ptr[query], query_ptr[query + 1]):
             if n_terms == 0:
                 out[row] = np.nan
@@ -197,7 +198,7 @@ def _fill(matches, constants, lengths, per_tf, saturation, log_mu, average, colu
             column = 0
             for model in range(10):
                 if model < _IDF or row == query_ptr[query]:
-                    _pool(values[model], pools[model])
+                    _pool(values[model], spare, pools[model])
                 for pool in range(6):
                     if columns[model, pool]:
                         out[row, column] = pools[model, pool]
@@ -206,20 +207,41 @@ def _fill(matches, constants, lengths, per_tf, saturation, log_mu, average, colu
 
 
 @helper()
-def _pool(values, out):  # type: ignore[no-untyped-def]
-    """Fill sum, mean, median, max, min, ratio of `values`, which are put in order on the way."""
+def _pool(values, spare, out):  # type: ignore[no-untyped-def]
+    """Fill sum, mean, median, max, min, ratio of `values`; they and `spare` (n_terms,) are overwritten."""
     total = 0.0
     for number in range(len(values)):
-        value, place = values[number], number
+        value, place, first = values[number], number, number & -_RUN
         total += value
-        while place > 0 and values[place - 1] > value:
+        while place > first and values[place - 1] > value:
             values[place] = values[place - 1]
             place -= 1
         values[place] = value
+    if len(values) > _RUN:
+        values = _merge_runs(values, spare)
     n_values, least, most = len(values), values[0], values[-1]
     out[0], out[1], out[3], out[4] = total, total / n_values, most, least
     out[2] = 0.5 * (values[(n_values - 1) >> 1] + values[n_values >> 1])
     out[5] = most / least if abs(least) > NEGLIGIBLE else 0.0
+
+
+@helper()
+def _merge_runs(values, spare):  # type: ignore[no-untyped-def]
+    """Return values ascending, of which every _RUN neighbours are in order already, in one of the two arrays."""
+    size, n_values = _RUN, len(values)
+    while size < n_values:
+        for low in range(0, n_values, 2 * size):
+            middle, end = min(low + size, n_values), min(low + 2 * size, n_values)
+            left, right = low, middle
+            for place in range(low, end):
+                if right == end or (left < middle and values[left] <= values[right]):
+                    spare[place] = values[left]
+                    left += 1
+                else:
+                    spare[place] = values[right]
+                    right += 1
+        values, spare, size = spare, values, 2 * size
+    return values
 
 
 FAMILY = PooledFeatures()
