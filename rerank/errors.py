@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 
 class RerankError(Exception):
@@ -45,4 +46,20 @@ def unknown_name(what: str, name: str, known: Iterable[str]) -> InvalidInputErro
     choices = sorted(set(known))
     near = get_close_matches(name, choices, n=1)
     hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(choices)}."
-    return InvalidInputError(f"{what}: expected a known name, found {name!r}; {hint}")
+    return InvalidInputError(f"{what}: expected a known name, found {shown(name)}; {hint}")
+
+
+def shown(value: Any) -> str:
+    """Return a value as a message quotes it: on one line, and short whatever the value is."""
+    if isinstance(value, str):
+        return repr(value if len(value) <= 60 else value[:57] + "...")
+    if isinstance(value, int) and value.bit_length() > 200:
+        return f"a whole number of {value.bit_length()} bits"
+    if value is None or isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, Mapping):
+        return f"an object of {len(value)} keys"
+    if isinstance(value, list | tuple):
+        return f"a list of {len(value)} values"
+    text = " ".join(str(value).split())
+    return text if len(text) <= 60 else text[:57] + "..."

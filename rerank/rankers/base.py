@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from rerank.errors import InvalidInputError, ModelMismatchError
+from rerank.errors import InvalidInputError, ModelMismatchError, shown
+from rerank.schema import Choice, Field, Record, SchemaError, Sizes, Text
 from rerank.types import Floats, RankingData, Run
 
 if TYPE_CHECKING:
@@ -32,6 +33,10 @@ class Base(ABC):
     @abstractmethod
     def scores(self, data: RankingData) -> Floats:
         """Return the starting score of every row, (n_rows,) float64."""
+
+    def check_features(self, names: tuple[str, ...]) -> None:
+        """Raise SchemaError where a model that has these features cannot start from the base."""
+        return
 
     def to_dict(self) -> dict[str, Any]:
         """Return what the model file keeps."""
@@ -57,15 +62,20 @@ class FeatureBase(Base):
     kind: ClassVar[str] = "feature"
 
     def scores(self, data: RankingData) -> Floats:
-        """Return the column; a missing value is refused, since a start cannot be missing."""
+        """Return the column; a missing or infinite value is refused, since a start is a finite score."""
         column = data.column(self.name)
-        missing = np.flatnonzero(np.isnan(column))
+        missing = np.flatnonzero(~np.isfinite(column))
         if len(missing):
             raise InvalidInputError(
-                f"base feature {self.name}: expected a value in every row, found {len(missing)} missing, first at "
-                f"document {data.doc_ids[missing[0]]}; start from a feature that is never missing."
+                f"base feature {self.name}: expected a value in every row, found {len(missing)} missing or "
+                f"infinite, first at document {data.doc_ids[missing[0]]}; start from a feature that is never missing."
             )
         return column
+
+    def check_features(self, names: tuple[str, ...]) -> None:
+        """Raise SchemaError where the column is not among the names."""
+        if self.name not in names:
+            raise SchemaError("a feature of the model", shown(self.name), path="name")
 
     def to_dict(self) -> dict[str, Any]:
         """Return what the model file keeps."""
@@ -132,6 +142,12 @@ class ModelBase(Base):
         """Return the inner model's scores."""
         return self.model.predict(data)
 
+    def check_features(self, names: tuple[str, ...]) -> None:
+        """Raise SchemaError where the inner model wants a feature that is not among the names."""
+        missing = sorted(set(self.model.feature_names_) - set(names))
+        if missing:
+            raise SchemaError("features of the outer model", shown(missing[0]), path="model.feature_names")
+
     def to_dict(self) -> dict[str, Any]:
         """Return what the model file keeps: the inner model, whole."""
         return {"kind": self.kind, "model": self.model.to_dict()}
@@ -189,13 +205,26 @@ def _as_base(base: Any) -> Base | Run:
     )
 
 
-def base_from_dict(stored: Mapping[str, Any], load: Callable[[Mapping[str, Any]], Ranker]) -> Base:
-    """Return the base that a model file keeps; `load` makes a ranker of an inner model."""
-    kind = stored["kind"]
-    if kind == ModelBase.kind:
-        return ModelBase(load(stored["model"]))
-    for named in (FeatureBase, OtherRunBase):
-        if kind == named.kind:
-            return named(stored["name"])
-    plain: dict[str, type[Base]] = {cls.kind: cls for cls in (NoBase, CandidateRunBase, BareBase)}
-    return plain[kind]()
+class StoredBase(Field):
+    """A base as its `to_dict` wrote it; `load` reads an inner model."""
+
+    def __init__(self, load: Field) -> None:
+        kinds: dict[str, Field] = {"kind": Choice(lambda: _MAKERS)}
+        self._records = {
+            ModelBase.kind: Record({**kinds, "model": load}),
+            FeatureBase.kind: Record({**kinds, "name": Text()}),
+            OtherRunBase.kind: Record({**kinds, "name": Text()}),
+        }
+        self._bare = Record(kinds)
+
+    def read(self, value: Any, sizes: Sizes) -> Base:
+        """Return the base."""
+        kind = value.get("kind") if isinstance(value, Mapping) else None
+        record = self._records.get(kind, self._bare) if isinstance(kind, str) else self._bare
+        found = record.read(value, sizes)
+        return _MAKERS[found.pop("kind")](**found)
+
+
+_MAKERS: dict[str, Callable[..., Base]] = {
+    cls.kind: cls for cls in (NoBase, FeatureBase, CandidateRunBase, OtherRunBase, BareBase, ModelBase)
+}

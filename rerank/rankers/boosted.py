@@ -16,12 +16,13 @@ from rerank.errors import InvalidInputError
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.base import Objective
 from rerank.progress import track
-from rerank.rankers.ranges import check_ranges
-from rerank.rankers.ranker import Ranker
+from rerank.rankers.parameters import ROUNDS, SEED, Jobs, Metric
+from rerank.rankers.ranker import PROGRESS, Ranker
 from rerank.rankers.stopping import EarlyStopping
 from rerank.rankers.training import TrainingSet, spread_at_the_top
+from rerank.schema import Field, Number, Record, Whole
 from rerank.trees.boost import Booster, BoostSettings, Gradients, StepLength
-from rerank.trees.forest import Forest
+from rerank.trees.forest import Forest, StoredForest
 from rerank.trees.grow import TreeLimits
 from rerank.trees.score import score_rows
 from rerank.types import Floats
@@ -72,7 +73,23 @@ class BoostedTrees(Ranker):
     n_jobs: int | None = None
 
     averages: ClassVar[bool] = False  # F_k is the mean of what the trees gave, not their sum
-    own_ranges: ClassVar[tuple[tuple[str, float, float], ...]] = ()  # of the parameters that a ranker adds
+    parameter_fields: ClassVar[Mapping[str, Field]] = {
+        "n_estimators": Whole(1, 1_000_000),
+        "learning_rate": Number(1e-9, 10.0),
+        "num_leaves": Whole(2, 4096),
+        "max_depth": Whole(-1, 4096),
+        "min_child_samples": Whole(0, 2**31),
+        "min_child_weight": Number(0.0),
+        "min_split_gain": Number(0.0),
+        "reg_lambda": Number(0.0),
+        "max_bin": Whole(2, 255),
+        "subsample": Number(1e-9, 1.0),
+        "colsample_bytree": Number(1e-9, 1.0),
+        "metric": Metric(),
+        "early_stopping_rounds": ROUNDS,
+        "random_state": SEED,
+        "n_jobs": Jobs(),
+    }
 
     @abstractmethod
     def _objective(self, train: TrainingSet) -> Objective:
@@ -114,7 +131,6 @@ class BoostedTrees(Ranker):
         return self.forest_.gains(self.n_features_in_)
 
     def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
-        check_ranges(self, _RANGES + self.own_ranges)
         measure = parse_measure(self.metric)
         objective, unit = self._objective(train), self._unit(train)
         constant = _constant(objective, train, unit)
@@ -187,11 +203,17 @@ class BoostedTrees(Ranker):
             "forest": self.forest_.to_dict(),
         }
 
+    def _learned_fields(self, columns: str = "n_features") -> Record:
+        # a file from before there were constants has none
+        fields = {**PROGRESS, "constant": Number(), "forest": StoredForest(columns)}
+        return Record(fields, {"constant": 0.0})
+
     def _restore(self, learned: Mapping[str, Any]) -> None:
-        self.best_iteration_ = learned["best_iteration"]
-        self.evals_result_ = learned["evals_result"]
-        self.constant_ = float(learned.get("constant", 0.0))  # a file from before there were constants has none
-        self.forest_ = Forest.from_dict(learned["forest"])
+        self.best_iteration_, self.evals_result_ = learned["best_iteration"], learned["evals_result"]
+        self.constant_, self.forest_ = learned["constant"], learned["forest"]
+
+    def _largest_score(self) -> float:
+        return abs(self.constant_) + self.forest_.largest_score()
 
 
 def _constant(objective: Objective, train: TrainingSet, unit: float) -> float:
@@ -200,19 +222,3 @@ def _constant(objective: Objective, train: TrainingSet, unit: float) -> float:
     if constant is None or not rows.any():
         return 0.0
     return constant - float(np.average(train.start_scores / unit, weights=rows))
-
-
-_RANGES = (
-    ("n_estimators", 1, 1_000_000),
-    ("learning_rate", 1e-9, 10.0),
-    ("num_leaves", 2, 4096),
-    ("max_depth", -1, 4096),
-    ("min_child_samples", 0, 2**31),
-    ("min_child_weight", 0.0, float("inf")),
-    ("min_split_gain", 0.0, float("inf")),
-    ("reg_lambda", 0.0, float("inf")),
-    ("max_bin", 2, 255),
-    ("subsample", 1e-9, 1.0),
-    ("colsample_bytree", 1e-9, 1.0),
-    ("early_stopping_rounds", 1, 1_000_000),
-)

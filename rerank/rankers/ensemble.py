@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +15,13 @@ from rerank.progress import track
 from rerank.rankers.base import BareBase, NoBase
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.linearstage import LinearStage
-from rerank.rankers.members import read_members, spell_members
-from rerank.rankers.ranker import Ranker
+from rerank.rankers.members import Members, read_members
+from rerank.rankers.parameters import ROUNDS, Jobs, Metric
+from rerank.rankers.ranker import PROGRESS, Ranker
 from rerank.rankers.registry import register
-from rerank.rankers.store import model_from_dict
+from rerank.rankers.store import StoredModel
 from rerank.rankers.training import TrainingSet
+from rerank.schema import Choice, Field, Items, Number, Record, SchemaError, Whole
 from rerank.types import Floats, Ints, joined_rows
 
 SECOND = ("linear", "boosted")
@@ -52,6 +54,19 @@ class Ensemble(Ranker):
     n_jobs         threads; None or -1 for all cores
     """
 
+    parameter_fields: ClassVar[Mapping[str, Field]] = {
+        "members": Members(),
+        "second": Choice(lambda: SECOND),
+        "n_folds": Whole(1, 1_000_000),
+        "n_estimators": Whole(1, 1_000_000),
+        "learning_rate": Number(1e-9, 10.0),
+        "num_leaves": Whole(2, 4096),
+        "metric": Metric(),
+        "early_stopping_rounds": ROUNDS,
+        "random_state": Whole(0, 2**63),
+        "n_jobs": Jobs(),
+    }
+
     def __init__(
         self,
         members: str | Sequence[Ranker] = "2*lambdamart(subsample=0.5), lambdarank, logisticregression",
@@ -77,12 +92,6 @@ class Ensemble(Ranker):
         self.base = base
         self.random_state = random_state
         self.n_jobs = n_jobs
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the model as plain JSON values, its members nested."""
-        stored = super().to_dict()
-        members = self.members if isinstance(self.members, str) else spell_members(self.members)
-        return {**stored, "parameters": {**stored["parameters"], "members": members}}
 
     def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
         members, stage = self._new_members(), self._new_stage()
@@ -114,8 +123,6 @@ class Ensemble(Ranker):
         return [member.set_params(n_jobs=None) for member in members]
 
     def _new_stage(self) -> LinearStage | LambdaMART:
-        if self.second not in SECOND:
-            raise InvalidInputError(f"second: expected {' or '.join(SECOND)}, found {self.second!r}.")
         if self.second == "linear":
             return LinearStage(self.n_estimators, self.learning_rate, self.metric, self.early_stopping_rounds)
         return LambdaMART(
@@ -156,11 +163,24 @@ class Ensemble(Ranker):
             "stage": self.stage_._learned(),
         }
 
+    def _learned_fields(self) -> Record:
+        members, stage = Items(StoredModel(), binds="n_members"), self._new_stage()._learned_fields("n_members")
+        return Record({**PROGRESS, "members": members, "stage": stage})
+
     def _restore(self, learned: Mapping[str, Any]) -> None:
         self.best_iteration_, self.evals_result_ = learned["best_iteration"], learned["evals_result"]
-        self.members_ = [model_from_dict(stored) for stored in learned["members"]]
-        self.stage_ = self._new_stage()
+        for number, member in enumerate(learned["members"]):
+            if member.feature_names_ != self.feature_names_ or not isinstance(member.base_, NoBase | BareBase):
+                raise SchemaError(
+                    "the ensemble's features, and no base of its own", "others", path=f"members[{number}]"
+                )
+        self.members_, self.stage_ = learned["members"], self._new_stage()
         self.stage_._restore(learned["stage"])
+
+    def _largest_score(self) -> float:
+        if not isinstance(self.stage_, LinearStage):
+            return self.stage_._largest_score()
+        return float(np.abs(self.stage_.weights_) @ [member._largest_score() for member in self.members_])
 
 
 def _part(train: TrainingSet, chosen: NDArray[np.bool_]) -> TrainingSet:

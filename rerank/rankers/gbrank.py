@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from rerank.objectives.base import Objective
 from rerank.objectives.gbrank import GBRank as GBRankObjective
 from rerank.rankers.boosted import BoostedTrees
 from rerank.rankers.registry import register
 from rerank.rankers.training import TrainingSet
+from rerank.schema import Field, Flag, Number
 from rerank.trees.boost import Gradients
 from rerank.types import Floats
 
@@ -37,7 +40,11 @@ class GBRank(BoostedTrees):
     keep_pairs: bool = False
 
     averages = True
-    own_ranges = (("tau", 1e-9, 1e9),)
+    parameter_fields: ClassVar[Mapping[str, Field]] = {
+        **BoostedTrees.parameter_fields,
+        "tau": Number(1e-9, 1e9),
+        "keep_pairs": Flag(),
+    }
 
     def _objective(self, train: TrainingSet) -> Objective:
         return GBRankObjective(train.query_ptr, train.weights, train.labels, self.tau)

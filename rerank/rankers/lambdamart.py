@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import ClassVar
 
-from rerank.errors import InvalidInputError
 from rerank.metrics.base import Measure
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.base import Objective
@@ -14,6 +15,7 @@ from rerank.rankers.boosted import BoostedTrees
 from rerank.rankers.crossings import Lines, best_alpha
 from rerank.rankers.registry import register
 from rerank.rankers.training import TrainingSet, spread_at_the_top
+from rerank.schema import Choice, Field, Flag, Number, Whole
 from rerank.trees.boost import StepLength
 from rerank.types import Floats
 
@@ -44,14 +46,18 @@ class LambdaMART(BoostedTrees):
     normalize: bool = True
     step: str = "fixed"
 
-    own_ranges = (("truncation_level", 1, 1_000_000), ("sigma", 1e-9, 1e9))
+    parameter_fields: ClassVar[Mapping[str, Field]] = {
+        **BoostedTrees.parameter_fields,
+        "truncation_level": Whole(1, 1_000_000),
+        "sigma": Number(1e-9, 1e9, optional=True),
+        "normalize": Flag(),
+        "step": Choice(lambda: STEPS),
+    }
 
     def _unit(self, train: TrainingSet) -> float:
         return 1.0  # sigma is the slope in the unit of the base
 
     def _step_length(self, train: TrainingSet) -> StepLength | None:
-        if self.step not in STEPS:
-            raise InvalidInputError(f"step: expected {' or '.join(STEPS)}, found {self.step!r}.")
         return (
             None if self.step == "fixed" else partial(_searched, train, parse_measure(self.metric), self.learning_rate)
         )

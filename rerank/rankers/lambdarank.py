@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -12,6 +14,7 @@ from rerank.objectives.for_measure import lambdarank_for
 from rerank.rankers.netranker import NetRanker
 from rerank.rankers.registry import register
 from rerank.rankers.training import TrainingSet
+from rerank.schema import Field, Flag, Whole
 
 
 @register("lambdarank")
@@ -31,7 +34,11 @@ class LambdaRank(NetRanker):
     truncation_level: int = 30
     normalize: bool = True
 
-    own_ranges = (("truncation_level", 1, 1_000_000),)
+    parameter_fields: ClassVar[Mapping[str, Field]] = {
+        **NetRanker.parameter_fields,
+        "truncation_level": Whole(1, 1_000_000),
+        "normalize": Flag(),
+    }
 
     def _objective(self, query: TrainingSet) -> Objective | None:
         if len(np.unique(query.labels)) < 2:

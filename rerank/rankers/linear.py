@@ -16,11 +16,12 @@ from threadpoolctl import threadpool_limits
 from rerank.errors import InvalidInputError
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.base import Objective
-from rerank.rankers.ranges import check_ranges
-from rerank.rankers.ranker import Ranker
-from rerank.rankers.standardise import BLOCK, Standardiser
+from rerank.rankers.parameters import ROUNDS, Jobs, Metric
+from rerank.rankers.ranker import PROGRESS, Ranker
+from rerank.rankers.standardise import BLOCK, FURTHEST, Standardiser, StoredStandardiser
 from rerank.rankers.stopping import EarlyStopping
 from rerank.rankers.training import TrainingSet, check_pairs, spread_at_the_top
+from rerank.schema import Array, Field, Number, Record, Whole
 from rerank.types import Floats
 
 WIDEST = 30.0  # how far the base's unit may lie from its spread
@@ -51,6 +52,13 @@ class LinearRanker(Ranker):
     n_jobs: int | None = None
 
     has_intercept: ClassVar[bool] = False
+    parameter_fields: ClassVar[Mapping[str, Field]] = {
+        "C": Number(1e-12, 1e12),
+        "max_iter": Whole(1, 1_000_000),
+        "metric": Metric(),
+        "early_stopping_rounds": ROUNDS,
+        "n_jobs": Jobs(),
+    }
 
     @abstractmethod
     def _objective(self, train: TrainingSet) -> Objective:
@@ -69,7 +77,6 @@ class LinearRanker(Ranker):
         return other
 
     def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
-        check_ranges(self, _RANGES)
         check_pairs(train)
         objective = self._objective(train)
         unit = _unit(objective, train)
@@ -126,12 +133,17 @@ class LinearRanker(Ranker):
             "intercept": self.intercept_,
         }
 
+    def _learned_fields(self) -> Record:
+        weights = Array(np.float64, "n_inputs")
+        return Record({**PROGRESS, "standardiser": StoredStandardiser(), "weights": weights, "intercept": Number()})
+
     def _restore(self, learned: Mapping[str, Any]) -> None:
-        self.best_iteration_ = learned["best_iteration"]
-        self.evals_result_ = learned["evals_result"]
-        self.standardiser_ = Standardiser.from_dict(learned["standardiser"])
-        self.weights_ = np.asarray(learned["weights"], np.float64)
-        self.intercept_ = float(learned["intercept"])
+        self.best_iteration_, self.evals_result_ = learned["best_iteration"], learned["evals_result"]
+        self.standardiser_ = learned["standardiser"]
+        self.weights_, self.intercept_ = learned["weights"], learned["intercept"]
+
+    def _largest_score(self) -> float:
+        return FURTHEST * float(np.abs(self.weights_).sum()) + abs(self.intercept_)
 
 
 def _unit(objective: Objective, train: TrainingSet) -> float:
@@ -197,10 +209,3 @@ def checked_weights(weights: ArrayLike, count: int) -> Floats:
     if found.shape != (count,):
         raise InvalidInputError(f"weights: expected {count} numbers, found shape {found.shape}; change weights().")
     return found
-
-
-_RANGES = (
-    ("C", 1e-12, 1e12),
-    ("max_iter", 1, 1_000_000),
-    ("early_stopping_rounds", 1, 1_000_000),
-)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.for_measure import lambdarank_for
 from rerank.rankers.training import TrainingSet, Validation, spread_at_the_top
+from rerank.schema import Array, Record
 from rerank.types import Floats
 
 DEPTH = 30  # that gradients look at
@@ -63,8 +64,11 @@ class LinearStage:
     def _learned(self) -> dict[str, Any]:
         return {"weights": self.weights_.tolist()}
 
+    def _learned_fields(self, columns: str) -> Record:
+        return Record({"weights": Array(np.float64, columns)})
+
     def _restore(self, learned: Mapping[str, Any]) -> None:
-        self.weights_ = np.asarray(learned["weights"], dtype=np.float64)
+        self.weights_ = learned["weights"]
 
 
 def _newton_step(inputs: Floats, grad: Floats, hess: Floats) -> Floats:

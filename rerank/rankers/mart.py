@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from rerank.objectives.base import Objective
-from rerank.objectives.registry import objective_class
+from rerank.objectives.registry import known_objectives, objective_class
 from rerank.rankers.boosted import BoostedTrees
 from rerank.rankers.registry import register
 from rerank.rankers.training import TrainingSet
+from rerank.schema import Choice, Field
 
 
 @register("mart")
@@ -23,6 +26,11 @@ class MART(BoostedTrees):
     """
 
     objective: str = "least-squares"
+
+    parameter_fields: ClassVar[Mapping[str, Field]] = {
+        **BoostedTrees.parameter_fields,
+        "objective": Choice(known_objectives),
+    }
 
     def _objective(self, train: TrainingSet) -> Objective:
         return objective_class(self.objective)(train.query_ptr, train.weights, train.labels)

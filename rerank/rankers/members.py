@@ -7,12 +7,29 @@ import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rerank.errors import InvalidInputError
-from rerank.metrics.registry import measure_name
+from rerank.errors import InvalidInputError, shown
+from rerank.rankers.parameters import plain_parameters
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.registry import ranker_class
+from rerank.schema import Field, SchemaError, Sizes, Text
 
 ASIDE = ("base", "n_jobs")  # the ensemble's own
+MOST_MEMBERS = 1000
+
+
+class Members(Field):
+    """The members as a parameter: rankers, or text that names known ones; stored as text."""
+
+    def read(self, value: Any, sizes: Sizes) -> str:
+        """Return the text."""
+        if isinstance(value, list | tuple) and all(isinstance(each, Ranker) for each in value):
+            if not value:
+                raise SchemaError("at least one ranker", "none")
+            return spell_members(value)
+        text: str = Text().read(value, sizes)
+        for member in read_members(text, {}):
+            plain_parameters(member)
+        return text
 
 
 def read_members(text: str, common: Mapping[str, Any]) -> list[Ranker]:
@@ -33,6 +50,10 @@ def read_members(text: str, common: Mapping[str, Any]) -> list[Ranker]:
                 f"members: expected parameters of {name}, found {unknown[0]!r}; leave it out (base and n_jobs are the "
                 "ensemble's)."
             )
+        if len(members) + copies > MOST_MEMBERS:
+            raise InvalidInputError(
+                f"members: expected at most {MOST_MEMBERS} rankers, found more in {shown(text)}; name fewer."
+            )
         given = {**{key: value for key, value in common.items() if key in known}, **parameters}
         for copy in range(copies):
             seed = {"random_state": given["random_state"] + copy} if "random_state" in given else {}
@@ -47,16 +68,14 @@ def spell_members(members: Sequence[Ranker]) -> str:
 
 def _spelled(member: Ranker) -> str:
     defaults = {name: known.default for name, known in inspect.signature(type(member)).parameters.items()}
-    given = {name: value for name, value in member.get_params(deep=False).items() if name not in ASIDE}
-    if "metric" in given:
-        given["metric"] = measure_name(given["metric"])
+    given = {name: value for name, value in plain_parameters(member).items() if name not in ASIDE}
     return f"{member.kind}({', '.join(f'{k}={v!r}' for k, v in given.items() if v != defaults[k])})"
 
 
 def _entries(text: str) -> list[ast.expr]:
     try:
         parsed = ast.parse(f"({text},)", mode="eval").body
-    except SyntaxError:
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise _misspelled(text) from None
     return list(parsed.elts) if isinstance(parsed, ast.Tuple) else [parsed]
 
@@ -67,16 +86,16 @@ def _entry(entry: ast.expr, text: str) -> tuple[int, str, dict[str, Any]]:
     if isinstance(entry, ast.BinOp) and isinstance(entry.op, ast.Mult) and isinstance(entry.left, ast.Constant):
         copies, entry = entry.left.value, entry.right
     call = entry if isinstance(entry, ast.Call) else ast.Call(entry, [], [])
-    if not isinstance(call.func, ast.Name) or call.args or not isinstance(copies, int) or copies < 1:
+    if not isinstance(call.func, ast.Name) or call.args or type(copies) is not int or copies < 1:
         raise _misspelled(text)
     try:
         return copies, call.func.id, {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
-    except ValueError:
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         raise _misspelled(text) from None
 
 
 def _misspelled(text: str) -> InvalidInputError:
     return InvalidInputError(
-        f"members: expected rankers such as '8*lambdamart(subsample=0.5), 2*lambdarank', found {text!r}; write each as "
-        "NAME, N*NAME or N*NAME(PARAMETER=VALUE)."
+        f"members: expected rankers such as '8*lambdamart(subsample=0.5), 2*lambdarank', found {shown(text)}; write "
+        "each as NAME, N*NAME or N*NAME(PARAMETER=VALUE)."
     )

@@ -18,11 +18,12 @@ from rerank.objectives.base import Objective
 from rerank.progress import track
 from rerank.rankers.linear import checked_weights
 from rerank.rankers.net import Net
-from rerank.rankers.ranges import check_ranges
-from rerank.rankers.ranker import Ranker
-from rerank.rankers.standardise import BLOCK, Standardiser
+from rerank.rankers.parameters import ROUNDS, SEED, Jobs, Metric
+from rerank.rankers.ranker import PROGRESS, Ranker
+from rerank.rankers.standardise import BLOCK, Standardiser, StoredStandardiser
 from rerank.rankers.stopping import EarlyStopping
 from rerank.rankers.training import TrainingSet, spread_at_the_top
+from rerank.schema import Array, Field, Number, Record, Sizes, Whole
 from rerank.threads import kernel_threads
 from rerank.types import Floats
 
@@ -62,7 +63,16 @@ class NetRanker(Ranker):
     random_state: int = 0
     n_jobs: int | None = None
 
-    own_ranges: ClassVar[tuple[tuple[str, float, float], ...]] = ()  # of the parameters that a ranker adds
+    parameter_fields: ClassVar[Mapping[str, Field]] = {
+        "hidden_units": Whole(1, 1_000_000),
+        "n_epochs": Whole(1, 1_000_000),
+        "learning_rate": Number(1e-12, 10.0),
+        "reg_lambda": Number(0.0),
+        "metric": Metric(),
+        "early_stopping_rounds": ROUNDS,
+        "random_state": SEED,
+        "n_jobs": Jobs(),
+    }
 
     @abstractmethod
     def _objective(self, query: TrainingSet) -> Objective | None:
@@ -81,7 +91,6 @@ class NetRanker(Ranker):
         return other
 
     def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
-        check_ranges(self, _RANGES + self.own_ranges)
         unit = spread_at_the_top(train)
         self.standardiser_ = Standardiser.learn(train.X, train.order)
         with kernel_threads(1), threadpool_limits(1, user_api="blas"):
@@ -154,11 +163,27 @@ class NetRanker(Ranker):
             "hidden_units": self.net_.n_hidden,
         }
 
+    def _learned_fields(self) -> Record:
+        return Record(
+            {
+                **PROGRESS,
+                "standardiser": StoredStandardiser(),
+                "hidden_units": Whole(1, 1_000_000, binds="n_hidden"),
+                "weights": Array(np.float64, _n_weights),
+            }
+        )
+
     def _restore(self, learned: Mapping[str, Any]) -> None:
-        self.best_iteration_ = learned["best_iteration"]
-        self.evals_result_ = learned["evals_result"]
-        self.standardiser_ = Standardiser.from_dict(learned["standardiser"])
-        self.net_ = Net(np.asarray(learned["weights"], np.float64), learned["hidden_units"])
+        self.best_iteration_, self.evals_result_ = learned["best_iteration"], learned["evals_result"]
+        self.standardiser_ = learned["standardiser"]
+        self.net_ = Net(learned["weights"], learned["hidden_units"])
+
+    def _largest_score(self) -> float:
+        return float(np.abs(self.net_.output).sum())
+
+
+def _n_weights(sizes: Sizes) -> int:
+    return (sizes["n_inputs"] + 2) * sizes["n_hidden"]
 
 
 class _Query(NamedTuple):
@@ -191,12 +216,3 @@ def net_scores(net: Net, inputs: NDArray[np.float32]) -> Floats:
     """Return the scores of stored inputs (n_rows, n_inputs), (n_rows,) float64."""
     parts = [net.scores(inputs[first : first + BLOCK].astype(np.float64)) for first in range(0, len(inputs), BLOCK)]
     return np.concatenate(parts)
-
-
-_RANGES = (
-    ("hidden_units", 1, 1_000_000),
-    ("n_epochs", 1, 1_000_000),
-    ("learning_rate", 1e-12, 10.0),
-    ("reg_lambda", 0.0, float("inf")),
-    ("early_stopping_rounds", 1, 1_000_000),
-)

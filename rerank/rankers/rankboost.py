@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numba
 import numpy as np
@@ -12,22 +12,24 @@ from numba import prange
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from rerank.errors import InvalidInputError, unknown_name
+from rerank.errors import InvalidInputError
 from rerank.kernels import kernel
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.pairwise_exponential import PairwiseExponential
 from rerank.progress import track
-from rerank.rankers.ranges import check_ranges
-from rerank.rankers.ranker import Ranker
+from rerank.rankers.parameters import ROUNDS, Jobs, Metric
+from rerank.rankers.ranker import PROGRESS, Ranker
 from rerank.rankers.registry import register
 from rerank.rankers.stopping import EarlyStopping
 from rerank.rankers.training import TrainingSet, check_pairs, pair_counts, spread_at_the_top
+from rerank.schema import Choice, Field, Number, Record, Whole
 from rerank.trees.bins import learn_bins
 from rerank.trees.columns import MOST_CODES, WIDTH, Columns
-from rerank.trees.forest import Forest, Tree
+from rerank.trees.forest import Forest, StoredForest, Tree
 from rerank.trees.score import score_rows
 from rerank.types import Floats, Ints
 
+ALPHAS = ("binary", "bisection", "bound")
 LARGEST_ALPHA = 4.0  # where h orders every pair rightly, Z falls for ever
 LEAST_AGREEMENT = 1e-9  # |r| below it is rounding
 
@@ -72,15 +74,22 @@ class RankBoost(Ranker):
     base: Any = None
     n_jobs: int | None = None
 
+    parameter_fields: ClassVar[Mapping[str, Field]] = {
+        "n_estimators": Whole(1, 1_000_000),
+        "learning_rate": Number(1e-9, 10.0),
+        "alpha": Choice(lambda: ALPHAS),
+        "max_bin": Whole(2, 255),
+        "metric": Metric(),
+        "early_stopping_rounds": ROUNDS,
+        "n_jobs": Jobs(),
+    }
+
     @property
     def feature_importances_(self) -> Floats:
         """By how much each feature's thresholds made the logarithm of the cost fall, (n_features,) float64."""
         return self.forest_.gains(self.n_features_in_)
 
     def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
-        check_ranges(self, _RANGES)
-        if self.alpha not in _ALPHAS:
-            raise unknown_name("alpha", self.alpha, _ALPHAS)
         check_pairs(train)
         search = _Search(train, self.max_bin)
         objective = PairwiseExponential(train.query_ptr, train.weights / pair_counts(train), train.labels)
@@ -132,10 +141,15 @@ class RankBoost(Ranker):
             "forest": self.forest_.to_dict(),
         }
 
+    def _learned_fields(self) -> Record:
+        return Record({**PROGRESS, "forest": StoredForest()})
+
     def _restore(self, learned: Mapping[str, Any]) -> None:
-        self.best_iteration_ = learned["best_iteration"]
-        self.evals_result_ = learned["evals_result"]
-        self.forest_ = Forest.from_dict(learned["forest"])
+        self.best_iteration_, self.evals_result_ = learned["best_iteration"], learned["evals_result"]
+        self.forest_ = learned["forest"]
+
+    def _largest_score(self) -> float:
+        return self.forest_.largest_score()
 
 
 @dataclass(frozen=True)
@@ -276,11 +290,3 @@ def _sum_by_byte(blocks, potentials, out):  # type: ignore[no-untyped-def]
             if potential != 0.0:
                 for c in range(16):
                     sums[c, blocks[block, row, c]] += potential
-
-
-_RANGES = (
-    ("n_estimators", 1, 1_000_000),
-    ("learning_rate", 1e-9, 10.0),
-    ("max_bin", 2, 255),
-    ("early_stopping_rounds", 1, 1_000_000),
-)

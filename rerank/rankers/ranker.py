@@ -14,13 +14,38 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
 from rerank.errors import InvalidInputError, ModelMismatchError
-from rerank.metrics.registry import measure_name
-from rerank.rankers.base import BareBase, base_from_dict, resolve_base, run_scores
+from rerank.rankers.base import BareBase, StoredBase, resolve_base, run_scores
+from rerank.rankers.parameters import check_parameters, plain_parameters
 from rerank.rankers.training import TrainingSet, check_training_data, data_from_arrays
+from rerank.schema import (
+    LARGEST,
+    Anything,
+    Choice,
+    Field,
+    Names,
+    Numbers,
+    Plain,
+    Record,
+    SchemaError,
+    Sizes,
+    Table,
+    Whole,
+    at,
+)
 from rerank.threads import kernel_threads
 from rerank.types import Floats, RankingData, Run
 
 log = logging.getLogger("rerank")
+PROGRESS: dict[str, Field] = {  # of the training of any ranker
+    "best_iteration": Whole(0, 1_000_000),
+    "evals_result": Table(Table(Numbers())),
+}
+_PARTS: dict[str, Field] = {
+    "feature_names": Names(binds="n_features"),
+    "recipe": Plain(),
+    "fingerprint": Plain(),
+    "learned": Anything(),
+}
 _NAMING = ("fields", "families", "features", "numbers", "functions", "runs")  # what these choose shows in the names
 
 
@@ -32,6 +57,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
     """
 
     kind: ClassVar[str] = ""
+    parameter_fields: ClassVar[Mapping[str, Field]]  # of the constructor's arguments but `base`
     base: Any
     n_jobs: int | None
 
@@ -48,8 +74,16 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         """Return what was learned as plain JSON values."""
 
     @abstractmethod
+    def _learned_fields(self) -> Record:
+        """Return the declaration of what `_learned` returns; sizes hold `n_features`."""
+
+    @abstractmethod
     def _restore(self, learned: Mapping[str, Any]) -> None:
-        """Take back what `_learned` returned."""
+        """Take back what `_learned` returned, as its fields read it."""
+
+    @abstractmethod
+    def _largest_score(self) -> float:
+        """Return a bound of what the learner adds to the base scores, up or down."""
 
     def fit(
         self,
@@ -72,6 +106,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         eval_init_score  (n_rows,) of eval_set, where init_score is given
         Returns the fitted ranker. Raises InvalidInputError where the data cannot be learned from.
         """
+        check_parameters(self)
         data, scores = self._given(X, y, qid, init_score, sample_weight)
         check_training_data(data, "training data")
         self.base_, start = (BareBase(), scores) if scores is not None else resolve_base(self.base, data)
@@ -124,30 +159,43 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
     def to_dict(self) -> dict[str, Any]:
         """Return the model as plain JSON values."""
         self._check_fitted()
-        parameters = {name: value for name, value in self.get_params(deep=False).items() if name != "base"}
-        if "metric" in parameters:
-            parameters["metric"] = measure_name(parameters["metric"])  # of a user's own: the file holds no code
         return {
             "ranker": self.kind,
-            "parameters": parameters,
+            "parameters": plain_parameters(self),
             "feature_names": list(self.feature_names_),
-            "recipe": self.recipe_,
-            "fingerprint": self.fingerprint_,
+            "recipe": Plain().read(self.recipe_, {}),
+            "fingerprint": Plain().read(self.fingerprint_, {}),
             "base": self.base_.to_dict(),
             "learned": self._learned(),
         }
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
-        """Return the model that `to_dict` wrote."""
-        from rerank.rankers.store import model_from_dict
+        """Return the model that `to_dict` wrote; raises InvalidInputError where it is none of this ranker."""
+        from rerank.rankers.store import StoredModel
 
-        model = cls(**stored["parameters"])
-        model.feature_names_ = tuple(stored["feature_names"])
-        model.n_features_in_ = len(model.feature_names_)
-        model.recipe_, model.fingerprint_ = stored["recipe"], stored["fingerprint"]
-        model.base_ = base_from_dict(stored["base"], model_from_dict)
-        model._restore(stored["learned"])
+        return cls.read(stored, StoredModel(), {})
+
+    @classmethod
+    def read(cls, stored: Any, inner: Field, sizes: Sizes) -> Self:
+        """Return the model that `to_dict` wrote, after a check of the whole of it; raises SchemaError.
+
+        inner  reads the models inside it
+        sizes  `depth`: how many models it is inside
+        """
+        sizes = {"depth": sizes.get("depth", 0)}
+        kind = {"ranker": Choice(lambda: [cls.kind]), "parameters": Record(cls.parameter_fields, partial=True)}
+        found = Record({**kind, **_PARTS, "base": StoredBase(inner)}).read(stored, sizes)
+        model = cls(**found["parameters"])
+        model.feature_names_, model.n_features_in_ = found["feature_names"], len(found["feature_names"])
+        model.recipe_, model.fingerprint_ = found["recipe"], found["fingerprint"]
+        model.base_ = found["base"]
+        with at("base"):
+            model.base_.check_features(model.feature_names_)
+        with at("learned"):
+            model._restore(model._learned_fields().read(found["learned"], sizes))
+            if not model._largest_score() <= LARGEST:
+                raise SchemaError(f"scores up to {LARGEST:.3g}", f"some up to {model._largest_score():.3g}")
         return model
 
     def _given(

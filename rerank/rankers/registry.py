@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, TypeVar
@@ -27,11 +28,16 @@ def register(name: str) -> Callable[[R], R]:
     return enter
 
 
-def known_rankers() -> dict[str, type[Ranker]]:
-    """Return every ranker in this folder by name."""
+@cache
+def _load_all() -> None:
     package = import_module("rerank.rankers")
     for module in iter_modules(package.__path__):
         import_module(f"{package.__name__}.{module.name}")
+
+
+def known_rankers() -> dict[str, type[Ranker]]:
+    """Return every ranker in this folder by name."""
+    _load_all()
     return dict(sorted(_RANKERS.items()))
 
 

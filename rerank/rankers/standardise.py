@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
+from rerank.schema import Array, Field, Record, SchemaError, Sizes
 from rerank.types import Floats, Ints
 
 BLOCK = 1 << 14  # rows made float64 at a time
@@ -87,14 +88,26 @@ class Standardiser:
         """Return plain lists, for JSON."""
         return {"means": self.means.tolist(), "scales": self.scales.tolist(), "missing": self.missing.tolist()}
 
-    @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> Standardiser:
-        """Return what `to_dict` wrote."""
-        return cls(
-            np.asarray(stored["means"], np.float64),
-            np.asarray(stored["scales"], np.float64),
-            np.asarray(stored["missing"], np.int64),
-        )
+
+class StoredStandardiser(Field):
+    """A standardiser as `Standardiser.to_dict` wrote it; binds `n_inputs`."""
+
+    def read(self, value: Any, sizes: Sizes) -> Standardiser:
+        """Return the standardiser of `n_features` features."""
+        found = Standardiser(**_STORED.read(value, sizes))
+        if (np.diff(found.missing) <= 0).any():
+            raise SchemaError("ascending features, each once", "others", path="missing")
+        sizes["n_inputs"] = found.n_inputs
+        return found
+
+
+_STORED = Record(
+    {
+        "means": Array(np.float64, "n_features"),
+        "scales": Array(np.float64, "n_features", low=0.0, high=1e100),
+        "missing": Array(np.int64, low=0, high=lambda sizes: sizes["n_features"] - 1),
+    }
+)
 
 
 def _blocks(X: NDArray[np.float32], rows: Ints) -> Iterator[Floats]:

@@ -1,4 +1,8 @@
-"""Model files: JSON with a version, the features' names, the recipe and the index's fingerprint."""
+"""Model files: JSON with a version, the features' names, the recipe and the index's fingerprint.
+
+Each ranker declares its parameters and what it learned (`rerank.schema`); saving and loading check a model whole
+against the declaration.
+"""
 
 from __future__ import annotations
 
@@ -7,62 +11,92 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rerank.errors import FileFormatError, MissingFileError, ModelMismatchError
+from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, ModelMismatchError, shown
 from rerank.output import whole_file
-from rerank.rankers.registry import ranker_class
+from rerank.rankers.registry import known_rankers, ranker_class
+from rerank.schema import Choice, Field, SchemaError, Sizes, at
+from rerank.strictjson import JSONFault, parse_json
 
 if TYPE_CHECKING:
     from rerank.rankers.ranker import Ranker
 
 FORMAT = "rerank-model"
 VERSION = 1
+DEEPEST = 50  # models inside one another
+REMEDY = "train the model again, or fetch the file again."
+
+
+class StoredModel(Field):
+    """A ranker as `Ranker.to_dict` wrote it, inside as many models as `depth` says."""
+
+    def read(self, value: Any, sizes: Sizes) -> Ranker:
+        """Return the ranker."""
+        depth = sizes.get("depth", -1) + 1
+        if depth > DEEPEST:
+            raise SchemaError(f"at most {DEEPEST} models inside one another", "more")
+        if not isinstance(value, Mapping):
+            raise SchemaError("an object", shown(value))
+        with at("ranker"):
+            kind = Choice(known_rankers).read(value.get("ranker"), {})
+        return ranker_class(kind).read(value, self, {"depth": depth})
 
 
 def save_model(model: Ranker, path: str | Path) -> None:
-    """Write a fitted model; the file appears whole or not at all."""
-    text = json.dumps({"format": FORMAT, "version": VERSION, **model.to_dict()}, ensure_ascii=False)
+    """Write a fitted model; the file appears whole or not at all.
+
+    Raises InvalidInputError for one that `load_model` would refuse.
+    """
+    try:
+        stored = model.to_dict()
+        model_from_dict(stored)
+    except SchemaError as error:
+        raise InvalidInputError(f"model: {error}") from None
+    text = json.dumps({"format": FORMAT, "version": VERSION, **stored}, ensure_ascii=False, allow_nan=False)
     with whole_file(path) as file:
         file.write(text + "\n")
 
 
 def load_model(path: str | Path) -> Ranker:
-    """Read a model; raises where the file is none, or is of a newer version than this package knows."""
+    """Read a model, checked whole: what is returned can be applied.
+
+    Raises FileFormatError, with what is wrong and where, for a file that is no model or a damaged one,
+    ModelMismatchError for one of a version that this package does not know, MissingFileError where there is no file.
+    """
     source = Path(path)
     if not source.is_file():
         raise MissingFileError(source, "a model file")
     try:
-        stored = json.loads(source.read_text("utf8"))
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        stored = parse_json(source.read_bytes())
+    except JSONFault as fault:
         raise FileFormatError(
             source,
-            getattr(error, "lineno", None),
-            f"expected a model file (JSON), found other bytes ({error}); give a file that `rerank train` wrote.",
-        ) from error
-    if not isinstance(stored, dict) or stored.get("format") != FORMAT:
+            fault.line,
+            f"expected a model file (JSON), found {fault}; give a file that `rerank train` wrote.",
+        ) from None
+    if not isinstance(stored, dict) or stored.pop("format", None) != FORMAT:
         raise FileFormatError(
             source,
             None,
             f"expected a model file (format {FORMAT}), found other JSON; give a file that `rerank train` wrote.",
         )
-    if stored.get("version") != VERSION:
+    version = stored.pop("version", None)
+    if type(version) is not int or version != VERSION:
         raise ModelMismatchError(
-            f"{source}: expected model version {VERSION}, found {stored.get('version')}; "
+            f"{source}: expected model version {VERSION}, found {shown(version)}; "
             "update rerank, or train the model again."
         )
-    return _read(stored, source)
+    return _checked(stored, source)
 
 
 def model_from_dict(stored: Mapping[str, Any]) -> Ranker:
-    """Return the ranker that `Ranker.to_dict` described."""
-    return ranker_class(stored["ranker"]).from_dict(stored)
+    """Return the ranker that `Ranker.to_dict` described; raises InvalidInputError where it is none."""
+    return StoredModel().read(stored, {})
 
 
-def _read(stored: Mapping[str, Any], source: Path) -> Ranker:
+def _checked(stored: Mapping[str, Any], source: Path) -> Ranker:
     try:
         return model_from_dict(stored)
-    except (KeyError, TypeError, IndexError) as error:
-        raise FileFormatError(
-            source,
-            None,
-            f"expected a whole model, found one with a part missing or wrong ({error!r}); train the model again.",
-        ) from error
+    except SchemaError as error:
+        raise FileFormatError(source, None, error.fault(REMEDY)) from None
+    except InvalidInputError as error:
+        raise FileFormatError(source, None, str(error)) from None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.schema import Array, Field, Record, SchemaError, Sizes
 from rerank.types import Floats, Ints, pointers
 
 
@@ -77,11 +78,102 @@ class Forest:
         """Return plain lists, for JSON; float32 and float64 values come back exactly."""
         return {column.name: getattr(self, column.name).tolist() for column in fields(self)}
 
-    @classmethod
-    def from_dict(cls, stored: Mapping[str, Sequence[Any]]) -> Forest:
-        """Return the forest that `to_dict` wrote."""
-        dtypes = {"node_ptr": np.int64, "leaf_ptr": np.int64, **_COLUMNS}
-        return cls(**{name: np.asarray(stored[name], dtype=dtype) for name, dtype in dtypes.items()})
+    def largest_score(self) -> float:
+        """Return a bound of the scores' size: the sum of each tree's largest leaf value."""
+        if not self.n_trees:
+            return 0.0
+        return float(np.maximum.reduceat(np.abs(self.leaf_value), self.leaf_ptr[:-1]).sum())
+
+
+class StoredForest(Field):
+    """A forest as `Forest.to_dict` wrote it.
+
+    columns  the size that says how many features there are
+    """
+
+    def __init__(self, columns: str = "n_features") -> None:
+        self._columns = columns
+
+    def read(self, value: Any, sizes: Sizes) -> Forest:
+        """Return the forest; every tree is binary, and its root reaches each of its nodes and leaves once."""
+        forest = Forest(**_STORED.read(value, {"n_columns": sizes[self._columns]}))
+        _check_pointers(forest)
+        _check_children(forest)
+        return forest
+
+
+_LARGEST_GAIN = 1e300  # sums of gains stay finite
+_STORED = Record(
+    {
+        "feature": Array(np.int32, binds="n_nodes", low=0, high=lambda sizes: sizes["n_columns"] - 1),
+        "threshold": Array(np.float32, "n_nodes"),
+        "missing_left": Array(np.bool_, "n_nodes"),
+        "left": Array(np.int32, "n_nodes", low=-(2**31), high=2**31 - 1),
+        "right": Array(np.int32, "n_nodes", low=-(2**31), high=2**31 - 1),
+        "gain": Array(np.float64, "n_nodes", low=-_LARGEST_GAIN, high=_LARGEST_GAIN),
+        "leaf_value": Array(np.float64, binds="n_leaves"),
+        "node_ptr": Array(np.int64, binds="n_pointers", low=0, high=lambda sizes: sizes["n_nodes"]),
+        "leaf_ptr": Array(np.int64, "n_pointers", low=0, high=lambda sizes: sizes["n_leaves"]),
+    }
+)
+
+
+def _check_pointers(forest: Forest) -> None:
+    """Refuse pointers that do not deal nodes and leaves out to trees of one leaf more than they have nodes."""
+    for name, ptr, end in (
+        ("node_ptr", forest.node_ptr, len(forest.feature)),
+        ("leaf_ptr", forest.leaf_ptr, len(forest.leaf_value)),
+    ):
+        if not len(ptr) or ptr[0] != 0 or ptr[-1] != end or (np.diff(ptr) < 0).any():
+            raise SchemaError(f"numbers that rise from 0 to {end}", "others", path=name)
+    wrong = np.flatnonzero(np.diff(forest.leaf_ptr) != np.diff(forest.node_ptr) + 1)
+    if len(wrong):
+        tree = int(wrong[0])
+        nodes, leaves = (int(np.diff(ptr)[tree]) for ptr in (forest.node_ptr, forest.leaf_ptr))
+        found = f"{leaves} leaves beside {nodes} nodes"
+        raise SchemaError("a tree with one leaf more than it has nodes", found, path=f"leaf_ptr[{tree + 1}]")
+
+
+def _check_children(forest: Forest) -> None:
+    """Refuse children that are not of their tree, that two nodes share, or that the root does not reach."""
+    counts = np.diff(forest.node_ptr)
+    tree = np.repeat(np.arange(forest.n_trees), counts)
+    children = np.concatenate([forest.left, forest.right]).astype(np.int64)
+    parents = np.tile(np.arange(len(forest.feature)), 2)
+    of_tree, is_node = tree[parents], children >= 0
+    known = np.where(is_node, (children > 0) & (children < counts[of_tree]), ~children <= counts[of_tree])
+    nodes = np.where(known & is_node, forest.node_ptr[of_tree] + children, -1)
+    leaves = np.where(known & ~is_node, forest.leaf_ptr[of_tree] + ~children, -1)
+    for wrong in (~known, _shared(nodes), _shared(leaves)):
+        if wrong.any():
+            _refuse_child(forest, int(np.argmax(wrong)), counts[of_tree])
+    above = np.arange(len(forest.feature))
+    above[nodes[is_node]] = parents[is_node]
+    for _ in range(int(counts.max(initial=0)).bit_length()):  # each round doubles the way to the root
+        above = above[above]
+    lost = np.flatnonzero(above != forest.node_ptr[tree])
+    if len(lost):
+        raise SchemaError("a node that its tree's root reaches", "one in a circle", path=f"left[{int(lost[0])}]")
+
+
+def _shared(targets: Ints) -> NDArray[np.bool_]:
+    """Return which of the targets, -1 for none, stand there for a second time."""
+    again = np.zeros(len(targets), dtype=np.bool_)
+    if np.bincount(targets + 1, minlength=2)[1:].max() < 2:
+        return again
+    order = np.argsort(targets, kind="stable")
+    again[order[1:]] = (targets[order[1:]] == targets[order[:-1]]) & (targets[order[1:]] >= 0)
+    return again
+
+
+def _refuse_child(forest: Forest, place: int, counts: Ints) -> None:
+    side, node = ("left", place) if place < len(forest.left) else ("right", place - len(forest.left))
+    found = int(getattr(forest, side)[node])
+    size = int(counts[place])
+    nodes = f"a node from 1 to {size - 1} or " if size > 1 else ""
+    raise SchemaError(
+        f"{nodes}a leaf from -1 to {-size - 1}, each once in its tree", str(found), path=f"{side}[{node}]"
+    )
 
 
 _COLUMNS: dict[str, Any] = {

@@ -9,7 +9,7 @@ from rerank.errors import InvalidInputError
 from rerank.objectives.pairwise_exponential import PairwiseExponential
 from rerank.rankers.rankboost import LARGEST_ALPHA, RankBoost
 from rerank.rankers.training import TrainingSet
-from rerank.trees.forest import Forest
+from rerank.trees.forest import StoredForest
 from rerank.trees.score import score_rows
 from tests.oracles import rankboost as oracle
 from tests.rankers.conftest import ranking_data
@@ -110,7 +110,8 @@ def _bounds(train):
 def _head(forest, n):
     stored = forest.to_dict()
     two = {"node_ptr": n + 1, "leaf_ptr": n + 1, "leaf_value": 2 * n}
-    return Forest.from_dict({name: values[: two.get(name, n)] for name, values in stored.items()})
+    stored = {name: values[: two.get(name, n)] for name, values in stored.items()}
+    return StoredForest().read(stored, {"n_features": 1 + int(forest.feature.max())})
 
 
 def test_alpha_is_bounded_where_a_feature_is_perfect() -> None:

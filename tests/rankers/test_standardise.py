@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rerank.errors import InvalidInputError
-from rerank.rankers.standardise import FURTHEST, Standardiser
+from rerank.rankers.standardise import FURTHEST, Standardiser, StoredStandardiser
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def test_only_the_rows_named_are_learned_from_and_kept(X) -> None:
 
 def test_standardiser_comes_back_from_json(X) -> None:
     standardiser = _learned(X)
-    again = Standardiser.from_dict(json.loads(json.dumps(standardiser.to_dict())))
+    again = StoredStandardiser().read(json.loads(json.dumps(standardiser.to_dict())), {"n_features": X.shape[1]})
     np.testing.assert_array_equal(again.inputs(X), standardiser.inputs(X))
 
 

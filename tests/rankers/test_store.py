@@ -67,7 +67,7 @@ def test_files_that_are_no_models_are_refused(model, tmp_path) -> None:
         load_model(path)
     del stored["learned"]
     path.write_text(json.dumps(stored))
-    with pytest.raises(FileFormatError, match="a part missing or wrong"):
+    with pytest.raises(FileFormatError, match="expected the key learned, found none; train"):
         load_model(path)
     path.write_text(json.dumps({**stored, "ranker": "lambdamrat"}))
     with pytest.raises(ValueError, match="did you mean 'lambdamart'"):

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rerank.trees import score
-from rerank.trees.forest import Forest, Tree
+from rerank.trees.forest import Forest, StoredForest, Tree
 from rerank.trees.score import FEW_ROWS, score_rows
 from tests.oracles import trees as oracle
 
@@ -171,5 +171,5 @@ def test_scores_equal_the_oracle_for_any_forest(seed: int, sizes: list[int], n_f
 
 def test_forest_comes_back_exactly_from_json() -> None:
     forest, X = _forest(2, (31, 1, 5))
-    again = Forest.from_dict(json.loads(json.dumps(forest.to_dict())))
+    again = StoredForest().read(json.loads(json.dumps(forest.to_dict())), {"n_features": 1 + int(forest.feature.max())})
     np.testing.assert_array_equal(score_rows(forest, X), score_rows(again, X))
