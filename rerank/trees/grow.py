@@ -14,6 +14,7 @@ from rerank.trees.leaves import newton_steps, pack
 from rerank.trees.rare import LEAST_RARE, exceptions
 from rerank.types import Floats, Ints
 
+HIGHEST = np.finfo(np.float32).max
 ADDS = 7 * MOST_CODES  # to add a leaf's rows to a column's histogram takes about as long as to search so many states
 
 
@@ -102,9 +103,10 @@ class Grower:
 
     def _tree(self, nodes: Floats, values: Floats) -> Tree:
         feature = nodes[:, 0].astype(np.int32)
+        edges = self.columns.bins.edges[feature, nodes[:, 1].astype(np.int64)]
         return Tree(
             feature,
-            self.columns.bins.edges[feature, nodes[:, 1].astype(np.int64)],
+            np.minimum(edges, HIGHEST),  # JSON has no infinity, which parts the values from the missing ones
             nodes[:, 2] > 0.0,
             nodes[:, 3].astype(np.int32),
             nodes[:, 4].astype(np.int32),
