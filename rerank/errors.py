@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
+from reprlib import Repr
 from typing import Any
 
 
@@ -49,6 +50,18 @@ def unknown_name(what: str, name: str, known: Iterable[str]) -> InvalidInputErro
     return InvalidInputError(f"{what}: expected a known name, found {shown(name)}; {hint}")
 
 
+class _Short(Repr):
+    """Writes values that may be deep or long; a whole number may have more digits than Python writes."""
+
+    def repr_int(self, x: int, level: int) -> str:
+        """Return the number as `shown` has it."""
+        return shown(x)
+
+
+_SHORT = _Short()
+_SHORT.maxlevel = 3
+
+
 def shown(value: Any) -> str:
     """Return a value as a message quotes it: on one line, and short whatever the value is."""
     if isinstance(value, str):
@@ -57,9 +70,9 @@ def shown(value: Any) -> str:
         return f"a whole number of {value.bit_length()} bits"
     if value is None or isinstance(value, int | float):
         return repr(value)
-    if isinstance(value, Mapping):
+    text = " ".join((_SHORT.repr(value) if isinstance(value, Mapping | list | tuple) else str(value)).split())
+    if len(text) > 60 and isinstance(value, Mapping):
         return f"an object of {len(value)} keys"
-    if isinstance(value, list | tuple):
+    if len(text) > 60 and isinstance(value, list | tuple):
         return f"a list of {len(value)} values"
-    text = " ".join(str(value).split())
     return text if len(text) <= 60 else text[:57] + "..."

@@ -366,9 +366,9 @@ def _plain(value: Any, depth: int) -> Any:
         value = value.item()
     if (isinstance(value, str) and _encodable(value)) or value is None or isinstance(value, bool):
         return value
-    if (isinstance(value, int) and abs(value) < 1 << 64) or (isinstance(value, float) and math.isfinite(value)):
+    if (isinstance(value, int) and value.bit_length() < 1024) or (isinstance(value, float) and math.isfinite(value)):
         return value
-    raise SchemaError("text, a finite number of at most 64 bits, true, false, null, a list or an object", shown(value))
+    raise SchemaError("text, a finite number, true, false, null, a list or an object", shown(value))
 
 
 def _plain_inside(step: str, value: Any, depth: int) -> Any:

@@ -23,6 +23,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rerank.datachecks import check_shapes, check_values
 from rerank.errors import InvalidInputError, unknown_name
 from rerank.ids import Ids, PairTable, id_array, id_texts, sort_keys
 from rerank.ordering import trec_order
@@ -263,11 +264,20 @@ class RankingData(_QueryTable):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check_shapes(self)
         if self.X.shape != (self.n_rows, len(self.feature_names)):
             raise InvalidInputError(
                 f"data: expected X of shape ({self.n_rows}, {len(self.feature_names)}) for its document "
                 f"ids and feature names, found {self.X.shape}; pass one row a document."
             )
+
+    def check_values(self, what: str) -> None:
+        """Raise InvalidInputError, which names the data `what`, for a value that nothing can be learned from.
+
+        Refused are infinite features (a missing value is NaN, and a value beyond float32 is a fault of its making),
+        labels, base scores and weights that are not finite, labels beyond 2^31 and weights below 0.
+        """
+        check_values(self, what)
 
     @property
     def n_features(self) -> int:

@@ -13,7 +13,7 @@ import rerank
 
 ROOT = Path(rerank.__file__).parent
 GROUND = {"types", "preferences", "forward", "errors", "progress", "threads", "kernels", "output", "ids", "ordering"}
-GROUND |= {"schema", "strictjson"}
+GROUND |= {"schema", "strictjson", "datachecks"}
 # A room may import from itself, from the ground, and from these.
 BELOW = {
     "metrics": set(),

@@ -91,7 +91,7 @@ def values_not_finite(data: DataRows) -> Iterator[Finding]:
             "error",
             "infinite",
             np.isinf(data.X),
-            "rerank refuses to write them as text; linear rankers and nets, to train on them",
+            "rerank refuses to read them, and to train on them",
         ),
     ):
         shares = wrong.mean(axis=0)

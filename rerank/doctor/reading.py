@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError
 from rerank.files import columns
-from rerank.files.data import read_data
+from rerank.files.data import read_binary
 from rerank.files.grouping import numbered
 from rerank.files.source import check_file, chunks, number_or_nan, open_source, shown
 from rerank.files.svmlight import read_parts, row_queries, stacked
@@ -257,7 +257,7 @@ def read_feature_rows(path: Path) -> DataRows:
 
 
 def _binary(path: Path) -> DataRows:
-    data = read_data(path)
+    data = read_binary(path)
     sizes = np.diff(data.query_ptr)
     held = np.flatnonzero(sizes)
     if not len(held):

@@ -7,25 +7,26 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from math import inf, isfinite, nextafter
+from math import nextafter
 from numbers import Real
 from pathlib import Path
 from typing import Any
 
-from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, unknown_name
+from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, shown, unknown_name
 from rerank.features.families import default_family_names, family_names
 
 NORMALISATIONS = ("none", "minmax", "zscore", "rank")
 _ABOVE_ZERO = nextafter(0.0, 1.0)
+MOST = 1e9  # beyond it features overflow, or no longer tell documents apart
 _RANGES = {
-    "bm25_k1": (0.0, inf),
+    "bm25_k1": (0.0, MOST),
     "bm25_b": (0.0, 1.0),
     "lm_absolute_delta": (_ABOVE_ZERO, 1.0),
-    "lm_dirichlet_mu": (_ABOVE_ZERO, inf),
+    "lm_dirichlet_mu": (_ABOVE_ZERO, MOST),
     "lm_jelinek_mercer_lambda": (_ABOVE_ZERO, 1.0),
     "rm3_share": (0.0, 1.0),
-    "rocchio_alpha": (0.0, inf),
-    "rocchio_beta": (0.0, inf),
+    "rocchio_alpha": (0.0, MOST),
+    "rocchio_beta": (0.0, MOST),
 }
 
 
@@ -115,6 +116,8 @@ class Recipe:
         Raises InvalidInputError on an unknown key, naming the nearest known one, or on a wrong value.
         """
         known = [attribute.name for attribute in fields(cls)]
+        if not isinstance(values, Mapping):
+            raise InvalidInputError(f"recipe: expected an object of its parts, found {shown(values)}; correct it.")
         for key in values:
             if key not in known:
                 raise unknown_name("recipe", str(key), known)
@@ -140,6 +143,10 @@ class Recipe:
             raise FileFormatError(path, number, f"expected TOML, found a fault: {error}; mend it.") from None
         except InvalidInputError as error:
             raise FileFormatError(path, None, str(error)) from None
+        except RecursionError:
+            raise FileFormatError(path, None, "expected TOML, found brackets nested too deep; correct it.") from None
+        except ValueError:  # Python's bound on the digits of a whole number
+            raise FileFormatError(path, None, "expected TOML, found a number that is no value; correct it.") from None
 
 
 def _known(key: str, wanted: tuple[str, ...] | None, there: Iterable[str]) -> tuple[str, ...]:
@@ -169,11 +176,12 @@ def _normalisation(value: Any) -> dict[str, str]:
     if not isinstance(table, Mapping):
         raise InvalidInputError(
             f"recipe: normalisation: expected one of {', '.join(NORMALISATIONS)} or a table of them by column, "
-            f'found {value!r}; write e.g. normalisation = "zscore".'
+            f'found {shown(value)}; write e.g. normalisation = "zscore".'
         )
     for name, how in table.items():
         if how not in NORMALISATIONS:
-            raise unknown_name(f"recipe: normalisation: {name}", str(how), NORMALISATIONS)
+            found = how if isinstance(how, str) else shown(how)
+            raise unknown_name(f"recipe: normalisation: {shown(str(name))[1:-1]}", found, NORMALISATIONS)
     return {str(name): str(how) for name, how in table.items()}
 
 
@@ -184,17 +192,17 @@ def _names(key: str, value: Any) -> tuple[str, ...] | None:
         if len(set(value)) == len(value):
             return tuple(value)
         repeated = next(name for name in value if value.count(name) > 1)
-        raise InvalidInputError(f"recipe: {key}: expected each name once, found {repeated!r} twice; drop one.")
+        raise InvalidInputError(f"recipe: {key}: expected each name once, found {shown(repeated)} twice; drop one.")
     raise InvalidInputError(
-        f"recipe: {key}: expected a non-empty list of names, found {value!r}; leave it out for all."
+        f"recipe: {key}: expected a non-empty list of names, found {shown(value)}; leave it out for all."
     )
 
 
 def _parameter(key: str, value: Any) -> float:
     low, high = _RANGES[key]
     number = isinstance(value, Real) and not isinstance(value, bool)
-    if number and isfinite(value) and low <= value <= high:
+    if number and low <= value <= high:
         return float(value)
     least = "above 0" if low else "at least 0"
-    most = "" if high == inf else f" and at most {high:g}"
-    raise InvalidInputError(f"recipe: {key}: expected a number {least}{most}, found {value!r}; mend it.")
+    most = f" and at most {high:g}" if high < MOST or (number and value > high) else ""
+    raise InvalidInputError(f"recipe: {key}: expected a number {least}{most}, found {shown(value)}; correct it.")

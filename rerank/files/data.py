@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import zipfile
-import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import IO, Any
@@ -17,28 +16,33 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import FileFormatError, InvalidInputError
+from rerank.errors import FileFormatError, InvalidInputError, shown
+from rerank.files.grouping import repeated_row
+from rerank.files.npz import NpzFault, read_arrays
 from rerank.files.source import check_file
 from rerank.files.svmlight import read_svmlight, write_svmlight
 from rerank.ids import id_array
 from rerank.output import whole_file
-from rerank.types import RankingData
+from rerank.schema import Plain, SchemaError, at
+from rerank.strictjson import JSONFault, parse_json
+from rerank.types import RankingData, query_rows
 
 Floats32 = NDArray[np.float32]
 _ROWS = 4096  # written at a time
 FORMAT, VERSION = "rerank data", 1
+LAST_LETTER, SURROGATES = 0x10FFFF, 0xD800 >> 11  # of Unicode; half a surrogate pair is no letter
 TEXT_ENDINGS = (".svm", ".txt", ".letor")
-KINDS = {  # member -> what its values are cast to
-    "query_ids": np.str_,
-    "query_ptr": np.int64,
-    "doc_ids": np.str_,
-    "X": np.float32,
-    "feature_names": np.str_,
-    "labels": np.float64,
-    "base_scores": np.float64,
-    "weights": np.float64,
-    "ideal_labels": np.float64,
-    "ideal_ptr": np.int64,
+KINDS: dict[str, tuple[str, Any]] = {  # member -> kinds of NumPy's types that it may have, what they are cast to
+    "query_ids": ("USiu", np.str_),
+    "query_ptr": ("iu", np.int64),
+    "doc_ids": ("USiu", np.str_),
+    "X": ("fiub", np.float32),
+    "feature_names": ("US", np.str_),
+    "labels": ("fiub", np.float64),
+    "base_scores": ("fiub", np.float64),
+    "weights": ("fiub", np.float64),
+    "ideal_labels": ("fiub", np.float64),
+    "ideal_ptr": ("iu", np.int64),
 }
 REQUIRED = ("query_ids", "query_ptr", "doc_ids", "X", "feature_names")
 
@@ -49,7 +53,17 @@ def read_data(path: str | Path) -> RankingData:
     Raises InvalidInputError for another ending, FileFormatError for content that is not what the ending
     says or of a newer version, MissingFileError where there is no file.
     """
-    return _read_binary(Path(path)) if _is_binary(path) else read_svmlight(path)
+    if not _is_binary(path):
+        return read_svmlight(path)
+    data = read_binary(path)
+    try:
+        data.check_values("data")
+    except InvalidInputError as error:
+        raise FileFormatError(path, None, str(error)) from None
+    row = repeated_row(query_rows(data.query_ptr), data.stored_ids)
+    if row is not None:
+        raise _damaged(Path(path), f"document {shown(str(data.doc_ids[row]))} twice in a query (row {row})")
+    return data
 
 
 def write_data(data: RankingData, path: str | Path, blocks: Iterable[Floats32] | None = None) -> None:
@@ -111,51 +125,75 @@ def _plain(value: Mapping[str, Any] | None) -> dict[str, Any] | None:
     return None if value is None else dict(value)
 
 
-def _read_binary(path: Path) -> RankingData:
+def read_binary(path: str | Path) -> RankingData:
+    """Read a .npz file whose arrays fit; whether their values can be learned from is left to the caller."""
     path = check_file(path, "a .npz file of ranking data")
     arrays = _arrays(path)
     about = _about(path, arrays.pop("about", None))
     missing = [name for name in REQUIRED if name not in arrays]
     if missing:
         raise _damaged(path, f"no {missing[0]}")
-    try:
-        members = {name: array.astype(KINDS[name]) for name, array in arrays.items() if name in KINDS}
-    except (TypeError, ValueError) as fault:
-        raise _damaged(path, str(fault)) from fault
+    members = {name: _cast(path, name, array) for name, array in arrays.items()}
     _check_fit(path, members)
     members["feature_names"] = tuple(members["feature_names"].tolist())
-    return RankingData(**members, recipe=about["recipe"], fingerprint=about["fingerprint"])
+    try:
+        return RankingData(**members, recipe=about["recipe"], fingerprint=about["fingerprint"])
+    except InvalidInputError as error:
+        raise FileFormatError(path, None, str(error)) from None
 
 
 def _arrays(path: Path) -> dict[str, Any]:
-    try:
-        loaded = np.load(path, allow_pickle=False)
-        if not isinstance(loaded, np.lib.npyio.NpzFile):
+    with path.open("rb") as file:
+        if file.read(6) == b"\x93NUMPY":
             raise _damaged(path, "a single array")
-        with loaded:
-            return {name: loaded[name] for name in loaded.files}
-    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error, OSError) as fault:
-        if isinstance(fault, FileFormatError):
-            raise
-        raise _damaged(path, "something else or a damaged file") from fault
+    try:
+        return read_arrays(path, {"about": "u", **{name: kinds for name, (kinds, _) in KINDS.items()}})
+    except NpzFault as fault:
+        raise _damaged(path, str(fault)) from fault
+
+
+def _cast(path: Path, name: str, array: Any) -> Any:
+    """Return a member's values as the record holds them; a number too large for its type becomes infinite."""
+    if KINDS[name][1] is not np.str_:
+        with np.errstate(over="ignore"):
+            return array.astype(KINDS[name][1], copy=False)
+    try:
+        texts = np.char.decode(array, "utf-8") if array.dtype.kind == "S" else array.astype(np.str_)
+    except UnicodeError:
+        raise _damaged(path, f"{name} that are no text") from None
+    texts = texts if texts.dtype.itemsize else texts.astype("U1")
+    letters = np.ascontiguousarray(texts).ravel().view(np.uint32)
+    if ((letters > LAST_LETTER) | (letters >> 11 == SURROGATES)).any():
+        raise _damaged(path, f"{name} that are no text")
+    return texts
 
 
 def _about(path: Path, raw: Any) -> dict[str, Any]:
+    if raw is None:
+        raise _damaged(path, "arrays of something else")
     try:
-        about = json.loads(raw.tobytes())
-    except (AttributeError, ValueError) as fault:
-        raise _damaged(path, "arrays of something else") from fault
+        about = parse_json(raw.tobytes())
+    except JSONFault as fault:
+        raise _damaged(path, f"arrays of something else (about: {fault})") from None
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise _damaged(path, "arrays of something else")
     version = about.get("version")
-    if version != VERSION:
+    if type(version) is not int or version != VERSION:
         raise FileFormatError(
             path,
             None,
-            f"expected ranking data of version {VERSION}, found {version}; "
+            f"expected ranking data of version {VERSION}, found {shown(version)}; "
             "update rerank, or write the file anew with this version.",
         )
-    return {"recipe": about.get("recipe"), "fingerprint": about.get("fingerprint")}
+    try:
+        return {name: _read_plain(name, about.get(name)) for name in ("recipe", "fingerprint")}
+    except SchemaError as error:
+        raise FileFormatError(path, None, f"about.{error.fault('write the file anew.')}") from None
+
+
+def _read_plain(name: str, value: Any) -> Any:
+    with at(name):
+        return Plain().read(value, {})
 
 
 def _check_fit(path: Path, members: Mapping[str, Any]) -> None:
@@ -186,5 +224,5 @@ def _check_pointers(path: Path, name: str, ptr: Any, size: int) -> None:
         raise _damaged(path, f"{name} that does not rise from 0 to {size}")
 
 
-def _damaged(path: Path, found: str) -> FileFormatError:
+def _damaged(path: str | Path, found: str) -> FileFormatError:
     return FileFormatError(path, None, f"expected ranking data that rerank wrote, found {found}; write the file anew.")

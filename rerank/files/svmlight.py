@@ -44,7 +44,14 @@ def read_svmlight(path: str | Path, n_features: int | None = None) -> RankingDat
     MissingFileError where there is no file.
     """
     header = Header(Path(path))
-    return _record(Path(path), read_parts(path, header), header, n_features or 0)
+    try:
+        data = _record(Path(path), read_parts(path, header), header, n_features or 0)
+        data.check_values("data")
+    except FileFormatError:
+        raise
+    except InvalidInputError as error:
+        raise FileFormatError(path, header.line, str(error)) from None
+    return data
 
 
 def read_parts(path: str | Path, header: Header, on_fault: OnFault = refuse) -> list[Rows]:

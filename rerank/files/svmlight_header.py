@@ -23,6 +23,7 @@ import numpy as np
 from rerank.errors import FileFormatError, InvalidInputError
 from rerank.files.source import first_broken, text
 from rerank.ids import Ids
+from rerank.strictjson import JSONFault, parse_json
 from rerank.types import Floats, Ints, RankingData, pointers
 
 VERSION = 1
@@ -97,11 +98,11 @@ class Header:
 
     def _parsed(self, line: int, raw: str) -> dict[str, Any]:
         try:
-            members = json.loads(raw)
-        except json.JSONDecodeError as fault:
+            members = parse_json(raw)
+        except JSONFault as fault:
             raise FileFormatError(
-                self.path, line, f"expected JSON after `# {MEMBERS}`, found {fault.msg}; write the file anew."
-            ) from fault
+                self.path, line, f"expected JSON after `# {MEMBERS}`, found {fault}; write the file anew."
+            ) from None
         version = members.get("version") if isinstance(members, dict) else None
         if version != VERSION:
             raise FileFormatError(

@@ -15,7 +15,7 @@ from numbers import Integral
 from pkgutil import iter_modules
 from typing import Any, TypeVar
 
-from rerank.errors import InvalidInputError, unknown_name
+from rerank.errors import InvalidInputError, shown, unknown_name
 from rerank.metrics.base import Measure
 from rerank.metrics.own import own_measure
 from rerank.metrics.trec_names import CUTOFFS, GROUPS, TrecName, split_name
@@ -199,9 +199,9 @@ def _parameters(name: str, symbol: str, text: str | None) -> dict[str, Any]:
         if not isinstance(call, ast.Call) or call.args or not all(word.arg for word in call.keywords):
             raise ValueError(text)
         words = [(str(word.arg), ast.literal_eval(word.value)) for word in call.keywords]
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
         raise InvalidInputError(
-            f"measure: expected parameters as name=value, found {text!r} in {name!r}; write e.g. P(rel=2)@5."
+            f"measure: expected parameters as name=value, found {shown(text)} in {shown(name)}; write e.g. P(rel=2)@5."
         ) from None
     given: dict[str, Any] = {}
     for word, value in words:

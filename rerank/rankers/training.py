@@ -91,16 +91,7 @@ def check_training_data(data: RankingData, what: str) -> None:
         raise InvalidInputError(f"{what}: expected rows, found none; check the run and the topics.")
     if data.labels is None:
         raise InvalidInputError(f"{what}: expected labels, found none; make the data with qrels.")
-    bad = np.flatnonzero(~np.isfinite(data.labels))
-    if len(bad):
-        row = int(bad[0])
-        query = data.query_ids[query_rows(data.query_ptr)[row]]
-        raise InvalidInputError(
-            f"{what}: expected a finite label in every row, found {data.labels[row]} at row {row} (query {query}, "
-            f"document {data.doc_ids[row]}); judge the document or leave its row out."
-        )
-    if data.weights is not None and not (np.isfinite(data.weights).all() and (data.weights >= 0).all()):
-        raise InvalidInputError(f"{what}: expected finite weights of at least 0, found others; mend them.")
+    data.check_values(what)
 
 
 def data_from_arrays(

@@ -11,6 +11,7 @@ from rerank.types import RankingData, pointers
 
 words = st.text("abcé09._-:", min_size=1, max_size=4)
 finite = st.floats(allow_nan=False, allow_infinity=False)
+grades, shares = st.floats(-(2.0**31), 2.0**31), st.floats(0.0, 1e300)
 json_values = st.dictionaries(st.text(max_size=3), st.one_of(st.integers(), st.text(max_size=5)), max_size=2)
 
 
@@ -24,19 +25,19 @@ def ranking_data(draw: st.DrawFn, min_rows: int = 1) -> RankingData:
     X = draw(hnp.arrays(np.float32, (n_rows, n_features), elements=st.floats(width=32, allow_infinity=False)))
     features = draw(st.lists(words, min_size=n_features, max_size=n_features, unique=True))
 
-    def optional(length: int) -> np.ndarray | None:
-        return draw(st.none() | hnp.arrays(np.float64, length, elements=finite))
+    def optional(length: int, values: st.SearchStrategy[float]) -> np.ndarray | None:
+        return draw(st.none() | hnp.arrays(np.float64, length, elements=values))
 
-    ideal = draw(st.none() | st.lists(st.lists(finite, max_size=3), min_size=len(counts), max_size=len(counts)))
+    ideal = draw(st.none() | st.lists(st.lists(grades, max_size=3), min_size=len(counts), max_size=len(counts)))
     return RankingData(
         id_array(names),
         pointers(counts),
         id_array(docs),
         X,
         tuple(features),
-        labels=optional(n_rows),
-        base_scores=optional(n_rows),
-        weights=optional(len(counts)),
+        labels=optional(n_rows, grades),
+        base_scores=optional(n_rows, finite),
+        weights=optional(len(counts), shares),
         ideal_labels=None if ideal is None else np.array([x for part in ideal for x in part], dtype=np.float64),
         ideal_ptr=None if ideal is None else pointers([len(part) for part in ideal]),
         recipe=draw(st.none() | json_values),

@@ -83,11 +83,11 @@ def about(**members: object) -> np.ndarray:
         ({"doc_ids": None}, "found no doc_ids; write the file anew"),
         ({"labels": np.zeros(3)}, r"found labels of shape \(3,\) where \(2,\) fits"),
         ({"X": np.zeros((2, 2))}, r"found X of shape \(2, 2\) where \(2, 3\) fits"),
-        ({"X": np.full((2, 3), "a")}, "found could not convert"),
+        ({"X": np.full((2, 3), "a")}, "found X of type <U1"),
         ({"query_ptr": np.array([0, 3])}, "found query_ptr that does not rise from 0 to 2"),
         ({"ideal_labels": np.ones(1)}, "found ideal_labels without ideal_ptr"),
         ({"ideal_labels": np.ones(1), "ideal_ptr": np.array([0, 2])}, "ideal_ptr that does not rise from 0 to 1"),
-        ({"labels": np.array([{}, {}])}, "found something else or a damaged file"),
+        ({"labels": np.array([{}, {}])}, "found labels of type object"),
     ],
 )
 def test_binary_file_that_does_not_fit_is_refused(tmp_path: Path, members: dict, message: str) -> None:

@@ -1,0 +1,230 @@
+"""Native data are input: whatever stands in the file, it is read as it was written or refused in one line."""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rerank.errors import FileFormatError, InvalidInputError
+from rerank.files.data import KINDS, read_data, write_data
+from rerank.types import RankingData
+from tests.files.test_data import about, changed
+from tests.files.test_svmlight import small_data
+
+INFINITE = np.array([[1, 2, np.inf], [3, 4, 5]], np.float32)
+DEEP = np.frombuffer(b"[" * 100_000, np.uint8)
+VALUES: list[tuple[dict[str, Any], str]] = [
+    ({"X": INFINITE}, r"expected finite features, .* found inf in feature 'age' at row 0 \(query q1, document d1\); c"),
+    ({"X": np.full((2, 3), 1e300)}, "expected finite features, or NaN where missing, found inf"),
+    ({"X": np.zeros((2, 3), complex)}, "found X of type complex128"),
+    ({"X": np.array([[{}] * 3] * 2)}, "found X of type object"),
+    ({"feature_names": np.array(["a", "b", "a"])}, "expected feature names that are text, each there once, found 'a'"),
+    ({"feature_names": np.array(["a", "b", ""])}, "expected feature names that are text, each there once, found ''"),
+    ({"query_ptr": np.array([0.0, 2.0])}, "found query_ptr of type float64"),
+    ({"query_ptr": np.array([0, 2**64 - 1], np.uint64)}, "query_ptr that does not rise from 0 to 2"),
+    ({"labels": np.array([1e30, 0.0])}, r"expected a finite label in every row \(at most .*\), found 1e\+30 at row 0"),
+    ({"labels": np.array([0.0, np.nan])}, "expected a finite label in every row, found nan at row 1"),
+    ({"labels": np.zeros((2, 1))}, r"found labels of shape \(2, 1\) where \(2,\) fits"),
+    ({"weights": np.array([-1.0])}, "expected finite weights of at least 0"),
+    ({"base_scores": np.array([1.0, np.nan])}, "expected a finite base score in every row, found nan at row 1"),
+    ({"doc_ids": np.array(["a", "a"])}, r"found document 'a' twice in a query \(row 1\)"),
+    ({"doc_ids": np.array([0xD800, 0x41], np.uint32).view("U1")}, "found doc_ids that are no text"),
+    ({"doc_ids": np.array([0x7FFFFFFF, 0x41], np.uint32).view("U1")}, "found doc_ids that are no text"),
+    ({"about": about(recipe=3)}, r"about\.recipe: expected an object or null, found 3; write the file anew"),
+    ({"about": np.frombuffer(about().tobytes().replace(b"}", b', "version": 1}'), np.uint8)}, "'version' twice"),
+    ({"about": DEEP}, "brackets nested too deep"),
+    ({"about": about(fingerprint={"n": float("nan")})}, "NaN, which is no number of JSON"),
+    ({"ideal_labels": np.array([np.inf]), "ideal_ptr": np.array([0, 1])}, "expected finite ideal labels"),
+]
+
+
+@pytest.mark.parametrize(("members", "message"), VALUES)
+def test_values_that_cannot_be_used_are_refused(tmp_path: Path, members: dict[str, Any], message: str) -> None:
+    path = changed(tmp_path / "data.npz", **members)
+    with pytest.raises(FileFormatError, match=message) as caught:
+        read_data(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def _member(descr: str, shape: str, content: bytes = b"") -> bytes:
+    header = f"{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}".encode()
+    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + content
+
+
+def _with_member(path: Path, name: str, content: bytes, compression: int = zipfile.ZIP_STORED) -> Path:
+    """Write small data with the bytes of one member in place of its own."""
+    write_data(small_data(), path)
+    with zipfile.ZipFile(path) as archive:
+        members = {entry.filename: archive.read(entry) for entry in archive.infolist()}
+    with zipfile.ZipFile(path, "w", compression) as archive:
+        for each, own in {**members, f"{name}.npy": content}.items():
+            archive.writestr(each, own)
+    return path
+
+
+HEADERS = [
+    (_member("'<f4'", "(1000000000, 1000000000)"), r"found X of shape \(1000000000, 1000000000\) in 0 bytes"),
+    (_member("'<f4'", "(" + "9" * 190 + ",)"), "found X of shape"),
+    (_member("'<f4'", "(2, 3)", b"\0" * 23), r"found X of shape \(2, 3\) in 23 bytes"),
+    (_member("'<f4'", "(2, 3)", b"\0" * 25), r"found X of shape \(2, 3\) in 25 bytes"),
+    (_member("'|O'", "(2, 3)", b"cos\nsystem\n"), "found X of type object"),
+    (_member("'|O8'", "(2, 3)", b"\0" * 48), "found X of type object"),
+    (_member("[('a', '<f4')]", "(2, 3)"), "found X that is no array of numbers or text"),
+    (_member("'<U0'", "(1000000000,)"), "found X of type <U0"),
+    (_member("(" * 9000, "(2, 3)"), "found X that is no array of numbers or text"),
+    (_member("'<f999999999'", "(0,)"), "found X of an unknown type"),
+    (b"", "found X that is no array"),
+    (b"\x93NUMPY\x02\x00\xff\xff\xff\xff", "found X that is no array"),
+]
+
+
+@pytest.mark.parametrize(("content", "message"), HEADERS)
+def test_headers_that_claim_what_is_not_there_are_refused(tmp_path: Path, content: bytes, message: str) -> None:
+    path = _with_member(tmp_path / "data.npz", "X", content)
+    with pytest.raises(FileFormatError, match=message) as caught:
+        read_data(path)
+    assert len(str(caught.value)) < 600
+
+
+def test_ids_of_no_width_are_refused(tmp_path: Path) -> None:
+    path = _with_member(tmp_path / "data.npz", "doc_ids", _member("'<U0'", "(1000000000,)"))
+    with pytest.raises(FileFormatError, match="found doc_ids of empty values"):
+        read_data(path)
+
+
+def test_a_file_that_unpacks_to_far_more_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "data.npz"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("X.npy", "w") as entry:
+        for _ in range(300):
+            entry.write(b"\0" * (1 << 20))
+    with pytest.raises(FileFormatError, match=r"found \d+ bytes that claim to unpack to 314572800; write"):
+        read_data(path)
+
+
+def test_compressed_data_and_columns_that_stand_together_are_read(tmp_path: Path) -> None:
+    data, path = small_data(), tmp_path / "data.npz"
+    write_data(data, path)
+    with np.load(path) as loaded:
+        np.savez_compressed(path, **{**loaded, "X": np.asfortranarray(loaded["X"]).astype(np.float64)})
+    np.testing.assert_array_equal(read_data(path).X, data.X)
+
+
+def test_a_member_twice_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "data.npz"
+    write_data(small_data(), path)
+    with zipfile.ZipFile(path, "a") as archive, pytest.warns(UserWarning, match="Duplicate name"):
+        archive.writestr("X.npy", b"")
+    with pytest.raises(FileFormatError, match="found an array that stands there twice"):
+        read_data(path)
+
+
+def _assert_refused_or_read(path: Path) -> None:
+    try:
+        data = read_data(path)
+    except FileFormatError as error:
+        message = str(error)
+    else:
+        message = ""
+        data.check_values("data")
+    assert len(message.splitlines()) <= 1
+    assert len(message) < 600
+
+
+@settings(max_examples=150, deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_any_changed_bytes_are_refused_or_read(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
+    pick, path = random.Random(seed), tmp_path_factory.mktemp("bytes") / "data.npz"
+    write_data(small_data(), path)
+    raw = bytearray(path.read_bytes())
+    for _ in range(pick.randint(1, 5)):
+        raw[pick.randrange(len(raw))] = pick.randrange(256)
+    path.write_bytes(raw[: pick.choice([len(raw), pick.randrange(len(raw))])])
+    _assert_refused_or_read(path)
+
+
+@settings(max_examples=100, deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_any_array_in_place_of_any_other_is_refused_or_read(
+    tmp_path_factory: pytest.TempPathFactory, seed: int
+) -> None:
+    pick, path = random.Random(seed), tmp_path_factory.mktemp("arrays") / "data.npz"
+    shape = pick.choice([(), (0,), (1,), (2,), (3,), (2, 3), (3, 2), (0, 3), (1, 2, 3)])
+    kind = pick.choice(["f8", "f2", "i1", "u8", "?", "c8", "U1", "S3", "M8[s]", "O", ">f4", ">i8", ">U2"])
+    drawn = np.array(pick.choices([0, 1, 2, 3], k=int(np.prod(shape))), dtype=np.int64).reshape(shape)
+    array = drawn.astype(kind)
+    changed(path, **{pick.choice(list(KINDS)): array})
+    _assert_refused_or_read(path)
+
+
+def test_every_member_may_be_missing_or_cut_off(tmp_path: Path) -> None:
+    path = tmp_path / "data.npz"
+    for name in (*KINDS, "about"):
+        _assert_refused_or_read(changed(path, **{name: None}))
+        buffer = io.BytesIO()
+        np.save(buffer, np.zeros(3))
+        for end in (0, 5, 9, 40, len(buffer.getvalue()) - 1):
+            _assert_refused_or_read(_with_member(path, name, buffer.getvalue()[:end]))
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ({"query_ptr": np.array([0, 3])}, "expected query_ptr of 2 whole numbers that rise from 0 to 2, found others"),
+        ({"query_ptr": np.array([0.0, 2.0])}, "expected query_ptr of 2 whole numbers"),
+        ({"feature_names": ("a", "b", "a")}, "expected feature names that are text, each there once, found 'a'"),
+        ({"feature_names": ("a", "b", 3)}, "expected feature names that are text, each there once, found 3"),
+        ({"labels": np.zeros(3)}, r"expected labels of shape \(2,\), found \(3,\)"),
+        ({"weights": np.zeros(2)}, r"expected weights of shape \(1,\), found \(2,\)"),
+        ({"ideal_labels": np.zeros(1), "ideal_ptr": None}, "expected ideal_labels and ideal_ptr, found one of them"),
+    ],
+)
+def test_a_record_of_parts_that_do_not_fit_is_refused(members: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        replace(small_data(), **members)
+
+
+def test_training_refuses_what_the_readers_refuse() -> None:
+    from rerank.rankers.training import check_training_data
+
+    for members, message in (
+        ({"X": INFINITE}, "training data: expected finite features, or NaN where missing, found inf in feature"),
+        ({"labels": np.array([1e30, 0.0])}, r"training data: expected a finite label in every row \(at most"),
+        ({"base_scores": np.array([1.0, np.inf])}, "training data: expected a finite base score in every row"),
+    ):
+        data: RankingData = replace(small_data(), **members)  # type: ignore[arg-type]
+        with pytest.raises(InvalidInputError, match=message):
+            check_training_data(data, "training data")
+
+
+def test_text_data_refuse_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "data.svm"
+    for header, row, message in (
+        ("# features: a a", "1 qid:1 1:2 2:3", "expected feature names that are text, each there once, found 'a'"),
+        ("# x", "1e30 qid:1 1:2", "expected a finite label in every row"),
+        ('# rerank: {"version": 1, "weights": {"1": -1}}', "1 qid:1 1:2", "expected finite weights of at least 0"),
+        ('# rerank: {"version": 1, "version": 1}', "1 qid:1 1:2", "found the key 'version' twice"),
+        ("# rerank: " + "[" * 100_000, "1 qid:1 1:2", "found brackets nested too deep"),
+    ):
+        path.write_text(f"{header}\n{row}\n")
+        with pytest.raises(FileFormatError, match=message) as caught:
+            read_data(path)
+        assert len(str(caught.value).splitlines()) == 1
+
+
+def test_json_of_about_is_what_was_written(tmp_path: Path) -> None:
+    data = replace(small_data(), recipe={"a": [1, {"b": None}]}, fingerprint={"n": 2**70})
+    write_data(data, tmp_path / "data.npz")
+    again = read_data(tmp_path / "data.npz")
+    assert json.dumps(again.recipe) == json.dumps(data.recipe)
+    assert again.fingerprint == data.fingerprint
