@@ -61,6 +61,12 @@ def test_recipe_survives_toml(tmp_path: Path) -> None:
         ({"bm25_b": True}, r"recipe: bm25_b: expected a number .*found True"),
         ({"lm_dirichlet_mu": 0}, r"recipe: lm_dirichlet_mu: expected a number above 0, found 0"),
         ({"lm_absolute_delta": "x"}, r"lm_absolute_delta: expected a number above 0 and at most 1, found 'x'"),
+        ({"bm25_k1": 1e300}, r"bm25_k1: expected a number at least 0 and at most 1e\+09, found 1e\+300"),
+        ({"rocchio_alpha": 10**400}, r"rocchio_alpha: expected .* at most 1e\+09, found a whole number of 1329 bits"),
+        ({"rm3_share": [[[[[[0.5]]]]]]}, r"rm3_share: expected a number at least 0 and at most 1, found \[\[\["),
+        ({"fields": ["x" * 10_000] * 2}, r"recipe: fields: expected each name once, found 'x{57}\.\.\.' twice"),
+        ({"families": {"letor": 1}}, r"recipe: families: expected a non-empty list of names, found \{'letor': 1\}"),
+        ({"normalisation": {"a\nb": [1]}}, r"recipe: normalisation: a\\nb: expected a known name, found '\[1\]'"),
         ({"lm_jelinek_mercer_lambda": float("nan")}, r"expected a number above 0 and at most 1, found nan"),
     ],
 )
@@ -91,3 +97,29 @@ def test_recipe_names_the_file_when_toml_is_bad(tmp_path: Path) -> None:
         Recipe.from_toml(path)
     with pytest.raises(MissingFileError, match=r"none\.toml: expected a recipe \(TOML\), found nothing there"):
         Recipe.from_toml(tmp_path / "none.toml")
+
+
+TEXTS = {
+    "bm25_k1 = " + "[" * 100_000: "expected TOML, found brackets nested too deep",
+    "bm25_k1 = " + "9" * 5001: "expected TOML, found a number that is no value",
+    "bm25_k1 = 1\nbm25_k1 = 2\n": r":2: expected TOML, found a fault: Cannot overwrite a value",
+    "[normalisation]\n[normalisation]\n": r":2: expected TOML, found a fault: Cannot declare",
+    "bm25_k1 = 2026-01-01": "bm25_k1: expected a number at least 0, found 2026-01-01",
+    "bm25_k1 = inf": r"bm25_k1: expected a number at least 0 and at most 1e\+09, found inf",
+    "fields = 1": "recipe: fields: expected a non-empty list of names, found 1",
+    'fields = "' + "x" * 100_000 + '"': "recipe: fields: expected a non-empty list of names, found 'xxx",
+    "x" * 100_000 + " = 1": "recipe: expected a known name, found 'xxx",
+    "normalisation = [[1]]": r"normalisation: expected one of .* found \[\[1\]\]",
+    "\0": "expected TOML, found a fault",
+}
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
+def test_hostile_toml_is_refused_in_one_short_line(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "recipe.toml"
+    path.write_text(text)
+    with pytest.raises(FileFormatError, match=TEXTS[text]) as caught:
+        Recipe.from_toml(path)
+    assert str(caught.value).startswith(str(path))
+    assert len(str(caught.value).splitlines()) == 1
+    assert len(str(caught.value)) < 600
