@@ -49,20 +49,21 @@ def check_shapes(data: RankingData) -> None:
 
 def check_values(data: RankingData, what: str) -> None:
     """Raise what `RankingData.check_values` says."""
+    what = f"{what}: " if what else ""
     infinite = _first_infinite(data.X)
     if infinite is not None:
         row, column = infinite
         raise InvalidInputError(
-            f"{what}: expected finite features, or NaN where missing, found {data.X[row, column]} in feature "
+            f"{what}expected finite features, or NaN where missing, found {data.X[row, column]} in feature "
             f"{shown(data.feature_names[column])} at {_row(data, row)}; correct the feature."
         )
     _check_column(data, what, "label", data.labels, MOST_LABEL, "judge the document or leave its row out")
     _check_column(data, what, "base score", data.base_scores, np.inf, "score the document or leave its row out")
     weights, ideal = data.weights, data.ideal_labels
     if weights is not None and not (np.isfinite(weights) & (weights >= 0.0)).all():
-        raise InvalidInputError(f"{what}: expected finite weights of at least 0, found others; correct them.")
+        raise InvalidInputError(f"{what}expected finite weights of at least 0, found others; correct them.")
     if ideal is not None and not (np.abs(ideal) <= MOST_LABEL).all():
-        raise InvalidInputError(f"{what}: expected finite ideal labels, found others; make them with the qrels.")
+        raise InvalidInputError(f"{what}expected finite ideal labels, found others; make them with the qrels.")
 
 
 def _row(data: RankingData, row: int) -> str:
@@ -80,7 +81,7 @@ def _check_column(
         row = int(bad[0])
         bound = "" if np.isinf(most) else f" (at most {most:g})" if np.isfinite(values[row]) else ""
         raise InvalidInputError(
-            f"{what}: expected a finite {name} in every row{bound}, found {values[row]} at {_row(data, row)}; {remedy}."
+            f"{what}expected a finite {name} in every row{bound}, found {values[row]} at {_row(data, row)}; {remedy}."
         )
 
 

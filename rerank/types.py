@@ -271,7 +271,7 @@ class RankingData(_QueryTable):
                 f"ids and feature names, found {self.X.shape}; pass one row a document."
             )
 
-    def check_values(self, what: str) -> None:
+    def check_values(self, what: str = "") -> None:
         """Raise InvalidInputError, which names the data `what`, for a value that nothing can be learned from.
 
         Refused are infinite features (a missing value is NaN, and a value beyond float32 is a fault of its making),

@@ -57,7 +57,7 @@ def read_data(path: str | Path) -> RankingData:
         return read_svmlight(path)
     data = read_binary(path)
     try:
-        data.check_values("data")
+        data.check_values()
     except InvalidInputError as error:
         raise FileFormatError(path, None, str(error)) from None
     row = repeated_row(query_rows(data.query_ptr), data.stored_ids)

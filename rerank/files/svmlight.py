@@ -46,7 +46,7 @@ def read_svmlight(path: str | Path, n_features: int | None = None) -> RankingDat
     header = Header(Path(path))
     try:
         data = _record(Path(path), read_parts(path, header), header, n_features or 0)
-        data.check_values("data")
+        data.check_values()
     except FileFormatError:
         raise
     except InvalidInputError as error:

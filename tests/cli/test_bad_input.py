@@ -139,7 +139,7 @@ CASES = {
     "no model": ("rank bad/other.json data.npz -o out", r"other\.json: expected a model file .*found other JSON"),
     "half a model": (
         "rank bad/half.json data.npz -o out",
-        r"half\.json: expected a whole model, found one with a part",
+        r"half\.json: expected the key parameters, found none; train",
     ),
     "run as model": ("rank bm25.run data.npz -o out", r"bm25\.run.*: expected a model file"),
     "unknown recipe key": (
@@ -246,6 +246,21 @@ CASES = {
     ),
 }
 
+CHILD = r"child\.json: learned\.forest\.left\[0\]: expected [^\n]*, found 1000000; train the model again"
+CASES |= {
+    "damaged model, rank": ("rank bad/child.json data.npz -o out", CHILD),
+    "damaged model, rerank": ("rerank index bad/child.json topics.tsv -o out", CHILD),
+    "damaged model, base": ("train data.npz --base model:bad/child.json -o out", CHILD),
+    "damaged model, evaluate": (
+        "evaluate qrels.txt bm25.run --topics topics.tsv --model bad/child.json --html out",
+        CHILD,
+    ),
+    "nested model": ("rank bad/deep.json data.npz -o out", r"deep\.json: expected a model file .*nested too deep"),
+    "endless number": ("rank bad/digits.json data.npz -o out", r"digits\.json: .* found a number of thousands of"),
+    "infinite feature": ("train bad/infinite.npz -o out", r"infinite\.npz: expected finite features, .*found inf"),
+    "pickled data": ("train bad/pickled.npz -o out", r"pickled\.npz: .*found X of type object; write the file anew"),
+}
+
 
 @pytest.fixture(scope="module")
 def bad(world: Path) -> Path:
@@ -260,6 +275,15 @@ def bad(world: Path) -> Path:
     np.savez(folder / "nan.npz", **{**arrays, "labels": labels})
     np.savez(folder / "unjudged.npz", **{name: array for name, array in arrays.items() if name != "labels"})
     model = json.loads((world / "model.json").read_text())
+    left = [10**6, *model["learned"]["forest"]["left"][1:]]
+    learned = {**model["learned"], "forest": {**model["learned"]["forest"], "left": left}}
+    (folder / "child.json").write_text(json.dumps({**model, "learned": learned}))
+    (folder / "deep.json").write_text("[" * 100_000)
+    (folder / "digits.json").write_text("9" * 5001)
+    X = arrays["X"].copy()
+    X[1, 0] = np.inf
+    np.savez(folder / "infinite.npz", **{**arrays, "X": X})
+    np.savez(folder / "pickled.npz", **{**arrays, "X": X.astype(object)})
     (folder / "bare.json").write_text(json.dumps({**model, "recipe": None}))
     shutil.copytree(world / "other" / "index", folder / "mixed")
     shutil.rmtree(folder / "mixed" / "rerank")

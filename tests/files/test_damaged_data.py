@@ -136,7 +136,7 @@ def _assert_refused_or_read(path: Path) -> None:
         message = str(error)
     else:
         message = ""
-        data.check_values("data")
+        data.check_values()
     assert len(message.splitlines()) <= 1
     assert len(message) < 600
 
