@@ -18,8 +18,8 @@ def _refuse(self: Any, *arguments: Any, **options: Any) -> NoReturn:
 class _Dict(dict[str, Any]):
     """A dict that cannot be changed; its copies can."""
 
-    __setitem__ = __delitem__ = __ior__ = _refuse  # type: ignore[assignment]
-    clear = pop = popitem = setdefault = update = _refuse  # type: ignore[assignment]
+    __setitem__ = __delitem__ = __ior__ = _refuse
+    clear = pop = popitem = setdefault = update = _refuse
 
     def __deepcopy__(self, memo: dict[int, Any]) -> dict[str, Any]:
         return {key: deepcopy(value, memo) for key, value in self.items()}
@@ -31,8 +31,8 @@ class _Dict(dict[str, Any]):
 class _List(list[Any]):
     """A list that cannot be changed; its copies can."""
 
-    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse  # type: ignore[assignment]
-    append = clear = extend = insert = pop = remove = reverse = sort = _refuse  # type: ignore[assignment]
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
+    append = clear = extend = insert = pop = remove = reverse = sort = _refuse
 
     @classmethod
     def of(cls, values: list[Any]) -> _List:
