@@ -51,7 +51,7 @@ def fill_proximity(queries, matches, postings, lengths, saturation, k1, mu, out)
         starts, taken, held = np.empty(n_terms, np.int64), np.empty(n_terms, np.int64), np.empty(n_terms, np.int64)
         n_said, first_said, links = _read_query(said, n_terms)
         followers, borders = _followers(said, links), _borders(said)
-        constants = _chances(n_said, links, followers, p, mu)
+        tallies, constants = np.empty((3, 4), np.int64), _chances(n_said, links, followers, p, mu)
         sums, near, beside = np.zeros(n_terms), np.zeros((n_terms, n_terms)), np.zeros((n_terms, n_terms, 2), np.int32)
         for number in range(n_rows):
             row = query_ptr[query] + number
@@ -62,7 +62,7 @@ def fill_proximity(queries, matches, postings, lengths, saturation, k1, mu, out)
                 n_merged = _merge_runs(postings[4], starts, here, present, keys, merged, owners)
             else:
                 n_merged = _merge(postings[4], starts, here, present, taken, merged, owners)
-            _count_pairs(merged, owners, n_merged, first_said, links, near, beside, columns)
+            _count_pairs(merged, owners, n_merged, first_said, links, near, beside, tallies, columns)
             log_length = np.log(lengths[row] + mu)
             columns[SDM] = _dependence(here, present, n_said, links, followers, beside, p, mu, constants, log_length)
             columns[PROXIMITY] = _weigh_pairs(present, near, idf, weigh)
@@ -226,14 +226,15 @@ def _merge_runs(positions, starts, counts, present, keys, merged, owners):  # ty
 
 
 @helper()
-def _count_pairs(merged, owners, n_merged, first_said, links, near, beside, columns):  # type: ignore[no-untyped-def]
+def _count_pairs(merged, owners, n_merged, first_said, links, near, beside, tallies, columns):  # type: ignore[no-untyped-def]
     """Fill the counts of pairs, all in one pass over the windows.
 
     near    (n_terms, n_terms): sum of 1 / distance^2, a before b, is added
     beside  (n_terms, n_terms, 2): where b follows a in the query or a follows b, how often a stands right before b,
             and before b in the window of the dependence model, are added
+    tallies (3, 4) space for the counts of a row
     """
-    tallies = np.zeros((3, 4), np.int64)
+    tallies[:] = 0
     add_always = len(first_said) <= _IN_CACHE  # to add 0 where two terms are not adjacent costs less than a branch
     for high in range(1, n_merged):
         b = owners[high]

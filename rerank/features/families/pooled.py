@@ -25,7 +25,7 @@ from rerank.features.registry import Cost, Feature, FieldFamily, Missing
 from rerank.kernels import helper, kernel
 
 NEGLIGIBLE = 1e-9  # what rounding may leave of a 0
-_RUN = 32  # values that are put in order by insertion
+_FEW = 32  # values, up to which they are put in order by insertion
 POOLS = ("sum", "mean", "median", "max", "min", "ratio")
 _ELSEWHERE = {  # pools that the LETOR family has
     "bm25": ("sum",),
@@ -198,7 +198,10 @@ def _fill(matches, constants, lengths, per_tf, saturation, log_mu, average, colu
             column = 0
             for model in range(10):
                 if model < _IDF or row == query_ptr[query]:
-                    _pool(values[model], spare, pools[model])
+                    if n_terms > _FEW:
+                        _pool_many(values[model], spare, pools[model])
+                    else:
+                        _pool(values[model], pools[model])
                 for pool in range(6):
                     if columns[model, pool]:
                         out[row, column] = pools[model, pool]
@@ -207,18 +210,16 @@ def _fill(matches, constants, lengths, per_tf, saturation, log_mu, average, colu
 
 
 @helper()
-def _pool(values, spare, out):  # type: ignore[no-untyped-def]
-    """Fill sum, mean, median, max, min, ratio of `values`; they and `spare` (n_terms,) are overwritten."""
+def _pool(values, out):  # type: ignore[no-untyped-def]
+    """Fill sum, mean, median, max, min, ratio of `values`, which are put in order on the way."""
     total = 0.0
     for number in range(len(values)):
-        value, place, first = values[number], number, number & -_RUN
+        value, place = values[number], number
         total += value
-        while place > first and values[place - 1] > value:
+        while place > 0 and values[place - 1] > value:
             values[place] = values[place - 1]
             place -= 1
         values[place] = value
-    if len(values) > _RUN:
-        values = _merge_runs(values, spare)
     n_values, least, most = len(values), values[0], values[-1]
     out[0], out[1], out[3], out[4] = total, total / n_values, most, least
     out[2] = 0.5 * (values[(n_values - 1) >> 1] + values[n_values >> 1])
@@ -226,9 +227,20 @@ def _pool(values, spare, out):  # type: ignore[no-untyped-def]
 
 
 @helper()
-def _merge_runs(values, spare):  # type: ignore[no-untyped-def]
-    """Return values ascending, of which every _RUN neighbours are in order already, in one of the two arrays."""
-    size, n_values = _RUN, len(values)
+def _pool_many(values, spare, out):  # type: ignore[no-untyped-def]
+    """Do what `_pool` does, in n ln n: the sum is taken first, since it depends on the order."""
+    total = 0.0
+    for number in range(len(values)):
+        total += values[number]
+    _sort(values, spare)
+    _pool(values, out)
+    out[0], out[1] = total, total / len(values)
+
+
+@helper()
+def _sort(values, spare):  # type: ignore[no-untyped-def]
+    """Put values in ascending order, by merging neighbouring runs of a doubling size; `spare` is overwritten."""
+    size, n_values = 1, len(values)
     while size < n_values:
         for low in range(0, n_values, 2 * size):
             middle, end = min(low + size, n_values), min(low + 2 * size, n_values)
@@ -240,8 +252,7 @@ def _merge_runs(values, spare):  # type: ignore[no-untyped-def]
                 else:
                     spare[place] = values[right]
                     right += 1
-        values, spare, size = spare, values, 2 * size
-    return values
+        values[:], size = spare, 2 * size
 
 
 FAMILY = PooledFeatures()
