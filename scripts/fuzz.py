@@ -236,7 +236,9 @@ def fuzz(jobs: list[Job], seconds: float, inputs: int | None, at_once: int) -> N
         for job in list(running):
             if _has_ended(job, seconds, inputs):
                 running.remove(job)
-                print(f"{job.name}: {int(job.state['tried']):,} inputs, {int(job.state['findings'])} findings", flush=True)
+                print(
+                    f"{job.name}: {int(job.state['tried']):,} inputs, {int(job.state['findings'])} findings", flush=True
+                )
 
 
 def _start(job: Job, seconds: float, inputs: int | None) -> None:
@@ -353,12 +355,14 @@ def load_readers() -> None:
     """Import the readers, instrumented for coverage where atheris is there; kernels stay as Numba wants them."""
     sys.path.insert(0, str(ROOT / "scripts"))
     if importlib.util.find_spec("atheris") is None:
-        import fuzz_readers  # noqa: F401
+        import fuzz_readers
     else:
         import atheris
 
         sources = (ROOT / "rerank").rglob("*.py")
-        compiled = [path for path in sources if "import kernel" in path.read_text("utf8") or path.name == "kernels.py"]
+        compiled = [
+            path for path in sources if "rerank.kernels import" in path.read_text("utf8") or path.name == "kernels.py"
+        ]
         names = [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in compiled]
         with redirect_stderr(io.StringIO()), atheris.instrument_imports(include=["rerank", "tomllib"], exclude=names):
             import fuzz_readers  # noqa: F401
@@ -369,7 +373,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=1.0, help="for each reader")
     parser.add_argument("--inputs", type=int, help="for each reader, at most")
-    parser.add_argument("--reader", action="append", metavar="NAME", help="one reader, or all whose names begin so; may be repeated")
+    parser.add_argument(
+        "--reader", action="append", metavar="NAME", help="one reader, or all whose names begin so; may be repeated"
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2, help="readers at a time")
     parser.add_argument("--findings", type=Path, default=Path("fuzz-findings"))

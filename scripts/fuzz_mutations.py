@@ -20,25 +20,147 @@ import numpy as np
 Mutation = Callable[[bytes, Random], bytes]
 
 NUMBERS = (
-    *("0", "-0", "1", "-1", "2", "3", "0.5", "1e-320", "1e38", "3.5e38", "1e308", "1e309", "-1e999", "nan", "NaN", "-nan"),
-    *("inf", "-Infinity", "1_000", "0x10", "007", "+1", "1.", ".5", "1e", "١٢", "²", "True", "null", "none", "--1", "1,5"),
+    *(
+        "0",
+        "-0",
+        "1",
+        "-1",
+        "2",
+        "3",
+        "0.5",
+        "1e-320",
+        "1e38",
+        "3.5e38",
+        "1e308",
+        "1e309",
+        "-1e999",
+        "nan",
+        "NaN",
+        "-nan",
+    ),
+    *(
+        "inf",
+        "-Infinity",
+        "1_000",
+        "0x10",
+        "007",
+        "+1",
+        "1.",
+        ".5",
+        "1e",
+        "١٢",
+        "²",
+        "True",
+        "null",
+        "none",
+        "--1",
+        "1,5",
+    ),
     *("127", "128", "255", "256", "32767", "65536", "2147483647", "2147483648", "-2147483649", "4294967296"),
-    *("9007199254740993", "9223372036854775807", "9223372036854775808", "-9223372036854775809", "1" * 400, "0." + "1" * 400),
+    *(
+        "9007199254740993",
+        "9223372036854775807",
+        "9223372036854775808",
+        "-9223372036854775809",
+        "1" * 400,
+        "0." + "1" * 400,
+    ),
 )
 WORDS = (
-    *("", "#", "# rerank: {", "qid:", "qid:1", "qid:#", "1:", ":1", "1:nan", "0:1", "16777216:1", "docid", "# docid = d1"),
+    *(
+        "",
+        "#",
+        "# rerank: {",
+        "qid:",
+        "qid:1",
+        "qid:#",
+        "1:",
+        ":1",
+        "1:nan",
+        "0:1",
+        "16777216:1",
+        "docid",
+        "# docid = d1",
+    ),
     *("base = 1", "# features:", "Q0", "<top>", "</top>", "<num>", "<title>", "<DOC>", "</DOC>", "<DOCNO>", "[]", "{}"),
-    *('"', "'", "\\", "é", "流れ", "😀", "\u2028", "\x85", "\xa0", "\ufeff", "\x00", "\x0b", "\x0c", "\x1b[31m", "a" * 600),
+    *(
+        '"',
+        "'",
+        "\\",
+        "é",
+        "流れ",
+        "😀",
+        "\u2028",
+        "\x85",
+        "\xa0",
+        "\ufeff",
+        "\x00",
+        "\x0b",
+        "\x0c",
+        "\x1b[31m",
+        "a" * 600,
+    ),
 )
 RAW = (b"\x80", b"\xff\xfe", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xef\xbb\xbf", b"\x1f\x8b", b"PK\x03\x04", b"\0")
 VALUES: tuple[Any, ...] = (
-    *(None, True, False, 0, 1, -1, 2, 7, 0.5, -0.0, 1e-320, 1e38, 3.5e38, 1e308, float("nan"), float("inf"), float("-inf")),
-    *(2**31 - 1, 2**31, -(2**31) - 1, 2**53 + 1, 2**63, -(2**63) - 1, 10**400, "", "0", "none", "a b", "é\n", "\ud800", "x" * 600),
+    *(
+        None,
+        True,
+        False,
+        0,
+        1,
+        -1,
+        2,
+        7,
+        0.5,
+        -0.0,
+        1e-320,
+        1e38,
+        3.5e38,
+        1e308,
+        float("nan"),
+        float("inf"),
+        float("-inf"),
+    ),
+    *(
+        2**31 - 1,
+        2**31,
+        -(2**31) - 1,
+        2**53 + 1,
+        2**63,
+        -(2**63) - 1,
+        10**400,
+        "",
+        "0",
+        "none",
+        "a b",
+        "é\n",
+        "\ud800",
+        "x" * 600,
+    ),
     *([], {}, [[]], [0], [None], ["a"], [1, "a"], [[1.0], [1.0, 2.0]], {"a": 1}, {"": None}, [[[[[[[[]]]]]]]]),
 )
 SEPARATORS = (b" ", b"\t", b"  ", b"", b"\r", b"\x0b", b"\xc2\xa0", b"\n", b"\n\n", b",", b"=")
 DTYPES = (
-    *("<i4", "<i8", ">i4", ">i8", "<u4", "<u8", "|i1", "|u1", "<f2", "<f4", "<f8", ">f8", "<c16", "|b1", "<U1", "<U0", ">U3"),
+    *(
+        "<i4",
+        "<i8",
+        ">i4",
+        ">i8",
+        "<u4",
+        "<u8",
+        "|i1",
+        "|u1",
+        "<f2",
+        "<f4",
+        "<f8",
+        ">f8",
+        "<c16",
+        "|b1",
+        "<U1",
+        "<U0",
+        ">U3",
+    ),
     *("|S1", "|S8", "|S0", "<M8[s]", "<m8", "|V8", "|O", "<f16", "[('a', '<i4'), ('b', '<f8')]"),
 )
 LONGEST = 1 << 20  # bytes of an input
@@ -230,7 +352,9 @@ def _saved(array: Any) -> bytes:
 def _with_header(data: bytes, array: Any, random: Random) -> bytes:
     """Return the same bytes under another header."""
     begin = 10 + int.from_bytes(data[8:10], "little")
-    shape = random.choice((array.shape, (), (0,), (-1,), (2**62,), (len(array) if array.ndim else 1, 1), (1, 2, 3), (2**31, 2**33)))
+    shape = random.choice(
+        (array.shape, (), (0,), (-1,), (2**62,), (len(array) if array.ndim else 1, 1), (1, 2, 3), (2**31, 2**33))
+    )
     kind = random.choice(DTYPES) if random.random() < 0.7 else array.dtype.str
     kind = kind if kind.startswith("[") else repr(kind)
     header = f"{{'descr': {kind}, 'fortran_order': {random.random() < 0.2}, 'shape': {shape}, }}"
@@ -273,7 +397,9 @@ def _change_values(values: Any, random: Random) -> None:
     elif kind == "f":
         values[at] = random.choice((np.nan, np.inf, -np.inf, 0.0, -0.0, -1.0, 1e30, 1e-45, values[at] + 1))
     elif kind == "U":
-        values.view(np.uint32)[random.randrange(values.nbytes // 4)] = random.choice((0, 32, 10, 65, 0xD800, 0x10FFFF, 0x110000, 2**32 - 1))
+        values.view(np.uint32)[random.randrange(values.nbytes // 4)] = random.choice(
+            (0, 32, 10, 65, 0xD800, 0x10FFFF, 0x110000, 2**32 - 1)
+        )
     else:
         values.view(np.uint8)[random.randrange(values.nbytes)] ^= 1 << random.randrange(8)
 

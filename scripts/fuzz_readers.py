@@ -43,7 +43,7 @@ from rerank.files.folds import read_folds, write_folds
 from rerank.files.preferences import read_preferences
 from rerank.files.topics import read_topics, write_topics
 from rerank.files.trec import read_qrels, read_run, write_qrels, write_run
-from rerank.lucene import arrays, postings
+from rerank.lucene import postings, verified
 from rerank.lucene.build import build_index, build_index_from_sgml
 from rerank.lucene.documents import write_documents
 from rerank.lucene.search import Searcher
@@ -93,7 +93,9 @@ def same(one: Any, other: Any) -> bool:
         alike = isinstance(other, np.ndarray) and one.shape == other.shape
         return alike and bool(np.array_equal(one, other, equal_nan=one.dtype.kind == "f" and other.dtype.kind == "f"))
     if isinstance(one, Mapping):
-        return isinstance(other, Mapping) and list(one) == list(other) and all(same(one[key], other[key]) for key in one)
+        return (
+            isinstance(other, Mapping) and list(one) == list(other) and all(same(one[key], other[key]) for key in one)
+        )
     if isinstance(one, list | tuple):
         return type(one) is type(other) and len(one) == len(other) and all(map(same, one, other))
     return type(one) is type(other) and (one == other or one != one)
@@ -135,7 +137,8 @@ def _check_qrels(record: Any, folder: Path) -> None:
 
 
 def _run_seeds(work: Path) -> list[bytes]:
-    own = b"q1 Q0 d1 1 3.5 tag\nq1 Q0 d2 2 3.25 tag\nq2 Q0 d3 1 -1e-3 tag\nq2 Q0 d4 2 -2 tag more\nq1 Q0 d\xc3\xa9 3 1e2 tag\n"
+    own = b"q1 Q0 d1 1 3.5 tag\nq1 Q0 d2 2 3.25 tag\nq2 Q0 d3 1 -1e-3 tag\nq2 Q0 d4 2 -2 tag more\n"
+    own += b"q1 Q0 d\xc3\xa9 3 1e2 tag\n"
     return with_packed([own, *beginnings("trec_eval/results.test", "trec_eval/results.trunc", n_lines=20)])
 
 
@@ -198,8 +201,9 @@ def small_data(n_queries: int = 12, n_rows: int = 8, n_features: int = 5) -> Ran
 def _svmlight_seeds(work: Path) -> list[bytes]:
     data = small_data(3, 4)
     write_data(data, work / "data.svm")
-    own = b"0 qid:1 1:0.5 3:nan # docid = d1 base = 2\n2 qid:1 2:1e-3 # docid = d2 base = 1.5\n1.5 qid:x 1:-4 # docid = d1 base = 0\n"
-    real = beginnings("letor/mq2008/S1.txt", "letor/tfr_example/train.txt", n_lines=5)
+    own = b"0 qid:1 1:0.5 3:nan # docid = d1 base = 2\n2 qid:1 2:1e-3 # docid = d2 base = 1.5\n"
+    own += b"1.5 qid:x 1:-4 # docid = d1 base = 0\n"
+    real = beginnings("letor/mq2008/S1.txt", n_lines=5)
     return with_packed([own, (work / "data.svm").read_bytes(), *real])
 
 
@@ -302,7 +306,8 @@ def _check_corpus(record: list[dict[str, Any]], folder: Path) -> None:
 
 def _sgml_seeds(work: Path) -> list[bytes]:
     own = (
-        b"<DOC>\n<DOCNO> AP-1 </DOCNO>\n<HEADLINE>Heat &amp; flow</HEADLINE>\n<TEXT>\nWater of the river.\n</TEXT>\n</DOC>\n"
+        b"<DOC>\n<DOCNO> AP-1 </DOCNO>\n<HEADLINE>Heat &amp; flow</HEADLINE>\n"
+        b"<TEXT>\nWater of the river.\n</TEXT>\n</DOC>\n"
         b"<DOC>\n<DOCNO>AP-2</DOCNO>\n<TEXT>Bank loan</TEXT>\n</DOC>\n"
     )
     return with_packed([own])
@@ -330,8 +335,8 @@ def _check_built(folder: Path, other: Path) -> None:
 
 def _recipe_seeds(work: Path) -> list[bytes]:
     own = (
-        b'fields = ["title", "contents"]\nfamilies = ["letor", "prior"]\nfeatures = ["*"]\nnumbers = ["year"]\nbm25_k1 = 1.2\n'
-        b'rm3_share = 0.25\n[normalisation]\n"*" = "zscore"\n"bm25.*" = "minmax"\n'
+        b'fields = ["title", "contents"]\nfamilies = ["letor", "prior"]\nfeatures = ["*"]\nnumbers = ["year"]\n'
+        b'bm25_k1 = 1.2\nrm3_share = 0.25\n[normalisation]\n"*" = "zscore"\n"bm25.*" = "minmax"\n'
     )
     return [own, template().encode("utf8"), b'normalisation = "rank"\nfeatures = ["bm25.title"]\n']
 
@@ -353,15 +358,26 @@ def features_of(forward: Any, recipe: Recipe | None) -> RankingData:
     """Return the features of two queries over some documents of an index."""
     doc_ids = [str(doc_id) for doc_id in forward.doc_ids if doc_id]
     run = Run.of({"q1": {d: float(n) for n, d in enumerate(doc_ids)}, "q2": {d: 1.0 for d in doc_ids[::2]}})
-    return extract(forward, {"q1": ["heat", "flow", "heat", "naïv"], "q2": ["bank", "loan", "unseen"]}, run, recipe, threads=1)
+    return extract(
+        forward, {"q1": ["heat", "flow", "heat", "naïv"], "q2": ["bank", "loan", "unseen"]}, run, recipe, threads=1
+    )
 
 
 def model_seeds(kind: str, work: Path) -> list[bytes]:
     """Return stored models of one ranker: cold, and from each kind of base."""
     data = small_data()
-    small = {"n_estimators": 3, "num_leaves": 4, "epochs": 2, "hidden": (3,), "max_iter": 5, "n_folds": 2, "n_jobs": 1}
+    small = {
+        "n_estimators": 3,
+        "num_leaves": 4,
+        "min_child_samples": 5,
+        "n_epochs": 2,
+        "hidden_units": 3,
+        "max_iter": 5,
+        "n_folds": 2,
+        "n_jobs": 1,
+    }
     if kind == "ensemble":
-        small["members"] = "lambdamart(n_estimators=2, num_leaves=3), ranknet(epochs=1), ranksvm"
+        small["members"] = "lambdamart(n_estimators=2, num_leaves=3), lambdarank(n_epochs=1), ranksvm"
     cls = known_rankers()[kind]
     given = {name: value for name, value in small.items() if name in cls().get_params(deep=False)}
     seeds = []
@@ -501,20 +517,20 @@ def _mutate_index(data: bytes, random: Random) -> bytes:
         return data
     parts.pop("made-to-fit", None)
     changed = members(mutate_archive(archive_of(parts), random, of_bytes=0.0)) or {}
-    if random.random() < 0.75 and arrays.MANIFEST in changed:
+    if random.random() < 0.75 and verified.MANIFEST in changed:
         changed = _made_to_fit(changed)
     return archive_of(changed)
 
 
 def _made_to_fit(parts: dict[str, bytes]) -> dict[str, bytes]:
     try:
-        manifest = json.loads(parts[arrays.MANIFEST])
+        manifest = json.loads(parts[verified.MANIFEST])
         manifest["files"] = {
-            name: arrays.file_entry(content) for name, content in sorted(parts.items()) if name.endswith(".npy")
+            name: verified.file_entry(content) for name, content in sorted(parts.items()) if name.endswith(".npy")
         }
     except (ValueError, TypeError, KeyError, RecursionError):
         return parts
-    return {**parts, arrays.MANIFEST: json.dumps(manifest).encode(), "made-to-fit": b""}
+    return {**parts, verified.MANIFEST: json.dumps(manifest).encode(), "made-to-fit": b""}
 
 
 def _read_index(path: Path) -> Any:
@@ -574,7 +590,9 @@ def _model_readers() -> Iterator[tuple[str, Reader]]:
     for kind in known_rankers():
         yield (
             f"model-{kind}",
-            Reader(lambda work, kind=kind: model_seeds(kind, work), load_model, _check_model, "model.json", mutate_json),
+            Reader(
+                lambda work, kind=kind: model_seeds(kind, work), load_model, _check_model, "model.json", mutate_json
+            ),
         )
 
 

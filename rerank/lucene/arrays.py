@@ -1,9 +1,11 @@
 """Forward arrays on disk: made from Lucene's postings, read as memory maps.
 
-A folder holds `manifest.json` and .npy files: doc_ids, doc_slots, vocabulary, term_ptr, numbers
-(one row a name of the manifest), and for field
-number f (the order of the manifest) f.doc_ptr, f.terms, f.freqs, f.positions, f.position_ptr, f.lengths,
-f.doc_freq, f.collection_freq, as rerank/forward.py describes them.
+A folder holds `manifest.json` and .npy files: doc_ids, doc_slots, vocabulary, term_ptr, numbers (one row a name of the
+manifest), and for field number f (the order of the manifest) f.doc_ptr, f.terms, f.freqs, f.positions, f.position_ptr,
+f.lengths, f.doc_freq, f.collection_freq, as rerank/forward.py describes them.
+
+What is checked: each time the folder is opened, the manifest's structure, and every file's size, type and shape. Once
+for each state of the files, which their sizes and times tell, everything that they hold: see `rerank.lucene.verified`.
 """
 
 from __future__ import annotations
@@ -25,10 +27,18 @@ from rerank.lucene.folder import commit_hash
 from rerank.lucene.jvm import ask_json, open_index
 from rerank.lucene.language import stored_language
 from rerank.lucene.progress import Progress, stage
+from rerank.lucene.verified import (
+    FORMAT,
+    MANIFEST,
+    UNREADABLE,
+    check_manifest,
+    damaged,
+    file_entry,
+    is_verified,
+    note_verified,
+    verify,
+)
 from rerank.types import pointers
-
-FORMAT = 3
-_MANIFEST = "manifest.json"
 
 
 def write_arrays(index: Path, folder: Path, made_with_index: bool, progress: Progress = None) -> None:
@@ -54,48 +64,40 @@ def write_arrays(index: Path, folder: Path, made_with_index: bool, progress: Pro
             f"{index}: expected an index at rest, found one that changed while its forward arrays were made; "
             "open it again when it is whole."
         )
-    manifest = {
+    manifest: dict[str, Any] = {
         "format": FORMAT,
         "commit": commit,
         "made_with_index": made_with_index,
         "fields": fields,
         "numbers": report["numbers"],
         "language": report["language"],
-        "fingerprint": _fingerprint(report, fields, folder),
-        "sizes": {path.name: path.stat().st_size for path in sorted(folder.glob("*.npy"))},
     }
-    (folder / _MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf8")
-
-
-def read_manifest(folder: Path) -> dict[str, Any] | None:
-    """Return the manifest of forward arrays, None where there are none that are whole."""
-    try:
-        manifest = json.loads((folder / _MANIFEST).read_text(encoding="utf8"))
-    except FileNotFoundError:
-        return None
-    except ValueError as error:
-        raise _damaged(folder, f"{_MANIFEST} is no JSON") from error
-    if not isinstance(manifest, dict) or "format" not in manifest:
-        raise _damaged(folder, f"{_MANIFEST} names no format")
-    return manifest
+    manifest["fingerprint"] = _fingerprint(manifest, folder)
+    manifest["files"] = {path.name: file_entry(path) for path in sorted(folder.glob("*.npy"))}
+    (folder / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf8")
+    note_verified(folder, manifest)
 
 
 def read_arrays(folder: Path, manifest: dict[str, Any]) -> ForwardIndex:
-    """Return the forward arrays of a folder as read-only memory maps."""
-    for name, size in manifest["sizes"].items():
-        path = folder / name
-        if not path.is_file() or path.stat().st_size != size:
-            raise _damaged(folder, f"{name} is missing or cut short")
-    fields = [_read_field(folder, number, field) for number, field in enumerate(manifest["fields"])]
-    return ForwardIndex(
-        doc_ids=_load(folder, "doc_ids"),
-        doc_slots=_load(folder, "doc_slots"),
-        vocabulary=_load(folder, "vocabulary"),
-        term_ptr=_load(folder, "term_ptr"),
+    """Return the forward arrays of a folder as read-only memory maps.
+
+    Raises IndexFolderError where a file is missing, or is not what the manifest says.
+    """
+    check_manifest(folder, manifest)
+    n_docs, n_terms, names = *_counts(folder), manifest["numbers"]
+    fields = [_read_field(folder, number, field, n_docs, n_terms) for number, field in enumerate(manifest["fields"])]
+    forward = ForwardIndex(
+        doc_ids=_load(folder, "doc_ids", np.str_, n_docs),
+        doc_slots=_load(folder, "doc_slots", np.int32, 1 << (2 * n_docs).bit_length()),
+        vocabulary=_load(folder, "vocabulary", np.uint8, None),
+        term_ptr=_load(folder, "term_ptr", np.int64, n_terms + 1),
         fields={field.name: field for field in fields},
         fingerprint=manifest["fingerprint"],
-        numbers=dict(zip(manifest["numbers"], _load(folder, "numbers"), strict=True)),
+        numbers=dict(zip(names, _load(folder, "numbers", np.float64, len(names), n_docs), strict=True)),
     )
+    if not is_verified(folder, manifest):
+        verify(folder, manifest, forward, _fingerprint(manifest, folder))
+    return forward
 
 
 def ids_from_bytes(text: bytes | memoryview, lengths: NDArray[np.int32]) -> Ids:
@@ -158,13 +160,13 @@ def _write_field(raw: Path, folder: Path, number: int, n_docs: int, positions: b
     return dict(zip(("documents", "tokens", "terms"), map(int, counts), strict=True))
 
 
-def _fingerprint(report: dict[str, Any], fields: list[dict[str, Any]], folder: Path) -> dict[str, Any]:
+def _fingerprint(manifest: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Return what depends on the indexed text and its language alone, not on how the index was built."""
-    doc_ids = _load(folder, "doc_ids")
+    fields, doc_ids = manifest["fields"], _mapped(folder, "doc_ids")
     return {
-        "language": report["language"],
+        "language": manifest["language"],
         "documents": int(np.count_nonzero(doc_ids != "")),
-        "terms": report["terms"],
+        "terms": len(_mapped(folder, "term_ptr")) - 1,
         "checksum": _checksum(fields, folder),
         "fields": {
             field["name"]: {
@@ -180,35 +182,61 @@ def _fingerprint(report: dict[str, Any], fields: list[dict[str, Any]], folder: P
 
 def _checksum(fields: list[dict[str, Any]], folder: Path) -> str:
     """Return a hash over the vocabulary and every field's document frequencies: equal counts are not enough."""
-    found = hashlib.sha256(_load(folder, "vocabulary").tobytes() + _load(folder, "term_ptr").tobytes())
+    found = hashlib.sha256(_mapped(folder, "vocabulary").tobytes() + _mapped(folder, "term_ptr").tobytes())
     for name, number in sorted((str(field["name"]), number) for number, field in enumerate(fields)):
-        found.update(name.encode("utf8") + _load(folder, f"{number}.doc_freq").tobytes())
+        found.update(name.encode("utf8", "replace") + _mapped(folder, f"{number}.doc_freq").tobytes())
     return found.hexdigest()[:16]
 
 
-def _read_field(folder: Path, number: int, field: dict[str, Any]) -> FieldArrays:
-    def load(name: str) -> NDArray[Any]:
-        return _load(folder, f"{number}.{name}")
+def _read_field(folder: Path, number: int, field: dict[str, Any], n_docs: int, n_terms: int) -> FieldArrays:
+    def load(name: str, dtype: Any, length: int | None) -> NDArray[Any]:
+        return _load(folder, f"{number}.{name}", dtype, length)
 
+    terms, position_ptr = load("terms", np.int32, None), load("position_ptr", np.int64, n_docs + 1)
     return FieldArrays(
         name=field["name"],
-        doc_ptr=load("doc_ptr"),
-        terms=load("terms"),
-        freqs=load("freqs"),
-        positions=load("positions") if field["positions"] else None,
-        position_ptr=load("position_ptr"),
-        lengths=load("lengths"),
-        doc_freq=load("doc_freq"),
-        collection_freq=load("collection_freq"),
+        doc_ptr=load("doc_ptr", np.int64, n_docs + 1),
+        terms=terms,
+        freqs=load("freqs", np.int32, len(terms)),
+        positions=load("positions", np.int32, int(position_ptr[-1])) if field["positions"] else None,
+        position_ptr=position_ptr,
+        lengths=load("lengths", np.int32, n_docs),
+        doc_freq=load("doc_freq", np.int32, n_terms),
+        collection_freq=load("collection_freq", np.int64, n_terms),
         n_docs_with=field["documents"],
     )
 
 
-def _load(folder: Path, name: str) -> NDArray[Any]:
+def _counts(folder: Path) -> tuple[int, int]:
+    """Return the number of documents and of terms, which all other shapes go by."""
+    doc_ids, term_ptr = _mapped(folder, "doc_ids"), _mapped(folder, "term_ptr")
+    if not doc_ids.size or not term_ptr.size:
+        raise damaged(folder, "doc_ids.npy or term_ptr.npy is empty")
+    return len(doc_ids), len(term_ptr) - 1
+
+
+def _load(folder: Path, name: str, dtype: Any, *shape: int | None) -> NDArray[Any]:
+    """Map an array; None in its shape is for any length."""
+    array = _mapped(folder, name)
+    fits = len(array.shape) == len(shape) and all(
+        length in (None, there) for there, length in zip(array.shape, shape, strict=True)
+    )
+    is_text = dtype is np.str_ and array.dtype.kind == "U" and array.dtype.isnative and array.dtype.itemsize
+    if not (fits and array.flags.c_contiguous and (is_text or array.dtype == dtype)):
+        wanted = "(" + ", ".join("any" if length is None else str(length) for length in shape) + ")"
+        raise damaged(
+            folder,
+            f"{name}.npy holds {array.dtype} of shape {array.shape} where {np.dtype(dtype).name} of shape "
+            f"{wanted} is wanted",
+        )
+    return array
+
+
+def _mapped(folder: Path, name: str) -> NDArray[Any]:
     try:
         return np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r"))
-    except (OSError, ValueError) as error:
-        raise _damaged(folder, f"{name}.npy cannot be read") from error
+    except UNREADABLE as error:
+        raise damaged(folder, f"{name}.npy cannot be read") from error
 
 
 def _new(folder: Path, name: str, dtype: DTypeLike, length: int) -> NDArray[Any]:
@@ -221,10 +249,3 @@ def _raw(raw: Path, name: str) -> NDArray[Any]:
     if not os.path.getsize(raw / name):
         return np.empty(0, np.int32)
     return np.asarray(np.memmap(raw / name, dtype=np.int32, mode="c"))
-
-
-def _damaged(folder: Path, found: str) -> IndexFolderError:
-    return IndexFolderError(
-        f"{folder}: expected whole forward arrays, found damaged ones ({found}); delete this folder, "
-        "it is made again when the index is opened."
-    )
