@@ -10,12 +10,14 @@ for each state of the files, which their sizes and times tell, everything that t
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
+import math
 import os
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -31,12 +33,14 @@ from rerank.lucene.verified import (
     FORMAT,
     MANIFEST,
     UNREADABLE,
+    check_contents,
+    check_digests,
     check_manifest,
     damaged,
     file_entry,
     is_verified,
     note_verified,
-    verify,
+    state_of,
 )
 from rerank.types import pointers
 
@@ -75,7 +79,7 @@ def write_arrays(index: Path, folder: Path, made_with_index: bool, progress: Pro
     manifest["fingerprint"] = _fingerprint(manifest, folder)
     manifest["files"] = {path.name: file_entry(path) for path in sorted(folder.glob("*.npy"))}
     (folder / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf8")
-    note_verified(folder, manifest)
+    note_verified(folder, state_of(folder, manifest))
 
 
 def read_arrays(folder: Path, manifest: dict[str, Any]) -> ForwardIndex:
@@ -84,9 +88,21 @@ def read_arrays(folder: Path, manifest: dict[str, Any]) -> ForwardIndex:
     Raises IndexFolderError where a file is missing, or is not what the manifest says.
     """
     check_manifest(folder, manifest)
+    state = state_of(folder, manifest)
+    verified = is_verified(folder, state)
+    if not verified:
+        check_digests(folder, manifest)
+    forward = _mapped_forward(folder, manifest)
+    if not verified:
+        check_contents(folder, manifest, forward, _fingerprint(manifest, folder))
+        note_verified(folder, state)
+    return forward
+
+
+def _mapped_forward(folder: Path, manifest: dict[str, Any]) -> ForwardIndex:
     n_docs, n_terms, names = *_counts(folder), manifest["numbers"]
     fields = [_read_field(folder, number, field, n_docs, n_terms) for number, field in enumerate(manifest["fields"])]
-    forward = ForwardIndex(
+    return ForwardIndex(
         doc_ids=_load(folder, "doc_ids", np.str_, n_docs),
         doc_slots=_load(folder, "doc_slots", np.int32, 1 << (2 * n_docs).bit_length()),
         vocabulary=_load(folder, "vocabulary", np.uint8, None),
@@ -95,9 +111,6 @@ def read_arrays(folder: Path, manifest: dict[str, Any]) -> ForwardIndex:
         fingerprint=manifest["fingerprint"],
         numbers=dict(zip(names, _load(folder, "numbers", np.float64, len(names), n_docs), strict=True)),
     )
-    if not is_verified(folder, manifest):
-        verify(folder, manifest, forward, _fingerprint(manifest, folder))
-    return forward
 
 
 def ids_from_bytes(text: bytes | memoryview, lengths: NDArray[np.int32]) -> Ids:
@@ -210,8 +223,8 @@ def _read_field(folder: Path, number: int, field: dict[str, Any], n_docs: int, n
 def _counts(folder: Path) -> tuple[int, int]:
     """Return the number of documents and of terms, which all other shapes go by."""
     doc_ids, term_ptr = _mapped(folder, "doc_ids"), _mapped(folder, "term_ptr")
-    if not doc_ids.size or not term_ptr.size:
-        raise damaged(folder, "doc_ids.npy or term_ptr.npy is empty")
+    if doc_ids.ndim != 1 or term_ptr.ndim != 1 or not term_ptr.size:
+        raise damaged(folder, "doc_ids.npy or term_ptr.npy is no list")
     return len(doc_ids), len(term_ptr) - 1
 
 
@@ -233,10 +246,30 @@ def _load(folder: Path, name: str, dtype: Any, *shape: int | None) -> NDArray[An
 
 
 def _mapped(folder: Path, name: str) -> NDArray[Any]:
+    """Map an array; its header is checked first, as NumPy divides by the size of its type."""
+    path = folder / f"{name}.npy"
     try:
-        return np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r"))
+        with open(path, "rb") as file:
+            dtype, shape = _header(file)
+            start, size = file.tell(), os.fstat(file.fileno()).st_size
+        if start + math.prod(shape) * dtype.itemsize != size:
+            raise ValueError(f"{dtype} of shape {shape} in {size} bytes")
+        return np.asarray(np.memmap(path, dtype, "r", start, shape))
     except UNREADABLE as error:
         raise damaged(folder, f"{name}.npy cannot be read") from error
+
+
+def _header(file: IO[bytes]) -> tuple[np.dtype[Any], tuple[int, ...]]:
+    """Return type and shape of an array that `np.save` wrote (version 1.0 of its format, in the order of C)."""
+    if file.read(8) != np.lib.format.magic(1, 0):
+        raise ValueError("no .npy file of version 1.0")
+    header = ast.literal_eval(file.read(int.from_bytes(file.read(2), "little")).decode("latin1"))
+    shape, dtype = header["shape"], np.dtype(str(header["descr"]))
+    if header["fortran_order"] or dtype.hasobject or not dtype.itemsize:
+        raise ValueError(f"{header}")
+    if not (isinstance(shape, tuple) and all(type(length) is int and length >= 0 for length in shape)):
+        raise ValueError(f"shape {shape}")
+    return dtype, shape
 
 
 def _new(folder: Path, name: str, dtype: DTypeLike, length: int) -> NDArray[Any]:

@@ -58,7 +58,7 @@ def _field_fault(field: FieldArrays, n_terms: int) -> str | None:
     if not np.array_equal(np.diff(field.position_ptr), field.lengths) or field.position_ptr[0] != 0:
         return "position_ptr.npy does not fit lengths.npy"
     doc_freq, collection_freq = np.zeros(n_terms, np.int64), np.zeros(n_terms, np.int64)
-    doc_ptr, terms, freqs, lengths = map(_plain, (field.doc_ptr, field.terms, field.freqs, field.lengths))
+    doc_ptr, terms, freqs, lengths = (_plain(part) for part in (field.doc_ptr, field.terms, field.freqs, field.lengths))
     if not _count_terms(doc_ptr, terms, freqs, lengths, doc_freq, collection_freq):
         return "terms.npy or freqs.npy holds what no document can"
     for name, counted in (("doc_freq", doc_freq), ("collection_freq", collection_freq)):

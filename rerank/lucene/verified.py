@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 FORMAT = 4
 MANIFEST, NOTE = "manifest.json", "verified.json"
-# What damaged headers have NumPy raise, beside the system's own errors.
-UNREADABLE = (OSError, EOFError, ValueError, TypeError, SyntaxError, OverflowError, MemoryError, RecursionError)
+# What damaged headers have Python and NumPy raise, beside the system's own errors.
+UNREADABLE = (OSError, ValueError, TypeError, LookupError, SyntaxError, OverflowError, MemoryError, RecursionError)
 _ARRAYS = ("doc_ids", "doc_slots", "numbers", "vocabulary", "term_ptr")
 _FIELD_ARRAYS = ("doc_ptr", "terms", "freqs", "position_ptr", "lengths", "doc_freq", "collection_freq")
 _log = logging.getLogger("rerank")
@@ -83,38 +83,33 @@ def file_entry(content: Path | bytes) -> dict[str, Any]:
         return {"bytes": os.fstat(file.fileno()).st_size, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
 
 
-def verify(folder: Path, manifest: Mapping[str, Any], forward: ForwardIndex, fingerprint: Mapping[str, Any]) -> None:
-    """Check everything that the arrays hold, and note that they are whole; raises IndexFolderError where they are not.
-
-    fingerprint  made from these arrays
-    """
-    from rerank.lucene.checks import fault_of
-
+def check_digests(folder: Path, manifest: Mapping[str, Any]) -> None:
+    """Refuse files whose bytes are not those that the manifest tells."""
     _log.info("%s: checking the forward arrays, as their files are new or have changed.", folder)
-    before = _state(folder, manifest)
     for name, entry in manifest["files"].items():
         if file_entry(folder / name) != entry:
             raise damaged(folder, f"{name} is not the file that was made")
+
+
+def check_contents(
+    folder: Path, manifest: Mapping[str, Any], forward: ForwardIndex, fingerprint: Mapping[str, Any]
+) -> None:
+    """Refuse arrays that hold what they cannot; `fingerprint` is made from them."""
+    from rerank.lucene.checks import fault_of
+
     fault = fault_of(forward)
     if fault is None and dict(manifest["fingerprint"]) != dict(fingerprint):
         fault = f"{MANIFEST} has the fingerprint of other arrays"
     if fault is not None:
         raise damaged(folder, fault)
-    _write_note(folder, before)
 
 
-def note_verified(folder: Path, manifest: Mapping[str, Any]) -> None:
-    """Note that arrays that were just made are whole."""
-    _write_note(folder, _state(folder, manifest))
-
-
-def is_verified(folder: Path, manifest: Mapping[str, Any]) -> bool:
-    """Return whether the files are noted as whole, and have not changed since."""
-    state = _state(folder, manifest)
+def is_verified(folder: Path, state: Mapping[str, Any]) -> bool:
+    """Return whether the files are noted as whole in this state."""
     return any(_read_note(path) == state for path in _notes(folder))
 
 
-def _state(folder: Path, manifest: Mapping[str, Any]) -> dict[str, list[int]]:
+def state_of(folder: Path, manifest: Mapping[str, Any]) -> dict[str, list[int]]:
     """Return size and times of each file: the time of its last change cannot be set by programs."""
     stats = {name: os.stat(folder / name) for name in (*sorted(manifest["files"]), MANIFEST)}
     return {name: [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns] for name, stat in stats.items()}
@@ -127,7 +122,8 @@ def _read_note(path: Path) -> Any:
         return None
 
 
-def _write_note(folder: Path, state: Mapping[str, Any]) -> None:
+def note_verified(folder: Path, state: Mapping[str, Any]) -> None:
+    """Note that the files are whole in this state; where the note cannot be written, they are checked again."""
     for path in _notes(folder):
         with suppress(OSError, RerankError):
             path.parent.mkdir(parents=True, exist_ok=True)
