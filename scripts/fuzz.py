@@ -49,6 +49,7 @@ SLOWEST = 5.0  # seconds for one input
 MEMORY = 1 << 30  # bytes that an input may take beyond what the process had
 LONGEST_MESSAGE = 5000  # characters
 MOST_RESTARTS = 20
+LARGEST_KEPT, MOST_KEPT = 1 << 16, 100  # bytes, and number, of inputs that are mutated further
 WARM_UP = 600.0  # seconds to read the seeds, kernels compiling meanwhile
 _STATE = "6d"  # tried, accepted, refused, findings, when the present input began (0: none), whether seeds are done
 
@@ -195,7 +196,7 @@ def _by_outcome(job: Job, seeds: list[bytes], seconds: float, inputs: int | None
         for _ in range(random.choice((1, 1, 1, 3))):
             data = job.reader.mutate(data, random)
         outcome = attempt(job, data)
-        if outcome not in known and len(data) < 1 << 16:
+        if outcome not in known and len(data) < LARGEST_KEPT:
             known.add(outcome)
             pool.append(data)
 
@@ -204,13 +205,21 @@ def _by_coverage(job: Job, seeds: list[bytes], seconds: float, inputs: int | Non
     """Have libFuzzer choose the inputs that are mutated further, and mutate some itself."""
     import atheris
 
+    accepted = list(seeds)
+
     def mutator(data: bytes, most: int, seed: int) -> bytes:
         random = Random(seed)
-        if random.random() < 0.15:
+        if random.random() < 0.1:
             return bytes(atheris.Mutate(data, most))
+        if random.random() < 0.5:  # libFuzzer mostly hands over what was refused before
+            data = random.choice(accepted)
         for _ in range(random.choice((1, 1, 1, 3))):
             data = job.reader.mutate(data, random)
         return data[:most]
+
+    def feed(data: bytes) -> None:
+        if attempt(job, data).startswith("accepted") and len(data) < LARGEST_KEPT:
+            accepted[len(seeds) :] = [*accepted[len(seeds) :][-MOST_KEPT:], data]
 
     left = [] if inputs is None else [f"-runs={max(int(inputs - job.state['tried']), 1)}"]
     options = [f"-seed={job.seed + 1000 * job.restarts + 1}", f"-max_total_time={max(int(seconds), 1)}", *left]
@@ -218,7 +227,7 @@ def _by_coverage(job: Job, seeds: list[bytes], seconds: float, inputs: int | Non
     options += [f"-handle_{name}=0" for name in ("segv", "bus", "abrt", "ill", "fpe", "int", "term", "xfsz")]
     atheris.Setup(
         [sys.argv[0], *options, str(job.folder / "corpus"), str(job.folder / "seeds")],
-        lambda data: attempt(job, data) and None,
+        feed,
         custom_mutator=mutator,
     )
     atheris.Fuzz()
