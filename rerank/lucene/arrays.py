@@ -273,8 +273,13 @@ def _header(file: IO[bytes]) -> tuple[np.dtype[Any], tuple[int, ...]]:
 
 
 def _new(folder: Path, name: str, dtype: DTypeLike, length: int) -> NDArray[Any]:
+    """Map a new array; its disk space is reserved first, as writing to a map on a full disk ends the process."""
     path = str(folder / f"{name}.npy")
-    return np.asarray(np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=(length,)))
+    array = np.asarray(np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=(length,)))
+    if hasattr(os, "posix_fallocate"):
+        with open(path, "r+b") as file:
+            os.posix_fallocate(file.fileno(), 0, os.fstat(file.fileno()).st_size)
+    return array
 
 
 def _raw(raw: Path, name: str) -> NDArray[Any]:

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from rerank.errors import IndexFolderError, MissingFileError
+from rerank.errors import IndexFolderError, MissingFileError, RerankError
+from rerank.output import FULL
 
 MARKER = "rerank-unfinished.json"
 _COMMIT_FILE = re.compile(r"segments_([0-9a-z]+)")
@@ -82,22 +83,43 @@ def staged_folder(target: Path, is_there: Callable[[], bool] = lambda: False) ->
     removed. What a killed process left is removed by the next one that builds the same target. Where
     `is_there` then finds that another process has done the same, that process's folder stays.
     """
-    target.parent.mkdir(parents=True, exist_ok=True)
-    _sweep(target)
     staging = _hidden(target, "building")
-    staging.mkdir()
-    try:
-        owner = {"host": socket.gethostname(), "pid": os.getpid()}
-        (staging / MARKER).write_text(json.dumps(owner), encoding="utf8")
-        yield staging
-        (staging / MARKER).unlink()
-        if is_there():
+    with _refusals(staging, target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _sweep(target)
+        staging.mkdir()
+        try:
+            owner = {"host": socket.gethostname(), "pid": os.getpid()}
+            (staging / MARKER).write_text(json.dumps(owner), encoding="utf8")
+            yield staging
+            (staging / MARKER).unlink()
+            if is_there():
+                shutil.rmtree(staging, ignore_errors=True)
+            else:
+                _put_in_place(staging, target)
+        except BaseException:
             shutil.rmtree(staging, ignore_errors=True)
+            raise
+
+
+@contextmanager
+def _refusals(staging: Path, target: Path) -> Iterator[None]:
+    """Turn the system's refusal to write in these folders, or a full disk, into one line."""
+    try:
+        yield
+    except OSError as fault:
+        if isinstance(fault, RerankError):
+            raise
+        if fault.filename is None:
+            known = fault.errno in FULL
         else:
-            _put_in_place(staging, target)
-    except BaseException:
-        shutil.rmtree(staging, ignore_errors=True)
-        raise
+            named = Path(os.fsdecode(fault.filename))
+            known = named in (staging, target, *target.parents) or staging in named.parents
+        if not known:
+            raise
+        raise IndexFolderError(
+            f"{target}: expected a folder that can be written, found: {fault.strerror}; make room, or write elsewhere."
+        ) from fault
 
 
 def _hidden(target: Path, state: str) -> Path:

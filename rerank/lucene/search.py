@@ -107,19 +107,19 @@ class Searcher:
 
     def documents(self, numbers: Sequence[int]) -> list[str | None]:
         """Return documents by number as they were indexed (JSON or SGML), None where the index does not keep them."""
-        found: list[str | None] = ask_json("raw", handle=self._open_handle(), documents=[int(n) for n in numbers])
+        found: list[str | None] = ask_json("raw", **self._asked(), documents=[int(n) for n in numbers])
         return found
 
     def statistics(self) -> dict[str, Any]:
         """Return Lucene's counts: documents, deleted, segments, and per field documents, tokens, postings."""
-        counts: dict[str, Any] = ask_json("statistics", at_once=True, handle=self._open_handle())
+        counts: dict[str, Any] = ask_json("statistics", at_once=True, **self._asked())
         return counts
 
     @property
     def doc_ids(self) -> Ids:
         """Ids by Lucene document number, fetched once; a deleted document has the empty id."""
         if self._doc_ids is None:
-            answer = ask("doc_ids", handle=self._open_handle())
+            answer = ask("doc_ids", **self._asked())
             count = int(np.frombuffer(answer, np.int32, 1)[0])
             self._doc_ids = ids_from_bytes(answer[4 + 4 * count :], np.frombuffer(answer, np.int32, count, 4))
         return self._doc_ids
@@ -131,21 +131,20 @@ class Searcher:
             raise InvalidInputError(f"k1: expected a number from 0, found {k1}; the usual k1 is 0.9.")
         if not 0 <= b <= 1:
             raise InvalidInputError(f"b: expected a number from 0 to 1, found {b}; the usual b is 0.4.")
-        handle, workers = self._open_handle(), java_threads(threads)
+        asked, workers = self._asked(), java_threads(threads)
         if field not in self._fields:
             raise unknown_name("field", field, self._fields)
-        return {"handle": handle, "k": int(k), "k1": k1, "b": b, "threads": workers, "field": field} | {
-            "language": self.language
-        }
+        return {**asked, "k": int(k), "k1": k1, "b": b, "threads": workers, "field": field, "language": self.language}
 
     @cached_property
     def _fields(self) -> tuple[str, ...]:
         return tuple(self.statistics()["fields"])
 
-    def _open_handle(self) -> int:
+    def _asked(self) -> dict[str, Any]:
+        """Return what every question about this index names."""
         if self._handle is None:
             raise InvalidInputError(f"{self.folder}: expected an open index, found a closed one; open it again.")
-        return self._handle
+        return {"handle": self._handle, "index": str(self.folder)}
 
 
 def _search(queries: list[str], parameters: dict[str, Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
