@@ -45,7 +45,7 @@ sys.path.insert(0, str(ROOT))
 if TYPE_CHECKING:
     from fuzz_readers import Reader
 
-SLOWEST = 5.0  # seconds for one input
+SLOWEST, STUCK = 5.0, 60.0  # seconds for one input: of the processor, and of the clock
 MEMORY = 1 << 30  # bytes that an input may take beyond what the process had
 LONGEST_MESSAGE = 5000  # characters
 MOST_RESTARTS = 20
@@ -83,12 +83,14 @@ class Job:
     folder: Path
     findings: Path
     seed: int
+    seconds: float = 60.0
     state: State = field(default_factory=State)
     pid: int = 0
     restarts: int = 0
     started: float = 0.0
+    deadline: float = 0.0  # of the job; the time for seeds is not counted
+    busy: tuple[float, float] = (0.0, 0.0)  # when the present input began, and the processor's seconds before it
     base_memory: float = 0.0
-    keys: set[str] = field(default_factory=set)
 
     @property
     def input(self) -> Path:
@@ -160,7 +162,7 @@ def _where(error: BaseException) -> str:
     return f"{type(error).__name__} {' '.join(places)}"
 
 
-def work(job: Job, seconds: float, inputs: int | None) -> None:
+def work(job: Job, inputs: int | None) -> None:
     """Fuzz one reader, in a process of its own; never returns."""
     log = open(job.folder / "worker.log", "ab", buffering=0)  # noqa: SIM115
     for stream in (1, 2):
@@ -179,6 +181,7 @@ def work(job: Job, seconds: float, inputs: int | None) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (_virtual_memory() + MEMORY, resource.RLIM_INFINITY))
     job.state["warm"] = 1.0
     by_coverage = "atheris" in sys.modules and not job.reader.java
+    seconds = job.deadline - time.time() if job.deadline else job.seconds
     (_by_coverage if by_coverage else _by_outcome)(job, seeds, seconds, inputs)
     os._exit(0)
 
@@ -233,36 +236,36 @@ def _by_coverage(job: Job, seeds: list[bytes], seconds: float, inputs: int | Non
     atheris.Fuzz()
 
 
-def fuzz(jobs: list[Job], seconds: float, inputs: int | None, at_once: int) -> None:
+def fuzz(jobs: list[Job], inputs: int | None, at_once: int) -> None:
     """Run all jobs, some at a time, and start a worker again where one has died."""
     waiting, running = list(jobs), list[Job]()
     while waiting or running:
         while waiting and len(running) < at_once:
             job = waiting.pop(0)
-            _start(job, seconds, inputs)
+            _start(job, inputs)
             running.append(job)
         time.sleep(0.05)
         for job in list(running):
-            if _has_ended(job, seconds, inputs):
+            if _has_ended(job, inputs):
                 running.remove(job)
                 print(
                     f"{job.name}: {int(job.state['tried']):,} inputs, {int(job.state['findings'])} findings", flush=True
                 )
 
 
-def _start(job: Job, seconds: float, inputs: int | None) -> None:
+def _start(job: Job, inputs: int | None) -> None:
     job.started, job.state["began"], job.state["warm"], job.base_memory = time.time(), 0.0, 0.0, 0.0
     sys.stdout.flush()
     job.pid = os.fork()
     if not job.pid:
         try:
-            work(job, seconds, inputs)
+            work(job, inputs)
         except BaseException:
             traceback.print_exc()
         os._exit(3)
 
 
-def _has_ended(job: Job, seconds: float, inputs: int | None) -> bool:
+def _has_ended(job: Job, inputs: int | None) -> bool:
     """Look after a worker: kill it where an input takes too much, start another where it died."""
     pid, status = os.waitpid(job.pid, os.WNOHANG)
     fault = None if pid else _excess(job)
@@ -278,10 +281,10 @@ def _has_ended(job: Job, seconds: float, inputs: int | None) -> bool:
     log = (job.folder / "worker.log").read_text("utf8", errors="replace")[-4000:]
     job.keep("ended" if pid else "excess", _crash_place(log) if pid else fault.split(" ")[0], f"{fault}\n\n{log}")
     job.restarts += 1
-    left = seconds - (time.time() - job.started)
+    left = job.deadline - time.time()
     if job.restarts > MOST_RESTARTS or left <= 0 or (inputs is not None and job.state["tried"] >= inputs):
         return True
-    _start(job, left, inputs)
+    _start(job, inputs)
     return False
 
 
@@ -291,13 +294,25 @@ def _crash_place(log: str) -> str:
     return " ".join(places[-60:][:2])
 
 
+def _processor_seconds(pid: int) -> float:
+    try:
+        parts = Path(f"/proc/{pid}/stat").read_text("utf8").rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(parts[11]) + int(parts[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def _excess(job: Job) -> str | None:
     """Return what an input takes too much of."""
     began = job.state["began"]
     if not job.state["warm"]:
         return "seeds take too long" if time.time() - job.started > WARM_UP else None
-    if began and time.time() - began > SLOWEST:
-        return f"seconds: more than {SLOWEST:g}"
+    job.deadline = job.deadline or time.time() + job.seconds
+    if began and job.busy[0] != began:
+        job.busy = (began, _processor_seconds(job.pid))
+    if began and time.time() - began > SLOWEST:  # of the processor: others may be at work on this machine
+        if _processor_seconds(job.pid) - job.busy[1] > SLOWEST or time.time() - began > STUCK:
+            return f"seconds: more than {SLOWEST:g}"
     try:
         held = int(Path(f"/proc/{job.pid}/statm").read_text("ascii").split()[1]) * mmap.PAGESIZE
     except (OSError, IndexError):
@@ -322,7 +337,7 @@ def in_child(function: Callable[[], Any]) -> None:
         sys.exit("fuzz: making seeds failed")
 
 
-def prepare(names: list[str], work_folder: Path, findings: Path, seed: int) -> list[Job]:
+def prepare(names: list[str], work_folder: Path, given: argparse.Namespace) -> list[Job]:
     """Return the jobs, their seeds made."""
     from fuzz_readers import READERS, build_base_index
 
@@ -334,7 +349,7 @@ def prepare(names: list[str], work_folder: Path, findings: Path, seed: int) -> l
         folder = work_folder / name
         for part in ("seeds", "corpus"):
             (folder / part).mkdir(parents=True)
-        job = Job(name, READERS[name], folder, findings, seed)
+        job = Job(name, READERS[name], folder, given.findings, given.seed, 60 * given.minutes)
         in_child(lambda job=job: _write_seeds(job))
         jobs.append(job)
     return jobs
@@ -401,8 +416,8 @@ def main() -> None:
         print("\n".join(READERS))
         sys.exit(0 if given.list else 2)
     with tempfile.TemporaryDirectory() as scratch:
-        jobs = prepare(names, Path(scratch), given.findings, given.seed)
-        fuzz(jobs, 60 * given.minutes, given.inputs, given.jobs)
+        jobs = prepare(names, Path(scratch), given)
+        fuzz(jobs, given.inputs, given.jobs)
     sys.exit(_report(jobs, given.findings))
 
 

@@ -25,7 +25,7 @@ from numpy.typing import DTypeLike, NDArray
 from rerank.errors import IndexFolderError
 from rerank.forward import FieldArrays, ForwardIndex, document_slots
 from rerank.ids import Ids, id_array
-from rerank.lucene.folder import commit_hash
+from rerank.lucene.folder import commit_hash, damaged_lucene
 from rerank.lucene.jvm import ask_json, open_index
 from rerank.lucene.language import stored_language
 from rerank.lucene.progress import Progress, stage
@@ -53,8 +53,8 @@ def write_arrays(index: Path, folder: Path, made_with_index: bool, progress: Pro
     commit = commit_hash(index)
     raw = folder / "raw"
     raw.mkdir(parents=True)
-    report = _export(index, raw)
-    _write_documents(raw, folder)
+    report = _export(index, raw, not made_with_index)
+    _write_documents(index, raw, folder)
     _write_numbers(raw, folder, report)
     _write_terms(raw, folder)
     fields = []
@@ -120,21 +120,40 @@ def ids_from_bytes(text: bytes | memoryview, lengths: NDArray[np.int32]) -> Ids:
     return id_array([content[start:end].decode("utf8") for start, end in zip(starts, ends, strict=True)])
 
 
-def _export(index: Path, raw: Path) -> dict[str, Any]:
+def _export(index: Path, raw: Path, check: bool) -> dict[str, Any]:
+    """Have all postings written to bare files; `check`: compare the checksums of Lucene's files first."""
     opened = open_index(index)
-    handle = opened["handle"]
+    asked = {"handle": opened["handle"], "index": str(index)}
     try:
-        report: dict[str, Any] = ask_json("export", handle=handle, index=str(index), folder=str(raw.absolute()))
+        report: dict[str, Any] = ask_json("export", **asked, folder=str(raw.absolute()), check=check)
         report["language"] = stored_language(opened)
     finally:
-        ask_json("close", handle=handle)
+        ask_json("close", **asked)
+    for number, field in enumerate(report["fields"]):
+        _check_postings(index, raw, number, report["documents"], field["positions"])
     if not report["fields"]:
         raise IndexFolderError(f"{index}: expected an index with a text field, found none; index documents with text.")
     return report
 
 
-def _write_documents(raw: Path, folder: Path) -> None:
-    doc_ids = ids_from_bytes((raw / "doc_ids").read_bytes(), np.fromfile(raw / "doc_id_lengths", np.int32))
+def _check_postings(index: Path, raw: Path, number: int, n_docs: int, positions: bool) -> None:
+    """Refuse what would send the kernels astray: a damaged file of Lucene's may still have a checksum that fits."""
+    doc_freq, docs, freqs = (_raw(raw, f"{number}.{name}") for name in ("doc_freq", "docs", "freqs"))
+    n_postings, n_tokens = doc_freq.sum(dtype=np.int64), freqs.sum(dtype=np.int64)
+    fits = len(docs) == len(freqs) == n_postings and (
+        not positions or len(_raw(raw, f"{number}.positions")) == n_tokens
+    )
+    fits = fits and docs.min(initial=0) >= 0 and docs.max(initial=0) < n_docs
+    if not (fits and doc_freq.min(initial=0) >= 0 and freqs.min(initial=1) >= 1):
+        raise damaged_lucene(index, "postings that cannot be")
+
+
+def _write_documents(index: Path, raw: Path, folder: Path) -> None:
+    content, lengths = (raw / "doc_ids").read_bytes(), np.fromfile(raw / "doc_id_lengths", np.int32)
+    try:
+        doc_ids = ids_from_bytes(content, lengths)
+    except UnicodeDecodeError as error:
+        raise damaged_lucene(index, "ids that are no UTF-8") from error
     np.save(folder / "doc_ids.npy", doc_ids)
     np.save(folder / "doc_slots.npy", document_slots(doc_ids))
 

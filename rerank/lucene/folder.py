@@ -17,6 +17,7 @@ from rerank.errors import IndexFolderError, MissingFileError, RerankError
 from rerank.output import FULL
 
 MARKER = "rerank-unfinished.json"
+_LONGEST_MESSAGE = 500  # characters of what Lucene says
 _COMMIT_FILE = re.compile(r"segments_([0-9a-z]+)")
 
 
@@ -45,12 +46,23 @@ def check_index_folder(path: str | Path) -> Path:
     return folder
 
 
+def damaged_lucene(folder: Path | str, found: str) -> IndexFolderError:
+    """Return the error for files of Lucene's that cannot be used."""
+    plain = "".join(letter if letter.isprintable() else "?" for letter in found[:_LONGEST_MESSAGE])
+    return IndexFolderError(
+        f"{folder}: expected a whole Lucene index, found a damaged one ({plain}); build the index anew."
+    )
+
+
 def commit_hash(folder: Path) -> str:
     """Return the sha256 of the Lucene commit that an index folder holds; it changes with every change."""
     commit = _commit_file(folder)
     if commit is None:
         raise IndexFolderError(f"{folder}: expected a Lucene index, found none; build it anew.")
-    return hashlib.sha256(commit.read_bytes()).hexdigest()
+    try:
+        return hashlib.sha256(commit.read_bytes()).hexdigest()
+    except OSError as error:
+        raise damaged_lucene(folder, f"{commit.name} cannot be read: {error.strerror}") from error
 
 
 def _commit_file(folder: Path) -> Path | None:

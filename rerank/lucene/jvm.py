@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from rerank.errors import IndexFolderError, RerankError
+from rerank.lucene.folder import damaged_lucene
 from rerank.output import FULL
 
 JAVA_VERSION = 21
@@ -27,7 +28,6 @@ JAVA_PACKAGE = "rerank.lucene"
 _STEP_MS = 100
 _HEADER = 8
 _DAMAGES = ("IndexNotFoundException", "CorruptIndexException", "NoSuchFileException", "EOFException")
-_LONGEST_MESSAGE = 500  # characters of Lucene's
 _lock = threading.Lock()
 _bridge: _Bridge | None = None
 
@@ -148,10 +148,7 @@ def _error(report: dict[str, str], parameters: dict[str, Any]) -> Exception:
             "build the index with `rerank index` or Pyserini."
         )
     if parameters.get("op") == "open" or name in _DAMAGES:
-        fault = message[:_LONGEST_MESSAGE] if name in _DAMAGES else f"{name}: {message[:_LONGEST_MESSAGE]}"
-        return IndexFolderError(
-            f"{place}: expected a whole Lucene index, found a damaged one ({fault}); build the index anew."
-        )
+        return damaged_lucene(place, message if name in _DAMAGES else f"{name}: {message}")
     return JavaError(report["class"], message)
 
 

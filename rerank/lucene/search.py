@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError, unknown_name
 from rerank.ids import Ids, id_array
 from rerank.lucene.arrays import ids_from_bytes
-from rerank.lucene.folder import check_index_folder
+from rerank.lucene.folder import check_index_folder, damaged_lucene
 from rerank.lucene.jvm import ask, ask_json, open_index
 from rerank.lucene.language import chosen_language
 from rerank.lucene.progress import Progress, stage
@@ -91,6 +91,8 @@ class Searcher:
                 parts.append(_search(texts[first : first + _BATCH], parameters))
                 done(min(first + _BATCH, len(texts)))
         counts, numbers, scores = map(np.concatenate, zip(*parts, strict=True))
+        if len(numbers) and numbers.max() >= len(self.doc_ids):
+            raise damaged_lucene(self.folder, f"document {numbers.max()} of {len(self.doc_ids)}")
         return Run(
             id_array(list(topics)),
             pointers(counts),
@@ -121,7 +123,10 @@ class Searcher:
         if self._doc_ids is None:
             answer = ask("doc_ids", **self._asked())
             count = int(np.frombuffer(answer, np.int32, 1)[0])
-            self._doc_ids = ids_from_bytes(answer[4 + 4 * count :], np.frombuffer(answer, np.int32, count, 4))
+            try:
+                self._doc_ids = ids_from_bytes(answer[4 + 4 * count :], np.frombuffer(answer, np.int32, count, 4))
+            except UnicodeDecodeError as error:
+                raise damaged_lucene(self.folder, "ids that are no UTF-8") from error
         return self._doc_ids
 
     def _parameters(self, k: int, k1: float, b: float, threads: int | None, field: str) -> dict[str, Any]:

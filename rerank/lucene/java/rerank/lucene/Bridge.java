@@ -151,7 +151,8 @@ public final class Bridge {
       case "search":
         return Searching.search(reader(request), request);
       case "export":
-        return json(Exporting.export(reader(request), request.get("folder").asText()));
+        return json(
+            Exporting.export(reader(request), request.get("folder").asText(), request.get("check").asBoolean()));
       default:
         throw new IllegalArgumentException("unknown request " + request.get("op"));
     }
