@@ -310,9 +310,9 @@ def _excess(job: Job) -> str | None:
     job.deadline = job.deadline or time.time() + job.seconds
     if began and job.busy[0] != began:
         job.busy = (began, _processor_seconds(job.pid))
-    if began and time.time() - began > SLOWEST:  # of the processor: others may be at work on this machine
-        if _processor_seconds(job.pid) - job.busy[1] > SLOWEST or time.time() - began > STUCK:
-            return f"seconds: more than {SLOWEST:g}"
+    waited = time.time() - began if began else 0.0
+    if waited > STUCK or (waited > SLOWEST and _processor_seconds(job.pid) - job.busy[1] > SLOWEST):
+        return f"seconds: more than {SLOWEST:g}"
     try:
         held = int(Path(f"/proc/{job.pid}/statm").read_text("ascii").split()[1]) * mmap.PAGESIZE
     except (OSError, IndexError):
