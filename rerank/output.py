@@ -15,7 +15,7 @@ from typing import IO, Any, cast
 from rerank.errors import InvalidInputError, MissingFileError
 
 GZIP_LEVEL = 6
-FULL = (errno.ENOSPC, errno.EDQUOT)
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextmanager

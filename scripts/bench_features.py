@@ -34,8 +34,9 @@ from rerank.features.extract import extract
 from rerank.features.families import family_names
 from rerank.features.recipe import Recipe
 from rerank.features.registry import column_groups
-from rerank.lucene.arrays import read_arrays, read_manifest, write_arrays
+from rerank.lucene.arrays import read_arrays, write_arrays
 from rerank.lucene.postings import SUBFOLDER, open_forward
+from rerank.lucene.verified import read_manifest
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.types import RankingData, Run
 from rerank.workflows.index import Index

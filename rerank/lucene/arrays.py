@@ -1,19 +1,23 @@
 """Forward arrays on disk: made from Lucene's postings, read as memory maps.
 
-A folder holds `manifest.json` and .npy files: doc_ids, doc_slots, vocabulary, term_ptr, numbers
-(one row a name of the manifest), and for field
-number f (the order of the manifest) f.doc_ptr, f.terms, f.freqs, f.positions, f.position_ptr, f.lengths,
-f.doc_freq, f.collection_freq, as rerank/forward.py describes them.
+A folder holds `manifest.json` and .npy files: doc_ids, doc_slots, vocabulary, term_ptr, numbers (one row a name of the
+manifest), and for field number f (the order of the manifest) f.doc_ptr, f.terms, f.freqs, f.positions, f.position_ptr,
+f.lengths, f.doc_freq, f.collection_freq, as rerank/forward.py describes them.
+
+What is checked: each time the folder is opened, the manifest's structure, and every file's size, type and shape. Once
+for each state of the files, which their sizes and times tell, everything that they hold: see `rerank.lucene.verified`.
 """
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
+import math
 import os
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -21,14 +25,24 @@ from numpy.typing import DTypeLike, NDArray
 from rerank.errors import IndexFolderError
 from rerank.forward import FieldArrays, ForwardIndex, document_slots
 from rerank.ids import Ids, id_array
-from rerank.lucene.folder import commit_hash
+from rerank.lucene.folder import commit_hash, damaged_lucene
 from rerank.lucene.jvm import ask_json, open_index
 from rerank.lucene.language import stored_language
 from rerank.lucene.progress import Progress, stage
+from rerank.lucene.verified import (
+    FORMAT,
+    MANIFEST,
+    UNREADABLE,
+    check_contents,
+    check_digests,
+    check_manifest,
+    damaged,
+    file_entry,
+    is_verified,
+    note_verified,
+    state_of,
+)
 from rerank.types import pointers
-
-FORMAT = 3
-_MANIFEST = "manifest.json"
 
 
 def write_arrays(index: Path, folder: Path, made_with_index: bool, progress: Progress = None) -> None:
@@ -39,8 +53,8 @@ def write_arrays(index: Path, folder: Path, made_with_index: bool, progress: Pro
     commit = commit_hash(index)
     raw = folder / "raw"
     raw.mkdir(parents=True)
-    report = _export(index, raw)
-    _write_documents(raw, folder)
+    report = _export(index, raw, not made_with_index)
+    _write_documents(index, raw, folder)
     _write_numbers(raw, folder, report)
     _write_terms(raw, folder)
     fields = []
@@ -54,47 +68,48 @@ def write_arrays(index: Path, folder: Path, made_with_index: bool, progress: Pro
             f"{index}: expected an index at rest, found one that changed while its forward arrays were made; "
             "open it again when it is whole."
         )
-    manifest = {
+    manifest: dict[str, Any] = {
         "format": FORMAT,
         "commit": commit,
         "made_with_index": made_with_index,
         "fields": fields,
         "numbers": report["numbers"],
         "language": report["language"],
-        "fingerprint": _fingerprint(report, fields, folder),
-        "sizes": {path.name: path.stat().st_size for path in sorted(folder.glob("*.npy"))},
     }
-    (folder / _MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf8")
-
-
-def read_manifest(folder: Path) -> dict[str, Any] | None:
-    """Return the manifest of forward arrays, None where there are none that are whole."""
-    try:
-        manifest = json.loads((folder / _MANIFEST).read_text(encoding="utf8"))
-    except FileNotFoundError:
-        return None
-    except ValueError as error:
-        raise _damaged(folder, f"{_MANIFEST} is no JSON") from error
-    if not isinstance(manifest, dict) or "format" not in manifest:
-        raise _damaged(folder, f"{_MANIFEST} names no format")
-    return manifest
+    manifest["fingerprint"] = _fingerprint(manifest, folder)
+    manifest["files"] = {path.name: file_entry(path) for path in sorted(folder.glob("*.npy"))}
+    (folder / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf8")
+    note_verified(folder, state_of(folder, manifest))
 
 
 def read_arrays(folder: Path, manifest: dict[str, Any]) -> ForwardIndex:
-    """Return the forward arrays of a folder as read-only memory maps."""
-    for name, size in manifest["sizes"].items():
-        path = folder / name
-        if not path.is_file() or path.stat().st_size != size:
-            raise _damaged(folder, f"{name} is missing or cut short")
-    fields = [_read_field(folder, number, field) for number, field in enumerate(manifest["fields"])]
+    """Return the forward arrays of a folder as read-only memory maps.
+
+    Raises IndexFolderError where a file is missing, or is not what the manifest says.
+    """
+    check_manifest(folder, manifest)
+    state = state_of(folder, manifest)
+    verified = is_verified(folder, state)
+    if not verified:
+        check_digests(folder, manifest)
+    forward = _mapped_forward(folder, manifest)
+    if not verified:
+        check_contents(folder, manifest, forward, _fingerprint(manifest, folder))
+        note_verified(folder, state)
+    return forward
+
+
+def _mapped_forward(folder: Path, manifest: dict[str, Any]) -> ForwardIndex:
+    n_docs, n_terms, names = *_counts(folder), manifest["numbers"]
+    fields = [_read_field(folder, number, field, n_docs, n_terms) for number, field in enumerate(manifest["fields"])]
     return ForwardIndex(
-        doc_ids=_load(folder, "doc_ids"),
-        doc_slots=_load(folder, "doc_slots"),
-        vocabulary=_load(folder, "vocabulary"),
-        term_ptr=_load(folder, "term_ptr"),
+        doc_ids=_load(folder, "doc_ids", np.str_, n_docs),
+        doc_slots=_load(folder, "doc_slots", np.int32, 1 << (2 * n_docs).bit_length()),
+        vocabulary=_load(folder, "vocabulary", np.uint8, None),
+        term_ptr=_load(folder, "term_ptr", np.int64, n_terms + 1),
         fields={field.name: field for field in fields},
         fingerprint=manifest["fingerprint"],
-        numbers=dict(zip(manifest["numbers"], _load(folder, "numbers"), strict=True)),
+        numbers=dict(zip(names, _load(folder, "numbers", np.float64, len(names), n_docs), strict=True)),
     )
 
 
@@ -105,21 +120,40 @@ def ids_from_bytes(text: bytes | memoryview, lengths: NDArray[np.int32]) -> Ids:
     return id_array([content[start:end].decode("utf8") for start, end in zip(starts, ends, strict=True)])
 
 
-def _export(index: Path, raw: Path) -> dict[str, Any]:
+def _export(index: Path, raw: Path, check: bool) -> dict[str, Any]:
+    """Have all postings written to bare files; `check`: compare the checksums of Lucene's files first."""
     opened = open_index(index)
-    handle = opened["handle"]
+    asked = {"handle": opened["handle"], "index": str(index)}
     try:
-        report: dict[str, Any] = ask_json("export", handle=handle, index=str(index), folder=str(raw.absolute()))
+        report: dict[str, Any] = ask_json("export", **asked, folder=str(raw.absolute()), check=check)
         report["language"] = stored_language(opened)
     finally:
-        ask_json("close", handle=handle)
+        ask_json("close", **asked)
+    for number, field in enumerate(report["fields"]):
+        _check_postings(index, raw, number, report["documents"], field["positions"])
     if not report["fields"]:
         raise IndexFolderError(f"{index}: expected an index with a text field, found none; index documents with text.")
     return report
 
 
-def _write_documents(raw: Path, folder: Path) -> None:
-    doc_ids = ids_from_bytes((raw / "doc_ids").read_bytes(), np.fromfile(raw / "doc_id_lengths", np.int32))
+def _check_postings(index: Path, raw: Path, number: int, n_docs: int, positions: bool) -> None:
+    """Refuse what would send the kernels astray: a damaged file of Lucene's may still have a checksum that fits."""
+    doc_freq, docs, freqs = (_raw(raw, f"{number}.{name}") for name in ("doc_freq", "docs", "freqs"))
+    n_postings, n_tokens = doc_freq.sum(dtype=np.int64), freqs.sum(dtype=np.int64)
+    fits = len(docs) == len(freqs) == n_postings and (
+        not positions or len(_raw(raw, f"{number}.positions")) == n_tokens
+    )
+    fits = fits and docs.min(initial=0) >= 0 and docs.max(initial=0) < n_docs
+    if not (fits and doc_freq.min(initial=0) >= 0 and freqs.min(initial=1) >= 1):
+        raise damaged_lucene(index, "postings that cannot be")
+
+
+def _write_documents(index: Path, raw: Path, folder: Path) -> None:
+    content, lengths = (raw / "doc_ids").read_bytes(), np.fromfile(raw / "doc_id_lengths", np.int32)
+    try:
+        doc_ids = ids_from_bytes(content, lengths)
+    except UnicodeDecodeError as error:
+        raise damaged_lucene(index, "ids that are no UTF-8") from error
     np.save(folder / "doc_ids.npy", doc_ids)
     np.save(folder / "doc_slots.npy", document_slots(doc_ids))
 
@@ -158,13 +192,13 @@ def _write_field(raw: Path, folder: Path, number: int, n_docs: int, positions: b
     return dict(zip(("documents", "tokens", "terms"), map(int, counts), strict=True))
 
 
-def _fingerprint(report: dict[str, Any], fields: list[dict[str, Any]], folder: Path) -> dict[str, Any]:
+def _fingerprint(manifest: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Return what depends on the indexed text and its language alone, not on how the index was built."""
-    doc_ids = _load(folder, "doc_ids")
+    fields, doc_ids = manifest["fields"], _mapped(folder, "doc_ids")
     return {
-        "language": report["language"],
+        "language": manifest["language"],
         "documents": int(np.count_nonzero(doc_ids != "")),
-        "terms": report["terms"],
+        "terms": len(_mapped(folder, "term_ptr")) - 1,
         "checksum": _checksum(fields, folder),
         "fields": {
             field["name"]: {
@@ -180,40 +214,91 @@ def _fingerprint(report: dict[str, Any], fields: list[dict[str, Any]], folder: P
 
 def _checksum(fields: list[dict[str, Any]], folder: Path) -> str:
     """Return a hash over the vocabulary and every field's document frequencies: equal counts are not enough."""
-    found = hashlib.sha256(_load(folder, "vocabulary").tobytes() + _load(folder, "term_ptr").tobytes())
+    found = hashlib.sha256(_mapped(folder, "vocabulary").tobytes() + _mapped(folder, "term_ptr").tobytes())
     for name, number in sorted((str(field["name"]), number) for number, field in enumerate(fields)):
-        found.update(name.encode("utf8") + _load(folder, f"{number}.doc_freq").tobytes())
+        found.update(name.encode("utf8", "replace") + _mapped(folder, f"{number}.doc_freq").tobytes())
     return found.hexdigest()[:16]
 
 
-def _read_field(folder: Path, number: int, field: dict[str, Any]) -> FieldArrays:
-    def load(name: str) -> NDArray[Any]:
-        return _load(folder, f"{number}.{name}")
+def _read_field(folder: Path, number: int, field: dict[str, Any], n_docs: int, n_terms: int) -> FieldArrays:
+    def load(name: str, dtype: Any, length: int | None) -> NDArray[Any]:
+        return _load(folder, f"{number}.{name}", dtype, length)
 
+    terms, position_ptr = load("terms", np.int32, None), load("position_ptr", np.int64, n_docs + 1)
     return FieldArrays(
         name=field["name"],
-        doc_ptr=load("doc_ptr"),
-        terms=load("terms"),
-        freqs=load("freqs"),
-        positions=load("positions") if field["positions"] else None,
-        position_ptr=load("position_ptr"),
-        lengths=load("lengths"),
-        doc_freq=load("doc_freq"),
-        collection_freq=load("collection_freq"),
+        doc_ptr=load("doc_ptr", np.int64, n_docs + 1),
+        terms=terms,
+        freqs=load("freqs", np.int32, len(terms)),
+        positions=load("positions", np.int32, int(position_ptr[-1])) if field["positions"] else None,
+        position_ptr=position_ptr,
+        lengths=load("lengths", np.int32, n_docs),
+        doc_freq=load("doc_freq", np.int32, n_terms),
+        collection_freq=load("collection_freq", np.int64, n_terms),
         n_docs_with=field["documents"],
     )
 
 
-def _load(folder: Path, name: str) -> NDArray[Any]:
+def _counts(folder: Path) -> tuple[int, int]:
+    """Return the number of documents and of terms, which all other shapes go by."""
+    doc_ids, term_ptr = _mapped(folder, "doc_ids"), _mapped(folder, "term_ptr")
+    if doc_ids.ndim != 1 or term_ptr.ndim != 1 or not term_ptr.size:
+        raise damaged(folder, "doc_ids.npy or term_ptr.npy is no list")
+    return len(doc_ids), len(term_ptr) - 1
+
+
+def _load(folder: Path, name: str, dtype: Any, *shape: int | None) -> NDArray[Any]:
+    """Map an array; None in its shape is for any length."""
+    array = _mapped(folder, name)
+    fits = len(array.shape) == len(shape) and all(
+        length in (None, there) for there, length in zip(array.shape, shape, strict=True)
+    )
+    is_text = dtype is np.str_ and array.dtype.kind == "U" and array.dtype.isnative and array.dtype.itemsize
+    if not (fits and array.flags.c_contiguous and (is_text or array.dtype == dtype)):
+        wanted = "(" + ", ".join("any" if length is None else str(length) for length in shape) + ")"
+        raise damaged(
+            folder,
+            f"{name}.npy holds {array.dtype} of shape {array.shape} where {np.dtype(dtype).name} of shape "
+            f"{wanted} is wanted",
+        )
+    return array
+
+
+def _mapped(folder: Path, name: str) -> NDArray[Any]:
+    """Map an array; its header is checked first, as NumPy divides by the size of its type."""
+    path = folder / f"{name}.npy"
     try:
-        return np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r"))
-    except (OSError, ValueError) as error:
-        raise _damaged(folder, f"{name}.npy cannot be read") from error
+        with open(path, "rb") as file:
+            dtype, shape = _header(file)
+            start, size = file.tell(), os.fstat(file.fileno()).st_size
+        if start + math.prod(shape) * dtype.itemsize != size:
+            raise ValueError(f"{dtype} of shape {shape} in {size} bytes")
+        return np.asarray(np.memmap(path, dtype, "r", start, shape))
+    except UNREADABLE as error:
+        raise damaged(folder, f"{name}.npy cannot be read") from error
+
+
+def _header(file: IO[bytes]) -> tuple[np.dtype[Any], tuple[int, ...]]:
+    """Return type and shape of an array that `np.save` wrote (version 1.0 of its format, in the order of C)."""
+    if file.read(8) != np.lib.format.magic(1, 0):
+        raise ValueError("no .npy file of version 1.0")
+    header = ast.literal_eval(file.read(int.from_bytes(file.read(2), "little")).decode("latin1"))
+    shape, dtype = header["shape"], np.dtype(str(header["descr"]))
+    if header["fortran_order"] or dtype.hasobject or not dtype.itemsize:
+        raise ValueError(f"{header}")
+    if not (isinstance(shape, tuple) and all(type(length) is int and length >= 0 for length in shape)):
+        raise ValueError(f"shape {shape}")
+    return dtype, shape
 
 
 def _new(folder: Path, name: str, dtype: DTypeLike, length: int) -> NDArray[Any]:
+    """Map a new array; its disk space is reserved first, as writing to a map on a full disk ends the process."""
     path = str(folder / f"{name}.npy")
-    return np.asarray(np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=(length,)))
+    array = np.asarray(np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=(length,)))
+    if hasattr(os, "posix_fallocate"):
+        with open(path, "r+b") as file:
+            os.posix_fallocate(file.fileno(), 0, os.fstat(file.fileno()).st_size)
+    return array
 
 
 def _raw(raw: Path, name: str) -> NDArray[Any]:
@@ -221,10 +306,3 @@ def _raw(raw: Path, name: str) -> NDArray[Any]:
     if not os.path.getsize(raw / name):
         return np.empty(0, np.int32)
     return np.asarray(np.memmap(raw / name, dtype=np.int32, mode="c"))
-
-
-def _damaged(folder: Path, found: str) -> IndexFolderError:
-    return IndexFolderError(
-        f"{folder}: expected whole forward arrays, found damaged ones ({found}); delete this folder, "
-        "it is made again when the index is opened."
-    )

@@ -13,9 +13,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from rerank.errors import IndexFolderError, MissingFileError
+from rerank.errors import IndexFolderError, MissingFileError, RerankError
+from rerank.output import FULL
 
 MARKER = "rerank-unfinished.json"
+_LONGEST_MESSAGE = 500  # characters of what Lucene says
 _COMMIT_FILE = re.compile(r"segments_([0-9a-z]+)")
 
 
@@ -44,12 +46,23 @@ def check_index_folder(path: str | Path) -> Path:
     return folder
 
 
+def damaged_lucene(folder: Path | str, found: str) -> IndexFolderError:
+    """Return the error for files of Lucene's that cannot be used."""
+    plain = "".join(letter if letter.isprintable() else "?" for letter in found[:_LONGEST_MESSAGE])
+    return IndexFolderError(
+        f"{folder}: expected a whole Lucene index, found a damaged one ({plain}); build the index anew."
+    )
+
+
 def commit_hash(folder: Path) -> str:
     """Return the sha256 of the Lucene commit that an index folder holds; it changes with every change."""
     commit = _commit_file(folder)
     if commit is None:
         raise IndexFolderError(f"{folder}: expected a Lucene index, found none; build it anew.")
-    return hashlib.sha256(commit.read_bytes()).hexdigest()
+    try:
+        return hashlib.sha256(commit.read_bytes()).hexdigest()
+    except OSError as error:
+        raise damaged_lucene(folder, f"{commit.name} cannot be read: {error.strerror}") from error
 
 
 def _commit_file(folder: Path) -> Path | None:
@@ -82,22 +95,43 @@ def staged_folder(target: Path, is_there: Callable[[], bool] = lambda: False) ->
     removed. What a killed process left is removed by the next one that builds the same target. Where
     `is_there` then finds that another process has done the same, that process's folder stays.
     """
-    target.parent.mkdir(parents=True, exist_ok=True)
-    _sweep(target)
     staging = _hidden(target, "building")
-    staging.mkdir()
-    try:
-        owner = {"host": socket.gethostname(), "pid": os.getpid()}
-        (staging / MARKER).write_text(json.dumps(owner), encoding="utf8")
-        yield staging
-        (staging / MARKER).unlink()
-        if is_there():
+    with _refusals(staging, target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _sweep(target)
+        staging.mkdir()
+        try:
+            owner = {"host": socket.gethostname(), "pid": os.getpid()}
+            (staging / MARKER).write_text(json.dumps(owner), encoding="utf8")
+            yield staging
+            (staging / MARKER).unlink()
+            if is_there():
+                shutil.rmtree(staging, ignore_errors=True)
+            else:
+                _put_in_place(staging, target)
+        except BaseException:
             shutil.rmtree(staging, ignore_errors=True)
+            raise
+
+
+@contextmanager
+def _refusals(staging: Path, target: Path) -> Iterator[None]:
+    """Turn the system's refusal to write in these folders, or a full disk, into one line."""
+    try:
+        yield
+    except OSError as fault:
+        if isinstance(fault, RerankError):
+            raise
+        if fault.filename is None:
+            known = fault.errno in FULL
         else:
-            _put_in_place(staging, target)
-    except BaseException:
-        shutil.rmtree(staging, ignore_errors=True)
-        raise
+            named = Path(os.fsdecode(fault.filename))
+            known = named in (staging, target, *target.parents) or staging in named.parents
+        if not known:
+            raise
+        raise IndexFolderError(
+            f"{target}: expected a folder that can be written, found: {fault.strerror}; make room, or write elsewhere."
+        ) from fault
 
 
 def _hidden(target: Path, state: str) -> Path:

@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from rerank.errors import IndexFolderError, RerankError
+from rerank.lucene.folder import damaged_lucene
+from rerank.output import FULL
 
 JAVA_VERSION = 21
 JAR_VARIABLE = "ANSERINI_JAR"
@@ -25,6 +27,7 @@ CLASS_PATH = Path(__file__).parent / "java"
 JAVA_PACKAGE = "rerank.lucene"
 _STEP_MS = 100
 _HEADER = 8
+_DAMAGES = ("IndexNotFoundException", "CorruptIndexException", "NoSuchFileException", "EOFException")
 _lock = threading.Lock()
 _bridge: _Bridge | None = None
 
@@ -85,7 +88,7 @@ def ask(op: str, on_wait: Callable[[], None] | None = None, *, at_once: bool = F
     request = question.encode("utf8", "replace")  # lone surrogates would end a text for Lucene
     answer = memoryview(bridge.answer_now(request) if at_once else _wait(bridge, request, on_wait))
     if answer[0]:
-        raise _error(json.loads(bytes(answer[_HEADER:])), parameters)
+        raise _error(json.loads(bytes(answer[_HEADER:])), {"op": op, **parameters})
     return answer[_HEADER:]
 
 
@@ -118,8 +121,11 @@ def _wait(bridge: _Bridge, request: bytes, on_wait: Callable[[], None] | None) -
 
 
 def _error(report: dict[str, str], parameters: dict[str, Any]) -> Exception:
-    """Say in the user's words what Lucene thinks of an index."""
+    """Say in the user's words what Lucene thinks of an index; a full disk is the error that Python has for it."""
     name, message = report["class"].rpartition(".")[2], " ".join(report["message"].split())
+    full = next((code for code in FULL if os.strerror(code) in message), None)
+    if full is not None:
+        return OSError(full, os.strerror(full))
     place = parameters.get("index", "index")
     newer = "codecs.Codec" in message or "is in the future" in message  # said with an IllegalArgumentException
     if name == "IndexFormatTooNewException" or newer:
@@ -132,10 +138,6 @@ def _error(report: dict[str, str], parameters: dict[str, Any]) -> Exception:
             f"{place}: expected an index that the installed Lucene can read, found one of an older Lucene; "
             "build the index anew."
         )
-    if name in ("IndexNotFoundException", "CorruptIndexException", "NoSuchFileException", "EOFException"):
-        return IndexFolderError(
-            f"{place}: expected a whole Lucene index, found a damaged one ({message}); build the index anew."
-        )
     if name == "InvalidPathException":
         return IndexFolderError(
             f"{place}: expected a path that the locale can write, found one that Java cannot read; set LC_ALL=C.UTF-8."
@@ -145,6 +147,8 @@ def _error(report: dict[str, str], parameters: dict[str, Any]) -> Exception:
             f"{place}: expected an index that Anserini built, found one whose documents have no field 'id'; "
             "build the index with `rerank index` or Pyserini."
         )
+    if parameters.get("op") == "open" or name in _DAMAGES:
+        return damaged_lucene(place, message if name in _DAMAGES else f"{name}: {message}")
     return JavaError(report["class"], message)
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import logging
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
 from rerank.errors import IndexFolderError
 from rerank.forward import ForwardIndex
-from rerank.lucene.arrays import FORMAT, read_arrays, read_manifest, write_arrays
+from rerank.lucene.arrays import read_arrays, write_arrays
 from rerank.lucene.folder import check_index_folder, commit_hash, staged_folder
 from rerank.lucene.progress import Progress
+from rerank.lucene.verified import FORMAT, cache_folder, read_manifest
 
 SUBFOLDER = "rerank"
 _log = logging.getLogger("rerank")
@@ -46,14 +46,14 @@ def open_forward(folder: str | Path, progress: Progress = None) -> ForwardIndex:
 
 
 def _is_current(manifest: dict[str, Any], commit: str) -> bool:
-    return manifest["format"] == FORMAT and manifest["commit"] == commit  # type: ignore[no-any-return]
+    return manifest["format"] == FORMAT and manifest.get("commit") == commit
 
 
 def _check_may_be_replaced(place: Path, manifest: dict[str, Any]) -> None:
     """Refuse where an index of ours was changed by something else; log why arrays are made anew."""
     if manifest["format"] != FORMAT:
         _log.info("%s: forward arrays of format %s are made anew.", place, manifest["format"])
-    elif manifest["made_with_index"]:
+    elif manifest.get("made_with_index", True):
         raise IndexFolderError(
             f"{place}: expected the forward arrays of this index, found those of an earlier state of it; "
             "build the index anew, or delete this folder if the change was meant."
@@ -81,15 +81,3 @@ def _place(index: Path, commit: str) -> Path:
     if manifest is not None and _is_current(manifest, commit):
         return inside
     return cache_folder() / f"forward-{commit[:32]}"
-
-
-def cache_folder() -> Path:
-    """Return `$RERANK_CACHE`, else the folder `rerank` among the user's caches on this platform."""
-    named = os.environ.get("RERANK_CACHE")
-    if named:
-        return Path(named)
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local")) / "rerank"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "rerank"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rerank"

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError, unknown_name
 from rerank.ids import Ids, id_array
 from rerank.lucene.arrays import ids_from_bytes
-from rerank.lucene.folder import check_index_folder
+from rerank.lucene.folder import check_index_folder, damaged_lucene
 from rerank.lucene.jvm import ask, ask_json, open_index
 from rerank.lucene.language import chosen_language
 from rerank.lucene.progress import Progress, stage
@@ -91,6 +91,8 @@ class Searcher:
                 parts.append(_search(texts[first : first + _BATCH], parameters))
                 done(min(first + _BATCH, len(texts)))
         counts, numbers, scores = map(np.concatenate, zip(*parts, strict=True))
+        if len(numbers) and numbers.max() >= len(self.doc_ids):
+            raise damaged_lucene(self.folder, f"document {numbers.max()} of {len(self.doc_ids)}")
         return Run(
             id_array(list(topics)),
             pointers(counts),
@@ -107,21 +109,24 @@ class Searcher:
 
     def documents(self, numbers: Sequence[int]) -> list[str | None]:
         """Return documents by number as they were indexed (JSON or SGML), None where the index does not keep them."""
-        found: list[str | None] = ask_json("raw", handle=self._open_handle(), documents=[int(n) for n in numbers])
+        found: list[str | None] = ask_json("raw", **self._asked(), documents=[int(n) for n in numbers])
         return found
 
     def statistics(self) -> dict[str, Any]:
         """Return Lucene's counts: documents, deleted, segments, and per field documents, tokens, postings."""
-        counts: dict[str, Any] = ask_json("statistics", at_once=True, handle=self._open_handle())
+        counts: dict[str, Any] = ask_json("statistics", at_once=True, **self._asked())
         return counts
 
     @property
     def doc_ids(self) -> Ids:
         """Ids by Lucene document number, fetched once; a deleted document has the empty id."""
         if self._doc_ids is None:
-            answer = ask("doc_ids", handle=self._open_handle())
+            answer = ask("doc_ids", **self._asked())
             count = int(np.frombuffer(answer, np.int32, 1)[0])
-            self._doc_ids = ids_from_bytes(answer[4 + 4 * count :], np.frombuffer(answer, np.int32, count, 4))
+            try:
+                self._doc_ids = ids_from_bytes(answer[4 + 4 * count :], np.frombuffer(answer, np.int32, count, 4))
+            except UnicodeDecodeError as error:
+                raise damaged_lucene(self.folder, "ids that are no UTF-8") from error
         return self._doc_ids
 
     def _parameters(self, k: int, k1: float, b: float, threads: int | None, field: str) -> dict[str, Any]:
@@ -131,21 +136,20 @@ class Searcher:
             raise InvalidInputError(f"k1: expected a number from 0, found {k1}; the usual k1 is 0.9.")
         if not 0 <= b <= 1:
             raise InvalidInputError(f"b: expected a number from 0 to 1, found {b}; the usual b is 0.4.")
-        handle, workers = self._open_handle(), java_threads(threads)
+        asked, workers = self._asked(), java_threads(threads)
         if field not in self._fields:
             raise unknown_name("field", field, self._fields)
-        return {"handle": handle, "k": int(k), "k1": k1, "b": b, "threads": workers, "field": field} | {
-            "language": self.language
-        }
+        return {**asked, "k": int(k), "k1": k1, "b": b, "threads": workers, "field": field, "language": self.language}
 
     @cached_property
     def _fields(self) -> tuple[str, ...]:
         return tuple(self.statistics()["fields"])
 
-    def _open_handle(self) -> int:
+    def _asked(self) -> dict[str, Any]:
+        """Return what every question about this index names."""
         if self._handle is None:
             raise InvalidInputError(f"{self.folder}: expected an open index, found a closed one; open it again.")
-        return self._handle
+        return {"handle": self._handle, "index": str(self.folder)}
 
 
 def _search(queries: list[str], parameters: dict[str, Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:

@@ -119,7 +119,10 @@ def _rank_and_score() -> None:
 
 
 def _extract_terms() -> None:
+    from rerank.lucene.checks import fault_of
+
     _extract(needs_positions=False)
+    fault_of(_forward())
 
 
 def _extract_positions() -> None:

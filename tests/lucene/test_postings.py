@@ -14,10 +14,10 @@ import pytest
 
 from rerank.errors import IndexFolderError
 from rerank.forward import FieldArrays, ForwardIndex
-from rerank.lucene.arrays import FORMAT
 from rerank.lucene.build import build_index
 from rerank.lucene.postings import cache_folder, open_forward
 from rerank.lucene.search import Searcher
+from rerank.lucene.verified import FORMAT
 from tests.lucene import anserini
 
 

@@ -85,10 +85,26 @@ public final class Bridge {
   }
 
   private static byte[] answer(byte[] request) {
+    JsonNode question = null;
     try {
-      return work(JSON.readTree(request));
+      question = JSON.readTree(request);
+      return work(question);
     } catch (Throwable failure) {
-      return failed(failure);
+      Throwable damage = damage(question);
+      return failed(damage == null ? failure : damage);
+    }
+  }
+
+  /** What is damaged in the index that a failed request was about: compares all checksums of its files. */
+  private static Throwable damage(JsonNode question) {
+    DirectoryReader reader = question == null ? null : READERS.get(question.path("handle").asInt());
+    try {
+      for (LeafReaderContext context : reader == null ? List.<LeafReaderContext>of() : reader.leaves()) {
+        context.reader().checkIntegrity();
+      }
+      return null;
+    } catch (Throwable failure) {
+      return failure;
     }
   }
 
@@ -135,7 +151,8 @@ public final class Bridge {
       case "search":
         return Searching.search(reader(request), request);
       case "export":
-        return json(Exporting.export(reader(request), request.get("folder").asText()));
+        return json(
+            Exporting.export(reader(request), request.get("folder").asText(), request.get("check").asBoolean()));
       default:
         throw new IllegalArgumentException("unknown request " + request.get("op"));
     }

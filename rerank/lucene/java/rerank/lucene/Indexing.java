@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.anserini.index.AbstractIndexer;
 import io.anserini.index.IndexCollection;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.PrintStream;
@@ -65,8 +66,23 @@ final class Indexing {
     return building == null ? 0 : building.getCounters().indexed.get();
   }
 
-  /** Anserini's pool does not hear an interrupt: rolling back its writer makes what is left of the work fail. */
+  /** Where the writer itself failed (a full disk), its error says all: what Anserini prints meanwhile is dropped. */
   private static void runToTheEnd(IndexCollection indexer) throws Exception {
+    PrintStream errors = System.err;
+    ByteArrayOutputStream printed = new ByteArrayOutputStream();
+    System.setErr(new PrintStream(printed, true));
+    try {
+      run(indexer);
+    } finally {
+      System.setErr(errors);
+      if (writer(indexer).getTragicException() == null) {
+        printed.writeTo(errors);
+      }
+    }
+  }
+
+  /** Anserini's pool does not hear an interrupt: rolling back its writer makes what is left of the work fail. */
+  private static void run(IndexCollection indexer) throws Exception {
     AtomicReference<Throwable> failure = new AtomicReference<>();
     Thread runner = new Thread(indexer, "rerank-index");
     runner.setDaemon(true);
@@ -78,8 +94,12 @@ final class Indexing {
       stopInSilence(indexer, runner);
       throw stop;
     }
+    Throwable tragedy = writer(indexer).getTragicException(); // of which Anserini tells its log alone
+    if (tragedy != null) {
+      throw new IllegalStateException(tragedy);
+    }
     if (failure.get() != null) {
-      rollback(indexer);
+      writer(indexer).rollback();
       throw new IllegalStateException(failure.get());
     }
   }
@@ -90,7 +110,7 @@ final class Indexing {
     System.setErr(new PrintStream(OutputStream.nullOutputStream()));
     Configurator.setRootLevel(Level.OFF);
     try {
-      rollback(indexer);
+      writer(indexer).rollback();
       runner.join();
     } finally {
       Configurator.setRootLevel(Level.ERROR);
@@ -98,9 +118,9 @@ final class Indexing {
     }
   }
 
-  private static void rollback(IndexCollection indexer) throws Exception {
+  private static IndexWriter writer(IndexCollection indexer) throws Exception {
     Field writer = AbstractIndexer.class.getDeclaredField("writer");
     writer.setAccessible(true);
-    ((IndexWriter) writer.get(indexer)).rollback();
+    return (IndexWriter) writer.get(indexer);
   }
 }

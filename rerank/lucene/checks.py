@@ -1,0 +1,133 @@
+"""The full check of forward arrays: whatever passes can be read by every kernel, and is what the manifest says.
+
+It reads all arrays once, so that it is done once for each state of the files: see `postings.open_forward`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.forward import FieldArrays, ForwardIndex, document_slots
+from rerank.kernels import kernel
+
+_LAST_CHARACTER = 0x10FFFF
+_SURROGATES = (0xD800, 0xDFFF)
+
+
+def fault_of(forward: ForwardIndex) -> str | None:
+    """Return what is wrong with forward arrays whose shapes and types fit, None where nothing is."""
+    fault = _documents_fault(forward) or _vocabulary_fault(forward)
+    if fault is None and any(np.isinf(column).any() for column in forward.numbers.values()):
+        fault = "numbers.npy holds infinity"
+    for number, field in enumerate(forward.fields.values()):
+        if fault is None:
+            name = _field_fault(field, len(forward.term_ptr) - 1)
+            fault = name and f"{number}.{name}"
+    return fault
+
+
+def _documents_fault(forward: ForwardIndex) -> str | None:
+    characters = np.ascontiguousarray(forward.doc_ids).view(np.uint32)
+    first, last = _SURROGATES
+    if (characters > _LAST_CHARACTER).any() or ((characters >= first) & (characters <= last)).any():
+        return "doc_ids.npy holds what is no text"
+    if not np.array_equal(forward.doc_slots, document_slots(forward.doc_ids)):
+        return "doc_slots.npy does not fit doc_ids.npy"
+    return None
+
+
+def _vocabulary_fault(forward: ForwardIndex) -> str | None:
+    if not _are_pointers(forward.term_ptr, len(forward.vocabulary)):
+        return "term_ptr.npy does not rise from 0 to the length of vocabulary.npy"
+    try:
+        bytes(forward.vocabulary).decode("utf8")
+    except UnicodeDecodeError:
+        return "vocabulary.npy is no UTF-8"
+    if not _terms_ascend(_plain(forward.vocabulary), _plain(forward.term_ptr)):
+        return "vocabulary.npy is not in order"
+    return None
+
+
+def _field_fault(field: FieldArrays, n_terms: int) -> str | None:
+    """Return the array of a field that is wrong, and how."""
+    if not _are_pointers(field.doc_ptr, len(field.terms)):
+        return "doc_ptr.npy does not rise from 0 to the number of postings"
+    if not np.array_equal(np.diff(field.position_ptr), field.lengths) or field.position_ptr[0] != 0:
+        return "position_ptr.npy does not fit lengths.npy"
+    doc_freq, collection_freq = np.zeros(n_terms, np.int64), np.zeros(n_terms, np.int64)
+    doc_ptr, terms, freqs, lengths = (_plain(part) for part in (field.doc_ptr, field.terms, field.freqs, field.lengths))
+    if not _count_terms(doc_ptr, terms, freqs, lengths, doc_freq, collection_freq):
+        return "terms.npy or freqs.npy holds what no document can"
+    for name, counted in (("doc_freq", doc_freq), ("collection_freq", collection_freq)):
+        if not np.array_equal(getattr(field, name), counted):
+            return f"{name}.npy does not fit the postings"
+    if field.positions is not None and not _positions_ascend(freqs, _plain(field.positions)):
+        return "positions.npy holds positions that do not rise"
+    return None
+
+
+def _are_pointers(pointers: NDArray[Any], end: int) -> bool:
+    return bool(pointers[0] == 0 and pointers[-1] == end and (pointers[1:] >= pointers[:-1]).all())
+
+
+def _plain(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a read-only plain view: one compiled kernel is enough."""
+    view = np.asarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
+@kernel()
+def _terms_ascend(vocabulary: Any, term_ptr: Any) -> bool:
+    """Return whether each term begins a character and is behind the one before it in byte order."""
+    for term in range(len(term_ptr) - 1):
+        start, end = term_ptr[term], term_ptr[term + 1]
+        if start < end and vocabulary[start] & 0xC0 == 0x80:
+            return False
+        if term == 0:
+            continue
+        place, before = start, term_ptr[term - 1]
+        while place < end and before < start and vocabulary[place] == vocabulary[before]:
+            place += 1
+            before += 1
+        if place == end or (before < start and vocabulary[place] < vocabulary[before]):
+            return False
+    return True
+
+
+@kernel()
+def _count_terms(doc_ptr: Any, terms: Any, freqs: Any, lengths: Any, doc_freq: Any, collection_freq: Any) -> bool:
+    """Return whether each document's terms ascend, are known, and occur as often as it is long; count them.
+
+    doc_freq, collection_freq  (n_terms,) int64, OUT (start at 0)
+    """
+    for doc in range(len(lengths)):
+        last, total = -1, 0
+        for posting in range(doc_ptr[doc], doc_ptr[doc + 1]):
+            term, freq = terms[posting], freqs[posting]
+            if term <= last or term >= len(doc_freq) or freq < 1:
+                return False
+            last = term
+            total += freq
+            doc_freq[term] += 1
+            collection_freq[term] += freq
+        if total != lengths[doc]:
+            return False
+    return True
+
+
+@kernel()
+def _positions_ascend(freqs: Any, positions: Any) -> bool:
+    """Return whether the positions of each posting, which are as many as there are, ascend from 0 or above."""
+    place = 0
+    for posting in range(len(freqs)):
+        last = 0
+        for _ in range(freqs[posting]):
+            if positions[place] < last:
+                return False
+            last = positions[place]
+            place += 1
+    return True

@@ -1,0 +1,183 @@
+"""Whether a folder holds the forward arrays that were made: what the manifest says of them, and what they hold.
+
+The manifest has the sha256 of each file. Reading all files at each opening would take too long, so that what was found
+whole is noted, with the size and the times of each file; a file that is changed, copied or fetched has other times, and
+is read and checked once more. The note stands beside the arrays, or in the user's cache where they cannot be written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rerank.errors import IndexFolderError, RerankError
+from rerank.output import whole_file
+
+if TYPE_CHECKING:
+    from rerank.forward import ForwardIndex
+
+FORMAT = 4
+MANIFEST, NOTE = "manifest.json", "verified.json"
+# What damaged headers have Python and NumPy raise, beside the system's own errors.
+UNREADABLE = (OSError, ValueError, TypeError, LookupError, SyntaxError, OverflowError, MemoryError, RecursionError)
+_ARRAYS = ("doc_ids", "doc_slots", "numbers", "vocabulary", "term_ptr")
+_FIELD_ARRAYS = ("doc_ptr", "terms", "freqs", "position_ptr", "lengths", "doc_freq", "collection_freq")
+_log = logging.getLogger("rerank")
+
+
+def read_manifest(folder: Path) -> dict[str, Any] | None:
+    """Return the manifest of forward arrays, None where there are none that are whole."""
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf8"))
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise damaged(folder, f"{MANIFEST} cannot be read: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise damaged(folder, f"{MANIFEST} is no JSON") from error
+    if not isinstance(manifest, dict) or "format" not in manifest:
+        raise damaged(folder, f"{MANIFEST} names no format")
+    return manifest
+
+
+def check_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
+    """Refuse a manifest of the present format with a part missing or wrong, or files of another size."""
+    types = {"made_with_index": bool, "fields": list, "numbers": list, "language": str, "fingerprint": dict}
+    wrong = [name for name, kind in (types | {"files": dict}).items() if not isinstance(manifest.get(name), kind)]
+    if not wrong and not _are_names(manifest["numbers"]):
+        wrong = ["numbers"]
+    if not wrong and not (all(map(_is_field, manifest["fields"])) and _have_names(manifest["fields"])):
+        wrong = ["fields"]
+    if not wrong and not _are_entries(manifest["files"], file_names(manifest)):
+        wrong = ["files"]
+    if wrong:
+        raise damaged(folder, f"{MANIFEST} has no {wrong[0]} that can be used")
+    for name, entry in manifest["files"].items():
+        path = folder / name
+        if not path.is_file() or path.stat().st_size != entry["bytes"]:
+            raise damaged(folder, f"{name} is missing or cut short")
+
+
+def file_names(manifest: Mapping[str, Any]) -> set[str]:
+    """Return the names of the files of arrays."""
+    names = set(_ARRAYS)
+    for number, field in enumerate(manifest["fields"]):
+        names |= {f"{number}.{name}" for name in _FIELD_ARRAYS}
+        if field["positions"]:
+            names.add(f"{number}.positions")
+    return {f"{name}.npy" for name in names}
+
+
+def file_entry(content: Path | bytes) -> dict[str, Any]:
+    """Return what the manifest says of a file: its bytes, and their sha256."""
+    if isinstance(content, bytes):
+        return {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    with open(content, "rb") as file:
+        return {"bytes": os.fstat(file.fileno()).st_size, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
+
+
+def check_digests(folder: Path, manifest: Mapping[str, Any]) -> None:
+    """Refuse files whose bytes are not those that the manifest tells."""
+    _log.info("%s: checking the forward arrays, as their files are new or have changed.", folder)
+    for name, entry in manifest["files"].items():
+        if file_entry(folder / name) != entry:
+            raise damaged(folder, f"{name} is not the file that was made")
+
+
+def check_contents(
+    folder: Path, manifest: Mapping[str, Any], forward: ForwardIndex, fingerprint: Mapping[str, Any]
+) -> None:
+    """Refuse arrays that hold what they cannot; `fingerprint` is made from them."""
+    from rerank.lucene.checks import fault_of
+
+    fault = fault_of(forward)
+    if fault is None and dict(manifest["fingerprint"]) != dict(fingerprint):
+        fault = f"{MANIFEST} has the fingerprint of other arrays"
+    if fault is not None:
+        raise damaged(folder, fault)
+
+
+def is_verified(folder: Path, state: Mapping[str, Any]) -> bool:
+    """Return whether the files are noted as whole in this state."""
+    return any(_read_note(path) == state for path in _notes(folder))
+
+
+def state_of(folder: Path, manifest: Mapping[str, Any]) -> dict[str, list[int]]:
+    """Return size and times of each file: the time of its last change cannot be set by programs."""
+    stats = {name: os.stat(folder / name) for name in (*sorted(manifest["files"]), MANIFEST)}
+    return {name: [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns] for name, stat in stats.items()}
+
+
+def _read_note(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
+def note_verified(folder: Path, state: Mapping[str, Any]) -> None:
+    """Note that the files are whole in this state; where the note cannot be written, they are checked again."""
+    for path in _notes(folder):
+        with suppress(OSError, RerankError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with whole_file(path) as file:
+                json.dump(state, file)
+            return
+
+
+def _notes(folder: Path) -> tuple[Path, Path]:
+    """Return where the note may stand."""
+    name = hashlib.sha256(os.fsencode(folder.absolute())).hexdigest()[:32]
+    return folder / NOTE, cache_folder() / f"verified-{name}.json"
+
+
+def cache_folder() -> Path:
+    """Return `$RERANK_CACHE`, else the folder `rerank` among the user's caches on this platform."""
+    named = os.environ.get("RERANK_CACHE")
+    if named:
+        return Path(named)
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local")) / "rerank"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "rerank"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rerank"
+
+
+def damaged(folder: Path, found: str) -> IndexFolderError:
+    """Return the error for arrays that cannot be used."""
+    return IndexFolderError(
+        f"{folder}: expected whole forward arrays, found damaged ones ({found}); delete this folder, "
+        "it is made again when the index is opened."
+    )
+
+
+def _are_names(names: Any) -> bool:
+    return all(isinstance(name, str) for name in names) and len(set(names)) == len(names)
+
+
+def _have_names(fields: Any) -> bool:
+    return len(fields) > 0 and _are_names([field["name"] for field in fields])
+
+
+def _is_field(field: Any) -> bool:
+    counts = ("documents", "tokens", "terms")
+    return (
+        isinstance(field, dict)
+        and isinstance(field.get("name"), str)
+        and isinstance(field.get("positions"), bool)
+        and all(type(field.get(name)) is int and field[name] >= 0 for name in counts)
+    )
+
+
+def _are_entries(files: Mapping[str, Any], wanted: set[str]) -> bool:
+    return set(files) == wanted and all(
+        isinstance(entry, dict) and type(entry.get("bytes")) is int and isinstance(entry.get("sha256"), str)
+        for entry in files.values()
+    )

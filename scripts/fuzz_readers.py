@@ -1,0 +1,618 @@
+"""What is fuzzed: every reader of files, with seeds, mutations that fit its format, and what must hold of its records.
+
+A reader returns a record or raises one of the package's errors. A record that was read can be used, and is the same
+after it was written and read again; `Wrong` is raised where it is not.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+from fuzz_mutations import (
+    archive_of,
+    members,
+    mutate_archive,
+    mutate_json,
+    mutate_json_lines,
+    mutate_text,
+)
+
+import rerank
+from rerank.doctor.findings import examine
+from rerank.doctor.reading import read_files
+from rerank.doctor.report import render
+from rerank.errors import IndexFolderError, RerankError
+from rerank.features.extract import extract
+from rerank.features.recipe import Recipe
+from rerank.features.template import template
+from rerank.files.corpus import corpus_format, read_documents
+from rerank.files.data import read_data, write_data
+from rerank.files.folds import read_folds, write_folds
+from rerank.files.preferences import read_preferences
+from rerank.files.topics import read_topics, write_topics
+from rerank.files.trec import read_qrels, read_run, write_qrels, write_run
+from rerank.lucene import postings, verified
+from rerank.lucene.build import build_index, build_index_from_sgml
+from rerank.lucene.documents import write_documents
+from rerank.lucene.search import Searcher
+from rerank.rankers.registry import known_rankers
+from rerank.rankers.store import load_model
+from rerank.types import RankingData, Run, pointers
+from rerank.workflows.experiment import Study
+from rerank.workflows.folds import given_folds
+from rerank.workflows.index import Index
+from rerank.workflows.record import check_files, check_inputs, read_record
+
+SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
+MEASURES = ("nDCG@10", "AP", "RR", "P@5", "ERR@10", "nDCG(dcg='exp-log2')@5", "RBP", "Bpref")
+WORDS = ("river", "bank", "money", "loan", "water", "flow", "heat", "naïve", "流れ", "😀")
+BASES = ("feature", "run", "other", "scores", "model")
+
+
+class Wrong(Exception):
+    """What must hold of a record that was read and does not."""
+
+
+@dataclass(frozen=True)
+class Reader:
+    """One reader.
+
+    seeds   (work folder) -> inputs that must be read
+    read    path of an input -> record, or one of the package's errors
+    check   record, folder for files -> nothing, or any error
+    name    of the file that an input is written to
+    mutate  input, random generator -> input
+    java    whether it starts Java: then memory is not limited, and coverage is not looked at
+    """
+
+    seeds: Callable[[Path], Iterable[bytes]]
+    read: Callable[[Path], Any]
+    check: Callable[[Any, Path], None]
+    name: str = "input.txt"
+    mutate: Callable[[bytes, Random], bytes] = mutate_text
+    java: bool = False
+
+
+def same(one: Any, other: Any) -> bool:
+    """Return whether two records are equal, NaN being equal to NaN."""
+    if is_dataclass(one) and type(one) is type(other):
+        return all(same(getattr(one, part.name), getattr(other, part.name)) for part in fields(one))
+    if isinstance(one, np.ndarray):
+        alike = isinstance(other, np.ndarray) and one.shape == other.shape
+        return alike and bool(np.array_equal(one, other, equal_nan=one.dtype.kind == "f" and other.dtype.kind == "f"))
+    if isinstance(one, Mapping):
+        return (
+            isinstance(other, Mapping) and list(one) == list(other) and all(same(one[key], other[key]) for key in one)
+        )
+    if isinstance(one, list | tuple):
+        return type(one) is type(other) and len(one) == len(other) and all(map(same, one, other))
+    return type(one) is type(other) and (one == other or one != one)
+
+
+def expect_same(one: Any, other: Any, what: str = "written and read again") -> None:
+    """Raise where two records differ."""
+    if not same(one, other):
+        raise Wrong(f"{what}: another record")
+
+
+def beginnings(*names: str, n_lines: int = 12) -> list[bytes]:
+    """Return the first lines of real files that are there."""
+    files = [SHARED / name for name in names]
+    return [b"".join(path.read_bytes().splitlines(True)[:n_lines]) for path in files if path.is_file()]
+
+
+def with_packed(seeds: Iterable[bytes]) -> list[bytes]:
+    """Return seeds, and the first of them packed by gzip too."""
+    given = list(seeds)
+    return [*given, gzip.compress(given[0], mtime=0)]
+
+
+# Judgements, runs, topics
+
+
+def _qrels_seeds(work: Path) -> list[bytes]:
+    own = b"q1 0 d1 2\nq1 0 d2 0\nq2 0 d3 -1\n\n# note\nq2\t0\td\xc3\xa9\t1\r\nq1 0 d9 4\n"
+    real = beginnings("collections/cranfield/qrels.txt", "collections/nfcorpus/qrels.test.txt", "trec_eval/qrels.test")
+    return with_packed([own, *real])
+
+
+def _check_qrels(record: Any, folder: Path) -> None:
+    write_qrels(record, folder / "again")
+    expect_same(record, read_qrels(folder / "again"))
+    run = Run(record.query_ids, record.query_ptr, record.doc_ids, np.arange(record.n_rows) * 0.5, "all")
+    with suppress(RerankError):
+        rerank.evaluate(record, run, MEASURES)
+
+
+def _run_seeds(work: Path) -> list[bytes]:
+    own = b"q1 Q0 d1 1 3.5 tag\nq1 Q0 d2 2 3.25 tag\nq2 Q0 d3 1 -1e-3 tag\nq2 Q0 d4 2 -2 tag more\n"
+    own += b"q1 Q0 d\xc3\xa9 3 1e2 tag\n"
+    return with_packed([own, *beginnings("trec_eval/results.test", "trec_eval/results.trunc", n_lines=20)])
+
+
+def _check_run(record: Any, folder: Path) -> None:
+    write_run(record, folder / "again")
+    expect_same(record, read_run(folder / "again"))
+    judged = {query: dict.fromkeys(list(record[query])[::2], 1) or {"d": 0} for query in record}
+    with suppress(RerankError):
+        rerank.evaluate(judged, record, MEASURES)
+    with suppress(RerankError):
+        rerank.fuse([record, record], "rrf")
+
+
+def _topics_seeds(work: Path) -> list[bytes]:
+    trec = (
+        b"<top>\n\n<num> Number: 301\n<title> Topic: heat flow\nof wings\n\n<desc> Description:\nAll of it.\n</top>\n"
+        b"<top><num>302</num><title>bank loan</title><narr>x</narr></top>\n"
+    )
+    lines = b'{"id": "q1", "text": "heat"}\n{"qid": 2, "query": "flow \\u00e9"}\n{"_id": "q3", "title": "wing"}\n'
+    real = beginnings("collections/cranfield/topics.tsv", "collections/cacm/topics.tsv", n_lines=4)
+    return with_packed([b"q1\theat flow\nq2\t bank loan \n\nq3\t\xe6\xb5\x81\n", trec, lines, *real])
+
+
+def _mutate_topics(data: bytes, random: Random) -> bytes:
+    return (mutate_json_lines if data.lstrip().startswith(b"{") else mutate_text)(data, random)
+
+
+def _check_topics(record: Any, folder: Path) -> None:
+    write_topics(record, folder / "again.jsonl")
+    expect_same(record, read_topics(folder / "again.jsonl"))
+    texts = "".join(record.values())
+    if not any(letter in texts for letter in "\t\n"):
+        write_topics(record, folder / "again.tsv")
+        expect_same(record, read_topics(folder / "again.tsv"), "written as two columns and read again")
+
+
+# Features and labels
+
+
+def small_data(n_queries: int = 12, n_rows: int = 8, n_features: int = 5) -> RankingData:
+    """Return data to train on, some values missing."""
+    random = np.random.default_rng(5)
+    X = random.normal(size=(n_queries * n_rows, n_features)).astype(np.float32)
+    X[random.random(X.shape) < 0.05] = np.nan
+    X[:, 0] = np.nan_to_num(X[:, 0])
+    labels = np.clip(np.round(X[:, 0] + random.normal(size=len(X))), 0, 2).astype(np.float64)
+    return RankingData(
+        np.array([f"q{number}" for number in range(n_queries)]),
+        pointers([n_rows] * n_queries),
+        np.array([f"d{number}" for number in range(len(X))]),
+        X,
+        tuple(f"f{number}" for number in range(n_features)),
+        labels=labels,
+        base_scores=X[:, 0].astype(np.float64),
+        recipe=Recipe(families=("letor",)).to_dict(),
+        fingerprint={"documents": 12, "fields": {"title": {"tokens": 4}}},
+    )
+
+
+def _svmlight_seeds(work: Path) -> list[bytes]:
+    data = small_data(3, 4)
+    write_data(data, work / "data.svm")
+    own = b"0 qid:1 1:0.5 3:nan # docid = d1 base = 2\n2 qid:1 2:1e-3 # docid = d2 base = 1.5\n"
+    own += b"1.5 qid:x 1:-4 # docid = d1 base = 0\n"
+    real = beginnings("letor/mq2008/S1.txt", n_lines=5)
+    return with_packed([own, (work / "data.svm").read_bytes(), *real])
+
+
+def _sizes_seeds(work: Path) -> list[bytes]:
+    rows = b"0 1:0.5 2:1\n1 2:0.25\n2 1:3\n0 3:1\n"
+    return [archive_of({"data.txt": rows, "data.txt.query": b"3\n1\n"})]
+
+
+def _read_sizes(path: Path) -> RankingData:
+    folder = unpacked(path)
+    return read_data(folder / "data.txt")
+
+
+def unpacked(path: Path) -> Path:
+    """Return a fresh folder with the parts of an archive; a damaged archive is an empty folder."""
+    folder = path.with_name("unpacked")
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    for name, content in (members(path.read_bytes()) or {}).items():
+        if name and "/" not in name and "\0" not in name and name not in (".", ".."):
+            (folder / name).write_bytes(content)
+    return folder
+
+
+def _check_data(record: RankingData, folder: Path) -> None:
+    write_data(record, folder / "again.npz")
+    expect_same(record, read_data(folder / "again.npz"))
+    with suppress(RerankError):  # an id with white space: an archive can hold it
+        write_data(record, folder / "again.svm")
+        read_data(folder / "again.svm")
+    with suppress(RerankError):
+        rerank.LambdaMART(n_estimators=2, num_leaves=3, n_jobs=1).fit(record)
+    with suppress(RerankError):
+        record.ideal()
+    if record.recipe is not None:
+        with suppress(RerankError):
+            Recipe.from_dict(record.recipe)
+
+
+def _check_svmlight(record: RankingData, folder: Path) -> None:
+    with warnings.catch_warnings():
+        write_data(record, folder / "again.svm")
+    expect_same(record, read_data(folder / "again.svm"), "written as text and read again")
+    _check_data(record, folder)
+
+
+def _data_seeds(work: Path) -> list[bytes]:
+    data = small_data(3, 4)
+    bare = RankingData(data.query_ids, data.query_ptr, data.doc_ids, data.X, data.feature_names)
+    seeds = []
+    for number, each in enumerate((data, bare)):
+        write_data(each, work / f"{number}.npz")
+        seeds.append((work / f"{number}.npz").read_bytes())
+    return seeds
+
+
+# Preferences, folds, documents
+
+
+def _preferences_seeds(work: Path) -> list[bytes]:
+    return with_packed([b"q1\td1\td2\nq1\td2\td3\t0.75\n\n# note\nq2\td1\td\xc3\xa9\t1\n"])
+
+
+def _check_preferences(record: Any, folder: Path) -> None:
+    rows = zip(record.query_ids, record.better, record.worse, record.probabilities.tolist(), strict=True)
+    lines = [f"{query}\t{better}\t{worse}\t{sure!r}\n" for query, better, worse, sure in rows]
+    (folder / "again").write_text("".join(lines), encoding="utf8")
+    expect_same(record, read_preferences(folder / "again"))
+
+
+def _folds_seeds(work: Path) -> list[bytes]:
+    return with_packed(["".join(f"q{number}\t{number % 3 + 1}\n" for number in range(9)).encode()])
+
+
+def _check_folds(record: dict[str, int], folder: Path) -> None:
+    write_folds(record, folder / "again")
+    expect_same(record, read_folds(folder / "again"))
+    with suppress(RerankError):
+        given_folds(list(record), record)
+
+
+def _corpus_seeds(work: Path) -> list[bytes]:
+    own = b'{"id": "d1", "title": "Heat", "body": "flow", "year": 1967}\n{"_id": 2, "contents": "x", "tags": null}\n'
+    real = beginnings("collections/cacm/corpus.jsonl", "collections/cranfield/corpus.jsonl", n_lines=2)
+    return with_packed([own, *real])
+
+
+def _check_corpus(record: list[dict[str, Any]], folder: Path) -> None:
+    lines = "".join(json.dumps({**document, "nothing": None}) + "\n" for document in record)
+    (folder / "again.jsonl").write_text(lines, encoding="utf8")
+    expect_same(record, list(read_documents(folder / "again.jsonl")))
+    corpus = folder / "documents"
+    corpus.mkdir()
+    try:
+        with suppress(RerankError):
+            write_documents(record, corpus, None, lambda count: None)
+    finally:
+        shutil.rmtree(corpus)
+
+
+def _sgml_seeds(work: Path) -> list[bytes]:
+    own = (
+        b"<DOC>\n<DOCNO> AP-1 </DOCNO>\n<HEADLINE>Heat &amp; flow</HEADLINE>\n"
+        b"<TEXT>\nWater of the river.\n</TEXT>\n</DOC>\n"
+        b"<DOC>\n<DOCNO>AP-2</DOCNO>\n<TEXT>Bank loan</TEXT>\n</DOC>\n"
+    )
+    return [own]
+
+
+def _read_sgml(path: Path) -> Path:
+    folder = path.with_name("sgml-index")
+    shutil.rmtree(folder, ignore_errors=True)
+    if corpus_format(path) == "trec":
+        build_index_from_sgml(path, folder, threads=1)
+    else:
+        build_index(read_documents(path, others=True), folder, threads=1)
+    return folder
+
+
+def _check_built(folder: Path, other: Path) -> None:
+    forward = postings.open_forward(folder)
+    with Searcher(folder) as searcher:
+        searcher.search({"q": "heat flow"}, k=5)
+        expect_same(searcher.doc_ids, np.asarray(forward.doc_ids), "ids of Lucene and of the arrays")
+
+
+# Recipes, models, studies
+
+
+def _recipe_seeds(work: Path) -> list[bytes]:
+    own = (
+        b'fields = ["title", "contents"]\nfamilies = ["letor", "prior"]\nfeatures = ["*"]\nnumbers = ["year"]\n'
+        b'bm25_k1 = 1.2\nrm3_share = 0.25\n[normalisation]\n"*" = "zscore"\n"bm25.*" = "minmax"\n'
+    )
+    return [own, template().encode("utf8"), b'normalisation = "rank"\nfeatures = ["bm25.title"]\n']
+
+
+def _check_recipe(record: Recipe, folder: Path) -> None:
+    (folder / "again.toml").write_text(record.to_toml(), encoding="utf8")
+    expect_same(record, Recipe.from_toml(folder / "again.toml"))
+    expect_same(record, Recipe.from_dict(json.loads(json.dumps(record.to_dict()))), "as JSON and back")
+    with suppress(RerankError):
+        features_of(_forward(folder.parent), record)
+
+
+@cache
+def _forward(work: Path) -> Any:
+    return postings.open_forward(work / "base-index")
+
+
+def features_of(forward: Any, recipe: Recipe | None) -> RankingData:
+    """Return the features of two queries over some documents of an index."""
+    doc_ids = [str(doc_id) for doc_id in forward.doc_ids if doc_id]
+    run = Run.of({"q1": {d: float(n) for n, d in enumerate(doc_ids)}, "q2": {d: 1.0 for d in doc_ids[::2]}})
+    return extract(
+        forward, {"q1": ["heat", "flow", "heat", "naïv"], "q2": ["bank", "loan", "unseen"]}, run, recipe, threads=1
+    )
+
+
+def model_seeds(kind: str, work: Path) -> list[bytes]:
+    """Return stored models of one ranker: cold, and from each kind of base."""
+    data = small_data()
+    small = {
+        "n_estimators": 3,
+        "num_leaves": 4,
+        "min_child_samples": 5,
+        "n_epochs": 2,
+        "hidden_units": 3,
+        "max_iter": 5,
+        "n_folds": 2,
+        "n_jobs": 1,
+    }
+    if kind == "ensemble":
+        small["members"] = "lambdamart(n_estimators=2, num_leaves=3), lambdarank(n_epochs=1), ranksvm"
+    cls = known_rankers()[kind]
+    given = {name: value for name, value in small.items() if name in cls().get_params(deep=False)}
+    seeds = []
+    for base in (None, *BASES):
+        ranker = cls(**given)
+        scores = np.zeros(data.n_rows) if base == "scores" else None
+        ranker.set_params(base=_base(base, data, small))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ranker.fit(data, init_score=scores)
+        ranker.save(work / "model.json")
+        seeds.append((work / "model.json").read_bytes())
+    return seeds
+
+
+def _base(base: str | None, data: RankingData, small: Mapping[str, Any]) -> Any:
+    if base == "model":
+        return rerank.LambdaMART(n_estimators=2, num_leaves=3, n_jobs=1).fit(data)
+    if base == "other":
+        return data.run(np.arange(data.n_rows) * 0.1, "other")
+    return {"feature": "feature:f0", "run": "run"}.get(base or "")
+
+
+def _check_model(model: Any, folder: Path) -> None:
+    model.save(folder / "again.json")
+    again = load_model(folder / "again.json")
+    names = tuple(model.feature_names_)
+    data = small_data(2, 8)
+    X = np.random.default_rng(1).normal(size=(data.n_rows, len(names))).astype(np.float32)
+    X[3:] = np.where(np.random.default_rng(2).random(X[3:].shape) < 0.2, np.nan, X[3:])
+    data = RankingData(data.query_ids, data.query_ptr, data.doc_ids, X, names, base_scores=data.base_scores)
+    for extra in ({"init_score": np.zeros(data.n_rows)}, {"base": data.run(np.ones(data.n_rows))}, {}):
+        try:
+            scores = model.predict(data, **extra)
+        except RerankError:
+            if extra:
+                raise
+            continue
+        if scores.shape != (data.n_rows,) or not np.isfinite(scores).all():
+            raise Wrong("a model that was read scores rows with NaN or infinity")
+        expect_same(scores, again.predict(data, **extra), "scores of the model written and read again")
+    expect_same(plain(model.to_dict()), plain(again.to_dict()))
+    if model.recipe_ is not None:
+        with suppress(RerankError):
+            Recipe.from_dict(model.recipe_)
+    with suppress(RerankError):
+        Index(folder.parent / "base-index").check_model(model)
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON gives it back."""
+    return json.loads(json.dumps(value))
+
+
+def _record_seeds(work: Path) -> list[bytes]:
+    study = Study(recipe=Recipe(families=("letor",)), folds={"q1": 0, "q2": 1, "q3": 2}, parameters={"n_estimators": 3})
+    sums = {name: "0" * 64 for name in ("index", "topics", "qrels")}
+    record = {"format": "rerank study", "version": 1, "versions": {"python": "3.11"}, "study": study.to_dict()}
+    return [json.dumps({**record, "inputs": sums, "trials": [], "files": {}}).encode()]
+
+
+def _read_study(path: Path) -> tuple[dict[str, Any], Study]:
+    record = read_record(path.parent)
+    check_inputs(record, {name: "0" * 64 for name in ("index", "topics", "qrels")}, {})
+    study = Study.from_dict(record["study"])
+    check_files(record, path.parent)
+    return record, study
+
+
+def _check_study(found: tuple[dict[str, Any], Study], folder: Path) -> None:
+    expect_same(plain(found[1].to_dict()), plain(Study.from_dict(plain(found[1].to_dict())).to_dict()))
+
+
+# The doctor reads everything
+
+
+def _doctor_seeds(work: Path) -> list[bytes]:
+    makers = (_qrels_seeds, _run_seeds, _topics_seeds, _svmlight_seeds, _data_seeds)
+    return [seed for maker in makers for seed in maker(work)]
+
+
+def _mutate_doctor(data: bytes, random: Random) -> bytes:
+    return (mutate_archive if data.startswith(b"PK") else _mutate_topics)(data, random)
+
+
+def _read_doctor(path: Path) -> list[str]:
+    texts, kinds = [], (None, "qrels", "run", "topics", "data", "train")
+    refused: RerankError | None = None
+    for kind in kinds:
+        try:
+            files = read_files([(kind, path)])
+        except RerankError as error:
+            refused = error
+            if len(str(error).splitlines()) != 1:
+                raise
+            continue
+        for form in ("table", "json"):
+            texts.append(render(examine(files), 1, form))
+    if not texts and refused is not None:
+        raise refused
+    return texts
+
+
+def _check_doctor(texts: list[str], folder: Path) -> None:
+    for text in texts:
+        text.encode("utf8")
+
+
+# Index folders
+
+
+def build_base_index(work: Path) -> None:
+    """Build the small index whose folder is damaged, and keep what its features are."""
+    random = Random(3)
+    documents = [
+        {
+            "id": f"doc-{number}{'é' if number == 4 else ''}",
+            "title": " ".join(random.choices(WORDS, k=3)),
+            "body": " ".join(random.choices(WORDS, k=random.randrange(1, 12))),
+            **({"year": 1960 + number} if number % 3 else {}),
+        }
+        for number in range(14)
+    ]
+    build_index(documents, work / "base-index", threads=1)
+    np.save(work / "base-features.npy", features_of(_forward(work), None).X)
+
+
+def _index_seeds(work: Path) -> list[bytes]:
+    inside = work / "base-index" / postings.SUBFOLDER
+    return [archive_of({path.name: path.read_bytes() for path in sorted(inside.iterdir())})]
+
+
+def _mutate_index(data: bytes, random: Random) -> bytes:
+    """Change arrays or the manifest; mostly sizes and digests are then made to fit, as a forger would."""
+    parts = members(data)
+    if parts is None:
+        return data
+    parts.pop("made-to-fit", None)
+    changed = members(mutate_archive(archive_of(parts), random, of_bytes=0.0)) or {}
+    if random.random() < 0.75 and verified.MANIFEST in changed:
+        changed = _made_to_fit(changed)
+    return archive_of(changed)
+
+
+def _made_to_fit(parts: dict[str, bytes]) -> dict[str, bytes]:
+    try:
+        manifest = json.loads(parts[verified.MANIFEST])
+        manifest["files"] = {
+            name: verified.file_entry(content) for name, content in sorted(parts.items()) if name.endswith(".npy")
+        }
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return parts
+    return {**parts, verified.MANIFEST: json.dumps(manifest).encode(), "made-to-fit": b""}
+
+
+def _read_index(path: Path) -> Any:
+    work = path.parent.parent
+    parts, folder = unpacked(path), path.with_name("index")
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    segments = next((work / "base-index").glob("segments_*"))
+    shutil.copy(segments, folder)
+    fitted = (parts / "made-to-fit").exists()
+    (parts / "made-to-fit").unlink(missing_ok=True)
+    parts.rename(folder / postings.SUBFOLDER)
+    with patch.object(postings, "_make", _refuse_making):
+        forward = postings.open_forward(folder)
+    return fitted, forward, features_of(forward, None)
+
+
+def _check_index(found: tuple[bool, Any, RankingData], folder: Path) -> None:
+    fitted, forward, data = found
+    forward.doc_numbers(np.array([*forward.doc_ids.tolist(), "none"]))
+    for number in range(min(len(forward.term_ptr) - 1, 100)):
+        if forward.term_number(forward.term(number)) != number:
+            raise Wrong("a term is not where it is looked for")
+    if not fitted and not same(data.X, np.load(folder.parent / "base-features.npy")):
+        raise Wrong("features of a damaged index differ from those of the whole one, and nothing was said")
+
+
+def _refuse_making(index: Path, *others: Any) -> None:
+    raise IndexFolderError(f"{index}: arrays would be made anew.")
+
+
+def _lucene_seeds(work: Path) -> list[bytes]:
+    files = [path for path in sorted((work / "base-index").iterdir()) if path.is_file()]
+    return [archive_of({path.name: path.read_bytes() for path in files})]
+
+
+def _mutate_lucene(data: bytes, random: Random) -> bytes:
+    return mutate_archive(data, random, of_bytes=0.0)
+
+
+def _read_lucene(path: Path) -> Any:
+    folder = unpacked(path)
+    with Searcher(folder) as searcher:
+        searcher.statistics()
+        searcher.search({"q1": "heat flow", "q2": "bank"}, k=5, threads=1)
+        searcher.documents(range(len(searcher.doc_ids)))
+        forward = postings.open_forward(folder)
+        features_of(forward, None)
+    return folder
+
+
+def _nothing(record: Any, folder: Path) -> None:
+    """What was read was used."""
+
+
+def _model_readers() -> Iterator[tuple[str, Reader]]:
+    for kind in known_rankers():
+        yield (
+            f"model-{kind}",
+            Reader(
+                lambda work, kind=kind: model_seeds(kind, work), load_model, _check_model, "model.json", mutate_json
+            ),
+        )
+
+
+READERS: dict[str, Reader] = {
+    "qrels": Reader(_qrels_seeds, read_qrels, _check_qrels),
+    "run": Reader(_run_seeds, read_run, _check_run),
+    "topics": Reader(_topics_seeds, read_topics, _check_topics, mutate=_mutate_topics),
+    "svmlight": Reader(_svmlight_seeds, read_data, _check_svmlight, "input.svm"),
+    "sizes": Reader(_sizes_seeds, _read_sizes, _check_data, "input.zip", lambda d, r: mutate_archive(d, r, 0.0)),
+    "data": Reader(_data_seeds, read_data, _check_data, "input.npz", mutate_archive),
+    "preferences": Reader(_preferences_seeds, read_preferences, _check_preferences),
+    "folds": Reader(_folds_seeds, read_folds, _check_folds),
+    "corpus": Reader(
+        _corpus_seeds, lambda path: list(read_documents(path)), _check_corpus, "input.jsonl", mutate_json_lines
+    ),
+    "recipe": Reader(_recipe_seeds, Recipe.from_toml, _check_recipe, "input.toml"),
+    "record": Reader(_record_seeds, _read_study, _check_study, "record.json", mutate_json),
+    "doctor": Reader(_doctor_seeds, _read_doctor, _check_doctor, mutate=_mutate_doctor),
+    "index": Reader(_index_seeds, _read_index, _check_index, "input.zip", _mutate_index),
+    **dict(_model_readers()),
+    "sgml": Reader(_sgml_seeds, _read_sgml, _check_built, java=True),
+    "lucene": Reader(_lucene_seeds, _read_lucene, _nothing, "input.zip", _mutate_lucene, java=True),
+}
