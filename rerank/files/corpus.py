@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any, Literal, NoReturn
 
 from rerank.errors import FileFormatError, MissingFileError
-from rerank.files.source import BYTE_ORDER_MARK, first_broken, open_source, shown, text_lines
+from rerank.files.source import BYTE_ORDER_MARK, open_source, shown, text_lines
+from rerank.ids import first_broken
 
 ID_KEYS = ("id", "_id", "docid")
 JSON_ENDINGS = (".jsonl", ".json", ".jsonl.gz", ".json.gz")

@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from rerank.errors import FileFormatError
-from rerank.files.source import check_file, finite_number, first_broken, shown, text_lines
-from rerank.ids import id_array
+from rerank.files.source import check_file, finite_number, shown, text_lines
+from rerank.ids import first_broken, id_array
 from rerank.preferences import Preferences
 
 COLUMNS = "(qid, better docid, worse docid[, probability])"

@@ -25,10 +25,10 @@ from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError
 from rerank.files.grouping import numbered, repeated_row
-from rerank.files.source import OnFault, check_file, chunks, first_broken, refuse, shown, text_lines
+from rerank.files.source import OnFault, check_file, chunks, refuse, shown, text_lines
 from rerank.files.svmlight_header import Header, header_lines
 from rerank.files.svmlight_rows import Rows, split_rows
-from rerank.ids import Ids, id_array
+from rerank.ids import Ids, first_broken, id_array
 from rerank.output import whole_file
 from rerank.types import Floats, Ints, RankingData, pointers
 

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import FileFormatError, InvalidInputError
-from rerank.files.source import first_broken, text
-from rerank.ids import Ids
+from rerank.files.source import text
+from rerank.ids import Ids, first_broken
 from rerank.types import Floats, Ints, RankingData, pointers
 
 VERSION = 1

@@ -17,7 +17,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from rerank.errors import FileFormatError, InvalidInputError
-from rerank.files.source import OnFault, check_file, first_broken, refuse, shown, text_lines
+from rerank.files.source import OnFault, check_file, refuse, shown, text_lines
+from rerank.ids import first_broken
 from rerank.output import whole_file
 from rerank.types import Topics
 

@@ -19,9 +19,9 @@ import numpy as np
 
 from rerank.errors import InvalidInputError
 from rerank.files.columns import Layout, read_table
-from rerank.files.source import finite_number, first_broken
+from rerank.files.source import finite_number
 from rerank.files.topics import read_topics, write_topics
-from rerank.ids import sort_keys
+from rerank.ids import first_broken, sort_keys
 from rerank.ordering import trec_moves
 from rerank.output import whole_file
 from rerank.types import Qrels, Run, query_rows
