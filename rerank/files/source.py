@@ -26,6 +26,7 @@ GZIP_MAGIC = b"\x1f\x8b"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 CHUNK_BYTES = 1 << 22
 OnFault = Callable[[FileFormatError], None]
+HEADERS = frozenset(["id", "qid", "queryid", "topicid", "qno", "topicno", "querynumber", "topicnumber"])
 
 # First bytes of files that are no text -> what they are, and how they become text.
 _OTHER_FORMATS = {
@@ -181,6 +182,20 @@ def _refuse_lone_returns(path: Path, first_line: int, whole: bytes) -> None:
             path,
             first_line + whole.count(b"\n", 0, lone.start()),
             "expected lines that end in LF or CR LF, found a CR alone; convert them, e.g. with `tr '\\r' '\\n'`.",
+        )
+
+
+def is_header(query_id: str) -> bool:
+    """Return whether an id is a usual name of the column of ids."""
+    return re.sub("[ _-]", "", query_id.lower()) in HEADERS
+
+
+def refuse_header(path: Path, line: int, content: str) -> None:
+    """Refuse the first line of a file of tabs where it names the columns: it would be read as a query."""
+    first = content.split("\t", 1)[0].strip()
+    if is_header(first):
+        raise FileFormatError(
+            path, line, f"expected a query id, found the name of a column, {shown(first)}; delete the line."
         )
 
 

@@ -41,27 +41,31 @@ class _RefusedValue(Exception):
     """A value that JSON or TOML may spell but no file of ours may hold."""
 
 
-def parse_json(text: str, source: str | Path, line: int | None = None, what: str = "JSON") -> Any:
+def parse_json(
+    text: str, source: str | Path, line: int | None = None, what: str = "JSON", remedy: str | None = None
+) -> Any:
     """Return the value that a JSON text spells.
 
     source  file that the text stands in
     line    line of the file, where the text is one line of it; else the line of a fault is counted in the text
     what    what is expected, for messages
+    remedy  what the user can do, for messages; None: correct the text
 
     Raises FileFormatError for what is no JSON, and for a key twice in an object, NaN, Infinity, a number beyond
     float64, and nesting that Python's parser does not follow.
     """
+    remedy = remedy or f"correct the {'file' if line is None else 'line'}"
     try:
         return _DECODER.decode(text)
     except json.JSONDecodeError as fault:
         at: int | None = fault.lineno if line is None else line
         cut_off = fault.pos >= len(text.rstrip())
         found = "a text that breaks off" if cut_off else _JSON_FAULTS.get(fault.msg, "text that is not JSON")
-        message = f"expected {what}, found {found} at column {fault.colno}; correct the line."
+        message = f"expected {what}, found {found} at column {fault.colno}; {remedy}."
     except _RefusedValue as fault:
-        at, message = line, f"expected {what}, found {fault}; correct the {'file' if line is None else 'line'}."
+        at, message = line, f"expected {what}, found {fault}; {remedy}."
     except RecursionError:
-        at, message = line, f"expected {what}, found {NESTED}; correct the {'file' if line is None else 'line'}."
+        at, message = line, f"expected {what}, found {NESTED}; {remedy}."
     raise FileFormatError(source, at, message)
 
 

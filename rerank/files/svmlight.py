@@ -32,6 +32,8 @@ from rerank.ids import Ids, first_broken, id_array
 from rerank.output import whole_file
 from rerank.types import Floats, Ints, RankingData, pointers
 
+MOST_DIGITS = 18  # of a number of rows
+
 
 def read_svmlight(path: str | Path, n_features: int | None = None) -> RankingData:
     """Read features and labels from LETOR / SVMlight text, plain or gzip.
@@ -174,13 +176,14 @@ def _companion_queries(path: Path, lines: list[int]) -> list[str]:
 
 
 def _size(path: Path, line: int, content: str) -> int:
-    if not (content.strip().isascii() and content.strip().isdigit()):
+    size = content.strip()
+    if not (size.isascii() and size.isdigit() and len(size) <= MOST_DIGITS):
         raise FileFormatError(
             path,
             line,
             f"expected the number of rows of a query, found {shown(content)}; write one size a line.",
         )
-    return int(content)
+    return int(size)
 
 
 def _refuse_repeats(path: Path, lines: list[int], names: list[str], query: Ints, docs: Ids) -> None:
