@@ -13,7 +13,7 @@ import click
 
 from rerank import __version__, threads
 from rerank.errors import RerankError, unknown_name
-from rerank.output import FULL
+from rerank.output import REFUSED
 from rerank.progress import show_progress
 
 VERBS = {
@@ -140,7 +140,7 @@ def _refusal(fault: OSError) -> str:
     """Return what the system refused: a file or folder by name, or our stdout. Anything else is a fault of ours."""
     if fault.filename is not None:
         return f"{fault.filename}: expected a place that can be used, found: {fault.strerror}; mend it or name another."
-    if fault.errno not in FULL:
+    if fault.errno not in REFUSED:
         raise fault
     _drop_stdout()
     return f"stdout: expected a place that can be written, found: {fault.strerror}; write elsewhere."

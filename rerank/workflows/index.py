@@ -49,6 +49,7 @@ class Index:
         fields: Iterable[str] | None = None,
         numbers: Iterable[str] | None = None,
         language: str = "en",
+        encoding: str = "utf-8",
         threads: int | None = None,
         overwrite: bool = False,
     ) -> Self:
@@ -60,15 +61,23 @@ class Index:
         fields     text fields to index by themselves beside `contents`; all of them by default
         numbers    fields whose numbers become features; all that hold numbers by default
         language   code of the analyser, as in Anserini's `-language`
+        encoding   of the text of a corpus, e.g. `latin-1` for old TREC collections; it extends ASCII
         """
         if isinstance(documents, str | Path):
             from rerank.files.corpus import corpus_format, read_documents
 
             if corpus_format(documents) == "trec":
-                build_index_from_sgml(documents, path, threads=threads, overwrite=overwrite, language=language)
+                if fields is not None or numbers is not None:
+                    raise InvalidInputError(
+                        f"{documents}: expected JSONL where fields or numbers are named, found TREC SGML, whose one "
+                        "field is contents; leave them out (--fields, --numbers)."
+                    )
+                build_index_from_sgml(
+                    documents, path, threads=threads, overwrite=overwrite, language=language, encoding=encoding
+                )
                 return cls(path)
             fields = None if fields is None else list(fields)
-            documents = read_documents(documents, fields, others=True)
+            documents = read_documents(documents, fields, others=True, encoding=encoding)
         build_index(
             documents, path, fields=fields, threads=threads, overwrite=overwrite, numbers=numbers, language=language
         )
