@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
 
 from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.features.recipe import Recipe
@@ -20,6 +23,8 @@ from rerank.types import Qrels, RankingData, Run, Topics
 if TYPE_CHECKING:
     from rerank.forward import ForwardIndex
     from rerank.rankers.ranker import Ranker
+
+_log = logging.getLogger("rerank")
 
 
 class Index:
@@ -105,8 +110,16 @@ class Index:
         b: float = 0.4,
         threads: int | None = None,
     ) -> Run:
-        """Return BM25's k best documents of every topic: Anserini's hits, scores and order."""
-        return self.searcher.search(Topics.of(topics), k=k, k1=k1, b=b, threads=threads)
+        """Return BM25's k best documents of every topic: Anserini's hits, scores and order.
+
+        A topic without hits has no rows, and a run file cannot hold it: a warning is logged.
+        """
+        run = self.searcher.search(Topics.of(topics), k=k, k1=k1, b=b, threads=threads)
+        without = run.query_ids[np.diff(run.query_ptr) == 0].tolist()
+        if without:
+            text = "Topics without hits, which the run file does not hold: %d of %d (%s%s)."
+            _log.warning(text, len(without), len(run), ", ".join(without[:3]), ", ..." if len(without) > 3 else "")
+        return run
 
     def features(
         self,
