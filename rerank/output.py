@@ -69,11 +69,15 @@ def whole_file(path: str | Path, binary: bool = False) -> Iterator[IO[Any]]:
 
 @contextmanager
 def whole_disk(path: str | Path) -> Iterator[None]:
-    """Say in one line that the disk under `path` is full or fails, where the system names no file."""
+    """Say in one line that the disk under `path` is full or fails, where the system names a hidden file or none."""
+    hidden = os.fspath(Path(path).with_name(f".{Path(path).name}."))
     try:
         yield
     except OSError as fault:
-        if fault.filename is not None or fault.errno not in REFUSED:
+        named = fault.filename is not None
+        if isinstance(fault, RerankError) or (named and not str(fault.filename).startswith(hidden)):
+            raise
+        if not named and fault.errno not in REFUSED:
             raise
         raise _refused(path, fault) from fault
 
@@ -152,6 +156,8 @@ def _target(path: Path) -> tuple[Path, bool]:
     if stat.S_ISDIR(mode):
         raise InvalidInputError(f"{path}: expected a file to write, found a folder; name a file in it.")
     if not target.parent.is_dir():
+        if target.parent.exists():
+            raise InvalidInputError(f"{path.parent}: expected a folder to write into, found a file; name a folder.")
         raise MissingFileError(path.parent, "a folder to write into")
     return target, False
 

@@ -15,12 +15,13 @@ import codecs
 import json
 import logging
 import re
+import stat
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any, Literal, NoReturn
 
-from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
-from rerank.files.source import BYTE_ORDER_MARK, open_source, shown, text_lines
+from rerank.errors import FileFormatError, InvalidInputError
+from rerank.files.source import BYTE_ORDER_MARK, file_mode, open_source, shown, text_lines
 from rerank.files.structured import parse_json
 from rerank.ids import ID_RULE, MOST_LETTERS, first_broken
 
@@ -104,13 +105,10 @@ def corpus_format(path: str | Path) -> Literal["jsonl", "trec"]:
 
 def corpus_files(path: Path) -> list[Path]:
     """Return the files below a folder, hidden ones left out, or the file itself."""
-    if not path.exists():
-        raise MissingFileError(path, "a corpus file or folder")
-    if not path.is_dir():
-        if not path.is_file():  # it is read twice: what it holds is told by its beginning
-            raise FileFormatError(
-                path, None, "expected a file or a folder, found a pipe or device; write it to a file."
-            )
+    mode = file_mode(path, "a corpus file or folder")
+    if not stat.S_ISDIR(mode):
+        if not stat.S_ISREG(mode):  # a file is read twice: what it holds is told by its beginning
+            raise FileFormatError(path, None, "expected a file or a folder, found a pipe or device; name a file.")
         return [path]
     below = (file.relative_to(path) for file in path.rglob("*") if file.is_file())
     return [path / file for file in sorted(below) if not any(part.startswith(".") for part in file.parts)]

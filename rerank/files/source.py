@@ -52,11 +52,15 @@ def check_file(path: str | Path, expected: str) -> Path:
     expected  what the file is, with its article, for messages ("a run file")
     """
     path = Path(path)
-    with _refusals(path, expected):
-        mode = os.stat(path).st_mode
-    if stat.S_ISDIR(mode):
+    if stat.S_ISDIR(file_mode(path, expected)):
         raise FileFormatError(path, None, f"expected {expected}, found a folder; name a file in it.")
     return path
+
+
+def file_mode(path: Path, expected: str) -> int:
+    """Return what the system says of the kind of a file; raises MissingFileError where there is none."""
+    with _refusals(path, expected):
+        return os.stat(path).st_mode
 
 
 @contextmanager

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from rerank.errors import InvalidInputError, MissingFileError
+from rerank.errors import IndexFolderError, InvalidInputError, MissingFileError
 from rerank.files.corpus import check_encoding, passed_over
 from rerank.files.sgml import ELEMENTS, SgmlDocument, SgmlFiles, read_sgml, sgml_files
 from rerank.ids import MOST_LETTERS, Ids
@@ -69,7 +70,7 @@ def build_index(
     target, workers = Path(folder), java_threads(threads)
     check_language(language)
     check_target(target, overwrite)
-    with whole_disk(target), staged_folder(target) as staging:
+    with _refusals(target), staged_folder(target) as staging:
         corpus = staging / "corpus"
         corpus.mkdir()
         with stage(progress, "reading documents") as done:
@@ -105,7 +106,7 @@ def build_index_from_sgml(
     check_language(language)
     encoding = check_encoding(encoding)
     check_target(target, overwrite)
-    with whole_disk(target), staged_folder(target) as staging:
+    with _refusals(target), staged_folder(target) as staging:
         corpus = staging / "corpus"
         corpus.mkdir()
         files = sgml_files(source)
@@ -154,7 +155,7 @@ def _write_sgml(files: list[Path], folder: Path, encoding: str, done: Callable[[
 
 def _check_sgml_id(document: SgmlDocument, seen: set[str], files: list[Path], encoding: str) -> None:
     doc_id = document.doc_id
-    if doc_id.split() != [doc_id]:
+    if doc_id.split() != [doc_id] or min(doc_id) < " ":  # Anserini takes control characters off
         raise InvalidInputError(
             f"{document.place}: expected ids without white space (run and qrels files are split there), found "
             f"{doc_id[:80]!r}; rename it."
@@ -170,6 +171,21 @@ def _check_sgml_id(document: SgmlDocument, seen: set[str], files: list[Path], en
             "too: give every document its own."
         )
     seen.add(doc_id)
+
+
+@contextmanager
+def _refusals(target: Path) -> Iterator[None]:
+    """Say in one line, of the folder that the user named, why an index could not be written."""
+    try:
+        with whole_disk(target):
+            yield
+    except IndexFolderError as fault:
+        if not str(fault).startswith(str(target.with_name(f".{target.name}."))):
+            raise
+        raise InvalidInputError(
+            f"{target}: expected Anserini to write an index, found one that it could not complete; see its messages "
+            "above, and make room on the disk where it is full."
+        ) from fault
 
 
 @dataclass(frozen=True)

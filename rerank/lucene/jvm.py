@@ -6,6 +6,7 @@ PyTorch: only its jar is used.
 
 from __future__ import annotations
 
+import errno
 import importlib.util
 import json
 import os
@@ -141,6 +142,9 @@ def _error(report: dict[str, str], parameters: dict[str, Any]) -> Exception:
             f"{place}: expected an index that Anserini built, found one whose documents have no field 'id'; "
             "build the index with `rerank index` or Pyserini."
         )
+    for code in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS):
+        if name in ("IOException", "FileSystemException") and os.strerror(code) in message:
+            return OSError(code, os.strerror(code))
     return JavaError(report["class"], message)
 
 
