@@ -178,7 +178,7 @@ def _plain_beginning(path: Path, beginning: bytes) -> bytes:
 
 def _refuse_lone_returns(path: Path, first_line: int, whole: bytes) -> None:
     """Refuse line ends of old Macs: all rows of such a file are one line."""
-    if whole.count(b"\r") == whole.count(b"\r\n"):
+    if b"\r" not in whole or whole.count(b"\r") == whole.count(b"\r\n"):
         return
     lone = _LONE_RETURN.search(whole)
     if lone is not None:

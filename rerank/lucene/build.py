@@ -233,7 +233,7 @@ def _poll(done: Callable[[int], None]) -> Callable[[], None]:
 
 
 def _finish(staging: Path, target: Path, overwrite: bool, progress: Progress) -> None:
-    """Make the forward arrays; look once more at the ids (SGML is not checked before) and at the target."""
+    """Make the forward arrays; look once more at the ids (those of .Z files are not checked before), at the target."""
     arrays = staging / SUBFOLDER
     write_arrays(staging, arrays, made_with_index=True, progress=progress)
     _check_ids(np.sort(np.load(arrays / "doc_ids.npy")))
