@@ -11,6 +11,11 @@ from numpy.typing import NDArray
 Ids = NDArray[np.str_]
 Words = NDArray[np.uint64]
 
+WHITE_SPACE = " \t\n\r\x0b\x0c\0"
+MOST_LETTERS = 512  # of an id: arrays of ids are as wide as the longest
+ID_RULE = f"of 1 to {MOST_LETTERS} characters without white space"
+QUERY_RULE = f"{ID_RULE} that do not begin with # or a byte order mark"
+
 ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: multiplying by it mixes upwards
 
 
@@ -57,6 +62,40 @@ def id_texts(ids: NDArray[np.bytes_]) -> Ids:
         return id_array(np.char.decode(ids, "utf-8"))
     width = int(np.flatnonzero(letters.any(axis=0)).max(initial=0)) + 1
     return letters[:, :width].astype(np.uint32).view(f"U{width}")[:, 0]
+
+
+def first_broken(names: list[str], also: str = "") -> str | None:
+    """Return the first id that cannot stand in a file (see `ID_RULE`; `also` is refused in it too), or None.
+
+    White space is ASCII's, as for trec_eval: a no-break space may stand in an id. Lone surrogates may not: no file can
+    hold them.
+    """
+    barred = WHITE_SPACE + also
+
+    def broken(name: str) -> bool:
+        if not name or len(name) > MOST_LETTERS or any(letter in name for letter in barred):
+            return True
+        return not name.isascii() and not is_unicode(name)
+
+    joined = "".join(names)
+    plain = joined.isascii() and not any(letter in joined for letter in barred)
+    if plain and all(names) and max(map(len, names), default=0) <= MOST_LETTERS:
+        return None
+    return next((name for name in names if broken(name)), None)
+
+
+def first_broken_query(names: list[str]) -> str | None:
+    """Return the first query id that cannot begin a line, or None.
+
+    A line that begins with `#` is a comment, and a byte order mark at the beginning of a file is dropped.
+    """
+    begun = next((name for name in names if name.startswith(("#", "\ufeff"))), None)
+    return first_broken(names) if begun is None else begun
+
+
+def is_unicode(text: str) -> bool:
+    """Return whether a text is free of lone surrogates, which are no characters."""
+    return not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 @dataclass(frozen=True, eq=False)

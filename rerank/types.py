@@ -50,6 +50,13 @@ class Topics(Mapping[str, str]):
 
     texts: Mapping[str, str]
 
+    def __post_init__(self) -> None:
+        for query_id, text in self.texts.items():
+            if not isinstance(text, str) or not text.strip():
+                raise InvalidInputError(
+                    f"topics: expected a text for query {query_id!r}, found {text!r}; write it or drop the query."
+                )
+
     def __getitem__(self, query_id: str) -> str:
         return self.texts[query_id]
 
@@ -70,7 +77,15 @@ class Topics(Mapping[str, str]):
                 "topics: expected a non-empty mapping {query id: text}, "
                 f"found {type(topics).__name__} of {size}; pass e.g. {{'q1': 'heat flow'}}."
             )
-        return cls({str(query_id): str(text) for query_id, text in topics.items()})
+        texts: dict[str, str] = {}
+        for query_id, text in topics.items():
+            if str(query_id) in texts:
+                raise InvalidInputError(
+                    f"topics: expected each query id once, found {str(query_id)!r} again; rename one of the two."
+                )
+            is_whole_number = isinstance(text, int | np.integer) and not isinstance(text, bool)
+            texts[str(query_id)] = str(text) if is_whole_number else text
+        return cls(texts)
 
 
 @dataclass(frozen=True, eq=False)

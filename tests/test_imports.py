@@ -20,7 +20,7 @@ BELOW = {
     "objectives": {"metrics"},
     "trees": {"metrics"},
     "files": set(),
-    "lucene": set(),
+    "lucene": {"files"},
     "features": {"metrics"},
     "rankers": {"trees", "objectives", "metrics"},
     "evaluation": {"metrics"},

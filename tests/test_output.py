@@ -5,6 +5,9 @@ from __future__ import annotations
 import errno
 import gzip
 import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -111,3 +114,79 @@ def test_full_disk_is_named_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="found: No space left on device"), whole_file("/dev/full") as handle:
         handle.write("x")
     assert list(tmp_path.iterdir()) == []
+
+
+HOLD = """
+import sys
+from rerank.output import whole_file
+with whole_file(sys.argv[1]) as handle:
+    handle.write("half")
+    handle.flush()
+    print("writing", flush=True)
+    sys.stdin.readline()
+"""
+
+
+def writer(path: Path) -> subprocess.Popen[str]:
+    """Start a process that is in the middle of writing a file until it reads a line."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "writing\n"
+    return process
+
+
+def test_part_of_a_killed_process_is_removed_and_that_of_a_live_one_stays(tmp_path: Path) -> None:
+    path = tmp_path / "out.txt"
+    killed, live = writer(path), writer(path)
+    other = writer(tmp_path / "out.txt.gz")  # another target whose name begins alike
+    killed.kill()
+    killed.communicate()
+    assert len(list(tmp_path.iterdir())) == 3
+    with whole_file(path) as handle:
+        handle.write("new")
+    assert len([left for left in tmp_path.iterdir() if left.suffix == ".part"]) == 2
+    for process in (live, other):
+        process.communicate("\n")
+        assert process.returncode == 0
+    assert sorted(left.name for left in tmp_path.iterdir()) == ["out.txt", "out.txt.gz"]
+    assert path.read_text() == "half"
+
+
+def test_many_writers_of_one_file_leave_one_whole_file(tmp_path: Path) -> None:
+    def write(number: int) -> None:
+        with whole_file(tmp_path / "out.txt") as handle:
+            handle.write(f"{number}\n" * 1000)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, range(200)))
+    (left,) = tmp_path.iterdir()
+    assert len(set(left.read_text().splitlines())) == 1
+    assert left.read_text().count("\n") == 1000
+
+
+@pytest.mark.parametrize("name", ["名" * 80, "x" * 255, "é" * 127])
+def test_long_names_are_written(tmp_path: Path, name: str) -> None:
+    with whole_file(tmp_path / name) as handle:
+        handle.write("x")
+    assert [left.name for left in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize("name", ["out.txt", "out.gz"])
+def test_file_that_grows_too_large_is_refused_and_leaves_nothing(tmp_path: Path, name: str) -> None:
+    code = (
+        "import os, resource, sys; from rerank.output import whole_file; "
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
+        "with whole_file(sys.argv[1], binary=True) as handle: handle.write(os.urandom(100_000))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / name)], capture_output=True, text=True, check=False
+    )
+    assert f"{name}: expected a place that can be written, found: File too large; write elsewhere." in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_error_of_what_is_read_meanwhile_is_not_put_on_the_output(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="Input/output error"), whole_file(tmp_path / "out.txt"):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))

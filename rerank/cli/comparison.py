@@ -113,6 +113,10 @@ def check_options(options: ComparisonOptions, n_runs: int, form: str) -> None:
         raise InvalidInputError("--changes: expected a run to compare with, found none; name two runs or --baseline.")
     if options.changes and form not in ("table", "json") and options.html is None:
         raise InvalidInputError(f"--changes: expected --format table or json, found {form}; or write a page (--html).")
+    if options.corpus is not None:
+        from rerank.files.corpus import read_documents
+
+        read_documents(options.corpus)  # refuses a corpus that is not there; its documents are read when one has moved
     if not options.needs_runs and (options.topics or options.corpus):
         name = "--topics" if options.topics else "--corpus"
         raise InvalidInputError(f"{name}: expected --changes N or --html FILE beside it, found neither; add one.")

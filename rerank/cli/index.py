@@ -21,6 +21,9 @@ log = logging.getLogger("rerank")
 @click.option(
     "--language", metavar="CODE", default="en", show_default=True, help="Analyser, by Anserini's code: de, fr, zh ..."
 )
+@click.option(
+    "--encoding", metavar="NAME", default="utf-8", show_default=True, help="Of CORPUS; old TREC disks are latin-1."
+)
 @threads_option()
 @click.option("--overwrite", is_flag=True, help="Replace an index that is there, once the new one is whole.")
 def command(
@@ -29,6 +32,7 @@ def command(
     fields: str | None,
     numbers: str | None,
     language: str,
+    encoding: str,
     threads: int | None,
     overwrite: bool,
 ) -> None:
@@ -45,6 +49,7 @@ def command(
         fields=None if fields is None else _names("--fields", fields),
         numbers=None if numbers is None else _names("--numbers", numbers),
         language=language,
+        encoding=encoding,
         threads=threads,
         overwrite=overwrite,
     )

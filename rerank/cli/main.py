@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import os
 import sys
@@ -13,7 +14,7 @@ import click
 
 from rerank import __version__, threads
 from rerank.errors import RerankError, unknown_name
-from rerank.output import FULL
+from rerank.output import FULL, REFUSED
 from rerank.progress import show_progress
 
 VERBS = {
@@ -80,6 +81,7 @@ def main(arguments: list[str] | None = None) -> None:
 def run(arguments: list[str] | None = None) -> int:
     """Run the command line and return the exit code; a fault of ours comes with its traceback."""
     given = sys.argv[1:] if arguments is None else arguments
+    _write_utf8()
     try:
         with cli.make_context("rerank", list(given) or ["--help"]) as context:
             cli.invoke(context)
@@ -97,6 +99,12 @@ def run(arguments: list[str] | None = None) -> int:
     except OSError as fault:
         return _stop(_refusal(fault), 2)
     return 0
+
+
+def _write_utf8() -> None:
+    """Have stdout take the bytes that a file would, whatever the locale, and file names as they are."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")
 
 
 @contextmanager
@@ -137,13 +145,16 @@ def _usage(error: click.ClickException) -> str:
 
 
 def _refusal(fault: OSError) -> str:
-    """Return what the system refused: a file or folder by name, or our stdout. Anything else is a fault of ours."""
+    """Return what the system refused: a file or folder by name, our stdout, or the disk. Else it is a fault of ours."""
+    reason = os.strerror(fault.errno) if fault.errno else "an error of the system"
     if fault.filename is not None:
-        return f"{fault.filename}: expected a place that can be used, found: {fault.strerror}; mend it or name another."
-    if fault.errno not in FULL:
+        return f"{fault.filename}: expected a path that can be used, found: {reason}; check it or name another."
+    if fault.errno not in REFUSED:
         raise fault
+    if fault.errno not in FULL:
+        return f"disk: expected files that can be read and written, found: {reason}; check the disk."
     _drop_stdout()
-    return f"stdout: expected a place that can be written, found: {fault.strerror}; write elsewhere."
+    return f"stdout: expected a place that can be written, found: {reason}; write elsewhere."
 
 
 def _drop_stdout() -> None:

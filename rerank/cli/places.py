@@ -63,7 +63,7 @@ def check_documents(run: Run, path: Path, index: Index) -> None:
 def _line(path: Path, wanted: Mapping[int, str]) -> int | None:
     """Return the first line of a run that holds these columns: it is read again only when an error must say it."""
     for line, text in text_lines(path):
-        columns = text.split()
-        if len(columns) > max(wanted) and all(columns[place] == value for place, value in wanted.items()):
+        columns = text.encode().split()  # at ASCII's white space, as runs are
+        if len(columns) > max(wanted) and all(columns[place] == value.encode() for place, value in wanted.items()):
             return line
     return None

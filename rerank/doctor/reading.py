@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import stat
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,7 +20,7 @@ from rerank.errors import FileFormatError
 from rerank.files import columns
 from rerank.files.data import read_binary
 from rerank.files.grouping import numbered
-from rerank.files.source import check_file, chunks, number_or_nan, open_source, shown
+from rerank.files.source import check_file, chunks, file_mode, number_or_nan, open_source, shown
 from rerank.files.svmlight import read_parts, row_queries, stacked
 from rerank.files.svmlight_header import Header
 from rerank.files.topics import topic_entries
@@ -128,6 +129,8 @@ def read_files(named: Sequence[tuple[str | None, str | Path]]) -> Files:
     files = Files()
     for kind, path in named:
         checked = check_file(path, "a file to examine")
+        if not stat.S_ISREG(file_mode(checked, "a file to examine")):  # it is read more than once
+            raise FileFormatError(checked, None, "expected a file, found a pipe or device; write it to a file first.")
         told = kind_of(checked)
         kind = kind or told
         if kind is None:

@@ -24,7 +24,18 @@ from numpy.typing import NDArray
 from rerank.errors import FileFormatError
 from rerank.files.grouping import all_distinct, numbers_of, repeated_row
 from rerank.files.source import OnFault, check_file, chunks, refuse, shown, text
-from rerank.ids import ODD, Ids, Words, id_array, id_bytes, row_codes
+from rerank.ids import (
+    ID_RULE,
+    ODD,
+    QUERY_RULE,
+    Ids,
+    Words,
+    first_broken,
+    first_broken_query,
+    id_array,
+    id_bytes,
+    row_codes,
+)
 from rerank.threads import NUMPY_THREADS
 from rerank.types import Floats, Ints, pointers
 
@@ -342,7 +353,7 @@ def _split_by_line(path: Path, first_line: int, chunk: bytes, layout: Layout, on
             continue
         try:
             value = _checked(path, line, fields, layout)
-            query, doc = text(path, line, fields[layout.query]), text(path, line, fields[DOC])
+            query, doc = _checked_ids(path, line, fields[layout.query], fields[DOC])
             tag = tag or text(path, line, fields[len(layout.columns) - 1])
         except FileFormatError as fault:
             on_fault(fault)
@@ -373,6 +384,19 @@ def _checked(path: Path, line: int, fields: list[bytes], layout: Layout) -> floa
         name, found = layout.columns[layout.value], shown(fields[layout.value])
         raise FileFormatError(path, line, f"expected {layout.wanted} as {name}, found {found}; correct the {name}.")
     return value
+
+
+def _checked_ids(path: Path, line: int, query: bytes, doc: bytes) -> tuple[str, str]:
+    """Return query and document id of a line as text."""
+    names = text(path, line, query), text(path, line, doc)
+    for name, broken, rule in (
+        ("query", first_broken_query([names[0]]), QUERY_RULE),
+        ("document", first_broken([names[1]]), ID_RULE),
+    ):
+        if broken is not None:
+            found = f"{shown(broken)} of {len(broken)}"
+            raise FileFormatError(path, line, f"expected {name} ids {rule}, found {found}; rename it.")
+    return names
 
 
 def _wrong_columns(path: Path, line: int, fields: list[bytes], layout: Layout, remedy: str) -> FileFormatError:

@@ -8,9 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from rerank.errors import FileFormatError
+from rerank.errors import FileFormatError, InvalidInputError
 from rerank.files.source import check_file, shown, text_lines
+from rerank.ids import QUERY_RULE, WHITE_SPACE, first_broken_query
 from rerank.output import whole_file
+
+MOST_DIGITS = 18  # of the number of a fold
 
 
 def read_folds(path: str | Path) -> dict[str, int]:
@@ -37,18 +40,27 @@ def read_folds(path: str | Path) -> dict[str, int]:
 
 
 def write_folds(folds: Mapping[str, int], path: str | Path) -> None:
-    """Write the fold of each query."""
+    """Write the fold of each query; raises InvalidInputError for an id or a fold that would not read back."""
+    broken = first_broken_query(list(folds))
+    if broken is not None:
+        raise InvalidInputError(f"folds: expected query ids {QUERY_RULE}, found {shown(broken)}; rename it.")
+    negative = next((fold for fold in folds.values() if fold < 0), None)
+    if negative is not None:
+        raise InvalidInputError(f"folds: expected whole numbers from 0, found {negative}; number the folds 0, 1, 2.")
     with whole_file(path) as file:
         file.writelines(f"{query_id}\t{fold}\n" for query_id, fold in folds.items())
 
 
 def _entry(path: Path, line: int, content: str) -> tuple[str, int]:
-    columns = [column.strip() for column in content.split("\t")]
+    columns = [column.strip(WHITE_SPACE) for column in content.split("\t")]
     if len(columns) != 2 or not columns[0]:
         raise FileFormatError(
             path, line, f"expected 2 columns with a tab (query id, fold), found {shown(content)}; correct the line."
         )
-    if not (columns[1].isascii() and columns[1].isdigit()):
+    broken = first_broken_query(columns[:1])
+    if broken is not None:
+        raise FileFormatError(path, line, f"expected a query id {QUERY_RULE}, found {shown(broken)}; rename it.")
+    if not (columns[1].isascii() and columns[1].isdigit() and len(columns[1]) <= MOST_DIGITS):
         raise FileFormatError(
             path, line, f"expected a whole number as fold, found {shown(columns[1])}; number the folds 0, 1, 2."
         )

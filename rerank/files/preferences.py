@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from rerank.errors import FileFormatError
-from rerank.files.source import check_file, finite_number, first_broken, shown, text_lines
-from rerank.ids import id_array
+from rerank.files.source import check_file, finite_number, refuse_header, shown, text_lines
+from rerank.ids import QUERY_RULE, WHITE_SPACE, first_broken, first_broken_query, id_array
 from rerank.preferences import Preferences
 
 COLUMNS = "(qid, better docid, worse docid[, probability])"
@@ -29,7 +29,10 @@ def read_preferences(path: str | Path) -> Preferences:
     without pairs; MissingFileError where there is no file.
     """
     path = check_file(path, "a file of preferences")
-    rows = [_row(path, line, text) for line, text in text_lines(path) if text.strip() and not text.startswith("#")]
+    lines = [(line, text) for line, text in text_lines(path) if text.strip() and not text.startswith("#")]
+    if lines:
+        refuse_header(path, *lines[0])
+    rows = [_row(path, line, text) for line, text in lines]
     if not rows:
         raise FileFormatError(path, None, f"expected lines of 3 or 4 columns {COLUMNS}, found no line; name another.")
     queries, better, worse, probabilities = zip(*rows, strict=True)
@@ -37,7 +40,7 @@ def read_preferences(path: str | Path) -> Preferences:
 
 
 def _row(path: Path, line: int, text: str) -> tuple[str, str, str, float]:
-    columns = [column.strip() for column in text.split("\t")]
+    columns = [column.strip(WHITE_SPACE) for column in text.split("\t")]
     if len(columns) not in (3, 4):
         raise FileFormatError(
             path, line, f"expected 3 or 4 columns with tabs {COLUMNS}, found {len(columns)}; put one tab between two."
@@ -45,6 +48,8 @@ def _row(path: Path, line: int, text: str) -> tuple[str, str, str, float]:
     broken = first_broken(columns[:3])
     if broken is not None:
         raise FileFormatError(path, line, f"expected ids without white space, found {shown(broken)}; correct the id.")
+    if first_broken_query(columns[:1]) is not None:
+        raise FileFormatError(path, line, f"expected a query id {QUERY_RULE}, found {shown(columns[0])}; rename it.")
     query_id, better, worse = columns[:3]
     if better == worse:
         raise FileFormatError(path, line, f"expected two documents, found {shown(better)} twice; drop the line.")

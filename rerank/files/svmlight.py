@@ -25,12 +25,14 @@ from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError
 from rerank.files.grouping import numbered, repeated_row
-from rerank.files.source import OnFault, check_file, chunks, first_broken, refuse, shown, text_lines
+from rerank.files.source import OnFault, check_file, chunks, refuse, shown, text_lines
 from rerank.files.svmlight_header import Header, header_lines
 from rerank.files.svmlight_rows import Rows, split_rows
-from rerank.ids import Ids, id_array
+from rerank.ids import Ids, first_broken, id_array
 from rerank.output import whole_file
 from rerank.types import Floats, Ints, RankingData, pointers
+
+MOST_DIGITS = 18  # of a number of rows
 
 
 def read_svmlight(path: str | Path, n_features: int | None = None) -> RankingData:
@@ -181,13 +183,14 @@ def _companion_queries(path: Path, lines: list[int]) -> list[str]:
 
 
 def _size(path: Path, line: int, content: str) -> int:
-    if not (content.strip().isascii() and content.strip().isdigit()):
+    size = content.strip()
+    if not (size.isascii() and size.isdigit() and len(size) <= MOST_DIGITS):
         raise FileFormatError(
             path,
             line,
             f"expected the number of rows of a query, found {shown(content)}; write one size a line.",
         )
-    return int(content)
+    return int(size)
 
 
 def _refuse_repeats(path: Path, lines: list[int], names: list[str], query: Ints, docs: Ids) -> None:

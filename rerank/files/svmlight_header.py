@@ -21,13 +21,20 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import FileFormatError, InvalidInputError
-from rerank.files.source import first_broken, text
-from rerank.ids import Ids
-from rerank.strictjson import JSONFault, parse_json
+from rerank.files.source import shown, text
+from rerank.files.structured import parse_json
+from rerank.ids import Ids, first_broken
 from rerank.types import Floats, Ints, RankingData, pointers
 
 VERSION = 1
 FEATURES, MEMBERS = "features:", "rerank:"
+KINDS = {
+    "labels": (bool, "true or false"),
+    "weights": (dict, "an object"),
+    "ideal": (dict, "an object"),
+    "recipe": (dict, "an object"),
+    "fingerprint": (dict, "an object"),
+}
 
 
 @dataclass
@@ -43,11 +50,29 @@ class Header:
         """Take a comment line (without its #) into account."""
         words = comment.strip()
         if words.startswith(FEATURES.encode()):
-            self.feature_names = tuple(text(self.path, line, words).removeprefix(FEATURES).split())
+            self._refuse_second(line, FEATURES, self.feature_names is not None)
+            self.feature_names = self._names(line, words.removeprefix(FEATURES.encode()).split())
             self.line = line
         elif words.startswith(MEMBERS.encode()):
+            self._refuse_second(line, MEMBERS, bool(self.members))
             self.members = self._parsed(line, text(self.path, line, words).removeprefix(MEMBERS))
             self.line = line
+
+    def _refuse_second(self, line: int, beginning: str, is_there: bool) -> None:
+        if is_there:
+            raise FileFormatError(
+                self.path, line, f"expected one comment `# {beginning}`, found another; remove one of the two."
+            )
+
+    def _names(self, line: int, words: list[bytes]) -> tuple[str, ...]:
+        """Return feature names, which ASCII's white space parts."""
+        names = tuple(text(self.path, line, word) for word in words)
+        if len(set(names)) < len(names):
+            twice = next(name for number, name in enumerate(names) if name in names[:number])
+            raise FileFormatError(
+                self.path, line, f"expected each feature name once, found {shown(twice)} again; rename one of the two."
+            )
+        return names
 
     def names(self, n_features: int) -> tuple[str, ...]:
         """Return the name of every feature: those of the header, or else "1", "2", …"""
@@ -76,13 +101,10 @@ class Header:
         return np.concatenate([np.zeros(0), *parts]), pointers([len(part) for part in parts])
 
     def _numbers(self, member: str, values: Any) -> Floats:
-        try:
-            numbers = np.array(values, dtype=np.float64)
-        except (TypeError, ValueError):
-            numbers = np.array(np.nan)
-        if numbers.ndim != 1 or not np.isfinite(numbers).all():
+        is_list = isinstance(values, list)
+        if not is_list or any(isinstance(value, bool) or not isinstance(value, int | float) for value in values):
             raise self._wrong(f"expected finite numbers as {member}, found others")
-        return numbers
+        return np.array(values, dtype=np.float64)
 
     def _wrong(self, message: str) -> FileFormatError:
         return FileFormatError(self.path, self.line, f"{message}; write the file anew with rerank.write_data.")
@@ -97,12 +119,7 @@ class Header:
         return [known[query_id] for query_id in query_ids.tolist()]
 
     def _parsed(self, line: int, raw: str) -> dict[str, Any]:
-        try:
-            members = parse_json(raw)
-        except JSONFault as fault:
-            raise FileFormatError(
-                self.path, line, f"expected JSON after `# {MEMBERS}`, found {fault}; write the file anew."
-            ) from None
+        members = parse_json(raw, self.path, line, f"JSON after `# {MEMBERS}`", "write the file anew")
         version = members.get("version") if isinstance(members, dict) else None
         if version != VERSION:
             raise FileFormatError(
@@ -111,6 +128,12 @@ class Header:
                 f"expected data of version {VERSION}, found {version}; "
                 "update rerank, or write the file anew with this version.",
             )
+        for member, (kind, named) in KINDS.items():
+            value = members.get(member)
+            if value is not None and not isinstance(value, kind):
+                raise FileFormatError(
+                    self.path, line, f"expected {named} as {member}, found {type(value).__name__}; write it anew."
+                )
         return members  # type: ignore[no-any-return]
 
 

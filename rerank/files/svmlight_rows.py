@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from rerank.errors import FileFormatError
 from rerank.files.source import OnFault, finite_number, number_or_nan, refuse, shown, text
 from rerank.files.svmlight_header import Header
+from rerank.ids import ID_RULE, MOST_LETTERS
 from rerank.types import Floats, Ints
 
 MOST_FEATURES = 100_000  # a dense matrix of more columns is a mistake in the ids
@@ -79,7 +80,7 @@ def _begin_row(path: Path, line: int, columns: list[bytes], comment: bytes, rows
     has_query = len(columns) > 1 and columns[1].startswith(b"qid:")
     if has_query and len(columns[1]) == 4:
         raise FileFormatError(path, line, "expected a query id after `qid:`, found none; write it.")
-    query = text(path, line, columns[1][4:]) if has_query else None
+    query = _checked_id(path, line, "query", columns[1][4:]) if has_query else None
     _take_comment(path, line, comment, rows)
     rows.lines.append(line)
     rows.labels.append(label)
@@ -87,9 +88,17 @@ def _begin_row(path: Path, line: int, columns: list[bytes], comment: bytes, rows
     return b" ".join(columns[2 if has_query else 1 :]).rstrip()
 
 
+def _checked_id(path: Path, line: int, what: str, raw: bytes) -> str:
+    """Return the text of an id, which white space parts from the rest of the line."""
+    name = text(path, line, raw)
+    if len(name) > MOST_LETTERS:
+        raise FileFormatError(path, line, f"expected a {what} id {ID_RULE}, found {len(name)}; shorten it.")
+    return name
+
+
 def _take_comment(path: Path, line: int, comment: bytes, rows: Rows) -> None:
     found = _DOC.search(comment)
-    doc_id = text(path, line, found[1]) if found else str(line)
+    doc_id = _checked_id(path, line, "document", found[1]) if found else str(line)
     base = finite_number(found[2]) if found and found[2] is not None else None
     if found and found[2] is not None and base is None:
         raise FileFormatError(

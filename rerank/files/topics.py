@@ -6,7 +6,8 @@ Three formats, told by how the file begins:
   next tag; what stands in <desc> and <narr> is passed over; closing tags and the words `Number:` and
   `Topic:` may stand or not;
 - JSONL: one object a line with an id (`id`, `qid`, `query_id`, `_id`) and a text (`text`, `query`, `title`).
-Plain or gzip; blank lines hold nothing; white space around a text is dropped.
+Plain or gzip; blank lines hold nothing; white space around a text is dropped. A first line that names the columns
+(`qid<TAB>query`), a topic without text, a tag that stands twice in a <top>, and text outside of all topics are refused.
 """
 
 from __future__ import annotations
@@ -17,7 +18,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from rerank.errors import FileFormatError, InvalidInputError
-from rerank.files.source import OnFault, check_file, first_broken, refuse, shown, text_lines
+from rerank.files.source import OnFault, check_file, is_header, refuse, refuse_header, shown, text_lines
+from rerank.files.structured import parse_json
+from rerank.ids import (
+    ID_RULE,
+    MOST_LETTERS,
+    QUERY_RULE,
+    WHITE_SPACE,
+    first_broken,
+    first_broken_query,
+    is_unicode,
+)
 from rerank.output import whole_file
 from rerank.types import Topics
 
@@ -28,6 +39,7 @@ Entry = tuple[int, str, str]  # line, query id, text
 
 _TOP = re.compile(r"<top\b[^>]*>", re.IGNORECASE)
 _TOP_END = re.compile(r"</top\s*>", re.IGNORECASE)
+_MARKUP = re.compile(r"<!--.*?-->|<[^<>]*>", re.DOTALL)
 _NUM = re.compile(r"<num\b[^>]*>\s*(?:number\s*:)?([^<]*)", re.IGNORECASE)
 _TITLE = re.compile(r"<title\b[^>]*>\s*(?:topic\s*:)?(.*?)(?=</?[a-z]+\b[^<>]*>|\Z)", re.IGNORECASE | re.DOTALL)
 
@@ -56,23 +68,45 @@ def topic_entries(path: str | Path, on_fault: OnFault = refuse) -> list[Entry]:
 def write_topics(topics: Topics | Mapping[str, str], path: str | Path) -> None:
     """Write topics as two columns with a tab, or as JSONL where the path ends in .jsonl or .jsonl.gz.
 
-    Raises InvalidInputError for an id that is no single word, or a text that two columns cannot hold.
+    Raises InvalidInputError for an id that is no single word, or a text that would not read back.
     """
     topics = Topics.of(topics)
     broken = first_broken(list(topics))
     if broken is not None:
-        raise InvalidInputError(f"topics: expected ids without white space, found {broken!r}; rename it.")
+        raise InvalidInputError(f"topics: expected ids without white space, found {shown(broken)}; rename it.")
+    broken = first_broken_query(list(topics))
+    if broken is not None:
+        raise InvalidInputError(f"topics: expected ids {QUERY_RULE}, found {shown(broken)}; rename it.")
     as_json = str(path).removesuffix(".gz").endswith(".jsonl")
+    if not as_json:
+        _refuse_as_table(topics)
     lines = [_json_line(*topic) if as_json else _tab_line(*topic) for topic in topics.items()]
     with whole_file(path) as handle:
         handle.writelines(lines)
 
 
+def _refuse_as_table(topics: Topics) -> None:
+    """Refuse a first id that would be read as another format, or as the name of a column."""
+    first = next(iter(topics))
+    if first.startswith(("{", "<")) or is_header(first):
+        raise InvalidInputError(
+            f"topics: expected a first id that no other format begins with, found {shown(first)}; "
+            "write to a .jsonl file, or rename it."
+        )
+
+
 def _entries(path: Path, lines: list[tuple[int, str]], on_fault: OnFault) -> Iterator[Entry]:
     beginning = lines[0][1].lstrip()
     if beginning.startswith("<"):
-        return _each(path, _trec_blocks(path, lines), _trec_entry, on_fault)
-    return _each(path, lines, _json_entry if beginning.startswith("{") else _tab_entry, on_fault)
+        return _each(path, _trec_blocks(path, lines, on_fault), _trec_entry, on_fault)
+    if beginning.startswith("{"):
+        return _each(path, lines, _json_entry, on_fault)
+    try:
+        refuse_header(path, *lines[0])
+    except FileFormatError as fault:
+        on_fault(fault)
+        lines = lines[1:]
+    return _each(path, lines, _tab_entry, on_fault)
 
 
 def _each(
@@ -91,6 +125,10 @@ def _collected(path: Path, entries: Iterable[Entry], on_fault: OnFault) -> list[
     for line, query_id, text in entries:
         if first_broken([query_id]) is not None:
             wrong = f"expected a query id without white space, found {shown(query_id)}; correct the id."
+            if len(query_id) > MOST_LETTERS:
+                wrong = f"expected a query id {ID_RULE}, found {len(query_id)} characters; shorten it."
+        elif first_broken_query([query_id]) is not None:
+            wrong = f"expected a query id {QUERY_RULE}, found {shown(query_id)}; rename it."
         elif not text.strip():
             wrong = f"expected a text for query {shown(query_id)}, found none; write it or drop the query."
         elif query_id in found:
@@ -109,18 +147,11 @@ def _tab_entry(path: Path, line: int, content: str) -> Entry:
         raise FileFormatError(
             path, line, f"expected 2 columns with a tab (query id, text), found {len(columns)}; {remedy}."
         )
-    return line, columns[0].strip(), columns[1]
+    return line, columns[0].strip(WHITE_SPACE), columns[1]
 
 
 def _json_entry(path: Path, line: int, content: str) -> Entry:
-    try:
-        topic = json.loads(content)
-    except json.JSONDecodeError as fault:
-        raise FileFormatError(
-            path,
-            line,
-            f"expected a JSON object, found {fault.msg} at column {fault.colno}; correct the line.",
-        ) from fault
+    topic = parse_json(content, path, line, "a JSON object")
     if not isinstance(topic, dict):
         raise FileFormatError(path, line, f"expected a JSON object, found {shown(content)}; write one object a line.")
     query_id, text = _member(path, line, topic, ID_KEYS), _member(path, line, topic, TEXT_KEYS)
@@ -132,6 +163,10 @@ def _member(path: Path, line: int, topic: Mapping[str, object], keys: tuple[str,
     for key in keys:
         value = topic.get(key)
         if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
+            if not is_unicode(str(value)):
+                raise FileFormatError(
+                    path, line, f"expected text as {key!r}, found half of a surrogate pair; correct the \\u escape."
+                )
             return str(value)
         if value is not None:
             raise FileFormatError(
@@ -146,8 +181,8 @@ def _member(path: Path, line: int, topic: Mapping[str, object], keys: tuple[str,
     )
 
 
-def _trec_blocks(path: Path, lines: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    """Yield the first line of each topic, and what stands in it."""
+def _trec_blocks(path: Path, lines: list[tuple[int, str]], on_fault: OnFault) -> Iterator[tuple[int, str]]:
+    """Yield the first line of each topic, and what stands in it; `on_fault` is told of text outside of all topics."""
     numbers = [line for line, _ in lines]
     whole = "\n".join(content for _, content in lines)
     tops = list(_TOP.finditer(whole))
@@ -155,10 +190,28 @@ def _trec_blocks(path: Path, lines: list[tuple[int, str]]) -> Iterator[tuple[int
         raise FileFormatError(
             path, numbers[0], f"expected <top>, found {shown(lines[0][1].strip())}; name a TREC topics file."
         )
-    ends = [top.start() for top in tops[1:]] + [len(whole)]
-    for top, end in zip(tops, ends, strict=True):
-        line = numbers[whole.count("\n", 0, top.start())]
-        yield line, _TOP_END.split(whole[top.end() : end], maxsplit=1)[0]
+
+    def line_of(offset: int) -> int:
+        return numbers[whole.count("\n", 0, offset)]
+
+    starts = [0, *(top.end() for top in tops)]
+    ends = [top.start() for top in tops] + [len(whole)]
+    for number, (start, end) in enumerate(zip(starts, ends, strict=True)):
+        closed = _TOP_END.search(whole, start, end) if number else None
+        if closed or not number:
+            begin = closed.end() if closed else start
+            outside = _MARKUP.sub(_blanked, whole[begin:end])
+            stray = outside.lstrip()
+            if stray:
+                wrong = f"expected topics within <top> and </top>, found {shown(stray.splitlines()[0])}; remove it."
+                on_fault(FileFormatError(path, line_of(begin + len(outside) - len(stray)), wrong))
+        if number:
+            yield line_of(tops[number - 1].start()), whole[start : closed.start() if closed else end]
+
+
+def _blanked(markup: re.Match[str]) -> str:
+    """Return blanks in the place of comments and tags, line ends kept."""
+    return re.sub(r"[^\n]", " ", markup[0])
 
 
 def _trec_entry(path: Path, line: int, block: str) -> Entry:
@@ -167,20 +220,30 @@ def _trec_entry(path: Path, line: int, block: str) -> Entry:
 
 
 def _tagged(path: Path, line: int, pattern: re.Pattern[str], tag: str, block: str) -> str:
-    found = pattern.search(block)
-    if found is None:
+    found = list(pattern.finditer(block))
+    if not found:
         raise FileFormatError(path, line, f"expected <{tag}> in the topic that begins here, found none; add it.")
-    return found.group(1).strip()
+    if len(found) > 1:
+        raise FileFormatError(
+            path,
+            line,
+            f"expected one <{tag}> in the topic that begins here, found {len(found)}; close each topic with </top>.",
+        )
+    return found[0].group(1).strip()
 
 
 def _tab_line(query_id: str, text: str) -> str:
-    if "\t" in text or "\n" in text or not text.strip():
+    if any(letter in text for letter in "\t\n\r\0") or not text.strip() or not is_unicode(text):
         raise InvalidInputError(
             f"topics: expected a text without tabs and line ends for query {query_id!r}, "
-            f"found {shown(text)}; write to a .jsonl file, or mend the text."
+            f"found {shown(text)}; write to a .jsonl file, or correct the text."
         )
     return f"{query_id}\t{text.strip()}\n"
 
 
 def _json_line(query_id: str, text: str) -> str:
+    if not text.strip() or not is_unicode(text):
+        raise InvalidInputError(
+            f"topics: expected a text of whole characters for query {query_id!r}, found {shown(text)}; correct it."
+        )
     return json.dumps({"id": query_id, "text": text}, ensure_ascii=False) + "\n"

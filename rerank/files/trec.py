@@ -4,8 +4,9 @@ qrels   `qid iter docno label`: labels are whole numbers, negative ones too; ite
 run     `qid Q0 docno rank score tag`: rank is passed over, rows stand by score, then document id,
         both descending; what follows the tag on a line is passed over, as trec_eval does
 
-Columns are parted by spaces or tabs. Blank lines and lines that begin with `#` hold nothing. Rows of a
-query need not stand together. A document that returns within a query is refused, in both.
+Columns are parted by spaces or tabs. Blank lines and lines that begin with `#` hold nothing. Ids have 1 to 512
+characters, and a query id does not begin with `#`: what is read can be written again. Rows of a query need not
+stand together. A document that returns within a query is refused, in both.
 Scores are written as the shortest text that reads back as the same float64.
 """
 
@@ -17,11 +18,11 @@ from pathlib import Path
 
 import numpy as np
 
-from rerank.errors import InvalidInputError
+from rerank.errors import FileFormatError, InvalidInputError
 from rerank.files.columns import Layout, read_table
-from rerank.files.source import finite_number, first_broken
+from rerank.files.source import finite_number, shown
 from rerank.files.topics import read_topics, write_topics
-from rerank.ids import sort_keys
+from rerank.ids import MOST_LETTERS, first_broken, first_broken_query, sort_keys
 from rerank.ordering import trec_moves
 from rerank.output import whole_file
 from rerank.types import Qrels, Run, query_rows
@@ -73,6 +74,10 @@ def read_run(path: str | Path) -> Run:
     where there is no file.
     """
     table = read_table(path, RUN)
+    if len(table.tag) > MOST_LETTERS:
+        raise FileFormatError(
+            path, None, f"expected a tag of at most {MOST_LETTERS} characters, found {len(table.tag)}; shorten it."
+        )
     places, rows = trec_moves(table.query_ptr, table.values, table.doc_ids)
     if isinstance(places, slice):
         table = replace(table, doc_ids=table.doc_ids.take(rows), values=table.values.take(rows))
@@ -116,9 +121,11 @@ def write_run(run: Run | Mapping[str, Mapping[str, float]], path: str | Path) ->
 def _check_ids(what: str, query_ids: list[str], others: list[str]) -> None:
     broken = first_broken(query_ids + others)
     if broken is not None:
-        raise InvalidInputError(f"{what}: expected ids and a name without white space, found {broken!r}; rename it.")
-    for query_id in query_ids:
-        if query_id.startswith("#"):  # its lines would be read as comments
-            raise InvalidInputError(
-                f"{what}: expected query ids that do not begin with #, found {query_id!r}; rename it."
-            )
+        rule = f"of at most {MOST_LETTERS} characters" if len(broken) > MOST_LETTERS else "without white space"
+        raise InvalidInputError(f"{what}: expected ids and a name {rule}, found {shown(broken)}; rename it.")
+    broken = first_broken_query(query_ids)
+    if broken is not None:  # its lines would be read as comments, or as those of another query
+        start = "#" if broken.startswith("#") else "a byte order mark"
+        raise InvalidInputError(
+            f"{what}: expected query ids that do not begin with {start}, found {shown(broken)}; rename it."
+        )

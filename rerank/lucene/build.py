@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import logging
 import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from rerank.errors import InvalidInputError, MissingFileError
-from rerank.ids import Ids
+from rerank.errors import IndexFolderError, InvalidInputError, MissingFileError
+from rerank.files.corpus import check_encoding, passed_over
+from rerank.files.sgml import ELEMENTS, SgmlDocument, SgmlFiles, read_sgml, sgml_files
+from rerank.ids import MOST_LETTERS, Ids
 from rerank.lucene.arrays import write_arrays
-from rerank.lucene.documents import write_documents
+from rerank.lucene.documents import DOCUMENTS_A_FILE, write_documents
 from rerank.lucene.folder import check_target, staged_folder
 from rerank.lucene.jvm import ask_json
 from rerank.lucene.language import ENGLISH, check_language
 from rerank.lucene.postings import SUBFOLDER
 from rerank.lucene.progress import Progress, stage
 from rerank.lucene.search import java_threads
+from rerank.output import whole_disk
 
 _log = logging.getLogger("rerank")
 
@@ -65,7 +70,7 @@ def build_index(
     target, workers = Path(folder), java_threads(threads)
     check_language(language)
     check_target(target, overwrite)
-    with staged_folder(target) as staging:
+    with _refusals(target), staged_folder(target) as staging:
         corpus = staging / "corpus"
         corpus.mkdir()
         with stage(progress, "reading documents") as done:
@@ -85,29 +90,102 @@ def build_index_from_sgml(
     progress: Progress = None,
     *,
     language: str = ENGLISH,
+    encoding: str = "utf-8",
 ) -> BuildCounts:
-    """Build a Lucene index of TREC SGML: a file or a folder of files, plain or `.gz`.
+    """Build a Lucene index of TREC SGML: a file or a folder of files, plain or `.gz` (see `files/sgml.py`).
 
+    encoding  of the text, e.g. `latin-1`; it extends ASCII
     A document is `<DOC>`, its id `<DOCNO>`; its one field `contents` is the text of the elements that
     Anserini's TrecCollection takes (TEXT, HEADLINE, TITLE, HL, HEAD, TTL, DD, DATE, LP, LEADPARA).
-    The other arguments and errors are those of `build_index`.
+    Files of Unix compress (.Z) are left to Anserini, unchecked; a warning says so. The other arguments and errors are
+    those of `build_index`; FileFormatError is raised, with the line, for a document that is not whole.
     """
     source, target, workers = Path(path), Path(folder), java_threads(threads)
     if not source.exists():
         raise MissingFileError(source, "a file or folder of TREC SGML")
     check_language(language)
+    encoding = check_encoding(encoding)
     check_target(target, overwrite)
-    with staged_folder(target) as staging:
-        corpus = source
-        if source.is_file():
-            corpus = staging / "corpus"
-            corpus.mkdir()
-            (corpus / source.name).symlink_to(source.absolute())
-        counts = _index(corpus, staging, _Job("TrecCollection", (), workers, language), None, progress)
-        if corpus != source:
-            shutil.rmtree(corpus)
+    with _refusals(target), staged_folder(target) as staging:
+        corpus = staging / "corpus"
+        corpus.mkdir()
+        files = sgml_files(source)
+        _note_passed_over(files)
+        with stage(progress, "reading documents") as done:
+            n_documents = _write_sgml(files.read, corpus, encoding, done)
+        for number, packed in enumerate(files.packed):
+            (corpus / f"packed{number}.Z").symlink_to(packed.absolute())
+        known = None if files.packed else n_documents
+        counts = _index(corpus, staging, _Job("TrecCollection", (), workers, language), known, progress)
+        shutil.rmtree(corpus)
         _finish(staging, target, overwrite, progress)
     return counts
+
+
+def _note_passed_over(files: SgmlFiles) -> None:
+    for others, why in (
+        (files.others, "hold no <DOC>"),
+        (files.excepted, "are those that Anserini passes over (readme*, folders cr, dtd, dtds)"),
+    ):
+        if others:
+            _log.warning("%s", passed_over(others, why))
+    if files.packed:
+        text = "Files of Unix compress are read by Anserini, which loses documents that are not whole: %d (%s ...)."
+        _log.warning(text, len(files.packed), files.packed[0])
+
+
+def _write_sgml(files: list[Path], folder: Path, encoding: str, done: Callable[[int], None]) -> int:
+    """Write documents in the form that Anserini takes whole, a thousand a file; return how many there are."""
+    seen: set[str] = set()
+    bare: list[str] = []
+    documents = read_sgml(files, encoding)
+    while batch := list(islice(documents, DOCUMENTS_A_FILE)):
+        for document in batch:
+            _check_sgml_id(document, seen, files, encoding)
+            if not document.is_indexed:
+                bare.append(document.doc_id)
+        text = "".join(f"<DOC>\n<DOCNO>{each.doc_id}</DOCNO>\n{each.text}\n</DOC>\n" for each in batch)
+        (folder / f"{len(seen):012d}.sgml").write_text(text, encoding="utf8")
+        done(len(seen))
+    if bare:
+        text = "Documents that hold none of the elements %s: %d (%s%s)."
+        _log.warning(text, ", ".join(ELEMENTS), len(bare), ", ".join(bare[:3]), ", ..." if len(bare) > 3 else "")
+    return len(seen)
+
+
+def _check_sgml_id(document: SgmlDocument, seen: set[str], files: list[Path], encoding: str) -> None:
+    doc_id = document.doc_id
+    if doc_id.split() != [doc_id] or min(doc_id) < " ":  # Anserini takes control characters off
+        raise InvalidInputError(
+            f"{document.place}: expected ids without white space (run and qrels files are split there), found "
+            f"{doc_id[:80]!r}; rename it."
+        )
+    if len(doc_id) > MOST_LETTERS:
+        raise InvalidInputError(
+            f"{document.place}: expected an id of at most {MOST_LETTERS} characters, found {len(doc_id)}; shorten it."
+        )
+    if doc_id in seen:
+        first = next(other for other in read_sgml(files, encoding) if other.doc_id == doc_id)
+        raise InvalidInputError(
+            f"{document.place}: expected each id once, found {doc_id!r} again; it is that of {first.place} "
+            "too: give every document its own."
+        )
+    seen.add(doc_id)
+
+
+@contextmanager
+def _refusals(target: Path) -> Iterator[None]:
+    """Say in one line, of the folder that the user named, why an index could not be written."""
+    try:
+        with whole_disk(target):
+            yield
+    except IndexFolderError as fault:
+        if not str(fault).startswith(str(target.with_name(f".{target.name}."))):
+            raise
+        raise InvalidInputError(
+            f"{target}: expected Anserini to write an index, found one that it could not complete; see its messages "
+            "above, and make room on the disk where it is full."
+        ) from fault
 
 
 @dataclass(frozen=True)
@@ -155,7 +233,7 @@ def _poll(done: Callable[[int], None]) -> Callable[[], None]:
 
 
 def _finish(staging: Path, target: Path, overwrite: bool, progress: Progress) -> None:
-    """Make the forward arrays; look once more at the ids (SGML is not checked before) and at the target."""
+    """Make the forward arrays; look once more at the ids (those of .Z files are not checked before), at the target."""
     arrays = staging / SUBFOLDER
     write_arrays(staging, arrays, made_with_index=True, progress=progress)
     _check_ids(np.sort(np.load(arrays / "doc_ids.npy")))

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from rerank.errors import InvalidInputError, unknown_name
+from rerank.ids import MOST_LETTERS, is_unicode
 
 CONTENTS = "contents"
 _GREATEST = sys.float_info.max  # NaN and infinity are no numbers of a document
 _IDS = ("id", "_id", "docid")
 _FIRST_FIELDS = ("title", "body")
 _ANSERINIS_OWN = ("raw", "entity")
-_DOCUMENTS_A_FILE = 1000
-_LONGEST_ID = 512
+DOCUMENTS_A_FILE = 1000
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,8 @@ def write_documents(
     """Write documents as JSON lines, a thousand a file: a file is what one Java thread takes at a time."""
     reader = _DocumentReader(fields, numbers)
     stream = iter(documents)
-    for first in range(0, 2**62, _DOCUMENTS_A_FILE):
-        lines = [reader.line(document) for document in islice(stream, _DOCUMENTS_A_FILE)]
+    for first in range(0, 2**62, DOCUMENTS_A_FILE):
+        lines = [reader.line(document) for document in islice(stream, DOCUMENTS_A_FILE)]
         if not lines:
             break
         (folder / f"{first:012d}.jsonl").write_text("".join(lines), encoding="ascii")
@@ -59,6 +59,7 @@ class _DocumentReader:
                     f"{what}: expected a list of names, found the text {given!r}; pass [{given!r}]."
                 )
         self.n_documents = 0
+        self._place = "documents"  # of the document that is read: its file and line, or its number
         self._wanted = None if fields is None else tuple(name for name in fields if name != CONTENTS)
         self._wanted_numbers = None if numbers is None else tuple(numbers)
         self._seen_numbers: set[str] = set()
@@ -67,6 +68,7 @@ class _DocumentReader:
 
     def line(self, document: Mapping[str, Any]) -> str:
         self.n_documents += 1
+        self._place = getattr(document, "place", f"documents: number {self.n_documents}")
         if not isinstance(document, Mapping):
             raise self._error(f"expected a mapping with 'id' and text, found {type(document).__name__}; pass dicts")
         doc_id = self._id(document)
@@ -119,13 +121,15 @@ class _DocumentReader:
             doc_id = str(doc_id)
         if not isinstance(doc_id, str) or not doc_id:
             raise self._error(f"expected an 'id' (text or a whole number), found {doc_id!r}; give every document one")
-        if doc_id.split() != [doc_id] or "\0" in doc_id or not _is_unicode(doc_id) or len(doc_id) > _LONGEST_ID:
+        if doc_id.split() != [doc_id] or "\0" in doc_id or not is_unicode(doc_id) or len(doc_id) > MOST_LETTERS:
             raise self._error(
-                f"expected an id of at most {_LONGEST_ID} characters without white space (run and qrels files are "
+                f"expected an id of at most {MOST_LETTERS} characters without white space (run and qrels files are "
                 f"split there), found {doc_id[:80]!r}; rename it"
             )
         if doc_id in self._ids:
-            raise self._error(f"expected each id once, found {doc_id!r} again; give every document its own id")
+            first_place = getattr(document, "first_place", None)
+            before = f" (first in {first_place()})" if first_place else ""
+            raise self._error(f"expected each id once, found {doc_id!r} again{before}; give every document its own id")
         self._ids.add(doc_id)
         return doc_id
 
@@ -153,16 +157,11 @@ class _DocumentReader:
         return _whole_characters(value if isinstance(value, str) else " ".join(value))
 
     def _error(self, message: str) -> InvalidInputError:
-        return InvalidInputError(f"documents: number {self.n_documents}: {message}.")
+        return InvalidInputError(f"{self._place}: {message}.")
 
 
 def _is_text(value: Any) -> bool:
     return isinstance(value, str) or (isinstance(value, list | tuple) and all(isinstance(part, str) for part in value))
-
-
-def _is_unicode(text: str) -> bool:
-    """Lone surrogates are no characters: no file can hold them."""
-    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _whole_characters(text: str) -> str:

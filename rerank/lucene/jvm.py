@@ -6,6 +6,7 @@ pulls in PyTorch: only its jar is used.
 
 from __future__ import annotations
 
+import errno
 import importlib.util
 import json
 import os
@@ -147,6 +148,9 @@ def _error(report: dict[str, str], parameters: dict[str, Any]) -> Exception:
             f"{place}: expected an index that Anserini built, found one whose documents have no field 'id'; "
             "build the index with `rerank index` or Pyserini."
         )
+    for code in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS):
+        if name in ("IOException", "FileSystemException") and os.strerror(code) in message:
+            return OSError(code, os.strerror(code))
     if parameters.get("op") == "open" or name in _DAMAGES:
         return damaged_lucene(place, message if name in _DAMAGES else f"{name}: {message}")
     return JavaError(report["class"], message)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
 
 from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.features.recipe import Recipe
@@ -20,6 +23,8 @@ from rerank.types import Qrels, RankingData, Run, Topics
 if TYPE_CHECKING:
     from rerank.forward import ForwardIndex
     from rerank.rankers.ranker import Ranker
+
+_log = logging.getLogger("rerank")
 
 
 class Index:
@@ -49,6 +54,7 @@ class Index:
         fields: Iterable[str] | None = None,
         numbers: Iterable[str] | None = None,
         language: str = "en",
+        encoding: str = "utf-8",
         threads: int | None = None,
         overwrite: bool = False,
     ) -> Self:
@@ -60,15 +66,23 @@ class Index:
         fields     text fields to index by themselves beside `contents`; all of them by default
         numbers    fields whose numbers become features; all that hold numbers by default
         language   code of the analyser, as in Anserini's `-language`
+        encoding   of the text of a corpus, e.g. `latin-1` for old TREC collections; it extends ASCII
         """
         if isinstance(documents, str | Path):
             from rerank.files.corpus import corpus_format, read_documents
 
             if corpus_format(documents) == "trec":
-                build_index_from_sgml(documents, path, threads=threads, overwrite=overwrite, language=language)
+                if fields is not None or numbers is not None:
+                    raise InvalidInputError(
+                        f"{documents}: expected JSONL where fields or numbers are named, found TREC SGML, whose one "
+                        "field is contents; leave them out (--fields, --numbers)."
+                    )
+                build_index_from_sgml(
+                    documents, path, threads=threads, overwrite=overwrite, language=language, encoding=encoding
+                )
                 return cls(path)
             fields = None if fields is None else list(fields)
-            documents = read_documents(documents, fields, others=True)
+            documents = read_documents(documents, fields, others=True, encoding=encoding)
         build_index(
             documents, path, fields=fields, threads=threads, overwrite=overwrite, numbers=numbers, language=language
         )
@@ -96,8 +110,16 @@ class Index:
         b: float = 0.4,
         threads: int | None = None,
     ) -> Run:
-        """Return BM25's k best documents of every topic: Anserini's hits, scores and order."""
-        return self.searcher.search(Topics.of(topics), k=k, k1=k1, b=b, threads=threads)
+        """Return BM25's k best documents of every topic: Anserini's hits, scores and order.
+
+        A topic without hits has no rows, and a run file cannot hold it: a warning is logged.
+        """
+        run = self.searcher.search(Topics.of(topics), k=k, k1=k1, b=b, threads=threads)
+        without = run.query_ids[np.diff(run.query_ptr) == 0].tolist()
+        if without:
+            text = "Topics without hits, which the run file does not hold: %d of %d (%s%s)."
+            _log.warning(text, len(without), len(run), ", ".join(without[:3]), ", ..." if len(without) > 3 else "")
+        return run
 
     def features(
         self,

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from rerank import __version__
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
+from rerank.files.source import read_text
+from rerank.files.structured import parse_json
 from rerank.lucene.jvm import anserini_version
 from rerank.output import whole_file
 from rerank.types import Qrels, Topics
@@ -135,10 +137,7 @@ def _checksum(content: bytes) -> str:
 def _read_json(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise MissingFileError(path, "a file that `rerank experiment` wrote")
-    try:
-        found = json.loads(path.read_text("utf8"))
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise FileFormatError(path, None, f"expected JSON, found other text ({error}); run the study anew.") from error
+    found = parse_json(read_text(path, "a file that `rerank experiment` wrote"), path, remedy="run the study anew")
     if not isinstance(found, dict):
         raise FileFormatError(path, None, "expected a JSON object, found another value; run the study anew.")
     return found

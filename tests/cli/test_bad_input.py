@@ -36,6 +36,16 @@ FILES = {
     "recipe.toml": 'famillies = ["bm25"]\n',
     "field.toml": 'fields = ["abstract"]\n',
     "folder/file": "no index",
+    "twice.jsonl": '{"id": "a", "body": "x"}\n{"id": "b", "body": "x"}\n{"id": "a", "body": "y"}\n',
+    "keys.jsonl": '{"id": "a", "body": "x", "body": "y"}\n',
+    "long.jsonl": json.dumps({"id": "x" * 100_000, "body": "x"}),
+    "large.jsonl": '{"id": "a", "body": "x", "year": 1e999}\n',
+    "open.sgml": "<DOC>\n<DOCNO>a</DOCNO>\n<TEXT>x</TEXT>\n",
+    "whole.sgml": "<DOC>\n<DOCNO>a</DOCNO>\n<TEXT>x</TEXT>\n</DOC>\n",
+    "header.tsv": "qid\tquery\nq1\tamber\n",
+    "hash.tsv": "#1\tamber\n",
+    "mac.run": "q1 Q0 d1 1 2.0 x\rq1 Q0 d2 2 1.0 x\r",
+    "brackets.json": "[" * 100_000,
 }
 
 # The command line, and what its one line must say (a regular expression).
@@ -94,6 +104,41 @@ CASES = {
     "empty corpus": ("index bad/empty -o out", r"bad/empty: expected JSON objects.*, found neither; "),
     "broken corpus": ("index bad/broken.jsonl -o out", r"broken\.jsonl:2: expected a JSON object, found"),
     "corpus without id": ("index bad/no_id.jsonl -o out", r"no_id\.jsonl:2: expected an id"),
+    "id twice in a corpus": (
+        "index bad/twice.jsonl -o out",
+        r"twice\.jsonl:3: expected each id once, found 'a' again \(first in bad/twice\.jsonl:1\); give",
+    ),
+    "key twice in a document": ("index bad/keys.jsonl -o out", r"keys\.jsonl:1: .*found the key 'body' twice"),
+    "id of 100,000 characters": (
+        "index bad/long.jsonl -o out",
+        r"long\.jsonl:1: expected an id .*found 100000",
+    ),
+    "number beyond float64": ("index bad/large.jsonl -o out", r"large\.jsonl:1: .*found the number '1e999'"),
+    "SGML cut off": ("index bad/open.sgml -o out", r"open\.sgml:1: expected </DOC> .*found the end of the file; add"),
+    "fields of SGML": ("index bad/whole.sgml -o out --fields title", r"whole\.sgml: expected JSONL .*; leave them out"),
+    "no encoding": (
+        "index corpus.jsonl -o out --encoding utf-16",
+        r"encoding: expected .*found 'utf-16'; write e\.g\.",
+    ),
+    "pipe as corpus": ("index /dev/null -o out", r"/dev/null: expected a file or a folder, found a pipe or device"),
+    "topics with a header": (
+        "retrieve index bad/header.tsv -o out",
+        r"header\.tsv:1: .*found the name of a column",
+    ),
+    "query id that no run can hold": ("retrieve index bad/hash.tsv -o out", r"hash\.tsv:1: .*found '#1'; rename it"),
+    "run of an old Mac": ("evaluate qrels.txt bad/mac.run", r"mac\.run:1: expected lines .*found a CR alone; convert"),
+    "stdin by a dash": (
+        "evaluate qrels.txt -",
+        r"-: expected a run file \(standard input is /dev/stdin\), found",
+    ),
+    "missing corpus of a page": (
+        "evaluate qrels.txt bm25.run --html out --corpus none.jsonl",
+        r"none\.jsonl: expected a corpus file or folder, found nothing",
+    ),
+    "record in brackets": (
+        "experiment --replay bad/study",
+        r"record\.json: .*found brackets nested too deeply; run",
+    ),
     "no field": ("index corpus.jsonl -o out --fields ,", r"--fields: expected names .*; write e\.g\. title,body"),
     "index over a file": ("index corpus.jsonl -o topics.tsv", r"topics\.tsv: expected a new folder .*; choose"),
     "index over a folder": ("index corpus.jsonl -o bad/folder", r"bad/folder: expected a new folder .*; choose"),
@@ -268,6 +313,8 @@ def bad(world: Path) -> Path:
     for name, text in FILES.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
+    (folder / "study").mkdir()
+    shutil.copy(folder / "brackets.json", folder / "study" / "record.json")
     with np.load(world / "data.npz", allow_pickle=False) as stored:
         arrays = {name: stored[name] for name in stored.files}
     labels = arrays["labels"].copy()

@@ -79,3 +79,9 @@ def test_doctor_refuses_in_one_line(
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith(f"rerank: {said.replace('FILE', path)}")
     assert done.err.count("\n") == 1
+
+
+def test_pipe_is_refused_since_files_are_read_more_than_once(command: Command) -> None:
+    done = command("doctor /dev/null")
+    assert (done.code, done.out) == (2, "")
+    assert "/dev/null: expected a file, found a pipe or device; write it to a file first." in done.err

@@ -96,6 +96,39 @@ def test_full_stdout_is_said(world: Path) -> None:
     )
 
 
+def test_files_may_come_by_pipes(world: Path) -> None:
+    plain = _run([SCRIPT, "evaluate", "qrels.txt", "bm25.run", "--format", "json"], world)
+    piped = _run(["bash", "-c", f"cat bm25.run | {SCRIPT} evaluate <(cat qrels.txt) /dev/stdin --format json"], world)
+    assert piped.stderr == ""
+    figures = [next(iter(json.loads(done.stdout)["runs"].values()), None) for done in (plain, piped)]
+    assert figures[0] == figures[1]
+
+
+def test_stdout_is_utf8_in_any_locale(world: Path, tmp_path: Path) -> None:
+    run = os.fsdecode(b"caf\xe9.run")
+    (tmp_path / run).write_text("q0 Q0 é 1 1.0 naïve\n", "utf8")
+    (tmp_path / "qrels.txt").write_text("q0 0 é 1\n", "utf8")
+    for arguments in (["fuse", run, run, "-o", "-"], ["evaluate", "qrels.txt", run]):
+        done = subprocess.run(
+            [SCRIPT, *arguments],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONIOENCODING": "ascii"},
+            capture_output=True,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert (b"caf\xe9.run" if arguments[0] == "evaluate" else "é".encode()) in done.stdout
+
+
+def test_stdout_that_grows_too_large_is_said(world: Path, tmp_path: Path) -> None:
+    line = f"ulimit -f 1; {SCRIPT} -q rank model.json data.npz -o - > {tmp_path / 'out'}"
+    done = _run(["bash", "-c", line], world)
+    assert done.returncode == 2
+    assert (
+        done.stderr == "rerank: stdout: expected a place that can be written, found: File too large; write elsewhere.\n"
+    )
+
+
 def _interrupt(arguments: list[str], folder: Path, is_due: Callable[[int], bool]) -> tuple[int, str]:
     """Send Ctrl-C once `is_due` holds for the process; return its exit code and its words."""
     process = subprocess.Popen(arguments, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

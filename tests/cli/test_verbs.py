@@ -149,6 +149,15 @@ def test_retrieve_to_stdout_is_the_run_and_nothing_else(command: Command, world:
     assert list(run) == list(rerank.read_topics(world / "topics.tsv"))
 
 
+def test_topics_without_hits_are_told_of(command: Command, world: Path, tmp_path: Path) -> None:
+    text = (world / "topics.tsv").read_text() + "".join(f"none{number}\tzzyzx\n" for number in range(5))
+    (tmp_path / "topics.tsv").write_text(text)
+    done = command(f"retrieve index {tmp_path / 'topics.tsv'} -o {tmp_path / 'run'}")
+    assert done.code == 0
+    said = f"which the run file does not hold: 5 of {text.count(chr(10))} (none0, none1, none2, ...).\n"
+    assert f"rerank: Topics without hits, {said}" in done.err
+
+
 def test_text_and_binary_data_train_the_same_model(command: Command, tmp_path: Path) -> None:
     for name in ("data.npz", "data.svm.gz"):
         assert command("train", name, "-o", f"{tmp_path}/{name}.json", *SMALL).code == 0

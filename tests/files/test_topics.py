@@ -10,10 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
+from rerank.files.source import is_header
 from rerank.files.trec import read_topics, write_topics
 
 letters = st.characters(codec="utf-8", exclude_characters="\0\ufeff", exclude_categories=["Cs", "Zs", "Cc"])
-ids = st.text(letters, min_size=1, max_size=6).filter(lambda word: word[0] not in "<{" and word.strip() == word)
+ids = st.text(letters, min_size=1, max_size=6).filter(lambda word: word[0] not in "<{#" and word.strip() == word)
+ids = ids.filter(lambda word: not is_header(word))
 texts = st.text(st.one_of(letters, st.just(" ")), min_size=1).filter(str.strip)
 
 TREC = """
@@ -75,7 +77,7 @@ BAD = {
     "q1\t \n": r":1: expected a text for query 'q1', found none",
     "\ta\n": r":1: expected a query id without white space, found ''",
     "q 1\ta\n": r":1: expected a query id without white space, found 'q 1'",
-    '{"id": "1", "text": "a"}\n{"id": \n': r":2: expected a JSON object, found Expecting value at column",
+    '{"id": "1", "text": "a"}\n{"id": \n': r":2: expected a JSON object, found a text that breaks off at column 8",
     '{"id": "1", "text": "a"}\n[1]\n': r":2: expected a JSON object, found '\[1\]'; write one object a line",
     '{"id": "1"}\n': r":1: expected one of the keys text, query, title, found id; add one",
     '{"id": 1.5, "text": "a"}\n': r":1: expected text as 'id', found float; write it in quotes",

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import signal
 import subprocess
@@ -13,6 +14,8 @@ from typing import Any
 import pytest
 
 from rerank.errors import IndexFolderError, InvalidInputError, MissingFileError
+from rerank.files.corpus import read_documents
+from rerank.files.trec import read_run, write_run
 from rerank.lucene.build import BuildCounts, build_index, build_index_from_sgml
 from rerank.lucene.folder import check_index_folder
 from rerank.lucene.postings import open_forward
@@ -227,6 +230,75 @@ def test_sgml_refuses_ids_that_return_and_what_is_none(tmp_path: Path) -> None:
     with pytest.raises(MissingFileError, match="expected a file or folder of TREC SGML, found nothing there"):
         build_index_from_sgml(tmp_path / "nowhere", tmp_path / "index")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["space.sgml", "text.sgml", "twice.sgml"]
+
+
+def test_sgml_that_anserini_would_read_in_part_is_indexed_whole(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    text = "<doc><docno>a</docno><text>river</text></doc><DOC>\n<DOCNO>\n b\n</DOCNO>\n"
+    text += "  <TITLE x='1'>caf\xe9 bank</TITLE>\n</DOC>"
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    (corpus / "one").write_bytes(text.encode("latin-1"))
+    (corpus / "about").write_text("no documents here")
+    (corpus / "two").write_text("<DOC><DOCNO>c</DOCNO><BODY>wing</BODY></DOC>")
+    index = tmp_path / "index"
+    assert build_index_from_sgml(corpus, index, encoding="latin-1") == BuildCounts(2, 1, ("contents",))
+    assert hits(index, "river") == {"a"}
+    assert hits(index, "café") == {"b"}
+    assert f"since they hold no <DOC>: 1 ({corpus / 'about'})" in caplog.text
+    assert "none of the elements TEXT, HEADLINE, TITLE, HL, HEAD, TTL, DD, DATE, LP, LEADPARA: 1 (c)" in caplog.text
+
+
+def test_ids_that_return_name_both_places(tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    (corpus / "a.jsonl").write_text('{"id": "x", "t": "a"}\n\n{"id": "y", "t": "a"}\n')
+    (corpus / "b.jsonl").write_text('{"id": "z", "t": "a"}\n{"id": "y", "t": "a"}\n')
+    first, again = f"{corpus / 'a.jsonl'}:3", f"{corpus / 'b.jsonl'}:2"
+    with pytest.raises(InvalidInputError, match=f"^{again}: expected each id once, found 'y' again .first in {first}."):
+        build_index(read_documents(corpus), tmp_path / "index")
+    (tmp_path / "a.sgml").write_text(SGML.format(1) + SGML.format(2) + SGML.format(1))
+    with pytest.raises(InvalidInputError, match=r"a.sgml:19: .* found 'LA-1' again; it is that of .*a.sgml:1 too"):
+        build_index_from_sgml(tmp_path / "a.sgml", tmp_path / "index")
+
+
+IDS = ["d#1", "<x>", "{", "é", "\ufeffx", "😀", '"', "a\\b", "&amp;", "-1", "x" * 512, "名" * 512, "\x7f", "\x01"]
+
+JSON_IDS = {"<x>", "\x01"}  # those that SGML cannot hold
+
+
+def test_every_id_that_is_accepted_comes_back(tmp_path: Path) -> None:
+    """Through the index, a run that is written, and the run that is read."""
+    (tmp_path / "c.jsonl").write_text("".join(json.dumps({"id": name, "t": "wing"}) + "\n" for name in IDS))
+    sgml = "".join(f"<DOC>\n<DOCNO>{name}</DOCNO>\n<TEXT>wing</TEXT>\n</DOC>\n" for name in IDS if name not in JSON_IDS)
+    (tmp_path / "c.sgml").write_text(sgml)
+    build_index(read_documents(tmp_path / "c.jsonl"), tmp_path / "of json")
+    build_index_from_sgml(tmp_path / "c.sgml", tmp_path / "of sgml")
+    for name, ids in (("of json", set(IDS)), ("of sgml", set(IDS) - JSON_IDS)):
+        with Searcher(tmp_path / name) as searcher:
+            write_run(searcher.search({"q": "wing"}), tmp_path / "run")
+        assert set(read_run(tmp_path / "run")["q"]) == ids
+        assert set(open_forward(tmp_path / name).doc_ids.tolist()) == ids
+
+
+@pytest.mark.parametrize("blocks", [8, 12, 16, 24])
+def test_build_on_a_disk_that_is_too_small_is_one_line_and_leaves_nothing(tmp_path: Path, blocks: int) -> None:
+    """No file may be larger than some blocks of 1024 bytes: Python's files and Lucene's run against it."""
+    code = (
+        "import resource, sys; from rerank.errors import RerankError; from rerank.lucene.build import build_index\n"
+        f"resource.setrlimit(resource.RLIMIT_FSIZE, ({blocks * 1024}, {blocks * 1024}))\n"
+        "documents = ({'id': str(n), 'body': f'w{n} v{n * n}'} for n in range(900))\n"
+        "try: build_index(documents, sys.argv[1])\n"
+        "except RerankError as error: print(error)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "index")], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(f"{tmp_path / 'index'}: expected ")
+    assert done.stdout.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
 
 
 def signalled(target: Path, number: int) -> subprocess.CompletedProcess[str]:
