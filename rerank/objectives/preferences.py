@@ -17,6 +17,8 @@ import numpy as np
 from rerank.objectives.base import Objective
 from rerank.types import Floats, Ints
 
+LARGEST = float(np.finfo(np.float64).max)
+
 
 @dataclass(frozen=True, eq=False)
 class PreferencePairs(Objective):
@@ -49,4 +51,6 @@ class PreferencePairs(Objective):
         hess[:] = np.bincount(self.first_row, curvatures, n_rows) + np.bincount(self.second_row, curvatures, n_rows)
 
     def _margins(self, scores: Floats) -> Floats:
-        return self.sigma * (scores[self.first_row] - scores[self.second_row])
+        """Return sigma (s_i - s_j), finite for finite scores of any size."""
+        with np.errstate(over="ignore"):
+            return np.clip(self.sigma * (scores[self.first_row] - scores[self.second_row]), -LARGEST, LARGEST)

@@ -18,13 +18,16 @@ from rerank.objectives.base import Objective
 from rerank.progress import track
 from rerank.rankers.ranges import check_ranges
 from rerank.rankers.ranker import Ranker
+from rerank.rankers.start import spread_at_the_top, start_in_units
 from rerank.rankers.stopping import EarlyStopping
-from rerank.rankers.training import TrainingSet, spread_at_the_top
+from rerank.rankers.training import TrainingSet
 from rerank.trees.boost import Booster, BoostSettings, Gradients, StepLength
 from rerank.trees.forest import Forest
 from rerank.trees.grow import TreeLimits
 from rerank.trees.score import score_rows
 from rerank.types import Floats
+
+SPLITS = ("newton", "least-squares")
 
 
 @dataclass(eq=False, repr=False)
@@ -32,9 +35,15 @@ class BoostedTrees(Ranker):
     """Base class of the boosted trees; a ranker adds its objective and the parameters of it.
 
     F_k = F_(k-1) + learning_rate * leaf, each leaf the Newton step of its rows, -sum gradient / sum curvature. F_0 is
-    base / u + a constant: u is the spread of the base scores at the top of the queries, so that BM25's 20 and a
-    probability's 0.9 start alike (1 for a cold start); the constant is the objective's, less the mean of base / u.
-    The model is stored in the unit of the base. The fields are the constructor's arguments, here and in each ranker.
+    (base - its mean) / u + the objective's constant: u is the spread of the base scores at the top of the queries, so
+    that BM25's 20 and a probability's 0.9 start alike (1 for a cold start). The mean is that of each query where the
+    objective only knows differences inside queries, else that of all rows. min_child_weight, min_split_gain and
+    reg_lambda act in units of u; the model is stored in the unit of the base. Training whose trees have no split is
+    said through the logger `rerank`. The fields are the constructor's arguments, here and in each ranker.
+
+    Where this differs from Burges 2010 on purpose: splits are those that gain most by Newton steps, G^2 / H over both
+    sides, as in LightGBM and XGBoost; equation 11 fits the gradients by least squares, G^2 / rows, which
+    split="least-squares" does. Leaves are the Newton steps of section 7 either way.
 
     n_estimators           most trees
     learning_rate          share of each Newton step that is taken
@@ -44,6 +53,8 @@ class BoostedTrees(Ranker):
     min_child_weight       hessian on either side of a split
     min_split_gain         least gain of a split
     reg_lambda             added to the hessian of a leaf
+    split                  how splits are chosen: newton, or least-squares (a leaf with a hessian below
+                           min_child_weight then takes no step)
     max_bin                most bins of a feature, 2 to 255
     subsample              share of the queries drawn for each tree
     colsample_bytree       share of the features drawn for each tree
@@ -62,6 +73,7 @@ class BoostedTrees(Ranker):
     min_child_weight: float = 1e-3
     min_split_gain: float = 0.0
     reg_lambda: float = 0.0
+    split: str = "newton"
     max_bin: int = 255
     subsample: float = 1.0
     colsample_bytree: float = 1.0
@@ -85,6 +97,12 @@ class BoostedTrees(Ranker):
     def _gradients(self, objective: Objective) -> Gradients:
         """Return what fills the gradients that a tree is fitted to."""
         return objective.gradients
+
+    def _row_weights(self, train: TrainingSet) -> Floats | None:
+        """Return what takes the hessian's place where splits are chosen by least squares; None for Newton's gain."""
+        if self.split not in SPLITS:
+            raise InvalidInputError(f"split: expected {' or '.join(SPLITS)}, found {self.split!r}.")
+        return None if self.split == "newton" else np.repeat(train.weights, np.diff(train.query_ptr))
 
     def _step_length(self, train: TrainingSet) -> StepLength | None:
         """Return what chooses the share of each tree that is taken; None for the learning rate."""
@@ -117,16 +135,18 @@ class BoostedTrees(Ranker):
         check_ranges(self, _RANGES + self.own_ranges)
         measure = parse_measure(self.metric)
         objective, unit = self._objective(train), self._unit(train)
-        constant = _constant(objective, train, unit)
+        constant = objective.constant()
+        start, centre = start_in_units(train, unit, by_query=constant is None)
         booster = Booster(
             train.X,
             train.order,
             train.query_ptr,
-            train.start_scores / unit + constant,
+            start + (constant or 0.0),
             self._gradients(objective),
             self._settings(),
             numba.get_num_threads(),
             self._step_length(train),
+            self._row_weights(train),
         )
         if not booster.can_split:
             raise InvalidInputError(
@@ -138,7 +158,7 @@ class BoostedTrees(Ranker):
                 "name the same documents."
             )
         stopping = EarlyStopping(valid, measure, self.early_stopping_rounds)
-        self.constant_ = unit * constant
+        self.constant_ = unit * (constant or 0.0) - centre
         self._boost(booster, stopping, valid, unit)
         self.best_iteration_, self.evals_result_ = stopping.best, stopping.results()
         self.forest_ = booster.forest(stopping.best).scaled(unit)
@@ -192,14 +212,6 @@ class BoostedTrees(Ranker):
         self.evals_result_ = learned["evals_result"]
         self.constant_ = float(learned.get("constant", 0.0))  # a file from before there were constants has none
         self.forest_ = Forest.from_dict(learned["forest"])
-
-
-def _constant(objective: Objective, train: TrainingSet, unit: float) -> float:
-    """Return what is added to every starting score, so that their mean is the objective's constant."""
-    constant, rows = objective.constant(), np.repeat(train.weights, np.diff(train.query_ptr))
-    if constant is None or not rows.any():
-        return 0.0
-    return constant - float(np.average(train.start_scores / unit, weights=rows))
 
 
 _RANGES = (

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.for_measure import lambdarank_for
-from rerank.rankers.training import TrainingSet, Validation, spread_at_the_top
+from rerank.rankers.start import spread_at_the_top
+from rerank.rankers.training import TrainingSet, Validation
 from rerank.types import Floats
 
 DEPTH = 30  # that gradients look at

@@ -21,8 +21,9 @@ from rerank.rankers.net import Net
 from rerank.rankers.ranges import check_ranges
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.standardise import BLOCK, Standardiser
+from rerank.rankers.start import spread_at_the_top, start_in_units
 from rerank.rankers.stopping import EarlyStopping
-from rerank.rankers.training import TrainingSet, spread_at_the_top
+from rerank.rankers.training import TrainingSet
 from rerank.threads import kernel_threads
 from rerank.types import Floats
 
@@ -98,13 +99,13 @@ class NetRanker(Ranker):
 
     def _queries(self, train: TrainingSet, unit: float) -> list[_Query]:
         inputs = self.standardiser_.stored_inputs(train.X, train.order)
-        found = []
+        found, (start, _) = [], start_in_units(train, unit, by_query=True)
         for number, query in enumerate(train.queries()):
             taught = len(query.labels) > 1 and query.weights[0] > 0.0
             objective = self._objective(query) if taught else None
             if objective is not None:
                 rows = slice(int(train.query_ptr[number]), int(train.query_ptr[number + 1]))
-                found.append(_Query(inputs[rows], query.start_scores / unit, objective))
+                found.append(_Query(inputs[rows], start[rows], objective))
         return found
 
     def _held_out(self, valid: TrainingSet | None, unit: float) -> Callable[[Net], Floats]:
