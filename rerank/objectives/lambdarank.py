@@ -70,7 +70,8 @@ class LambdaRank(Objective):
         gaps = np.maximum(gain[:, None] - gain, 0.0)
         deltas = gaps * np.abs(discount[:, None] - discount) * self.swap.inverse_norms[query]
         costs = logistic_costs(self.sigma, score[:, None], score)
-        return float(self.weights[query] * np.sum(deltas * costs))
+        with np.errstate(over="ignore"):  # beyond float64 a cost is infinite
+            return float(self.weights[query] * np.sum(deltas * costs))
 
     def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
         """Fill grad and hess (n_rows,) float64 with the cost's derivatives at `scores` (n_rows,) float64."""

@@ -39,7 +39,8 @@ class PreferencePairs(Objective):
     def cost(self, scores: Floats) -> float:
         """Return the sum of the pairs' costs at `scores` (n_rows,) float64."""
         margins = self._margins(scores)
-        return float(self.weights @ ((1.0 - self.probability) * margins + np.logaddexp(0.0, -margins)))
+        with np.errstate(over="ignore"):  # beyond float64 a cost is infinite
+            return float(self.weights @ ((1.0 - self.probability) * margins + np.logaddexp(0.0, -margins)))
 
     def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
         """Fill grad and hess (n_rows,) float64 with the cost's derivatives at `scores` (n_rows,) float64."""

@@ -62,7 +62,8 @@ class BlockLambdaRank(Objective):
         deltas = np.triu(block.reshape(top, n), 1)
         better = np.sign(label[:top, None] - label)
         costs = logistic_costs(self.sigma, better * score[:top, None], better * score)
-        return float(self.weights[query] * np.sum(deltas * costs * np.abs(better)))
+        with np.errstate(over="ignore"):  # beyond float64 a cost is infinite
+            return float(self.weights[query] * np.sum(deltas * costs * np.abs(better)))
 
     def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
         """Fill grad and hess (n_rows,) float64 with the cost's derivatives at `scores` (n_rows,) float64."""

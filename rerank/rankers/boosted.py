@@ -199,6 +199,14 @@ class BoostedTrees(Ranker):
     def _scores(self, X: NDArray[np.float32]) -> Floats:
         return self.constant_ + score_rows(self.forest_, X)
 
+    def _learned_nothing(self) -> str:
+        if len(self.forest_.feature) and self.forest_.leaf_value.any():
+            return ""
+        return (
+            f"no split in {self.forest_.n_trees} trees; lower min_child_samples ({self.min_child_samples}) or "
+            f"min_child_weight ({self.min_child_weight:g}), or give more queries"
+        )
+
     def _learned(self) -> dict[str, Any]:
         return {
             "best_iteration": self.best_iteration_,

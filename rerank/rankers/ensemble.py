@@ -18,6 +18,7 @@ from rerank.rankers.linearstage import LinearStage
 from rerank.rankers.members import read_members, spell_members
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.registry import register
+from rerank.rankers.start import spread_at_the_top, start_in_units
 from rerank.rankers.store import model_from_dict
 from rerank.rankers.training import TrainingSet
 from rerank.types import Floats, Ints, joined_rows
@@ -32,10 +33,11 @@ class Ensemble(Ranker):
 
     The queries are dealt into folds; each member scores each fold after learning from the others. On these scores the
     second stage learns; the members that are kept have learned from all queries. A warm start is every member's and
-    the second stage's: scores are base + stage(what each member adds to the base).
+    the second stage's: scores are base + u stage(what each member adds to base / u), u the spread of the base scores
+    at the top of the queries (1 for a cold start).
 
-        linear   base + sum_m w_m f_m, w by Newton's steps on LambdaRank's gradients
-        boosted  base + LambdaMART(f_1, f_2, ...)
+        linear   base + u sum_m w_m f_m, w by Newton's steps on LambdaRank's gradients
+        boosted  base + u LambdaMART(f_1, f_2, ...)
 
     members        rankers, not fitted and without a base, or text: NAME, N*NAME or N*NAME(PARAMETER=VALUE) with
                    commas between; N copies differ in random_state. The winner of the Yahoo! challenge was
@@ -85,7 +87,9 @@ class Ensemble(Ranker):
         return {**stored, "parameters": {**stored["parameters"], "members": members}}
 
     def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
-        members, stage = self._new_members(), self._new_stage()
+        members, stage, self.unit_ = self._new_members(), self._new_stage(), spread_at_the_top(train)
+        train = replace(train, start_scores=start_in_units(train, self.unit_, by_query=False)[0])
+        valid = valid and replace(valid, start_scores=valid.start_scores / self.unit_)
         fold = self._fold_of(len(train.weights))
         held_out = np.empty((len(train.order), len(members)), dtype=np.float32)
         jobs = [(number, column) for number in range(self.n_folds) for column in range(len(members))]
@@ -141,12 +145,16 @@ class Ensemble(Ranker):
         member.recipe_, member.fingerprint_ = self.recipe_, self.fingerprint_
         member.base_ = NoBase() if isinstance(self.base_, NoBase) else BareBase()
 
+    def _learned_nothing(self) -> str:
+        heard = [member for member in self.members_ if not member._learned_nothing()]
+        return "" if heard and not self.stage_._learned_nothing() else "no member that betters the base; choose others"
+
     def _shares(self, X: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return what each member adds to the base, (n_rows, n_members) float32."""
+        """Return what each member adds to the base, in units of the base's spread, (n_rows, n_members) float32."""
         return np.column_stack([member._scores(X) for member in self.members_]).astype(np.float32)
 
     def _scores(self, X: NDArray[np.float32]) -> Floats:
-        return self.stage_._scores(self._shares(X))
+        return self.unit_ * self.stage_._scores(self._shares(X))
 
     def _learned(self) -> dict[str, Any]:
         return {
@@ -154,11 +162,13 @@ class Ensemble(Ranker):
             "evals_result": self.evals_result_,
             "members": [member.to_dict() for member in self.members_],
             "stage": self.stage_._learned(),
+            "unit": self.unit_,
         }
 
     def _restore(self, learned: Mapping[str, Any]) -> None:
         self.best_iteration_, self.evals_result_ = learned["best_iteration"], learned["evals_result"]
         self.members_ = [model_from_dict(stored) for stored in learned["members"]]
+        self.unit_ = float(learned.get("unit", 1.0))  # a file from before there were units has none
         self.stage_ = self._new_stage()
         self.stage_._restore(learned["stage"])
 

@@ -121,6 +121,9 @@ class LinearRanker(Ranker):
                 scores[first : first + BLOCK] = self.standardiser_.inputs(X[first : first + BLOCK]) @ self.weights_
         return scores + self.intercept_
 
+    def _learned_nothing(self) -> str:
+        return "" if self.weights_.any() else f"no weight but 0; raise C ({self.C:g}) or give other features"
+
     def _learned(self) -> dict[str, Any]:
         return {
             "best_iteration": self.best_iteration_,

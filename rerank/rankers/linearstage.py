@@ -61,6 +61,9 @@ class LinearStage:
     def _scores(self, X: NDArray[np.float32]) -> Floats:
         return X.astype(np.float64) @ self.weights_
 
+    def _learned_nothing(self) -> str:
+        return "" if self.weights_.any() else "no weight but 0"
+
     def _learned(self) -> dict[str, Any]:
         return {"weights": self.weights_.tolist()}
 

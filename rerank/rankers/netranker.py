@@ -146,6 +146,9 @@ class NetRanker(Ranker):
                 scores[first : first + BLOCK] = self.net_.scores(self.standardiser_.inputs(X[first : first + BLOCK]))
         return scores
 
+    def _learned_nothing(self) -> str:
+        return "" if self.net_.output.any() else "no output weight but 0; raise learning_rate or give other features"
+
     def _learned(self) -> dict[str, Any]:
         return {
             "best_iteration": self.best_iteration_,

@@ -128,6 +128,10 @@ class RankBoost(Ranker):
     def _scores(self, X: NDArray[np.float32]) -> Floats:
         return score_rows(self.forest_, X)
 
+    def _learned_nothing(self) -> str:
+        known = self.forest_.leaf_value.any()
+        return "" if known else "no threshold that orders more pairs rightly than wrongly; give other features"
+
     def _learned(self) -> dict[str, Any]:
         return {
             "best_iteration": self.best_iteration_,

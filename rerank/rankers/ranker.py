@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 
 from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.metrics.registry import measure_name
-from rerank.rankers.base import BareBase, base_from_dict, resolve_base, run_scores
+from rerank.rankers.base import BareBase, NoBase, base_from_dict, resolve_base, run_scores
 from rerank.rankers.training import TrainingSet, check_training_data, data_from_arrays
 from rerank.threads import kernel_threads
 from rerank.types import Floats, RankingData, Run
@@ -42,6 +42,10 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
     @abstractmethod
     def _scores(self, X: NDArray[np.float32]) -> Floats:
         """Return what the learner adds to the base scores, (n_rows,) float64."""
+
+    def _learned_nothing(self) -> str:
+        """Return what was found in place of something that tells documents apart; empty where something was learned."""
+        return ""
 
     @abstractmethod
     def _learned(self) -> dict[str, Any]:
@@ -82,6 +86,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
             valid = self._validation_set(eval_set, eval_init_score)
         with kernel_threads(self.n_jobs):
             self._learn(TrainingSet.of(data, start), valid)
+        self._warn_of_nothing()
         return self
 
     def predict(
@@ -149,6 +154,15 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         model.base_ = base_from_dict(stored["base"], model_from_dict)
         model._restore(stored["learned"])
         return model
+
+    def _warn_of_nothing(self) -> None:
+        """Say so where the model adds the same to every document: nothing else would tell."""
+        found = self._learned_nothing()
+        if found and self.evals_result_ and self.best_iteration_ == 0:
+            found = "no iteration that betters the measure of the validation data; give other features or more queries"
+        if found:
+            ranks = "has one score for all documents" if isinstance(self.base_, NoBase) else "ranks as its base does"
+            log.warning("%s: expected to learn from the training data, found %s. The model %s.", self.kind, found, ranks)
 
     def _given(
         self,

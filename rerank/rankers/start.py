@@ -16,25 +16,30 @@ from rerank.types import Floats, query_rows
 
 DEPTH_OF_SPREAD = 30
 LEAST_SHARE = 2.0**-40  # of the largest score: a smaller unit would leave learned scores too few digits beside it
+SHARE_OF_EVEN = 2.0**-10  # the same where scores do not spread: evaluation reads the sums as float32
 LEAST_UNIT = 2.0**-1010  # below it float64 loses digits
 GRID = 2.0**26  # steps of a unit, or of the largest score if that is less: what rounding the base's scale left is gone
+
+LEAST_SIZE = -900  # exponent of 2: smaller scores are 0
 
 
 def spread_at_the_top(train: TrainingSet, depth: int = DEPTH_OF_SPREAD) -> float:
     """Return the standard deviation, inside queries, of the best `depth` starting scores: the unit of a warm start.
 
-    Queries count by their weights. Where the best scores of every query are equal, the spread of all its scores; 1
-    where these are equal, too, and where scores are so small (1e-304) that float64 cannot hold a share of them. Never
-    less than 2^-40 of the largest score. Pairs that lie many slopes apart have no curvature left, and Newton steps on
-    them overshoot.
+    Queries count by their weights. Where the best scores of every query are equal, the spread of all its scores; where
+    these are equal, too, 1; and 1 where the spread is below 1e-304, whose shares float64 cannot hold. Never so little
+    that learned scores would be lost beside the largest base score. Pairs that lie many slopes apart have no curvature
+    left, and Newton steps on them overshoot.
     """
     if not train.start_scores.any():  # a cold start, which need not look at each query
         return 1.0
     scores, exponent = _near_one(train.start_scores)
+    largest = np.abs(scores).max()
     spread = _spread(scores, train, depth) or _spread(scores, train, len(scores))
-    least = float(np.ldexp(LEAST_SHARE * np.abs(scores).max(), exponent))
-    unit = max(float(np.ldexp(spread, exponent)) if spread > 0.0 else 1.0, least)
-    return unit if unit > LEAST_UNIT else 1.0
+    if spread > 0.0:
+        unit = float(np.ldexp(max(spread, LEAST_SHARE * largest), exponent))
+        return unit if unit > LEAST_UNIT else 1.0
+    return max(float(np.ldexp(SHARE_OF_EVEN * largest, exponent)), 1.0)
 
 
 def start_in_units(train: TrainingSet, unit: float, by_query: bool) -> tuple[Floats, float]:
@@ -45,20 +50,23 @@ def start_in_units(train: TrainingSet, unit: float, by_query: bool) -> tuple[Flo
     """
     if not train.start_scores.any():
         return np.zeros(len(train.start_scores)), 0.0
-    (scores, exponent), sizes = _near_one(train.start_scores), np.diff(train.query_ptr)
+    scores, exponent = _near_one(train.start_scores)
+    sizes = np.diff(train.query_ptr)
     rows = np.repeat(train.weights, sizes)
     if by_query:
-        query = query_rows(train.query_ptr)
-        centre = 0.0
-        scores = scores - (np.bincount(query, scores, len(sizes)) / np.maximum(sizes, 1))[query]
+        best, query = np.full(len(sizes), -np.inf), query_rows(train.query_ptr)
+        np.maximum.at(best, query, scores)
+        scores, centre = scores - best[query], 0.0  # exact where scores are equal, as their mean need not be
+        scores -= (np.bincount(query, scores, len(sizes)) / np.maximum(sizes, 1))[query]
     else:
-        mean = float(np.average(scores, weights=rows)) if rows.any() else float(scores.mean())
-        centre = float(np.ldexp(mean, exponent))
-        scores = scores - mean
+        best = scores.max()
+        scores = scores - best
+        mean = float(np.average(scores, weights=rows if rows.any() else None))
+        scores, centre = scores - mean, float(np.ldexp(best + mean, exponent))
     fraction, power = np.frexp(unit)
     scores = np.ldexp(scores / fraction, exponent - int(power))
-    largest = np.abs(scores).max()
-    grid = GRID / min(1.0, float(np.ldexp(1.0, int(np.frexp(largest)[1])))) if largest > 0.0 else GRID
+    size = max(int(np.frexp(np.abs(scores).max())[1]), LEAST_SIZE)
+    grid = float(np.ldexp(GRID, max(-size, 0)))
     return np.rint(scores * grid) / grid, centre
 
 
