@@ -1,7 +1,7 @@
 #!/usr/bin/env python
 """How deep LambdaMART's gradients should look when training for nDCG@10, measured on validation queries alone.
 
-Run: python scripts/bench_truncation.py [--data FOLDER] [--seeds 5] [--levels 10,12,15,20,30,50,100] [--output FILE]
+Run: python scripts/bench_truncation.py [--data FOLDER] [--seeds 5] [--levels 10,15,20,30,50,100] [--output FILE]
      [--nfcorpus FILE]
 
 mq2008: each fold trains on its three training parts and is measured on its validation part; no test part is read for a
@@ -27,22 +27,24 @@ import rerank
 from rerank.files.svmlight import read_svmlight
 from rerank.rankers.lambdamart import LambdaMART
 
-LEVELS = "10,12,15,20,30,50,100"
+LEVELS = "10,15,20,30,50,100"
 CHOSEN = "30"
-NFCORPUS = {**SETTINGS, "n_estimators": 300, "subsample": 0.8}
+NFCORPUS = {**SETTINGS, "n_estimators": 200, "subsample": 0.8}
 MQ2008 = {**SHARED, "n_estimators": 100, "subsample": 0.8, "colsample_bytree": 0.5}
+Lines = dict[str, dict[str, object]]
+Figures = dict[str, list[float]]
 
 
-def trials(levels: str) -> dict[str, dict[str, object]]:
+def trials(levels: str) -> Lines:
     """Return the parameters of each line of the table."""
-    found: dict[str, dict[str, object]] = {level: {"truncation_level": int(level)} for level in levels.split(",")}
+    found: Lines = {level: {"truncation_level": int(level)} for level in levels.split(",")}
     return found | {"30, not normalised": {"normalize": False}}
 
 
-def mq2008(folder: Path, seeds: int, lines: dict[str, dict[str, object]]) -> dict[str, list[float]]:
+def mq2008(folder: Path, seeds: int, lines: Lines) -> Figures:
     """Return nDCG@10 on the validation parts, by fold and seed, of each line."""
     parts = [read_svmlight(folder / f"S{part}.txt") for part in range(1, 6)]
-    figures: dict[str, list[float]] = {name: [] for name in lines}
+    figures: Figures = {name: [] for name in lines}
     for fold in range(5):
         X, y, groups = joined([parts[(fold + part) % 5] for part in range(3)])
         valid, qid = parts[(fold + 3) % 5], np.repeat(np.arange(len(groups)), groups)
@@ -53,10 +55,10 @@ def mq2008(folder: Path, seeds: int, lines: dict[str, dict[str, object]]) -> dic
     return figures
 
 
-def nfcorpus(kept: Path | None, folder: Path, seeds: int, lines: dict[str, dict[str, object]]) -> dict[str, list[float]]:
+def nfcorpus(kept: Path | None, folder: Path, seeds: int, lines: Lines) -> Figures:
     """Return nDCG@10 on dev by seed of each line."""
     train, dev = nfcorpus_parts(kept, folder)
-    figures: dict[str, list[float]] = {name: [] for name in lines}
+    figures: Figures = {name: [] for name in lines}
     for seed in range(seeds):
         for name, parameters in lines.items():
             model = LambdaMART(**NFCORPUS, **parameters, random_state=seed).fit(train)
@@ -78,7 +80,7 @@ def nfcorpus_parts(kept: Path | None, folder: Path) -> tuple[rerank.RankingData,
     return train, dev
 
 
-def table(figures: dict[str, list[float]]) -> list[dict[str, str]]:
+def table(figures: Figures) -> list[dict[str, str]]:
     """Return a line for each setting: mean, difference from the default, and its standard error."""
     chosen, lines = np.array(figures[CHOSEN]), []
     for name, values in figures.items():

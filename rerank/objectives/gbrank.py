@@ -22,7 +22,6 @@ from rerank.objectives.base import LabelObjective
 from rerank.objectives.registry import register
 from rerank.types import Floats, Ints, query_rows
 
-
 LARGE = 1e6  # a score's size: from here on h(y) + tau may round tau away
 
 

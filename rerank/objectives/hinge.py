@@ -22,7 +22,6 @@ from rerank.objectives.base import LabelObjective
 from rerank.objectives.registry import register
 from rerank.types import Floats
 
-
 LARGE = 1e6  # a score's size: from here on sums of scores round away what pairs lack of the margin
 
 
@@ -59,7 +58,9 @@ def _fill_hinges(query_ptr, labels, scores, weights, grad, hess, costs):  # type
         grad[first:last] = 0.0
         hess[first:last] = 0.0
         if last > first and np.abs(scores[first:last]).max() > LARGE:
-            costs[q] = _add_far_pairs(labels[first:last], scores[first:last], weights[q], grad[first:last], hess[first:last])
+            costs[q] = _add_far_pairs(
+                labels[first:last], scores[first:last], weights[q], grad[first:last], hess[first:last]
+            )
             continue
         order = first + np.argsort(scores[first:last], kind="mergesort")
         cost = 0.0

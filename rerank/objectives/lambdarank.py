@@ -117,7 +117,7 @@ class LambdaRank(Objective):
 
 
 def logistic_costs(sigma: float, better: Floats, worse: Floats) -> Floats:
-    """Return log(1 + exp(-sigma (better - worse))) of pairs of finite scores; never infinite, so that 0 times it is 0."""
+    """Return log(1 + exp(-sigma (better - worse))) of pairs of finite scores, finite, so that 0 times it is 0."""
     with np.errstate(over="ignore"):
         margins = np.clip(sigma * (better - worse), -LARGEST, LARGEST)
     return np.asarray(np.logaddexp(0.0, -margins))

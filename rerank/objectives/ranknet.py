@@ -52,7 +52,7 @@ class RankNet(LabelObjective):
 
 @helper()
 def _pull_pairs(e, label, pull, curvature):  # type: ignore[no-untyped-def]
-    """Add every pair of a query to pull and curvature (n,); e (n,) exponentials of the scores; label (n,) descending."""
+    """Add every pair of a query to pull and curvature (n,); e (n,) exponentials of scores; label (n,) descending."""
     below = 0  # where the lower labels start
     for i in range(label.shape[0]):
         while below < label.shape[0] and label[below] >= label[i]:

@@ -31,10 +31,11 @@ WIDEST = 30.0  # how far the base's unit may lie from its spread
 class LinearRanker(Ranker):
     """Base class of the linear rankers; a ranker adds its objective.
 
-    The weights minimise 1/2 |w|^2 + C cost(base / u + inputs @ w + b), found from w = 0. Inputs are the
-    standardised features (standardise.py); b is an intercept, where the ranker has one; u is the unit in which
-    the base ranker alone costs least, 1 for a cold start, so that BM25's 20 and a probability's 0.9 start alike: what
-    is stored is w u and b u. With validation data the best iterate is kept, the base ranker itself among them.
+    The weights minimise 1/2 |w|^2 + C cost((base - m) / u + inputs @ w + b), found from w = 0. Inputs are the
+    standardised features (standardise.py); b is an intercept, where the ranker has one; m is the base scores' mean,
+    that of each query for a ranker without an intercept; u is the unit in which the base ranker alone costs least, 1
+    for a cold start, so that BM25's 20 and a probability's 0.9 start alike: what is stored is w u and b u - m. With
+    validation data the best iterate is kept, the base ranker itself among them.
 
     C                      weight of the cost against that of large weights: the larger, the less regular
     max_iter               most iterations of the search

@@ -37,9 +37,10 @@ class NetRanker(Ranker):
     The net (net.py) reads standardised features (standardise.py) and adds to the base scores. An epoch passes over the
     queries once, in an order drawn anew, and updates the weights once per query: the lambdas of all its pairs are
     summed per document, then one backward pass over its documents gives the gradient (Burges 2010, section 2.1). The
-    step is Adam's (Kingma and Ba 2015), its learning rate falling in a straight line to 0 over `n_epochs`. Scores are
-    in units of u, the spread of the base scores at the top of the queries (1 for a cold start); the net is stored in
-    the base's own.
+    step is Adam's (Kingma and Ba 2015), its learning rate falling in a straight line to 0 over `n_epochs`, where Burges
+    takes plain gradient steps: Adam's need no learning rate that suits the size of each measure's gradients. Scores are
+    in units of u, the spread of the base scores at the top of the queries (1 for a cold start), each query's base
+    scores less their mean; the net is stored in the base's own unit.
     Training runs on one thread: a query is too little for two, and sums keep their order.
 
     hidden_units           hidden units (tanh)

@@ -156,13 +156,13 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         return model
 
     def _warn_of_nothing(self) -> None:
-        """Say so where the model adds the same to every document: nothing else would tell."""
+        """Log a warning where the model adds the same to every document."""
         found = self._learned_nothing()
         if found and self.evals_result_ and self.best_iteration_ == 0:
             found = "no iteration that betters the measure of the validation data; give other features or more queries"
         if found:
             ranks = "has one score for all documents" if isinstance(self.base_, NoBase) else "ranks as its base does"
-            log.warning("%s: expected to learn from the training data, found %s. The model %s.", self.kind, found, ranks)
+            log.warning("%s: expected to learn from the data, found %s. The model %s.", self.kind, found, ranks)
 
     def _given(
         self,

@@ -71,7 +71,7 @@ def start_in_units(train: TrainingSet, unit: float, by_query: bool) -> tuple[Flo
 
 
 def _near_one(scores: Floats) -> tuple[Floats, int]:
-    """Return scores times 2^-exponent, below 1 in size, and the exponent: sums and squares neither over- nor underflow."""
+    """Return scores times 2^-exponent, below 1 in size, and the exponent: their squares stay in float64's range."""
     exponent = int(np.frexp(np.abs(scores).max())[1])
     return np.ldexp(scores, -exponent), exponent
 

@@ -63,7 +63,7 @@ class Booster:
         gradients     fills gradient and hessian (n_rows,) float64 from scores (n_rows,) float64
         step_length   share of a new tree that is taken, from scores and the tree's values (n_rows,) float64;
                       None: the learning rate
-        row_weights   (n_rows,) float64, where splits are chosen by least squares (`Grower.grow`); None: by Newton's gain
+        row_weights   (n_rows,) float64, for splits by least squares (`Grower.grow`); None: by the gain of Newton steps
         """
         self.settings, self.query_ptr, self.gradients = settings, query_ptr, gradients
         self._step_length, self._row_weights = step_length, row_weights

@@ -74,11 +74,12 @@ class Grower:
         units, shares = self._units(features)
         self._leaf_ptr[0], self._found[:] = (0, n_rows), 0.0
         newton = row_weights is None
+        bounds = self._limits if newton else self._limits * LEAST_SQUARES
         pack(grad, hess if newton else row_weights, rows, self._steps, self._packed[0, :n_rows], self._sums[0])
         n_leaves = grow_leaves(
             self._blocks, self._codes, self._words, columns.usual, columns.first_rare, units, columns.column_ptr,
             columns.features, self._layout, columns.bins.missing, wanted, self._rows, self._packed, self._flags,
-            self._histograms, self._steps, self._limits if newton else self._limits * LEAST_SQUARES, self.limits.max_depth, self._found, self._sums, self._splits,
+            self._histograms, self._steps, bounds, self.limits.max_depth, self._found, self._sums, self._splits,
             shares, self._leaf_ptr, self._nodes,
         )  # fmt: skip
         leaf_ptr = self._leaf_ptr[:n_leaves].copy()

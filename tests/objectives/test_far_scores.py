@@ -66,7 +66,9 @@ def _exact(name: str, scores: Floats):
         return oracle.pairwise_logistic(scores, LABELS, _worth(name, scores))
     if name == "balanced-logistic":
         positive = LABELS > 0
-        return oracle.logistic(scores, LABELS, scale=len(LABELS) / 2 / np.where(positive, positive.sum(), (~positive).sum()))
+        return oracle.logistic(
+            scores, LABELS, scale=len(LABELS) / 2 / np.where(positive, positive.sum(), (~positive).sum())
+        )
     if name == "logistrank":
         scale, positive = np.select([LABELS == 4, LABELS == 3], [3.0, 2.0], 1.0), LABELS >= 2
         return oracle.logistic(scores, LABELS, 1.0, scale, positive)

@@ -39,6 +39,7 @@ FEW_TREES = {**SMALL, "n_estimators": 8, "min_child_samples": 1, "min_child_weig
 VARIANTS = {
     **{name: (name, {}) for name in known_rankers()},
     **{f"mart-{objective}": ("mart", {"objective": objective}) for objective in OBJECTIVES},
+    "lambdamart-least-squares": ("lambdamart", {"split": "least-squares"}),
     "gbrank-kept": ("gbrank", {"keep_pairs": True}),
 }
 POINTWISE = {"mart", "mart-logistic", "mart-balanced-logistic", "mart-logistrank", "logistrank", "logisticregression"}
@@ -154,7 +155,7 @@ def test_what_taught_nothing_is_said(name, train, valid, caplog) -> None:
     np.testing.assert_allclose(np.ptp(model._scores(valid.X)), 0.0, atol=1e-12)
     said = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
     assert said == [
-        f"{model.kind}: expected to learn from the training data, found no iteration that betters the measure of the "
+        f"{model.kind}: expected to learn from the data, found no iteration that betters the measure of the "
         "validation data; give other features or more queries. The model ranks as its base does."
     ]
     caplog.clear()
@@ -276,6 +277,7 @@ def test_trees_refuse_features_that_are_constant(name, train) -> None:
         ("mart", {"objective": "least-square"}, "did you mean 'least-squares'"),
         ("gbrank", {"tau": 0.0}, "tau: expected 1e-09 to"),
         ("logistrank", {"num_leaves": 1}, "num_leaves: expected 2 to"),
+        ("mart", {"split": "variance"}, "split: expected newton or least-squares, found 'variance'"),
     ],
 )
 def test_parameters_that_cannot_be_are_refused(kind, parameters, message, train) -> None:
