@@ -22,6 +22,8 @@ from rerank.objectives.base import LabelObjective
 from rerank.objectives.registry import register
 from rerank.types import Floats, Ints, query_rows
 
+LARGE = 1e6  # a score's size: from here on h(y) + tau may round tau away
+
 
 @register("gbrank")
 @dataclass(frozen=True, eq=False)
@@ -57,13 +59,14 @@ def _fill_pairs(query_ptr, by_label, labels, scores, weights, tau, grad, hess, c
         grad[first:last] = 0.0
         hess[first:last] = 0.0
         below, cost, weight = first, 0.0, weights[q]
+        large = last > first and np.abs(scores[first:last]).max() > LARGE
         for i in range(first, last):
             x = by_label[i]
             while below < last and labels[by_label[below]] >= labels[x]:
                 below += 1
             for j in range(below, last):
                 y = by_label[j]
-                lacking = scores[y] + tau - scores[x]
+                lacking = tau - (scores[x] - scores[y]) if large else scores[y] + tau - scores[x]
                 if lacking > 0.0:
                     cost += 0.5 * lacking * lacking
                     grad[x] -= weight * lacking

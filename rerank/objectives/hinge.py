@@ -6,7 +6,8 @@ For documents i above j in label (Joachims 2002):
 
 The cost is piecewise linear and has no curvature. In its place stands the number of a document's pairs inside the
 margin, so that a Newton step is their mean pull, never more than 1. Documents of equal label make no pair. After one
-sort by score, time is linear in a query's documents for each label: pairs are counted, not visited.
+sort by score, time is linear in a query's documents for each label: pairs are counted, not visited. In a query with a
+score beyond a million, whose sums would lose the margins, they are visited.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from rerank.kernels import helper, kernel
 from rerank.objectives.base import LabelObjective
 from rerank.objectives.registry import register
 from rerank.types import Floats
+
+LARGE = 1e6  # a score's size: from here on sums of scores round away what pairs lack of the margin
 
 
 @register("hinge")
@@ -54,11 +57,32 @@ def _fill_hinges(query_ptr, labels, scores, weights, grad, hess, costs):  # type
         first, last = query_ptr[q], query_ptr[q + 1]
         grad[first:last] = 0.0
         hess[first:last] = 0.0
+        if last > first and np.abs(scores[first:last]).max() > LARGE:
+            costs[q] = _add_far_pairs(
+                labels[first:last], scores[first:last], weights[q], grad[first:last], hess[first:last]
+            )
+            continue
         order = first + np.argsort(scores[first:last], kind="mergesort")
         cost = 0.0
         for label in np.unique(labels[first:last])[1:]:
             cost += _add_level(order, labels, scores, label, weights[q], grad, hess)
         costs[q] = cost
+
+
+@helper()
+def _add_far_pairs(labels, scores, weight, grad, hess):  # type: ignore[no-untyped-def]
+    """Add the pairs of one query, whose scores (n,) have any finite size; return their cost."""
+    cost = 0.0
+    for i in range(labels.shape[0]):
+        for j in range(labels.shape[0]):
+            lacking = 1.0 - (scores[i] - scores[j])
+            if labels[i] > labels[j] and lacking > 0.0:
+                cost += lacking
+                grad[i] -= weight
+                grad[j] += weight
+                hess[i] += weight
+                hess[j] += weight
+    return cost
 
 
 @helper()

@@ -9,8 +9,9 @@ Conventions. A pair counts when one of its documents stands among the first `tru
 that depth the discount is 0, so this is exactly the measure cut at the truncation level, not at the
 measure's own cutoff (a document just below the cutoff must feel a pull). `normalize` divides every pair
 by 0.01 + sigma |s_i - s_j| and scales a query's sum L of |lambda_ij| / sigma, both documents of a pair counted,
-to log2(1 + L), as LightGBM's `lambdarank_norm`: it keeps long queries from outweighing short ones. Equal
-scores stand in the order of the rows.
+to log2(1 + L), as LightGBM's `lambdarank_norm`: it keeps long queries from outweighing short ones. Burges has neither
+(`normalize=False`). Equal scores stand in the order of the rows. Scores of any finite size give the exact limits:
+a query whose scores span more than 300 / sigma takes one exponential a pair in place of one a document.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from rerank.metrics.base import SwapWeights
 from rerank.objectives.base import Objective
 from rerank.types import Floats, Ints
 
-LOWEST_EXPONENT = -300.0  # scores further apart than this count as this far: exp() stays above zero
+LOWEST_EXPONENT = -300.0  # scores further below their query's best take one exponential a pair
+LARGEST = float(np.finfo(np.float64).max)
 LANES = 8  # documents at the top are padded to a multiple of this: no loop over them ends in odd ones
 
 
@@ -67,8 +69,9 @@ class LambdaRank(Objective):
         discount[:top] = self.swap.discounts[:top]
         gaps = np.maximum(gain[:, None] - gain, 0.0)
         deltas = gaps * np.abs(discount[:, None] - discount) * self.swap.inverse_norms[query]
-        costs = np.logaddexp(0.0, -self.sigma * (score[:, None] - score))
-        return float(self.weights[query] * np.sum(deltas * costs))
+        costs = logistic_costs(self.sigma, score[:, None], score)
+        with np.errstate(over="ignore"):  # beyond float64 a cost is infinite
+            return float(self.weights[query] * np.sum(deltas * costs))
 
     def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
         """Fill grad and hess (n_rows,) float64 with the cost's derivatives at `scores` (n_rows,) float64."""
@@ -111,6 +114,13 @@ class LambdaRank(Objective):
         """Columns of each query as they last stood: only where the next sort starts."""
         counts = np.diff(self.query_ptr)
         return (np.arange(self.query_ptr[-1]) - np.repeat(self.query_ptr[:-1], counts)).astype(np.int32)
+
+
+def logistic_costs(sigma: float, better: Floats, worse: Floats) -> Floats:
+    """Return log(1 + exp(-sigma (better - worse))) of pairs of finite scores, finite, so that 0 times it is 0."""
+    with np.errstate(over="ignore"):
+        margins = np.clip(sigma * (better - worse), -LARGEST, LARGEST)
+    return np.asarray(np.logaddexp(0.0, -margins))
 
 
 @helper()
@@ -181,6 +191,29 @@ def _pull_pairs(score, gain, e, discount, top, above, below, offset, slope, grad
 
 
 @helper()
+def _pull_far_pairs(score, gain, discount, top, offset, slope, sigma, grad, hess):  # type: ignore[no-untyped-def]
+    """Do what `_pull_pairs` does for scores (n,) of any finite size, with one exponential a pair."""
+    total = 0.0
+    for i in top:
+        for j in range(score.shape[0]):
+            worth = abs(gain[i] - gain[j]) * max(discount[i] - discount[j], 0.0)
+            if worth == 0.0:
+                continue
+            better, worse = (i, j) if gain[i] > gain[j] else (j, i)
+            margin = sigma * (score[better] - score[worse])
+            small = np.exp(-abs(margin))
+            share = worth / (offset + slope * abs(margin)) if slope > 0.0 else worth / offset
+            pull = share * (small if margin > 0.0 else 1.0) / (1.0 + small)
+            curvature = share * small / ((1.0 + small) * (1.0 + small))
+            grad[better] -= pull
+            grad[worse] += pull
+            hess[better] += curvature
+            hess[worse] += curvature
+            total += pull
+    return total
+
+
+@helper()
 def _fill_query(  # type: ignore[no-untyped-def]
     scores, gains, rows, above, below, discounts, scale, sigma, truncation, normalize, order, scratch, grad, hess
 ):
@@ -196,8 +229,9 @@ def _fill_query(  # type: ignore[no-untyped-def]
         gain[column] = gains[column]
         discount[column], pulls[column], curvatures[column] = 0.0, 0.0, 0.0
         best, lowest = max(best, score[column]), min(lowest, score[column])
+    far = sigma * (lowest - best) < LOWEST_EXPONENT
     for column in range(n):
-        e[column] = np.exp(max(sigma * (score[column] - best), LOWEST_EXPONENT))
+        e[column] = np.exp(sigma * (score[column] - best))
     _top_first(score, rows, top, order)
     for place in range(top):
         discount[order[place]] = scale * discounts[place]
@@ -206,7 +240,11 @@ def _fill_query(  # type: ignore[no-untyped-def]
         pulls[column], curvatures[column] = 0.0, 0.0
     by_distance = normalize and lowest < best
     offset, slope = (0.01, sigma) if by_distance else (1.0, 0.0)
-    total = _pull_pairs(score, gain, e, discount, order[:top], above, below, offset, slope, pulls, curvatures)
+    if far:
+        slope = 1.0 if by_distance else 0.0  # of margins, which are in units of 1 / sigma already
+        total = _pull_far_pairs(score[:n], gain, discount, order[:top], offset, slope, sigma, pulls, curvatures)
+    else:
+        total = _pull_pairs(score, gain, e, discount, order[:top], above, below, offset, slope, pulls, curvatures)
     factor = np.log2(1.0 + 2.0 * total) / (2.0 * total) if normalize and total > 0.0 else 1.0
     for column in range(n):
         grad[rows[column]] = pulls[column] * factor * sigma

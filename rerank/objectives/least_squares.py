@@ -15,6 +15,8 @@ from rerank.objectives.base import LabelObjective
 from rerank.objectives.registry import register
 from rerank.types import Floats
 
+LARGEST = float(np.finfo(np.float64).max)
+
 
 @register("least-squares")
 @dataclass(frozen=True, eq=False)
@@ -23,7 +25,9 @@ class LeastSquares(LabelObjective):
 
     def cost(self, scores: Floats) -> float:
         """Return the sum of the rows' costs at `scores` (n_rows,) float64."""
-        return float(0.5 * self._row_weights() @ (scores - self.labels) ** 2)
+        with np.errstate(over="ignore"):
+            squares = np.minimum((scores - self.labels) ** 2, LARGEST)  # finite, so that a weight of 0 times it is 0
+            return float(0.5 * self._row_weights() @ squares)
 
     def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
         """Fill grad and hess (n_rows,) float64 with the cost's derivatives at `scores` (n_rows,) float64."""

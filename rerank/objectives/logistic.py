@@ -21,6 +21,7 @@ from rerank.objectives.base import LabelObjective
 from rerank.objectives.registry import register
 from rerank.types import Floats
 
+LARGEST = float(np.finfo(np.float64).max)
 LEAST_SHARE = 1e-6  # of a class, where the constant is taken from the shares: one class alone has none
 
 
@@ -33,12 +34,11 @@ class Logistic(LabelObjective):
 
     def cost(self, scores: Floats) -> float:
         """Return the sum of the rows' costs at `scores` (n_rows,) float64."""
-        return float(self._row_weights @ np.logaddexp(0.0, -2.0 * self.sigma * self._classes * scores))
+        return float(self._row_weights @ np.logaddexp(0.0, -self._margins(scores)))
 
     def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
         """Fill grad and hess (n_rows,) float64 with the cost's derivatives at `scores` (n_rows,) float64."""
-        margins = 2.0 * self.sigma * self._classes * scores
-        response = 2.0 * self.sigma * np.exp(-np.logaddexp(0.0, margins))  # |ybar|
+        response = 2.0 * self.sigma * np.exp(-np.logaddexp(0.0, self._margins(scores)))  # |ybar|
         grad[:] = -self._row_weights * self._classes * response
         hess[:] = self._row_weights * response * (2.0 * self.sigma - response)
 
@@ -48,6 +48,11 @@ class Logistic(LabelObjective):
         share = weights[positive].sum() / weights.sum() if weights.any() else 0.5
         share = min(max(share, LEAST_SHARE), 1.0 - LEAST_SHARE)
         return float(np.log(share / (1.0 - share)) / (2.0 * self.sigma))
+
+    def _margins(self, scores: Floats) -> Floats:
+        """Return 2 y sigma F, finite for any finite score, so that a weight of 0 times its cost is 0."""
+        with np.errstate(over="ignore"):
+            return np.clip(2.0 * self.sigma * self._classes * scores, -LARGEST, LARGEST)
 
     @cached_property
     def _classes(self) -> Floats:

@@ -5,6 +5,8 @@
 The weight of a pair under RankBoost's distribution D is its share of the cost. Sums over the pairs of one document
 (its potential) need no pair: with the rows by label, exp(-s_i) times the running sum of exp(s_j) of all lower labels
 is document i's share as the better one. Time is linear in documents, and one sort by label is made at the start.
+A query whose scores span more than 600 is summed pair by pair. Where a better document stands more than 600 below a
+worse one, cost, gradient and curvature of the pair are those at 600: beyond 709 float64 ends.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from rerank.objectives.base import LabelObjective
 from rerank.objectives.registry import register
 from rerank.types import Floats, Ints, query_rows
 
-HIGHEST_EXPONENT = 300.0  # scores further than this from the middle of their query count as this far
+WIDEST = 600.0  # between scores: pairs that stand wrong by more count as wrong by this much
 
 
 @register("exponential")
@@ -69,9 +71,42 @@ def _middle(scores):  # type: ignore[no-untyped-def]
 
 
 @helper()
-def _growth(score, middle):  # type: ignore[no-untyped-def]
-    """Return exp(score - middle), inside the range of float64."""
-    return np.exp(min(max(score - middle, -HIGHEST_EXPONENT), HIGHEST_EXPONENT))
+def _far_apart(scores):  # type: ignore[no-untyped-def]
+    """Return whether sums of exp(score) lose documents, so that the pairs have to be visited."""
+    return scores.max() - scores.min() > WIDEST
+
+
+@helper()
+def _add_far_pairs(rows, labels, scores, weight, grad, hess):  # type: ignore[no-untyped-def]
+    """Add to gradient and curvature the pairs of one query's rows (n,) by label, ascending; return their cost."""
+    cost, below = 0.0, 0
+    for x in rows:
+        while labels[rows[below]] < labels[x]:
+            below += 1
+        for y in rows[:below]:
+            share = weight * np.exp(min(scores[y] - scores[x], WIDEST))
+            grad[x] -= share
+            grad[y] += share
+            hess[x] += share
+            hess[y] += share
+            cost += share
+    return cost
+
+
+@helper()
+def _far_agreement(rows, labels, scores, chosen):  # type: ignore[no-untyped-def]
+    """Return W+ and W- of one query's rows (n,) by label, ascending."""
+    right, wrong, below = 0.0, 0.0, 0
+    for x in rows:
+        while labels[rows[below]] < labels[x]:
+            below += 1
+        for y in rows[:below]:
+            share = np.exp(min(scores[y] - scores[x], WIDEST))
+            if chosen[x] and not chosen[y]:
+                right += share
+            elif chosen[y] and not chosen[x]:
+                wrong += share
+    return right, wrong
 
 
 @kernel(parallel=True)
@@ -83,13 +118,16 @@ def _fill_potentials(query_ptr, by_label, labels, scores, weights, grad, hess, c
         hess[first:last] = 0.0
         if last - first < 2 or weights[q] == 0.0:
             continue
+        if _far_apart(scores[first:last]):
+            costs[q] = _add_far_pairs(by_label[first:last], labels, scores, weights[q], grad, hess)
+            continue
         middle = _middle(scores[first:last])
         lower, same, label, cost = 0.0, 0.0, labels[by_label[first]], 0.0
         for place in range(first, last):
             row = by_label[place]
             if labels[row] != label:
                 lower, same, label = lower + same, 0.0, labels[row]
-            growth = _growth(scores[row], middle)
+            growth = np.exp(scores[row] - middle)
             pull = weights[q] * lower / growth
             grad[row] -= pull
             hess[row] += pull
@@ -101,7 +139,7 @@ def _fill_potentials(query_ptr, by_label, labels, scores, weights, grad, hess, c
             row = by_label[place]
             if labels[row] != label:
                 higher, same, label = higher + same, 0.0, labels[row]
-            growth = _growth(scores[row], middle)
+            growth = np.exp(scores[row] - middle)
             push = weights[q] * higher * growth
             grad[row] += push
             hess[row] += push
@@ -115,6 +153,9 @@ def _fill_agreement(query_ptr, by_label, labels, scores, chosen, right, wrong): 
         first, last = query_ptr[q], query_ptr[q + 1]
         if last - first < 2:
             continue
+        if _far_apart(scores[first:last]):
+            right[q], wrong[q] = _far_agreement(by_label[first:last], labels, scores, chosen)
+            continue
         middle = _middle(scores[first:last])
         lower = np.zeros(2)  # sums of exp(s_j) over lower labels, by h
         same = np.zeros(2)
@@ -125,7 +166,7 @@ def _fill_agreement(query_ptr, by_label, labels, scores, chosen, right, wrong): 
                 lower += same
                 same[:] = 0.0
                 label = labels[row]
-            growth = _growth(scores[row], middle)
+            growth = np.exp(scores[row] - middle)
             if chosen[row]:
                 right[q] += lower[0] / growth
                 same[1] += growth

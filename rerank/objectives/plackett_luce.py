@@ -17,12 +17,12 @@ from functools import cached_property
 import numpy as np
 from numba import prange
 
-from rerank.kernels import kernel
+from rerank.kernels import helper, kernel
 from rerank.objectives.base import LabelObjective
 from rerank.objectives.registry import register
 from rerank.types import Floats, Ints, query_rows
 
-LOWEST_EXPONENT = -300.0  # scores further below their query's best than this count as this far: exp() stays above zero
+LOWEST_EXPONENT = -300.0  # scores further below their query's best take one exponential a pair
 
 
 @register("plackett-luce")
@@ -49,6 +49,37 @@ class PlackettLuce(LabelObjective):
         return np.lexsort((self.labels, query_rows(self.query_ptr)))
 
 
+@helper()
+def _fill_far_draws(rows, scores, labels, weight, grad, hess):  # type: ignore[no-untyped-def]
+    """Fill gradient and curvature of one query whose scores have any finite size; return its unweighted cost.
+
+    rows (n,) by label, ascending. Each draw has exponentials of its own, by its best score.
+    """
+    cost, below = 0.0, 0
+    for row in rows:
+        grad[row], hess[row] = 0.0, 0.0
+    for place in range(rows.shape[0]):
+        i = rows[place]
+        while labels[rows[below]] < labels[i]:
+            below += 1
+        best = scores[i]
+        for j in rows[:below]:
+            best = max(best, scores[j])
+        own = np.exp(scores[i] - best)
+        total, missed = own, 0.0
+        for j in rows[:below]:
+            total += np.exp(scores[j] - best)
+        for j in rows[:below]:
+            share = np.exp(scores[j] - best) / total
+            missed += share
+            grad[j] += weight * share
+            hess[j] += weight * share * (1.0 - share)
+        grad[i] -= weight * missed
+        hess[i] += weight * missed * (own / total)
+        cost += np.log(total) + (best - scores[i])
+    return cost
+
+
 @kernel(parallel=True)
 def _fill_draws(query_ptr, by_label, labels, scores, weights, grad, hess, costs):  # type: ignore[no-untyped-def]
     """Fill gradient, curvature and each query's unweighted cost; a thread takes a query at a time.
@@ -62,10 +93,13 @@ def _fill_draws(query_ptr, by_label, labels, scores, weights, grad, hess, costs)
         if n == 0:
             continue
         rows, best = by_label[first:last], scores[first:last].max()
+        if scores[rows].min() - best < LOWEST_EXPONENT:
+            costs[q] = _fill_far_draws(rows, scores, labels, weights[q], grad, hess)
+            continue
         label, e, below = labels[rows], np.empty(n), np.zeros(n)
         lower, same, cost = 0.0, 0.0, 0.0
         for place in range(n):
-            e[place] = np.exp(max(scores[rows[place]] - best, LOWEST_EXPONENT))
+            e[place] = np.exp(scores[rows[place]] - best)
             if place > 0 and label[place] != label[place - 1]:
                 lower, same = lower + same, 0.0
             same += e[place]

@@ -17,6 +17,8 @@ import numpy as np
 from rerank.objectives.base import Objective
 from rerank.types import Floats, Ints
 
+LARGEST = float(np.finfo(np.float64).max)
+
 
 @dataclass(frozen=True, eq=False)
 class PreferencePairs(Objective):
@@ -37,7 +39,8 @@ class PreferencePairs(Objective):
     def cost(self, scores: Floats) -> float:
         """Return the sum of the pairs' costs at `scores` (n_rows,) float64."""
         margins = self._margins(scores)
-        return float(self.weights @ ((1.0 - self.probability) * margins + np.logaddexp(0.0, -margins)))
+        with np.errstate(over="ignore"):  # beyond float64 a cost is infinite
+            return float(self.weights @ ((1.0 - self.probability) * margins + np.logaddexp(0.0, -margins)))
 
     def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
         """Fill grad and hess (n_rows,) float64 with the cost's derivatives at `scores` (n_rows,) float64."""
@@ -49,4 +52,6 @@ class PreferencePairs(Objective):
         hess[:] = np.bincount(self.first_row, curvatures, n_rows) + np.bincount(self.second_row, curvatures, n_rows)
 
     def _margins(self, scores: Floats) -> Floats:
-        return self.sigma * (scores[self.first_row] - scores[self.second_row])
+        """Return sigma (s_i - s_j), finite for finite scores of any size."""
+        with np.errstate(over="ignore"):
+            return np.clip(self.sigma * (scores[self.first_row] - scores[self.second_row]), -LARGEST, LARGEST)

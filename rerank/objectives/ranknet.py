@@ -7,7 +7,8 @@ For documents i above j in label, with rho = 1 / (1 + exp(sigma (s_i - s_j))):
     d2C/ds_i^2 = sigma^2 rho (1 - rho)
 
 Conventions. Documents of equal label make no pair. Costs of pairs are summed, not averaged: a query with more pairs
-weighs more. One exponential a document: rho = e_j / (e_i + e_j), e = exp(sigma (s - max s)).
+weighs more. One exponential a document: rho = e_j / (e_i + e_j), e = exp(sigma (s - max s)). A query whose scores span
+more than 300 / sigma, where e would underflow, takes one exponential a pair: scores of any size give the exact limits.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from functools import cached_property
 import numpy as np
 from numba import prange
 
-from rerank.kernels import kernel
+from rerank.kernels import helper, kernel
 from rerank.objectives.base import LabelObjective
 from rerank.objectives.registry import register
 from rerank.types import Floats, Ints, query_rows
 
-LOWEST_EXPONENT = -300.0  # scores further below their query's best than this count as this far: exp() stays above zero
+LOWEST_EXPONENT = -300.0  # scores further below their query's best take one exponential a pair
 
 
 @register("ranknet")
@@ -49,6 +50,43 @@ class RankNet(LabelObjective):
         return np.lexsort((-self.labels, query_rows(self.query_ptr)))
 
 
+@helper()
+def _pull_pairs(e, label, pull, curvature):  # type: ignore[no-untyped-def]
+    """Add every pair of a query to pull and curvature (n,); e (n,) exponentials of scores; label (n,) descending."""
+    below = 0  # where the lower labels start
+    for i in range(label.shape[0]):
+        while below < label.shape[0] and label[below] >= label[i]:
+            below += 1
+        pull_i, curvature_i = 0.0, 0.0
+        for j in range(below, label.shape[0]):
+            rho = e[j] / (e[i] + e[j])
+            bend = rho * (e[i] / (e[i] + e[j]))
+            pull_i += rho
+            curvature_i += bend
+            pull[j] += rho
+            curvature[j] += bend
+        pull[i] -= pull_i
+        curvature[i] += curvature_i
+
+
+@helper()
+def _pull_far_pairs(score, label, sigma, pull, curvature):  # type: ignore[no-untyped-def]
+    """Do what `_pull_pairs` does for scores (n,) of any size, with one exponential a pair."""
+    below = 0
+    for i in range(label.shape[0]):
+        while below < label.shape[0] and label[below] >= label[i]:
+            below += 1
+        for j in range(below, label.shape[0]):
+            margin = sigma * (score[i] - score[j])
+            small = np.exp(-abs(margin))
+            rho = (small if margin > 0.0 else 1.0) / (1.0 + small)
+            bend = small / ((1.0 + small) * (1.0 + small))
+            pull[i] -= rho
+            pull[j] += rho
+            curvature[i] += bend
+            curvature[j] += bend
+
+
 @kernel(parallel=True)
 def _fill_lambdas(query_ptr, by_label, labels, scores, weights, sigma, grad, hess):  # type: ignore[no-untyped-def]
     """Fill gradient and curvature; a thread takes a query at a time."""
@@ -57,25 +95,13 @@ def _fill_lambdas(query_ptr, by_label, labels, scores, weights, sigma, grad, hes
         if last == first:
             continue
         rows = by_label[first:last]
-        label, e = labels[rows], np.empty(last - first)
-        best = scores[first:last].max()
-        for place in range(last - first):
-            e[place] = np.exp(max(sigma * (scores[rows[place]] - best), LOWEST_EXPONENT))
+        label, score = labels[rows], scores[rows]
+        best = score.max()
         pull, curvature = np.zeros(last - first), np.zeros(last - first)
-        below = 0  # where the lower labels start
-        for i in range(last - first):
-            while below < last - first and label[below] >= label[i]:
-                below += 1
-            pull_i, curvature_i = 0.0, 0.0
-            for j in range(below, last - first):
-                rho = e[j] / (e[i] + e[j])
-                bend = rho * (e[i] / (e[i] + e[j]))
-                pull_i += rho
-                curvature_i += bend
-                pull[j] += rho
-                curvature[j] += bend
-            pull[i] -= pull_i
-            curvature[i] += curvature_i
+        if sigma * (score.min() - best) < LOWEST_EXPONENT:
+            _pull_far_pairs(score, label, sigma, pull, curvature)
+        else:
+            _pull_pairs(np.exp(sigma * (score - best)), label, pull, curvature)
         for place in range(last - first):
             grad[rows[place]] = weights[q] * sigma * pull[place]
             hess[rows[place]] = weights[q] * sigma * sigma * curvature[place]

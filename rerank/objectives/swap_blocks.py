@@ -17,9 +17,10 @@ from numba import prange
 from rerank.kernels import helper, kernel
 from rerank.metrics.base import Measure, RankedLists
 from rerank.objectives.base import Objective
+from rerank.objectives.lambdarank import logistic_costs
 from rerank.types import Floats, Ints, pointers
 
-LOWEST_EXPONENT = -300.0  # scores further apart than this count as this far: exp() stays above zero
+LOWEST_EXPONENT = -300.0  # scores further below their query's best take one exponential a pair
 DELTAS_AT_ONCE = 1 << 22  # of a batch of queries: 32 MB
 
 
@@ -60,8 +61,9 @@ class BlockLambdaRank(Objective):
         self.measure.fill_swap_deltas(lists, self.truncation_level, block, pointers([top * n]))
         deltas = np.triu(block.reshape(top, n), 1)
         better = np.sign(label[:top, None] - label)
-        costs = np.logaddexp(0.0, -self.sigma * better * (score[:top, None] - score))
-        return float(self.weights[query] * np.sum(deltas * costs * np.abs(better)))
+        costs = logistic_costs(self.sigma, better * score[:top, None], better * score)
+        with np.errstate(over="ignore"):  # beyond float64 a cost is infinite
+            return float(self.weights[query] * np.sum(deltas * costs * np.abs(better)))
 
     def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
         """Fill grad and hess (n_rows,) float64 with the cost's derivatives at `scores` (n_rows,) float64."""
@@ -135,11 +137,11 @@ def _rank_rows(query_ptr, scores, labels, order, ranked_labels):  # type: ignore
 
 
 @helper()
-def _add_pairs(i, partners, score, label, deltas, e, sigma, weight, by_distance, grad, hess):  # type: ignore[no-untyped-def]
+def _add_pairs(i, partners, score, label, deltas, e, far, sigma, weight, by_distance, grad, hess):  # type: ignore[no-untyped-def]
     """Add the pairs of rank i with the later ones among its partners; return the sum of their |lambda_ij| / sigma.
 
     partners holds ranks; deltas (n,) are those of rank i. One exponential a document:
-    1 / (1 + exp(sigma (s_i - s_j))) = e_j / (e_i + e_j).
+    1 / (1 + exp(sigma (s_i - s_j))) = e_j / (e_i + e_j); one a pair where scores lie too far apart for that (`far`).
     """
     total = 0.0
     for j in partners:
@@ -149,9 +151,14 @@ def _add_pairs(i, partners, score, label, deltas, e, sigma, weight, by_distance,
         if by_distance:
             share /= 0.01 + sigma * abs(score[i] - score[j])
         better, worse = (i, j) if label[i] > label[j] else (j, i)
-        rho = e[worse] / (e[i] + e[j])
+        e_better, e_worse = e[better], e[worse]
+        if far:
+            margin = sigma * (score[better] - score[worse])
+            small = np.exp(-abs(margin))
+            e_better, e_worse = (1.0, small) if margin > 0.0 else (small, 1.0)
+        rho = e_worse / (e_better + e_worse)
         pull = share * rho
-        curvature = pull * (e[better] / (e[i] + e[j]))
+        curvature = pull * (e_better / (e_better + e_worse))
         grad[better] -= pull
         grad[worse] += pull
         hess[better] += curvature
@@ -178,7 +185,8 @@ def _fill_lambdas(  # type: ignore[no-untyped-def]
         block = deltas[delta_ptr[q] : delta_ptr[q + 1]]
         score = scores[first:last][order[first:last]]
         label = ranked_labels[first:last]
-        e = np.exp(np.maximum(sigma * (score - score[0]), LOWEST_EXPONENT))
+        far = sigma * (score[n - 1] - score[0]) < LOWEST_EXPONENT
+        e = np.exp(sigma * (score - score[0]))
         ranked_grad, ranked_hess = np.zeros(n), np.zeros(n)
         by_distance = normalize and score[n - 1] < score[0]
         every, lowest, total = np.arange(n), label.min(), 0.0
@@ -187,7 +195,7 @@ def _fill_lambdas(  # type: ignore[no-untyped-def]
             row = block[i * n : (i + 1) * n]
             partners = above_lowest if label[i] == lowest else every
             total += _add_pairs(
-                i, partners, score, label, row, e, sigma, weights[q], by_distance, ranked_grad, ranked_hess
+                i, partners, score, label, row, e, far, sigma, weights[q], by_distance, ranked_grad, ranked_hess
             )
         factor = 1.0
         if normalize and total > 0.0:

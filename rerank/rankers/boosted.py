@@ -18,14 +18,17 @@ from rerank.objectives.base import Objective
 from rerank.progress import track
 from rerank.rankers.parameters import ROUNDS, SEED, Jobs, Metric
 from rerank.rankers.ranker import PROGRESS, Ranker
+from rerank.rankers.start import spread_at_the_top, start_in_units
 from rerank.rankers.stopping import EarlyStopping
-from rerank.rankers.training import TrainingSet, spread_at_the_top
-from rerank.schema import Field, Number, Record, Whole
+from rerank.rankers.training import TrainingSet
+from rerank.schema import Choice, Field, Number, Record, Whole
 from rerank.trees.boost import Booster, BoostSettings, Gradients, StepLength
 from rerank.trees.forest import Forest, StoredForest
 from rerank.trees.grow import TreeLimits
 from rerank.trees.score import score_rows
 from rerank.types import Floats
+
+SPLITS = ("newton", "least-squares")
 
 
 @dataclass(eq=False, repr=False)
@@ -33,9 +36,15 @@ class BoostedTrees(Ranker):
     """Base class of the boosted trees; a ranker adds its objective and the parameters of it.
 
     F_k = F_(k-1) + learning_rate * leaf, each leaf the Newton step of its rows, -sum gradient / sum curvature. F_0 is
-    base / u + a constant: u is the spread of the base scores at the top of the queries, so that BM25's 20 and a
-    probability's 0.9 start alike (1 for a cold start); the constant is the objective's, less the mean of base / u.
-    The model is stored in the unit of the base. The fields are the constructor's arguments, here and in each ranker.
+    (base - its mean) / u + the objective's constant: u is the spread of the base scores at the top of the queries, so
+    that BM25's 20 and a probability's 0.9 start alike (1 for a cold start). The mean is that of each query where the
+    objective only knows differences inside queries, else that of all rows. min_child_weight, min_split_gain and
+    reg_lambda act in units of u; the model is stored in the unit of the base. Training whose trees have no split is
+    said through the logger `rerank`. The fields are the constructor's arguments, here and in each ranker.
+
+    Where this differs from Burges 2010 on purpose: splits are those that gain most by Newton steps, G^2 / H over both
+    sides, as in LightGBM and XGBoost; equation 11 fits the gradients by least squares, G^2 / rows, which
+    split="least-squares" does. Leaves are the Newton steps of section 7 either way.
 
     n_estimators           most trees
     learning_rate          share of each Newton step that is taken
@@ -45,6 +54,8 @@ class BoostedTrees(Ranker):
     min_child_weight       hessian on either side of a split
     min_split_gain         least gain of a split
     reg_lambda             added to the hessian of a leaf
+    split                  how splits are chosen: newton, or least-squares (a leaf with a hessian below
+                           min_child_weight then takes no step)
     max_bin                most bins of a feature, 2 to 255
     subsample              share of the queries drawn for each tree
     colsample_bytree       share of the features drawn for each tree
@@ -63,6 +74,7 @@ class BoostedTrees(Ranker):
     min_child_weight: float = 1e-3
     min_split_gain: float = 0.0
     reg_lambda: float = 0.0
+    split: str = "newton"
     max_bin: int = 255
     subsample: float = 1.0
     colsample_bytree: float = 1.0
@@ -82,6 +94,7 @@ class BoostedTrees(Ranker):
         "min_child_weight": Number(0.0),
         "min_split_gain": Number(0.0),
         "reg_lambda": Number(0.0),
+        "split": Choice(lambda: SPLITS),
         "max_bin": Whole(2, 255),
         "subsample": Number(1e-9, 1.0),
         "colsample_bytree": Number(1e-9, 1.0),
@@ -102,6 +115,10 @@ class BoostedTrees(Ranker):
     def _gradients(self, objective: Objective) -> Gradients:
         """Return what fills the gradients that a tree is fitted to."""
         return objective.gradients
+
+    def _row_weights(self, train: TrainingSet) -> Floats | None:
+        """Return what takes the hessian's place where splits are chosen by least squares; None for Newton's gain."""
+        return None if self.split == "newton" else np.repeat(train.weights, np.diff(train.query_ptr))
 
     def _step_length(self, train: TrainingSet) -> StepLength | None:
         """Return what chooses the share of each tree that is taken; None for the learning rate."""
@@ -133,16 +150,18 @@ class BoostedTrees(Ranker):
     def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
         measure = parse_measure(self.metric)
         objective, unit = self._objective(train), self._unit(train)
-        constant = _constant(objective, train, unit)
+        constant = objective.constant()
+        start, centre = start_in_units(train, unit, by_query=constant is None)
         booster = Booster(
             train.X,
             train.order,
             train.query_ptr,
-            train.start_scores / unit + constant,
+            start + (constant or 0.0),
             self._gradients(objective),
             self._settings(),
             numba.get_num_threads(),
             self._step_length(train),
+            self._row_weights(train),
         )
         if not booster.can_split:
             raise InvalidInputError(
@@ -154,7 +173,7 @@ class BoostedTrees(Ranker):
                 "name the same documents."
             )
         stopping = EarlyStopping(valid, measure, self.early_stopping_rounds)
-        self.constant_ = unit * constant
+        self.constant_ = unit * (constant or 0.0) - centre
         self._boost(booster, stopping, valid, unit)
         self.best_iteration_, self.evals_result_ = stopping.best, stopping.results()
         self.forest_ = booster.forest(stopping.best).scaled(unit)
@@ -195,6 +214,14 @@ class BoostedTrees(Ranker):
     def _scores(self, X: NDArray[np.float32]) -> Floats:
         return self.constant_ + score_rows(self.forest_, X)
 
+    def _learned_nothing(self) -> str:
+        if len(self.forest_.feature) and self.forest_.leaf_value.any():
+            return ""
+        return (
+            f"no split in {self.forest_.n_trees} trees; lower min_child_samples ({self.min_child_samples}) or "
+            f"min_child_weight ({self.min_child_weight:g}), or give more queries"
+        )
+
     def _learned(self) -> dict[str, Any]:
         return {
             "best_iteration": self.best_iteration_,
@@ -214,11 +241,3 @@ class BoostedTrees(Ranker):
 
     def _largest_score(self) -> float:
         return abs(self.constant_) + self.forest_.largest_score()
-
-
-def _constant(objective: Objective, train: TrainingSet, unit: float) -> float:
-    """Return what is added to every starting score, so that their mean is the objective's constant."""
-    constant, rows = objective.constant(), np.repeat(train.weights, np.diff(train.query_ptr))
-    if constant is None or not rows.any():
-        return 0.0
-    return constant - float(np.average(train.start_scores / unit, weights=rows))

@@ -19,9 +19,10 @@ from rerank.rankers.members import Members, read_members
 from rerank.rankers.parameters import ROUNDS, Jobs, Metric
 from rerank.rankers.ranker import PROGRESS, Ranker
 from rerank.rankers.registry import register
+from rerank.rankers.start import spread_at_the_top, start_in_units
 from rerank.rankers.store import StoredModel
 from rerank.rankers.training import TrainingSet
-from rerank.schema import Choice, Field, Items, Number, Record, SchemaError, Whole
+from rerank.schema import LARGEST, Choice, Field, Items, Number, Record, SchemaError, Whole
 from rerank.types import Floats, Ints, joined_rows
 
 SECOND = ("linear", "boosted")
@@ -34,10 +35,11 @@ class Ensemble(Ranker):
 
     The queries are dealt into folds; each member scores each fold after learning from the others. On these scores the
     second stage learns; the members that are kept have learned from all queries. A warm start is every member's and
-    the second stage's: scores are base + stage(what each member adds to the base).
+    the second stage's: scores are base + u stage(what each member adds to base / u), u the spread of the base scores
+    at the top of the queries (1 for a cold start).
 
-        linear   base + sum_m w_m f_m, w by Newton's steps on LambdaRank's gradients
-        boosted  base + LambdaMART(f_1, f_2, ...)
+        linear   base + u sum_m w_m f_m, w by Newton's steps on LambdaRank's gradients
+        boosted  base + u LambdaMART(f_1, f_2, ...)
 
     members        rankers, not fitted and without a base, or text: NAME, N*NAME or N*NAME(PARAMETER=VALUE) with
                    commas between; N copies differ in random_state. The winner of the Yahoo! challenge was
@@ -94,7 +96,9 @@ class Ensemble(Ranker):
         self.n_jobs = n_jobs
 
     def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
-        members, stage = self._new_members(), self._new_stage()
+        members, stage, self.unit_ = self._new_members(), self._new_stage(), spread_at_the_top(train)
+        train = replace(train, start_scores=start_in_units(train, self.unit_, by_query=False)[0])
+        valid = valid and replace(valid, start_scores=valid.start_scores / self.unit_)
         fold = self._fold_of(len(train.weights))
         held_out = np.empty((len(train.order), len(members)), dtype=np.float32)
         jobs = [(number, column) for number in range(self.n_folds) for column in range(len(members))]
@@ -148,12 +152,16 @@ class Ensemble(Ranker):
         member.recipe_, member.fingerprint_ = self.recipe_, self.fingerprint_
         member.base_ = NoBase() if isinstance(self.base_, NoBase) else BareBase()
 
+    def _learned_nothing(self) -> str:
+        heard = [member for member in self.members_ if not member._learned_nothing()]
+        return "" if heard and not self.stage_._learned_nothing() else "no member that betters the base; choose others"
+
     def _shares(self, X: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return what each member adds to the base, (n_rows, n_members) float32."""
+        """Return what each member adds to the base, in units of the base's spread, (n_rows, n_members) float32."""
         return np.column_stack([member._scores(X) for member in self.members_]).astype(np.float32)
 
     def _scores(self, X: NDArray[np.float32]) -> Floats:
-        return self.stage_._scores(self._shares(X))
+        return self.unit_ * self.stage_._scores(self._shares(X))
 
     def _learned(self) -> dict[str, Any]:
         return {
@@ -161,11 +169,14 @@ class Ensemble(Ranker):
             "evals_result": self.evals_result_,
             "members": [member.to_dict() for member in self.members_],
             "stage": self.stage_._learned(),
+            "unit": self.unit_,
         }
 
     def _learned_fields(self) -> Record:
         members, stage = Items(StoredModel(), binds="n_members"), self._new_stage()._learned_fields("n_members")
-        return Record({**PROGRESS, "members": members, "stage": stage})
+        # a file from before there were units has none
+        fields = {**PROGRESS, "members": members, "stage": stage, "unit": Number(1e-300, LARGEST)}
+        return Record(fields, {"unit": 1.0})
 
     def _restore(self, learned: Mapping[str, Any]) -> None:
         self.best_iteration_, self.evals_result_ = learned["best_iteration"], learned["evals_result"]
@@ -174,7 +185,7 @@ class Ensemble(Ranker):
                 raise SchemaError(
                     "the ensemble's features, and no base of its own", "others", path=f"members[{number}]"
                 )
-        self.members_, self.stage_ = learned["members"], self._new_stage()
+        self.members_, self.unit_, self.stage_ = learned["members"], learned["unit"], self._new_stage()
         self.stage_._restore(learned["stage"])
 
     def _largest_score(self) -> float:

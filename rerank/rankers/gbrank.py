@@ -26,8 +26,9 @@ class GBRank(BoostedTrees):
 
         h_k = (k h_(k-1) + learning_rate g_k) / (k + 1)
 
-    `predict` gives (k + 1) h_k, which ranks alike and leaves the base scores in their unit. The parameters of
-    `BoostedTrees`, and:
+    `predict` gives (k + 1) h_k, which ranks alike and leaves the base scores in their unit. The curvature is the number
+    of a row's targets, so that splits and leaves are those of least squares. h_0 is the base less each query's mean,
+    in units of the base's spread: targets then lie about 0. The parameters of `BoostedTrees`, and:
 
     learning_rate          weight of each tree in the mean: eta
     tau                    margin of a pair; for a warm start in units of the spread of the base scores at the top

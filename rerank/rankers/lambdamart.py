@@ -14,7 +14,8 @@ from rerank.objectives.for_measure import lambdarank_for
 from rerank.rankers.boosted import BoostedTrees
 from rerank.rankers.crossings import Lines, best_alpha
 from rerank.rankers.registry import register
-from rerank.rankers.training import TrainingSet, spread_at_the_top
+from rerank.rankers.start import spread_at_the_top
+from rerank.rankers.training import TrainingSet
 from rerank.schema import Choice, Field, Flag, Number, Whole
 from rerank.trees.boost import StepLength
 from rerank.types import Floats
@@ -33,8 +34,8 @@ class LambdaMART(BoostedTrees):
                            function score(ranked_labels, ideal_labels): slow, seconds a tree (`rerank.metrics.own`)
     truncation_level       depth that gradients look at: `lambdarank_truncation_level` of LightGBM; P and R look
                            down to their own cutoff
-    sigma                  slope of the pairwise logistic; None: 1, or for a warm start 1 / the spread of the base
-                           scores at the top, so that BM25's 20 and a probability's 0.9 start alike
+    sigma                  slope of the pairwise logistic, 1 / unit of the scores; None: 1, or for a warm start
+                           1 / the spread of the base scores at the top. A cold start has the same trees for any
     normalize              even out the queries' gradients: `lambdarank_norm` of LightGBM
     step                   length of each tree's step: fixed (the learning rate), or line-search: the share in
                            [0, 1] with which the training queries' metric is best, found exactly (Burges 2010,
@@ -55,7 +56,7 @@ class LambdaMART(BoostedTrees):
     }
 
     def _unit(self, train: TrainingSet) -> float:
-        return 1.0  # sigma is the slope in the unit of the base
+        return 1.0 / self.sigma if self.sigma else spread_at_the_top(train, self.truncation_level)
 
     def _step_length(self, train: TrainingSet) -> StepLength | None:
         return (
@@ -70,7 +71,7 @@ class LambdaMART(BoostedTrees):
             train.ideal_labels,
             train.ideal_ptr,
             train.weights,
-            self.sigma or 1.0 / spread_at_the_top(train, self.truncation_level),
+            1.0,
             self.truncation_level,
             self.normalize,
         )

@@ -19,8 +19,9 @@ from rerank.objectives.base import Objective
 from rerank.rankers.parameters import ROUNDS, Jobs, Metric
 from rerank.rankers.ranker import PROGRESS, Ranker
 from rerank.rankers.standardise import BLOCK, FURTHEST, Standardiser, StoredStandardiser
+from rerank.rankers.start import spread_at_the_top, start_in_units
 from rerank.rankers.stopping import EarlyStopping
-from rerank.rankers.training import TrainingSet, check_pairs, spread_at_the_top
+from rerank.rankers.training import TrainingSet, check_pairs
 from rerank.schema import Array, Field, Number, Record, Whole
 from rerank.types import Floats
 
@@ -31,10 +32,11 @@ WIDEST = 30.0  # how far the base's unit may lie from its spread
 class LinearRanker(Ranker):
     """Base class of the linear rankers; a ranker adds its objective.
 
-    The weights minimise 1/2 |w|^2 + C cost(base / u + inputs @ w + b), found from w = 0. Inputs are the
-    standardised features (standardise.py); b is an intercept, where the ranker has one; u is the unit in which
-    the base ranker alone costs least, 1 for a cold start, so that BM25's 20 and a probability's 0.9 start alike: what
-    is stored is w u and b u. With validation data the best iterate is kept, the base ranker itself among them.
+    The weights minimise 1/2 |w|^2 + C cost((base - m) / u + inputs @ w + b), found from w = 0. Inputs are the
+    standardised features (standardise.py); b is an intercept, where the ranker has one; m is the base scores' mean,
+    that of each query for a ranker without an intercept; u is the unit in which the base ranker alone costs least, 1
+    for a cold start, so that BM25's 20 and a probability's 0.9 start alike: what is stored is w u and b u - m. With
+    validation data the best iterate is kept, the base ranker itself among them.
 
     C                      weight of the cost against that of large weights: the larger, the less regular
     max_iter               most iterations of the search
@@ -79,11 +81,14 @@ class LinearRanker(Ranker):
     def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
         check_pairs(train)
         objective = self._objective(train)
-        unit = _unit(objective, train)
+        spread = spread_at_the_top(train)
+        start, centre = start_in_units(train, spread, by_query=objective.constant() is None)
+        slope = _slope(objective, start)
+        unit = spread / slope
         self.standardiser_ = Standardiser.learn(train.X, train.order)
         stopping = EarlyStopping(valid, parse_measure(self.metric), self.early_stopping_rounds)
         inputs = self.standardiser_.stored_inputs(train.X, train.order)
-        cost = Cost(inputs, train.start_scores / unit, objective, self.C, self.has_intercept)
+        cost = Cost(inputs, slope * start, objective, self.C, self.has_intercept)
         best = np.zeros(cost.n_weights)
         held_out = self._held_out(valid, unit)
 
@@ -97,7 +102,7 @@ class LinearRanker(Ranker):
             self._minimise(cost, follow)
         self.best_iteration_, self.evals_result_ = stopping.best, stopping.results()
         n_inputs = self.standardiser_.n_inputs
-        self.weights_, self.intercept_ = unit * best[:n_inputs], unit * float(best[n_inputs:].sum())
+        self.weights_, self.intercept_ = unit * best[:n_inputs], unit * float(best[n_inputs:].sum()) - centre
 
     def _held_out(self, valid: TrainingSet | None, unit: float) -> Callable[[Floats], Floats]:
         """Return what gives the scores of the validation rows under other weights; of no rows where there are none."""
@@ -124,6 +129,9 @@ class LinearRanker(Ranker):
                 scores[first : first + BLOCK] = self.standardiser_.inputs(X[first : first + BLOCK]) @ self.weights_
         return scores + self.intercept_
 
+    def _learned_nothing(self) -> str:
+        return "" if self.weights_.any() else f"no weight but 0; raise C ({self.C:g}) or give other features"
+
     def _learned(self) -> dict[str, Any]:
         return {
             "best_iteration": self.best_iteration_,
@@ -146,15 +154,13 @@ class LinearRanker(Ranker):
         return FURTHEST * float(np.abs(self.weights_).sum()) + abs(self.intercept_)
 
 
-def _unit(objective: Objective, train: TrainingSet) -> float:
-    """Return what the base scores are divided by: with it the base ranker alone costs least, up to a constant.
+def _slope(objective: Objective, base: Floats) -> float:
+    """Return the factor with which base scores (n_rows,), in units of their spread, cost least, up to a constant.
 
-    It is looked for within a factor of 30 of the scores' spread at the top of the queries; 1 for a cold start.
+    It is looked for between 1/30 and 30; 1 for a cold start.
     """
-    if not train.start_scores.any():
+    if not base.any():
         return 1.0
-    spread = spread_at_the_top(train)
-    base = train.start_scores / spread
     grad, hess = np.empty_like(base), np.empty_like(base)
 
     def value_and_gradient(line: Floats) -> tuple[float, Floats]:
@@ -164,7 +170,7 @@ def _unit(objective: Objective, train: TrainingSet) -> float:
 
     bounds = [(1.0 / WIDEST, WIDEST), (None, None)]
     found = minimize(value_and_gradient, np.array([1.0, 0.0]), method="L-BFGS-B", jac=True, bounds=bounds)
-    return spread / float(found.x[0])
+    return float(found.x[0])
 
 
 class Cost:

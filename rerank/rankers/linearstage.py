@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.for_measure import lambdarank_for
-from rerank.rankers.training import TrainingSet, Validation, spread_at_the_top
+from rerank.rankers.start import spread_at_the_top
+from rerank.rankers.training import TrainingSet, Validation
 from rerank.schema import Array, Record
 from rerank.types import Floats
 
@@ -60,6 +61,9 @@ class LinearStage:
 
     def _scores(self, X: NDArray[np.float32]) -> Floats:
         return X.astype(np.float64) @ self.weights_
+
+    def _learned_nothing(self) -> str:
+        return "" if self.weights_.any() else "no weight but 0"
 
     def _learned(self) -> dict[str, Any]:
         return {"weights": self.weights_.tolist()}

@@ -21,8 +21,9 @@ from rerank.rankers.net import Net
 from rerank.rankers.parameters import ROUNDS, SEED, Jobs, Metric
 from rerank.rankers.ranker import PROGRESS, Ranker
 from rerank.rankers.standardise import BLOCK, Standardiser, StoredStandardiser
+from rerank.rankers.start import spread_at_the_top, start_in_units
 from rerank.rankers.stopping import EarlyStopping
-from rerank.rankers.training import TrainingSet, spread_at_the_top
+from rerank.rankers.training import TrainingSet
 from rerank.schema import Array, Field, Number, Record, Sizes, Whole
 from rerank.threads import kernel_threads
 from rerank.types import Floats
@@ -37,9 +38,10 @@ class NetRanker(Ranker):
     The net (net.py) reads standardised features (standardise.py) and adds to the base scores. An epoch passes over the
     queries once, in an order drawn anew, and updates the weights once per query: the lambdas of all its pairs are
     summed per document, then one backward pass over its documents gives the gradient (Burges 2010, section 2.1). The
-    step is Adam's (Kingma and Ba 2015), its learning rate falling in a straight line to 0 over `n_epochs`. Scores are
-    in units of u, the spread of the base scores at the top of the queries (1 for a cold start); the net is stored in
-    the base's own.
+    step is Adam's (Kingma and Ba 2015), its learning rate falling in a straight line to 0 over `n_epochs`, where Burges
+    takes plain gradient steps: Adam's need no learning rate that suits the size of each measure's gradients. Scores are
+    in units of u, the spread of the base scores at the top of the queries (1 for a cold start), each query's base
+    scores less their mean; the net is stored in the base's own unit.
     Training runs on one thread: a query is too little for two, and sums keep their order.
 
     hidden_units           hidden units (tanh)
@@ -107,13 +109,13 @@ class NetRanker(Ranker):
 
     def _queries(self, train: TrainingSet, unit: float) -> list[_Query]:
         inputs = self.standardiser_.stored_inputs(train.X, train.order)
-        found = []
+        found, (start, _) = [], start_in_units(train, unit, by_query=True)
         for number, query in enumerate(train.queries()):
             taught = len(query.labels) > 1 and query.weights[0] > 0.0
             objective = self._objective(query) if taught else None
             if objective is not None:
                 rows = slice(int(train.query_ptr[number]), int(train.query_ptr[number + 1]))
-                found.append(_Query(inputs[rows], query.start_scores / unit, objective))
+                found.append(_Query(inputs[rows], start[rows], objective))
         return found
 
     def _held_out(self, valid: TrainingSet | None, unit: float) -> Callable[[Net], Floats]:
@@ -153,6 +155,9 @@ class NetRanker(Ranker):
             for first in range(0, len(X), BLOCK):
                 scores[first : first + BLOCK] = self.net_.scores(self.standardiser_.inputs(X[first : first + BLOCK]))
         return scores
+
+    def _learned_nothing(self) -> str:
+        return "" if self.net_.output.any() else "no output weight but 0; raise learning_rate or give other features"
 
     def _learned(self) -> dict[str, Any]:
         return {

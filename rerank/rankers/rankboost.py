@@ -20,8 +20,9 @@ from rerank.progress import track
 from rerank.rankers.parameters import ROUNDS, Jobs, Metric
 from rerank.rankers.ranker import PROGRESS, Ranker
 from rerank.rankers.registry import register
+from rerank.rankers.start import spread_at_the_top, start_in_units
 from rerank.rankers.stopping import EarlyStopping
-from rerank.rankers.training import TrainingSet, check_pairs, pair_counts, spread_at_the_top
+from rerank.rankers.training import TrainingSet, check_pairs, pair_counts
 from rerank.schema import Choice, Field, Number, Record, Whole
 from rerank.trees.bins import learn_bins
 from rerank.trees.columns import MOST_CODES, WIDTH, Columns
@@ -93,9 +94,11 @@ class RankBoost(Ranker):
         check_pairs(train)
         search = _Search(train, self.max_bin)
         objective = PairwiseExponential(train.query_ptr, train.weights / pair_counts(train), train.labels)
-        unit = 1.0 / _base_alpha(objective, train)
+        spread = spread_at_the_top(train)
+        start, _ = start_in_units(train, spread, by_query=True)
+        alpha = _base_alpha(objective, start)
         stopping = EarlyStopping(valid, parse_measure(self.metric), self.early_stopping_rounds)
-        trees = self._boost(search, objective, train.start_scores / unit, valid, unit, stopping)
+        trees = self._boost(search, objective, alpha * start, valid, spread / alpha, stopping)
         self.best_iteration_, self.evals_result_ = stopping.best, stopping.results()
         self.forest_ = Forest.of(trees[: self.best_iteration_])
 
@@ -133,6 +136,10 @@ class RankBoost(Ranker):
 
     def _scores(self, X: NDArray[np.float32]) -> Floats:
         return score_rows(self.forest_, X)
+
+    def _learned_nothing(self) -> str:
+        known = self.forest_.leaf_value.any()
+        return "" if known else "no threshold that orders more pairs rightly than wrongly; give other features"
 
     def _learned(self) -> dict[str, Any]:
         return {
@@ -228,16 +235,13 @@ class _Search:
         )
 
 
-def _base_alpha(objective: PairwiseExponential, train: TrainingSet) -> float:
+def _base_alpha(objective: PairwiseExponential, base: Floats) -> float:
     """Return the alpha of the base ranker as the first weak ranker, the least Z(alpha); 1 for a cold start.
 
-    A base ranker whose order is no better than none is taken with its scores' spread as 1.
+    base  (n_rows,) float64, in units of their spread. One whose order is no better than none is taken as it is.
     """
-    if not train.start_scores.any():
-        return 1.0
-    unit = spread_at_the_top(train)
-    alpha = _least(objective, np.zeros(len(train.labels)), train.start_scores / unit)
-    return (alpha if alpha > LEAST_AGREEMENT else 1.0) / unit
+    alpha = _least(objective, np.zeros_like(base), base) if base.any() else 1.0
+    return alpha if alpha > LEAST_AGREEMENT else 1.0
 
 
 def _least(objective: PairwiseExponential, scores: Floats, h: Floats | NDArray[np.bool_]) -> float:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
 from rerank.errors import InvalidInputError, ModelMismatchError
-from rerank.rankers.base import BareBase, StoredBase, resolve_base, run_scores
+from rerank.rankers.base import BareBase, NoBase, StoredBase, resolve_base, run_scores
 from rerank.rankers.parameters import check_parameters, plain_parameters
 from rerank.rankers.training import TrainingSet, check_training_data, data_from_arrays
 from rerank.schema import (
@@ -69,6 +69,10 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
     def _scores(self, X: NDArray[np.float32]) -> Floats:
         """Return what the learner adds to the base scores, (n_rows,) float64."""
 
+    def _learned_nothing(self) -> str:
+        """Return what was found in place of something that tells documents apart; empty where something was learned."""
+        return ""
+
     @abstractmethod
     def _learned(self) -> dict[str, Any]:
         """Return what was learned as plain JSON values."""
@@ -117,6 +121,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
             valid = self._validation_set(eval_set, eval_init_score)
         with kernel_threads(self.n_jobs):
             self._learn(TrainingSet.of(data, start), valid)
+        self._warn_of_nothing()
         return self
 
     def predict(
@@ -197,6 +202,15 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
             if not model._largest_score() <= LARGEST:
                 raise SchemaError(f"scores up to {LARGEST:.3g}", f"some up to {model._largest_score():.3g}")
         return model
+
+    def _warn_of_nothing(self) -> None:
+        """Log a warning where the model adds the same to every document."""
+        found = self._learned_nothing()
+        if found and self.evals_result_ and self.best_iteration_ == 0:
+            found = "no iteration that betters the measure of the validation data; give other features or more queries"
+        if found:
+            ranks = "has one score for all documents" if isinstance(self.base_, NoBase) else "ranks as its base does"
+            log.warning("%s: expected to learn from the data, found %s. The model %s.", self.kind, found, ranks)
 
     def _given(
         self,

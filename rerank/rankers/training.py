@@ -22,7 +22,6 @@ from rerank.metrics.base import Measure, RankedLists
 from rerank.threads import in_threads, row_parts
 from rerank.types import Floats, Ints, RankingData, joined_rows, pointers, query_blocks, query_rows
 
-DEPTH_OF_SPREAD = 30
 DEEPEST_INSERTION = 100  # down to here keeping the best rows in order beats sorting the whole list
 
 
@@ -173,21 +172,6 @@ def _hash_rows(words, labels, out):  # type: ignore[no-untyped-def]
             value = (value ^ np.uint64(words[row, column])) * np.uint64(0x100000001B3)
             value ^= value >> np.uint64(29)
         out[row] = value ^ (value >> np.uint64(32))
-
-
-def spread_at_the_top(train: TrainingSet, depth: int = DEPTH_OF_SPREAD) -> float:
-    """Return the standard deviation, inside queries, of the best `depth` starting scores; 1 where there is none.
-
-    Pairs that lie many slopes apart have no curvature left, and Newton steps on them overshoot.
-    """
-    if not train.start_scores.any():  # a cold start, which need not look at each query
-        return 1.0
-    variances = []
-    for first, last in pairwise(train.query_ptr.tolist()):
-        best = np.sort(train.start_scores[first:last])[-depth:]
-        variances.append(best.var() if len(best) else 0.0)
-    spread = float(np.sqrt(np.mean(variances)))
-    return spread if spread > 0.0 else 1.0
 
 
 def check_pairs(train: TrainingSet) -> None:

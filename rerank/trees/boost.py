@@ -52,6 +52,7 @@ class Booster:
         settings: BoostSettings,
         n_threads: int,
         step_length: StepLength | None = None,
+        row_weights: Floats | None = None,
     ) -> None:
         """Bin the rows and take the scores to start from.
 
@@ -62,9 +63,10 @@ class Booster:
         gradients     fills gradient and hessian (n_rows,) float64 from scores (n_rows,) float64
         step_length   share of a new tree that is taken, from scores and the tree's values (n_rows,) float64;
                       None: the learning rate
+        row_weights   (n_rows,) float64, for splits by least squares (`Grower.grow`); None: by the gain of Newton steps
         """
         self.settings, self.query_ptr, self.gradients = settings, query_ptr, gradients
-        self._step_length = step_length
+        self._step_length, self._row_weights = step_length, row_weights
         columns = Columns.of(learn_bins(X, settings.max_bin, n_threads))
         self._X, self._order = X, order
         self._grower = Grower(columns, columns.blocks(X, order, n_threads), settings.limits, n_threads)
@@ -84,7 +86,9 @@ class Booster:
         """Grow the next tree on the gradients at the present scores, and add it to them."""
         self.gradients(self.scores, self._grad, self._hess)
         rows = self._sample_rows()
-        tree, ordered, leaf_ptr = self._grower.grow(self._grad, self._hess, rows, self._sample_features())
+        tree, ordered, leaf_ptr = self._grower.grow(
+            self._grad, self._hess, rows, self._sample_features(), self._row_weights
+        )
         tree.leaf_value[:] *= self._share(tree)
         k = len(self.trees) + 1
         if self.settings.averaged:

@@ -16,6 +16,7 @@ from rerank.types import Floats, Ints
 
 HIGHEST = np.finfo(np.float32).max
 ADDS = 7 * MOST_CODES  # to add a leaf's rows to a column's histogram takes about as long as to search so many states
+LEAST_SQUARES = np.array([1.0, 0.0, 0.0, 1.0])  # the limits that do not speak of the hessian
 
 
 @dataclass(frozen=True)
@@ -57,12 +58,14 @@ class Grower:
         self._leaf_ptr, self._nodes = np.zeros((n_leaves, 2), dtype=np.int64), np.zeros((max(n_leaves - 1, 1), 6))
 
     def grow(
-        self, grad: Floats, hess: Floats, rows: NDArray[np.int32], features: Ints
+        self, grad: Floats, hess: Floats, rows: NDArray[np.int32], features: Ints, row_weights: Floats | None = None
     ) -> tuple[Tree, NDArray[np.int32], Ints]:
         """Grow one tree on some rows and features.
 
         grad, hess  (n_rows,) float64 of the loss; leaf values are Newton steps -sum grad / sum hess
         rows        (k,) int32 ascending; features (m,) int64 ascending, with a column
+        row_weights (n_rows,) float64 that take the hessian's place while splits are searched: G^2 / W is what a mean
+                    of gradients takes off their weighted squared error (least squares); None: G^2 / H
         Returns the tree, the rows ordered by leaf, and their leaf_ptr (n_leaves, 2) int64.
         """
         columns, n_rows = self.columns, len(rows)
@@ -71,16 +74,19 @@ class Grower:
         wanted[features] = True
         units, shares = self._units(features)
         self._leaf_ptr[0], self._found[:] = (0, n_rows), 0.0
-        pack(grad, hess, rows, self._steps, self._packed[0, :n_rows], self._sums[0])
+        newton = row_weights is None
+        bounds = self._limits if newton else self._limits * LEAST_SQUARES
+        pack(grad, hess if newton else row_weights, rows, self._steps, self._packed[0, :n_rows], self._sums[0])
         n_leaves = grow_leaves(
             self._blocks, self._codes, self._words, columns.usual, columns.first_rare, units, columns.column_ptr,
             columns.features, self._layout, columns.bins.missing, wanted, self._rows, self._packed, self._flags,
-            self._histograms, self._steps, self._limits, self.limits.max_depth, self._found, self._sums, self._splits,
+            self._histograms, self._steps, bounds, self.limits.max_depth, self._found, self._sums, self._splits,
             shares, self._leaf_ptr, self._nodes,
         )  # fmt: skip
         leaf_ptr = self._leaf_ptr[:n_leaves].copy()
         values = np.zeros(n_leaves)
-        newton_steps(grad, hess, self._rows[0], leaf_ptr, self.limits.reg_lambda, values)
+        least_hess = self.limits.min_child_weight if n_leaves == 1 or not newton else 0.0  # else asked of each split
+        newton_steps(grad, hess, self._rows[0], leaf_ptr, self.limits.reg_lambda, least_hess, values)
         return self._tree(self._nodes[: n_leaves - 1], values), self._rows[0, :n_rows], leaf_ptr
 
     def _units(self, features: Ints) -> tuple[Ints, Ints]:

@@ -38,15 +38,19 @@ def pack(grad, hess, rows, units, packed, sums):  # type: ignore[no-untyped-def]
 
 
 @kernel(parallel=True)
-def newton_steps(grad, hess, rows, leaf_ptr, reg_lambda, out):  # type: ignore[no-untyped-def]
-    """Fill out (n_leaves,) with -sum grad / (sum hess + lambda) over each leaf's rows, summed in row order."""
+def newton_steps(grad, hess, rows, leaf_ptr, reg_lambda, least_hess, out):  # type: ignore[no-untyped-def]
+    """Fill out (n_leaves,) with -sum grad / (sum hess + lambda) over each leaf's rows, summed in row order.
+
+    A leaf whose hessian is below `least_hess`, or 0, takes no step.
+    """
     for leaf in prange(leaf_ptr.shape[0]):
         total_grad, total_hess = 0.0, 0.0
         for i in range(leaf_ptr[leaf, 0], leaf_ptr[leaf, 1]):
             total_grad += grad[rows[i]]
             total_hess += hess[rows[i]]
+        enough = total_hess >= least_hess
         total_hess += reg_lambda
-        out[leaf] = -total_grad / total_hess if total_hess > 0.0 else 0.0
+        out[leaf] = -total_grad / total_hess if enough and total_hess > 0.0 else 0.0
 
 
 @kernel(parallel=True)

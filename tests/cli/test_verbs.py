@@ -74,6 +74,12 @@ def test_every_parameter_of_a_ranker_has_its_option(verb: str, ranker: str) -> N
     assert {"metric", "threads"} <= set(options)
 
 
+def test_training_that_learns_nothing_says_so(command: Command, tmp_path: Path) -> None:
+    done = command("train", "data.npz", "-o", str(tmp_path / "model.json"), "--min-child-samples", "1000000")
+    assert done.code == 0
+    assert "rerank: lambdamart: expected to learn from the data, found no split in" in done.err
+
+
 def test_parameters_reach_the_model(command: Command, world: Path, tmp_path: Path) -> None:
     given = {"learning_rate": 0.3, "num_leaves": 3, "normalize": False, "random_state": 7, "n_estimators": 2}
     options = [f"--{name.replace('_', '-')}={value}" for name, value in given.items() if name != "normalize"]

@@ -86,22 +86,35 @@ def test_lambdamart_validation_counts_relevant_documents_that_no_run_retrieved(t
 
 
 @pytest.mark.parametrize("normalize", [False, True])
-def test_sigma_makes_no_difference_to_the_model(train, test, normalize) -> None:
+def test_sigma_makes_no_difference_to_the_model(train, normalize) -> None:
     """Burges 2010, section 7: it only sets the unit of the scores."""
-    parameters = {**SMALL, "min_child_weight": 0.0, "normalize": normalize}
-    models = [LambdaMART(**parameters, sigma=sigma).fit(train) for sigma in (0.5, 1.0, 4.0)]
-    scores = [model.predict(test) * model.sigma for model in models]
-    np.testing.assert_allclose(scores[0], scores[1], rtol=1e-6)
-    np.testing.assert_allclose(scores[2], scores[1], rtol=1e-6)
+    parameters = {**SMALL, "normalize": normalize, "reg_lambda": 0.5, "min_split_gain": 0.01, "min_child_weight": 0.1}
+    plain = LambdaMART(**parameters).fit(train)
+    for sigma in (1e-9, 0.01, 0.3, 1.0, 4.0, 1e9):
+        model = LambdaMART(**parameters, sigma=sigma).fit(train)
+        for name in ("node_ptr", "feature", "threshold", "missing_left", "left", "right", "gain"):
+            np.testing.assert_array_equal(getattr(model.forest_, name), getattr(plain.forest_, name))
+        np.testing.assert_allclose(model.forest_.leaf_value, plain.forest_.leaf_value / sigma, rtol=1e-15)
 
 
-def test_warm_start_does_not_depend_on_the_scale_of_the_base(train, test) -> None:
+def test_sigma_of_a_warm_start_is_the_slope_in_the_unit_of_the_base(train, test) -> None:
     found = []
-    for factor in (1.0, 16.0):
-        scaled = replace(train, base_scores=train.base_scores * factor)
-        model = LambdaMART(**{**SMALL, "min_child_weight": 0.0}, base="run").fit(scaled)
-        found.append(model.predict(replace(test, base_scores=test.base_scores * factor)) / factor)
-    np.testing.assert_allclose(found[0], found[1], rtol=1e-6)
+    for factor in (1e-9, 1.0, 1e6):
+        data, other = (replace(data, base_scores=data.base_scores * factor) for data in (train, test))
+        model = LambdaMART(**SMALL, base="run", sigma=0.7 / factor if factor > 1e-9 else 0.7e9).fit(data)
+        found.append(model.predict(other) / factor)
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(found[2], found[1], rtol=1e-6, atol=1e-9)
+
+
+def test_queries_of_weight_zero_teach_a_warm_start_nothing(train, test) -> None:
+    half = np.arange(len(train)) < len(train) // 2
+    rows, data = np.repeat(half, np.diff(train.query_ptr)), replace(train, X=np.round(train.X))
+    one, two = (
+        LambdaMART(**SMALL, base="run").fit(replace(data, base_scores=scores, weights=half.astype(np.float64)))
+        for scores in (train.base_scores, np.where(rows, train.base_scores, 1e6 * train.base_scores))
+    )
+    np.testing.assert_allclose(one.predict(test), two.predict(test), rtol=1e-6, atol=1e-9)
 
 
 def test_warm_start_that_no_tree_betters_stays_the_base(train, valid) -> None:

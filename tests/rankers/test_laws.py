@@ -28,12 +28,21 @@ SMALL["members"] = (
     "2*lambdamart(n_estimators=10, num_leaves=8, min_child_samples=5, min_child_weight=0.0, subsample=0.5), "
     "logisticregression"
 )
+FEW_ROUNDS = {
+    **SMALL,
+    "n_estimators": 4,
+    "num_leaves": 6,
+    "n_epochs": 2,
+    "members": "lambdamart(n_estimators=4, num_leaves=5, min_child_samples=5), ranksvm(max_iter=20)",
+}
 FEW_TREES = {**SMALL, "n_estimators": 8, "min_child_samples": 1, "min_child_weight": 0.0, "n_epochs": 3}
 VARIANTS = {
     **{name: (name, {}) for name in known_rankers()},
     **{f"mart-{objective}": ("mart", {"objective": objective}) for objective in OBJECTIVES},
+    "lambdamart-least-squares": ("lambdamart", {"split": "least-squares"}),
     "gbrank-kept": ("gbrank", {"keep_pairs": True}),
 }
+POINTWISE = {"mart", "mart-logistic", "mart-balanced-logistic", "mart-logistrank", "logistrank", "logisticregression"}
 ALL = pytest.mark.parametrize("name", VARIANTS)
 TREES = pytest.mark.parametrize(
     "name", [name for name, (kind, _) in VARIANTS.items() if issubclass(ranker_class(kind), BoostedTrees)]
@@ -72,11 +81,97 @@ def test_ranker_starts_from_a_model_and_never_falls_below_it_in_validation(name,
 
 @ALL
 def test_warm_start_does_not_depend_on_the_scale_of_the_base(name, train, test) -> None:
-    found = []
-    for factor in (1.0, 16.0):
-        model = _ranker(name, FEW_TREES, base="run").fit(replace(train, base_scores=train.base_scores * factor))
+    """The same trees and the same order, limits such as min_child_weight included."""
+    fitted, found = [], []
+    for factor in (1.0, 1e-6, 0.3, 1e6, 1e-300, 1e300):
+        model = _ranker(name, FEW_ROUNDS, base="run").fit(replace(train, base_scores=train.base_scores * factor))
         found.append(model.predict(replace(test, base_scores=test.base_scores * factor)) / factor)
-    np.testing.assert_allclose(found[0], found[1], rtol=1e-6, atol=1e-9)
+        fitted.append(_structure(model))
+    assert _learned_something(found[0], test)
+    for other, structure in zip(found[1:], fitted[1:], strict=True):
+        np.testing.assert_allclose(other, found[0], rtol=1e-6, atol=1e-7)
+        assert ndcg(test, other) == pytest.approx(ndcg(test, found[0]), abs=1e-12)
+        assert structure == fitted[0]
+
+
+def _structure(model: Ranker) -> Any:
+    """Return the trees of a model without their values, those of an ensemble's members too."""
+    if hasattr(model, "members_"):
+        return [_structure(member) for member in model.members_]
+    forest = getattr(model, "forest_", None)
+    names = ("node_ptr", "feature", "threshold", "missing_left", "left", "right")
+    return None if forest is None else {name: getattr(forest, name).tolist() for name in names}
+
+
+def _learned_something(scores: Floats, data: RankingData) -> bool:
+    return bool(np.ptp(scores - data.base_scores) > 1e-3)
+
+
+@ALL
+def test_warm_start_does_not_depend_on_a_constant_added_to_the_base(name, train, test) -> None:
+    """One constant for all; another for each query, too, where a ranker only knows differences inside queries."""
+    shifts = [(1e6, 1e6)]
+    if name not in POINTWISE:
+        shifts += [_by_query(data, 1e4) for data in (train, test)], [_by_query(data, 1.0) for data in (train, test)]
+    plain = _ranker(name, FEW_ROUNDS, base="run").fit(train).predict(test)
+    for shift, test_shift in shifts:
+        model = _ranker(name, FEW_ROUNDS, base="run").fit(replace(train, base_scores=train.base_scores + shift))
+        scores = model.predict(replace(test, base_scores=test.base_scores + test_shift)) - test_shift
+        gaps = _centred(scores, test) - _centred(plain, test)
+        np.testing.assert_allclose(gaps, 0.0, atol=1e-3)
+
+
+def _by_query(data: RankingData, scale: float) -> Floats:
+    return np.repeat(scale * np.random.default_rng(len(data)).standard_normal(len(data)), np.diff(data.query_ptr))
+
+
+def _centred(scores: Floats, data: RankingData) -> Floats:
+    """Return scores less those of each query's first document."""
+    return scores - np.repeat(scores[data.query_ptr[:-1]], np.diff(data.query_ptr))
+
+
+@ALL
+@pytest.mark.parametrize("constant", [7.0, 1e18, 1e-310, 1e305])
+def test_base_that_tells_nothing_apart_is_a_cold_start(name, constant, train, test) -> None:
+    same = replace(train, base_scores=np.full(train.n_rows, constant))
+    warm, cold = _ranker(name, FEW_ROUNDS, base="run").fit(same), _ranker(name, FEW_ROUNDS).fit(train)
+    scores = warm.predict(replace(test, base_scores=np.full(test.n_rows, constant)))
+    scores = scores / constant - 1.0 if constant > 1e38 else scores  # beyond float32, as which the order is read
+    assert ndcg(test, scores) == pytest.approx(ndcg(test, cold.predict(test)), abs=0.02)
+
+
+@ALL
+def test_base_below_the_range_of_float64_is_a_cold_start(name, train, test) -> None:
+    tiny = [replace(data, base_scores=data.base_scores * 1e-318) for data in (train, test)]
+    scores = _ranker(name, FEW_ROUNDS, base="run").fit(tiny[0]).predict(tiny[1])
+    assert ndcg(test, scores) == pytest.approx(ndcg(test, _ranker(name, FEW_ROUNDS).fit(train).predict(test)), abs=0.02)
+
+
+@ALL
+def test_what_taught_nothing_is_said(name, train, valid, caplog) -> None:
+    """A perfect base that no iteration betters: the model stays the base."""
+    perfect = [replace(data, base_scores=data.labels) for data in (train, valid)]
+    model = _ranker(name, FEW_ROUNDS, base="run").fit(perfect[0], eval_set=perfect[1])
+    np.testing.assert_allclose(np.ptp(model._scores(valid.X)), 0.0, atol=1e-12)
+    said = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert said == [
+        f"{model.kind}: expected to learn from the data, found no iteration that betters the measure of the "
+        "validation data; give other features or more queries. The model ranks as its base does."
+    ]
+    caplog.clear()
+    _ranker(name, FEW_ROUNDS).fit(train)
+    assert not [record for record in caplog.records if record.levelname == "WARNING"]
+
+
+@TREES
+def test_trees_without_a_split_are_said(name, train, test, caplog) -> None:
+    for base in (None, "run"):
+        caplog.clear()
+        model = _ranker(name, {**FEW_ROUNDS, "min_child_samples": 10**6}, base=base).fit(train)
+        assert "found no split in 4 trees; lower min_child_samples (1000000) or min_child_weight" in caplog.text
+        assert ("one score for all documents" if base is None else "ranks as its base does") in caplog.text
+        assert np.ptp(model._scores(test.X)) == 0.0
+        assert np.abs(model._scores(test.X)).max() < 100.0  # a leaf of hardly any hessian takes no step
 
 
 @ALL
@@ -182,6 +277,7 @@ def test_trees_refuse_features_that_are_constant(name, train) -> None:
         ("mart", {"objective": "least-square"}, "did you mean 'least-squares'"),
         ("gbrank", {"tau": 0.0}, "tau: expected 1e-09 to"),
         ("logistrank", {"num_leaves": 1}, "num_leaves: expected 2 to"),
+        ("mart", {"split": "variance"}, "split: expected newton or least-squares, found 'variance'"),
     ],
 )
 def test_parameters_that_cannot_be_are_refused(kind, parameters, message, train) -> None:

@@ -15,12 +15,12 @@ from rerank.trees.score import score_rows
 from tests.oracles import trees as oracle
 
 
-def _grow(X, grad, hess, limits, n_threads=1, rows=None, features=None):
+def _grow(X, grad, hess, limits, n_threads=1, rows=None, features=None, row_weights=None):
     columns = Columns.of(learn_bins(X, 255, n_threads))
     grower = Grower(columns, columns.blocks(X, np.arange(len(X)), n_threads), limits, n_threads)
     rows = np.arange(len(X), dtype=np.int32) if rows is None else rows
     features = np.arange(X.shape[1]) if features is None else features
-    return grower.grow(grad, hess, rows, features)
+    return grower.grow(grad, hess, rows, features, row_weights)
 
 
 def _data(n: int, n_features: int, seed: int, missing: float = 0.0):
@@ -39,6 +39,30 @@ def test_tree_equals_the_oracle(seed: int, missing: float) -> None:
     expected, gains = oracle.grow(X, grad, hess, 8, 5)
     np.testing.assert_allclose(tree.gain, gains, rtol=1e-5)
     np.testing.assert_allclose(score_rows(Forest.of([tree]), X), expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_splits_by_least_squares_and_leaves_by_newton_steps_equal_the_oracle(seed: int) -> None:
+    """Burges 2010, equation 11 for the splits, section 7 for the leaves."""
+    X, grad, ones = _data(150, 4, seed, 0.1)
+    hess = np.random.default_rng(seed).uniform(0.1, 3.0, 150)
+    limits = TreeLimits(num_leaves=8, min_child_samples=5, reg_lambda=2.0)
+    tree, ordered, leaf_ptr = _grow(X, grad, hess, limits, row_weights=ones)
+    means, gains = oracle.grow(X, grad, ones, 8, 5)
+    np.testing.assert_allclose(tree.gain, gains, rtol=1e-5)
+    for leaf, (first, last) in enumerate(leaf_ptr):
+        rows = ordered[first:last]
+        assert len(np.unique(means[rows].round(9))) == 1
+        assert tree.leaf_value[leaf] == pytest.approx(-grad[rows].sum() / (hess[rows].sum() + 2.0), rel=1e-9)
+
+
+def test_leaves_of_hardly_any_hessian_take_no_step() -> None:
+    X, grad, ones = _data(150, 4, 0)
+    whole, _, _ = _grow(X, grad, 1e-9 * ones, TreeLimits())
+    assert (len(whole.feature), whole.leaf_value.tolist()) == (0, [0.0])
+    parted, _, _ = _grow(X, grad, 1e-9 * ones, TreeLimits(), row_weights=ones)
+    assert len(parted.feature) > 0
+    assert not parted.leaf_value.any()
 
 
 def test_tree_takes_the_better_side_for_missing_values() -> None:
