@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from rerank.metrics.base import Measure
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.base import Objective
 from rerank.objectives.for_measure import lambdarank_for
 from rerank.rankers.boosted import BoostedTrees
-from rerank.rankers.crossings import Lines, best_alpha
+from rerank.rankers.crossings import TOLERANCE, Lines, best_share
 from rerank.rankers.registry import register
-from rerank.rankers.training import TrainingSet, spread_at_the_top
+from rerank.rankers.training import TrainingSet, Validation, spread_at_the_top
 from rerank.schema import Choice, Field, Flag, Number, Whole
 from rerank.trees.boost import StepLength
 from rerank.types import Floats
@@ -36,9 +35,9 @@ class LambdaMART(BoostedTrees):
     sigma                  slope of the pairwise logistic; None: 1, or for a warm start 1 / the spread of the base
                            scores at the top, so that BM25's 20 and a probability's 0.9 start alike
     normalize              even out the queries' gradients: `lambdarank_norm` of LightGBM
-    step                   length of each tree's step: fixed (the learning rate), or line-search: the share in
-                           [0, 1] with which the training queries' metric is best, found exactly (Burges 2010,
-                           section 7.1); the learning rate where no share betters it
+    step                   length of each tree's step: fixed (the learning rate), or line-search: the share above 0
+                           with which the training queries' metric is best, found exactly (Burges 2010, section
+                           7.1); the learning rate where no share is better than it
     """
 
     truncation_level: int = 30
@@ -58,9 +57,9 @@ class LambdaMART(BoostedTrees):
         return 1.0  # sigma is the slope in the unit of the base
 
     def _step_length(self, train: TrainingSet) -> StepLength | None:
-        return (
-            None if self.step == "fixed" else partial(_searched, train, parse_measure(self.metric), self.learning_rate)
-        )
+        if self.step == "fixed":
+            return None
+        return partial(_searched, Validation(train, parse_measure(self.metric)), self.learning_rate)
 
     def _objective(self, train: TrainingSet) -> Objective:
         return lambdarank_for(
@@ -76,8 +75,13 @@ class LambdaMART(BoostedTrees):
         )
 
 
-def _searched(train: TrainingSet, measure: Measure, otherwise: float, scores: Floats, tree: Floats) -> float:
-    """Return the share of a tree with which the measure is best on the training queries."""
-    ideal = train.ideal_labels, train.ideal_ptr
-    best = best_alpha(Lines(train.query_ptr, scores + tree, scores, train.labels, train.weights, *ideal), measure)
-    return best.alpha if best.low > 0.0 else otherwise
+def _searched(training: Validation, learning_rate: float, scores: Floats, tree: Floats) -> float:
+    """Return the share of a tree with which the measure is best on the training queries.
+
+    The papers' (1 - alpha) F + alpha h ranks as F + share h with share = alpha / (1 - alpha), any number above 0.
+    """
+    data = training.data
+    lines = Lines(data.query_ptr, tree, scores, data.labels, data.weights, data.ideal_labels, data.ideal_ptr)
+    share = best_share(lines, training.measure)
+    gain = training.value(scores + share * tree) - training.value(scores + learning_rate * tree)
+    return share if gain > TOLERANCE else learning_rate
