@@ -19,7 +19,8 @@ from rerank.schema import Choice, Field
 class MART(BoostedTrees):
     """Boosted regression trees (Friedman 2001; Burges 2010, sections 5 and 6).
 
-    F_0 is the mean label for least-squares, half the log odds for logistic and balanced-logistic, 0 for pairs.
+    F_0 is the mean label for least-squares, half the log odds for logistic and balanced-logistic, the mean of y for
+    logistrank, 0 for pairs.
     The parameters of `BoostedTrees`, and:
 
     objective              what is minimised, by name (`rerank.objectives.registry`)
