@@ -10,8 +10,10 @@ from typing import ClassVar
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.base import Objective
 from rerank.objectives.for_measure import lambdarank_for
+from rerank.objectives.preferences import PreferencePairs
 from rerank.rankers.boosted import BoostedTrees
 from rerank.rankers.crossings import TOLERANCE, Lines, best_share
+from rerank.rankers.preferences import LearnsFromPairs
 from rerank.rankers.registry import register
 from rerank.rankers.training import TrainingSet, Validation, spread_at_the_top
 from rerank.schema import Choice, Field, Flag, Number, Whole
@@ -23,10 +25,12 @@ STEPS = ("fixed", "line-search")
 
 @register("lambdamart")
 @dataclass(eq=False, repr=False)
-class LambdaMART(BoostedTrees):
+class LambdaMART(LearnsFromPairs, BoostedTrees):
     """Boosted regression trees whose gradients are LambdaRank's (Burges 2010, section 7).
 
-    The parameters of `BoostedTrees`, and:
+    Preference pairs carry no labels, which the measure's swaps would need: from them it learns with RankNet's gradients
+    (section 2), each pair with its query's weight; truncation_level and normalize are then without effect. The
+    parameters of `BoostedTrees`, and:
 
     metric                 measure that is trained for and that early stopping watches: ir_measures' name, or a
                            function score(ranked_labels, ideal_labels): slow, seconds a tree (`rerank.metrics.own`)
@@ -59,9 +63,16 @@ class LambdaMART(BoostedTrees):
     def _step_length(self, train: TrainingSet) -> StepLength | None:
         if self.step == "fixed":
             return None
+        if self._pairs is not None:
+            raise InvalidInputError(
+                "step: expected fixed beside preferences, found 'line-search', which measures labels; leave it out."
+            )
         return partial(_searched, Validation(train, parse_measure(self.metric)), self.learning_rate)
 
     def _objective(self, train: TrainingSet) -> Objective:
+        sigma = self.sigma or 1.0 / spread_at_the_top(train, self.truncation_level)
+        if self._pairs is not None:
+            return PreferencePairs(*self._canonical_pairs(self._pairs, train, evenly=False), sigma)
         return lambdarank_for(
             parse_measure(self.metric),
             train.labels,
@@ -69,7 +80,7 @@ class LambdaMART(BoostedTrees):
             train.ideal_labels,
             train.ideal_ptr,
             train.weights,
-            self.sigma or 1.0 / spread_at_the_top(train, self.truncation_level),
+            sigma,
             self.truncation_level,
             self.normalize,
         )

@@ -11,14 +11,14 @@ from rerank.errors import InvalidInputError
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.base import Objective
 from rerank.objectives.for_measure import lambdarank_for
-from rerank.objectives.preferences import PreferencePairs
+from rerank.objectives.preferences import ExponentialPairs, PreferencePairs
 from rerank.objectives.registry import known_objectives, objective_class
 from rerank.types import Floats, pointers
 from tests.oracles import objectives as oracle
 
 QUERY_PTR = pointers([7, 1, 0, 12, 3, 9])
 MEASURES = ["nDCG@10", "AP", "RR", "ERR"]
-NAMES = [*known_objectives(), "preferences", *MEASURES]
+NAMES = [*known_objectives(), "preferences", "exponential-preferences", *MEASURES]
 BOUNDS = {"hinge", "logistrank"}  # hess is no second derivative there
 SLOPED = ["ranknet", "logistic", "balanced-logistic"]
 ORACLES = {
@@ -48,7 +48,9 @@ def _objective(name: str, weights: Floats | None = None) -> Objective:
     labels = _labels()
     weights = np.ones(len(QUERY_PTR) - 1) if weights is None else weights
     if name == "preferences":
-        return _preferences(weights)
+        return PreferencePairs(*_preferences(weights), 1.3)
+    if name == "exponential-preferences":
+        return ExponentialPairs(*_preferences(weights))
     if name in MEASURES:
         ideals = [np.sort(labels[first:last])[::-1] for first, last in pairwise(QUERY_PTR)]
         ideals = [ideal[ideal > 0] for ideal in ideals]
@@ -57,14 +59,13 @@ def _objective(name: str, weights: Floats | None = None) -> Objective:
     return objective_class(name)(QUERY_PTR, weights, labels)
 
 
-def _preferences(weights: Floats) -> PreferencePairs:
+def _preferences(weights: Floats) -> tuple[Floats, ...]:
     """Pairs drawn with return, some in both directions, in each query."""
     random, pairs = np.random.default_rng(2), []
     for query, (first, last) in enumerate(pairwise(QUERY_PTR)):
         drawn = random.integers(first, last, (3 * (last - first), 2)) if last - first > 1 else np.empty((0, 2), int)
         pairs += [(i, j, random.random(), weights[query]) for i, j in drawn if i != j]
-    first_row, second_row, probability, pair_weights = map(np.array, zip(*pairs, strict=True))
-    return PreferencePairs(first_row, second_row, probability, pair_weights, 1.3)
+    return tuple(map(np.array, zip(*pairs, strict=True)))
 
 
 def _gradients(objective: Objective, scores: Floats) -> tuple[Floats, Floats]:
