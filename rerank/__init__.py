@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rerank.preferences import Preferences as Preferences
     from rerank.rankers.combine import combine as combine
     from rerank.rankers.diagnostics import local_optimality as local_optimality
+    from rerank.rankers.diagnostics import weight_curve as weight_curve
     from rerank.rankers.ensemble import Ensemble as Ensemble
     from rerank.rankers.fusion import fuse as fuse
     from rerank.rankers.gbrank import GBRank as GBRank
@@ -81,6 +82,7 @@ _HOMES = {
     "read_run": "rerank.files.trec",
     "read_topics": "rerank.files.topics",
     "run_experiment": "rerank.workflows.experiment",
+    "weight_curve": "rerank.rankers.diagnostics",
     "write_data": "rerank.files.data",
     "write_run": "rerank.files.trec",
 }

@@ -77,9 +77,12 @@ def command(
 def _preferences(learner: type[Ranker], path: Path) -> Preferences:
     """Read preference pairs for a ranker that learns from them; any other is refused."""
     from rerank.files.preferences import read_preferences
+    from rerank.rankers.registry import known_rankers
 
     if "preferences" not in signature(learner.fit).parameters:
+        able = [name for name, known in known_rankers().items() if "preferences" in signature(known.fit).parameters]
         raise InvalidInputError(
-            f"--preferences: expected a ranker that learns from pairs, found {learner.kind}; add --ranker ranknet."
+            f"--preferences: expected a ranker that learns from pairs ({', '.join(able)}), found {learner.kind}; "
+            "choose one with --ranker."
         )
     return read_preferences(path)

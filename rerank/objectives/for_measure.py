@@ -6,7 +6,6 @@ import numpy as np
 
 from rerank.errors import InvalidInputError
 from rerank.metrics.base import Measure, RankedLists
-from rerank.objectives.base import Objective
 from rerank.objectives.lambdarank import LambdaRank
 from rerank.objectives.swap_blocks import BlockLambdaRank
 from rerank.types import Floats, Ints, query_rows
@@ -22,7 +21,7 @@ def lambdarank_for(
     sigma: float,
     truncation_level: int,
     normalize: bool,
-) -> Objective:
+) -> LambdaRank | BlockLambdaRank:
     """Return the objective whose gradients better a measure.
 
     labels        (n_rows,) float64, query by query

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from rerank.kernels import helper, kernel
 from rerank.metrics.base import SwapWeights
 from rerank.objectives.base import Objective
+from rerank.objectives.hessian import fill_products
 from rerank.types import Floats, Ints
 
 LOWEST_EXPONENT = -300.0  # scores further below their query's best take one exponential a pair
@@ -89,6 +90,12 @@ class LambdaRank(Objective):
             grad,
             hess,
         )
+
+    def hessian_product(self, scores: Floats, columns: Floats, out: Floats) -> None:
+        """Fill out (n_rows, k) float64 with the second derivatives at `scores` (n_rows,) times columns (n_rows, k)."""
+        weights = self.swap.inverse_norms * self.weights
+        pairs = self.swap.gains, np.empty(0), self.query_ptr, self.swap.discounts, weights, self.truncation_level
+        fill_products(self.query_ptr, scores, *pairs, self.sigma, self.normalize, columns, out)
 
     @cached_property
     def _by_gain(self) -> tuple[Floats, NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:

@@ -5,11 +5,13 @@ With y = 1 for the upper half of the grades (label >= half of the best label), e
 
     L       = scale log(1 + exp(-y F))
     -dL/dF  = ytilde = scale y / (1 + exp(y F))
-    hess    = |ytilde| (2 - |ytilde|)
+    hess    = |ytilde (2 - |ytilde|)|
+    F_0     = mean of y
 
-hess is the paper's, a bound of the second derivative scale rho (1 - rho). Conventions: below the half, scale is 1, as
-for the paper's two lowest of five grades, so that two grades have 3 and 1; beyond |ytilde| = 1, where the paper's form
-falls and at 2 turns negative, hess stays at its peak of 1, still a bound. A query's weight is that of each of its rows.
+Conventions. Below the half, scale is 1, as for the paper's two lowest of five grades, so that two grades have 3 and 1.
+With scale 3 |ytilde| can exceed 2, where 2 - |ytilde| is negative: hence the absolute value of the product. hess is
+the paper's and no second derivative; it is 0 at |ytilde| = 2, where `min_child_weight` keeps leaves from being
+unbounded. A query's weight is that of each of its rows.
 """
 
 from __future__ import annotations
@@ -34,16 +36,15 @@ class LogistRank(LabelObjective):
         return float((self._row_weights * self._scales) @ np.logaddexp(0.0, -self._classes * scores))
 
     def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
-        """Fill grad and hess (n_rows,) float64: the first derivative at `scores`, and a bound of the second."""
+        """Fill grad and hess (n_rows,) float64: the first derivative at `scores`, and the paper's curvature."""
         response = self._scales * np.exp(-np.logaddexp(0.0, self._classes * scores))  # |ytilde|
-        capped = np.minimum(response, 1.0)
         grad[:] = -self._row_weights * self._classes * response
-        hess[:] = self._row_weights * capped * (2.0 - capped)
+        hess[:] = self._row_weights * np.abs(response * (2.0 - response))
 
     def constant(self) -> float:
-        """Return the mean label."""
+        """Return the mean of y, -1 to 1."""
         weights = self._row_weights
-        return float(np.average(self.labels, weights=weights)) if weights.any() else 0.0
+        return float(np.average(self._classes, weights=weights)) if weights.any() else 0.0
 
     @cached_property
     def _classes(self) -> Floats:

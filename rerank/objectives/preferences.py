@@ -1,4 +1,4 @@
-"""Pairwise logistic cost of given pairs, each with the probability that its first document is better.
+"""Costs of given pairs, each with the probability that its first document is better: logistic, and exponential.
 
 RankNet asks for nothing but pairs (Burges 2010, section 2): they may contradict each other, return, and carry a
 measured probability Pbar in place of 0, 1/2 and 1. With P = 1 / (1 + exp(-sigma (s_i - s_j))):
@@ -6,6 +6,10 @@ measured probability Pbar in place of 0, 1/2 and 1. With P = 1 / (1 + exp(-sigma
     C          = -Pbar log P - (1 - Pbar) log(1 - P) = (1 - Pbar) sigma (s_i - s_j) + log(1 + exp(-sigma (s_i - s_j)))
     lambda_ij  = sigma (P - Pbar)
     d2C/ds_i^2 = sigma^2 P (1 - P)
+
+RankBoost's exponential cost (Freund et al. 2003) counts a pair in either direction, by its probability:
+
+    C          = Pbar exp(-(s_i - s_j)) + (1 - Pbar) exp(s_i - s_j)
 """
 
 from __future__ import annotations
@@ -13,11 +17,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rerank.objectives.base import Objective
 from rerank.types import Floats, Ints
 
 LARGEST = float(np.finfo(np.float64).max)
+WIDEST = 600.0  # between scores: exp() stays inside float64
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,3 +61,44 @@ class PreferencePairs(Objective):
         """Return sigma (s_i - s_j), finite for finite scores of any size."""
         with np.errstate(over="ignore"):
             return np.clip(self.sigma * (scores[self.first_row] - scores[self.second_row]), -LARGEST, LARGEST)
+
+
+@dataclass(frozen=True, eq=False)
+class ExponentialPairs(Objective):
+    """Pairwise exponential cost of listed pairs; first_row, second_row, probability, weights as in `PreferencePairs`.
+
+    Pairs more than WIDEST apart count as this far.
+    """
+
+    first_row: Ints
+    second_row: Ints
+    probability: Floats
+    weights: Floats
+
+    def cost(self, scores: Floats) -> float:
+        """Return the sum of the pairs' costs at `scores` (n_rows,) float64."""
+        right, wrong = self.shares(scores)
+        return float((right + wrong).sum())
+
+    def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
+        """Fill grad and hess (n_rows,) float64 with the cost's derivatives at `scores` (n_rows,) float64."""
+        right, wrong = self.shares(scores)
+        n_rows = len(scores)
+        slopes, curvatures = wrong - right, right + wrong
+        grad[:] = np.bincount(self.first_row, slopes, n_rows) - np.bincount(self.second_row, slopes, n_rows)
+        hess[:] = np.bincount(self.first_row, curvatures, n_rows) + np.bincount(self.second_row, curvatures, n_rows)
+
+    def agreement(self, scores: Floats, chosen: NDArray[np.bool_]) -> tuple[float, float]:
+        """Return W+ and W-: the weight of the pairs that h in {0, 1}, chosen (n_rows,), orders rightly, and wrongly."""
+        right, wrong = self.shares(scores)
+        up = chosen[self.first_row] & ~chosen[self.second_row]
+        down = chosen[self.second_row] & ~chosen[self.first_row]
+        return float(right[up].sum() + wrong[down].sum()), float(right[down].sum() + wrong[up].sum())
+
+    def shares(self, scores: Floats) -> tuple[Floats, Floats]:
+        """Return the cost of each pair as first over second, and as second over first, (n_pairs,) float64."""
+        gaps = np.clip(scores[self.first_row] - scores[self.second_row], -WIDEST, WIDEST)
+        return (
+            self.weights * self.probability * np.exp(-gaps),
+            self.weights * (1.0 - self.probability) * np.exp(gaps),
+        )

@@ -8,6 +8,7 @@ whole list).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,6 +18,7 @@ from numba import prange
 from rerank.kernels import helper, kernel
 from rerank.metrics.base import Measure, RankedLists
 from rerank.objectives.base import Objective
+from rerank.objectives.hessian import fill_products
 from rerank.objectives.lambdarank import logistic_costs
 from rerank.types import Floats, Ints, pointers
 
@@ -67,29 +69,42 @@ class BlockLambdaRank(Objective):
 
     def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
         """Fill grad and hess (n_rows,) float64 with the cost's derivatives at `scores` (n_rows,) float64."""
-        order, ranked = self._order, self._ranked_labels
-        _rank_rows(self.query_ptr, scores, self.labels, order, ranked)
-        for first, last in self._batches:
-            rows = slice(self.query_ptr[first], self.query_ptr[last])
-            ideals = slice(self.ideal_ptr[first], self.ideal_ptr[last])
-            query_ptr, ideal_ptr, delta_ptr = (
-                ends[first : last + 1] - ends[first] for ends in (self.query_ptr, self.ideal_ptr, self._delta_ptr)
-            )
-            lists = RankedLists(ranked[rows], query_ptr, self.ideal_labels[ideals], ideal_ptr)
-            self.measure.fill_swap_deltas(lists, self.truncation_level, self._deltas, delta_ptr)
+        for queries, rows, delta_ptr, ranked_labels in self._deltas_by_batch(scores):
             _fill_lambdas(
-                query_ptr,
-                order[rows],
+                self.query_ptr[queries.start : queries.stop + 1] - rows.start,
+                self._order[rows],
                 scores[rows],
-                lists.labels,
+                ranked_labels,
                 self._deltas,
                 delta_ptr,
-                self.weights[first:last],
+                self.weights[queries],
                 self.sigma,
                 self.normalize,
                 grad[rows],
                 hess[rows],
             )
+
+    def hessian_product(self, scores: Floats, columns: Floats, out: Floats) -> None:
+        """Fill out (n_rows, k) float64 with the second derivatives at `scores` (n_rows,) times columns (n_rows, k)."""
+        none = np.empty(0)
+        for queries, rows, delta_ptr, _ in self._deltas_by_batch(scores):
+            query_ptr = self.query_ptr[queries.start : queries.stop + 1] - rows.start
+            deltas = self._deltas, delta_ptr, none, self.weights[queries], self.truncation_level
+            own = self.labels[rows], *deltas, self.sigma, self.normalize, columns[rows], out[rows]
+            fill_products(query_ptr, scores[rows], *own)
+
+    def _deltas_by_batch(self, scores: Floats) -> Iterator[tuple[slice, slice, Ints, Floats]]:
+        """Fill `_deltas` for each batch; yield its queries, its rows, where blocks begin, and the labels by rank."""
+        _rank_rows(self.query_ptr, scores, self.labels, self._order, self._ranked_labels)
+        for first, last in self._batches:
+            rows = slice(int(self.query_ptr[first]), int(self.query_ptr[last]))
+            ideals = slice(self.ideal_ptr[first], self.ideal_ptr[last])
+            query_ptr, ideal_ptr, delta_ptr = (
+                ends[first : last + 1] - ends[first] for ends in (self.query_ptr, self.ideal_ptr, self._delta_ptr)
+            )
+            lists = RankedLists(self._ranked_labels[rows], query_ptr, self.ideal_labels[ideals], ideal_ptr)
+            self.measure.fill_swap_deltas(lists, self.truncation_level, self._deltas, delta_ptr)
+            yield slice(first, last), rows, delta_ptr, lists.labels
 
     @cached_property
     def _delta_ptr(self) -> Ints:

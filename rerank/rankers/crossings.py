@@ -60,19 +60,31 @@ class BestAlpha:
     high: float
 
 
-def best_alpha(lines: Lines, measure: Measure) -> BestAlpha:
+def best_alpha(lines: Lines, measure: Measure, inside: bool = False) -> BestAlpha:
     """Return the alpha in [0, 1] at which the measure's weighted mean over the queries is greatest.
 
+    inside  leave out 0 and 1 themselves, where one of the two rankers has no say
     Of equally good stretches the widest is taken, of equally wide ones the lowest; alpha is its middle.
     """
     cascade = measure.cascade(lines.labels, lines.query_ptr, lines.ideal_labels, lines.ideal_ptr)
     if cascade is None:
         unit = _unit(float(len(lines.labels)) * lines.weights.max(initial=0.0) * len(lines.weights))
         keys, steps = _steps_by_measuring(lines, measure, unit)
-        return _best_stretch(keys, np.cumsum(steps), TOLERANCE * unit * lines.weights.sum())
+        return _best_stretch(keys, np.cumsum(steps), TOLERANCE * unit * lines.weights.sum(), inside)
     unit = _unit(_bound(cascade, lines))
-    keys, values = _best_buckets(lines, cascade, unit)
-    return _best_stretch(keys, values, TOLERANCE * unit * lines.weights.sum())
+    keys, values = _best_buckets(lines, cascade, unit, inside)
+    return _best_stretch(keys, values, TOLERANCE * unit * lines.weights.sum(), inside)
+
+
+def best_share(lines: Lines, measure: Measure) -> float:
+    """Return the share in (0, infinity) at which the measure of the scores b + share * a is greatest.
+
+    The order is that of alpha * a + (1 - alpha) * b with share = alpha / (1 - alpha), so alpha inside (0, 1) is
+    searched, and the stretch chosen and its middle taken there, as in `best_alpha`: above the last crossing c that is
+    the share 1 + 2 c. At 0, which is left out, documents tie that any share parts.
+    """
+    alpha = best_alpha(lines, measure, inside=True).alpha
+    return alpha / (1.0 - alpha)
 
 
 def order_at(lines: Lines, alpha: float) -> Ints:
@@ -96,7 +108,7 @@ def _bound(cascade: Cascade, lines: Lines) -> float:
     return float((most * np.abs(cascade.norms) * lines.weights).sum() * np.abs(cascade.discounts).max(initial=0.0))
 
 
-def _best_buckets(lines: Lines, cascade: Cascade, unit: float) -> tuple[Ints, Ints]:
+def _best_buckets(lines: Lines, cascade: Cascade, unit: float, inside: bool) -> tuple[Ints, Ints]:
     """Return the keys of the steps that can border the best stretch, ascending, and the measure behind each."""
     n_buckets = int(min(MOST_BUCKETS, max(1 << 10, len(lines.labels))))
     chunks = np.linspace(0, len(lines.query_ptr) - 1, 2 * numba.get_num_threads() + 1).astype(np.int64)
@@ -115,7 +127,9 @@ def _best_buckets(lines: Lines, cascade: Cascade, unit: float) -> tuple[Ints, In
     starts = ends - totals.sum(axis=0)
     filled = counts.sum(axis=0) > 0
     slack = int(TOLERANCE * unit * lines.weights.sum())
-    wanted = filled & (starts + rises.sum(axis=0) >= np.max(ends, where=filled, initial=ends.min(initial=0)) - slack)
+    measured = filled & (np.arange(n_buckets) < n_buckets - inside)  # the last bucket ends with alpha 1
+    least = np.max(ends, where=measured, initial=ends.min(initial=0))
+    wanted = filled & (starts + rises.sum(axis=0) >= least - slack)
     places = pointers(counts[:, wanted].sum(axis=1))
     keys, steps = np.empty((2, places[-1]), dtype=np.int64)
     _collect_steps(*walked, wanted, places, keys, steps)
@@ -140,11 +154,13 @@ def _alphas(keys: Ints) -> Floats:
     return (keys >> 1).view(np.float64)
 
 
-def _best_stretch(keys: Ints, values: Ints, slack: float) -> BestAlpha:
+def _best_stretch(keys: Ints, values: Ints, slack: float, inside: bool) -> BestAlpha:
     """Return the widest stretch of neighbouring pieces whose value is best; `values` hold from a key to the next."""
     if not len(keys):
         return BestAlpha(0.5, 0.0, 1.0)
     ends = np.append(keys[1:], LAST_KEY + 1)
+    if inside:
+        keys, ends = np.maximum(keys, 1), np.minimum(ends, LAST_KEY)
     low, high = _alphas(keys), _alphas(ends)
     low = np.where(keys & 1, np.nextafter(low, 2.0), low)
     high = np.where(ends & 1, high, np.nextafter(high, -1.0))
@@ -152,9 +168,9 @@ def _best_stretch(keys: Ints, values: Ints, slack: float) -> BestAlpha:
     best = there & (values >= values[there].max() - slack)
     edges = np.diff(np.concatenate([[False], best | ~there, [False]]).astype(np.int8))
     spans = [
-        (low[inside].min(), high[inside].max())
+        (low[pieces].min(), high[pieces].max())
         for first, last in zip(np.flatnonzero(edges == 1), np.flatnonzero(edges == -1), strict=True)
-        if len(inside := first + np.flatnonzero(best[first:last]))
+        if len(pieces := first + np.flatnonzero(best[first:last]))
     ]
     left, right = max(spans, key=lambda span: (span[1] - span[0], -span[0]))
     return BestAlpha(float(left + (right - left) / 2), float(left), float(right))

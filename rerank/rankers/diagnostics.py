@@ -1,10 +1,11 @@
-"""Is a model at a local optimum of its measure? Random directions in weight space tell (Burges 2010, section 4.2)."""
+"""The measure around a model's weights: random directions, and single weights (Burges 2010, section 4.2)."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -16,9 +17,10 @@ from rerank.metrics.registry import parse_measure
 from rerank.progress import track
 from rerank.rankers.training import TrainingSet, Validation, check_training_data
 from rerank.threads import kernel_threads
-from rerank.types import Floats, RankingData, Run
+from rerank.types import Floats, Ints, RankingData, Run
 
-LEAST_RISE = 1e-12  # of the measure: smaller differences are rounding
+ROUNDING = 1e-12  # of the measure: smaller differences are not counted
+N_VALUES = 101  # of a weight, where none are given
 
 
 @runtime_checkable
@@ -37,16 +39,18 @@ class Weighted(Protocol):
 
 @dataclass(frozen=True)
 class LocalOptimality:
-    """What the directions showed.
+    """How the measure changed along random directions from a model's weights.
 
     metric         the measure's name
     value          its mean at the model's own weights
     directions     number of directions
     rises          directions along which the measure rose
-    falls          directions along which it fell; along the others it stayed as it was
+    falls          directions along which it fell
+    unchanged      directions along which it did neither; they are no evidence of an optimum
     best           the highest mean along any direction
     p0             share of rising directions that was to be ruled out
-    confidence     with which fewer than p0 of all directions rise: 1 - (1 - p0)^directions where none rose, else 0
+    confidence     that fewer than p0 of the directions in which the measure changes are rising ones:
+                   1 - (1 - p0)^falls where none rose, else 0
     step           length of each move, relative to the weights' length
     """
 
@@ -55,14 +59,33 @@ class LocalOptimality:
     directions: int
     rises: int
     falls: int
+    unchanged: int
     best: float
     p0: float
     confidence: float
     step: float
 
 
+@dataclass(frozen=True, eq=False)
+class WeightCurve:
+    """A measure along the axis of one weight, all others held: M(w_i) of Burges 2010, section 4.2.
+
+    metric    the measure's name
+    weight    number of the weight in `weights()`
+    at        its value in the model
+    values    (n_values,) float64: values of the weight, ascending
+    measures  (n_values,) float64: the measure's mean at each
+    """
+
+    metric: str
+    weight: int
+    at: float
+    values: Floats
+    measures: Floats
+
+
 def directions_needed(confidence: float = 0.99, p0: float = 0.01) -> int:
-    """Return how many directions without a rise support a confidence: n >= log(1 - confidence) / log(1 - p0).
+    """Return how many falling directions support a confidence: n >= log(1 - confidence) / log(1 - p0).
 
     459 for 99 % confidence that fewer than 1 % of all directions rise.
     """
@@ -83,41 +106,95 @@ def local_optimality(
     random_state: int = 0,
     base: Run | Mapping[str, Mapping[str, float]] | None = None,
 ) -> LocalOptimality:
-    """Move a model's weights along n random directions, and count where the measure rises.
+    """Move a model's weights along n random directions, and count where the measure rises, falls and stays.
 
     model         a fitted net, linear model or tree ensemble: what has `weights()` and `with_weights()`
     data          labelled RankingData; for the question of section 4.2 the model's training data
     metric        measure, by ir_measures' name; its mean is weighed by the queries' weights
     n             directions, Gaussian and so uniform on the sphere
     step          length of a move, as a share of the weights' Euclidean length. A measure is a step function of the
-                  weights: too small a step changes no order, and a large one leaves the neighbourhood. At 1 % a move
-                  is small beside the model and yet swaps documents (`falls` and `rises` say whether it did).
+                  weights: too small a step changes no order, and a large one leaves the neighbourhood. Where many
+                  directions are unchanged the confidence is low; take a larger step.
     p0            share of rising directions that is to be ruled out
     random_state  seed of the directions
     base          the run to start from, where the model was warm-started from a run
+
+    An optimum asks for a fall in every direction (section 4.2), so only falls add to the confidence: a model whose
+    measure does not change, e.g. one that is 0 whatever the weights, has confidence 0.
     Raises InvalidInputError for a model without weights, and where n or step is not above 0.
     """
+    _check_model(model)
+    if n < 1 or not 0.0 < step < math.inf:
+        raise InvalidInputError(f"n, step: expected finite numbers above 0, found {n} and {step}.")
+    directions_needed(p0=p0)
+    measure, weights = parse_measure(metric), model.weights()
+    value_at = _value_at(model, data, measure, base)
+    if not weights.any():
+        raise InvalidInputError("model: expected weights other than 0, found none; train it for longer.")
+    random, length, values = np.random.default_rng(random_state), step * float(np.linalg.norm(weights)), np.empty(n)
+    with kernel_threads(None, data.n_rows):
+        value = value_at(weights)
+        for number in track(range(n), "directions", n):
+            direction = random.standard_normal(len(weights))
+            values[number] = value_at(weights + length * direction / np.linalg.norm(direction))
+    rises, falls = int((values > value + ROUNDING).sum()), int((values < value - ROUNDING).sum())
+    confidence = 0.0 if rises else 1.0 - (1.0 - p0) ** falls
+    unchanged = n - rises - falls
+    return LocalOptimality(measure.name, value, n, rises, falls, unchanged, float(values.max()), p0, confidence, step)
+
+
+def weight_curve(
+    model: Weighted,
+    data: RankingData,
+    metric: str | Measure,
+    weight: int,
+    values: ArrayLike | None = None,
+    *,
+    base: Run | Mapping[str, Mapping[str, float]] | None = None,
+) -> WeightCurve:
+    """Return a measure as a function of one of the model's weights, the others held (Burges 2010, section 4.2).
+
+    model, data, metric, base  as for `local_optimality`
+    weight                     number of the weight in `model.weights()`, from 0
+    values                     (n_values,) values of the weight; None: 101 of them, evenly spaced, as far to either
+                               side of the model's own value as that value or the weights' root mean square, the larger
+    Raises InvalidInputError for a model without weights, a weight that it does not have, and values that are not
+    finite.
+    """
+    _check_model(model)
+    measure, weights = parse_measure(metric), model.weights()
+    if not 0 <= weight < len(weights):
+        raise InvalidInputError(f"weight: expected a number from 0 to {len(weights) - 1}, found {weight}.")
+    own = float(weights[weight])
+    reach = max(abs(own), float(np.sqrt(np.mean(weights**2)))) or 1.0
+    axis = np.linspace(own - reach, own + reach, N_VALUES) if values is None else np.sort(np.asarray(values, float))
+    if axis.ndim != 1 or not len(axis) or not np.isfinite(axis).all():
+        raise InvalidInputError(f"values: expected finite numbers in one dimension, found {values!r}.")
+    value_at, measures = _value_at(model, data, measure, base), np.empty(len(axis))
+    with kernel_threads(None, data.n_rows):
+        for number in track(range(len(axis)), "values", len(axis)):
+            moved = weights.copy()
+            moved[weight] = axis[number]
+            measures[number] = value_at(moved)
+    return WeightCurve(measure.name, weight, own, axis, measures)
+
+
+def _check_model(model: Weighted) -> None:
     if not isinstance(model, Weighted):
         raise InvalidInputError(
             f"model: expected one with weights()/with_weights(), found {type(model).__name__}; pass a net, a linear "
             "model or boosted trees."
         )
-    if n < 1 or not step > 0.0:
-        raise InvalidInputError(f"n, step: expected numbers above 0, found {n} and {step}.")
-    directions_needed(p0=p0)
+
+
+def _value_at(model: Weighted, data: RankingData, measure: Measure, base: Any) -> Callable[[Floats], float]:
+    """Return the function from weights (n_weights,) to the measure's mean on the data."""
     check_training_data(data, "data")
-    measure, weights = parse_measure(metric), model.weights()
-    if not weights.any():
-        raise InvalidInputError("model: expected weights other than 0, found none; train it for longer.")
     rows = TrainingSet.of(data, np.zeros(data.n_rows))
-    watch, random = Validation(rows, measure), np.random.default_rng(random_state)
-    length, found = step * float(np.linalg.norm(weights)), np.empty(n)
-    with kernel_threads(None, data.n_rows):
-        value = watch.value(model.predict(data, base=base)[rows.order])
-        for number in track(range(n), "directions", n):
-            direction = random.standard_normal(len(weights))
-            moved = weights + length * direction / np.linalg.norm(direction)
-            found[number] = watch.value(model.with_weights(moved).predict(data, base=base)[rows.order])
-    rises, falls = int((found > value + LEAST_RISE).sum()), int((found < value - LEAST_RISE).sum())
-    confidence = 0.0 if rises else 1.0 - (1.0 - p0) ** n
-    return LocalOptimality(measure.name, value, n, rises, falls, float(found.max()), p0, confidence, step)
+    return partial(_value, model, data, base, rows.order, Validation(rows, measure))
+
+
+def _value(
+    model: Weighted, data: RankingData, base: Any, order: Ints, validation: Validation, weights: Floats
+) -> float:
+    return validation.value(model.with_weights(weights).predict(data, base=base)[order])

@@ -7,15 +7,17 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from rerank.metrics.base import Measure
+from rerank.errors import InvalidInputError
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.base import Objective
 from rerank.objectives.for_measure import lambdarank_for
+from rerank.objectives.preferences import PreferencePairs
 from rerank.rankers.boosted import BoostedTrees
-from rerank.rankers.crossings import Lines, best_alpha
+from rerank.rankers.crossings import TOLERANCE, Lines, best_share
+from rerank.rankers.preferences import LearnsFromPairs
 from rerank.rankers.registry import register
 from rerank.rankers.start import spread_at_the_top
-from rerank.rankers.training import TrainingSet
+from rerank.rankers.training import TrainingSet, Validation
 from rerank.schema import Choice, Field, Flag, Number, Whole
 from rerank.trees.boost import StepLength
 from rerank.types import Floats
@@ -25,10 +27,12 @@ STEPS = ("fixed", "line-search")
 
 @register("lambdamart")
 @dataclass(eq=False, repr=False)
-class LambdaMART(BoostedTrees):
+class LambdaMART(LearnsFromPairs, BoostedTrees):
     """Boosted regression trees whose gradients are LambdaRank's (Burges 2010, section 7).
 
-    The parameters of `BoostedTrees`, and:
+    Preference pairs carry no labels, which the measure's swaps would need: from them it learns with RankNet's gradients
+    (section 2), each pair with its query's weight; truncation_level and normalize are then without effect. The
+    parameters of `BoostedTrees`, and:
 
     metric                 measure that is trained for and that early stopping watches: ir_measures' name, or a
                            function score(ranked_labels, ideal_labels): slow, seconds a tree (`rerank.metrics.own`)
@@ -37,9 +41,9 @@ class LambdaMART(BoostedTrees):
     sigma                  slope of the pairwise logistic, 1 / unit of the scores; None: 1, or for a warm start
                            1 / the spread of the base scores at the top. A cold start has the same trees for any
     normalize              even out the queries' gradients: `lambdarank_norm` of LightGBM
-    step                   length of each tree's step: fixed (the learning rate), or line-search: the share in
-                           [0, 1] with which the training queries' metric is best, found exactly (Burges 2010,
-                           section 7.1); the learning rate where no share betters it
+    step                   length of each tree's step: fixed (the learning rate), or line-search: the share above 0
+                           with which the training queries' metric is best, found exactly (Burges 2010, section
+                           7.1); the learning rate where no share is better than it
     """
 
     truncation_level: int = 30
@@ -59,11 +63,17 @@ class LambdaMART(BoostedTrees):
         return 1.0 / self.sigma if self.sigma else spread_at_the_top(train, self.truncation_level)
 
     def _step_length(self, train: TrainingSet) -> StepLength | None:
-        return (
-            None if self.step == "fixed" else partial(_searched, train, parse_measure(self.metric), self.learning_rate)
-        )
+        if self.step == "fixed":
+            return None
+        if self._pairs is not None:
+            raise InvalidInputError(
+                "step: expected fixed beside preferences, found 'line-search', which measures labels; leave it out."
+            )
+        return partial(_searched, Validation(train, parse_measure(self.metric)), self.learning_rate)
 
     def _objective(self, train: TrainingSet) -> Objective:
+        if self._pairs is not None:
+            return PreferencePairs(*self._canonical_pairs(self._pairs, train, evenly=False))
         return lambdarank_for(
             parse_measure(self.metric),
             train.labels,
@@ -77,8 +87,13 @@ class LambdaMART(BoostedTrees):
         )
 
 
-def _searched(train: TrainingSet, measure: Measure, otherwise: float, scores: Floats, tree: Floats) -> float:
-    """Return the share of a tree with which the measure is best on the training queries."""
-    ideal = train.ideal_labels, train.ideal_ptr
-    best = best_alpha(Lines(train.query_ptr, scores + tree, scores, train.labels, train.weights, *ideal), measure)
-    return best.alpha if best.low > 0.0 else otherwise
+def _searched(training: Validation, learning_rate: float, scores: Floats, tree: Floats) -> float:
+    """Return the share of a tree with which the measure is best on the training queries.
+
+    The papers' (1 - alpha) F + alpha h ranks as F + share h with share = alpha / (1 - alpha), any number above 0.
+    """
+    data = training.data
+    lines = Lines(data.query_ptr, tree, scores, data.labels, data.weights, data.ideal_labels, data.ideal_ptr)
+    share = best_share(lines, training.measure)
+    gain = training.value(scores + share * tree) - training.value(scores + learning_rate * tree)
+    return share if gain > TOLERANCE else learning_rate

@@ -10,23 +10,28 @@ from numpy.typing import NDArray
 
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.for_measure import lambdarank_for
+from rerank.objectives.lambdarank import LambdaRank
+from rerank.objectives.swap_blocks import BlockLambdaRank
 from rerank.rankers.start import spread_at_the_top
 from rerank.rankers.training import TrainingSet, Validation
 from rerank.schema import Array, Record
 from rerank.types import Floats
 
 DEPTH = 30  # that gradients look at
-RIDGE = 1e-3  # of the curvature's mean: scores that say the same share their weight
+RIDGE = 1e-3  # of each weight's own curvature: scores that say the same share their weight
 
 
 class LinearStage:
     """base + sum_m w_m f_m of members' scores f_m.
 
-    Each step is w - learning_rate H^-1 g, with g = F'lambda and H = F' diag(curvature) F, the sums over all queries
-    (Burges 2010, sections 4 and 7). The first weights are equal: on the scores as they are for a warm start, which
-    all add to one base, on scores of the same spread otherwise. Of all weights, none at all (the base itself) and the
-    equal ones included, the best by the measure are kept: on the validation queries where there are some, else on the
-    held-out scores themselves.
+    Each step is w - learning_rate (H + ridge)^-1 g. g = F'lambda, and H = F' (d lambda / d s) F is the full matrix of
+    second derivatives, cross terms included: sum over pairs (i, j) of their curvature times (f_i - f_j)(f_i - f_j)'
+    (Burges 2010, sections 4 and 7). So a step does not depend on constants added to members' scores nor on their
+    scale; the ridge is a share of H's own diagonal.
+
+    The first weights are equal: on the scores as they are for a warm start, which all add to one base, on scores of
+    the same spread otherwise. Of all weights, none at all (the base itself) and the equal ones included, the best by
+    the measure are kept: on the validation queries where there are some, else on the held-out scores themselves.
     """
 
     def __init__(self, n_estimators: int, learning_rate: float, metric: Any, early_stopping_rounds: int) -> None:
@@ -40,22 +45,21 @@ class LinearStage:
         parts = train.labels, train.query_ptr, train.ideal_labels, train.ideal_ptr, train.weights
         objective = lambdarank_for(measure, *parts, 1.0 / spread, DEPTH, True)
         inputs = train.X[train.order].astype(np.float64)
-        scales = inputs.std(axis=0)
-        scales = np.where(scales > 0.0, scales, 1.0) / spread
-        watch = Validation(valid or train, measure)
-        watched = watch.data.X[watch.data.order].astype(np.float64)
-        self.weights_, history = np.zeros(len(scales)), [watch.value(watch.data.start_scores)]
+        inputs -= inputs.min(axis=0)  # a constant column is 0 exactly
+        scales = np.where(inputs.any(axis=0), inputs.std(axis=0), 1.0) / spread
+        inputs = (inputs - inputs.mean(axis=0)) / scales
+        validation = Validation(valid or train, measure)
+        held_out = validation.data.X[validation.data.order].astype(np.float64)
+        self.weights_, history = np.zeros(len(scales)), [validation.value(validation.data.start_scores)]
         warm = bool(train.start_scores.any())
-        weights = (np.ones(len(scales)) if warm else 1.0 / scales) / len(scales)
-        grad, hess = np.empty(len(inputs)), np.empty(len(inputs))
+        weights = (scales if warm else np.ones(len(scales))) / len(scales)  # of the inputs; of the members: / scales
         for _ in range(self.n_estimators):
-            history.append(watch.value(watch.data.start_scores + watched @ weights))
+            history.append(validation.value(validation.data.start_scores + held_out @ (weights / scales)))
             if history[-1] > max(history[:-1]):
-                self.weights_ = weights
+                self.weights_ = weights / scales
             if len(history) - 1 - int(np.argmax(history)) >= self.early_stopping_rounds:
                 break
-            objective.gradients(train.start_scores + inputs @ weights, grad, hess)
-            weights = weights - self.learning_rate * _newton_step(inputs / scales, grad, hess) / scales
+            weights = weights - self.learning_rate * newton_step(objective, train.start_scores, inputs, weights)
         self.best_iteration_ = int(np.argmax(history))
         self.evals_result_ = {"valid": {measure.name: history}} if valid else {}
 
@@ -75,9 +79,18 @@ class LinearStage:
         self.weights_ = learned["weights"]
 
 
-def _newton_step(inputs: Floats, grad: Floats, hess: Floats) -> Floats:
-    """Return H^-1 g, (n_inputs,) float64."""
-    curvature = (inputs * hess[:, None]).T @ inputs
-    ridge = RIDGE * max(float(np.trace(curvature)) / len(curvature), 1e-12)
-    step = np.linalg.solve(curvature + ridge * np.eye(len(curvature)), inputs.T @ grad)
-    return np.asarray(step, dtype=np.float64)
+def newton_step(objective: LambdaRank | BlockLambdaRank, start: Floats, inputs: Floats, weights: Floats) -> Floats:
+    """Return (H + ridge)^-1 g of the cost of start + inputs @ weights, (n_inputs,) float64.
+
+    start  (n_rows,) float64, inputs (n_rows, n_inputs) float64
+    """
+    scores = start + inputs @ weights
+    grad, hess, product = np.empty(len(inputs)), np.empty(len(inputs)), np.empty_like(inputs)
+    objective.gradients(scores, grad, hess)
+    objective.hessian_product(scores, inputs, product)
+    curvature = inputs.T @ product
+    sizes = np.sqrt(np.diag(curvature))
+    sizes = np.where(sizes > 0.0, sizes, 1.0)  # a member that parts no pair has neither gradient nor curvature
+    correlations = curvature / np.outer(sizes, sizes)
+    step = np.linalg.solve(correlations + RIDGE * np.eye(len(sizes)), (inputs.T @ grad) / sizes)
+    return np.asarray(step / sizes, dtype=np.float64)

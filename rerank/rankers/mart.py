@@ -6,21 +6,28 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from rerank.errors import InvalidInputError
 from rerank.objectives.base import Objective
+from rerank.objectives.preferences import ExponentialPairs, PreferencePairs
 from rerank.objectives.registry import known_objectives, objective_class
 from rerank.rankers.boosted import BoostedTrees
+from rerank.rankers.preferences import LearnsFromPairs
 from rerank.rankers.registry import register
 from rerank.rankers.training import TrainingSet
 from rerank.schema import Choice, Field
 
+OF_PAIRS = {"ranknet": PreferencePairs, "exponential": ExponentialPairs}
+
 
 @register("mart")
 @dataclass(eq=False, repr=False)
-class MART(BoostedTrees):
+class MART(LearnsFromPairs, BoostedTrees):
     """Boosted regression trees (Friedman 2001; Burges 2010, sections 5 and 6).
 
-    F_0 is the mean label for least-squares, half the log odds for logistic and balanced-logistic, 0 for pairs.
-    The parameters of `BoostedTrees`, and:
+    F_0 is the mean label for least-squares, half the log odds for logistic and balanced-logistic, the mean of y for
+    logistrank, 0 for pairs.
+    From preference pairs it minimises the cost of these pairs, each with its query's weight, for the objectives
+    ranknet and exponential. The parameters of `BoostedTrees`, and:
 
     objective              what is minimised, by name (`rerank.objectives.registry`)
     """
@@ -33,4 +40,13 @@ class MART(BoostedTrees):
     }
 
     def _objective(self, train: TrainingSet) -> Objective:
-        return objective_class(self.objective)(train.query_ptr, train.weights, train.labels)
+        of_labels = objective_class(self.objective)
+        if self._pairs is None:
+            return of_labels(train.query_ptr, train.weights, train.labels)
+        if self.objective not in OF_PAIRS:
+            raise InvalidInputError(
+                f"objective: expected {' or '.join(OF_PAIRS)} beside preferences, found {self.objective!r}; choose one "
+                "of them."
+            )
+        objective: Objective = OF_PAIRS[self.objective](*self._canonical_pairs(self._pairs, train, evenly=False))
+        return objective

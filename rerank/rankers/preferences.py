@@ -1,15 +1,20 @@
-"""Preference pairs as rows of training data."""
+"""Preference pairs as rows of training data, and the rankers that learn from them."""
 
 from __future__ import annotations
 
 import logging
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rerank.errors import InvalidInputError
 from rerank.preferences import Preferences
-from rerank.types import Floats, Ints, RankingData
+from rerank.rankers.ranker import Ranker
+from rerank.rankers.training import TrainingSet
+from rerank.types import Floats, Ints, RankingData, query_rows
 
 log = logging.getLogger("rerank")
 
@@ -52,6 +57,72 @@ class PreferenceRows(NamedTuple):
         place = np.argsort(rows)
         better, worse = (place[column[first:last] - lowest] for column in (self.better, self.worse))
         return PreferenceRows(better, worse, self.probabilities[first:last])
+
+    def in_order(self, order: Ints) -> PreferenceRows:
+        """Return the pairs by canonical row; order (n_rows,) are the data's rows in canonical order."""
+        place = np.empty(len(order), dtype=np.int64)
+        place[order] = np.arange(len(order))
+        better, worse = place[self.better], place[self.worse]
+        sums = np.lexsort((self.probabilities, worse, better))  # in one order, whatever that of the data
+        return PreferenceRows(better[sums], worse[sums], self.probabilities[sums])
+
+
+class LearnsFromPairs(Ranker):
+    """A ranker that learns from preference pairs where `fit` is given some, else from labels.
+
+    Its `_learn` reads the pairs from `_pairs`, None for labels.
+    """
+
+    _pairs: PreferenceRows | None = None
+
+    def fit(
+        self,
+        X: RankingData | ArrayLike,
+        y: ArrayLike | None = None,
+        *,
+        preferences: Preferences | Iterable[Sequence[Any]] | None = None,
+        **arguments: Any,
+    ) -> Self:
+        """Learn to rank as `Ranker.fit`, or from preference pairs.
+
+        preferences  a record, or (qid, better docid, worse docid[, probability]) rows: they take the place of the
+                     labels, which may then be missing. X is RankingData, which knows its documents.
+        """
+        self._pairs = None if preferences is None else _rows_of(preferences, X)
+        if preferences is not None and isinstance(X, RankingData) and X.labels is None:
+            X = replace(X, labels=np.zeros(X.n_rows))
+        try:
+            return super().fit(X, y, **arguments)
+        finally:
+            del self._pairs
+
+    def _learns_from_labels(self) -> bool:
+        return self._pairs is None
+
+    @staticmethod
+    def _canonical_pairs(pairs: PreferenceRows, train: TrainingSet, evenly: bool) -> tuple[Ints, Ints, Floats, Floats]:
+        """Return the better and the worse row, the probability and the weight of each pair, in canonical order.
+
+        evenly  the pairs of a query share its weight; otherwise each pair has it
+        Raises InvalidInputError where no pair has a weight.
+        """
+        better, worse, probabilities = pairs.in_order(train.order)
+        query = query_rows(train.query_ptr)[better]
+        counts = np.bincount(query, minlength=len(train.weights)) if evenly else np.ones(len(train.weights))
+        weights = (train.weights / np.maximum(counts, 1.0))[query]
+        if not weights.any():
+            raise InvalidInputError(
+                "preferences: expected pairs of a query whose weight is above 0, found none; change the weights."
+            )
+        return better, worse, probabilities, weights
+
+
+def _rows_of(preferences: Preferences | Iterable[Sequence[Any]], X: RankingData | ArrayLike) -> PreferenceRows:
+    if not isinstance(X, RankingData):
+        raise InvalidInputError(
+            "preferences: expected RankingData beside them, found arrays without document ids; pass a record."
+        )
+    return PreferenceRows.of(Preferences.of(preferences), X)
 
 
 def _rows_by_id(preferences: Preferences, data: RankingData) -> dict[tuple[str, str], int]:

@@ -16,12 +16,15 @@ from rerank.errors import InvalidInputError
 from rerank.kernels import kernel
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.pairwise_exponential import PairwiseExponential
+from rerank.objectives.preferences import ExponentialPairs
 from rerank.progress import track
 from rerank.rankers.parameters import ROUNDS, Jobs, Metric
-from rerank.rankers.ranker import PROGRESS, Ranker
+from rerank.rankers.preferences import LearnsFromPairs
+from rerank.rankers.ranker import PROGRESS
 from rerank.rankers.registry import register
 from rerank.rankers.start import spread_at_the_top, start_in_units
 from rerank.rankers.stopping import EarlyStopping
+from rerank.rankers.thresholds import MISSING, Agreements
 from rerank.rankers.training import TrainingSet, check_pairs, pair_counts
 from rerank.schema import Choice, Field, Number, Record, Whole
 from rerank.trees.bins import learn_bins
@@ -31,13 +34,14 @@ from rerank.trees.score import score_rows
 from rerank.types import Floats, Ints
 
 ALPHAS = ("binary", "bisection", "bound")
+CHOICES = ("r", "z")
 LARGEST_ALPHA = 4.0  # where h orders every pair rightly, Z falls for ever
 LEAST_AGREEMENT = 1e-9  # |r| below it is rounding
 
 
 @register("rankboost")
 @dataclass(eq=False, repr=False)
-class RankBoost(Ranker):
+class RankBoost(LearnsFromPairs):
     """Boosted weak rankers h in {0, 1}, each a threshold on a feature (Freund et al. 2003).
 
     D, a distribution over the pairs with document x above document y, begins even (each query weighs its
@@ -46,19 +50,26 @@ class RankBoost(Ranker):
 
         D <- D exp(alpha (h(y) - h(x))) / Z,    F <- F + alpha h
 
-    so that pairs that h orders wrongly gain weight where alpha > 0. A round takes the h with the largest |r|,
-    r = sum D (h(x) - h(y)), a sum over documents (their potentials), not over pairs. Three ways to choose alpha:
+    so that pairs that h orders wrongly gain weight where alpha > 0. Two ways to choose h:
+
+        r          the largest |r|, r = sum D (h(x) - h(y)), a sum over documents (their potentials), not over pairs
+        z          the least Z at the best alpha, 1 - (sqrt W+ - sqrt W-)^2, W+ and W- the weight of the pairs that
+                   h in {0, 1} orders rightly and wrongly: a round passes over every feature of every document, and
+                   4 bytes of memory are taken for each
+
+    Three ways to choose alpha:
 
         bisection  the minimum of the convex Z(alpha) = sum D exp(alpha (h(y) - h(x))), for any h
-        binary     1/2 ln(W+ / W-), W+ and W- the weight of the pairs that h in {0, 1} orders rightly and wrongly:
-                   the same minimum in closed form
+        binary     1/2 ln(W+ / W-): the same minimum in closed form
         bound      1/2 ln((1 + r) / (1 - r)), the minimum of a bound of Z, for h in [0, 1]: shorter steps
 
-    A missing value is h = 0 or h = 1, whichever agrees better; h = 0 where training saw none missing.
+    A missing value is h = 0 or h = 1, whichever agrees better; h = 0 where training saw none missing. The preference
+    pairs of a query share its weight evenly; one with a probability P̄ counts P̄ with x above y, 1 - P̄ with y above x.
 
     n_estimators           most weak rankers
     learning_rate          share of alpha that is taken
     alpha                  how alpha is chosen: binary, bisection or bound
+    choose                 how h is chosen: r or z
     max_bin                most bins of a feature, 2 to 255; thresholds stand between bins
     metric                 measure that early stopping watches, by ir_measures' name
     early_stopping_rounds  weak rankers without a better validation measure before training stops
@@ -69,6 +80,7 @@ class RankBoost(Ranker):
     n_estimators: int = 300
     learning_rate: float = 1.0
     alpha: str = "bound"
+    choose: str = "r"
     max_bin: int = 255
     metric: Any = "nDCG@10"
     early_stopping_rounds: int = 100
@@ -79,6 +91,7 @@ class RankBoost(Ranker):
         "n_estimators": Whole(1, 1_000_000),
         "learning_rate": Number(1e-9, 10.0),
         "alpha": Choice(lambda: ALPHAS),
+        "choose": Choice(lambda: CHOICES),
         "max_bin": Whole(2, 255),
         "metric": Metric(),
         "early_stopping_rounds": ROUNDS,
@@ -91,21 +104,28 @@ class RankBoost(Ranker):
         return self.forest_.gains(self.n_features_in_)
 
     def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
-        check_pairs(train)
+        objective = self._objective(train)
         search = _Search(train, self.max_bin)
-        objective = PairwiseExponential(train.query_ptr, train.weights / pair_counts(train), train.labels)
+        agreements = search.agreements(objective, train.query_ptr) if self.choose == "z" else None
         spread = spread_at_the_top(train)
         start, _ = start_in_units(train, spread, by_query=True)
         alpha = _base_alpha(objective, start)
         stopping = EarlyStopping(valid, parse_measure(self.metric), self.early_stopping_rounds)
-        trees = self._boost(search, objective, alpha * start, valid, spread / alpha, stopping)
+        trees = self._boost(search, agreements, objective, alpha * start, valid, spread / alpha, stopping)
         self.best_iteration_, self.evals_result_ = stopping.best, stopping.results()
         self.forest_ = Forest.of(trees[: self.best_iteration_])
+
+    def _objective(self, train: TrainingSet) -> PairwiseExponential | ExponentialPairs:
+        if self._pairs is not None:
+            return ExponentialPairs(*self._canonical_pairs(self._pairs, train, evenly=True))
+        check_pairs(train)
+        return PairwiseExponential(train.query_ptr, train.weights / pair_counts(train), train.labels)
 
     def _boost(
         self,
         search: _Search,
-        objective: PairwiseExponential,
+        agreements: Agreements | None,
+        objective: PairwiseExponential | ExponentialPairs,
         scores: Floats,
         valid: TrainingSet | None,
         unit: float,
@@ -118,7 +138,11 @@ class RankBoost(Ranker):
         before = objective.cost(scores)
         for _ in track(range(self.n_estimators), "weak rankers", self.n_estimators):
             objective.gradients(scores, grad, hess)
-            weak = search.best(-grad / before)
+            weak = (
+                search.best(-grad / before)
+                if agreements is None
+                else search.least(agreements.of_scores(scores) / before)
+            )
             if weak is None:
                 break
             chosen = search.chosen(weak)
@@ -208,6 +232,28 @@ class _Search:
         edge, side = divmod(int(np.argmax(np.abs(either))), 2)
         return _Weak(feature, edge, bool(side), float(either[edge, side]))
 
+    def least(self, agreements: Floats) -> _Weak | None:
+        """Return the weak ranker with the least Z at its best alpha; None where none agrees or disagrees.
+
+        agreements  (2, n_features, 2, 256) float64: W+ and W- by feature, side of the missing, and edge
+        """
+        right, wrong = agreements
+        falls = np.abs(np.sqrt(right) - np.sqrt(wrong))  # 1 - Z is their square
+        number, side, edge = np.unravel_index(int(np.argmax(falls)), falls.shape)
+        agreement = float(right[number, side, edge] - wrong[number, side, edge])
+        weak = _Weak(int(self._features[number]), int(edge), bool(side), agreement)
+        return weak if abs(agreement) > LEAST_AGREEMENT else None
+
+    def agreements(self, objective: PairwiseExponential | ExponentialPairs, query_ptr: Ints) -> Agreements:
+        """Return what gives W+ and W- of every threshold."""
+        bins = np.empty((len(self._features), self._blocks.shape[1]), dtype=np.uint8)
+        for number, feature in enumerate(self._features.tolist()):
+            states, place = self._states(feature), int(self._columns.column[feature])
+            if self._bins.missing[feature]:
+                states = np.where(states == self._columns.missing_state[feature], MISSING, states)
+            bins[number] = states[self._blocks[place // WIDTH][:, place % WIDTH]]
+        return Agreements.of(objective, bins, query_ptr)
+
     def _states(self, feature: int) -> Ints:
         """Return the feature's state, its bin or that of a missing value, for each value of its column's byte."""
         stride, n_states = self._columns.stride[feature], self._columns.n_states[feature]
@@ -235,7 +281,7 @@ class _Search:
         )
 
 
-def _base_alpha(objective: PairwiseExponential, base: Floats) -> float:
+def _base_alpha(objective: PairwiseExponential | ExponentialPairs, base: Floats) -> float:
     """Return the alpha of the base ranker as the first weak ranker, the least Z(alpha); 1 for a cold start.
 
     base  (n_rows,) float64, in units of their spread. One whose order is no better than none is taken as it is.
@@ -244,7 +290,7 @@ def _base_alpha(objective: PairwiseExponential, base: Floats) -> float:
     return alpha if alpha > LEAST_AGREEMENT else 1.0
 
 
-def _least(objective: PairwiseExponential, scores: Floats, h: Floats | NDArray[np.bool_]) -> float:
+def _least(objective: PairwiseExponential | ExponentialPairs, scores: Floats, h: Floats | NDArray[np.bool_]) -> float:
     """Return the alpha with Z'(alpha) = 0 by bisection: Z is convex, and its slope is the gradient along h."""
     grad, hess = np.empty_like(scores), np.empty_like(scores)
 
@@ -259,19 +305,25 @@ def _least(objective: PairwiseExponential, scores: Floats, h: Floats | NDArray[n
     return float(brentq(slope, -LARGEST_ALPHA, LARGEST_ALPHA, xtol=1e-10))
 
 
-def _bisection(objective: PairwiseExponential, scores: Floats, chosen: NDArray[np.bool_], agreement: float) -> float:
+def _bisection(
+    objective: PairwiseExponential | ExponentialPairs, scores: Floats, chosen: NDArray[np.bool_], agreement: float
+) -> float:
     """Return the minimum of Z(alpha)."""
     return _least(objective, scores, chosen)
 
 
-def _binary(objective: PairwiseExponential, scores: Floats, chosen: NDArray[np.bool_], agreement: float) -> float:
+def _binary(
+    objective: PairwiseExponential | ExponentialPairs, scores: Floats, chosen: NDArray[np.bool_], agreement: float
+) -> float:
     """Return 1/2 ln(W+ / W-)."""
     right, wrong = objective.agreement(scores, chosen)
     with np.errstate(divide="ignore"):
         return float(np.clip(0.5 * (np.log(right) - np.log(wrong)), -LARGEST_ALPHA, LARGEST_ALPHA))
 
 
-def _bound(objective: PairwiseExponential, scores: Floats, chosen: NDArray[np.bool_], agreement: float) -> float:
+def _bound(
+    objective: PairwiseExponential | ExponentialPairs, scores: Floats, chosen: NDArray[np.bool_], agreement: float
+) -> float:
     """Return 1/2 ln((1 + r) / (1 - r))."""
     largest = np.tanh(LARGEST_ALPHA)
     return float(np.arctanh(np.clip(agreement, -largest, largest)))

@@ -15,9 +15,9 @@ from rerank.evaluation.evaluate import evaluate
 from rerank.metrics.base import Measure, RankedLists
 from rerank.metrics.registry import parse_measure
 from rerank.rankers.combine import combine
-from rerank.rankers.crossings import Lines, best_alpha, order_at
+from rerank.rankers.crossings import Lines, best_alpha, best_share, order_at
 from rerank.types import ideal_of_rows, pointers
-from tests.oracles.combinations import grid_values
+from tests.oracles.combinations import grid_values, share_values, value_at_share
 
 NAMES = ("nDCG@5", "nDCG(dcg='exp-log2')", "P@3", "R@10", "AP", "AP(rel=2)@8", "RR", "RR@3", "ERR@5", "nERR", "AUC")
 GRID = np.linspace(0, 1, 100_001)
@@ -83,6 +83,38 @@ def test_the_measure_is_worse_just_outside_the_interval(seed) -> None:
     inside = _at_exactly(these, measure, [best.alpha])[0]
     outside = [alpha for alpha in (np.nextafter(best.low, -1), np.nextafter(best.high, 2)) if 0 <= alpha <= 1]
     assert (_at_exactly(these, measure, outside) < inside - 1e-12).all()
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_best_share_is_the_best_of_every_order_that_a_share_makes(seed) -> None:
+    measure = parse_measure(NAMES[seed % 12]) if seed % 12 < len(NAMES) else HitAtThree()
+    a, b, labels, weights = case(seed)
+    if seed % 4 == 0:
+        a = [np.round(part) for part in a]  # a tree has few values, and rows of a leaf never cross
+    (_, between), (_, at) = share_values(a, b, labels, weights, measure)
+    best = best_alpha(lines(a, b, labels, weights), measure, inside=True)
+    share = best_share(lines(a, b, labels, weights), measure)
+    assert 0.0 < best.low <= best.alpha <= best.high < 1.0
+    assert share == pytest.approx(best.alpha / (1.0 - best.alpha))
+    assert _at_exactly(lines(a, b, labels, weights), measure, [best.alpha])[0] == pytest.approx(max(between + at))
+    if best.low < best.high:
+        assert value_at_share(a, b, labels, weights, measure, share) == pytest.approx(max(between + at))
+
+
+def test_best_share_has_no_upper_bound() -> None:
+    """Document 1 passes document 0 at share 4 and stays above it: the share is 1 + 2 * 4."""
+    these = lines([np.array([0.0, 1.0])], [np.array([4.0, 0.0])], [np.array([0.0, 1.0])], np.ones(1))
+    assert best_share(these, parse_measure("RR")) == pytest.approx(9.0)
+    still = lines([np.array([0.0, 0.0])], [np.array([4.0, 0.0])], [np.array([0.0, 1.0])], np.ones(1))
+    assert best_share(still, parse_measure("RR")) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_best_share_does_not_depend_on_the_unit_of_both_scores(name) -> None:
+    a, b, labels, weights = case(2)
+    share = best_share(lines(a, b, labels, weights), parse_measure(name))
+    scaled = lines([64 * part for part in a], [64 * part for part in b], labels, weights)
+    assert best_share(scaled, parse_measure(name)) == share
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.25, 1 / 3, 0.5, 0.6180339887, 1.0])

@@ -10,7 +10,7 @@ import pytest
 
 from rerank.errors import InvalidInputError
 from rerank.evaluation.evaluate import evaluate
-from rerank.rankers.diagnostics import directions_needed, local_optimality
+from rerank.rankers.diagnostics import directions_needed, local_optimality, weight_curve
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.lambdarank import LambdaRank
 from rerank.rankers.logisticregression import LogisticRegression
@@ -44,12 +44,83 @@ def test_459_directions_rule_out_one_percent_with_99_percent() -> None:
         directions_needed(p0=1.0)
 
 
+def _with_label(data, n_noise: int = 3):
+    """The label as a feature, and noise beside it."""
+    noise = np.random.default_rng(0).standard_normal((data.n_rows, n_noise))
+    X = np.column_stack([data.labels, noise]).astype(np.float32)
+    return replace(data, X=X, feature_names=("label", *(f"noise{number}" for number in range(n_noise))))
+
+
 def test_a_perfect_model_is_at_an_optimum(train) -> None:
+    result = local_optimality(Linear([1.0, 0, 0, 0]), _with_label(train), "nDCG@10", n=459, step=1.0)
+    assert result.rises == 0
+    assert result.falls + result.unchanged == 459
+    assert result.falls > 440
+    assert result.best <= result.value
+    assert result.confidence == pytest.approx(1 - 0.99**result.falls)
+    assert result.confidence > 0.98
+
+
+def test_directions_that_change_nothing_are_no_evidence(train) -> None:
+    """Burges 2010, section 4.2, asks for a fall in every direction."""
     perfect = replace(train, X=train.labels[:, None].astype(np.float32), feature_names=("label",))
-    found = local_optimality(Linear([1.0]), perfect, "nDCG@10", n=459)
-    assert (found.rises, found.falls, found.best) == (0, 0, found.value)
-    assert found.confidence == pytest.approx(1 - 0.99**459)
-    assert found.confidence > 0.99
+    still = local_optimality(Linear([1.0]), perfect, "nDCG@10", n=459)
+    assert (still.rises, still.falls, still.unchanged, still.confidence) == (0, 0, 459, 0.0)
+    worst = local_optimality(Linear([-1.0]), perfect, "RR@1", n=459)
+    assert (worst.value, worst.confidence) == (0.0, 0.0)
+    some = local_optimality(Linear([1.0, 0, 0, 0]), _with_label(train), "nDCG@10", n=60, step=0.3)
+    assert some.rises == 0
+    assert some.falls > 0
+    assert some.unchanged > 0
+    assert some.confidence == pytest.approx(1 - 0.99**some.falls)
+
+
+@pytest.mark.parametrize("ranker", [LambdaMART, LambdaRank, RankSVM])
+def test_confidence_counts_falls_alone(train, ranker) -> None:
+    given = {LambdaMART: SMALL, LambdaRank: {"n_epochs": 2}, RankSVM: {}}[ranker]
+    model = ranker(**given).fit(train)
+    for weights in (model.weights(), -model.weights()):
+        result = local_optimality(model.with_weights(weights), train, "RR@1", n=40, step=0.02)
+        assert result.rises + result.falls + result.unchanged == result.directions == 40
+        assert result.confidence == (0.0 if result.rises else pytest.approx(1 - 0.99**result.falls))
+
+
+@pytest.mark.parametrize("ranker", [LambdaMART, LambdaRank, PlackettLuce])
+def test_curve_of_a_weight_is_the_measure_at_each_of_its_values(train, ranker) -> None:
+    given = {LambdaMART: SMALL, LambdaRank: {"n_epochs": 2}, PlackettLuce: {}}[ranker]
+    model = ranker(**given, base="run").fit(train)
+    weights = model.weights()
+    own = weights[1]
+    curve = weight_curve(model, train, "nDCG@10", 1, [own + 1.0, own, own - 3.0])
+    np.testing.assert_array_equal(curve.values, [own - 3.0, own, own + 1.0])
+    for value, measure in zip(curve.values, curve.measures, strict=True):
+        moved = model.with_weights(np.where(np.arange(len(weights)) == 1, value, weights))
+        expected = evaluate(_judgements(train), moved.rank(train), ["nDCG@10"])["nDCG@10"]
+        assert measure == pytest.approx(expected, abs=1e-12)
+    assert (curve.metric, curve.weight, curve.at) == ("nDCG@10", 1, own)
+    assert len(set(curve.measures)) > 1
+
+
+def test_curve_reaches_to_either_side_of_a_weight(train) -> None:
+    model = Linear([0.0, 0.0, 3.0, 0, 0, 0, 0, 0])
+    wide, at_zero = weight_curve(model, train, "AP", 2), weight_curve(model, train, "AP", 0)
+    assert (wide.values[0], wide.values[50], wide.values[-1]) == (0.0, 3.0, 6.0)
+    assert at_zero.values[-1] == -at_zero.values[0] == pytest.approx(3.0 / np.sqrt(8))
+    assert wide.measures[50] == at_zero.measures[50] == local_optimality(model, train, "AP", n=1).value
+
+
+@pytest.mark.parametrize(
+    ("weight", "values", "message"),
+    [
+        (8, None, "weight: expected a number from 0 to 7, found 8"),
+        (-1, None, "weight: expected a number from 0 to 7, found -1"),
+        (0, [], "values: expected finite numbers in one dimension"),
+        (0, [1.0, np.nan], "values: expected finite numbers in one dimension"),
+    ],
+)
+def test_curves_that_cannot_be_drawn_are_refused(train, weight, values, message) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        weight_curve(Linear(np.ones(8)), train, "AP", weight, values)
 
 
 def test_a_direction_that_helps_is_found(train) -> None:
@@ -79,7 +150,7 @@ def test_what_cannot_be_moved_is_refused(train) -> None:
     model = LambdaMART(**SMALL).fit(train)
     with pytest.raises(InvalidInputError, match=r"expected one with weights\(\)/with_weights\(\), found str"):
         local_optimality("model", train, "AP")
-    with pytest.raises(InvalidInputError, match="n, step: expected numbers above 0, found 0"):
+    with pytest.raises(InvalidInputError, match="n, step: expected finite numbers above 0, found 0"):
         local_optimality(model, train, "AP", n=0)
     with pytest.raises(InvalidInputError, match="weights other than 0"):
         local_optimality(Linear(np.zeros(8)), train, "AP")

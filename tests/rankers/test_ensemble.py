@@ -10,10 +10,14 @@ from sklearn.base import clone
 
 from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.evaluation.evaluate import evaluate
+from rerank.metrics.registry import parse_measure
+from rerank.objectives.for_measure import lambdarank_for
 from rerank.rankers.ensemble import Ensemble
 from rerank.rankers.lambdamart import LambdaMART
+from rerank.rankers.linearstage import LinearStage, newton_step
 from rerank.rankers.members import read_members, spell_members
 from rerank.rankers.store import load_model
+from rerank.rankers.training import TrainingSet
 from rerank.types import Qrels, query_rows
 
 TREES = "2*lambdamart(n_estimators=15, num_leaves=6, subsample=0.5), lambdamart(n_estimators=5, num_leaves=3)"
@@ -58,6 +62,72 @@ def test_second_stage_learns_from_held_out_scores(train) -> None:
     model = Ensemble([by_heart, sober], n_jobs=1).fit(data)
     shares = model._shares(data.X).std(axis=0) * np.abs(model.stage_.weights_)
     assert shares[1] > shares[0]
+
+
+def _stage(train, factor=1.0, shift=0.0, warm=False, columns=3):
+    """The linear stage on some features as members' scores, each times a factor, plus a constant."""
+    start = train.base_scores if warm else np.zeros(train.n_rows)
+    rows = TrainingSet.of(train, start)
+    scores = np.nan_to_num(rows.X[:, :columns]) * np.asarray(factor) + np.asarray(shift)
+    scores = scores.astype(np.float32)
+    stage = LinearStage(30, 0.3, "nDCG@10", 100)
+    stage._learn(replace(rows, X=scores), None)
+    return stage
+
+
+@pytest.mark.parametrize("warm", [False, True])
+def test_linear_stage_does_not_depend_on_constants_added_to_members(train, warm) -> None:
+    plain, shifted = _stage(train, warm=warm), _stage(train, shift=[64.0, 0.0, -8.0], warm=warm)
+    np.testing.assert_allclose(shifted.weights_, plain.weights_, rtol=1e-4)
+    assert plain.best_iteration_ > 0
+
+
+def test_linear_stage_of_a_cold_start_does_not_depend_on_scales_of_members(train) -> None:
+    """A warm start begins at the mean of the members' scores as they are, which their scale changes."""
+    factors = np.array([8.0, 1.0, 1 / 32])
+    plain, scaled = _stage(train), _stage(train, factor=factors)
+    np.testing.assert_allclose(scaled.weights_ * factors, plain.weights_, rtol=1e-9)
+
+
+def test_newton_step_does_not_depend_on_constants_and_scales(train) -> None:
+    rows = TrainingSet.of(train, train.base_scores)
+    inputs = np.nan_to_num(rows.X[rows.order, :3]).astype(np.float64)
+    parts = rows.labels, rows.query_ptr, rows.ideal_labels, rows.ideal_ptr, rows.weights
+    objective = lambdarank_for(parse_measure("nDCG@10"), *parts, 1.0, 30, True)
+    weights, factors = np.array([0.3, 0.1, -0.2]), np.array([8.0, 1.0, 1 / 32])
+    plain = newton_step(objective, rows.start_scores, inputs, weights)
+    other = newton_step(objective, rows.start_scores, inputs * factors + np.array([5.0, 0, -2.0]), weights / factors)
+    np.testing.assert_allclose(other * factors, plain, rtol=1e-9)
+
+
+def test_a_member_with_one_score_for_all_is_without_effect(train) -> None:
+    plain, more = _stage(train, columns=2), _stage(train, factor=[1.0, 1.0, 0.0], shift=[0.0, 0.0, 1000.1])
+    assert np.isfinite(more.weights_).all()
+    rows = np.nan_to_num(train.X[:, :2]).astype(np.float64)
+    ratio = more.weights_[1] / more.weights_[0]
+    assert ratio == pytest.approx(plain.weights_[1] / plain.weights_[0], rel=0.2)
+    assert (rows @ more.weights_[:2]).std() > 0.0
+
+
+@pytest.mark.parametrize("metric", ["nDCG@10", "AP"])
+def test_newton_step_is_of_the_full_matrix_of_second_derivatives(train, metric) -> None:
+    """The matrix from central differences of the gradient of the weights, pair by pair of them."""
+    rows = TrainingSet.of(train, np.zeros(train.n_rows))
+    inputs = np.nan_to_num(rows.X[rows.order, :3]).astype(np.float64) + np.array([0.0, 3.0, 9.0])
+    parts = rows.labels, rows.query_ptr, rows.ideal_labels, rows.ideal_ptr, rows.weights
+    objective = lambdarank_for(parse_measure(metric), *parts, 1.0, 30, False)
+    weights, moves, step = np.array([0.3, 0.1, -0.2]), np.eye(3), 1e-7
+
+    def gradient(of: np.ndarray) -> np.ndarray:
+        grad, hess = np.empty(len(inputs)), np.empty(len(inputs))
+        objective.gradients(inputs @ of, grad, hess)
+        return inputs.T @ grad
+
+    matrix = np.array([(gradient(weights + step * m) - gradient(weights - step * m)) / (2 * step) for m in moves])
+    ridge = 1e-3 * np.diag(np.diag(matrix))
+    expected = np.linalg.solve(matrix + ridge, gradient(weights))
+    found = newton_step(objective, np.zeros(len(inputs)), inputs, weights)
+    np.testing.assert_allclose(found, expected, rtol=1e-4)
 
 
 def test_members_are_read_from_text_and_spelled_again() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -16,27 +18,45 @@ from rerank.trees.score import score_rows
 SMALL = {"n_estimators": 4, "num_leaves": 6, "min_child_samples": 5, "metric": "nDCG@5", "n_jobs": 1}
 
 
-def test_first_step_is_the_best_of_a_grid(train) -> None:
-    searched = LambdaMART(**SMALL, step="line-search").fit(train)
-    whole = LambdaMART(**SMALL, learning_rate=1.0).fit(train)
-    first = whole.forest_.leaf_ptr[1]
-    shares = searched.forest_.leaf_value[:first] / whole.forest_.leaf_value[:first]
-    assert shares == pytest.approx(shares[0])
-    assert 0.0 < shares[0] <= 1.0
+def test_ties_take_the_learning_rate(train) -> None:
+    """A cold model's first tree ranks alike with any share."""
+    searched, fixed = (
+        LambdaMART(**{**SMALL, "n_estimators": 1}, learning_rate=0.3, step=step).fit(train)
+        for step in ("line-search", "fixed")
+    )
+    np.testing.assert_array_equal(searched.forest_.leaf_value, fixed.forest_.leaf_value)
 
 
-def test_no_other_step_is_better_on_the_training_queries(train) -> None:
-    model = LambdaMART(**SMALL, base="run", step="line-search").fit(train)
-    rows = TrainingSet.of(train, train.base_scores)
-    watch, forest = Validation(rows, parse_measure("nDCG@5")), model.forest_
+@pytest.mark.parametrize("base", ["run", None])
+@pytest.mark.parametrize("metric", ["nDCG@5", "AP"])
+def test_no_other_step_is_better_on_the_training_queries(train, base, metric) -> None:
+    small = {**SMALL, "metric": metric, "base": base}
+    model = LambdaMART(**small, step="line-search").fit(train)
+    rows = TrainingSet.of(train, train.base_scores if base else np.zeros(train.n_rows))
+    validation, forest, shares = Validation(rows, parse_measure(metric)), model.forest_, []
     scores = rows.start_scores.copy()
     for number in range(forest.n_trees):
         tree = score_rows(_tree(forest, number), train.X)[rows.order]
-        own = watch.value(scores + tree)
-        assert own >= watch.value(scores) - 1e-12
-        # the share that was taken is at most 1: shorter steps lie below it
-        assert own >= max(watch.value(scores + share * tree) for share in np.linspace(0.0, 1.0, 101)) - 1e-12
+        value = validation.value(scores + tree)
+        # shares of the step that was taken, from 1/1000 of it to 1000 times it
+        assert value >= max(validation.value(scores + share * tree) for share in np.geomspace(1e-3, 1e3, 301)) - 1e-12
         scores += tree
+        fixed = LambdaMART(**{**small, "n_estimators": 1}, learning_rate=1.0).fit(train) if number == 0 else None
+        if fixed is not None:
+            ratio = forest.leaf_value[: forest.leaf_ptr[1]] / fixed.forest_.leaf_value
+            shares.append(ratio[0])
+            assert ratio == pytest.approx(ratio[0])
+    assert all(share > 0.0 for share in shares)
+
+
+def test_a_share_above_1_is_taken_where_it_is_better(train) -> None:
+    """Trees that add little to a base that says nothing: the best share of the first is far above 1."""
+    noise = replace(train, base_scores=np.random.default_rng(0).standard_normal(train.n_rows))
+    small = {**SMALL, "n_estimators": 1, "base": "run"}
+    model, whole = (LambdaMART(**small, **own).fit(noise) for own in ({"step": "line-search"}, {"learning_rate": 1.0}))
+    ratio = model.forest_.leaf_value / whole.forest_.leaf_value
+    assert ratio[0] > 1.0
+    assert ratio == pytest.approx(ratio[0])
 
 
 def _tree(forest: Forest, number: int) -> Forest:
