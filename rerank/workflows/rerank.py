@@ -48,7 +48,10 @@ def rerank(
         index.check_model(model)
     topics = Topics.of(topics)
     candidates = index.search(topics, k, k1=k1, b=b, threads=threads) if run is None else Run.of(run)
-    recipe = Recipe.from_dict(model.recipe_)
+    try:
+        recipe = Recipe.from_dict(model.recipe_)
+    except InvalidInputError as error:
+        raise ModelMismatchError(f"model: {error}") from None
     data = index.features(candidates.head(k), topics, recipe=recipe, runs=runs, threads=threads)
     return _with_tail(model.rank(data, base=base), candidates, k)
 
