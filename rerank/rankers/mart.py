@@ -16,7 +16,10 @@ from rerank.rankers.registry import register
 from rerank.rankers.training import TrainingSet
 from rerank.schema import Choice, Field
 
-OF_PAIRS = {"ranknet": PreferencePairs, "exponential": ExponentialPairs}
+OF_PAIRS: Mapping[str, type[PreferencePairs | ExponentialPairs]] = {
+    "ranknet": PreferencePairs,
+    "exponential": ExponentialPairs,
+}
 
 
 @register("mart")
@@ -40,9 +43,8 @@ class MART(LearnsFromPairs, BoostedTrees):
     }
 
     def _objective(self, train: TrainingSet) -> Objective:
-        of_labels = objective_class(self.objective)
         if self._pairs is None:
-            return of_labels(train.query_ptr, train.weights, train.labels)
+            return objective_class(self.objective)(train.query_ptr, train.weights, train.labels)
         if self.objective not in OF_PAIRS:
             raise InvalidInputError(
                 f"objective: expected {' or '.join(OF_PAIRS)} beside preferences, found {self.objective!r}; choose one "

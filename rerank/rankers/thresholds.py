@@ -79,7 +79,8 @@ class Agreements:
         sizes = np.diff(self.query_ptr)
         starts = self.query_ptr[:-1][sizes > 0]
         middle = 0.5 * (np.minimum.reduceat(scores, starts) + np.maximum.reduceat(scores, starts))
-        return np.exp(np.clip(scores - np.repeat(middle, sizes[sizes > 0]), -WIDEST, WIDEST))
+        growths: Floats = np.exp(np.clip(scores - np.repeat(middle, sizes[sizes > 0]), -WIDEST, WIDEST))
+        return growths
 
 
 @kernel(parallel=True)
@@ -132,7 +133,7 @@ def _fill_of_pairs(bins, first_row, second_row, right, wrong, out):  # type: ign
     for feature in prange(bins.shape[0]):
         for side in range(2):
             for pair in range(first_row.shape[0]):
-                one, other = np.int64(bins[feature, first_row[pair]]), np.int64(bins[feature, second_row[pair]])
+                one, other = int(bins[feature, first_row[pair]]), int(bins[feature, second_row[pair]])
                 if side == 0:  # missing values stay below every edge
                     one, other = np.int64(-1 if one == MISSING else one), np.int64(-1 if other == MISSING else other)
                 if one == other:
