@@ -40,7 +40,7 @@ def check_shapes(data: RankingData) -> None:
                 "pass the first row of each query, and the number of rows."
             )
     names = data.feature_names
-    if len(set(names)) < len(names) or not all(isinstance(name, str) and name for name in names):
+    if not all(isinstance(name, str) and name for name in names) or len(set(names)) < len(names):
         twice = next((name for name in names if not isinstance(name, str) or not name or names.count(name) > 1), "")
         raise InvalidInputError(
             f"data: expected feature names that are text, each there once, found {shown(twice)}; rename the feature."
@@ -69,7 +69,13 @@ def check_values(data: RankingData, what: str) -> None:
 def _row(data: RankingData, row: int) -> str:
     """Return the words that say which row is meant."""
     query = data.query_ids[np.searchsorted(data.query_ptr, row, side="right") - 1]
-    return f"row {row} (query {query}, document {data.doc_ids[row]})"
+    return f"row {row} (query {_name(query)}, document {_name(data.doc_ids[row])})"
+
+
+def _name(identifier: str) -> str:
+    """Return an id as a message names it: as it is, or quoted where it does not print on one line."""
+    text = str(identifier)
+    return text if text.isprintable() and len(text) <= 60 else shown(text)
 
 
 def _check_column(

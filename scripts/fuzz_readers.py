@@ -528,6 +528,7 @@ def _made_to_fit(parts: dict[str, bytes]) -> dict[str, bytes]:
         manifest["files"] = {
             name: verified.file_entry(content) for name, content in sorted(parts.items()) if name.endswith(".npy")
         }
+        manifest["checksum"] = verified._signature(manifest)
     except (ValueError, TypeError, KeyError, RecursionError):
         return parts
     return {**parts, verified.MANIFEST: json.dumps(manifest).encode(), "made-to-fit": b""}

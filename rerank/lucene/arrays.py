@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import json
 import math
 import os
 import shutil
@@ -31,7 +30,6 @@ from rerank.lucene.language import stored_language
 from rerank.lucene.progress import Progress, stage
 from rerank.lucene.verified import (
     FORMAT,
-    MANIFEST,
     UNREADABLE,
     check_contents,
     check_digests,
@@ -41,6 +39,7 @@ from rerank.lucene.verified import (
     is_verified,
     note_verified,
     state_of,
+    write_manifest,
 )
 from rerank.types import pointers
 
@@ -78,7 +77,7 @@ def write_arrays(index: Path, folder: Path, made_with_index: bool, progress: Pro
     }
     manifest["fingerprint"] = _fingerprint(manifest, folder)
     manifest["files"] = {path.name: file_entry(path) for path in sorted(folder.glob("*.npy"))}
-    (folder / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf8")
+    write_manifest(folder, manifest)
     note_verified(folder, state_of(folder, manifest))
 
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from rerank.errors import IndexFolderError, RerankError
 from rerank.output import whole_file
+from rerank.strictjson import JSONFault, parse_json
 
 if TYPE_CHECKING:
     from rerank.forward import ForwardIndex
@@ -35,20 +36,34 @@ _log = logging.getLogger("rerank")
 def read_manifest(folder: Path) -> dict[str, Any] | None:
     """Return the manifest of forward arrays, None where there are none that are whole."""
     try:
-        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf8"))
+        manifest = parse_json((folder / MANIFEST).read_bytes())
     except FileNotFoundError:
         return None
     except OSError as error:
         raise damaged(folder, f"{MANIFEST} cannot be read: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:
-        raise damaged(folder, f"{MANIFEST} is no JSON") from error
+    except JSONFault as fault:
+        raise damaged(folder, f"{MANIFEST} holds {fault}") from None
     if not isinstance(manifest, dict) or "format" not in manifest:
         raise damaged(folder, f"{MANIFEST} names no format")
     return manifest
 
 
+def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
+    """Write a manifest, signed so that a change of it is found."""
+    signed = {**manifest, "checksum": _signature(manifest)}
+    (folder / MANIFEST).write_text(json.dumps(signed, indent=1), encoding="utf8")
+
+
+def _signature(manifest: Mapping[str, Any]) -> str:
+    """Return the sha256 of all of a manifest but its own checksum."""
+    parts = {name: value for name, value in manifest.items() if name != "checksum"}
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode("ascii")).hexdigest()
+
+
 def check_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
-    """Refuse a manifest of the present format with a part missing or wrong, or files of another size."""
+    """Refuse a manifest of the present format that was changed or has a part missing or wrong, or files cut short."""
+    if manifest.get("checksum") != _signature(manifest):
+        raise damaged(folder, f"{MANIFEST} is not the one that was made")
     types = {"made_with_index": bool, "fields": list, "numbers": list, "language": str, "fingerprint": dict}
     wrong = [name for name, kind in (types | {"files": dict}).items() if not isinstance(manifest.get(name), kind)]
     if not wrong and not _are_names(manifest["numbers"]):

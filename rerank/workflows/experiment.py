@@ -26,10 +26,11 @@ from rerank.output import whole_file
 from rerank.progress import track
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.registry import ranker_class
+from rerank.schema import Anything, Field, Items, Number, Plain, Record, Table, Text, Whole, at
 from rerank.types import Qrels, RankingData, Run, Topics
 from rerank.workflows.folds import deal_folds, given_folds
 from rerank.workflows.index import Index
-from rerank.workflows.record import study_record, write_record
+from rerank.workflows.record import RECORD, study_record, write_record
 from rerank.workflows.tuning import Try, best_model, best_try, draw_settings
 
 MEASURES = ("RR@10", "nDCG@10", "AP")
@@ -73,9 +74,40 @@ class Study:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Study:
-        """Make a study of plain values."""
-        recipe = None if values.get("recipe") is None else Recipe.from_dict(values["recipe"])
-        return cls(**{**values, "measures": tuple(values["measures"]), "recipe": recipe})
+        """Make a study of plain values; raises InvalidInputError where a part is missing or wrong."""
+        with at("study"):
+            found = _STUDY.read(values, {})
+        recipe = None if found["recipe"] is None else Recipe.from_dict(found["recipe"])
+        return cls(**{**found, "measures": tuple(found["measures"]), "recipe": recipe})
+
+
+@dataclass(frozen=True)
+class _Folds(Field):
+    """A number of folds, or the fold of each query."""
+
+    def read(self, value: Any, sizes: Any) -> Any:
+        """Return the folds."""
+        fold = Whole(0, 1_000_000)
+        return Table(fold).read(value, sizes) if isinstance(value, Mapping) else fold.read(value, sizes)
+
+
+_STUDY = Record(
+    {
+        "ranker": Text(100),
+        "metric": Text(1000),
+        "measures": Items(Text(1000)),
+        "k": Whole(1, 2**31 - 1),
+        "k1": Number(0.0),
+        "b": Number(0.0, 1.0),
+        "folds": _Folds(),
+        "random_state": Whole(0, 2**63),
+        "threads": Whole(1, 1_000_000, optional=True),
+        "parameters": Table(Anything()),
+        "repeats": Whole(1, 1_000_000),
+        "tune": Whole(0, 1_000_000),
+        "recipe": Plain(),
+    }
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,6 +298,7 @@ def _choice(tries: Sequence[Try]) -> dict[str, Any]:
 def _write(result: StudyResult, study: Study, folder: Path) -> list[str]:
     """Write everything but the record; return the names of the files."""
     folder.mkdir(parents=True, exist_ok=True)
+    (folder / RECORD).unlink(missing_ok=True)  # of an earlier study there: it would vouch for files of this one
     names = []
     for number, trial in enumerate(result.trials):
         part = f".repeat{number}" if len(result.trials) > 1 else ""

@@ -11,16 +11,18 @@ import hashlib
 import json
 import platform
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rerank import __version__
-from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
+from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, shown
 from rerank.files.source import read_text
 from rerank.files.structured import parse_json
 from rerank.lucene.jvm import anserini_version
 from rerank.output import whole_file
+from rerank.schema import Anything, Field, Plain, Record, SchemaError, Table, Text, Whole
 from rerank.types import Qrels, Topics
 
 if TYPE_CHECKING:
@@ -61,7 +63,8 @@ def write_record(folder: Path, record: Mapping[str, Any]) -> None:
 def read_record(folder: Path) -> dict[str, Any]:
     """Read the record of a study's folder.
 
-    Raises MissingFileError where there is none, FileFormatError where it is no record or one of another version.
+    Raises MissingFileError where there is none, FileFormatError where it is no record, one of another version, or one
+    with a part missing or wrong.
     """
     record = _read_json(folder / RECORD)
     if record.get("format") != FORMAT or record.get("version") != VERSION:
@@ -71,7 +74,7 @@ def read_record(folder: Path) -> dict[str, Any]:
             f"expected a record of a study (version {VERSION}), found other JSON or another version; name a folder "
             "that `rerank experiment` wrote.",
         )
-    return record
+    return _checked(folder / RECORD, record, _RECORD)
 
 
 def write_provenance(folder: Path, provenance: Mapping[str, Any]) -> None:
@@ -81,8 +84,8 @@ def write_provenance(folder: Path, provenance: Mapping[str, Any]) -> None:
 
 
 def read_provenance(folder: Path) -> dict[str, Any]:
-    """Read where a study's inputs are; raises MissingFileError where nothing says so."""
-    return _read_json(folder / PROVENANCE)
+    """Read where a study's inputs are; raises MissingFileError and FileFormatError as `read_record`."""
+    return _checked(folder / PROVENANCE, _read_json(folder / PROVENANCE), _PROVENANCE)
 
 
 def versions() -> dict[str, str]:
@@ -114,7 +117,8 @@ def check_inputs(record: Mapping[str, Any], found: Mapping[str, str], places: Ma
 
 def check_files(record: Mapping[str, Any], folder: Path) -> int:
     """Return how many files are the record's, byte for byte; raises InvalidInputError where one is not."""
-    differing = [name for name, checksum in record["files"].items() if file_checksum(folder / name) != checksum]
+    sums = {name: file_checksum(folder / name) if (folder / name).is_file() else "" for name in record["files"]}
+    differing = [name for name, checksum in record["files"].items() if sums[name] != checksum]
     if differing:
         then, now = record["versions"], versions()
         moved = [f"{name} {then.get(name)} then, {now[name]} now" for name in now if then.get(name) != now[name]]
@@ -141,3 +145,54 @@ def _read_json(path: Path) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise FileFormatError(path, None, "expected a JSON object, found another value; run the study anew.")
     return found
+
+
+def _checked(path: Path, found: dict[str, Any], fields: Record) -> dict[str, Any]:
+    try:
+        return fields.read(found, {})
+    except SchemaError as error:
+        raise FileFormatError(path, None, error.fault("run the study anew.")) from None
+
+
+@dataclass(frozen=True)
+class _Checksum(Field):
+    """A checksum, or none yet."""
+
+    def read(self, value: Any, sizes: Any) -> str:
+        """Return the checksum."""
+        if not isinstance(value, str) or not (value.isascii() and (value.isalnum() or not value)):
+            raise SchemaError("a checksum", shown(value))
+        return value
+
+
+@dataclass(frozen=True)
+class _Sums(Table):
+    """The checksum of each file, by a name in the study's folder."""
+
+    def read(self, value: Any, sizes: Any) -> dict[str, Any]:
+        """Return the checksums."""
+        sums = super().read(value, sizes)
+        for name in sums:
+            if Path(name).name != name or "\0" in name or len(name) > 200:
+                raise SchemaError("names of files in the study's folder", shown(name))
+        return sums
+
+
+_RECORD = Record(
+    {
+        "format": Text(),
+        "version": Whole(VERSION, VERSION),
+        "versions": Table(Text(100)),
+        "study": Plain(),
+        "inputs": Record({name: _Checksum() for name in ("index", "topics", "qrels")}),
+        "trials": Anything(),
+        "files": _Sums(_Checksum()),
+    }
+)
+_PROVENANCE = Record(
+    {
+        "command": Anything(),
+        "date": Text(100),
+        "inputs": Record({name: Text(10_000) for name in ("index", "topics", "qrels")}),
+    }
+)

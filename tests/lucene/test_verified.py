@@ -13,7 +13,7 @@ import pytest
 
 from rerank.errors import IndexFolderError
 from rerank.lucene.postings import open_forward
-from rerank.lucene.verified import MANIFEST, NOTE, cache_folder, file_entry, file_names
+from rerank.lucene.verified import MANIFEST, NOTE, cache_folder, file_entry, file_names, write_manifest
 
 CHECKING = "checking the forward arrays"
 
@@ -30,7 +30,8 @@ def manifest_of(index: Path) -> dict[str, Any]:
 
 
 def change_manifest(index: Path, **changes: Any) -> None:
-    (index / "rerank" / MANIFEST).write_text(json.dumps(manifest_of(index) | changes), encoding="utf8")
+    """Change the manifest and sign it again, as a forger would."""
+    write_manifest(index / "rerank", manifest_of(index) | changes)
 
 
 def make_fit(index: Path) -> None:
@@ -196,6 +197,14 @@ def test_manifests_with_a_part_missing_or_wrong_are_refused(index: Path, changes
 def test_manifests_that_are_none_are_refused(index: Path, content: bytes) -> None:
     (index / "rerank" / MANIFEST).write_bytes(content)
     refusal(index)
+
+
+def test_any_change_of_the_manifest_is_found(index: Path) -> None:
+    manifest = manifest_of(index)
+    for name in set(manifest) - {"format", "commit"}:  # arrays of another format are made anew
+        content = json.dumps(manifest | {name: [manifest[name]]})
+        (index / "rerank" / MANIFEST).write_text(content, encoding="utf8")
+        refusal(index)
 
 
 def test_counts_of_another_field_are_refused(index: Path) -> None:

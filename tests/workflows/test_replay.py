@@ -10,6 +10,7 @@ import pytest
 import rerank
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
 from rerank.workflows.experiment import Study, StudyResult, run_experiment
+from rerank.workflows.record import read_record
 from rerank.workflows.replay import replay_experiment
 from tests.workflows.tiny import Tiny
 
@@ -98,7 +99,11 @@ def test_replay_says_which_file_differs(
 def test_replay_refuses_a_folder_without_a_record(index: rerank.Index, collection: Tiny, tmp_path: Path) -> None:
     with pytest.raises(MissingFileError, match=r"record\.json: expected a file that `rerank experiment` wrote, found"):
         replay_experiment(tmp_path, index, collection.topics, collection.qrels)
-    for text, said in (("{", "expected JSON, found other text"), ("[]", "expected a JSON object"), ("{}", "a record")):
+    for text, said in (
+        ("{", "expected JSON, found a text that breaks off"),
+        ("[]", "expected a JSON object"),
+        ("{}", "a record"),
+    ):
         (tmp_path / "record.json").write_text(text)
         with pytest.raises(FileFormatError, match=said):
             replay_experiment(tmp_path, index, collection.topics, collection.qrels)
@@ -110,3 +115,48 @@ def test_repeats_and_given_folds_do_not_go_together(index: rerank.Index, collect
         run_experiment(index, collection.topics, collection.qrels, study=replace(STUDY, folds=folds))
     with pytest.raises(InvalidInputError, match="repeats: expected a number from 1, found 0"):
         run_experiment(index, collection.topics, collection.qrels, study=replace(STUDY, repeats=0))
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"study": None}, "study: expected an object, found None"),
+        ({"study": []}, "study: expected an object or null, found"),
+        ({"inputs": {}}, "inputs: expected the key index, found none"),
+        ({"inputs": {"index": "a\nb", "topics": "", "qrels": ""}}, "inputs.index: expected a checksum, found 'a"),
+        ({"files": ["table.txt"]}, "files: expected an object, found"),
+        (
+            {"files": {"../table.txt": "0"}},
+            "files: expected names of files in the study's folder, found '../table.txt'",
+        ),
+        ({"files": {"": "0"}}, "files: expected text of 1 to"),
+        ({"versions": {"numpy": 2}}, "versions.numpy: expected text of 1 to 100 characters, found 2"),
+        ({"more": 1}, "expected keys format, version, .*, found 'more'"),
+    ],
+)
+def test_replay_refuses_a_record_with_a_part_missing_or_wrong(
+    result: StudyResult, folder: Path, tmp_path: Path, changes: dict[str, object], said: str
+) -> None:
+    record = json.loads((folder / "record.json").read_text())
+    (tmp_path / "record.json").write_text(json.dumps(record | changes))
+    with pytest.raises((FileFormatError, InvalidInputError), match=rf"^[^\n]*{said}[^\n]*$"):
+        Study.from_dict(read_record(tmp_path)["study"])
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"k": 0}, "study.k: expected 1 to"),
+        ({"k1": "0.9"}, "study.k1: expected a number from 0"),
+        ({"measures": []}, "study.measures: expected a list of at least one value"),
+        ({"measures": [3]}, r"study.measures\[0\]: expected text"),
+        ({"folds": [1, 2]}, "study.folds: expected a whole number from 0"),
+        ({"folds": {"q1": -1}}, "study.folds.q1: expected 0 to"),
+        ({"parameters": None}, "study.parameters: expected an object, found None"),
+        ({"recipe": {"familys": ["letor"]}}, "did you mean 'families'"),
+        ({"colour": 1}, "study: expected keys ranker, .* found 'colour'"),
+    ],
+)
+def test_studies_of_plain_values_are_checked(changes: dict[str, object], said: str) -> None:
+    with pytest.raises(InvalidInputError, match=rf"^[^\n]*{said}[^\n]*$"):
+        Study.from_dict(STUDY.to_dict() | changes)
