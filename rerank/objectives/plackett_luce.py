@@ -92,8 +92,10 @@ def _fill_draws(query_ptr, by_label, labels, scores, weights, grad, hess, costs)
         n = last - first
         if n == 0:
             continue
-        rows, best = by_label[first:last], scores[first:last].max()
-        if scores[rows].min() - best < LOWEST_EXPONENT:
+        rows, best, lowest = by_label[first:last], scores[first], scores[first]
+        for row in range(first, last):
+            best, lowest = max(best, scores[row]), min(lowest, scores[row])
+        if lowest - best < LOWEST_EXPONENT:
             costs[q] = _fill_far_draws(rows, scores, labels, weights[q], grad, hess)
             continue
         label, e, below = labels[rows], np.empty(n), np.zeros(n)

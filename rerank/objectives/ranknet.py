@@ -95,13 +95,16 @@ def _fill_lambdas(query_ptr, by_label, labels, scores, weights, sigma, grad, hes
         if last == first:
             continue
         rows = by_label[first:last]
-        label, score = labels[rows], scores[rows]
-        best = score.max()
+        label, e, best, lowest = labels[rows], np.empty(last - first), scores[first], scores[first]
+        for row in range(first, last):
+            best, lowest = max(best, scores[row]), min(lowest, scores[row])
         pull, curvature = np.zeros(last - first), np.zeros(last - first)
-        if sigma * (score.min() - best) < LOWEST_EXPONENT:
-            _pull_far_pairs(score, label, sigma, pull, curvature)
+        if sigma * (lowest - best) < LOWEST_EXPONENT:
+            _pull_far_pairs(scores[rows], label, sigma, pull, curvature)
         else:
-            _pull_pairs(np.exp(sigma * (score - best)), label, pull, curvature)
+            for place in range(last - first):
+                e[place] = np.exp(sigma * (scores[rows[place]] - best))
+            _pull_pairs(e, label, pull, curvature)
         for place in range(last - first):
             grad[rows[place]] = weights[q] * sigma * pull[place]
             hess[rows[place]] = weights[q] * sigma * sigma * curvature[place]
