@@ -16,7 +16,7 @@ over document ids as UTF-8 bytes (`S` arrays, a quarter of the room), which beco
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -27,6 +27,7 @@ from rerank.datachecks import check_shapes, check_values
 from rerank.errors import InvalidInputError, unknown_name
 from rerank.ids import Ids, PairTable, id_array, id_texts, sort_keys
 from rerank.ordering import trec_order
+from rerank.retriever import UNNAMED, Retriever
 from rerank.threads import in_threads
 
 Floats = NDArray[np.float64]
@@ -214,17 +215,20 @@ class Qrels(_QueryTable):
 
 @dataclass(frozen=True, eq=False)
 class Run(_QueryTable):
-    """Ranked documents: scores (n_rows,) float64; within a query, rows stand as the ranker ordered them."""
+    """Ranked documents: scores (n_rows,) float64; within a query, rows stand as the ranker ordered them.
+
+    name  one word that says what made the run: the tag of TREC run files, see `retriever`
+    """
 
     scores: Floats
-    name: str = "rerank"
+    name: str = UNNAMED
 
     def __getitem__(self, query_id: str) -> dict[str, float]:
         rows = self.rows(query_id)
         return dict(zip(self.doc_ids[rows].tolist(), self.scores[rows].tolist(), strict=True))
 
     @classmethod
-    def from_rows(cls, query_ids: ArrayLike, doc_ids: ArrayLike, scores: ArrayLike, name: str = "rerank") -> Run:
+    def from_rows(cls, query_ids: ArrayLike, doc_ids: ArrayLike, scores: ArrayLike, name: str = UNNAMED) -> Run:
         """Group rows (any order) by query and put each query in trec_eval's order."""
         names, query_ptr, order = _group(id_array(query_ids), id_array(doc_ids))
         run = cls(names, query_ptr, id_array(doc_ids)[order], np.asarray(scores, dtype=np.float64)[order], name)
@@ -237,6 +241,11 @@ class Run(_QueryTable):
             return run
         queries, docs, scores = _columns("run", "score", run)
         return cls.from_rows(queries, docs, scores)
+
+    @property
+    def retriever(self) -> Retriever | None:
+        """What made the run, as far as its name tells; None where it was given no name."""
+        return None if self.name == UNNAMED else Retriever.of_tag(self.name)
 
     def trec_order(self) -> Ints:
         """Return the rows query by query as trec_eval orders them: score, then document id, descending."""
@@ -265,6 +274,8 @@ class RankingData(_QueryTable):
                       qrels, so that documents the run missed count; None: the rows are all there is
     recipe            how the features were made (plain JSON values), or None
     fingerprint       statistics of the index they were made on, or None
+    retriever         what made the run that the rows came from; None where nothing is known of it
+    run_retrievers    what made each of the other runs whose scores are features, by the name of the run
     """
 
     X: NDArray[np.float32]
@@ -276,6 +287,8 @@ class RankingData(_QueryTable):
     ideal_ptr: Ints | None = None
     recipe: Mapping[str, Any] | None = None
     fingerprint: Mapping[str, Any] | None = None
+    retriever: Retriever | None = None
+    run_retrievers: Mapping[str, Retriever] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -334,7 +347,7 @@ class RankingData(_QueryTable):
             ideal_ptr=ideal_ptr,
         )
 
-    def run(self, scores: ArrayLike, name: str = "rerank") -> Run:
+    def run(self, scores: ArrayLike, name: str = UNNAMED) -> Run:
         """Return the documents ordered by new scores (n_rows,), ties as trec_eval breaks them."""
         run = Run(self.query_ids, self.query_ptr, self.stored_ids, np.asarray(scores, np.float64), name)
         return run.take(run.trec_order())

@@ -49,6 +49,7 @@ from rerank.lucene.documents import write_documents
 from rerank.lucene.search import Searcher
 from rerank.rankers.registry import known_rankers
 from rerank.rankers.store import load_model
+from rerank.retriever import Retriever
 from rerank.types import RankingData, Run, pointers
 from rerank.workflows.experiment import Study
 from rerank.workflows.folds import given_folds
@@ -195,6 +196,8 @@ def small_data(n_queries: int = 12, n_rows: int = 8, n_features: int = 5) -> Ran
         base_scores=X[:, 0].astype(np.float64),
         recipe=Recipe(families=("letor",)).to_dict(),
         fingerprint={"documents": 12, "fields": {"title": {"tokens": 4}}},
+        retriever=Retriever.bm25(0.9, 0.4),
+        run_retrievers={"dense": Retriever("dense-v1")},
     )
 
 

@@ -14,6 +14,7 @@ import rerank
 ROOT = Path(rerank.__file__).parent
 GROUND = {"types", "preferences", "forward", "errors", "progress", "threads", "kernels", "output", "ids", "ordering"}
 GROUND |= {"schema", "strictjson", "datachecks"}
+GROUND |= {"retriever"}
 # A room may import from itself, from the ground, and from these.
 BELOW = {
     "metrics": set(),

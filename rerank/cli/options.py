@@ -164,13 +164,15 @@ def metric_option() -> Decorator:
     )
 
 
-def bm25_options() -> Decorator:
-    """Return `-k`, `--k1` and `--b`."""
+def bm25_options(models: bool = False) -> Decorator:
+    """Return `-k`, `--k1` and `--b`; `models`: k1 and b are those of a model where they are not given."""
+    k1, b = (None, None) if models else (0.9, 0.4)
+    default = "; by default that of the model's training" if models else ""
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
         for option in (
-            click.option("--b", type=float, metavar="X", default=0.4, show_default=True, help="BM25's b."),
-            click.option("--k1", type=float, metavar="X", default=0.9, show_default=True, help="BM25's k1."),
+            click.option("--b", type=float, metavar="X", default=b, show_default=True, help=f"BM25's b{default}."),
+            click.option("--k1", type=float, metavar="X", default=k1, show_default=True, help=f"BM25's k1{default}."),
             click.option(
                 "-k",
                 "--hits",

@@ -35,7 +35,7 @@ from rerank.cli.options import (
 )
 @click.option("--base", metavar="run:FILE", help="Run to start from, where the model was warm-started from one.")
 @click.option("--other-index", is_flag=True, help="Apply a model that was trained on another index.")
-@bm25_options()
+@bm25_options(models=True)
 @functions_option()
 @language_option()
 @threads_option()
@@ -68,7 +68,8 @@ def command(
         if candidates is not None and run is not None:
             check_queries(candidates, run, queries, topics)
             check_documents(candidates, run, opened)
-        with places({"model": model, "data": model, "recipe": model, "base": model, **base_place(base, start)}):
+        files = {"model": model, "data": model, "recipe": model, "base": model, "run": run or "--k1, --b"}
+        with places({**files, **base_place(base, start)}):
             result = rerank(opened, loaded, queries, candidates, base=start, runs=runs, **options)
     write_run(result, output)
 

@@ -112,6 +112,8 @@ def _extraction(
         ideal_ptr=ideal_ptr,
         recipe=recipe.to_dict(),
         fingerprint=dict(forward.fingerprint),
+        retriever=run.retriever,
+        run_retrievers={name: made for name in recipe.runs if runs and (made := runs[name].retriever) is not None},
     )
     return data, partial(_blocks, forward, candidates, plan, recipe, threads)
 

@@ -2,7 +2,8 @@
 
 .svm .txt .letor, also with .gz   LETOR / SVMlight text
 .npz                              NumPy arrays without pickle: every member of RankingData by its name, and
-                                  `about`, the UTF-8 bytes of JSON with format, version, recipe, fingerprint
+                                  `about`, the UTF-8 bytes of JSON with format, version, recipe, fingerprint, and
+                                  what made the runs: retriever, run_retrievers
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from rerank.files.source import check_file
 from rerank.files.svmlight import read_svmlight, write_svmlight
 from rerank.ids import id_array
 from rerank.output import whole_file
+from rerank.retriever import retriever_members, stored_retrievers
 from rerank.schema import Plain, SchemaError, at
 from rerank.strictjson import JSONFault, parse_json
 from rerank.types import RankingData, query_rows
@@ -97,6 +99,7 @@ def _write_binary(data: RankingData, path: str | Path, blocks: Iterable[Floats32
         "version": VERSION,
         "recipe": _plain(data.recipe),
         "fingerprint": _plain(data.fingerprint),
+        **retriever_members(data.retriever, data.run_retrievers),
     }
     arrays["about"] = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
     with whole_file(path, binary=True) as handle, zipfile.ZipFile(handle, "w", zipfile.ZIP_STORED) as archive:
@@ -137,7 +140,7 @@ def read_binary(path: str | Path) -> RankingData:
     _check_fit(path, members)
     members["feature_names"] = tuple(members["feature_names"].tolist())
     try:
-        return RankingData(**members, recipe=about["recipe"], fingerprint=about["fingerprint"])
+        return RankingData(**members, **about)
     except InvalidInputError as error:
         raise FileFormatError(path, None, str(error)) from None
 
@@ -186,7 +189,8 @@ def _about(path: Path, raw: Any) -> dict[str, Any]:
             "update rerank, or write the file anew with this version.",
         )
     try:
-        return {name: _read_plain(name, about.get(name)) for name in ("recipe", "fingerprint")}
+        plain = {name: _read_plain(name, about.get(name)) for name in ("recipe", "fingerprint")}
+        return {**plain, **stored_retrievers(about)}
     except SchemaError as error:
         raise FileFormatError(path, None, f"about.{error.fault('write the file anew.')}") from None
 

@@ -30,6 +30,7 @@ from rerank.files.svmlight_header import Header, header_lines
 from rerank.files.svmlight_rows import Rows, split_rows
 from rerank.ids import Ids, first_broken, id_array
 from rerank.output import whole_file
+from rerank.retriever import stored_retrievers
 from rerank.types import Floats, Ints, RankingData, pointers
 
 MOST_DIGITS = 18  # of a number of rows
@@ -123,6 +124,7 @@ def _record(path: Path, parts: list[Rows], header: Header, n_features: int) -> R
         ideal_ptr=ideal_ptr,
         recipe=header.members.get("recipe"),
         fingerprint=header.members.get("fingerprint"),
+        **stored_retrievers(header.members),
     )
 
 

@@ -7,6 +7,7 @@
     ideal        {query id: [positive labels, best first]}, documents without a row among them
     recipe       how the features were made
     fingerprint  statistics of the index they were made on
+    retriever, run_retrievers  tags of the runs that the rows came from and whose scores are features
 Any other comment line is passed over.
 """
 
@@ -24,6 +25,8 @@ from rerank.errors import FileFormatError, InvalidInputError
 from rerank.files.source import shown, text
 from rerank.files.structured import parse_json
 from rerank.ids import Ids, first_broken
+from rerank.retriever import retriever_members, stored_retrievers
+from rerank.schema import SchemaError
 from rerank.types import Floats, Ints, RankingData, pointers
 
 VERSION = 1
@@ -134,6 +137,10 @@ class Header:
                 raise FileFormatError(
                     self.path, line, f"expected {named} as {member}, found {type(value).__name__}; write it anew."
                 )
+        try:
+            stored_retrievers(members)
+        except SchemaError as error:
+            raise FileFormatError(self.path, line, error.fault("write it anew.")) from None
         return members  # type: ignore[no-any-return]
 
 
@@ -163,4 +170,5 @@ def _members(data: RankingData) -> dict[str, Any]:
         members["recipe"] = dict(data.recipe)
     if data.fingerprint is not None:
         members["fingerprint"] = dict(data.fingerprint)
+    members.update(retriever_members(data.retriever, data.run_retrievers))
     return members

@@ -20,6 +20,7 @@ from rerank.lucene.folder import check_index_folder, damaged_lucene
 from rerank.lucene.jvm import ask, ask_json, open_index
 from rerank.lucene.language import chosen_language
 from rerank.lucene.progress import Progress, stage
+from rerank.retriever import Retriever
 from rerank.types import Run, Topics, pointers
 
 _BATCH = 2048
@@ -81,7 +82,7 @@ class Searcher:
         Ties are broken by ascending document id, also at the cut. Scores are rounded to 4 decimals, and each
         further document of a tie gets 1e-6 less (Anserini's ScoreTiesAdjusterReranker), so that a tool that
         orders by score finds this order, as far as float32 can tell the scores apart. A topic without hits
-        stays, with no rows.
+        stays, with no rows. The run's name tells k1, b and the field, see `Run.retriever`.
         """
         topics = Topics.of(topics)
         parameters = self._parameters(k, k1, b, threads, field)
@@ -98,7 +99,7 @@ class Searcher:
             pointers(counts),
             self.doc_ids[numbers],
             scores.astype(np.float64),
-            "BM25",
+            str(Retriever.bm25(k1, b, field)),
         )
 
     def analyze(self, texts: Sequence[str]) -> list[list[str]]:

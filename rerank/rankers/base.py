@@ -25,10 +25,17 @@ if TYPE_CHECKING:
     from rerank.rankers.ranker import Ranker
 
 
+CANDIDATES = ""  # name of the run that the rows came from, among the runs whose scores are features
+
+
 class Base(ABC):
-    """Where a model's starting scores come from."""
+    """Where a model's starting scores come from.
+
+    source  the run that they depend on: CANDIDATES, or the name of another run whose scores are features; None: neither
+    """
 
     kind: ClassVar[str]
+    source: str | None = None
 
     @abstractmethod
     def scores(self, data: RankingData) -> Floats:
@@ -61,6 +68,14 @@ class FeatureBase(Base):
     name: str
     kind: ClassVar[str] = "feature"
 
+    @property
+    def source(self) -> str | None:  # type: ignore[override]
+        """The run whose score, rank or deviation the column holds (`run.score`, `run.NAME.score`)."""
+        if not self.name.startswith("run."):
+            return None
+        *run, _ = self.name.removeprefix("run.").split(".")
+        return ".".join(run) or CANDIDATES
+
     def scores(self, data: RankingData) -> Floats:
         """Return the column; a missing or infinite value is refused, since a start is a finite score."""
         column = data.column(self.name)
@@ -87,6 +102,7 @@ class CandidateRunBase(Base):
     """The run that the rows came from; the data carry its scores."""
 
     kind: ClassVar[str] = "candidates"
+    source: ClassVar[str | None] = CANDIDATES  # type: ignore[misc]
 
     def scores(self, data: RankingData) -> Floats:
         """Return the data's base scores."""

@@ -150,6 +150,7 @@ class Ensemble(Ranker):
         """Make a member a whole model of its own, whose base is known to the ensemble alone."""
         member.feature_names_, member.n_features_in_ = self.feature_names_, self.n_features_in_
         member.recipe_, member.fingerprint_ = self.recipe_, self.fingerprint_
+        member.retriever_, member.run_retrievers_ = self.retriever_, self.run_retrievers_
         member.base_ = NoBase() if isinstance(self.base_, NoBase) else BareBase()
 
     def _learned_nothing(self) -> str:

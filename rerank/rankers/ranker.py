@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,9 +15,19 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
 from rerank.errors import InvalidInputError, ModelMismatchError
-from rerank.rankers.base import BareBase, NoBase, StoredBase, resolve_base, run_scores
+from rerank.rankers.arrays import (
+    check_index,
+    column_names,
+    data_from_arrays,
+    feature_matrix,
+    number_column,
+    numbered_names,
+)
+from rerank.rankers.base import BareBase, CandidateRunBase, NoBase, StoredBase, resolve_base, run_scores
+from rerank.rankers.origin import check_base_run, check_retrievers, note_unknown_start
 from rerank.rankers.parameters import check_parameters, plain_parameters
-from rerank.rankers.training import TrainingSet, check_training_data, data_from_arrays
+from rerank.rankers.training import TrainingSet, check_training_data
+from rerank.retriever import RETRIEVERS, retriever_members
 from rerank.schema import (
     LARGEST,
     Anything,
@@ -44,6 +55,7 @@ _PARTS: dict[str, Field] = {
     "feature_names": Names(binds="n_features"),
     "recipe": Plain(),
     "fingerprint": Plain(),
+    **RETRIEVERS,
     "learned": Anything(),
 }
 _NAMING = ("fields", "families", "features", "numbers", "functions", "runs")  # what these choose shows in the names
@@ -52,8 +64,9 @@ _NAMING = ("fields", "families", "features", "numbers", "functions", "runs")  # 
 class Ranker(BaseEstimator):  # type: ignore[misc]
     """Base class of the rankers: input, base ranker, prediction; a learner adds `_learn` and `_scores`.
 
-    After `fit`: `feature_names_`, `n_features_in_`, `base_`, `recipe_` and `fingerprint_` (of the data),
-    `best_iteration_` and `evals_result_` ({"valid": {measure: values}}).
+    After `fit`: `feature_names_`, `n_features_in_`, `base_`, `recipe_`, `fingerprint_`, `retriever_` and
+    `run_retrievers_` (of the data), `best_iteration_` and `evals_result_` ({"valid": {measure: values}}); and
+    `feature_names_in_` where the features had names.
     """
 
     kind: ClassVar[str] = ""
@@ -103,7 +116,8 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         """Learn to rank.
 
         X                RankingData, or features (n_rows, n_features) with `y` (n_rows,) labels and `qid`
-                         (n_rows,) queries, in any order; NaN is missing
+                         (n_rows,) queries, in any order; NaN is missing. The columns of a data frame are features
+                         by name; a sparse matrix is made dense, and its zeros are values
         init_score       (n_rows,) scores of a base ranker; `predict` will ask for them too
         sample_weight    (n_rows,) weights, the same for all rows of a query
         eval_set         RankingData, or (X, y, qid), on which early stopping watches the measure
@@ -113,9 +127,15 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         check_parameters(self)
         data, scores = self._given(X, y, qid, init_score, sample_weight)
         check_training_data(data, "training data")
+        if isinstance(self.base, Ranker) and hasattr(self.base, "base_"):
+            check_retrievers(self.base, data.retriever, data.run_retrievers, "training data")
         self.base_, start = (BareBase(), scores) if scores is not None else resolve_base(self.base, data)
         self.feature_names_, self.n_features_in_ = data.feature_names, data.n_features
         self.recipe_, self.fingerprint_ = data.recipe, data.fingerprint
+        self.retriever_, self.run_retrievers_ = data.retriever, dict(data.run_retrievers)
+        if self.retriever_ is None and isinstance(self.base_, CandidateRunBase) and isinstance(self.base, Run):
+            self.retriever_ = self.base.retriever  # of a run whose scores are the data's
+        note_unknown_start(self)
         valid = None
         if eval_set is not None:
             valid = self._validation_set(eval_set, eval_init_score)
@@ -133,14 +153,18 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
     ) -> Floats:
         """Return the score of every row, (n_rows,) float64, the base ranker's share included.
 
-        X           RankingData, or (n_rows, n_features) features in the order of training
+        X           RankingData, whose features are known by name, or (n_rows, n_features) features in the order of
+                    training; the columns of a data frame must have the names of training, in that order
         init_score  (n_rows,) base scores, where the model was fitted with bare ones
         base        the run to start from, where the model was warm-started from a run
-        Raises ModelMismatchError where features are unknown or base scores are wanted and not given.
+        Raises ModelMismatchError where features are unknown, base scores are wanted and not given, or the scores that
+        the model starts from were retrieved with other parameters.
         """
         self._check_fitted()
-        data = X if isinstance(X, RankingData) else self._rows(X)
-        data = self._matching(data)
+        check_index("init_score", init_score, X)
+        data = self._matching(X) if isinstance(X, RankingData) else self._rows(X)
+        if isinstance(X, RankingData):
+            check_retrievers(self, X.retriever, X.run_retrievers, "data", init_score is None and base is None)
         with kernel_threads(self.n_jobs, data.n_rows):
             return self._start(data, init_score, base) + self._scores(data.X)
 
@@ -170,6 +194,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
             "feature_names": list(self.feature_names_),
             "recipe": Plain().read(self.recipe_, {}),
             "fingerprint": Plain().read(self.fingerprint_, {}),
+            **retriever_members(self.retriever_, self.run_retrievers_),
             "base": self.base_.to_dict(),
             "learned": self._learned(),
         }
@@ -190,10 +215,12 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         """
         sizes = {"depth": sizes.get("depth", 0)}
         kind = {"ranker": Choice(lambda: [cls.kind]), "parameters": Record(cls.parameter_fields, partial=True)}
-        found = Record({**kind, **_PARTS, "base": StoredBase(inner)}).read(stored, sizes)
+        parts = {**kind, **_PARTS, "base": StoredBase(inner)}
+        found = Record(parts, optional={"retriever": None, "run_retrievers": {}}).read(stored, sizes)
         model = cls(**found["parameters"])
         model.feature_names_, model.n_features_in_ = found["feature_names"], len(found["feature_names"])
         model.recipe_, model.fingerprint_ = found["recipe"], found["fingerprint"]
+        model.retriever_, model.run_retrievers_ = found["retriever"], found["run_retrievers"]
         model.base_ = found["base"]
         with at("base"):
             model.base_.check_features(model.feature_names_)
@@ -228,21 +255,29 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
             data, order = data_from_arrays(X, y, qid, sample_weight)
         if init_score is None:
             return data, None
+        check_index("init_score", init_score, X)
         if self.base is not None:
             raise InvalidInputError("init_score: expected no base= beside it, found both; pass one of them.")
-        return data, _score_column(init_score, data.n_rows)[order]
+        return data, number_column("init_score", init_score, data.n_rows, "score")[order]
 
     def _validation_set(self, eval_set: Any, init_score: ArrayLike | None) -> TrainingSet:
         if isinstance(eval_set, list) and len(eval_set) == 1:
             eval_set = eval_set[0]
+        if not isinstance(eval_set, RankingData) and not (isinstance(eval_set, tuple | list) and len(eval_set) == 3):
+            raise InvalidInputError("eval_set: expected RankingData or (X, y, qid), found another value; pass either.")
         X, y, qid = (eval_set, None, None) if isinstance(eval_set, RankingData) else eval_set
         if isinstance(self.base_, BareBase) and init_score is None:
             raise InvalidInputError("eval_set: expected eval_init_score beside init_score, found none; pass both.")
-        data, order = (X, None) if isinstance(X, RankingData) else data_from_arrays(X, y, qid)
+        if isinstance(X, RankingData):
+            data, order = self._matching(X), None
+            check_retrievers(self, X.retriever, X.run_retrievers, "validation data", init_score is None)
+        else:
+            data, order = data_from_arrays(X, y, qid)
+            self._check_columns(data.X, column_names(X), "eval_set")
+            data = replace(data, feature_names=tuple(self.feature_names_))
         check_training_data(data, "validation data")
-        data = self._matching(data)
         if init_score is not None:
-            scores = _score_column(init_score, data.n_rows)
+            scores = number_column("eval_init_score", init_score, data.n_rows, "score")
             return TrainingSet.of(data, scores if order is None else scores[order])
         if isinstance(self.base, Run | Mapping):
             return TrainingSet.of(data, run_scores(Run.of(self.base), data))
@@ -250,17 +285,41 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
 
     def _start(self, data: RankingData, init_score: ArrayLike | None, base: Any) -> Floats:
         if init_score is not None:
-            return _score_column(init_score, data.n_rows)
-        return run_scores(Run.of(base), data) if base is not None else self.base_.scores(data)
+            return number_column("init_score", init_score, data.n_rows, "score")
+        if base is None:
+            return self.base_.scores(data)
+        run = Run.of(base)
+        check_base_run(self, run)
+        return run_scores(run, data)
 
-    def _rows(self, X: ArrayLike) -> RankingData:
-        """Return bare features as a record with one nameless query."""
-        array = np.ascontiguousarray(X, dtype=np.float32)
-        if array.ndim != 2 or array.shape[1] != self.n_features_in_:
+    @property
+    def feature_names_in_(self) -> NDArray[np.object_]:
+        """Names of the features (n_features,), as scikit-learn has them; none where X had no names."""
+        names = tuple(self.feature_names_)
+        if names == numbered_names(len(names)):
+            raise AttributeError(f"{type(self).__name__} was fitted without feature names")
+        return np.array(names, dtype=object)
+
+    def _check_columns(self, X: NDArray[np.float32], names: tuple[str, ...] | None, what: str) -> None:
+        """Refuse columns that are not those of training; warn as scikit-learn does where one side has no names."""
+        kind, trained = type(self).__name__, tuple(self.feature_names_)
+        if names is not None and names != trained:
+            if hasattr(self, "feature_names_in_") or not set(names).isdisjoint(trained):
+                raise ModelMismatchError(f"{what}: {_difference(trained, names)}")
+            warnings.warn(f"X has feature names, but {kind} was fitted without feature names", UserWarning, 4)
+        if X.shape[1] != self.n_features_in_:
             raise ModelMismatchError(
-                f"X: the model wants {self.n_features_in_} features a row, found shape {array.shape}; pass the columns "
-                "that it was trained on."
+                f"{what}: the model wants {self.n_features_in_} features a row, found shape {X.shape}; pass the "
+                "columns that it was trained on."
             )
+        if names is None and hasattr(self, "feature_names_in_"):
+            text = f"X does not have valid feature names, but {kind} was fitted with feature names"
+            warnings.warn(text, UserWarning, 4)
+
+    def _rows(self, X: Any) -> RankingData:
+        """Return bare features as a record with one nameless query."""
+        array = feature_matrix(X)
+        self._check_columns(array, column_names(X), "X")
         ids = np.zeros(len(array), dtype="U1")
         return RankingData(np.array(["q"]), np.array([0, len(array)]), ids, array, tuple(self.feature_names_))
 
@@ -295,11 +354,19 @@ def _check_recipe(trained: Mapping[str, Any] | None, given: Mapping[str, Any] | 
             )
 
 
-def _score_column(values: ArrayLike, n_rows: int) -> Floats:
-    scores = np.asarray(values, dtype=np.float64)
-    if scores.shape != (n_rows,) or not np.isfinite(scores).all():
-        raise InvalidInputError(
-            f"init_score: expected a finite score for each of {n_rows} rows, found shape {scores.shape}"
-            f"{'' if scores.shape != (n_rows,) else ' with NaN or infinity in it'}; pass the base ranker's scores."
+def _difference(trained: tuple[str, ...], names: tuple[str, ...]) -> str:
+    """Return in what the names of a data frame's columns differ from those of training, and what to do."""
+    unknown = [name for name in names if name not in trained]
+    missing = [name for name in trained if name not in names]
+    if not unknown and not missing:
+        place = next(place for place, pair in enumerate(zip(trained, names, strict=True)) if pair[0] != pair[1])
+        return (
+            f"expected the columns in the order of training, found {names[place]!r} where {trained[place]!r} was "
+            f"(column {place + 1}); pass X[list(model.feature_names_)]."
         )
-    return scores
+    parts = [
+        f"{what} {', '.join(map(repr, some[:3]))}{' ...' if len(some) > 3 else ''}"
+        for what, some in (("found", unknown), ("without", missing))
+        if some
+    ]
+    return f"expected the columns of training by name, {' and '.join(parts)}; pass the columns that were trained on."

@@ -13,13 +13,12 @@ from itertools import pairwise
 
 import numpy as np
 from numba import get_num_threads
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
-from rerank.ids import Ids, id_array
 from rerank.kernels import kernel
 from rerank.metrics.base import Measure, RankedLists
-from rerank.threads import in_threads, row_parts
+from rerank.threads import in_threads
 from rerank.types import Floats, Ints, RankingData, joined_rows, pointers, query_blocks, query_rows
 
 DEEPEST_INSERTION = 100  # down to here keeping the best rows in order beats sorting the whole list
@@ -91,87 +90,6 @@ def check_training_data(data: RankingData, what: str) -> None:
     if data.labels is None:
         raise InvalidInputError(f"{what}: expected labels, found none; make the data with qrels.")
     data.check_values(what)
-
-
-def data_from_arrays(
-    X: ArrayLike, y: ArrayLike | None, qid: ArrayLike | None, weights: ArrayLike | None = None
-) -> tuple[RankingData, Ints]:
-    """Return plain arrays as a record, and the input row of each of its rows.
-
-    X        (n_rows, n_features); y (n_rows,) labels or None
-    qid      (n_rows,) query of each row, in any order
-    weights  (n_rows,) or None; rows of one query must agree, since a weight is a query's
-    """
-    X = np.ascontiguousarray(X, dtype=np.float32)
-    if X.ndim != 2:
-        raise InvalidInputError(f"X: expected two dimensions (rows, features), found {X.ndim}; reshape it.")
-    if qid is None:
-        raise InvalidInputError("qid: expected the query of every row, found none; pass qid=.")
-    queries = np.asarray(qid)
-    if queries.shape != (len(X),):
-        raise InvalidInputError(
-            f"qid: expected one query for each of {len(X)} rows, found shape {queries.shape}; "
-            "pass a column of query ids, not group sizes."
-        )
-    names, inverse = np.unique(queries, return_inverse=True)
-    order = np.argsort(inverse, kind="stable")
-    in_order = np.array_equal(order, np.arange(len(order)))
-    query_ptr = pointers(np.bincount(inverse, minlength=len(names)))
-    labels = None if y is None else _column("y", y, len(X))[order]
-    return (
-        RankingData(
-            query_ids=id_array(names.astype(np.str_)),
-            query_ptr=query_ptr,
-            doc_ids=_content_ids(X, y)[order],
-            X=X if in_order else X[order],
-            feature_names=tuple(str(number + 1) for number in range(X.shape[1])),
-            labels=labels,
-            weights=None if weights is None else _query_weights(weights, order, query_ptr),
-        ),
-        order,
-    )
-
-
-def _column(name: str, values: ArrayLike, n_rows: int) -> Floats:
-    column = np.asarray(values, dtype=np.float64)
-    if column.shape != (n_rows,):
-        raise InvalidInputError(f"{name}: expected one value for each of {n_rows} rows, found {column.shape}.")
-    return column
-
-
-def _query_weights(weights: ArrayLike, order: Ints, query_ptr: Ints) -> Floats:
-    rows = _column("sample_weight", weights, len(order))[order]
-    firsts = rows[query_ptr[:-1]]
-    if not np.array_equal(rows, np.repeat(firsts, np.diff(query_ptr))):
-        raise InvalidInputError(
-            "sample_weight: expected one weight for all rows of a query, found several; weights are per query."
-        )
-    return firsts
-
-
-def _content_ids(X: NDArray[np.float32], y: ArrayLike | None) -> Ids:
-    """Return 16 hexadecimal digits made from each row's values: an order that the input's order cannot change."""
-    hashes = np.empty(len(X), dtype=np.uint64)
-    labels = np.zeros(len(X)) if y is None else np.asarray(y, dtype=np.float64)
-    words, bits = X.view(np.uint32), labels.view(np.uint64)
-
-    def fill(here: slice) -> None:
-        _hash_rows(words[here], bits[here], hashes[here])
-
-    in_threads(fill, row_parts(len(X), get_num_threads()), get_num_threads())
-    pairs = np.array([f"{byte:02x}" for byte in range(256)])
-    return pairs[hashes.astype(">u8").view(np.uint8)].view("U16")
-
-
-@kernel()
-def _hash_rows(words, labels, out):  # type: ignore[no-untyped-def]
-    """Fill out (n_rows,) uint64 with FNV-1a over each row's words, with a last mixing step."""
-    for row in range(words.shape[0]):
-        value = np.uint64(0xCBF29CE484222325) ^ labels[row]
-        for column in range(words.shape[1]):
-            value = (value ^ np.uint64(words[row, column])) * np.uint64(0x100000001B3)
-            value ^= value >> np.uint64(29)
-        out[row] = value ^ (value >> np.uint64(32))
 
 
 def check_pairs(train: TrainingSet) -> None:

@@ -100,7 +100,8 @@ def _rank_and_score() -> None:
 
     from rerank.metrics.registry import parse_measure
     from rerank.objectives.for_measure import lambdarank_for
-    from rerank.rankers.training import TrainingSet, Validation, data_from_arrays
+    from rerank.rankers.arrays import data_from_arrays
+    from rerank.rankers.training import TrainingSet, Validation
     from rerank.trees.forest import Forest, Tree
     from rerank.trees.score import score_rows
 

@@ -18,6 +18,7 @@ from rerank.lucene.build import build_index, build_index_from_sgml
 from rerank.lucene.folder import check_index_folder
 from rerank.lucene.postings import open_forward
 from rerank.lucene.search import Searcher
+from rerank.retriever import CONTENTS
 from rerank.types import Qrels, RankingData, Run, Topics
 
 if TYPE_CHECKING:
@@ -108,13 +109,16 @@ class Index:
         *,
         k1: float = 0.9,
         b: float = 0.4,
+        field: str = CONTENTS,
         threads: int | None = None,
     ) -> Run:
         """Return BM25's k best documents of every topic: Anserini's hits, scores and order.
 
-        A topic without hits has no rows, and a run file cannot hold it: a warning is logged.
+        field  the indexed field that is searched; `contents` is the whole document
+        The run's name tells k1, b and the field: `run.retriever`, and the tag of a file. A topic without hits has no
+        rows, and a run file cannot hold it: a warning is logged.
         """
-        run = self.searcher.search(Topics.of(topics), k=k, k1=k1, b=b, threads=threads)
+        run = self.searcher.search(Topics.of(topics), k=k, k1=k1, b=b, field=field, threads=threads)
         without = run.query_ids[np.diff(run.query_ptr) == 0].tolist()
         if without:
             text = "Topics without hits, which the run file does not hold: %d of %d (%s%s)."

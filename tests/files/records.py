@@ -7,12 +7,15 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from rerank.ids import id_array
+from rerank.retriever import Retriever
 from rerank.types import RankingData, pointers
 
 words = st.text("abcé09._-:", min_size=1, max_size=4)
 finite = st.floats(allow_nan=False, allow_infinity=False)
 grades, shares = st.floats(-(2.0**31), 2.0**31), st.floats(0.0, 1e300)
 json_values = st.dictionaries(st.text(max_size=3), st.one_of(st.integers(), st.text(max_size=5)), max_size=2)
+numbers = st.floats(0, allow_nan=False, allow_infinity=False)
+retrievers = st.builds(Retriever.of_tag, words) | st.builds(Retriever.bm25, numbers, numbers, st.text(min_size=1))
 
 
 @st.composite
@@ -42,6 +45,8 @@ def ranking_data(draw: st.DrawFn, min_rows: int = 1) -> RankingData:
         ideal_ptr=None if ideal is None else pointers([len(part) for part in ideal]),
         recipe=draw(st.none() | json_values),
         fingerprint=draw(st.none() | json_values),
+        retriever=draw(st.none() | retrievers),
+        run_retrievers=draw(st.dictionaries(words, retrievers, max_size=2)),
     )
 
 
@@ -49,6 +54,8 @@ def assert_same(found: RankingData, expected: RankingData) -> None:
     assert found.feature_names == expected.feature_names
     assert found.recipe == expected.recipe
     assert found.fingerprint == expected.fingerprint
+    assert found.retriever == expected.retriever
+    assert found.run_retrievers == expected.run_retrievers
     arrays = ("query_ids", "query_ptr", "doc_ids", "X", "labels", "base_scores", "weights")
     for name in (*arrays, "ideal_labels", "ideal_ptr"):
         mine, theirs = getattr(found, name), getattr(expected, name)

@@ -41,6 +41,8 @@ VALUES: list[tuple[dict[str, Any], str]] = [
     ({"doc_ids": np.array([0xD800, 0x41], np.uint32).view("U1")}, "found doc_ids that are no text"),
     ({"doc_ids": np.array([0x7FFFFFFF, 0x41], np.uint32).view("U1")}, "found doc_ids that are no text"),
     ({"about": about(recipe=3)}, r"about\.recipe: expected an object or null, found 3; write the file anew"),
+    ({"about": about(retriever=3)}, r"about\.retriever: expected text of 1 to .* found 3; write the file anew"),
+    ({"about": about(run_retrievers={"a": ""})}, r"about\.run_retrievers\.a: expected text of 1 to .*; write the file"),
     ({"about": np.frombuffer(about().tobytes().replace(b"}", b', "version": 1}'), np.uint8)}, "'version' twice"),
     ({"about": DEEP}, "brackets nested too deep"),
     ({"about": about(fingerprint={"n": float("nan")})}, "NaN, which is no number of JSON"),

@@ -65,7 +65,7 @@ def test_search_keeps_a_topic_without_hits(small_index: Path) -> None:
     with Searcher(small_index) as searcher:
         run = searcher.search(TOPICS)
     assert list(run) == list(TOPICS)
-    assert run.name == "BM25"
+    assert run.name == "bm25-k1=0.9-b=0.4"
     assert run["stop words"] == {}
     assert run["unknown"] == {}
 

@@ -20,6 +20,7 @@ from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.registry import known_rankers, ranker_class
 from rerank.rankers.store import DEEPEST, load_model, model_from_dict
+from rerank.retriever import Retriever
 from rerank.types import RankingData
 from tests.rankers.conftest import ranking_data
 
@@ -48,6 +49,7 @@ def stored(request: pytest.FixtureRequest) -> dict[str, Any]:
     inner = LambdaMART(n_estimators=2, num_leaves=3, base="feature:f0").fit(DATA)
     model = _fitted(name, base=inner, **more)
     model.recipe_, model.fingerprint_ = {"fields": ["title"]}, {"documents": 3}
+    model.retriever_, model.run_retrievers_ = Retriever.bm25(0.9, 0.4), {"dense": Retriever("dense-v1")}
     return json.loads(json.dumps(model.to_dict()))
 
 

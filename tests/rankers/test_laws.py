@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from rerank.errors import InvalidInputError
+from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.ids import id_array
 from rerank.metrics.base import RankedLists
 from rerank.metrics.registry import parse_measure
@@ -19,6 +19,7 @@ from rerank.rankers.boosted import BoostedTrees
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.registry import known_rankers, ranker_class
 from rerank.rankers.store import load_model
+from rerank.retriever import Retriever
 from rerank.types import Floats, RankingData, pointers
 from tests.rankers.conftest import ranking_data
 
@@ -247,6 +248,39 @@ def test_ranker_comes_back_from_its_file(name, train, test, tmp_path) -> None:
 
 
 @ALL
+def test_ranker_learns_the_same_from_a_data_frame(name, train, test, tmp_path) -> None:
+    pd = pytest.importorskip("pandas")
+    data = replace(train, doc_ids=np.arange(train.n_rows).astype(str))
+    qid = np.repeat(data.query_ids, np.diff(data.query_ptr))
+    arrays, frame = _ranker(name, FEW_TREES), _ranker(name, FEW_TREES)
+    arrays.fit(data.X, data.labels, qid=qid)
+    columns = list(data.feature_names)
+    frame.fit(pd.DataFrame(data.X, columns=columns), pd.Series(data.labels), qid=pd.Series(qid))
+    frame.save(tmp_path / "model.json")
+    again, rows = load_model(tmp_path / "model.json"), pd.DataFrame(test.X, columns=columns)
+    assert again.feature_names_in_.tolist() == columns
+    for model in (frame, again):
+        np.testing.assert_array_equal(model.predict(rows), arrays.predict(test.X))
+        np.testing.assert_array_equal(model.predict(test), arrays.predict(test.X))
+        with pytest.raises(ModelMismatchError, match="X: expected the columns in the order of training, found 'f1'"):
+            model.predict(rows[["f1", "f0", *columns[2:]]])
+
+
+@ALL
+def test_ranker_keeps_what_retrieved_its_data(name, train, test, tmp_path) -> None:
+    data = replace(train, retriever=Retriever.bm25(0.9, 0.4), run_retrievers={"dense": Retriever("dense-v1")})
+    model = _ranker(name, FEW_TREES, base="run").fit(data)
+    model.save(tmp_path / "model.json")
+    again = load_model(tmp_path / "model.json")
+    for part in (model, again, *getattr(again, "members_", ())):
+        assert (part.retriever_, part.run_retrievers_) == (data.retriever, data.run_retrievers)
+    for each in (model, again):
+        each.predict(replace(test, retriever=Retriever.bm25(0.9, 0.4)))
+        with pytest.raises(ModelMismatchError, match=r"data: expected candidates of bm25-k1=0.9-b=0.4, whose scores"):
+            each.predict(replace(test, retriever=Retriever.bm25(2.5, 0.4)))
+
+
+@ALL
 def test_ranker_is_an_estimator_of_scikit_learn(name) -> None:
     model = clone(_ranker(name, base="run"))
     assert model.get_params() == _ranker(name, base="run").get_params()
@@ -259,6 +293,15 @@ def test_data_that_cannot_be_learned_from_are_refused(name, train) -> None:
         _ranker(name).fit(replace(train, labels=np.zeros(train.n_rows)))
     with pytest.raises(InvalidInputError, match="expected labels, found none"):
         _ranker(name).fit(replace(train, labels=None))
+    infinite = replace(train, X=np.where(np.arange(train.n_features) == 2, np.float32(np.inf), train.X))
+    with pytest.raises(
+        InvalidInputError, match=r"training data: expected finite features, .* found inf in feature 'f2' at row 0"
+    ):
+        _ranker(name).fit(infinite)
+    with pytest.raises(
+        InvalidInputError, match=r"validation data: expected finite features, .* found inf in feature 'f2' at row 0"
+    ):
+        _ranker(name).fit(train, eval_set=infinite)
     with pytest.raises(InvalidInputError, match="expected a fitted model"):
         _ranker(name).predict(train)
     with pytest.raises(InvalidInputError, match="did you mean"):

@@ -105,6 +105,16 @@ def test_experiment_does_not_depend_on_the_order_of_its_input(
         assert {q: again.runs[system][q] for q in topics} == {q: result.runs[system][q] for q in topics}
 
 
+def test_models_of_an_experiment_know_what_retrieved_their_candidates(
+    index: rerank.Index, collection: Tiny, tmp_path: Path
+) -> None:
+    study = replace(STUDY, folds=3, k1=2.5, b=0.7)
+    run_experiment(index, collection.topics, collection.qrels, tmp_path / "study", study)
+    assert rerank.read_run(tmp_path / "study" / "bm25.run").name == "bm25-k1=2.5-b=0.7"
+    for path in (tmp_path / "study").glob("*.model.json"):
+        assert str(rerank.load_model(path).retriever_) == "bm25-k1=2.5-b=0.7"
+
+
 def test_experiment_studies_a_ranker_that_draws_nothing(index: rerank.Index, collection: Tiny, tmp_path: Path) -> None:
     study = Study("ranksvm", folds=3, k=30, parameters={"max_iter": 3})
     found = run_experiment(index, collection.topics, collection.qrels, tmp_path / "study", study)

@@ -9,6 +9,8 @@ import pytest
 import rerank
 from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.features import extract as extract_module
+from rerank.rankers import origin
+from rerank.retriever import Retriever
 from rerank.workflows.rerank import rerank as rerank_run
 from tests.workflows.tiny import Tiny
 
@@ -144,6 +146,52 @@ def test_rerank_wants_the_run_that_a_model_was_warm_started_from(
     done = rerank_run(index, warm, collection.topics, k=10, base=dense)
     flat = {query_id: dict.fromkeys(dense[query_id], 0.0) for query_id in dense}
     assert done.scores.mean() > rerank_run(index, warm, collection.topics, k=10, base=flat).scores.mean()
+
+
+@pytest.mark.parametrize("base", ["run", "feature:run.score", "model"])
+def test_rerank_retrieves_as_the_model_was_trained(
+    index: rerank.Index, collection: Tiny, tmp_path: Path, base: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = index.search(collection.topics, k=50, k1=2.5, b=0.7)
+    index.write_features(tmp_path / "data.npz", run, collection.topics, collection.qrels)
+    data = rerank.read_data(tmp_path / "data.npz")
+    assert data.retriever == run.retriever == Retriever.bm25(2.5, 0.7)
+    settings: dict[str, int] = {"n_estimators": 2, "min_child_samples": 5}
+    start = rerank.LambdaMART(**settings, base="run").fit(data) if base == "model" else base
+    rerank.LambdaMART(**settings, base=start).fit(data).save(tmp_path / "model.json")
+    model = rerank.load_model(tmp_path / "model.json")
+    done, steps = rerank_run(index, model, collection.topics, k=50), model.rank(data)
+    assert done.doc_ids.tolist() == steps.doc_ids.tolist()
+    np.testing.assert_array_equal(done.scores, steps.scores)
+    with pytest.raises(ModelMismatchError, match=r"run: expected .* of bm25-k1=2.5-b=0.7, .* of bm25-k1=0.9-b=0.7; re"):
+        rerank_run(index, model, collection.topics, k=50, k1=0.9)
+    with pytest.raises(ModelMismatchError, match=r"run: expected .* of bm25-k1=2.5-b=0.7, .* of bm25-k1=0.9-b=0.4; re"):
+        rerank_run(index, model, collection.topics, index.search(collection.topics, k=50))
+    assert caplog.text == ""
+    origin._note.cache_clear()
+    unknown = rerank_run(index, model, collection.topics, {query_id: run[query_id] for query_id in run}, k=50)
+    np.testing.assert_array_equal(np.sort(unknown.scores), np.sort(done.scores))
+
+
+def test_rerank_searches_the_field_that_the_model_was_trained_on(index: rerank.Index, collection: Tiny) -> None:
+    run = index.search(collection.topics, k=50, field="title")
+    assert run.name == "bm25-k1=0.9-b=0.4-field=title"
+    data = index.features(run, collection.topics, collection.qrels)
+    model = rerank.LambdaMART(n_estimators=2, min_child_samples=5, base="run").fit(data)
+    np.testing.assert_array_equal(rerank_run(index, model, collection.topics, k=50).scores, model.rank(data).scores)
+    with pytest.raises(ModelMismatchError, match=r"found candidates of bm25-k1=0.9-b=0.4; .* and b 0.4 on field title"):
+        rerank_run(index, model, collection.topics, index.search(collection.topics, k=50))
+
+
+def test_features_carry_what_made_the_runs(index: rerank.Index, collection: Tiny) -> None:
+    run = index.search(collection.topics, k=20)
+    dense = rerank.Run.from_rows(["q1"], ["d1"], [1.0], "dense-v1")
+    data = index.features(run, collection.topics, runs={"dense": dense, "plain": {"q1": {"d1": 1.0}}})
+    assert data.retriever == Retriever.bm25(0.9, 0.4)
+    assert data.run_retrievers == {"dense": Retriever("dense-v1")}
+    assert data.select([0]).retriever == data.retriever
+    plain = index.features({query_id: run[query_id] for query_id in run}, collection.topics)
+    assert plain.retriever is None
 
 
 def test_rerank_names_what_it_cannot_use(index: rerank.Index, model: rerank.LambdaMART, collection: Tiny) -> None:

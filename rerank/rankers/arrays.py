@@ -1,0 +1,290 @@
+"""Plain arrays, lists and data frames as ranking data.
+
+Columns of a data frame (pandas, polars, pyarrow) are features by name. No frame library is imported: a frame is known
+by its attributes. A missing value (None, NaN, NA) of X is NaN; a sparse X is made dense, and its zeros are values.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import get_num_threads
+from numpy.typing import NDArray
+
+from rerank.errors import InvalidInputError
+from rerank.ids import Ids, id_array
+from rerank.kernels import kernel
+from rerank.threads import in_threads, row_parts
+from rerank.types import Floats, Ints, RankingData, pointers
+
+_MISSING = ("NAType", "NaTType")  # of pandas, by name: pandas is not imported
+_ROWS = 1 << 14  # looked at together
+_ABSOLUTE, _INFINITE = np.uint32(0x7FFFFFFF), np.uint32(0x7F800000)  # of a float32: all but the sign, and infinity
+
+
+def data_from_arrays(X: Any, y: Any, qid: Any, weights: Any = None) -> tuple[RankingData, Ints]:
+    """Return plain arrays as a record, and the input row of each of its rows.
+
+    X        (n_rows, n_features) array, sparse matrix or data frame; y (n_rows,) labels or None
+    qid      (n_rows,) query of each row, in any order
+    weights  (n_rows,) or None; rows of one query must agree, since a weight is a query's
+    """
+    names, matrix = column_names(X), feature_matrix(X)
+    for name, column in (("y", y), ("qid", qid), ("sample_weight", weights)):
+        check_index(name, column, X)
+    queries = _query_column(qid, len(matrix))
+    labels = None if y is None else number_column("y", y, len(matrix))
+    ids, inverse = np.unique(queries, return_inverse=True)
+    order = np.argsort(inverse, kind="stable")
+    in_order = np.array_equal(order, np.arange(len(order)))
+    query_ptr = pointers(np.bincount(inverse, minlength=len(ids)))
+    return (
+        RankingData(
+            query_ids=id_array(ids.astype(np.str_)),
+            query_ptr=query_ptr,
+            doc_ids=_content_ids(matrix, labels)[order],
+            X=matrix if in_order else matrix[order],
+            feature_names=names or numbered_names(matrix.shape[1]),
+            labels=None if labels is None else labels[order],
+            weights=None if weights is None else _query_weights(weights, order, query_ptr),
+        ),
+        order,
+    )
+
+
+def numbered_names(n_features: int) -> tuple[str, ...]:
+    """Return the names of features that were given none: "1", "2", ..."""
+    return tuple(str(number + 1) for number in range(n_features))
+
+
+def column_names(X: Any) -> tuple[str, ...] | None:
+    """Return the names of a data frame's columns where they are text, as scikit-learn does; None for other X."""
+    columns = getattr(X, "column_names", None)  # pyarrow, whose `columns` are the columns themselves
+    columns = getattr(X, "columns", None) if columns is None else columns
+    if columns is None or callable(columns) or not len(columns):
+        return None
+    names = tuple(columns)
+    kinds = sorted({type(name).__name__ for name in names})
+    if not any(isinstance(name, str) for name in names):
+        return None
+    if not all(isinstance(name, str) for name in names):
+        raise InvalidInputError(
+            f"X: expected column names that are all text, found names of the types {', '.join(kinds)}; rename the "
+            "columns (X.columns = X.columns.astype(str))."
+        )
+    if len(set(names)) < len(names):
+        name = next(name for name in names if names.count(name) > 1)
+        raise InvalidInputError(f"X: expected each column name once, found {name!r} again; rename a column.")
+    return tuple(map(str, names))
+
+
+def feature_matrix(X: Any) -> NDArray[np.float32]:
+    """Return features as (n_rows, n_features) float32, C-contiguous, without a copy where they are that already."""
+    if hasattr(X, "tocsr") and hasattr(X, "toarray"):  # sparse, of SciPy
+        X = X.astype(_real_kind("X", X.dtype)).toarray()
+    if type(X) is np.ndarray and X.dtype == np.float32:
+        values = X
+    elif hasattr(X, "items") and hasattr(X, "dtypes"):  # pandas: columns may be of different kinds
+        columns = [_as_float32(column, name) for name, column in X.items()]
+        values = np.column_stack(columns) if columns else np.empty((len(X), 0), dtype=np.float32)
+    else:
+        values = _as_float32(X)
+    if values.ndim != 2:
+        raise InvalidInputError(f"X: expected two dimensions (rows, features), found {values.ndim}; reshape it.")
+    matrix = np.ascontiguousarray(values)
+    _check_finite(matrix, column_names(X))
+    return matrix
+
+
+def _as_float32(values: Any, column: Any = None) -> NDArray[np.float32]:
+    with np.errstate(over="ignore"):  # beyond float32 is infinite, and refused as such
+        return numbers("X", values, column).astype(np.float32, copy=False)
+
+
+def numbers(what: str, values: Any, column: Any = None) -> NDArray[Any]:
+    """Return values as an array of real numbers of any shape; missing ones are NaN.
+
+    what, column  what messages call the values, and the name of the data frame's column that they are
+    """
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise InvalidInputError(f"{what}: expected rows of equal length, found {error}; pass an array.") from error
+    if array.dtype.kind in "biuf":
+        return array
+    of_column = "" if column is None else f" in column {column!r}"
+    if array.dtype.kind != "O":
+        raise InvalidInputError(
+            f"{what}: expected numbers, found values of type {array.dtype}{of_column}; {_remedy(array.dtype.kind)}."
+        )
+    converted = np.empty(array.shape)
+    for place, value in np.ndenumerate(array):
+        number = _number(value)
+        if number is None:
+            row = f" at row {place[0]}" if place else ""
+            raise InvalidInputError(
+                f"{what}: expected numbers, found {_short(value)} ({type(value).__name__}){row}{of_column}; "
+                f"{_remedy('U' if isinstance(value, str | bytes) else 'O')}."
+            )
+        converted[place] = number
+    return converted
+
+
+def _number(value: Any) -> float | None:
+    """Return one object as a number, NaN where it is missing, None where it is none."""
+    if value is None or type(value).__name__ == _MISSING[0]:
+        return np.nan
+    if isinstance(value, str | bytes | complex | np.datetime64 | np.timedelta64) or not hasattr(value, "__float__"):
+        return None
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+def _remedy(kind: str) -> str:
+    if kind in "USV":
+        return "encode text as numbers, or leave the column out"
+    return "pass real numbers"
+
+
+def _real_kind(what: str, dtype: Any) -> Any:
+    """Return the type that a sparse matrix is made dense in."""
+    if dtype.kind not in "biuf":
+        raise InvalidInputError(f"{what}: expected numbers, found values of type {dtype}; {_remedy(dtype.kind)}.")
+    return np.float32 if dtype.kind != "f" else dtype
+
+
+def _check_finite(X: NDArray[np.float32], names: tuple[str, ...] | None) -> None:
+    """Refuse infinite features, as the readers of files do; NaN is a missing value."""
+    place = first_infinite(X)
+    if place is not None:
+        row, column = place
+        name = numbered_names(X.shape[1])[column] if names is None else names[column]
+        raise InvalidInputError(
+            f"X: expected finite features (as float32) or NaN, found {X[row, column]} at row {row} in column {name!r}; "
+            "put NaN where a value is missing."
+        )
+
+
+def first_infinite(X: NDArray[np.float32]) -> tuple[int, int] | None:
+    """Return row and column of the first infinite value of X (n_rows, n_features), None where there is none."""
+    found = np.zeros(1, dtype=np.int32)
+    for first in range(0, len(X), _ROWS):
+        rows = X[first : first + _ROWS]
+        _any_infinite(np.ascontiguousarray(rows).reshape(-1).view(np.uint32), found)
+        if found[0]:
+            row, column = np.argwhere(np.isinf(rows))[0].tolist()
+            return first + row, column
+    return None
+
+
+@kernel()
+def _any_infinite(words, out):  # type: ignore[no-untyped-def]
+    """Fill out (1,) with 1 where one of the words (n,) uint32 is an infinite float32, else 0."""
+    any_infinite = np.int32(0)  # as wide as a word: the loop becomes vector code
+    for place in range(words.shape[0]):
+        any_infinite = np.int32(any_infinite | np.int32((words[place] & _ABSOLUTE) == _INFINITE))
+    out[0] = any_infinite
+
+
+def number_column(what: str, values: Any, n_rows: int, unit: str = "number") -> Floats:
+    """Return one finite number for each row, (n_rows,) float64; `unit` is what messages call one."""
+    column = numbers(what, values).astype(np.float64)
+    if column.shape != (n_rows,):
+        raise InvalidInputError(
+            f"{what}: expected a finite {unit} for each of {n_rows} rows, found shape {column.shape}; pass one column."
+        )
+    wrong = np.flatnonzero(~np.isfinite(column))
+    if len(wrong):
+        raise InvalidInputError(
+            f"{what}: expected a finite {unit} for each of {n_rows} rows, found {column[wrong[0]]} at row {wrong[0]}; "
+            "fill it in, or leave the row out."
+        )
+    return column
+
+
+def _query_column(qid: Any, n_rows: int) -> NDArray[Any]:
+    """Return the query of each row, (n_rows,) numbers or text."""
+    if qid is None:
+        raise InvalidInputError("qid: expected the query of every row, found none; pass qid=.")
+    queries = np.asarray(qid)
+    if queries.shape != (n_rows,):
+        raise InvalidInputError(
+            f"qid: expected one query for each of {n_rows} rows, found shape {queries.shape}; "
+            "pass a column of query ids, not group sizes."
+        )
+    missing = [row for row, query in enumerate(queries.tolist()) if _is_missing(query)] if _may_miss(queries) else []
+    if missing:
+        raise InvalidInputError(
+            f"qid: expected the query of every row, found {queries[missing[0]]} at row {missing[0]}; fill it in, or "
+            "leave the row out."
+        )
+    return queries.astype(np.str_) if queries.dtype.kind == "O" else queries
+
+
+def _may_miss(queries: NDArray[Any]) -> bool:
+    if queries.dtype.kind in "fcmM":
+        return bool(np.isnan(queries).any())
+    return queries.dtype.kind == "O"
+
+
+def _is_missing(query: Any) -> bool:
+    return query is None or type(query).__name__ in _MISSING or query != query
+
+
+def check_index(what: str, column: Any, X: Any) -> None:
+    """Refuse a column whose index has the labels of X's in another order: values go to rows by position."""
+    ours, theirs = getattr(X, "index", None), getattr(column, "index", None)
+    if ours is None or theirs is None or callable(ours) or callable(theirs):  # arrays; a list's index is a method
+        return
+    if len(ours) != len(theirs) or np.array_equal(np.asarray(ours), np.asarray(theirs)):
+        return
+    one, other = np.asarray(ours).tolist(), np.asarray(theirs).tolist()
+    if sorted(map(repr, one)) == sorted(map(repr, other)):
+        row = next(row for row, (a, b) in enumerate(zip(one, other, strict=True)) if a != b)
+        raise InvalidInputError(
+            f"{what}: expected the rows in X's order, found an index in another order (row {row} is {other[row]!r}, in "
+            f"X {one[row]!r}); pass {what}.loc[X.index], or {what}.to_numpy() where the positions are right."
+        )
+
+
+def _query_weights(weights: Any, order: Ints, query_ptr: Ints) -> Floats:
+    rows = number_column("sample_weight", weights, len(order))[order]
+    firsts = rows[query_ptr[:-1]]
+    if not np.array_equal(rows, np.repeat(firsts, np.diff(query_ptr))):
+        raise InvalidInputError(
+            "sample_weight: expected one weight for all rows of a query, found several; weights are per query."
+        )
+    return firsts
+
+
+def _content_ids(X: NDArray[np.float32], y: Floats | None) -> Ids:
+    """Return 16 hexadecimal digits made from each row's values: an order that the input's order cannot change."""
+    hashes = np.empty(len(X), dtype=np.uint64)
+    labels = np.zeros(len(X)) if y is None else y
+    words, bits = X.view(np.uint32), labels.view(np.uint64)
+
+    def fill(here: slice) -> None:
+        _hash_rows(words[here], bits[here], hashes[here])
+
+    in_threads(fill, row_parts(len(X), get_num_threads()), get_num_threads())
+    pairs = np.array([f"{byte:02x}" for byte in range(256)])
+    return pairs[hashes.astype(">u8").view(np.uint8)].view("U16")
+
+
+@kernel()
+def _hash_rows(words, labels, out):  # type: ignore[no-untyped-def]
+    """Fill out (n_rows,) uint64 with FNV-1a over each row's words, with a last mixing step."""
+    for row in range(words.shape[0]):
+        value = np.uint64(0xCBF29CE484222325) ^ labels[row]
+        for column in range(words.shape[1]):
+            value = (value ^ np.uint64(words[row, column])) * np.uint64(0x100000001B3)
+            value ^= value >> np.uint64(29)
+        out[row] = value ^ (value >> np.uint64(32))

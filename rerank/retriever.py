@@ -1,0 +1,93 @@
+"""What retrieved a run, as far as its name tells: the tag (sixth column) of a TREC run, `run.name` in Python.
+
+bm25-k1=0.9-b=0.4               BM25 of this package over the whole document
+bm25-k1=0.9-b=0.4-field=title   over one field, whose name is percent-encoded
+any other word                  another system, whose parameters are unknown
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+from urllib.parse import quote, unquote
+
+from rerank.schema import Field, Record, Sizes, Table, Text
+
+BM25 = "bm25"
+CONTENTS = "contents"
+UNNAMED = "rerank"  # name of a run that was given none, e.g. as a plain mapping
+_NUMBER = r"\d+(?:\.\d+)?(?:e[+-]?\d+)?"
+_TAG = re.compile(rf"bm25-k1=({_NUMBER})-b=({_NUMBER})(?:-field=(\S+))?")
+
+
+@dataclass(frozen=True)
+class Retriever:
+    """What retrieved a run.
+
+    name   "bm25", or the tag of another system
+    k1, b  BM25's parameters; None for another system, whose parameters the tag does not tell
+    field  the indexed field that was searched; `contents` is the whole document
+    """
+
+    name: str
+    k1: float | None = None
+    b: float | None = None
+    field: str = CONTENTS
+
+    @classmethod
+    def bm25(cls, k1: float, b: float, field: str = CONTENTS) -> Self:
+        """Return BM25 with its parameters."""
+        return cls(BM25, float(k1), float(b), field)
+
+    @classmethod
+    def of_tag(cls, tag: str) -> Self:
+        """Return what a run's tag tells."""
+        match = _TAG.fullmatch(tag)
+        if match is None or math.isinf(float(match[1])) or math.isinf(float(match[2])):
+            return cls(tag)
+        return cls.bm25(float(match[1]), float(match[2]), unquote(match[3] or CONTENTS))
+
+    @property
+    def known(self) -> bool:
+        """Whether the parameters are known."""
+        return self.k1 is not None
+
+    def __str__(self) -> str:
+        """Return the tag, one word: `of_tag` returns the same record."""
+        if self.k1 is None:
+            return self.name
+        field = "" if self.field == CONTENTS else f"-field={quote(self.field, safe='')}"
+        return f"{self.name}-k1={self.k1!r}-b={self.b!r}{field}"
+
+
+def retriever_members(retriever: Retriever | None, run_retrievers: Mapping[str, Retriever]) -> dict[str, Any]:
+    """Return what files keep of the retrievers of data or of a model: tags, and no key where nothing is known."""
+    members: dict[str, Any] = {}
+    if retriever is not None:
+        members["retriever"] = str(retriever)
+    if run_retrievers:
+        members["run_retrievers"] = {name: str(made) for name, made in run_retrievers.items()}
+    return members
+
+
+class Tag(Field):
+    """The tag of a run."""
+
+    def read(self, value: Any, sizes: Sizes) -> Retriever:
+        """Return the retriever."""
+        return Retriever.of_tag(Text().read(value, sizes))
+
+
+RETRIEVERS: dict[str, Field] = {"retriever": Tag(), "run_retrievers": Table(Tag())}
+
+
+def stored_retrievers(members: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `retriever` and `run_retrievers` of what `retriever_members` returned; older files hold neither.
+
+    Raises SchemaError for anything but tags.
+    """
+    known = {name: members[name] for name in RETRIEVERS if name in members}
+    return {"retriever": None, "run_retrievers": {}, **Record(RETRIEVERS, partial=True).read(known, {})}

@@ -1,0 +1,228 @@
+"""Arrays, lists, sparse matrices and data frames as training data: the same model, or one line that says why not."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from rerank.errors import InvalidInputError, ModelMismatchError
+from rerank.rankers.arrays import _ROWS, feature_matrix, first_infinite, number_column
+from rerank.rankers.lambdamart import LambdaMART
+from rerank.rankers.store import load_model
+
+pd = pytest.importorskip("pandas")  # a frame of it is an argument of half of the tests
+
+N = 60
+RANDOM = np.random.default_rng(0)
+A = RANDOM.normal(size=(N, 4)).astype(np.float32)
+A[::7, 1] = np.nan
+Y, QID = RANDOM.integers(0, 3, N), np.repeat(np.arange(6), 10)
+NAMES = ["a", "b", "c", "d"]
+FRAME = pd.DataFrame(A, columns=NAMES)
+SMALL: dict[str, Any] = {"n_estimators": 3, "min_child_samples": 2, "num_leaves": 4}
+
+
+def _fit(X: Any = A, y: Any = Y, qid: Any = QID, **more: Any) -> LambdaMART:
+    return LambdaMART(**SMALL).fit(X, y, qid=qid, **more)
+
+
+EXPECTED = _fit()._learned()
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        A.tolist(),
+        A.astype(np.float64),
+        np.asfortranarray(A),
+        A.astype(object),
+        FRAME,
+        FRAME.astype(np.float64),
+        FRAME.set_index(np.arange(N) + 5),
+        FRAME.astype("Float64"),
+        FRAME.astype(object).where(FRAME.notna(), None),
+        FRAME.set_axis([3, 1, 2, 0], axis=1),
+    ],
+    ids=["list", "float64", "fortran", "object", "frame", "frame64", "index", "nullable", "none", "numbered"],
+)
+def test_every_kind_of_array_gives_the_model_of_a_plain_one(X) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert _fit(X)._learned() == EXPECTED
+
+
+@pytest.mark.parametrize("kind", ["csr_matrix", "csc_array", "coo_array", "dok_array"])
+def test_sparse_features_are_those_of_the_dense_matrix(kind) -> None:
+    dense = np.where(RANDOM.random(A.shape) < 0.5, 0, np.nan_to_num(A)).astype(np.float32)
+    sparse = getattr(scipy.sparse, kind)(dense.astype(np.float64))
+    assert _fit(sparse)._learned() == _fit(dense)._learned()
+    np.testing.assert_array_equal(feature_matrix(sparse), dense)
+
+
+def test_other_frames_have_names_too() -> None:
+    polars = pytest.importorskip("polars")
+    model = _fit(polars.DataFrame(A, schema=NAMES), polars.Series(Y), polars.Series(QID))
+    assert model.feature_names_ == tuple(NAMES)
+    assert model._learned() == EXPECTED
+    with pytest.raises(ModelMismatchError, match="expected the columns in the order of training"):
+        model.predict(polars.DataFrame(A, schema=NAMES[::-1]))
+
+
+@pytest.mark.parametrize(
+    ("y", "qid"),
+    [
+        (Y.tolist(), QID.tolist()),
+        (pd.Series(Y), pd.Series(QID)),
+        (pd.Series(Y).astype("category"), pd.Series(QID.astype(str)).astype("category")),
+        (pd.Series(Y).astype("Int64"), pd.Series(QID).astype("Int64")),
+        (Y.astype(object), pd.Series(QID.astype(str), dtype=object)),
+        (Y.astype(np.uint8), QID.astype(str)),
+        (pd.Series(Y, index=np.arange(N) + 3), pd.Series(QID, index=np.arange(N) - 3)),
+    ],
+    ids=["list", "series", "category", "nullable", "object", "text", "other index"],
+)
+def test_labels_and_queries_of_every_kind_give_the_same_model(y, qid) -> None:
+    assert _fit(FRAME, y, qid)._learned() == EXPECTED
+
+
+def test_labels_may_be_truth_values() -> None:
+    assert _fit(y=Y > 1)._learned() == _fit(y=(Y > 1).astype(int))._learned()
+
+
+def test_columns_are_known_by_name_as_in_scikit_learn(tmp_path) -> None:
+    model = _fit(FRAME)
+    assert model.feature_names_ == tuple(NAMES)
+    assert model.feature_names_in_.tolist() == NAMES
+    assert model.feature_names_in_.dtype == object
+    model.save(tmp_path / "model.json")
+    again = load_model(tmp_path / "model.json")
+    assert again.feature_names_in_.tolist() == NAMES
+    bare = _fit()
+    assert not hasattr(bare, "feature_names_in_")
+    assert not hasattr(LambdaMART(), "feature_names_in_")
+    for each in (model, again):
+        with pytest.warns(UserWarning, match="X does not have valid feature names, but LambdaMART was fitted with fea"):
+            np.testing.assert_array_equal(each.predict(A), bare.predict(A))
+    with pytest.warns(UserWarning, match="X has feature names, but LambdaMART was fitted without feature names"):
+        bare.predict(FRAME)
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (FRAME[["b", "a", "c", "d"]], r"the order of training, found 'b' where 'a' was \(column 1\); pass X\["),
+        (FRAME.rename(columns={"c": "x"}), "columns of training by name, found 'x' and without 'c'; pass"),
+        (FRAME.assign(e=1, f=2, g=3, h=4), "by name, found 'e', 'f', 'g' ...; pass"),
+        (FRAME[["a", "d"]], "by name, without 'b', 'c'; pass"),
+    ],
+    ids=["order", "name", "more", "fewer"],
+)
+def test_other_columns_than_those_of_training_are_refused(X, message) -> None:
+    model = _fit(FRAME)
+    with pytest.raises(ModelMismatchError, match=f"X: expected the .*{message}"):
+        model.predict(X)
+    with pytest.raises(ModelMismatchError, match=f"eval_set: expected the .*{message}"):
+        _fit(FRAME, eval_set=(X, Y, QID))
+
+
+def test_columns_named_by_number_are_known_in_their_order() -> None:
+    names = ["1", "2", "3", "4"]
+    model = _fit(FRAME.set_axis(names, axis=1))
+    model.predict(FRAME.set_axis(names, axis=1))
+    with pytest.raises(ModelMismatchError, match="order of training, found '2' where '1' was"):
+        model.predict(FRAME.set_axis(["2", "1", "3", "4"], axis=1))
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (A[0], "X: expected two dimensions .rows, features., found 1"),
+        (A.astype(complex), "X: expected numbers, found values of type complex128"),
+        (np.full((N, 2), "1.5"), "X: expected numbers, found values of type <U3; encode text"),
+        (np.full((N, 2), "1.5", dtype=object), r"X: expected numbers, found '1.5' \(str\) at row 0; encode text"),
+        (FRAME.assign(b="x"), r"X: expected numbers, found 'x' \(str\) at row 0 in column 'b'; encode text"),
+        (FRAME.assign(b=pd.Categorical(["x", "y"] * 30)), r"X: expected numbers, found 'x' \(str\).* column 'b'"),
+        (FRAME.assign(b=pd.Timestamp(0)), "X: expected numbers, found values of type datetime64.* in column 'b'"),
+        (FRAME.assign(b=1j), "X: expected numbers, found values of type complex128 in column 'b'"),
+        (FRAME.assign(b=1e300), "X: expected finite features .as float32. or NaN, found inf at row 0 in column 'b'"),
+        (np.where(np.arange(4) == 2, -np.inf, A), "or NaN, found -inf at row 0 in column '3'; put NaN"),
+        (FRAME.set_axis(["a", "b", "a", "d"], axis=1), "X: expected each column name once, found 'a' again"),
+        (FRAME.set_axis(["a", 1, "c", "d"], axis=1), "X: expected column names that are all text, .* int, str; rename"),
+        (scipy.sparse.csr_array(np.eye(N, dtype=complex)), "X: expected numbers, found values of type complex128"),
+        ([[1.0, 2.0], [3.0]], "X: expected rows of equal length, found"),
+        (np.zeros(N, dtype=[("a", float)]), "X: expected numbers, found values of type"),
+        (None, "X: expected "),
+    ],
+)
+def test_features_that_are_no_numbers_are_refused_in_one_line(X, message) -> None:
+    model = _fit()
+    for use in (_fit, model.predict):
+        with pytest.raises(InvalidInputError, match=message) as refused:
+            use(X)
+        assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"y": np.where(np.arange(N) == 5, np.nan, Y)}, "y: expected a finite number for each of 60 .* nan at row 5"),
+        ({"y": pd.array([None, *[1] * (N - 1)], dtype="Int64")}, "y: expected a finite number .* nan at row 0; fill"),
+        ({"y": Y.astype(str)}, "y: expected numbers, found values of type <U21; encode text"),
+        ({"y": Y[:, None]}, r"y: expected a finite number for each of 60 rows, found shape \(60, 1\); pass one column"),
+        ({"y": pd.Series(Y)[::-1]}, r"y: expected the rows in X's order, .* \(row 0 is 59, in X 0\); pass y.loc"),
+        ({"qid": pd.Series(QID)[::-1]}, "qid: expected the rows in X's order"),
+        ({"sample_weight": pd.Series(np.ones(N))[::-1]}, "sample_weight: expected the rows in X's order"),
+        ({"init_score": pd.Series(np.ones(N))[::-1]}, "init_score: expected the rows in X's order"),
+        ({"qid": None}, "qid: expected the query of every row, found none; pass qid="),
+        ({"qid": [10] * 6}, r"qid: expected one query for each of 60 rows, found shape \(6,\); .* not group sizes"),
+        ({"qid": np.where(QID == 2, np.nan, QID)}, "qid: expected the query of every row, found nan at row 20; fill"),
+        ({"qid": pd.array([*[1] * 30, *[None] * 30], dtype="Int64")}, "qid: expected the query .* at row 30"),
+        ({"qid": [*["q1"] * 30, *[None] * 30]}, "qid: expected the query of every row, found None at row 30"),
+        ({"sample_weight": np.full(N, np.nan)}, "sample_weight: expected a finite number .* found nan at row 0"),
+        ({"sample_weight": -np.ones(N)}, "training data: expected finite weights of at least 0"),
+        ({"sample_weight": np.arange(N)}, "sample_weight: expected one weight for all rows of a query"),
+        ({"init_score": ["x"] * N}, "init_score: expected numbers, found values of type <U1"),
+        ({"eval_set": A}, r"eval_set: expected RankingData or \(X, y, qid\)"),
+    ],
+)
+def test_columns_that_do_not_fit_are_refused_in_one_line(arguments, message) -> None:
+    with pytest.raises(InvalidInputError, match=message) as refused:
+        _fit(FRAME, **arguments)
+    assert "\n" not in str(refused.value)
+
+
+cells = st.none() | st.booleans() | st.integers(-(2**40), 2**40) | st.floats(width=32, allow_infinity=False)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.lists(cells, min_size=3, max_size=3), min_size=1, max_size=5))
+def test_objects_become_what_python_makes_of_them(rows) -> None:
+    expected = np.array([[np.nan if cell is None else float(cell) for cell in row] for row in rows]).astype(np.float32)
+    array = np.array(rows, dtype=object)
+    np.testing.assert_array_equal(feature_matrix(array), expected)
+    np.testing.assert_array_equal(feature_matrix(pd.DataFrame(array)), expected)
+
+
+@settings(max_examples=50, deadline=None)
+@given(hnp.arrays(np.float32, hnp.array_shapes(min_dims=2, max_dims=2, max_side=5), elements=st.floats(width=32)))
+def test_first_infinite_is_the_first_that_numpy_finds(X) -> None:
+    places = np.argwhere(np.isinf(X)).tolist()
+    assert first_infinite(X) == (tuple(places[0]) if places else None)
+    assert first_infinite(np.asfortranarray(X)) == first_infinite(X)
+
+
+def test_first_infinite_is_found_in_any_block_of_rows() -> None:
+    X = np.zeros((2 * _ROWS + 1, 2), np.float32)
+    X[-1, 1] = np.inf
+    assert first_infinite(X) == (2 * _ROWS, 1)
+
+
+def test_numbers_of_a_column_are_float64() -> None:
+    assert number_column("y", pd.Series([1, 2], dtype="Int8"), 2).dtype == np.float64

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rerank.errors import InvalidInputError
+from rerank.retriever import UNNAMED, Retriever, retriever_members, stored_retrievers
+from rerank.types import Run
+
+positive = st.floats(0, allow_nan=False, allow_infinity=False)
+
+
+@given(positive, positive, st.text(min_size=1))
+def test_tag_of_bm25_is_one_word_that_tells_all(k1: float, b: float, field: str) -> None:
+    made = Retriever.bm25(k1, b, field)
+    assert Retriever.of_tag(str(made)) == made
+    assert len(str(made).split()) == 1
+    assert made.known
+
+
+@given(st.text(min_size=1))
+def test_tag_of_another_system_is_kept_as_it_is(tag: str) -> None:
+    assert str(Retriever.of_tag(tag)) == tag or Retriever.of_tag(tag).known
+
+
+@pytest.mark.parametrize("tag", ["BM25", "Anserini", "bm25", "bm25-k1=0.9", "bm25-k1=0.9-b=0.4+dense", "bm25-k1=x-b=0"])
+def test_parameters_of_another_tag_are_unknown(tag: str) -> None:
+    assert Retriever.of_tag(tag) == Retriever(tag)
+    assert not Retriever.of_tag(tag).known
+
+
+def test_a_run_tells_its_retriever_by_its_name() -> None:
+    run = Run.of({"q": {"d": 1.0}})
+    assert (run.name, run.retriever) == (UNNAMED, None)
+    tagged = Run.from_rows(["q"], ["d"], [1.0], "bm25-k1=0.9-b=0.4-field=title")
+    assert tagged.retriever == Retriever.bm25(0.9, 0.4, "title")
+
+
+def test_members_of_files_come_back() -> None:
+    made, others = Retriever.bm25(2, 0), {"dense": Retriever("dense-v1")}
+    members = retriever_members(made, others)
+    assert members == {"retriever": "bm25-k1=2.0-b=0.0", "run_retrievers": {"dense": "dense-v1"}}
+    assert stored_retrievers(members) == {"retriever": made, "run_retrievers": others}
+    assert retriever_members(None, {}) == {}
+    assert stored_retrievers({}) == {"retriever": None, "run_retrievers": {}}
+
+
+@pytest.mark.parametrize("members", [{"retriever": 3}, {"run_retrievers": ["x"]}, {"run_retrievers": {"x": None}}])
+def test_members_that_are_no_tags_are_refused(members: dict) -> None:
+    with pytest.raises(InvalidInputError, match=r"retrievers?[.x]*: expected (an object|text of 1 to)"):
+        stored_retrievers(members)
