@@ -135,7 +135,7 @@ def _fill_of_pairs(bins, first_row, second_row, right, wrong, out):  # type: ign
             for pair in range(first_row.shape[0]):
                 one, other = int(bins[feature, first_row[pair]]), int(bins[feature, second_row[pair]])
                 if side == 0:  # missing values stay below every edge
-                    one, other = np.int64(-1 if one == MISSING else one), np.int64(-1 if other == MISSING else other)
+                    one, other = -1 if one == MISSING else one, -1 if other == MISSING else other
                 if one == other:
                     continue
                 high, low = max(one, other), min(one, other)
