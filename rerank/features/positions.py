@@ -50,8 +50,8 @@ def fill_proximity(queries, matches, postings, lengths, saturation, k1, mu, out)
         keys = np.empty((2, most if n_terms > _FEW else 0), np.int64)
         starts, taken, held = np.empty(n_terms, np.int64), np.empty(n_terms, np.int64), np.empty(n_terms, np.int64)
         n_said, first_said, links = _read_query(said, n_terms)
-        followers, borders = _followers(said, links), _borders(said)
-        tallies, constants = np.empty((3, 4), np.int64), _chances(n_said, links, followers, p, mu)
+        (follower_ptr, followers), borders = _followers(said, links), _borders(said)
+        tallies, constants = np.empty((3, 4), np.int64), _chances(n_said, links, follower_ptr, followers, p, mu)
         sums, near, beside = np.zeros(n_terms), np.zeros((n_terms, n_terms)), np.zeros((n_terms, n_terms, 2), np.int32)
         for number in range(n_rows):
             row = query_ptr[query] + number
@@ -64,7 +64,9 @@ def fill_proximity(queries, matches, postings, lengths, saturation, k1, mu, out)
                 n_merged = _merge(postings[4], starts, here, present, taken, merged, owners)
             _count_pairs(merged, owners, n_merged, first_said, links, near, beside, tallies, columns)
             log_length = np.log(lengths[row] + mu)
-            columns[SDM] = _dependence(here, present, n_said, links, followers, beside, p, mu, constants, log_length)
+            columns[SDM] = _dependence(
+                here, present, n_said, links, follower_ptr, followers, beside, p, mu, constants, log_length
+            )
             columns[PROXIMITY] = _weigh_pairs(present, near, idf, weigh)
             _fill_stretch(merged, owners, n_merged, n_held, taken, columns)
             _fill_neighbours(merged, owners, n_merged, present, sums, idf, weigh, columns)
@@ -130,15 +132,15 @@ def _borders(said):  # type: ignore[no-untyped-def]
 
 
 @helper()
-def _chances(n_said, links, followers, p, mu):  # type: ignore[no-untyped-def]
+def _chances(n_said, links, follower_ptr, followers, p, mu):  # type: ignore[no-untyped-def]
     """Return the sequential dependence model of a field without a match, but for its length; weight of ln(len)."""
-    total, weight, (pointers, terms) = 0.0, 0.0, followers
+    total, weight = 0.0, 0.0
     for a in range(len(p)):
         if p[a] > 0.0:
             total += TERM_WEIGHT * n_said[a] * np.log(mu * p[a])
             weight += TERM_WEIGHT * n_said[a]
-        for place in range(pointers[a], pointers[a + 1]):
-            b = terms[place]
+        for place in range(follower_ptr[a], follower_ptr[a + 1]):
+            b = followers[place]
             if p[a] > 0.0 and p[b] > 0.0:
                 chance, times = mu * p[a] * p[b], links[a, b, 0]
                 total += times * ORDERED_WEIGHT * np.log(chance)
@@ -234,6 +236,9 @@ def _count_pairs(merged, owners, n_merged, first_said, links, near, beside, tall
             and before b in the window of the dependence model, are added
     tallies (3, 4) space for the counts of a row
     """
+    if n_merged < 2:
+        columns[0:12] = 0.0
+        return
     tallies[:] = 0
     add_always = len(first_said) <= _IN_CACHE  # to add 0 where two terms are not adjacent costs less than a branch
     for high in range(1, n_merged):
@@ -244,11 +249,11 @@ def _count_pairs(merged, owners, n_merged, first_said, links, near, beside, tall
                 break
             if a == b or distance == 0:
                 continue
-            tally, either = tallies[(distance >= WINDOWS[0]) + (distance >= WINDOWS[1])], links[a, b, 1]
-            tally[0] += links[a, b, 0]
-            tally[1] += either
-            tally[2] += first_said[a] < first_said[b]
-            tally[3] += 1
+            window, either = (distance >= WINDOWS[0]) + (distance >= WINDOWS[1]), links[a, b, 1]
+            tallies[window, 0] += links[a, b, 0]
+            tallies[window, 1] += either
+            tallies[window, 2] += first_said[a] < first_said[b]
+            tallies[window, 3] += 1
             if distance < SDM_WINDOW and (add_always or either > 0):
                 beside[a, b, 0] += (distance == 1) & (either > 0)
                 beside[a, b, 1] += either > 0
@@ -263,28 +268,31 @@ def _count_pairs(merged, owners, n_merged, first_said, links, near, beside, tall
 
 @helper()
 def _dependence(  # type: ignore[no-untyped-def]
-    counts, present, n_said, links, followers, beside, p, mu, constants, log_length
+    counts, present, n_said, links, follower_ptr, followers, beside, p, mu, constants, log_length
 ):
     """Return the sequential dependence model: ln(x + c) is ln(c) + ln(1 + x / c), and the last 0 where nothing is.
 
     What was counted of adjacent terms is put back to 0.
     """
-    (total, weight), (pointers, terms) = constants, followers
+    total, weight = constants
     if weight == 0.0:
         return np.nan
+    n_both = 0
     for a in present:
         total += TERM_WEIGHT * n_said[a] * np.log1p(counts[a] / (mu * p[a]))
-        for place in range(pointers[a], pointers[a + 1]):
-            b = terms[place]
+        for place in range(follower_ptr[a], follower_ptr[a + 1]):
+            b = followers[place]
             both = beside[a, b, 1] + beside[b, a, 1]
             if both > 0:
+                n_both += both
                 chance, times = mu * p[a] * p[b], links[a, b, 0]
                 total += times * ORDERED_WEIGHT * np.log1p(beside[a, b, 0] / chance)
                 total += times * UNORDERED_WEIGHT * np.log1p(both / (2 * (SDM_WINDOW - 1) * chance))
-    for a in present:
-        for place in range(pointers[a], pointers[a + 1]):
-            b = terms[place]
-            beside[a, b, 0], beside[a, b, 1], beside[b, a, 0], beside[b, a, 1] = 0, 0, 0, 0
+    if n_both > 0:
+        for a in present:
+            for place in range(follower_ptr[a], follower_ptr[a + 1]):
+                b = followers[place]
+                beside[a, b, 0], beside[a, b, 1], beside[b, a, 0], beside[b, a, 1] = 0, 0, 0, 0
     return total - weight * log_length
 
 
@@ -346,6 +354,8 @@ def _fill_neighbours(merged, owners, n_merged, present, sums, idf, weigh, column
 def _count_phrases(merged, owners, n_merged, said, borders):  # type: ignore[no-untyped-def]
     """Return how often all tokens of a query, owners terms the field all holds, follow each other."""
     n_phrases, length = 0, 0
+    if n_merged < len(said):
+        return n_phrases
     for place in range(n_merged):
         gap = merged[place] - merged[place - 1] if place > 0 else 1
         if gap == 0:
