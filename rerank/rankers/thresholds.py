@@ -134,8 +134,10 @@ def _fill_of_pairs(bins, first_row, second_row, right, wrong, out):  # type: ign
         for side in range(2):
             for pair in range(first_row.shape[0]):
                 one, other = int(bins[feature, first_row[pair]]), int(bins[feature, second_row[pair]])
-                if side == 0:  # missing values stay below every edge
-                    one, other = -1 if one == MISSING else one, -1 if other == MISSING else other
+                if side == 0 and one == MISSING:  # missing values stay below every edge
+                    one = -1
+                if side == 0 and other == MISSING:
+                    other = -1
                 if one == other:
                     continue
                 high, low = max(one, other), min(one, other)
