@@ -3,10 +3,29 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from typing import Any, NoReturn
 
 from rerank.errors import shown
+
+MOST_DIGITS = 308  # every whole number of so many digits is a finite float64
+
+# What Python's parser says -> what stands in the text.
+_FAULTS = {
+    "Expecting value": "no value",
+    "Unterminated string starting at": "a string without its closing quote",
+    "Extra data": "more text after the value",
+    "Expecting ',' delimiter": "no comma",
+    "Expecting ':' delimiter": "no colon",
+    "Expecting property name enclosed in double quotes": "a key without double quotes",
+    "Illegal trailing comma before end of object": "a comma before the end of an object",
+    "Illegal trailing comma before end of array": "a comma before the end of a list",
+    "Invalid control character at": "a control character in a string",
+    "Invalid \\escape": "an unknown escape in a string",
+    "Invalid \\uXXXX escape": "an unfinished \\u escape in a string",
+    "Unexpected UTF-8 BOM (decode using utf-8-sig)": "a byte order mark",
+}
 
 
 class JSONFault(ValueError):
@@ -20,21 +39,40 @@ class JSONFault(ValueError):
         self.line = line
 
 
-def parse_json(text: str | bytes) -> Any:
-    """Return the value that JSON text (bytes: UTF-8) spells; raise JSONFault where it is none."""
+def parse_json(text: str | bytes, finite: bool = False) -> Any:
+    """Return the value that JSON text (bytes: UTF-8) spells; raise JSONFault where it is none.
+
+    finite  refuse numbers beyond float64 too, which takes time in a file of many numbers
+    """
     try:
         decoded = text if isinstance(text, str) else text.decode("utf-8")
-        return json.loads(decoded, object_pairs_hook=_once, parse_constant=_refuse)
+        return (_FINITE if finite else _ANY).decode(decoded)
     except UnicodeDecodeError as error:
         raise JSONFault(f"byte 0x{error.object[error.start]:02x}, which is no UTF-8") from None
     except json.JSONDecodeError as error:
-        raise JSONFault(f"other text ({error})", error.lineno) from None
+        cut_off = error.pos >= len(decoded.rstrip())
+        found = "a text that breaks off" if cut_off else _FAULTS.get(error.msg, "text that is not JSON")
+        raise JSONFault(f"{found} at column {error.colno}", error.lineno) from None
     except RecursionError:
         raise JSONFault("brackets nested too deep") from None
     except JSONFault:
         raise
     except ValueError:  # Python's bound on the digits of a whole number
         raise JSONFault("a number of thousands of digits") from None
+
+
+def finite_number(token: str) -> float:
+    """Return the number that digits spell, or raise JSONFault where it is beyond float64."""
+    number = float(token)
+    if not math.isfinite(number):
+        raise JSONFault(f"the number {shown(token)}, which is beyond 1.8e308")
+    return number
+
+
+def _whole_number(token: str) -> int:
+    if len(token.lstrip("-")) > MOST_DIGITS:
+        raise JSONFault(f"a number of {len(token.lstrip('-'))} digits")
+    return int(token)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -47,3 +85,9 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse(constant: str) -> NoReturn:
     raise JSONFault(f"{constant}, which is no number of JSON")
+
+
+_ANY = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_refuse)
+_FINITE = json.JSONDecoder(
+    object_pairs_hook=_once, parse_constant=_refuse, parse_int=_whole_number, parse_float=finite_number
+)

@@ -137,7 +137,7 @@ CASES = {
     ),
     "record in brackets": (
         "experiment --replay bad/study",
-        r"record\.json: .*found brackets nested too deeply; run",
+        r"record\.json: .*found brackets nested too deep; run",
     ),
     "no field": ("index corpus.jsonl -o out --fields ,", r"--fields: expected names .*; write e\.g\. title,body"),
     "index over a file": ("index corpus.jsonl -o topics.tsv", r"topics\.tsv: expected a new folder .*; choose"),

@@ -64,7 +64,7 @@ def test_documents_are_streamed(tmp_path: Path) -> None:
 
 BAD = {
     '{"id": "1", "t": "a"}\n{"id": "2", "t": \n': r":2: expected a JSON object, found a text that breaks off at",
-    '{"id": "1", "t": NaN}': r":1: expected a JSON object, found NaN, which JSON does not have; correct the line",
+    '{"id": "1", "t": NaN}': r":1: expected a JSON object, found NaN, which is no number of JSON; correct the line",
     '["a"]': r":1: expected a JSON object, found '\[\"a\"\]'; write one object a line",
     '{"title": "a"}': r":1: expected an id as id, _id, docid, found 'title'; add the key `id`",
     "{}": r":1: expected an id as id, _id, docid, found no key",
@@ -92,7 +92,7 @@ def test_bad_document_is_refused_in_one_line(tmp_path: Path, text: str | bytes) 
 
 
 def test_json_nested_beyond_measure_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(FileFormatError, match=r":1: expected a JSON object, found brackets nested too deeply"):
+    with pytest.raises(FileFormatError, match=r":1: expected a JSON object, found brackets nested too deep"):
         list(read_documents(written(tmp_path, "[" * 100_000)))
 
 

@@ -158,14 +158,14 @@ def test_error_of_the_disk_is_said_in_one_line(tmp_path: Path, kind: str) -> Non
 
 
 JSON_FAULTS = {
-    '{"a": 1, "a": 2}': "found the key 'a' twice in an object",
+    '{"a": 1, "a": 2}': "found the key 'a' twice in one object",
     '{"a": {"b": 1, "b": 1}}': "found the key 'b' twice",
-    "[NaN]": "found NaN, which JSON does not have",
+    "[NaN]": "found NaN, which is no number of JSON",
     "[-Infinity]": "found -Infinity",
     "[1e999]": "found the number '1e999', which is beyond",
     f"[{'9' * 400}]": "found a number of 400 digits",
-    "[" * 100_000: "found brackets nested too deeply",
-    '{"a":' * 100_000: "found brackets nested too deeply",
+    "[" * 100_000: "found brackets nested too deep",
+    '{"a":' * 100_000: "found brackets nested too deep",
     '{"a": "b': "found a string without its closing quote at column 7",
     '{"a": 1': "found a text that breaks off at column 8",
     "[1] 2": "found more text after the value at column 5",
@@ -189,7 +189,7 @@ def test_json_that_python_passes_or_says_in_its_words_is_refused(tmp_path: Path,
 TOML_FAULTS = {
     "a = ": "found a text that breaks off",
     "a = 1\na = 2\n": "found a key or table that is there already",
-    "a = " + "[" * 100_000: "found brackets nested too deeply",
+    "a = " + "[" * 100_000: "found brackets nested too deep",
     "a = inf": "found inf, which is no finite number",
     "a = 1e999": "found the number '1e999'",
     f"a = {'9' * 5000}": "found a number of too many digits",
