@@ -50,6 +50,8 @@ def parse_json(text: str | bytes, finite: bool = False) -> Any:
     except UnicodeDecodeError as error:
         raise JSONFault(f"byte 0x{error.object[error.start]:02x}, which is no UTF-8") from None
     except json.JSONDecodeError as error:
+        if not decoded.strip():
+            raise JSONFault("an empty text") from None
         cut_off = error.pos >= len(decoded.rstrip())
         found = "a text that breaks off" if cut_off else _FAULTS.get(error.msg, "text that is not JSON")
         raise JSONFault(f"{found} at column {error.colno}", error.lineno) from None

@@ -171,7 +171,7 @@ JSON_FAULTS = {
     "[1] 2": "found more text after the value at column 5",
     '["\x01"]': "found a control character in a string",
     '["\\x"]': "found an unknown escape",
-    "": "found a text that breaks off",
+    "": "found an empty text",
 }
 
 

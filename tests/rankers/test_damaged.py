@@ -231,7 +231,7 @@ TEXTS = {
     "[" * 100_000 + "]" * 100_000: "found brackets nested too deep",
     '{"format": ' + "1" * 5001 + "}": "found a number of thousands of digits",
     '{"format": Infinity}': "found Infinity, which is no number of JSON",
-    "": r"model\.json:1: expected a model file \(JSON\), found other text",
+    "": r"model\.json: expected a model file \(JSON\), found an empty text",
     "[1]": "found other JSON",
     '"x"': "found other JSON",
 }
