@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import FileFormatError, InvalidInputError
-from rerank.files.source import shown, text
+from rerank.files.source import text
 from rerank.files.structured import parse_json
 from rerank.ids import Ids, first_broken
 from rerank.retriever import retriever_members, stored_retrievers
@@ -69,13 +69,7 @@ class Header:
 
     def _names(self, line: int, words: list[bytes]) -> tuple[str, ...]:
         """Return feature names, which ASCII's white space parts."""
-        names = tuple(text(self.path, line, word) for word in words)
-        if len(set(names)) < len(names):
-            twice = next(name for number, name in enumerate(names) if name in names[:number])
-            raise FileFormatError(
-                self.path, line, f"expected each feature name once, found {shown(twice)} again; rename one of the two."
-            )
-        return names
+        return tuple(text(self.path, line, word) for word in words)
 
     def names(self, n_features: int) -> tuple[str, ...]:
         """Return the name of every feature: those of the header, or else "1", "2", …"""

@@ -54,7 +54,7 @@ def test_kinds_that_are_named_are_believed(command: Command) -> None:
         (b"# nothing\n", "--qrels FILE", "FILE: expected lines of 4 columns (qid iter docno label), found no line; "),
         (b"\x7fELF\0\1\2", "FILE", "FILE: expected text or .npz, found bytes of something else; name another file."),
         (b"\x7fELF\0\1\2", "--run FILE", "FILE: expected text or .npz, found bytes of something else; name another"),
-        (b"PK\3\4broken", "FILE", "FILE: expected a name that ends in .svm, .txt, .letor (also with .gz) or .npz;"),
+        (b"PK\3\4broken", "FILE", "FILE: expected ranking data that rerank wrote, found something else"),
         (b"\x1f\x8bbroken", "FILE", "FILE: expected a whole gzip file, found a damaged one"),
         (b"good day to you\n", "FILE", "FILE:1: expected rows of qrels, a run, topics or features, found 'good day"),
         (
