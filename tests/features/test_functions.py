@@ -150,7 +150,7 @@ NO_NUMBERS += [(x for x in range(3)), np.zeros(3, "datetime64[s]"), np.ma.Masked
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("values", NO_NUMBERS, ids=repr)
+@pytest.mark.parametrize("values", NO_NUMBERS, ids=lambda values: type(values).__name__)
 def test_function_that_gives_no_real_numbers_is_refused(values: Any) -> None:
     rerank.feature("odd")(lambda matches: values)
     message = (
