@@ -201,6 +201,9 @@ class Array(Field):
         if kind == "b":
             return np.array(value, dtype=np.bool_)
         low, high = self.low, self.high(sizes) if callable(self.high) else self.high
+        if kind == "i":
+            held = np.iinfo(self.dtype)
+            low, high = max(low, held.min), min(high, held.max)
         try:
             array = np.array(value, dtype=wide)
             bad = ~((array >= low) & (array <= high))
