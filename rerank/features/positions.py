@@ -249,7 +249,8 @@ def _count_pairs(merged, owners, n_merged, first_said, links, near, beside, tall
                 break
             if a == b or distance == 0:
                 continue
-            window, either = (distance >= WINDOWS[0]) + (distance >= WINDOWS[1]), links[a, b, 1]
+            window = np.int64(distance >= WINDOWS[0]) + np.int64(distance >= WINDOWS[1])
+            either = links[a, b, 1]
             tallies[window, 0] += links[a, b, 0]
             tallies[window, 1] += either
             tallies[window, 2] += first_said[a] < first_said[b]
