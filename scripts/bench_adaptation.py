@@ -1,7 +1,7 @@
 #!/usr/bin/env python
 """LambdaSMART's adaptation of a ranker to new queries, beside training from nothing on the same queries.
 
-Run: python scripts/bench_adaptation.py [--quick] [--picture docs/adaptation.png] [--output FILE]
+Run: python scripts/bench_adaptation.py [--quick] [--picture docs/images/adaptation.png] [--output FILE]
 Two studies, nDCG@10, BM25's first 100 documents, several random draws of each number of queries:
 
     cranfield  the base ranker learned on nfcorpus (another collection, other topics); adapted to cranfield's.

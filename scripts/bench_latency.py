@@ -4,7 +4,7 @@
 The collection is bench_retrieval's; a model of 200 trees with 31 leaves on the full recipe; one query at a time,
 everything warm. Queries that find fewer documents than asked for are left out.
 
-Run:  .venv/bin/python scripts/bench_latency.py [--quick] [--picture docs/latency.png] [--output FILE]
+Run:  .venv/bin/python scripts/bench_latency.py [--quick] [--picture docs/images/latency.png] [--output FILE]
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 """Training time, memory and quality beside LightGBM and XGBoost on generated data of MSLR-WEB10K's shape.
 
 Run: python scripts/bench_training.py [--rows 223531] [--trees 200] [--repeats 5] [--four] [--quick] [--output FILE]
-     python scripts/bench_training.py --curve docs/training.png [--trees 50]
+     python scripts/bench_training.py --curve docs/images/training.png [--trees 50]
 Every system trains in a process of its own, in turn, binning included, with the same trees, leaves, learning rate and
 bins. nDCG@10 (gain 2^label - 1) is that on unseen queries of the same generator. Memory is the peak while training
 less what was resident before it, which holds the data (Linux only: elsewhere 0). `--four`: LightGBM alone,

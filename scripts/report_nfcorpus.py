@@ -1,7 +1,7 @@
 #!/usr/bin/env python
 """The page of nfcorpus: BM25 against LambdaMART and LambdaSMART, as `rerank evaluate --html` makes it.
 
-Run: python scripts/report_nfcorpus.py [-o FOLDER] [--screenshot docs/report.png]
+Run: python scripts/report_nfcorpus.py [-o FOLDER] [--screenshot docs/images/report.png]
 The folder holds runs, models and report.html; where it has them already, nothing is trained again.
 """
 

@@ -1,0 +1,42 @@
+#!/usr/bin/env python
+"""Runs every example of the documentation, page by page, in a folder with a small collection.
+
+Run: .venv/bin/python scripts/check_docs.py [PAGE ...]
+The site itself is built by `mkdocs build`, which fails on a broken link or a notebook that raises.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from tests.examples import blocks, run_block, write_collection  # noqa: E402
+
+
+def main() -> int:
+    """Run the examples of all pages, or of those named; return the number of pages with a failure."""
+    pages = [Path(page).resolve() for page in sys.argv[1:]] or sorted((ROOT / "docs").rglob("*.md"))
+    n_run = n_failed = 0
+    for page in pages:
+        examples, start = blocks(page), time.perf_counter()
+        try:
+            with tempfile.TemporaryDirectory() as folder:
+                write_collection(Path(folder))
+                for language, text in examples:
+                    run_block(language, text, Path(folder))
+        except AssertionError as failure:
+            n_failed += 1
+            print(f"{page}: {failure}", file=sys.stderr)
+        n_run += len(examples)
+        print(f"{page.relative_to(ROOT)}: {len(examples)} examples, {time.perf_counter() - start:.0f} s")
+    print(f"{n_run} examples on {len(pages)} pages, {n_failed} pages failed")
+    return n_failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
