@@ -212,7 +212,7 @@ def test_training_refuses_what_the_readers_refuse() -> None:
 def test_text_data_refuse_the_same(tmp_path: Path) -> None:
     path = tmp_path / "data.svm"
     for header, row, message in (
-        ("# features: a a", "1 qid:1 1:2 2:3", "expected each feature name once, found 'a'"),
+        ("# features: a a", "1 qid:1 1:2 2:3", "expected feature names that are text, each there once, found 'a'"),
         ("# x", "1e30 qid:1 1:2", "expected a finite label in every row"),
         ('# rerank: {"version": 1, "weights": {"1": -1}}', "1 qid:1 1:2", "expected finite weights of at least 0"),
         ('# rerank: {"version": 1, "version": 1}', "1 qid:1 1:2", "found the key 'version' twice"),
