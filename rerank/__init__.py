@@ -9,6 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rerank.combination.fusion import fuse as fuse
+    from rerank.combination.mixture import combine as combine
     from rerank.errors import RerankError as RerankError
     from rerank.evaluation.comparison import compare as compare
     from rerank.evaluation.evaluate import evaluate as evaluate
@@ -22,12 +24,9 @@ if TYPE_CHECKING:
     from rerank.files.trec import read_qrels as read_qrels
     from rerank.files.trec import read_run as read_run
     from rerank.files.trec import write_run as write_run
-    from rerank.preferences import Preferences as Preferences
-    from rerank.rankers.combine import combine as combine
     from rerank.rankers.diagnostics import local_optimality as local_optimality
     from rerank.rankers.diagnostics import weight_curve as weight_curve
     from rerank.rankers.ensemble import Ensemble as Ensemble
-    from rerank.rankers.fusion import fuse as fuse
     from rerank.rankers.gbrank import GBRank as GBRank
     from rerank.rankers.lambdamart import LambdaMART as LambdaMART
     from rerank.rankers.lambdarank import LambdaRank as LambdaRank
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
     from rerank.types import RankingData as RankingData
     from rerank.types import Run as Run
     from rerank.types import Topics as Topics
+    from rerank.types.preferences import Preferences as Preferences
     from rerank.workflows.experiment import run_experiment as run_experiment
     from rerank.workflows.index import Index as Index
 
@@ -58,7 +58,7 @@ _HOMES = {
     "LogisticRegression": "rerank.rankers.logisticregression",
     "MART": "rerank.rankers.mart",
     "PlackettLuce": "rerank.rankers.plackettluce",
-    "Preferences": "rerank.preferences",
+    "Preferences": "rerank.types.preferences",
     "Qrels": "rerank.types",
     "RankBoost": "rerank.rankers.rankboost",
     "RankNet": "rerank.rankers.ranknet",
@@ -68,11 +68,11 @@ _HOMES = {
     "RerankError": "rerank.errors",
     "Run": "rerank.types",
     "Topics": "rerank.types",
-    "combine": "rerank.rankers.combine",
+    "combine": "rerank.combination.mixture",
     "compare": "rerank.evaluation.comparison",
     "evaluate": "rerank.evaluation.evaluate",
     "feature": "rerank.features.functions",
-    "fuse": "rerank.rankers.fusion",
+    "fuse": "rerank.combination.fusion",
     "load_model": "rerank.rankers.store",
     "local_optimality": "rerank.rankers.diagnostics",
     "read_data": "rerank.files.data",

@@ -21,10 +21,10 @@ import numpy as np
 from rerank.files.svmlight import read_svmlight
 from rerank.metrics.base import RankedLists
 from rerank.metrics.registry import parse_measure
-from rerank.ordering import trec_order
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.registry import ranker_class
 from rerank.types import Floats, RankingData, pointers
+from rerank.types.ordering import trec_order
 
 DEFAULT = Path(os.environ.get("RERANK_TEST_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 OBJECTIVES = ("least-squares", "logistic", "balanced-logistic", "ranknet", "hinge", "plackett-luce")

@@ -18,10 +18,10 @@ import numpy as np
 from bench_common import arguments, machine, report
 from tabulate import tabulate
 
+from rerank.combination.mixture import combine
 from rerank.evaluation.evaluate import evaluate
-from rerank.ids import id_array
-from rerank.rankers.combine import combine
 from rerank.types import Qrels, Run, pointers
+from rerank.types.ids import id_array
 
 MEASURES = ("nDCG@10", "nDCG", "P@10", "AP", "RR")
 DOCUMENTS = 1000

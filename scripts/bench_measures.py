@@ -20,7 +20,7 @@ from tabulate import tabulate
 from rerank.metrics.base import RankedLists
 from rerank.metrics.registry import parse_measure
 from rerank.metrics.swaps.default import fill_by_recomputing
-from rerank.threads import kernel_threads
+from rerank.runtime.threads import kernel_threads
 from rerank.types import pointers
 
 MEASURES = ("nDCG", "AP", "RR", "ERR", "nERR", "AUC", "PairAccuracy")

@@ -22,9 +22,9 @@ import numpy as np
 from rerank.files.svmlight import read_svmlight
 from rerank.metrics.base import RankedLists
 from rerank.metrics.registry import parse_measure
-from rerank.ordering import trec_order
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.types import RankingData
+from rerank.types.ordering import trec_order
 
 DEFAULT = Path(os.environ.get("RERANK_TEST_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 SHARED = {"num_leaves": 31, "learning_rate": 0.1, "min_child_samples": 20, "max_bin": 255}

@@ -17,11 +17,11 @@ import numpy as np
 from bench_common import arguments, machine, ratio, report, seconds
 from threadpoolctl import threadpool_limits
 
-from rerank.ids import id_array
 from rerank.objectives.ranknet import RankNet as PairwiseLogistic
 from rerank.rankers.net import Net
 from rerank.rankers.ranknet import RankNet
 from rerank.types import RankingData, pointers
+from rerank.types.ids import id_array
 
 SIZES, N_FEATURES, HIDDEN = (50, 200, 800), 46, 32
 PAIRS_AT_ONCE = 1 << 13

@@ -17,8 +17,8 @@ from rerank.features.extract import extract
 from rerank.features.families import family_names
 from rerank.features.families.proximity import MOST_TERMS
 from rerank.features.recipe import Recipe
-from rerank.forward import FieldArrays, ForwardIndex, document_slots
 from rerank.types import Ints, Run, pointers
+from rerank.types.forward import FieldArrays, ForwardIndex, document_slots
 
 N_TOKENS = 800_000
 QUERY_TOKENS = (4, 100, 1_000, 10_000)

@@ -385,7 +385,9 @@ def load_readers() -> None:
 
         sources = (ROOT / "rerank").rglob("*.py")
         compiled = [
-            path for path in sources if "rerank.kernels import" in path.read_text("utf8") or path.name == "kernels.py"
+            path
+            for path in sources
+            if "rerank.runtime.kernels import" in path.read_text("utf8") or path.name == "kernels.py"
         ]
         names = [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in compiled]
         with redirect_stderr(io.StringIO()), atheris.instrument_imports(include=["rerank", "tomllib"], exclude=names):

@@ -49,8 +49,8 @@ from rerank.lucene.documents import write_documents
 from rerank.lucene.search import Searcher
 from rerank.rankers.registry import known_rankers
 from rerank.rankers.store import load_model
-from rerank.retriever import Retriever
 from rerank.types import RankingData, Run, pointers
+from rerank.types.retriever import Retriever
 from rerank.workflows.experiment import Study
 from rerank.workflows.folds import given_folds
 from rerank.workflows.index import Index

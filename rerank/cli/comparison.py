@@ -189,7 +189,7 @@ def write_page(
     from rerank.evaluation.curves import run_curves
     from rerank.evaluation.page.build import html_page
     from rerank.evaluation.page.content import PageContent
-    from rerank.output import whole_file
+    from rerank.runtime.output import whole_file
 
     path, judgements = qrels
     page = html_page(

@@ -19,7 +19,7 @@ from rerank.cli.comparison import (
 )
 from rerank.cli.options import measures_option, path_type, rules_options
 from rerank.errors import InvalidInputError
-from rerank.output import whole_file
+from rerank.runtime.output import whole_file
 
 if TYPE_CHECKING:
     from rerank.evaluation.comparison import Comparison

@@ -16,7 +16,7 @@ from rerank.errors import InvalidInputError
 @cache
 def fusion_names(mark: str) -> tuple[str, ...]:
     """Return the names entered under `@method` or `@norm`, read from their source: help must not wait for NumPy."""
-    spec = find_spec("rerank.rankers.fusion")
+    spec = find_spec("rerank.combination.fusion")
     source = Path(spec.origin).read_text("utf8") if spec and spec.origin else ""
     return tuple(re.findall(rf'^@{mark}\("([\w-]+)"\)', source, re.MULTILINE))
 
@@ -78,8 +78,8 @@ def command(
     QRELS is too good. Choose the weights on the qrels of other queries (dev), then fuse the runs to be reported (test)
     with the options said there: `--method weighted --weights A,B --norm none --missing lowest`.
     """
+    from rerank.combination.fusion import fuse
     from rerank.files.trec import read_qrels, read_run, write_run
-    from rerank.rankers.fusion import fuse
 
     given = None if weights is None else parse_weights(weights)
     records = [read_run(path) for path in runs]

@@ -14,8 +14,8 @@ import click
 
 from rerank import __version__, threads
 from rerank.errors import RerankError, unknown_name
-from rerank.output import FULL, REFUSED
-from rerank.progress import show_progress
+from rerank.runtime.output import FULL, REFUSED
+from rerank.runtime.progress import show_progress
 
 VERBS = {
     "index": "build a Lucene index, and beside it what feature extraction needs",

@@ -22,8 +22,8 @@ from rerank.cli.rankers import given_parameters, parameter_options, ranker_optio
 from rerank.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from rerank.preferences import Preferences
     from rerank.rankers.ranker import Ranker
+    from rerank.types.preferences import Preferences
 
 log = logging.getLogger("rerank")
 

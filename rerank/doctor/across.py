@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rerank.doctor.findings import Finding, at, check, lacking
 from rerank.doctor.reading import DataRows, QrelsRows, RunRows
-from rerank.ids import id_bytes, row_codes
+from rerank.types.ids import id_bytes, row_codes
 
 
 @check("qrels", "run")

@@ -25,8 +25,8 @@ from rerank.files.svmlight import read_parts, row_queries, stacked
 from rerank.files.svmlight_header import Header
 from rerank.files.topics import topic_entries
 from rerank.files.trec import QRELS, RUN, parse_label
-from rerank.ids import id_array
 from rerank.types import Floats, Ints, pointers
+from rerank.types.ids import id_array
 
 RANK, TAG = 3, 5  # columns of a run
 ZIP_MAGIC = b"PK"

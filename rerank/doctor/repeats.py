@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from rerank.doctor.findings import Finding, at
 from rerank.doctor.reading import Documents
-from rerank.ids import row_codes, sort_keys
 from rerank.types import Ints
+from rerank.types.ids import row_codes, sort_keys
 
 
 def repeated_rows(query: Ints, doc_ids: NDArray[np.generic]) -> tuple[Ints, Ints]:

@@ -12,9 +12,9 @@ from rerank.errors import InvalidInputError, unknown_name
 from rerank.evaluation.evaluate import MEASURES, EvaluationResult, evaluate
 from rerank.evaluation.resampling import SAMPLES
 from rerank.evaluation.significance import LEVEL, TESTS, PairedDifference, corrected, paired_differences
-from rerank.ids import Ids
 from rerank.metrics.base import Measure
 from rerank.types import Floats, Ints, Qrels, Run
+from rerank.types.ids import Ids
 
 DEFAULT_TEST, DEFAULT_CORRECTION = "t", "holm"
 

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
-from rerank.ids import Ids
 from rerank.metrics.base import GEOMETRIC, LEAST, TEXT, TOTAL, Measure, RankedLists
 from rerank.metrics.lists import ranks
 from rerank.metrics.registry import parse_measure, parse_measures
-from rerank.ordering import trec_moves
 from rerank.types import Floats, Ints, Qrels, Run, pointers, query_rows
+from rerank.types.ids import Ids
+from rerank.types.ordering import trec_moves
 
 MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@1000")
 

@@ -16,10 +16,10 @@ from rerank.features.match import Candidates, Documents, gather_candidates, matc
 from rerank.features.normalise import chosen_columns, normalise, normalised_columns
 from rerank.features.recipe import Recipe
 from rerank.features.registry import ColumnGroup, FieldFamily, RunFamily, column_groups, field_columns
-from rerank.forward import ForwardIndex
-from rerank.progress import track
-from rerank.threads import in_threads, kernel_threads
+from rerank.runtime.progress import track
+from rerank.runtime.threads import in_threads, kernel_threads
 from rerank.types import Floats, Ints, Qrels, RankingData, Run, query_rows
+from rerank.types.forward import ForwardIndex
 
 _BATCH_ROWS = 1 << 16
 _PART_ROWS = 1 << 10  # smaller parts of a batch cost more to begin than they spread over the threads

@@ -31,8 +31,8 @@ from rerank.errors import InvalidInputError, MissingFileError, RerankError
 from rerank.features.match import FieldBlock
 from rerank.features.registry import Cost, Feature, Missing
 from rerank.features.statistics import frozen, kept_with_field
-from rerank.forward import FieldArrays
 from rerank.types import Floats, Ints
+from rerank.types.forward import FieldArrays
 
 Compute = TypeVar("Compute", bound=Callable[..., Any])
 OVER = ("field", "document")

@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 from rerank.features.recipe import Recipe
 from rerank.features.statistics import frozen, inverse_document_frequency, lucene_lengths, vector_norms
-from rerank.forward import FieldArrays, ForwardIndex
-from rerank.ids import Ids
-from rerank.kernels import helper, kernel
+from rerank.runtime.kernels import helper, kernel
 from rerank.types import Floats, Ints, pointers
+from rerank.types.forward import FieldArrays, ForwardIndex
+from rerank.types.ids import Ids
 
 Documents = Callable[[Ints], Sequence[str | None]]
 MOST_MATCHES = 1 << 23  # of a batch of queries, of 4 bytes each

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rerank.kernels import helper, kernel
+from rerank.runtime.kernels import helper, kernel
 
 WINDOWS = (3, 8, 15)
 NEAR = 5  # Rasolofo and Savoy's longest distance

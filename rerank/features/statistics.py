@@ -11,9 +11,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rerank.forward import FieldArrays
-from rerank.kernels import kernel
+from rerank.runtime.kernels import kernel
 from rerank.types import Floats
+from rerank.types.forward import FieldArrays
 
 _EXACT_LENGTHS = 24  # SmallFloat.NUM_FREE_VALUES: lengths below it have a byte of their own
 Kept = TypeVar("Kept")

@@ -24,7 +24,9 @@ from numpy.typing import NDArray
 from rerank.errors import FileFormatError
 from rerank.files.grouping import all_distinct, numbers_of, repeated_row
 from rerank.files.source import OnFault, check_file, chunks, refuse, shown, text
-from rerank.ids import (
+from rerank.runtime.threads import NUMPY_THREADS
+from rerank.types import Floats, Ints, pointers
+from rerank.types.ids import (
     ID_RULE,
     ODD,
     QUERY_RULE,
@@ -36,8 +38,6 @@ from rerank.ids import (
     id_bytes,
     row_codes,
 )
-from rerank.threads import NUMPY_THREADS
-from rerank.types import Floats, Ints, pointers
 
 CHUNK_BYTES = 1 << 21  # smaller ones make threads wait for the interpreter's lock, larger ones leave the cache
 KEPT_BYTES = 31 << 20  # just below the most that glibc's dynamic threshold takes

@@ -23,7 +23,7 @@ from typing import Any, Literal, NoReturn
 from rerank.errors import FileFormatError, InvalidInputError
 from rerank.files.source import BYTE_ORDER_MARK, file_mode, open_source, shown, text_lines
 from rerank.files.structured import parse_json
-from rerank.ids import ID_RULE, MOST_LETTERS, first_broken
+from rerank.types.ids import ID_RULE, MOST_LETTERS, first_broken
 
 ID_KEYS = ("id", "_id", "docid")
 JSON_ENDINGS = (".jsonl", ".json", ".jsonl.gz", ".json.gz")

@@ -22,12 +22,12 @@ from rerank.files.grouping import repeated_row
 from rerank.files.npz import NpzFault, read_arrays
 from rerank.files.source import check_file
 from rerank.files.svmlight import read_svmlight, write_svmlight
-from rerank.ids import id_array
-from rerank.output import whole_file
-from rerank.retriever import retriever_members, stored_retrievers
-from rerank.schema import Plain, SchemaError, at
-from rerank.strictjson import JSONFault, parse_json
+from rerank.runtime.output import whole_file
+from rerank.runtime.schema import Plain, SchemaError, at
+from rerank.runtime.strict_json import JSONFault, parse_json
 from rerank.types import RankingData, query_rows
+from rerank.types.ids import id_array
+from rerank.types.retriever import retriever_members, stored_retrievers
 
 Floats32 = NDArray[np.float32]
 _ROWS = 4096  # written at a time

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from rerank.errors import FileFormatError, InvalidInputError
 from rerank.files.source import check_file, shown, text_lines
-from rerank.ids import QUERY_RULE, WHITE_SPACE, first_broken_query
-from rerank.output import whole_file
+from rerank.runtime.output import whole_file
+from rerank.types.ids import QUERY_RULE, WHITE_SPACE, first_broken_query
 
 MOST_DIGITS = 18  # of the number of a fold
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.ids import ODD, Words, row_codes
 from rerank.types import Ints, query_blocks
+from rerank.types.ids import ODD, Words, row_codes
 
 
 def repeated_row(query: Ints, doc_ids: NDArray[Any], codes: Words | None = None) -> int | None:

@@ -15,8 +15,8 @@ import numpy as np
 
 from rerank.errors import FileFormatError
 from rerank.files.source import check_file, finite_number, refuse_header, shown, text_lines
-from rerank.ids import QUERY_RULE, WHITE_SPACE, first_broken, first_broken_query, id_array
-from rerank.preferences import Preferences
+from rerank.types.ids import QUERY_RULE, WHITE_SPACE, first_broken, first_broken_query, id_array
+from rerank.types.preferences import Preferences
 
 COLUMNS = "(qid, better docid, worse docid[, probability])"
 

@@ -11,10 +11,10 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from rerank import strictjson
 from rerank.errors import FileFormatError, shown
 from rerank.files.source import read_text
-from rerank.strictjson import JSONFault, finite_number
+from rerank.runtime import strict_json as strictjson
+from rerank.runtime.strict_json import JSONFault, finite_number
 
 _TOML_PLACE = re.compile(r"\(at line (\d+), column (\d+)\)")
 

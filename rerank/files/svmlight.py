@@ -28,10 +28,10 @@ from rerank.files.grouping import numbered, repeated_row
 from rerank.files.source import OnFault, check_file, chunks, refuse, shown, text_lines
 from rerank.files.svmlight_header import Header, header_lines
 from rerank.files.svmlight_rows import Rows, split_rows
-from rerank.ids import Ids, first_broken, id_array
-from rerank.output import whole_file
-from rerank.retriever import stored_retrievers
+from rerank.runtime.output import whole_file
 from rerank.types import Floats, Ints, RankingData, pointers
+from rerank.types.ids import Ids, first_broken, id_array
+from rerank.types.retriever import stored_retrievers
 
 MOST_DIGITS = 18  # of a number of rows
 

@@ -24,10 +24,10 @@ import numpy as np
 from rerank.errors import FileFormatError, InvalidInputError
 from rerank.files.source import text
 from rerank.files.structured import parse_json
-from rerank.ids import Ids, first_broken
-from rerank.retriever import retriever_members, stored_retrievers
-from rerank.schema import SchemaError
+from rerank.runtime.schema import SchemaError
 from rerank.types import Floats, Ints, RankingData, pointers
+from rerank.types.ids import Ids, first_broken
+from rerank.types.retriever import retriever_members, stored_retrievers
 
 VERSION = 1
 FEATURES, MEMBERS = "features:", "rerank:"

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from rerank.errors import FileFormatError
 from rerank.files.source import OnFault, finite_number, number_or_nan, refuse, shown, text
 from rerank.files.svmlight_header import Header
-from rerank.ids import ID_RULE, MOST_LETTERS
 from rerank.types import Floats, Ints
+from rerank.types.ids import ID_RULE, MOST_LETTERS
 
 MOST_FEATURES = 100_000  # a dense matrix of more columns is a mistake in the ids
 _DOC = re.compile(rb"\bdocid\s*=\s*(\S+)(?:\s+base\s*=\s*(\S+))?")

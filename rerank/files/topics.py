@@ -20,7 +20,9 @@ from pathlib import Path
 from rerank.errors import FileFormatError, InvalidInputError
 from rerank.files.source import OnFault, check_file, is_header, refuse, refuse_header, shown, text_lines
 from rerank.files.structured import parse_json
-from rerank.ids import (
+from rerank.runtime.output import whole_file
+from rerank.types import Topics
+from rerank.types.ids import (
     ID_RULE,
     MOST_LETTERS,
     QUERY_RULE,
@@ -29,8 +31,6 @@ from rerank.ids import (
     first_broken_query,
     is_unicode,
 )
-from rerank.output import whole_file
-from rerank.types import Topics
 
 ID_KEYS = ("id", "qid", "query_id", "_id")
 TEXT_KEYS = ("text", "query", "title")

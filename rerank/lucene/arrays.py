@@ -2,7 +2,7 @@
 
 A folder holds `manifest.json` and .npy files: doc_ids, doc_slots, vocabulary, term_ptr, numbers (one row a name of the
 manifest), and for field number f (the order of the manifest) f.doc_ptr, f.terms, f.freqs, f.positions, f.position_ptr,
-f.lengths, f.doc_freq, f.collection_freq, as rerank/forward.py describes them.
+f.lengths, f.doc_freq, f.collection_freq, as rerank/types/forward.py describes them.
 
 What is checked: each time the folder is opened, the manifest's structure, and every file's size, type and shape. Once
 for each state of the files, which their sizes and times tell, everything that they hold: see `rerank.lucene.verified`.
@@ -22,8 +22,6 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from rerank.errors import IndexFolderError
-from rerank.forward import FieldArrays, ForwardIndex, document_slots
-from rerank.ids import Ids, id_array
 from rerank.lucene.folder import commit_hash, damaged_lucene
 from rerank.lucene.jvm import ask_json, open_index
 from rerank.lucene.language import stored_language
@@ -42,6 +40,8 @@ from rerank.lucene.verified import (
     write_manifest,
 )
 from rerank.types import pointers
+from rerank.types.forward import FieldArrays, ForwardIndex, document_slots
+from rerank.types.ids import Ids, id_array
 
 
 def write_arrays(index: Path, folder: Path, made_with_index: bool, progress: Progress = None) -> None:

@@ -16,7 +16,6 @@ import numpy as np
 from rerank.errors import IndexFolderError, InvalidInputError, MissingFileError
 from rerank.files.corpus import check_encoding, passed_over
 from rerank.files.sgml import ELEMENTS, SgmlDocument, SgmlFiles, read_sgml, sgml_files
-from rerank.ids import MOST_LETTERS, Ids
 from rerank.lucene.arrays import write_arrays
 from rerank.lucene.documents import DOCUMENTS_A_FILE, write_documents
 from rerank.lucene.folder import check_target, staged_folder
@@ -25,7 +24,8 @@ from rerank.lucene.language import ENGLISH, check_language
 from rerank.lucene.postings import SUBFOLDER
 from rerank.lucene.progress import Progress, stage
 from rerank.lucene.search import java_threads
-from rerank.output import whole_disk
+from rerank.runtime.output import whole_disk
+from rerank.types.ids import MOST_LETTERS, Ids
 
 _log = logging.getLogger("rerank")
 

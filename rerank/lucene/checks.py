@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.forward import FieldArrays, ForwardIndex, document_slots
-from rerank.kernels import kernel
+from rerank.runtime.kernels import kernel
+from rerank.types.forward import FieldArrays, ForwardIndex, document_slots
 
 _LAST_CHARACTER = 0x10FFFF
 _SURROGATES = (0xD800, 0xDFFF)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rerank.errors import InvalidInputError, unknown_name
-from rerank.ids import MOST_LETTERS, is_unicode
+from rerank.types.ids import MOST_LETTERS, is_unicode
 
 CONTENTS = "contents"
 _GREATEST = sys.float_info.max  # NaN and infinity are no numbers of a document

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from rerank.errors import IndexFolderError, MissingFileError, RerankError
-from rerank.output import FULL
+from rerank.runtime.output import FULL
 
 MARKER = "rerank-unfinished.json"
 _LONGEST_MESSAGE = 500  # characters of what Lucene says

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rerank.kernels import kernel
+from rerank.runtime.kernels import kernel
 
 
 @kernel()

@@ -19,7 +19,7 @@ from typing import Any
 
 from rerank.errors import IndexFolderError, RerankError
 from rerank.lucene.folder import damaged_lucene
-from rerank.output import FULL
+from rerank.runtime.output import FULL
 
 JAVA_VERSION = 21
 JAR_VARIABLE = "ANSERINI_JAR"

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from rerank.errors import IndexFolderError
-from rerank.forward import ForwardIndex
 from rerank.lucene.arrays import read_arrays, write_arrays
 from rerank.lucene.folder import check_index_folder, commit_hash, staged_folder
 from rerank.lucene.progress import Progress
 from rerank.lucene.verified import FORMAT, cache_folder, read_manifest
+from rerank.types.forward import ForwardIndex
 
 SUBFOLDER = "rerank"
 _log = logging.getLogger("rerank")

@@ -14,14 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, unknown_name
-from rerank.ids import Ids, id_array
 from rerank.lucene.arrays import ids_from_bytes
 from rerank.lucene.folder import check_index_folder, damaged_lucene
 from rerank.lucene.jvm import ask, ask_json, open_index
 from rerank.lucene.language import chosen_language
 from rerank.lucene.progress import Progress, stage
-from rerank.retriever import Retriever
 from rerank.types import Run, Topics, pointers
+from rerank.types.ids import Ids, id_array
+from rerank.types.retriever import Retriever
 
 _BATCH = 2048
 _FEW_TEXTS = 16

@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rerank.errors import IndexFolderError, RerankError
-from rerank.output import whole_file
-from rerank.strictjson import JSONFault, parse_json
+from rerank.runtime.output import whole_file
+from rerank.runtime.strict_json import JSONFault, parse_json
 
 if TYPE_CHECKING:
-    from rerank.forward import ForwardIndex
+    from rerank.types.forward import ForwardIndex
 
 FORMAT = 4
 MANIFEST, NOTE = "manifest.json", "verified.json"

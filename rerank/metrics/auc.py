@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from rerank.metrics.base import RankedLists
-from rerank.metrics.cascade import Cascade
 from rerank.metrics.lists import ratio, reach, sums
 from rerank.metrics.pairs import fill_pair_deltas, pairs_in_order
+from rerank.metrics.prefix_sum import Cascade
 from rerank.metrics.registry import register
 from rerank.metrics.relevance import BinaryMeasure
 from rerank.types import Floats, Ints

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from rerank.types import Floats, Ints, pointers
 
 if TYPE_CHECKING:
-    from rerank.metrics.cascade import Cascade
+    from rerank.metrics.prefix_sum import Cascade
 
 MEAN, GEOMETRIC, TOTAL, TEXT = "mean", "geometric mean", "sum", "none, it is text"
 LEAST = 1e-5  # a geometric mean reads any smaller value as this one (trec_eval's MIN_GEO_MEAN)
@@ -168,7 +168,7 @@ class Measure(ABC):
 
         labels (n_rows,) in the order of the data, not of a ranking.
         """
-        from rerank.metrics.cascade import Cascade
+        from rerank.metrics.prefix_sum import Cascade
 
         weights = self.swap_weights(labels, query_ptr, ideal_labels, ideal_ptr)
         return None if weights is None else Cascade.of_weights(weights)

@@ -8,8 +8,8 @@ import numpy as np
 
 from rerank.errors import InvalidInputError
 from rerank.metrics.base import Measure, RankedLists
-from rerank.metrics.cascade import Cascade, reciprocal_ranks
 from rerank.metrics.lists import ranks, reach, relevant_so_far, sums, within
+from rerank.metrics.prefix_sum import Cascade, reciprocal_ranks
 from rerank.metrics.registry import register
 from rerank.types import Floats, Ints
 

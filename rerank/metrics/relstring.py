@@ -9,10 +9,10 @@ from typing import ClassVar
 import numpy as np
 
 from rerank.errors import InvalidInputError
-from rerank.ids import Ids
 from rerank.metrics.base import TEXT, Measure, RankedLists
 from rerank.metrics.lists import in_pool
 from rerank.metrics.registry import register
+from rerank.types.ids import Ids
 
 
 @register("RelString", trec="relstring", trec_parameter="cutoff")

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rerank.metrics.base import RankedLists
-from rerank.metrics.cascade import Cascade, reciprocal_ranks
 from rerank.metrics.lists import places, reach, totals, within
+from rerank.metrics.prefix_sum import Cascade, reciprocal_ranks
 from rerank.metrics.registry import register
 from rerank.metrics.relevance import BinaryMeasure
 from rerank.types import Floats, Ints

@@ -17,9 +17,9 @@ from functools import cached_property
 import numpy as np
 from numba import prange
 
-from rerank.kernels import kernel
 from rerank.objectives.base import LabelObjective
 from rerank.objectives.registry import register
+from rerank.runtime.kernels import kernel
 from rerank.types import Floats, Ints, query_rows
 
 LARGE = 1e6  # a score's size: from here on h(y) + tau may round tau away

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 from numba import prange
 
-from rerank.kernels import helper, kernel
 from rerank.objectives.base import LabelObjective
 from rerank.objectives.registry import register
+from rerank.runtime.kernels import helper, kernel
 from rerank.types import Floats
 
 LARGE = 1e6  # a score's size: from here on sums of scores round away what pairs lack of the margin

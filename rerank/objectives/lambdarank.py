@@ -23,10 +23,10 @@ import numpy as np
 from numba import get_num_threads, prange
 from numpy.typing import NDArray
 
-from rerank.kernels import helper, kernel
 from rerank.metrics.base import SwapWeights
 from rerank.objectives.base import Objective
 from rerank.objectives.hessian import fill_products
+from rerank.runtime.kernels import helper, kernel
 from rerank.types import Floats, Ints
 
 LOWEST_EXPONENT = -300.0  # scores further below their query's best take one exponential a pair

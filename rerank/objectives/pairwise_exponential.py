@@ -18,9 +18,9 @@ import numpy as np
 from numba import prange
 from numpy.typing import NDArray
 
-from rerank.kernels import helper, kernel
 from rerank.objectives.base import LabelObjective
 from rerank.objectives.registry import register
+from rerank.runtime.kernels import helper, kernel
 from rerank.types import Floats, Ints, query_rows
 
 WIDEST = 600.0  # between scores: pairs that stand wrong by more count as wrong by this much

@@ -17,9 +17,9 @@ from functools import cached_property
 import numpy as np
 from numba import prange
 
-from rerank.kernels import helper, kernel
 from rerank.objectives.base import LabelObjective
 from rerank.objectives.registry import register
+from rerank.runtime.kernels import helper, kernel
 from rerank.types import Floats, Ints, query_rows
 
 LOWEST_EXPONENT = -300.0  # scores further below their query's best take one exponential a pair

@@ -15,11 +15,11 @@ from functools import cached_property
 import numpy as np
 from numba import prange
 
-from rerank.kernels import helper, kernel
 from rerank.metrics.base import Measure, RankedLists
 from rerank.objectives.base import Objective
 from rerank.objectives.hessian import fill_products
 from rerank.objectives.lambdarank import logistic_costs
+from rerank.runtime.kernels import helper, kernel
 from rerank.types import Floats, Ints, pointers
 
 LOWEST_EXPONENT = -300.0  # scores further below their query's best take one exponential a pair

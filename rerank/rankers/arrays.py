@@ -13,10 +13,10 @@ from numba import get_num_threads
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
-from rerank.ids import Ids, id_array
-from rerank.kernels import kernel
-from rerank.threads import in_threads, row_parts
+from rerank.runtime.kernels import kernel
+from rerank.runtime.threads import in_threads, row_parts
 from rerank.types import Floats, Ints, RankingData, pointers
+from rerank.types.ids import Ids, id_array
 
 _MISSING = ("NAType", "NaTType")  # of pandas, by name: pandas is not imported
 _ROWS = 1 << 14  # looked at together

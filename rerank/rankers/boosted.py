@@ -15,13 +15,13 @@ from numpy.typing import ArrayLike, NDArray
 from rerank.errors import InvalidInputError
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.base import Objective
-from rerank.progress import track
 from rerank.rankers.parameters import ROUNDS, SEED, Jobs, Metric
 from rerank.rankers.ranker import PROGRESS, Ranker
 from rerank.rankers.start import spread_at_the_top, start_in_units
 from rerank.rankers.stopping import EarlyStopping
 from rerank.rankers.training import TrainingSet
-from rerank.schema import Choice, Field, Number, Record, Whole
+from rerank.runtime.progress import track
+from rerank.runtime.schema import Choice, Field, Number, Record, Whole
 from rerank.trees.boost import Booster, BoostSettings, Gradients, StepLength
 from rerank.trees.forest import Forest, StoredForest
 from rerank.trees.grow import TreeLimits

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from rerank.kernels import kernel
+from rerank.runtime.kernels import kernel
 from rerank.types import Floats
 
 MOST_MOVES = 1_000_000  # between tangents, in one round

@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike
 from rerank.errors import InvalidInputError
 from rerank.metrics.base import Measure
 from rerank.metrics.registry import parse_measure
-from rerank.progress import track
 from rerank.rankers.training import TrainingSet, Validation, check_training_data
-from rerank.threads import kernel_threads
+from rerank.runtime.progress import track
+from rerank.runtime.threads import kernel_threads
 from rerank.types import Floats, Ints, RankingData, Run
 
 ROUNDING = 1e-12  # of the measure: smaller differences are not counted

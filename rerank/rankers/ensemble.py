@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from rerank.errors import InvalidInputError
-from rerank.progress import track
-from rerank.rankers.base import BareBase, NoBase
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.linearstage import LinearStage
 from rerank.rankers.members import Members, read_members
@@ -22,7 +20,9 @@ from rerank.rankers.registry import register
 from rerank.rankers.start import spread_at_the_top, start_in_units
 from rerank.rankers.store import StoredModel
 from rerank.rankers.training import TrainingSet
-from rerank.schema import LARGEST, Choice, Field, Items, Number, Record, SchemaError, Whole
+from rerank.rankers.warm_start import BareBase, NoBase
+from rerank.runtime.progress import track
+from rerank.runtime.schema import LARGEST, Choice, Field, Items, Number, Record, SchemaError, Whole
 from rerank.types import Floats, Ints, joined_rows
 
 SECOND = ("linear", "boosted")

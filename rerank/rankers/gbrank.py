@@ -11,7 +11,7 @@ from rerank.objectives.gbrank import GBRank as GBRankObjective
 from rerank.rankers.boosted import BoostedTrees
 from rerank.rankers.registry import register
 from rerank.rankers.training import TrainingSet
-from rerank.schema import Field, Flag, Number
+from rerank.runtime.schema import Field, Flag, Number
 from rerank.trees.boost import Gradients
 from rerank.types import Floats
 

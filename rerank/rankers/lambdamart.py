@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
+from rerank.combination.line_search import TOLERANCE, Lines, best_share
 from rerank.errors import InvalidInputError
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.base import Objective
 from rerank.objectives.for_measure import lambdarank_for
 from rerank.objectives.preferences import PreferencePairs
 from rerank.rankers.boosted import BoostedTrees
-from rerank.rankers.crossings import TOLERANCE, Lines, best_share
 from rerank.rankers.preferences import LearnsFromPairs
 from rerank.rankers.registry import register
 from rerank.rankers.start import spread_at_the_top
 from rerank.rankers.training import TrainingSet, Validation
-from rerank.schema import Choice, Field, Flag, Number, Whole
+from rerank.runtime.schema import Choice, Field, Flag, Number, Whole
 from rerank.trees.boost import StepLength
 from rerank.types import Floats
 

@@ -14,7 +14,7 @@ from rerank.objectives.for_measure import lambdarank_for
 from rerank.rankers.netranker import NetRanker
 from rerank.rankers.registry import register
 from rerank.rankers.training import TrainingSet
-from rerank.schema import Field, Flag, Whole
+from rerank.runtime.schema import Field, Flag, Whole
 
 
 @register("lambdarank")

@@ -22,7 +22,7 @@ from rerank.rankers.standardise import BLOCK, FURTHEST, Standardiser, StoredStan
 from rerank.rankers.start import spread_at_the_top, start_in_units
 from rerank.rankers.stopping import EarlyStopping
 from rerank.rankers.training import TrainingSet, check_pairs
-from rerank.schema import Array, Field, Number, Record, Whole
+from rerank.runtime.schema import Array, Field, Number, Record, Whole
 from rerank.types import Floats
 
 WIDEST = 30.0  # how far the base's unit may lie from its spread

@@ -14,7 +14,7 @@ from rerank.objectives.lambdarank import LambdaRank
 from rerank.objectives.swap_blocks import BlockLambdaRank
 from rerank.rankers.start import spread_at_the_top
 from rerank.rankers.training import TrainingSet, Validation
-from rerank.schema import Array, Record
+from rerank.runtime.schema import Array, Record
 from rerank.types import Floats
 
 DEPTH = 30  # that gradients look at

@@ -14,7 +14,7 @@ from rerank.rankers.boosted import BoostedTrees
 from rerank.rankers.preferences import LearnsFromPairs
 from rerank.rankers.registry import register
 from rerank.rankers.training import TrainingSet
-from rerank.schema import Choice, Field
+from rerank.runtime.schema import Choice, Field
 
 OF_PAIRS: Mapping[str, type[PreferencePairs | ExponentialPairs]] = {
     "ranknet": PreferencePairs,

@@ -11,7 +11,7 @@ from rerank.errors import InvalidInputError, shown
 from rerank.rankers.parameters import plain_parameters
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.registry import ranker_class
-from rerank.schema import Field, SchemaError, Sizes, Text
+from rerank.runtime.schema import Field, SchemaError, Sizes, Text
 
 ASIDE = ("base", "n_jobs")  # the ensemble's own
 MOST_MEMBERS = 1000

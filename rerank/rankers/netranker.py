@@ -15,7 +15,6 @@ from threadpoolctl import threadpool_limits
 from rerank.errors import InvalidInputError
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.base import Objective
-from rerank.progress import track
 from rerank.rankers.linear import checked_weights
 from rerank.rankers.net import Net
 from rerank.rankers.parameters import ROUNDS, SEED, Jobs, Metric
@@ -24,8 +23,9 @@ from rerank.rankers.standardise import BLOCK, Standardiser, StoredStandardiser
 from rerank.rankers.start import spread_at_the_top, start_in_units
 from rerank.rankers.stopping import EarlyStopping
 from rerank.rankers.training import TrainingSet
-from rerank.schema import Array, Field, Number, Record, Sizes, Whole
-from rerank.threads import kernel_threads
+from rerank.runtime.progress import track
+from rerank.runtime.schema import Array, Field, Number, Record, Sizes, Whole
+from rerank.runtime.threads import kernel_threads
 from rerank.types import Floats
 
 MEAN_DECAY, SQUARE_DECAY, TINY = 0.9, 0.999, 1e-8  # Adam's

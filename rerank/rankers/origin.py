@@ -13,9 +13,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from rerank.errors import ModelMismatchError
-from rerank.rankers.base import CANDIDATES, ModelBase, OtherRunBase
-from rerank.retriever import UNNAMED, Retriever
+from rerank.rankers.warm_start import CANDIDATES, ModelBase, OtherRunBase
 from rerank.types import Run
+from rerank.types.retriever import UNNAMED, Retriever
 
 if TYPE_CHECKING:
     from rerank.rankers.ranker import Ranker

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from rerank.errors import InvalidInputError
 from rerank.metrics.registry import measure_name
-from rerank.schema import Field, SchemaError, Sizes, Text, Whole
+from rerank.runtime.schema import Field, SchemaError, Sizes, Text, Whole
 
 LONGEST_METRIC = 200  # characters
 

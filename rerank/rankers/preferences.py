@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rerank.errors import InvalidInputError
-from rerank.preferences import Preferences
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.training import TrainingSet
 from rerank.types import Floats, Ints, RankingData, query_rows
+from rerank.types.preferences import Preferences
 
 log = logging.getLogger("rerank")
 

@@ -13,11 +13,9 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from rerank.errors import InvalidInputError
-from rerank.kernels import kernel
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.pairwise_exponential import PairwiseExponential
 from rerank.objectives.preferences import ExponentialPairs
-from rerank.progress import track
 from rerank.rankers.parameters import ROUNDS, Jobs, Metric
 from rerank.rankers.preferences import LearnsFromPairs
 from rerank.rankers.ranker import PROGRESS
@@ -26,7 +24,9 @@ from rerank.rankers.start import spread_at_the_top, start_in_units
 from rerank.rankers.stopping import EarlyStopping
 from rerank.rankers.thresholds import MISSING, Agreements
 from rerank.rankers.training import TrainingSet, check_pairs, pair_counts
-from rerank.schema import Choice, Field, Number, Record, Whole
+from rerank.runtime.kernels import kernel
+from rerank.runtime.progress import track
+from rerank.runtime.schema import Choice, Field, Number, Record, Whole
 from rerank.trees.bins import learn_bins
 from rerank.trees.columns import MOST_CODES, WIDTH, Columns
 from rerank.trees.forest import Forest, StoredForest, Tree

@@ -23,12 +23,11 @@ from rerank.rankers.arrays import (
     number_column,
     numbered_names,
 )
-from rerank.rankers.base import BareBase, CandidateRunBase, NoBase, StoredBase, resolve_base, run_scores
 from rerank.rankers.origin import check_base_run, check_retrievers, note_unknown_start
 from rerank.rankers.parameters import check_parameters, plain_parameters
 from rerank.rankers.training import TrainingSet, check_training_data
-from rerank.retriever import RETRIEVERS, retriever_members
-from rerank.schema import (
+from rerank.rankers.warm_start import BareBase, CandidateRunBase, NoBase, StoredBase, resolve_base, run_scores
+from rerank.runtime.schema import (
     LARGEST,
     Anything,
     Choice,
@@ -43,8 +42,9 @@ from rerank.schema import (
     Whole,
     at,
 )
-from rerank.threads import kernel_threads
+from rerank.runtime.threads import kernel_threads
 from rerank.types import Floats, RankingData, Run
+from rerank.types.retriever import RETRIEVERS, retriever_members
 
 log = logging.getLogger("rerank")
 PROGRESS: dict[str, Field] = {  # of the training of any ranker

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
-from rerank.schema import Array, Field, Record, SchemaError, Sizes
+from rerank.runtime.schema import Array, Field, Record, SchemaError, Sizes
 from rerank.types import Floats, Ints
 
 BLOCK = 1 << 14  # rows made float64 at a time

@@ -1,7 +1,7 @@
 """Model files: JSON with a version, the features' names, the recipe and the index's fingerprint.
 
-Each ranker declares its parameters and what it learned (`rerank.schema`); saving and loading check a model whole
-against the declaration.
+Each ranker declares its parameters and what it learned (`rerank.runtime.schema`); saving and loading check a model
+completely against the declaration.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, ModelMismatchError, shown
-from rerank.output import whole_file
 from rerank.rankers.registry import known_rankers, ranker_class
-from rerank.schema import Choice, Field, SchemaError, Sizes, at
-from rerank.strictjson import JSONFault, parse_json
+from rerank.runtime.output import whole_file
+from rerank.runtime.schema import Choice, Field, SchemaError, Sizes, at
+from rerank.runtime.strict_json import JSONFault, parse_json
 
 if TYPE_CHECKING:
     from rerank.rankers.ranker import Ranker

@@ -14,9 +14,9 @@ import numpy as np
 from numba import prange
 from numpy.typing import NDArray
 
-from rerank.kernels import kernel
 from rerank.objectives.pairwise_exponential import PairwiseExponential
 from rerank.objectives.preferences import ExponentialPairs
+from rerank.runtime.kernels import kernel
 from rerank.types import Floats, Ints, query_rows
 
 MISSING = 255  # the bin of a missing value

@@ -16,9 +16,9 @@ from numba import get_num_threads
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
-from rerank.kernels import kernel
 from rerank.metrics.base import Measure, RankedLists
-from rerank.threads import in_threads
+from rerank.runtime.kernels import kernel
+from rerank.runtime.threads import in_threads
 from rerank.types import Floats, Ints, RankingData, joined_rows, pointers, query_blocks, query_rows
 
 DEEPEST_INSERTION = 100  # down to here keeping the best rows in order beats sorting the whole list

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.kernels import helper, kernel
-from rerank.threads import in_threads
+from rerank.runtime.kernels import helper, kernel
+from rerank.runtime.threads import in_threads
 
 MOST_BINS = 255
 AT_ONCE = 16  # features that are sorted together: the rows are read once for all of them

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.kernels import helper, kernel
-from rerank.threads import in_threads, row_parts
+from rerank.runtime.kernels import helper, kernel
+from rerank.runtime.threads import in_threads, row_parts
 from rerank.trees.bins import Bins
 from rerank.trees.rare import rare_features
 from rerank.types import Ints, pointers

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.schema import Array, Field, Record, SchemaError, Sizes
+from rerank.runtime.schema import Array, Field, Record, SchemaError, Sizes
 from rerank.types import Floats, Ints, pointers
 
 

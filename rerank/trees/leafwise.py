@@ -15,7 +15,7 @@ from numba import prange, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from rerank.kernels import helper, kernel
+from rerank.runtime.kernels import helper, kernel
 
 LOW = 0xFFFFFFFF
 CROWDED = np.uint64(65535)  # rare.py's: a row with too many exceptions

@@ -25,8 +25,8 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from rerank.kernels import helper, kernel
-from rerank.threads import in_threads, row_parts
+from rerank.runtime.kernels import helper, kernel
+from rerank.runtime.threads import in_threads, row_parts
 from rerank.trees.forest import Forest
 from rerank.types import Floats, Ints, pointers
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.kernels import kernel
-from rerank.threads import in_threads, row_parts
+from rerank.runtime.kernels import kernel
+from rerank.runtime.threads import in_threads, row_parts
 from rerank.trees.bins import Bins
 from rerank.trees.leafwise import CROWDED
 from rerank.types import Ints

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.kernels import kernel
+from rerank.runtime.kernels import kernel
 from rerank.trees.forest import Forest
 from rerank.types import Floats
 

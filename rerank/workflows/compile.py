@@ -14,11 +14,11 @@ from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from typing import TYPE_CHECKING
 
-from rerank.progress import track
-from rerank.threads import thread_count
+from rerank.runtime.progress import track
+from rerank.runtime.threads import thread_count
 
 if TYPE_CHECKING:
-    from rerank.forward import FieldArrays, ForwardIndex
+    from rerank.types.forward import FieldArrays, ForwardIndex
 
 N_QUERIES, ROWS_A_QUERY = 64, 32
 N_DOCUMENTS, N_TERMS, MOST_TOKENS = 12, 4, 6
@@ -147,7 +147,7 @@ def _forward() -> ForwardIndex:
     """Return forward arrays of a few documents, inverted as those of an index are."""
     import numpy as np
 
-    from rerank.forward import ForwardIndex, document_slots
+    from rerank.types.forward import ForwardIndex, document_slots
 
     doc_ids = np.array([f"d{number}" for number in range(N_DOCUMENTS)])
     return ForwardIndex(
@@ -163,9 +163,9 @@ def _forward() -> ForwardIndex:
 def _field() -> FieldArrays:
     import numpy as np
 
-    from rerank.forward import FieldArrays
     from rerank.lucene import invert
     from rerank.types import pointers
+    from rerank.types.forward import FieldArrays
 
     random = np.random.default_rng(0)
     terms, docs = np.nonzero(random.random((N_TERMS, N_DOCUMENTS)) < 0.9)

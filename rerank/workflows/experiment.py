@@ -22,11 +22,11 @@ from rerank.evaluation.report import comparison_table
 from rerank.features.recipe import Recipe
 from rerank.files.folds import write_folds
 from rerank.files.trec import write_run
-from rerank.output import whole_file
-from rerank.progress import track
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.registry import ranker_class
-from rerank.schema import Anything, Field, Items, Number, Plain, Record, Table, Text, Whole, at
+from rerank.runtime.output import whole_file
+from rerank.runtime.progress import track
+from rerank.runtime.schema import Anything, Field, Items, Number, Plain, Record, Table, Text, Whole, at
 from rerank.types import Qrels, RankingData, Run, Topics
 from rerank.workflows.folds import deal_folds, given_folds
 from rerank.workflows.index import Index

@@ -12,7 +12,7 @@ from tabulate import tabulate
 
 from rerank.errors import InvalidInputError, RerankError
 from rerank.features.recipe import Recipe
-from rerank.output import whole_file
+from rerank.runtime.output import whole_file
 from rerank.workflows.importance import FeatureReport
 
 if TYPE_CHECKING:

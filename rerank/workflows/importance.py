@@ -19,11 +19,11 @@ from rerank.features.recipe import Recipe
 from rerank.features.registry import column_groups
 from rerank.metrics.base import Measure, RankedLists
 from rerank.metrics.registry import parse_measure
-from rerank.ordering import trec_order
-from rerank.progress import track
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.ranker import Ranker
+from rerank.runtime.progress import track
 from rerank.types import Floats, Ints, RankingData, Run, Topics
+from rerank.types.ordering import trec_order
 from rerank.workflows.index import Index
 
 MODEL: dict[str, Any] = {"num_leaves": 15, "learning_rate": 0.1, "min_child_samples": 50, "random_state": 0}

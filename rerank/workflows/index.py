@@ -18,12 +18,12 @@ from rerank.lucene.build import build_index, build_index_from_sgml
 from rerank.lucene.folder import check_index_folder
 from rerank.lucene.postings import open_forward
 from rerank.lucene.search import Searcher
-from rerank.retriever import CONTENTS
 from rerank.types import Qrels, RankingData, Run, Topics
+from rerank.types.retriever import CONTENTS
 
 if TYPE_CHECKING:
-    from rerank.forward import ForwardIndex
     from rerank.rankers.ranker import Ranker
+    from rerank.types.forward import ForwardIndex
 
 _log = logging.getLogger("rerank")
 

@@ -21,8 +21,8 @@ from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, 
 from rerank.files.source import read_text
 from rerank.files.structured import parse_json
 from rerank.lucene.jvm import anserini_version
-from rerank.output import whole_file
-from rerank.schema import Anything, Field, Plain, Record, SchemaError, Table, Text, Whole
+from rerank.runtime.output import whole_file
+from rerank.runtime.schema import Anything, Field, Plain, Record, SchemaError, Table, Text, Whole
 from rerank.types import Qrels, Topics
 
 if TYPE_CHECKING:

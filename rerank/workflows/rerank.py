@@ -11,8 +11,8 @@ from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.features.recipe import Recipe
 from rerank.rankers.origin import check_base_run, check_retrievers, trained_retriever
 from rerank.rankers.ranker import Ranker
-from rerank.retriever import Retriever
 from rerank.types import Run, Topics
+from rerank.types.retriever import Retriever
 from rerank.workflows.index import Index
 
 K1, B = 0.9, 0.4  # of BM25, for a model that was trained on other candidates

@@ -7,7 +7,7 @@ import pytest
 import rerank
 from rerank.cli.fuse import command as fuse_command
 from rerank.cli.fuse import fusion_names
-from rerank.rankers import fusion
+from rerank.combination import fusion
 from tests.cli.conftest import Command
 
 

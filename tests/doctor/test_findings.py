@@ -20,7 +20,7 @@ from rerank.errors import RerankError
 from rerank.files.data import read_data
 from rerank.files.topics import read_topics
 from rerank.files.trec import read_qrels, read_run
-from rerank.ids import id_array
+from rerank.types.ids import id_array
 
 READERS: dict[str, Callable[[Path], Any]] = {
     "qrels": read_qrels,

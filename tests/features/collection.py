@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from rerank.forward import FieldArrays, ForwardIndex, document_slots
 from rerank.types import pointers
+from rerank.types.forward import FieldArrays, ForwardIndex, document_slots
 
 Documents = Mapping[str, Mapping[str, Sequence[str]]]
 

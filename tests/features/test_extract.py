@@ -10,14 +10,14 @@ import numba
 import numpy as np
 import pytest
 
-from rerank import threads
 from rerank.errors import InvalidInputError
 from rerank.features import extract as extract_module
 from rerank.features.extract import extract
 from rerank.features.families import family_names
 from rerank.features.recipe import Recipe
-from rerank.forward import FieldArrays
+from rerank.runtime import threads
 from rerank.types import Qrels, Run
+from rerank.types.forward import FieldArrays
 from tests.features.awkward import QUERIES
 from tests.features.collection import Documents, forward_index
 

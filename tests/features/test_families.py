@@ -17,8 +17,8 @@ from rerank.features.extract import extract
 from rerank.features.families import family_names
 from rerank.features.families import proximity as proximity_family
 from rerank.features.recipe import Recipe
-from rerank.forward import ForwardIndex
 from rerank.types import RankingData, Run
+from rerank.types.forward import ForwardIndex
 from tests.features.awkward import QUERIES, words
 from tests.features.collection import Documents, forward_index
 from tests.oracles import pooled, proximity, query

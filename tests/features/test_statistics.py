@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rerank.features.statistics import inverse_document_frequency, kept_with_field, lucene_lengths, vector_norms
-from rerank.forward import FieldArrays
+from rerank.types.forward import FieldArrays
 from tests.features.collection import forward_index
 from tests.oracles.features import lucene_length
 

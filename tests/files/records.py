@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from rerank.ids import id_array
-from rerank.retriever import Retriever
 from rerank.types import RankingData, pointers
+from rerank.types.ids import id_array
+from rerank.types.retriever import Retriever
 
 words = st.text("abcé09._-:", min_size=1, max_size=4)
 finite = st.floats(allow_nan=False, allow_infinity=False)

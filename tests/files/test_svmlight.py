@@ -14,8 +14,8 @@ from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
 from rerank.files import svmlight_rows
 from rerank.files.source import refuse
 from rerank.files.svmlight import read_svmlight, write_svmlight
-from rerank.ids import id_array
 from rerank.types import RankingData, pointers
+from rerank.types.ids import id_array
 from tests.files.records import assert_same, ranking_data
 from tests.oracles import files as oracle
 

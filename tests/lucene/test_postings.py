@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from rerank.errors import IndexFolderError
-from rerank.forward import FieldArrays, ForwardIndex
 from rerank.lucene.build import build_index
 from rerank.lucene.postings import cache_folder, open_forward
 from rerank.lucene.search import Searcher
 from rerank.lucene.verified import FORMAT
+from rerank.types.forward import FieldArrays, ForwardIndex
 from tests.lucene import anserini
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rerank.ids import id_array
 from rerank.types import RankingData, pointers
+from rerank.types.ids import id_array
 
 
 def ranking_data(seed: int, n_queries: int = 60, n_features: int = 8, missing: float = 0.05) -> RankingData:

@@ -20,8 +20,8 @@ from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.registry import known_rankers, ranker_class
 from rerank.rankers.store import DEEPEST, load_model, model_from_dict
-from rerank.retriever import Retriever
 from rerank.types import RankingData
+from rerank.types.retriever import Retriever
 from tests.rankers.conftest import ranking_data
 
 DATA = ranking_data(1, n_queries=8)

@@ -9,9 +9,9 @@ from sklearn.base import clone
 from rerank.errors import InvalidInputError
 from rerank.metrics.base import RankedLists
 from rerank.metrics.registry import parse_measure
-from rerank.ordering import trec_order
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.types import RankingData, pointers
+from rerank.types.ordering import trec_order
 from tests.rankers.conftest import ranking_data
 
 SMALL = {"n_estimators": 30, "num_leaves": 8, "min_child_samples": 5}

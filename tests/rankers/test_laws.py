@@ -11,16 +11,16 @@ import pytest
 from sklearn.base import clone
 
 from rerank.errors import InvalidInputError, ModelMismatchError
-from rerank.ids import id_array
 from rerank.metrics.base import RankedLists
 from rerank.metrics.registry import parse_measure
-from rerank.ordering import trec_order
 from rerank.rankers.boosted import BoostedTrees
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.registry import known_rankers, ranker_class
 from rerank.rankers.store import load_model
-from rerank.retriever import Retriever
 from rerank.types import Floats, RankingData, pointers
+from rerank.types.ids import id_array
+from rerank.types.ordering import trec_order
+from rerank.types.retriever import Retriever
 from tests.rankers.conftest import ranking_data
 
 OBJECTIVES = ("logistic", "balanced-logistic", "ranknet", "hinge", "plackett-luce", "gbrank", "logistrank")

@@ -15,8 +15,8 @@ from rerank.rankers import origin
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.store import load_model
-from rerank.retriever import Retriever
 from rerank.types import RankingData
+from rerank.types.retriever import Retriever
 
 SMALL: dict[str, Any] = {"n_estimators": 3, "num_leaves": 4, "min_child_samples": 5}
 OURS, OTHER, ANSERINI = Retriever.bm25(0.9, 0.4), Retriever.bm25(2.5, 0.4), Retriever("Anserini")

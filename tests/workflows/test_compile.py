@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rerank import threads
+from rerank.runtime import threads
 from rerank.workflows import compile as ahead
 
 # What a study calls, in a process of its own: Numba's dispatchers tell which types their kernels were called with.

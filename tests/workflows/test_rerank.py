@@ -10,7 +10,7 @@ import rerank
 from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.features import extract as extract_module
 from rerank.rankers import origin
-from rerank.retriever import Retriever
+from rerank.types.retriever import Retriever
 from rerank.workflows.rerank import rerank as rerank_run
 from tests.workflows.tiny import Tiny
 

@@ -25,7 +25,7 @@ from rerank.features.match import FieldBlock
 from rerank.features.recipe import Recipe
 from rerank.features.registry import Cost, Feature, FieldFamily, Missing
 from rerank.features.statistics import field_idf, frozen, vector_norms
-from rerank.kernels import helper, kernel
+from rerank.runtime.kernels import helper, kernel
 
 RM3_DOCUMENTS, RM3_TERMS = (5, 10, 20), (20, 50, 100)
 ROCCHIO_DOCUMENTS, ROCCHIO_TERMS = 10, 30

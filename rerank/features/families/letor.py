@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from rerank.features.match import FieldBlock
 from rerank.features.recipe import Recipe
 from rerank.features.registry import Feature, FieldFamily, Missing
-from rerank.kernels import helper, kernel
+from rerank.runtime.kernels import helper, kernel
 from rerank.types import Floats
 
 _MSLR = "MSLR-WEB features (Qin & Liu 2013)"

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from rerank.features.match import FieldBlock
 from rerank.features.recipe import Recipe
 from rerank.features.registry import Cost, Feature, FieldFamily, Missing
-from rerank.kernels import helper, kernel
+from rerank.runtime.kernels import helper, kernel
 
 NEGLIGIBLE = 1e-9  # what rounding may leave of a 0
 _FEW = 32  # values, up to which they are put in order by insertion

@@ -16,8 +16,8 @@ from rerank.features.match import FieldBlock
 from rerank.features.recipe import Recipe
 from rerank.features.registry import Cost, Feature, FieldFamily, Missing
 from rerank.features.statistics import field_idf, frozen, kept_with_field
-from rerank.forward import FieldArrays
-from rerank.kernels import kernel
+from rerank.runtime.kernels import kernel
+from rerank.types.forward import FieldArrays
 
 COMMON = 0.1
 _BENDERSKY = "Bendersky, Croft & Diao, WSDM 2011, table 1"

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rerank.features.match import FieldBlock
 from rerank.features.recipe import Recipe
 from rerank.features.registry import Cost, Feature, FieldFamily, family, field_columns
-from rerank.kernels import helper, kernel
+from rerank.runtime.kernels import helper, kernel
 from rerank.types import Ints
 
 MAIN = {

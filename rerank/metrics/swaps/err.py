@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from rerank.kernels import kernel
+from rerank.runtime.kernels import kernel
 
 
 @kernel(parallel=True)

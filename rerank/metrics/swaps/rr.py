@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numba import prange
 
-from rerank.kernels import helper, kernel
+from rerank.runtime.kernels import helper, kernel
 
 
 @helper()

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rerank
+from rerank.combination import fusion
+from rerank.combination.fusion import fuse
 from rerank.errors import InvalidInputError
-from rerank.rankers import fusion
-from rerank.rankers.fusion import fuse
 from rerank.types import Run
 from tests.oracles.fusion import fused
 

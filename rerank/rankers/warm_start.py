@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from rerank.errors import InvalidInputError, ModelMismatchError, shown
-from rerank.schema import Choice, Field, Record, SchemaError, Sizes, Text
+from rerank.runtime.schema import Choice, Field, Record, SchemaError, Sizes, Text
 from rerank.types import Floats, RankingData, Run
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ import numba
 import numpy as np
 from numba import prange
 
-from rerank.kernels import helper, kernel
 from rerank.metrics.base import Measure, RankedLists
-from rerank.metrics.cascade import Cascade
+from rerank.metrics.prefix_sum import Cascade
+from rerank.runtime.kernels import helper, kernel
 from rerank.types import Floats, Ints, pointers
 
 LAST_KEY = int(np.float64(1.0).view(np.int64)) * 2  # alpha 1, where ties are ties

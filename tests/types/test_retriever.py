@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rerank.errors import InvalidInputError
-from rerank.retriever import UNNAMED, Retriever, retriever_members, stored_retrievers
 from rerank.types import Run
+from rerank.types.retriever import UNNAMED, Retriever, retriever_members, stored_retrievers
 
 positive = st.floats(0, allow_nan=False, allow_infinity=False)
 

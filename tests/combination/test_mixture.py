@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rerank.combination.line_search import Lines, best_alpha, best_share, order_at
+from rerank.combination.mixture import combine
 from rerank.errors import InvalidInputError
 from rerank.evaluation.evaluate import evaluate
 from rerank.metrics.base import Measure, RankedLists
 from rerank.metrics.registry import parse_measure
-from rerank.rankers.combine import combine
-from rerank.rankers.crossings import Lines, best_alpha, best_share, order_at
 from rerank.types import ideal_of_rows, pointers
 from tests.oracles.combinations import grid_values, share_values, value_at_share
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rerank.combination.line_search import Lines, best_alpha, order_at
 from rerank.errors import InvalidInputError
-from rerank.ids import Ids, id_array, sort_keys
-from rerank.kernels import kernel
 from rerank.metrics.base import Measure, RankedLists
 from rerank.metrics.registry import parse_measure
-from rerank.rankers.crossings import Lines, best_alpha, order_at
-from rerank.threads import kernel_threads
+from rerank.runtime.kernels import kernel
+from rerank.runtime.threads import kernel_threads
 from rerank.types import Floats, Ints, Qrels, Run, pointers
+from rerank.types.ids import Ids, id_array, sort_keys
 
 Judgements = Qrels | Mapping[str, Mapping[str, int]]
 Rankings = Run | Mapping[str, Mapping[str, float]]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 from urllib.parse import quote, unquote
 
-from rerank.schema import Field, Record, Sizes, Table, Text
+from rerank.runtime.schema import Field, Record, Sizes, Table, Text
 
 BM25 = "bm25"
 CONTENTS = "contents"

@@ -37,7 +37,7 @@ def kernel_threads(n_jobs: int | None, n_rows: int = FEW_ROWS) -> Iterator[int]:
         os.environ.setdefault("GOMP_SPINCOUNT", SPINS)  # read once, when Numba loads the library
     import numba
 
-    from rerank.kernels import announced_compiling
+    from rerank.runtime.kernels import announced_compiling
 
     before, count = numba.get_num_threads(), thread_count(n_jobs if n_rows >= FEW_ROWS else 1)
     numba.set_num_threads(count)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from numba import njit
 from numba.core import event
 
-from rerank import threads
+from rerank.runtime import threads
 
 log = logging.getLogger("rerank")
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])

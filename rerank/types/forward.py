@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.ids import ODD, Ids
-from rerank.types import Floats, Ints
+from rerank.types.arrays import Floats, Ints
+from rerank.types.ids import ODD, Ids
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.ids import sort_keys
+from rerank.types.ids import sort_keys
 
 Ints = NDArray[np.int64]
 

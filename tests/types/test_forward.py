@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rerank.forward import ForwardIndex, document_slots
-from rerank.ids import id_array
+from rerank.types.forward import ForwardIndex, document_slots
+from rerank.types.ids import id_array
 
 IDS = st.lists(st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",)), max_size=6), max_size=60)
 

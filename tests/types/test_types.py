@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rerank.errors import InvalidInputError
-from rerank.ids import id_array, id_bytes, row_codes, sort_keys
-from rerank.ordering import trec_order
 from rerank.types import Qrels, RankingData, Run, Topics, ideal_of_rows, pointers, query_rows
+from rerank.types.ids import id_array, id_bytes, row_codes, sort_keys
+from rerank.types.ordering import trec_order
 
 # Few letters and lengths about a word of eight bytes: ids that share beginnings, some of more than one byte a letter.
 ids = st.text("ab", max_size=2).map(lambda end: "clueweb" + end) | st.text("aZ09-é語😀", min_size=1, max_size=18)
@@ -122,7 +122,9 @@ def test_lookup_is_right_where_different_pairs_have_one_code(monkeypatch: pytest
     random = np.random.default_rng(1)
     judged = {f"q{q}": {f"d{d}": int(random.integers(-1, 3)) for d in random.permutation(30)[:9]} for q in range(5)}
     run = Run.of({f"q{q}": {f"d{d}": 1.0 for d in range(30)} for q in range(7)})
-    monkeypatch.setattr("rerank.ids.row_codes", lambda query, ids: (query * 0 + (code == "one")).astype(np.uint64))
+    monkeypatch.setattr(
+        "rerank.types.ids.row_codes", lambda query, ids: (query * 0 + (code == "one")).astype(np.uint64)
+    )
     found, _ = Qrels.of(judged).lookup(run.query_ids, run.query_ptr, run.doc_ids)
     assert found.tolist() == [judged.get(q, {}).get(doc_id, 0) for q in run for doc_id in run[q]]
 

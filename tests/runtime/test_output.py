@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from rerank.errors import InvalidInputError, MissingFileError
-from rerank.output import whole_file
+from rerank.runtime.output import whole_file
 
 
 def test_file_appears_when_the_block_ends(tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_full_disk_is_named_in_one_line(tmp_path: Path) -> None:
 
 HOLD = """
 import sys
-from rerank.output import whole_file
+from rerank.runtime.output import whole_file
 with whole_file(sys.argv[1]) as handle:
     handle.write("half")
     handle.flush()
@@ -176,7 +176,7 @@ def test_long_names_are_written(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("name", ["out.txt", "out.gz"])
 def test_file_that_grows_too_large_is_refused_and_leaves_nothing(tmp_path: Path, name: str) -> None:
     code = (
-        "import os, resource, sys; from rerank.output import whole_file; "
+        "import os, resource, sys; from rerank.runtime.output import whole_file; "
         "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
         "with whole_file(sys.argv[1], binary=True) as handle: handle.write(os.urandom(100_000))"
     )

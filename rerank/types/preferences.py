@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import InvalidInputError
-from rerank.ids import Ids, id_array
-from rerank.types import Floats
+from rerank.types.arrays import Floats
+from rerank.types.ids import Ids, id_array
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rerank.schema import Array, SchemaError
+from rerank.runtime.schema import Array, SchemaError
 
 EXTREMES = (
     0,

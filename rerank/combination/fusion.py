@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, unknown_name
-from rerank.ids import Ids, id_array, id_bytes, row_codes, sort_keys
 from rerank.types import Floats, Ints, Qrels, Run, joined_rows, pointers
+from rerank.types.ids import Ids, id_array, id_bytes, row_codes, sort_keys
 
 log = logging.getLogger("rerank")
 Judgements = Qrels | Mapping[str, Mapping[str, int]]
@@ -217,7 +217,7 @@ def _normalised(run: Run, norm: str) -> Floats:
 
 def _best_weights(runs: Sequence[Run], norm: str, qrels: Judgements, metric: str) -> tuple[float, float]:
     """Return alpha and 1 - alpha of two runs, and log them with the interval."""
-    from rerank.rankers.combine import combine  # Numba: the other methods do without
+    from rerank.combination.mixture import combine  # Numba: the other methods do without
 
     ordered = [run.take(run.trec_order()) for run in runs]
     first, second = (replace(run, scores=_normalised(run, norm)) for run in ordered)

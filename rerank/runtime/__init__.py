@@ -1,0 +1,1 @@
+"""Run-time services: kernels, threads, progress, output files."""

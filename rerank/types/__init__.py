@@ -1,0 +1,34 @@
+"""The data structures that packages exchange: flat arrays with one vocabulary.
+
+query      one information need; `query_ids` names them, `query_ptr` gives the rows of each
+row        0-based index in flat arrays; the rows of query q are [query_ptr[q], query_ptr[q + 1])
+rank       position in an order by score: 0-based in code, 1-based only in run files
+label      judged grade of a document for a query
+gain       value that a measure gives to a label
+score      value that a ranker gives to a document; larger is better
+cutoff     depth at which a measure stops (`nDCG@10`)
+top_n, k   depth of retrieval
+
+Ids are text (NumPy `U` arrays: they order by code point, which is trec_eval's byte order). Readers of files return
+document ids as UTF-8 bytes (`S` arrays, a quarter of the memory), which are decoded when they are first read.
+"""
+
+from rerank.types.arrays import Floats, Ints, ideal_of_rows, joined_rows, pointers, query_blocks, query_rows
+from rerank.types.qrels import Qrels
+from rerank.types.ranking_data import RankingData
+from rerank.types.runs import Run
+from rerank.types.topics import Topics
+
+__all__ = [
+    "Floats",
+    "Ints",
+    "Qrels",
+    "RankingData",
+    "Run",
+    "Topics",
+    "ideal_of_rows",
+    "joined_rows",
+    "pointers",
+    "query_blocks",
+    "query_rows",
+]

@@ -1,0 +1,45 @@
+"""Rows of queries in flat arrays: `query_ptr` gives the rows of each query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def query_rows(query_ptr: Ints) -> Ints:
+    """Return the query number of every row, (n_rows,) int64."""
+    return np.repeat(np.arange(len(query_ptr) - 1), np.diff(query_ptr))
+
+
+def pointers(counts: ArrayLike) -> Ints:
+    """Return (n + 1,) int64 offsets of runs of rows whose lengths are `counts`."""
+    counts = np.asarray(counts, dtype=np.int64)
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+
+
+def query_blocks(query_ptr: Ints, n_rows: int = 1 << 15) -> Iterator[tuple[int, int]]:
+    """Yield stretches of whole queries [first, last) of about `n_rows` rows: what is made of them stays in cache."""
+    first = 0
+    while first < len(query_ptr) - 1:
+        last = int(np.searchsorted(query_ptr, query_ptr[first] + n_rows, side="right")) - 1
+        last = min(max(last, first + 1), len(query_ptr) - 1)
+        yield first, last
+        first = last
+
+
+def ideal_of_rows(labels: Floats, query_ptr: Ints) -> tuple[Floats, Ints]:
+    """Return the positive labels of every query, best first, where the rows are all that was judged."""
+    rows = np.flatnonzero(labels > 0)
+    query, labels = np.searchsorted(query_ptr, rows, side="right") - 1, labels[rows]
+    return labels[np.lexsort((-labels, query))], pointers(np.bincount(query, minlength=len(query_ptr) - 1))
+
+
+def joined_rows(starts: Ints, counts: Ints) -> tuple[Ints, Ints]:
+    """Return the rows of stretches that begin at `starts`, one after another, and the new `query_ptr`."""
+    query_ptr = pointers(counts)
+    return np.arange(query_ptr[-1]) + np.repeat(starts - query_ptr[:-1], counts), query_ptr

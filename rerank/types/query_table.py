@@ -1,0 +1,84 @@
+"""Rows of documents, query by query: the base class of qrels, runs and ranking data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import InvalidInputError
+from rerank.types.arrays import Ints, pointers
+from rerank.types.ids import Ids, id_texts, sort_keys
+
+
+@dataclass(frozen=True, eq=False)
+class QueryTable:
+    """Rows of documents, query by query."""
+
+    query_ids: Ids
+    query_ptr: Ints
+    doc_ids: Ids
+    stored_ids: ClassVar[NDArray[Any]]  # of the record: doc_ids as they were given
+    _positions: ClassVar[dict[str, int]]
+
+    def __post_init__(self) -> None:
+        positions = {str(query_id): number for number, query_id in enumerate(self.query_ids)}
+        if len(positions) != len(self.query_ids):
+            raise InvalidInputError(
+                f"{type(self).__name__}: expected each query id once, found one that returns; "
+                "put the rows of a query together."
+            )
+        vars(self)["_positions"] = positions
+
+    def __len__(self) -> int:
+        return len(self.query_ids)
+
+    def __contains__(self, query_id: object) -> bool:
+        return query_id in self._positions
+
+    def __iter__(self) -> Iterator[str]:
+        return (str(query_id) for query_id in self.query_ids)
+
+    def rows(self, query_id: str) -> slice:
+        """Return the rows of one query; KeyError where the query is not here."""
+        number = self._positions[query_id]
+        return slice(int(self.query_ptr[number]), int(self.query_ptr[number + 1]))
+
+    @property
+    def n_rows(self) -> int:
+        """Number of query-document pairs."""
+        return len(self.stored_ids)
+
+
+def _doc_ids(table: Any) -> Ids:
+    """Return the text of a record's document ids, made from bytes when it is first asked for."""
+    if table.stored_ids.dtype.kind == "S":
+        vars(table)["stored_ids"] = id_texts(table.stored_ids)
+    return table.stored_ids  # type: ignore[no-any-return]
+
+
+QueryTable.doc_ids = property(_doc_ids, lambda table, ids: vars(table).update(stored_ids=ids))  # type: ignore
+
+
+def group_rows(query_ids: Ids, doc_ids: Ids) -> tuple[Ids, Ints, Ints]:
+    """Return query ids by first appearance, query_ptr, and rows by (query, document id)."""
+    names, first, inverse = np.unique(query_ids, return_index=True, return_inverse=True)
+    place = np.argsort(np.argsort(first))
+    query = place[inverse.reshape(-1)]
+    order = np.lexsort((*sort_keys(doc_ids), query))
+    return names[np.argsort(first)], pointers(np.bincount(query, minlength=len(names))), order
+
+
+def mapping_columns(what: str, value: str, table: Any) -> tuple[list[str], list[str], list[Any]]:
+    """Return query ids, document ids and values of `{query id: {document id: value}}`, a row each."""
+    if not isinstance(table, Mapping):
+        raise InvalidInputError(
+            f"{what}: expected a {what} record or {{query id: {{document id: {value}}}}}, "
+            f"found {type(table).__name__}; read one with rerank.read_{what}."
+        )
+    queries = [str(query_id) for query_id, documents in table.items() for _ in documents]
+    docs = [str(doc_id) for documents in table.values() for doc_id in documents]
+    return queries, docs, [value for documents in table.values() for value in documents.values()]

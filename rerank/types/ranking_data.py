@@ -1,0 +1,196 @@
+"""Ranking data: features, labels and base scores of query-document pairs, and what they must be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rerank.errors import InvalidInputError, shown, unknown_name
+from rerank.types.arrays import Floats, Ints, ideal_of_rows, joined_rows
+from rerank.types.query_table import QueryTable
+from rerank.types.retriever import UNNAMED, Retriever
+from rerank.types.runs import Run
+
+MOST_LABEL = 2.0**31  # labels beyond it are no grades
+AT_ONCE = 1 << 16  # values that stay in cache
+
+
+@dataclass(frozen=True, eq=False)
+class RankingData(QueryTable):
+    """Features of query-document pairs, as a ranker learns from and ranks.
+
+    X                 (n_rows, n_features) float32; NaN is missing and never read as 0
+    labels            (n_rows,) float64, or None where nothing is judged; an unjudged document has 0
+    base_scores       (n_rows,) float64: scores of the run that the rows came from, or None
+    weights           (n_queries,) float64, or None for 1 each
+    ideal_labels      positive labels of every query, best first, flat, with `ideal_ptr`: taken from the
+                      qrels, so that documents the run missed count; None: the rows are all there is
+    recipe            how the features were made (plain JSON values), or None
+    fingerprint       statistics of the index they were made on, or None
+    retriever         what made the run that the rows came from; None where nothing is known of it
+    run_retrievers    what made each of the other runs whose scores are features, by the name of the run
+    """
+
+    X: NDArray[np.float32]
+    feature_names: tuple[str, ...]
+    labels: Floats | None = None
+    base_scores: Floats | None = None
+    weights: Floats | None = None
+    ideal_labels: Floats | None = None
+    ideal_ptr: Ints | None = None
+    recipe: Mapping[str, Any] | None = None
+    fingerprint: Mapping[str, Any] | None = None
+    retriever: Retriever | None = None
+    run_retrievers: Mapping[str, Retriever] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_shapes(self)
+        if self.X.shape != (self.n_rows, len(self.feature_names)):
+            raise InvalidInputError(
+                f"data: expected X of shape ({self.n_rows}, {len(self.feature_names)}) for its document "
+                f"ids and feature names, found {self.X.shape}; pass one row a document."
+            )
+
+    def check_values(self, what: str = "") -> None:
+        """Raise InvalidInputError, which names the data `what`, for a value that nothing can be learned from.
+
+        Refused are infinite features (a missing value is NaN, and a value beyond float32 is a fault of its making),
+        labels, base scores and weights that are not finite, labels beyond 2^31 and weights below 0.
+        """
+        check_values(self, what)
+
+    @property
+    def n_features(self) -> int:
+        """Number of feature columns."""
+        return len(self.feature_names)
+
+    def column(self, name: str) -> Floats:
+        """Return one feature by name as (n_rows,) float64."""
+        if name not in self.feature_names:
+            raise unknown_name("feature", name, self.feature_names)
+        return self.X[:, self.feature_names.index(name)].astype(np.float64)
+
+    def ideal(self) -> tuple[Floats, Ints]:
+        """Return the positive labels of every query, best first, and their `query_ptr`."""
+        if self.ideal_labels is not None and self.ideal_ptr is not None:
+            return self.ideal_labels, self.ideal_ptr
+        if self.labels is None:
+            raise InvalidInputError("data: expected labels, found none; make it with qrels.")
+        return ideal_of_rows(self.labels, self.query_ptr)
+
+    def select(self, queries: ArrayLike) -> RankingData:
+        """Return the data of some queries, given by number, in that order."""
+        queries = np.asarray(queries, dtype=np.int64)
+        rows, query_ptr = joined_rows(self.query_ptr[queries], np.diff(self.query_ptr)[queries])
+        ideal_labels, ideal_ptr = self.ideal_labels, self.ideal_ptr
+        if ideal_labels is not None and ideal_ptr is not None:
+            ideal_rows, ideal_ptr = joined_rows(ideal_ptr[queries], np.diff(ideal_ptr)[queries])
+            ideal_labels = ideal_labels[ideal_rows]
+        return replace(
+            self,
+            query_ids=self.query_ids[queries],
+            query_ptr=query_ptr,
+            doc_ids=self.stored_ids[rows],
+            X=self.X[rows],
+            labels=None if self.labels is None else self.labels[rows],
+            base_scores=None if self.base_scores is None else self.base_scores[rows],
+            weights=None if self.weights is None else self.weights[queries],
+            ideal_labels=ideal_labels,
+            ideal_ptr=ideal_ptr,
+        )
+
+    def run(self, scores: ArrayLike, name: str = UNNAMED) -> Run:
+        """Return the documents ordered by new scores (n_rows,), ties as trec_eval breaks them."""
+        run = Run(self.query_ids, self.query_ptr, self.stored_ids, np.asarray(scores, np.float64), name)
+        return run.take(run.trec_order())
+
+
+def check_shapes(data: RankingData) -> None:
+    """Refuse arrays that do not describe the same queries and rows."""
+    n_queries, n_rows = len(data.query_ids), data.n_rows
+    wanted = {"labels": n_rows, "base_scores": n_rows, "weights": n_queries}
+    for name, size in wanted.items():
+        values = getattr(data, name)
+        if values is not None and np.shape(values) != (size,):
+            raise InvalidInputError(
+                f"data: expected {name} of shape ({size},), found {np.shape(values)}; pass one value each."
+            )
+    if (data.ideal_labels is None) != (data.ideal_ptr is None):
+        raise InvalidInputError("data: expected ideal_labels and ideal_ptr, found one of them; pass both or none.")
+    ends = {"query_ptr": n_rows}
+    if data.ideal_labels is not None:
+        ends["ideal_ptr"] = len(data.ideal_labels)
+    for name, end in ends.items():
+        ptr = np.asarray(getattr(data, name))
+        fits = ptr.shape == (n_queries + 1,) and ptr.dtype.kind in "iu" and ptr[0] == 0 and ptr[-1] == end
+        if not fits or (ptr[1:] < ptr[:-1]).any():
+            raise InvalidInputError(
+                f"data: expected {name} of {n_queries + 1} whole numbers that rise from 0 to {end}, found others; "
+                "pass the first row of each query, and the number of rows."
+            )
+    names = data.feature_names
+    if not all(isinstance(name, str) and name for name in names) or len(set(names)) < len(names):
+        twice = next((name for name in names if not isinstance(name, str) or not name or names.count(name) > 1), "")
+        raise InvalidInputError(
+            f"data: expected feature names that are text, each there once, found {shown(twice)}; rename the feature."
+        )
+
+
+def check_values(data: RankingData, what: str) -> None:
+    """Raise what `RankingData.check_values` says."""
+    what = f"{what}: " if what else ""
+    infinite = _first_infinite(data.X)
+    if infinite is not None:
+        row, column = infinite
+        raise InvalidInputError(
+            f"{what}expected finite features, or NaN where missing, found {data.X[row, column]} in feature "
+            f"{shown(data.feature_names[column])} at {_row(data, row)}; correct the feature."
+        )
+    _check_column(data, what, "label", data.labels, MOST_LABEL, "judge the document or leave its row out")
+    _check_column(data, what, "base score", data.base_scores, np.inf, "score the document or leave its row out")
+    weights, ideal = data.weights, data.ideal_labels
+    if weights is not None and not (np.isfinite(weights) & (weights >= 0.0)).all():
+        raise InvalidInputError(f"{what}expected finite weights of at least 0, found others; correct them.")
+    if ideal is not None and not (np.abs(ideal) <= MOST_LABEL).all():
+        raise InvalidInputError(f"{what}expected finite ideal labels, found others; make them with the qrels.")
+
+
+def _row(data: RankingData, row: int) -> str:
+    """Return the words that say which row is meant."""
+    query = data.query_ids[np.searchsorted(data.query_ptr, row, side="right") - 1]
+    return f"row {row} (query {_name(query)}, document {_name(data.doc_ids[row])})"
+
+
+def _name(identifier: str) -> str:
+    """Return an id as a message names it: as it is, or quoted where it does not print on one line."""
+    text = str(identifier)
+    return text if text.isprintable() and len(text) <= 60 else shown(text)
+
+
+def _check_column(
+    data: RankingData, what: str, name: str, values: NDArray[Any] | None, most: float, remedy: str
+) -> None:
+    """Refuse a value of a row that is not finite, or beyond `most`."""
+    bad = np.empty(0, np.int64) if values is None else np.flatnonzero(~(np.isfinite(values) & (np.abs(values) <= most)))
+    if values is not None and len(bad):
+        row = int(bad[0])
+        bound = "" if np.isinf(most) else f" (at most {most:g})" if np.isfinite(values[row]) else ""
+        raise InvalidInputError(
+            f"{what}expected a finite {name} in every row{bound}, found {values[row]} at {_row(data, row)}; {remedy}."
+        )
+
+
+def _first_infinite(X: NDArray[np.float32]) -> tuple[int, int] | None:
+    """Return row and column of the first infinite value, or None; read in blocks that stay in cache."""
+    step = max(1, AT_ONCE // max(X.shape[1], 1))
+    for first in range(0, len(X), step):
+        infinite = np.isinf(X[first : first + step])
+        if infinite.any():
+            row, column = np.argwhere(infinite)[0].tolist()
+            return first + row, column
+    return None

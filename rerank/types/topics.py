@@ -1,0 +1,54 @@
+"""Topics: queries by id."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from rerank.errors import InvalidInputError
+
+
+@dataclass(frozen=True)
+class Topics(Mapping[str, str]):
+    """Queries by id, in the order in which they were given."""
+
+    texts: Mapping[str, str]
+
+    def __post_init__(self) -> None:
+        for query_id, text in self.texts.items():
+            if not isinstance(text, str) or not text.strip():
+                raise InvalidInputError(
+                    f"topics: expected a text for query {query_id!r}, found {text!r}; write it or drop the query."
+                )
+
+    def __getitem__(self, query_id: str) -> str:
+        return self.texts[query_id]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.texts)
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    @classmethod
+    def of(cls, topics: Mapping[str, str]) -> Topics:
+        """Take a record or a plain `{qid: text}`."""
+        if isinstance(topics, cls):
+            return topics
+        if not isinstance(topics, Mapping) or not len(topics):
+            size = f"{len(topics)} entries" if hasattr(topics, "__len__") else "no size"
+            raise InvalidInputError(
+                "topics: expected a non-empty mapping {query id: text}, "
+                f"found {type(topics).__name__} of {size}; pass e.g. {{'q1': 'heat flow'}}."
+            )
+        texts: dict[str, str] = {}
+        for query_id, text in topics.items():
+            if str(query_id) in texts:
+                raise InvalidInputError(
+                    f"topics: expected each query id once, found {str(query_id)!r} again; rename one of the two."
+                )
+            is_whole_number = isinstance(text, int | np.integer) and not isinstance(text, bool)
+            texts[str(query_id)] = str(text) if is_whole_number else text
+        return cls(texts)
