@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from rerank.files.svmlight import read_svmlight
-from rerank.metrics.base import RankedLists
 from rerank.metrics.registry import parse_measure
+from rerank.metrics.structures import RankedLists
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.registry import ranker_class
 from rerank.types import Floats, RankingData, pointers

@@ -17,8 +17,8 @@ import numpy as np
 from bench_common import arguments, machine, seconds
 from tabulate import tabulate
 
-from rerank.metrics.base import RankedLists
 from rerank.metrics.registry import parse_measure
+from rerank.metrics.structures import RankedLists
 from rerank.metrics.swaps.default import fill_by_recomputing
 from rerank.runtime.threads import kernel_threads
 from rerank.types import pointers

@@ -20,8 +20,8 @@ import lightgbm
 import numpy as np
 
 from rerank.files.svmlight import read_svmlight
-from rerank.metrics.base import RankedLists
 from rerank.metrics.registry import parse_measure
+from rerank.metrics.structures import RankedLists
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.types import RankingData
 from rerank.types.ordering import trec_order

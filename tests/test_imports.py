@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
@@ -12,46 +13,72 @@ import pytest
 import rerank
 
 ROOT = Path(rerank.__file__).parent
-GROUND = {"types", "preferences", "forward", "errors", "progress", "threads", "kernels", "output", "ids", "ordering"}
-GROUND |= {"schema", "strictjson", "datachecks"}
-GROUND |= {"retriever"}
-# A room may import from itself, from the ground, and from these.
+SHARED = {"errors", "runtime", "types"}
+# A package may import itself, the shared packages (errors, runtime, types, in that order), and these.
 BELOW = {
+    "runtime": set(),
+    "types": set(),
     "metrics": set(),
     "objectives": {"metrics"},
     "trees": {"metrics"},
     "files": set(),
     "lucene": {"files"},
     "features": {"metrics"},
-    "rankers": {"trees", "objectives", "metrics"},
+    "combination": {"metrics"},
+    "rankers": {"combination", "trees", "objectives", "metrics"},
     "evaluation": {"metrics"},
     "doctor": {"files", "metrics"},
     "workflows": {"lucene", "features", "rankers", "evaluation", "files", "trees", "objectives", "metrics"},
-    "cli": {"workflows", "doctor", "files", "rankers", "evaluation", "features", "metrics"},
+    "cli": {"workflows", "doctor", "files", "rankers", "combination", "evaluation", "features", "metrics"},
 }
 
 
-def _imports(path: Path) -> set[str]:
-    tree = ast.parse(path.read_text("utf8"))
-    names = [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
-    names += [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
-    return {name.split(".")[1] for name in names if name.startswith("rerank.")}
+def _modules() -> dict[str, Path]:
+    paths = {".".join(("rerank", *path.relative_to(ROOT).with_suffix("").parts)): path for path in ROOT.rglob("*.py")}
+    return {name.removesuffix(".__init__"): path for name, path in paths.items()}
 
 
-@pytest.mark.parametrize("room", sorted(BELOW))
-def test_imports_run_one_way(room: str) -> None:
-    allowed = BELOW[room] | GROUND | {room}
-    found = {path.name: _imports(path) - allowed for path in (ROOT / room).rglob("*.py")}
-    assert {name: rooms for name, rooms in found.items() if rooms} == {}
+def _imports(path: Path, modules: Collection[str]) -> set[str]:
+    """Return the modules of this package that a file imports anywhere: at its top, in functions, for types."""
+    nodes = list(ast.walk(ast.parse(path.read_text("utf8"))))
+    names = [
+        f"{node.module}.{alias.name}"
+        for node in nodes
+        if isinstance(node, ast.ImportFrom) and node.module
+        for alias in node.names
+    ]
+    names += [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    return {
+        name if name in modules else name.rpartition(".")[0] for name in names if name.split(".")[0] == "rerank"
+    } & set(modules)
 
 
-def test_rooms_are_all_under_the_rule() -> None:
+def _layer(module: str) -> str:
+    return module.split(".")[1] if "." in module else module
+
+
+@pytest.mark.parametrize("package", sorted(BELOW))
+def test_imports_run_one_way(package: str) -> None:
+    modules = _modules()
+    allowed = BELOW[package] | ({"errors"} if package == "runtime" else SHARED) | {package}
+    own = {name: path for name, path in modules.items() if _layer(name) == package}
+    upward = {name: {to for to in _imports(path, modules) if _layer(to) not in allowed} for name, path in own.items()}
+    assert {name: targets for name, targets in upward.items() if targets} == {}
+
+
+def test_modules_import_each_other_in_no_circle() -> None:
+    modules = _modules()
+    graph = {name: _imports(path, modules) - {name} for name, path in modules.items() if name != "rerank"}
+    while free := [name for name, targets in graph.items() if not targets & set(graph)]:
+        for name in free:
+            del graph[name]
+    assert graph == {}  # what is left is a circle, or imports one
+
+
+def test_packages_are_all_under_the_rule() -> None:
     assert {path.parent.name for path in ROOT.glob("*/__init__.py")} == set(BELOW)
-
-
-def test_ground_imports_no_room() -> None:
-    for name in GROUND:
-        assert _imports(ROOT / f"{name}.py") <= GROUND
+    assert {path.name for path in ROOT.glob("*.py")} == {"__init__.py", "__main__.py", "errors.py"}
+    assert _imports(ROOT / "errors.py", _modules()) == set()
 
 
 def test_import_of_the_package_loads_nothing_heavy() -> None:

@@ -12,8 +12,9 @@ from importlib import import_module
 
 import click
 
-from rerank import __version__, threads
+from rerank import __version__
 from rerank.errors import RerankError, unknown_name
+from rerank.runtime import compile_hook
 from rerank.runtime.output import FULL, REFUSED
 from rerank.runtime.progress import show_progress
 
@@ -130,11 +131,11 @@ def _compile_at_once() -> Iterator[None]:
 
         compile_with(module)
 
-    threads.compile_ahead = compile_ahead
+    compile_hook.before_compilation = compile_ahead
     try:
         yield
     finally:
-        threads.compile_ahead = None
+        compile_hook.before_compilation = None
 
 
 def _usage(error: click.ClickException) -> str:

@@ -20,15 +20,15 @@ import numba
 import numpy as np
 from numba import prange
 
-from rerank.metrics.base import Measure, RankedLists
-from rerank.metrics.prefix_sum import Cascade
+from rerank.metrics.base import Measure
+from rerank.metrics.structures import PrefixSum, RankedLists
 from rerank.runtime.kernels import helper, kernel
 from rerank.types import Floats, Ints, pointers
 
 LAST_KEY = int(np.float64(1.0).view(np.int64)) * 2  # alpha 1, where ties are ties
 MOST_BUCKETS = 1 << 18
 TOLERANCE = 1e-12  # means closer than this are the same: what rounding leaves
-LABELS_AT_ONCE = 1 << 22  # of the lists that a measure without a cascade is asked about
+LABELS_AT_ONCE = 1 << 22  # of the lists that a measure without a prefix-sum form is asked about
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,13 +66,13 @@ def best_alpha(lines: Lines, measure: Measure, inside: bool = False) -> BestAlph
     inside  leave out 0 and 1 themselves, where one of the two rankers has no say
     Of equally good stretches the widest is taken, of equally wide ones the lowest; alpha is its middle.
     """
-    cascade = measure.cascade(lines.labels, lines.query_ptr, lines.ideal_labels, lines.ideal_ptr)
-    if cascade is None:
+    prefix_sum = measure.prefix_sum(lines.labels, lines.query_ptr, lines.ideal_labels, lines.ideal_ptr)
+    if prefix_sum is None:
         unit = _unit(float(len(lines.labels)) * lines.weights.max(initial=0.0) * len(lines.weights))
         keys, steps = _steps_by_measuring(lines, measure, unit)
         return _best_stretch(keys, np.cumsum(steps), TOLERANCE * unit * lines.weights.sum(), inside)
-    unit = _unit(_bound(cascade, lines))
-    keys, values = _best_buckets(lines, cascade, unit, inside)
+    unit = _unit(_bound(prefix_sum, lines))
+    keys, values = _best_buckets(lines, prefix_sum, unit, inside)
     return _best_stretch(keys, values, TOLERANCE * unit * lines.weights.sum(), inside)
 
 
@@ -100,26 +100,28 @@ def _unit(bound: float) -> float:
     return float(2.0 ** (60 - np.ceil(np.log2(max(bound, 1.0)))))
 
 
-def _bound(cascade: Cascade, lines: Lines) -> float:
+def _bound(prefix_sum: PrefixSum, lines: Lines) -> float:
     """Return what the sum over the queries of the measure's terms, and of their changes, cannot exceed."""
     first, last = lines.query_ptr[:-1], lines.query_ptr[1:]
-    gains, added = (np.concatenate([[0.0], np.cumsum(np.abs(part))]) for part in (cascade.gains, cascade.add))
-    most = (gains[last] - gains[first]) * (abs(cascade.own) + added[last] - added[first])
-    return float((most * np.abs(cascade.norms) * lines.weights).sum() * np.abs(cascade.discounts).max(initial=0.0))
+    gains, added = (np.concatenate([[0.0], np.cumsum(np.abs(part))]) for part in (prefix_sum.gains, prefix_sum.add))
+    most = (gains[last] - gains[first]) * (abs(prefix_sum.own) + added[last] - added[first])
+    return float(
+        (most * np.abs(prefix_sum.norms) * lines.weights).sum() * np.abs(prefix_sum.discounts).max(initial=0.0)
+    )
 
 
-def _best_buckets(lines: Lines, cascade: Cascade, unit: float, inside: bool) -> tuple[Ints, Ints]:
+def _best_buckets(lines: Lines, prefix_sum: PrefixSum, unit: float, inside: bool) -> tuple[Ints, Ints]:
     """Return the keys of the steps that can border the best stretch, ascending, and the measure behind each."""
     n_buckets = int(min(MOST_BUCKETS, max(1 << 10, len(lines.labels))))
     chunks = np.linspace(0, len(lines.query_ptr) - 1, 2 * numba.get_num_threads() + 1).astype(np.int64)
-    depth = int(np.flatnonzero(cascade.discounts).max(initial=-1)) + 1
+    depth = int(np.flatnonzero(prefix_sum.discounts).max(initial=-1)) + 1
     walked = (
         chunks,
         lines.query_ptr,
         lines.a,
         lines.b,
-        (cascade.gains, cascade.add, cascade.keep, cascade.own, cascade.discounts, depth),
-        cascade.norms * lines.weights * unit,
+        (prefix_sum.gains, prefix_sum.add, prefix_sum.keep, prefix_sum.own, prefix_sum.discounts, depth),
+        prefix_sum.norms * lines.weights * unit,
     )
     totals, rises, counts = np.zeros((3, len(chunks) - 1, n_buckets), dtype=np.int64)
     _sum_buckets(*walked, np.ones(n_buckets, np.bool_), totals, rises, counts)
@@ -239,7 +241,7 @@ def _document_steps(  # type: ignore[no-untyped-def]
 
     None where no wanted bucket holds a crossing of the document.
 
-    terms   gains, add, keep, own, discounts of the cascade, and the depth at which the discounts end
+    terms   gains, add, keep, own, discounts of the prefix-sum form, and the depth at which the discounts end
     scale   whole units of a term of this query
     wanted  (n_buckets,) bool
     places  (n,) float64 and others (n,) int64, for work: the rows that cross document i, ~row for those that fall

@@ -9,8 +9,9 @@ import numpy as np
 
 from rerank.combination.line_search import Lines, best_alpha, order_at
 from rerank.errors import InvalidInputError
-from rerank.metrics.base import Measure, RankedLists
+from rerank.metrics.base import Measure
 from rerank.metrics.registry import parse_measure
+from rerank.metrics.structures import RankedLists
 from rerank.runtime.kernels import kernel
 from rerank.runtime.threads import kernel_threads
 from rerank.types import Floats, Ints, Qrels, Run, pointers
@@ -55,8 +56,8 @@ def combine(
     score that its query has there; where a run lacks the query, all documents have 0 there. Of equally good
     intervals the widest is taken, of equally wide ones the lowest. `run` keeps its order when held as float32: a score
     that would be rounded onto a better one, or above it, is moved the least step that keeps the order. A measure that
-    has no cascade (PairAccuracy, a user's own) is measured anew behind every crossing: a query of 100 documents takes
-    0.03 s or more, one of 1,000 minutes; the others, 10 ms or less for 1,000 documents.
+    has no prefix-sum form (PairAccuracy, a user's own) is measured anew behind every crossing: a query of 100 documents
+    takes 0.03 s or more, one of 1,000 minutes; the others, 10 ms or less for 1,000 documents.
     Raises InvalidInputError where no query is judged or a score is not finite.
     """
     measure, first, second = parse_measure(metric), Run.of(run_a), Run.of(run_b)

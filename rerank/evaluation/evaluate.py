@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
-from rerank.metrics.base import GEOMETRIC, LEAST, TEXT, TOTAL, Measure, RankedLists
+from rerank.metrics.base import GEOMETRIC, LEAST, TEXT, TOTAL, Measure
 from rerank.metrics.lists import ranks
 from rerank.metrics.registry import parse_measure, parse_measures
+from rerank.metrics.structures import RankedLists
 from rerank.types import Floats, Ints, Qrels, Run, pointers, query_rows
 from rerank.types.ids import Ids
 from rerank.types.ordering import trec_moves

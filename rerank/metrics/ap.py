@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rerank.metrics.base import RankedLists
 from rerank.metrics.lists import n_relevant, places, ratio, reach, sums, totals, within
-from rerank.metrics.prefix_sum import Cascade, reciprocal_ranks
 from rerank.metrics.registry import register
 from rerank.metrics.relevance import BinaryMeasure
+from rerank.metrics.structures import PrefixSum, RankedLists, reciprocal_ranks
 from rerank.types import Floats, Ints
 
 
@@ -34,10 +33,10 @@ class AP(BinaryMeasure):
         cutoff = reach(lists.query_ptr, self.cutoff)
         fill_ap(self.relevant(lists.labels), lists.query_ptr, scales, cutoff, depth, out, out_ptr)
 
-    def cascade(self, labels: Floats, query_ptr: Ints, ideal_labels: Floats, ideal_ptr: Ints) -> Cascade:
+    def prefix_sum(self, labels: Floats, query_ptr: Ints, ideal_labels: Floats, ideal_ptr: Ints) -> PrefixSum:
         """Return AP's terms: (1 + relevant documents above) / rank for each relevant document."""
         relevant = self.relevant(labels).astype(np.float64)
         discounts = reciprocal_ranks(reach(query_ptr, None), self.cutoff)
         all_relevant = sums(self.relevant(ideal_labels), ideal_ptr)
         norms = ratio(np.ones_like(all_relevant), all_relevant)
-        return Cascade(relevant, relevant, np.ones(len(labels)), discounts, norms)
+        return PrefixSum(relevant, relevant, np.ones(len(labels)), discounts, norms)

@@ -7,12 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from rerank.metrics.base import RankedLists
 from rerank.metrics.lists import ratio, reach, sums
 from rerank.metrics.pairs import fill_pair_deltas, pairs_in_order
-from rerank.metrics.prefix_sum import Cascade
 from rerank.metrics.registry import register
 from rerank.metrics.relevance import BinaryMeasure
+from rerank.metrics.structures import PrefixSum, RankedLists
 from rerank.types import Floats, Ints
 
 
@@ -37,13 +36,13 @@ class AUC(BinaryMeasure):
         """Fill out with |ΔAUC|."""
         fill_pair_deltas(self._binary(lists), depth, out, out_ptr)
 
-    def cascade(self, labels: Floats, query_ptr: Ints, ideal_labels: Floats, ideal_ptr: Ints) -> Cascade:
+    def prefix_sum(self, labels: Floats, query_ptr: Ints, ideal_labels: Floats, ideal_ptr: Ints) -> PrefixSum:
         """Return AUC's terms, up to a constant: less the documents that are not relevant above each relevant one."""
         relevant = self.relevant(labels).astype(np.float64)
         pairs = sums(1.0 - relevant, query_ptr) * sums(self.relevant(ideal_labels), ideal_ptr)
         longest = np.ones(reach(query_ptr, None))
         norms = ratio(np.ones_like(pairs), pairs)
-        return Cascade(-relevant, 1.0 - relevant, np.ones(len(labels)), longest, norms, own=0.0)
+        return PrefixSum(-relevant, 1.0 - relevant, np.ones(len(labels)), longest, norms, own=0.0)
 
     def _binary(self, lists: RankedLists) -> RankedLists:
         labels, ideal_labels = (self.relevant(some).astype(np.float64) for some in (lists.labels, lists.ideal_labels))

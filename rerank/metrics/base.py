@@ -11,60 +11,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from rerank.types import Floats, Ints, pointers
-
-if TYPE_CHECKING:
-    from rerank.metrics.prefix_sum import Cascade
+from rerank.metrics.structures import PrefixSum, RankedLists, SwapWeights
+from rerank.metrics.swaps.default import fill_by_recomputing, fill_from_weights
+from rerank.types import Floats, Ints
 
 MEAN, GEOMETRIC, TOTAL, TEXT = "mean", "geometric mean", "sum", "none, it is text"
 LEAST = 1e-5  # a geometric mean reads any smaller value as this one (trec_eval's MIN_GEO_MEAN)
-
-
-@dataclass(frozen=True, eq=False)
-class RankedLists:
-    """Labels of many queries in rank order.
-
-    labels        (n_rows,) float64 in rank order, query by query; an unjudged document has 0
-    query_ptr     (n_queries + 1,) int64
-    ideal_labels  (n_ideal,) float64: all positive labels of a query, best first, retrieved or not
-    ideal_ptr     (n_queries + 1,) int64
-    judged        (n_rows,) bool, whether the qrels hold the document; None: they hold all, or nobody asks
-    zeros         (n_queries,) float64 documents that the qrels label 0, retrieved or not; None: those of the rows
-
-    A negative label says, as for trec_eval, that a document was in the pool but not judged: it is not relevant, and to
-    measures that ask for judgements it has none.
-    """
-
-    labels: Floats
-    query_ptr: Ints
-    ideal_labels: Floats
-    ideal_ptr: Ints
-    judged: NDArray[np.bool_] | None = None
-    zeros: Floats | None = None
-
-    @property
-    def n_queries(self) -> int:
-        """Number of queries."""
-        return len(self.query_ptr) - 1
-
-
-@dataclass(frozen=True, eq=False)
-class SwapWeights:
-    """A separable measure: |ΔM_ij| = |gain_i - gain_j| * |discount_i - discount_j| * inverse_norm.
-
-    gains          (n_rows,) float64, what the label of each row is worth
-    discounts      (longest list,) float64, by 0-based rank; 0 beyond the cutoff
-    inverse_norms  (n_queries,) float64; 0 where the ideal is 0
-    """
-
-    gains: Floats
-    discounts: Floats
-    inverse_norms: Floats
 
 
 @dataclass(frozen=True)
@@ -123,8 +80,7 @@ class Measure(ABC):
         """Return the value of one list: labels in rank order, and all positive labels, best first."""
         ranked = np.asarray(ranked_labels, dtype=np.float64)
         ideal = np.asarray(ideal_labels, dtype=np.float64)
-        lists = RankedLists(ranked, pointers([len(ranked)]), ideal, pointers([len(ideal)]))
-        return float(self.scores(lists)[0])
+        return float(self.scores(RankedLists.of_query(ranked, ideal))[0])
 
     @property
     def trainable(self) -> bool:
@@ -155,20 +111,16 @@ class Measure(ABC):
         A measure with neither a formula of its own nor swap weights is measured anew after every swap of two
         different labels, in tenths of a second for a list of 1,000 documents (scripts/bench_measures.py).
         """
-        from rerank.metrics.swaps.default import fill_by_recomputing, fill_from_weights
-
         swap = self.swap_weights(lists.labels, lists.query_ptr, lists.ideal_labels, lists.ideal_ptr)
         if swap is None:
-            fill_by_recomputing(self, lists, depth, out, out_ptr)
+            fill_by_recomputing(self.scores, lists, depth, out, out_ptr)
         else:
             fill_from_weights(swap, lists.query_ptr, depth, out, out_ptr)
 
-    def cascade(self, labels: Floats, query_ptr: Ints, ideal_labels: Floats, ideal_ptr: Ints) -> Cascade | None:
+    def prefix_sum(self, labels: Floats, query_ptr: Ints, ideal_labels: Floats, ideal_ptr: Ints) -> PrefixSum | None:
         """Return the measure, up to a constant, as a sum over documents that looks upwards; None where it is none.
 
         labels (n_rows,) in the order of the data, not of a ranking.
         """
-        from rerank.metrics.prefix_sum import Cascade
-
         weights = self.swap_weights(labels, query_ptr, ideal_labels, ideal_ptr)
-        return None if weights is None else Cascade.of_weights(weights)
+        return None if weights is None else PrefixSum.of_weights(weights)

@@ -8,10 +8,11 @@ from typing import ClassVar
 import numpy as np
 
 from rerank.errors import InvalidInputError
-from rerank.metrics.base import TOTAL, Measure, RankedLists
+from rerank.metrics.base import TOTAL, Measure
 from rerank.metrics.lists import has_judgement, n_relevant, sums
 from rerank.metrics.registry import register
 from rerank.metrics.relevance import BinaryMeasure
+from rerank.metrics.structures import RankedLists
 from rerank.types import Floats
 
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.metrics.base import Measure, RankedLists, SwapWeights
+from rerank.metrics.base import Measure
 from rerank.metrics.lists import places, ratio, totals
+from rerank.metrics.structures import RankedLists, SwapWeights
 from rerank.types import Floats, Ints
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from rerank.errors import InvalidInputError
-from rerank.metrics.base import Measure, RankedLists
+from rerank.metrics.base import Measure
 from rerank.metrics.lists import ranks, reach, relevant_so_far, sums, within
-from rerank.metrics.prefix_sum import Cascade, reciprocal_ranks
 from rerank.metrics.registry import register
+from rerank.metrics.structures import PrefixSum, RankedLists, reciprocal_ranks
 from rerank.types import Floats, Ints
 
 GREATEST_MAX_REL = 50  # beyond it 1 - (2^max - 1) / 2^max is no longer a number of its own
@@ -46,11 +46,13 @@ class ERR(Measure):
         cutoff = reach(lists.query_ptr, self.cutoff)
         fill_err(self.stopping(lists.labels), lists.query_ptr, scales, cutoff, depth, out, out_ptr)
 
-    def cascade(self, labels: Floats, query_ptr: Ints, ideal_labels: Floats, ideal_ptr: Ints) -> Cascade:
+    def prefix_sum(self, labels: Floats, query_ptr: Ints, ideal_labels: Floats, ideal_ptr: Ints) -> PrefixSum:
         """Return ERR's terms: R / rank for each document, times the chance that none above it satisfied the reader."""
         stopping = self.stopping(labels)
         discounts = reciprocal_ranks(reach(query_ptr, None), self.cutoff)
-        return Cascade(stopping, np.zeros(len(labels)), 1.0 - stopping, discounts, self.scales(ideal_labels, ideal_ptr))
+        return PrefixSum(
+            stopping, np.zeros(len(labels)), 1.0 - stopping, discounts, self.scales(ideal_labels, ideal_ptr)
+        )
 
     def scales(self, ideal_labels: Floats, ideal_ptr: Ints) -> Floats:
         """Return what the value of each query is multiplied by, (n_queries,) float64."""

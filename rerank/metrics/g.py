@@ -7,12 +7,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from rerank.metrics.base import RankedLists
 from rerank.metrics.gains import graded
 from rerank.metrics.graded import GradedMeasure
 from rerank.metrics.lists import n_relevant, places, ranks, ratio, running_sums, sums, totals
 from rerank.metrics.registry import register
 from rerank.metrics.relevance import BinaryMeasure
+from rerank.metrics.structures import RankedLists
 from rerank.types import Floats, query_rows
 
 

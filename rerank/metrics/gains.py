@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rerank.errors import InvalidInputError
-from rerank.metrics.base import RankedLists
 from rerank.metrics.lists import has_judgement, zeros
+from rerank.metrics.structures import RankedLists
 from rerank.types import Floats, Ints, pointers, query_rows
 
 

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from rerank.metrics.ap import AP
-from rerank.metrics.base import GEOMETRIC, RankedLists
+from rerank.metrics.base import GEOMETRIC
 from rerank.metrics.bpref import Bpref
 from rerank.metrics.registry import register
 from rerank.metrics.relevance import BinaryMeasure
+from rerank.metrics.structures import RankedLists
 from rerank.types import Floats
 
 

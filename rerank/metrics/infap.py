@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from rerank.metrics.base import RankedLists
 from rerank.metrics.lists import has_judgement, in_pool, n_relevant, ranks, ratio, relevant_so_far, totals
 from rerank.metrics.registry import register
 from rerank.metrics.relevance import BinaryMeasure
+from rerank.metrics.structures import RankedLists
 from rerank.types import Floats, query_rows
 
 EPSILON = 1e-5  # trec_eval's

@@ -8,9 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from rerank.errors import InvalidInputError
-from rerank.metrics.base import Measure, RankedLists
+from rerank.metrics.base import Measure
 from rerank.metrics.lists import has_judgement, in_pool, ratio, sums, within
 from rerank.metrics.registry import register
+from rerank.metrics.structures import RankedLists
 from rerank.types import Floats
 
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.metrics.base import RankedLists
+from rerank.metrics.structures import RankedLists
 from rerank.types import Floats, Ints, pointers
 
 

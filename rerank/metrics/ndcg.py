@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from rerank.errors import InvalidInputError
-from rerank.metrics.base import RankedLists
 from rerank.metrics.dcg import DCG, LINEAR
 from rerank.metrics.gains import PLAIN, Gains, graded
 from rerank.metrics.registry import register
+from rerank.metrics.structures import RankedLists
 from rerank.types import Floats, Ints
 
 

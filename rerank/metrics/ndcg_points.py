@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from rerank.errors import InvalidInputError
-from rerank.metrics.base import RankedLists
 from rerank.metrics.gains import graded
 from rerank.metrics.graded import GradedMeasure
 from rerank.metrics.lists import n_relevant, ranks, ratio, running_sums, totals
 from rerank.metrics.registry import register
+from rerank.metrics.structures import RankedLists
 from rerank.types import Floats, Ints, query_rows
 
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rerank.metrics.base import RankedLists
 from rerank.metrics.err import ERR
 from rerank.metrics.lists import ratio
 from rerank.metrics.registry import register
+from rerank.metrics.structures import RankedLists
 from rerank.types import Floats, Ints
 
 

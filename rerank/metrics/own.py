@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import InvalidInputError
-from rerank.metrics.base import Measure, RankedLists
+from rerank.metrics.base import Measure
+from rerank.metrics.structures import RankedLists
 from rerank.types import Floats
 
 

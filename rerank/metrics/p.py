@@ -7,10 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from rerank.metrics.base import Measure, RankedLists, SwapWeights
+from rerank.metrics.base import Measure
 from rerank.metrics.lists import sums, within
 from rerank.metrics.registry import register
 from rerank.metrics.relevance import BinaryMeasure
+from rerank.metrics.structures import RankedLists, SwapWeights
 from rerank.types import Floats, Ints
 
 

@@ -7,10 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from rerank.metrics.base import Measure, RankedLists
+from rerank.metrics.base import Measure
 from rerank.metrics.lists import ratio
 from rerank.metrics.pairs import fill_pair_deltas, pairs_in_order
 from rerank.metrics.registry import register
+from rerank.metrics.structures import RankedLists
 from rerank.types import Floats, Ints
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from rerank.metrics.base import RankedLists
 from rerank.metrics.lists import ratio, relevant_so_far, sums
+from rerank.metrics.structures import RankedLists
 from rerank.types import Floats, Ints
 
 

@@ -12,15 +12,17 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, replace
 from importlib import import_module
 from numbers import Integral
-from pkgutil import iter_modules
 from typing import Any, TypeVar
 
 from rerank.errors import InvalidInputError, shown, unknown_name
 from rerank.metrics.base import Measure
 from rerank.metrics.own import own_measure
 from rerank.metrics.trec_names import CUTOFFS, GROUPS, TrecName, split_name
+from rerank.runtime.registry import Registry
 
-_MEASURES: dict[str, type[Measure]] = {}
+_REGISTRY: Registry[type[Measure]] = Registry("measure", "rerank.metrics")
+_MEASURES = _REGISTRY.imported()
+known_measures = _REGISTRY.known
 _ALIASES: dict[str, str] = {}
 _TREC_NAMES: dict[str, TrecName] = {}
 _GRAMMAR = re.compile(r"(?P<symbol>\w*?)\s*(?:\((?P<parameters>.*)\))?\s*(?:@\s*(?P<at>\d*\.?\d+))?")
@@ -50,7 +52,7 @@ def register(
 
     def enter(measure: M) -> M:
         measure.symbol = symbol
-        _MEASURES[symbol] = measure
+        _REGISTRY.register(symbol)(measure)
         _ALIASES.update(aliases or {})
         if trec is not None:
             _TREC_NAMES[trec] = TrecName(symbol, trec_parameter)
@@ -59,14 +61,6 @@ def register(
         return measure
 
     return enter
-
-
-def known_measures() -> dict[str, type[Measure]]:
-    """Return every measure in this folder by symbol."""
-    package = import_module("rerank.metrics")
-    for module in iter_modules(package.__path__):
-        import_module(f"{package.__name__}.{module.name}")
-    return dict(sorted(_MEASURES.items()))
 
 
 def parse_measures(names: Iterable[Any], level: int = 1) -> list[Measure]:

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from rerank.metrics.base import RankedLists
 from rerank.metrics.lists import n_relevant, ratio, sums, within
 from rerank.metrics.registry import register
 from rerank.metrics.relevance import BinaryMeasure
+from rerank.metrics.structures import RankedLists
 from rerank.types import Floats
 
 

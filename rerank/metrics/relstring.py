@@ -9,9 +9,10 @@ from typing import ClassVar
 import numpy as np
 
 from rerank.errors import InvalidInputError
-from rerank.metrics.base import TEXT, Measure, RankedLists
+from rerank.metrics.base import TEXT, Measure
 from rerank.metrics.lists import in_pool
 from rerank.metrics.registry import register
+from rerank.metrics.structures import RankedLists
 from rerank.types.ids import Ids
 
 

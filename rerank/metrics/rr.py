@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rerank.metrics.base import RankedLists
 from rerank.metrics.lists import places, reach, totals, within
-from rerank.metrics.prefix_sum import Cascade, reciprocal_ranks
 from rerank.metrics.registry import register
 from rerank.metrics.relevance import BinaryMeasure
+from rerank.metrics.structures import PrefixSum, RankedLists, reciprocal_ranks
 from rerank.types import Floats, Ints
 
 
@@ -32,8 +31,8 @@ class RR(BinaryMeasure):
         cutoff = reach(lists.query_ptr, self.cutoff)
         fill_rr(self.relevant(lists.labels), lists.query_ptr, cutoff, depth, out, out_ptr)
 
-    def cascade(self, labels: Floats, query_ptr: Ints, ideal_labels: Floats, ideal_ptr: Ints) -> Cascade:
+    def prefix_sum(self, labels: Floats, query_ptr: Ints, ideal_labels: Floats, ideal_ptr: Ints) -> PrefixSum:
         """Return RR's terms: 1 / rank for a relevant document that has no relevant one above it."""
         relevant = self.relevant(labels).astype(np.float64)
         discounts = reciprocal_ranks(reach(query_ptr, None), self.cutoff)
-        return Cascade(relevant, np.zeros(len(labels)), 1.0 - relevant, discounts, np.ones(len(query_ptr) - 1))
+        return PrefixSum(relevant, np.zeros(len(labels)), 1.0 - relevant, discounts, np.ones(len(query_ptr) - 1))

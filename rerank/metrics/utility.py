@@ -8,10 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from rerank.errors import InvalidInputError
-from rerank.metrics.base import RankedLists
 from rerank.metrics.lists import n_relevant, sums
 from rerank.metrics.registry import register
 from rerank.metrics.relevance import BinaryMeasure
+from rerank.metrics.structures import RankedLists
 from rerank.types import Floats
 
 

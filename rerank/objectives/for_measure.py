@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from rerank.errors import InvalidInputError
-from rerank.metrics.base import Measure, RankedLists
+from rerank.metrics.base import Measure
+from rerank.metrics.structures import RankedLists
 from rerank.objectives.lambdarank import LambdaRank
 from rerank.objectives.swap_blocks import BlockLambdaRank
 from rerank.types import Floats, Ints, query_rows

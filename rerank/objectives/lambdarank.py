@@ -23,7 +23,7 @@ import numpy as np
 from numba import get_num_threads, prange
 from numpy.typing import NDArray
 
-from rerank.metrics.base import SwapWeights
+from rerank.metrics.structures import SwapWeights
 from rerank.objectives.base import Objective
 from rerank.objectives.hessian import fill_products
 from rerank.runtime.kernels import helper, kernel

@@ -15,7 +15,8 @@ from functools import cached_property
 import numpy as np
 from numba import prange
 
-from rerank.metrics.base import Measure, RankedLists
+from rerank.metrics.base import Measure
+from rerank.metrics.structures import RankedLists
 from rerank.objectives.base import Objective
 from rerank.objectives.hessian import fill_products
 from rerank.objectives.lambdarank import logistic_costs

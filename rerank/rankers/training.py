@@ -16,7 +16,8 @@ from numba import get_num_threads
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
-from rerank.metrics.base import Measure, RankedLists
+from rerank.metrics.base import Measure
+from rerank.metrics.structures import RankedLists
 from rerank.runtime.kernels import kernel
 from rerank.runtime.threads import in_threads
 from rerank.types import Floats, Ints, RankingData, joined_rows, pointers, query_blocks, query_rows

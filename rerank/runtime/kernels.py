@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from numba import njit
 from numba.core import event
 
-from rerank.runtime import threads
+from rerank.runtime import compile_hook
 
 log = logging.getLogger("rerank")
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
@@ -48,13 +48,13 @@ class _Announcer(event.Listener):
     said = False
 
     def on_start(self, event: event.Event) -> None:
-        """Log one line before the first kernel of this package compiles; see `threads.compile_ahead`."""
+        """Log one line before the first kernel of this package compiles; see `compile_hook`."""
         module = event.data["dispatcher"].__module__
         if module.startswith("rerank.") and not self.said:
             self.said = True
             log.info("compiling kernels, once on this machine (up to a minute) ...")
-        if threads.compile_ahead is not None:
-            threads.compile_ahead(module)
+        if compile_hook.before_compilation is not None:
+            compile_hook.before_compilation(module)
 
     def on_end(self, event: event.Event) -> None:
         """Say nothing: what follows speaks for itself."""

@@ -14,7 +14,6 @@ from rerank.errors import InvalidInputError
 # very time that the other thread of ours waits for.
 SPINS = "10000"
 NUMPY_THREADS = min(os.cpu_count() or 1, 4)  # more wait for the interpreter's lock
-compile_ahead: Callable[[str], None] | None = None  # the command line's: told the module of a kernel to compile
 Part = TypeVar("Part")
 Made = TypeVar("Made")
 FEW_ROWS = 1 << 12  # below it, waking another thread for each kernel costs more time than it saves

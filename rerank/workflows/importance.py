@@ -17,8 +17,9 @@ from rerank.errors import InvalidInputError
 from rerank.evaluation.resampling import bootstrap_intervals
 from rerank.features.recipe import Recipe
 from rerank.features.registry import column_groups
-from rerank.metrics.base import Measure, RankedLists
+from rerank.metrics.base import Measure
 from rerank.metrics.registry import parse_measure
+from rerank.metrics.structures import RankedLists
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.ranker import Ranker
 from rerank.runtime.progress import track

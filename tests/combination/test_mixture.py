@@ -14,8 +14,9 @@ from rerank.combination.line_search import Lines, best_alpha, best_share, order_
 from rerank.combination.mixture import combine
 from rerank.errors import InvalidInputError
 from rerank.evaluation.evaluate import evaluate
-from rerank.metrics.base import Measure, RankedLists
+from rerank.metrics.base import Measure
 from rerank.metrics.registry import parse_measure
+from rerank.metrics.structures import RankedLists
 from rerank.types import ideal_of_rows, pointers
 from tests.oracles.combinations import grid_values, share_values, value_at_share
 

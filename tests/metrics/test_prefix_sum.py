@@ -5,26 +5,26 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rerank.metrics.base import RankedLists
 from rerank.metrics.registry import parse_measure
+from rerank.metrics.structures import RankedLists
 from rerank.types import ideal_of_rows, pointers
 from tests.metrics.test_measures import NAMES
 
 KNOWN = [
     name
     for name in NAMES
-    if parse_measure(name).cascade(np.ones(2), np.array([0, 2]), np.ones(2), np.array([0, 2])) is not None
+    if parse_measure(name).prefix_sum(np.ones(2), np.array([0, 2]), np.ones(2), np.array([0, 2])) is not None
 ]
 
 
-def by_the_formula(cascade, order, query) -> float:
-    """The sum of `Cascade`'s docstring for the rows of one query in some order."""
-    total, added, kept = 0.0, cascade.own, 1.0
+def by_the_formula(prefix_sum, order, query) -> float:
+    """The sum of `PrefixSum`'s docstring for the rows of one query in some order."""
+    total, added, kept = 0.0, prefix_sum.own, 1.0
     for rank, row in enumerate(order):
-        total += cascade.gains[row] * cascade.discounts[rank] * added * kept
-        added += cascade.add[row]
-        kept *= cascade.keep[row]
-    return total * cascade.norms[query]
+        total += prefix_sum.gains[row] * prefix_sum.discounts[rank] * added * kept
+        added += prefix_sum.add[row]
+        kept *= prefix_sum.keep[row]
+    return total * prefix_sum.norms[query]
 
 
 def test_measures_that_add_up_have_a_cascade() -> None:
@@ -39,11 +39,11 @@ def test_cascade_changes_as_the_measure_does(name) -> None:
     query_ptr = pointers(sizes)
     labels = random.integers(-1, 4, query_ptr[-1]).astype(float)
     ideal = ideal_of_rows(labels, query_ptr)
-    cascade = measure.cascade(labels, query_ptr, *ideal)
+    prefix_sum = measure.prefix_sum(labels, query_ptr, *ideal)
     found = []
     for _ in range(6):
         orders = [first + random.permutation(size) for first, size in zip(query_ptr, sizes, strict=False)]
         lists = RankedLists(labels[np.concatenate(orders)], query_ptr, *ideal)
-        formula = [by_the_formula(cascade, order, query) for query, order in enumerate(orders)]
+        formula = [by_the_formula(prefix_sum, order, query) for query, order in enumerate(orders)]
         found.append(measure.scores(lists) - formula)
     np.testing.assert_allclose(found[1:], np.tile(found[0], (5, 1)), atol=1e-12)

@@ -9,8 +9,9 @@ import pytest
 
 from rerank.errors import InvalidInputError
 from rerank.metrics.ap import AP
-from rerank.metrics.base import Measure, RankedLists
+from rerank.metrics.base import Measure
 from rerank.metrics.registry import parse_measure
+from rerank.metrics.structures import RankedLists
 from rerank.metrics.swaps.default import fill_by_recomputing
 from rerank.objectives.for_measure import lambdarank_for
 from rerank.objectives.lambdarank import LambdaRank
@@ -116,7 +117,7 @@ def test_brute_force_equals_the_formula(name: str, monkeypatch: pytest.MonkeyPat
     for depth in DEPTHS:
         out, out_ptr = deltas(measure, whole, depth)
         anew = np.full_like(out, np.nan)
-        fill_by_recomputing(measure, whole, depth, anew, out_ptr)
+        fill_by_recomputing(measure.scores, whole, depth, anew, out_ptr)
         np.testing.assert_allclose(out, anew, rtol=0, atol=1e-12)
 
 

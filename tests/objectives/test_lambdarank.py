@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rerank.metrics.base import SwapWeights
+from rerank.metrics.structures import SwapWeights
 from rerank.objectives.lambdarank import LambdaRank
 from rerank.types import pointers
 from tests.oracles import lambdas as oracle

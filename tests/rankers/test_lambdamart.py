@@ -7,8 +7,8 @@ import pytest
 from sklearn.base import clone
 
 from rerank.errors import InvalidInputError
-from rerank.metrics.base import RankedLists
 from rerank.metrics.registry import parse_measure
+from rerank.metrics.structures import RankedLists
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.types import RankingData, pointers
 from rerank.types.ordering import trec_order

@@ -11,8 +11,8 @@ import pytest
 from sklearn.base import clone
 
 from rerank.errors import InvalidInputError, ModelMismatchError
-from rerank.metrics.base import RankedLists
 from rerank.metrics.registry import parse_measure
+from rerank.metrics.structures import RankedLists
 from rerank.rankers.boosted import BoostedTrees
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.registry import known_rankers, ranker_class

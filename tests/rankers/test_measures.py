@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from rerank.errors import InvalidInputError
-from rerank.metrics.base import RankedLists
 from rerank.metrics.registry import parse_measure
+from rerank.metrics.structures import RankedLists
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.store import load_model
 from rerank.types import RankingData, query_rows

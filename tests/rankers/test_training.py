@@ -5,8 +5,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from rerank.metrics.base import RankedLists
 from rerank.metrics.registry import parse_measure
+from rerank.metrics.structures import RankedLists
 from rerank.rankers.training import DEEPEST_INSERTION, TrainingSet, Validation
 from rerank.types import ideal_of_rows, pointers
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rerank.runtime import threads
+from rerank.runtime import compile_hook
 from rerank.workflows import compile as ahead
 
 # What a study calls, in a process of its own: Numba's dispatchers tell which types their kernels were called with.
@@ -101,4 +101,4 @@ def test_kernels_compile_one_by_one_where_no_process_can_be_started(
 
 
 def test_library_compiles_nothing_ahead() -> None:
-    assert threads.compile_ahead is None
+    assert compile_hook.before_compilation is None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from rerank.metrics.base import Measure, RankedLists, SwapWeights
+from rerank.metrics.structures import RankedLists, SwapWeights
 from rerank.types import Floats, Ints
 
+Scores = Callable[[RankedLists], Floats]  # a measure's value of every query
 LABELS_AT_ONCE = 1 << 20  # of swapped lists that are measured together: 8 MB
 
 
@@ -20,16 +21,16 @@ def fill_from_weights(swap: SwapWeights, query_ptr: Ints, depth: int, out: Float
         block *= np.abs(np.subtract.outer(discounts[: len(block)], discounts)) * swap.inverse_norms[q]
 
 
-def fill_by_recomputing(measure: Measure, lists: RankedLists, depth: int, out: Floats, out_ptr: Ints) -> None:
+def fill_by_recomputing(scores: Scores, lists: RankedLists, depth: int, out: Floats, out_ptr: Ints) -> None:
     """Fill out by measuring the list anew after each swap of two different labels."""
     for q, rows, block in _blocks(lists.query_ptr, depth, out, out_ptr):
         labels = lists.labels[rows]
         ideal = lists.ideal_labels[lists.ideal_ptr[q] : lists.ideal_ptr[q + 1]]
-        before = measure.score(labels, ideal)
+        before = scores(RankedLists.of_query(labels, ideal))[0]
         upper, lower = np.nonzero(np.triu(np.not_equal.outer(labels[: len(block)], labels), 1))
         block[:] = 0.0
         for part in _parts(len(upper), max(1, LABELS_AT_ONCE // len(labels))):
-            deltas = np.abs(_after_swaps(measure, labels, ideal, upper[part], lower[part]) - before)
+            deltas = np.abs(_after_swaps(scores, labels, ideal, upper[part], lower[part]) - before)
             block[upper[part], lower[part]] = deltas
             mirrored = lower[part] < len(block)
             block[lower[part][mirrored], upper[part][mirrored]] = deltas[mirrored]
@@ -47,13 +48,11 @@ def _parts(n: int, size: int) -> Iterator[slice]:
     return (slice(first, min(first + size, n)) for first in range(0, n, size))
 
 
-def _after_swaps(measure: Measure, labels: Floats, ideal: Floats, i: Ints, j: Ints) -> Floats:
+def _after_swaps(scores: Scores, labels: Floats, ideal: Floats, i: Ints, j: Ints) -> Floats:
     """Return the measure of a list after each swap of ranks i and j, (n_swaps,) float64."""
     n_swaps = len(i)
     swapped = np.tile(labels, (n_swaps, 1))
     swap = np.arange(n_swaps)
     swapped[swap, i], swapped[swap, j] = labels[j], labels[i]
     pointers = np.arange(n_swaps + 1)
-    return measure.scores(
-        RankedLists(swapped.ravel(), pointers * len(labels), np.tile(ideal, n_swaps), pointers * len(ideal))
-    )
+    return scores(RankedLists(swapped.ravel(), pointers * len(labels), np.tile(ideal, n_swaps), pointers * len(ideal)))

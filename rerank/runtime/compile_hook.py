@@ -1,0 +1,7 @@
+"""What to run before a kernel compiles; apart from `kernels`, so that setting it does not import Numba."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+before_compilation: Callable[[str], None] | None = None  # called with the module of the kernel

@@ -1,0 +1,57 @@
+"""Names for what a package offers: a module in the package that registers an object is all that a new one needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any, Generic, TypeVar
+
+from rerank.errors import unknown_name
+
+Entry = TypeVar("Entry")
+Registered = TypeVar("Registered", bound=Any)
+
+
+class Registry(Generic[Entry]):
+    """Objects by name, registered by the modules of one package when they are imported.
+
+    Parameters
+    ----------
+    what : str
+        What the objects are, for errors: "ranker".
+    package : str
+        The package whose modules register them: "rerank.rankers".
+
+    """
+
+    def __init__(self, what: str, package: str) -> None:
+        self.what, self.package = what, package
+        self._entries: dict[str, Entry] = {}
+
+    def register(self, name: str) -> Callable[[Registered], Registered]:
+        """Return a decorator that registers a class under a name."""
+
+        def add(entry: Registered) -> Registered:
+            self._entries[name] = entry
+            return entry
+
+        return add
+
+    def imported(self) -> dict[str, Entry]:
+        """Return the objects whose modules are imported already, by name."""
+        return self._entries
+
+    def known(self) -> dict[str, Entry]:
+        """Import every module of the package and return all objects, by name in alphabetical order."""
+        package = import_module(self.package)
+        for module in iter_modules(package.__path__):
+            import_module(f"{package.__name__}.{module.name}")
+        return dict(sorted(self._entries.items()))
+
+    def get(self, name: str) -> Entry:
+        """Return the object of a name; an unknown name raises InvalidInputError with the nearest known one."""
+        entries = self.known()
+        if name not in entries:
+            raise unknown_name(self.what, name, entries)
+        return entries[name]
