@@ -261,7 +261,7 @@ def _count_pairs(merged, owners, n_merged, first_said, links, near, beside, tall
             if distance <= NEAR:
                 near[a, b] += 1.0 / (distance * distance)
     for kind in range(4):
-        total = 0
+        total = np.int64(0)
         for window in range(3):
             total += tallies[window, kind]
             columns[3 * kind + window] = total
