@@ -262,9 +262,9 @@ def _count_pairs(merged, owners, n_merged, first_said, links, near, beside, tall
                 near[a, b] += 1.0 / (distance * distance)
     for kind in range(4):
         total = 0
-        for window in range(3):
-            total += tallies[window, kind]
-            columns[3 * kind + window] = total
+        for width in range(3):
+            total += tallies[width, kind]
+            columns[3 * kind + width] = total
 
 
 @helper()
