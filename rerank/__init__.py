@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from rerank.version import __version__
+
 if TYPE_CHECKING:
     from rerank.combination.fusion import fuse as fuse
     from rerank.combination.mixture import combine as combine
@@ -45,8 +47,6 @@ if TYPE_CHECKING:
     from rerank.types.preferences import Preferences as Preferences
     from rerank.workflows.experiment import run_experiment as run_experiment
     from rerank.workflows.index import Index as Index
-
-__version__ = "0.1.0"
 
 _HOMES = {
     "Ensemble": "rerank.rankers.ensemble",

@@ -94,8 +94,8 @@ def train(system: str, X: np.ndarray, labels: np.ndarray, groups: np.ndarray, tr
 
 def ndcg(scores: np.ndarray, labels: np.ndarray, groups: np.ndarray) -> float:
     """Return the mean nDCG@10 with gain 2^label - 1."""
-    from rerank.metrics.structures import RankedLists
     from rerank.metrics.registry import parse_measure
+    from rerank.metrics.structures import RankedLists
     from rerank.types import ideal_of_rows, pointers, query_rows
 
     query_ptr = pointers(groups)

@@ -12,11 +12,11 @@ from importlib import import_module
 
 import click
 
-from rerank import __version__
 from rerank.errors import RerankError, unknown_name
 from rerank.runtime import compile_hook
 from rerank.runtime.output import FULL, REFUSED
 from rerank.runtime.progress import show_progress
+from rerank.version import __version__
 
 VERBS = {
     "index": "build a Lucene index, and beside it what feature extraction needs",

@@ -25,6 +25,7 @@ from rerank.rankers.arrays import (
 )
 from rerank.rankers.origin import check_base_run, check_retrievers, note_unknown_start
 from rerank.rankers.parameters import check_parameters, plain_parameters
+from rerank.rankers.store import StoredModel, save_model
 from rerank.rankers.training import TrainingSet, check_training_data
 from rerank.rankers.warm_start import BareBase, CandidateRunBase, NoBase, StoredBase, resolve_base, run_scores
 from rerank.runtime.schema import (
@@ -181,8 +182,6 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
 
     def save(self, path: str | Path) -> None:
         """Write the model as JSON: no code in it, nothing of pickle."""
-        from rerank.rankers.store import save_model
-
         save_model(self, path)
 
     def to_dict(self) -> dict[str, Any]:
@@ -202,8 +201,6 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
         """Return the model that `to_dict` wrote; raises InvalidInputError where it is none of this ranker."""
-        from rerank.rankers.store import StoredModel
-
         return cls.read(stored, StoredModel(), {})
 
     @classmethod

@@ -28,6 +28,7 @@ class Registry(Generic[Entry]):
     def __init__(self, what: str, package: str) -> None:
         self.what, self.package = what, package
         self._entries: dict[str, Entry] = {}
+        self._all_imported = False
 
     def register(self, name: str) -> Callable[[Registered], Registered]:
         """Return a decorator that registers a class under a name."""
@@ -44,9 +45,10 @@ class Registry(Generic[Entry]):
 
     def known(self) -> dict[str, Entry]:
         """Import every module of the package and return all objects, by name in alphabetical order."""
-        package = import_module(self.package)
-        for module in iter_modules(package.__path__):
-            import_module(f"{package.__name__}.{module.name}")
+        if not self._all_imported:
+            for module in iter_modules(import_module(self.package).__path__):
+                import_module(f"{self.package}.{module.name}")
+            self._all_imported = True
         return dict(sorted(self._entries.items()))
 
     def get(self, name: str) -> Entry:

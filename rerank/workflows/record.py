@@ -16,7 +16,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rerank import __version__
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, shown
 from rerank.files.source import read_text
 from rerank.files.structured import parse_json
@@ -24,6 +23,7 @@ from rerank.lucene.jvm import anserini_version
 from rerank.runtime.output import whole_file
 from rerank.runtime.schema import Anything, Field, Plain, Record, SchemaError, Table, Text, Whole
 from rerank.types import Qrels, Topics
+from rerank.version import __version__
 
 if TYPE_CHECKING:
     from rerank.workflows.index import Index
