@@ -174,7 +174,7 @@ def _kind(line: bytes) -> str | None:
 
 
 def _unknown(path: Path) -> FileFormatError:
-    _, chunk = next(chunks(path))
+    _, chunk = next(chunks(path), (1, b""))
     lines = enumerate(chunk.split(b"\n"), 1)
     line, first = next(((line, row) for line, row in lines if row.strip() and not row.startswith(b"#")), (None, b""))
     return FileFormatError(
