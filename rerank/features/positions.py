@@ -249,11 +249,12 @@ def _count_pairs(merged, owners, n_merged, first_said, links, near, beside, tall
                 break
             if a == b or distance == 0:
                 continue
-            window, either = (distance >= WINDOWS[0]) + (distance >= WINDOWS[1]), links[a, b, 1]
-            tallies[window, 0] += links[a, b, 0]
-            tallies[window, 1] += either
-            tallies[window, 2] += first_said[a] < first_said[b]
-            tallies[window, 3] += 1
+            least = np.int64(distance >= WINDOWS[0]) + np.int64(distance >= WINDOWS[1])
+            either = links[a, b, 1]
+            tallies[least, 0] += links[a, b, 0]
+            tallies[least, 1] += either
+            tallies[least, 2] += first_said[a] < first_said[b]
+            tallies[least, 3] += 1
             if distance < SDM_WINDOW and (add_always or either > 0):
                 beside[a, b, 0] += (distance == 1) & (either > 0)
                 beside[a, b, 1] += either > 0
