@@ -25,7 +25,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -390,7 +390,7 @@ def full_disk(bench: Bench, mounts: bool, shares: Sequence[float]) -> Iterator[l
         faults: list[str] = []
         tried = 0
         for share in shares:
-            limit = max(int(max(sizes) * share), 1)
+            limit = max(int(max(sizes) * share), 64)  # semaphores of other packages need 32
             target = bench.fresh("limited", verb)
             code, errors = bench.run(verb, target, preexec_fn=_limit(limit))
             faults += filter(None, [refused_well(code, errors, target, verb)])
@@ -494,25 +494,27 @@ def _report_kills(bench: Bench, given: argparse.Namespace) -> int:
         "bytes differ",
         "left over",
     ]
-    print(tabulate([*rows, total], headers=headers, floatfmt=".1f"))
+    print(tabulate([*rows, total], headers=headers, floatfmt=".1f"), flush=True)
     notes = [f"{kill.name}: {note}" for kill in kills for note in kill.tally.notes]
     print("\n".join(notes))
     return len(notes)
 
 
 def _report_refusals(bench: Bench, mounts: bool) -> int:
-    rows = list(full_disk(bench, mounts, (0.0, 0.5, 0.9)))
-    print("\nFiles that may not grow" + ", and full disks" * mounts)
-    print(tabulate(rows, headers=["verb", "tried", "wrong"]))
+    wrong = _print("Files that may not grow" + ", full disks" * mounts, full_disk(bench, mounts, (0.0, 0.5, 0.9)))
     if mounts:
-        only = list(read_only(bench))
-        print("\nRead-only folders")
-        print(tabulate(only, headers=["verb", "tried", "wrong"]))
-        rows += only
-    both = list(together(bench, 5))
-    print()
-    print(tabulate(both, headers=["two at once", "tried", "wrong"]))
-    return sum(int(str(row[2])) for row in [*rows, *both])
+        wrong += _print("Read-only folders", read_only(bench))
+    return wrong + _print("Two builds of one index", together(bench, 5))
+
+
+def _print(what: str, lines: Iterable[list[object]]) -> int:
+    """Print a table of (name, tried, wrong, texts of some faults), the texts below it; return how many were wrong."""
+    rows = list(lines)
+    print(f"\n{tabulate([row[:3] for row in rows], headers=[what, 'tried', 'wrong'])}", flush=True)
+    for row in rows:
+        for fault in row[3:]:
+            print(f"{row[0]}: {fault}")
+    return sum(int(str(row[2])) for row in rows)
 
 
 if __name__ == "__main__":

@@ -172,8 +172,9 @@ def _check_topics(record: Any, folder: Path) -> None:
     expect_same(record, read_topics(folder / "again.jsonl"))
     texts = "".join(record.values())
     if not any(letter in texts for letter in "\t\n"):
-        write_topics(record, folder / "again.tsv")
-        expect_same(record, read_topics(folder / "again.tsv"), "written as two columns and read again")
+        with suppress(RerankError):  # a first id that looks like the beginning of another format
+            write_topics(record, folder / "again.tsv")
+            expect_same(record, read_topics(folder / "again.tsv"), "written as two columns and read again")
 
 
 # Features and labels
@@ -518,9 +519,9 @@ def _mutate_index(data: bytes, random: Random) -> bytes:
     parts = members(data)
     if parts is None:
         return data
-    parts.pop("made-to-fit", None)
-    changed = members(mutate_archive(archive_of(parts), random, of_bytes=0.0)) or {}
-    if random.random() < 0.75 and verified.MANIFEST in changed:
+    forged = "made-to-fit" in parts
+    changed = members(mutate_archive(data, random, of_bytes=0.0, never=("made-to-fit",))) or {}
+    if (forged or random.random() < 0.75) and verified.MANIFEST in changed:
         changed = _made_to_fit(changed)
     return archive_of(changed)
 

@@ -29,7 +29,7 @@ from rerank.types import Floats, Ints, pointers
 from rerank.types.ids import id_array
 
 RANK, TAG = 3, 5  # columns of a run
-ZIP_MAGIC = b"PK"
+ZIP_MAGIC = b"PK\x03\x04"
 FIRST_BYTES, FIRST_LINES = 1 << 16, 100  # of a file, which tell what it is
 _PAIR = re.compile(rb"qid:\S+|\d+:\S+")
 
@@ -174,7 +174,7 @@ def _kind(line: bytes) -> str | None:
 
 
 def _unknown(path: Path) -> FileFormatError:
-    _, chunk = next(chunks(path))
+    _, chunk = next(chunks(path), (1, b""))
     lines = enumerate(chunk.split(b"\n"), 1)
     line, first = next(((line, row) for line, row in lines if row.strip() and not row.startswith(b"#")), (None, b""))
     return FileFormatError(
@@ -198,8 +198,10 @@ def read_run_rows(path: Path) -> RunRows:
     rows = _columns(path, replace(RUN, parse=number_or_nan, wanted="a number"), faults)
     members = _members(path, rows, faults)
     others = columns.read_rows(path, replace(RUN, value=RANK, parse=_rank, query=TAG), _pass_over)
-    # A row whose score is no number is among the others and not among the rows.
-    ranks = others.values[np.searchsorted(_lines(others), members[3])]
+    # A row whose score is no number is among the others alone, one whose tag is no text among the rows alone.
+    lines = _lines(others)
+    place = np.minimum(np.searchsorted(lines, members[3]), len(lines) - 1)
+    ranks = np.where(lines[place] == members[3], others.values[place], np.nan)
     tags = list(dict.fromkeys(others.names))
     return RunRows(*members, doc_ids=rows.doc_ids, scores=rows.values, ranks=ranks, tags=tags)
 
@@ -255,7 +257,7 @@ def read_topic_rows(path: Path) -> Rows:
 def read_feature_rows(path: Path) -> DataRows:
     """Read features and labels, text or .npz."""
     with open_source(path) as handle:
-        packed = handle.read(2) == ZIP_MAGIC
+        packed = handle.read(4) == ZIP_MAGIC
     return _binary(path) if packed else _svmlight(path)
 
 

@@ -28,15 +28,15 @@ CHUNK_BYTES = 1 << 22
 OnFault = Callable[[FileFormatError], None]
 HEADERS = frozenset(["id", "qid", "queryid", "topicid", "qno", "topicno", "querynumber", "topicnumber"])
 
-# First bytes of files that are no text -> what they are, and how they become text.
+# Pattern of the first bytes of files that are no text -> what they are, and how they become text.
 _OTHER_FORMATS = {
-    b"PK\x03\x04": ("a zip archive", "unpack it"),
-    b"BZh": ("a bzip2 file", "unpack it with `bunzip2`"),
-    b"\xfd7zXZ\0": ("an xz file", "unpack it with `unxz`"),
-    b"\x28\xb5\x2f\xfd": ("a Zstandard file", "unpack it with `unzstd`"),
-    b"\x1f\x9d": ("a file of Unix compress", "unpack it with `uncompress`"),
-    b"\xff\xfe": ("UTF-16 text", "convert it with `iconv -f UTF-16 -t UTF-8`"),
-    b"\xfe\xff": ("UTF-16 text", "convert it with `iconv -f UTF-16 -t UTF-8`"),
+    rb"PK\x03\x04.\0": ("a zip archive", "unpack it"),
+    rb"BZh[1-9]1AY&SY": ("a bzip2 file", "unpack it with `bunzip2`"),
+    rb"\xfd7zXZ\0": ("an xz file", "unpack it with `unxz`"),
+    rb"\x28\xb5\x2f\xfd": ("a Zstandard file", "unpack it with `unzstd`"),
+    rb"\x1f\x9d": ("a file of Unix compress", "unpack it with `uncompress`"),
+    rb"\xff\xfe": ("UTF-16 text", "convert it with `iconv -f UTF-16 -t UTF-8`"),
+    rb"\xfe\xff": ("UTF-16 text", "convert it with `iconv -f UTF-16 -t UTF-8`"),
 }
 _LONE_RETURN = re.compile(rb"\r(?![\r\n])")
 
@@ -171,7 +171,7 @@ def _wrong_byte(path: Path, line: int, fault: UnicodeDecodeError, encoding: str)
 def _plain_beginning(path: Path, beginning: bytes) -> bytes:
     """Return the beginning of a file without its byte order mark; refuse what is no text."""
     for magic, (found, remedy) in _OTHER_FORMATS.items():
-        if beginning.startswith(magic):
+        if re.match(magic, beginning, re.DOTALL):
             raise FileFormatError(path, None, f"expected plain text or gzip, found {found}; {remedy}.")
     return beginning.removeprefix(BYTE_ORDER_MARK)
 

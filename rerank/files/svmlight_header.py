@@ -22,11 +22,11 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import FileFormatError, InvalidInputError
-from rerank.files.source import text
+from rerank.files.source import shown, text
 from rerank.files.structured import parse_json
 from rerank.runtime.schema import SchemaError
 from rerank.types import Floats, Ints, RankingData, pointers
-from rerank.types.ids import Ids, first_broken
+from rerank.types.ids import ID_RULE, Ids, first_broken
 from rerank.types.retriever import retriever_members, stored_retrievers
 
 VERSION = 1
@@ -69,7 +69,15 @@ class Header:
 
     def _names(self, line: int, words: list[bytes]) -> tuple[str, ...]:
         """Return feature names, which ASCII's white space parts."""
-        return tuple(text(self.path, line, word) for word in words)
+        names = tuple(text(self.path, line, word) for word in words)
+        broken = first_broken(list(names))
+        if broken is not None:
+            raise FileFormatError(
+                self.path,
+                line,
+                f"expected feature names {ID_RULE} or NUL, found {shown(broken)}; rename the feature.",
+            )
+        return names
 
     def names(self, n_features: int) -> tuple[str, ...]:
         """Return the name of every feature: those of the header, or else "1", "2", …"""

@@ -177,8 +177,14 @@ def _member(path: Path, line: int, topic: Mapping[str, object], keys: tuple[str,
     raise FileFormatError(
         path,
         line,
-        f"expected one of the keys {', '.join(keys)}, found {', '.join(topic) or 'none'}; add one.",
+        f"expected one of the keys {', '.join(keys)}, found {_listed(topic)}; add one.",
     )
+
+
+def _listed(keys: Iterable[str]) -> str:
+    """Return keys as a message lists them: as they are, or quoted where they do not print on one line."""
+    text = ", ".join(keys)
+    return (text if text.isprintable() and len(text) <= 60 else shown(text)) or "none"
 
 
 def _trec_blocks(path: Path, lines: list[tuple[int, str]], on_fault: OnFault) -> Iterator[tuple[int, str]]:

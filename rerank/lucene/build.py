@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import logging
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from rerank.errors import IndexFolderError, InvalidInputError, MissingFileError
+from rerank.errors import InvalidInputError, MissingFileError
 from rerank.files.corpus import check_encoding, passed_over
 from rerank.files.sgml import ELEMENTS, SgmlDocument, SgmlFiles, read_sgml, sgml_files
 from rerank.lucene.arrays import write_arrays
@@ -24,7 +23,6 @@ from rerank.lucene.language import ENGLISH, check_language
 from rerank.lucene.postings import SUBFOLDER
 from rerank.lucene.progress import Progress, stage
 from rerank.lucene.search import java_threads
-from rerank.runtime.output import whole_disk
 from rerank.types.ids import MOST_LETTERS, Ids
 
 _log = logging.getLogger("rerank")
@@ -70,7 +68,7 @@ def build_index(
     target, workers = Path(folder), java_threads(threads)
     check_language(language)
     check_target(target, overwrite)
-    with _refusals(target), staged_folder(target) as staging:
+    with staged_folder(target) as staging:
         corpus = staging / "corpus"
         corpus.mkdir()
         with stage(progress, "reading documents") as done:
@@ -106,7 +104,7 @@ def build_index_from_sgml(
     check_language(language)
     encoding = check_encoding(encoding)
     check_target(target, overwrite)
-    with _refusals(target), staged_folder(target) as staging:
+    with staged_folder(target) as staging:
         corpus = staging / "corpus"
         corpus.mkdir()
         files = sgml_files(source)
@@ -171,21 +169,6 @@ def _check_sgml_id(document: SgmlDocument, seen: set[str], files: list[Path], en
             "too: give every document its own."
         )
     seen.add(doc_id)
-
-
-@contextmanager
-def _refusals(target: Path) -> Iterator[None]:
-    """Say in one line, of the folder that the user named, why an index could not be written."""
-    try:
-        with whole_disk(target):
-            yield
-    except IndexFolderError as fault:
-        if not str(fault).startswith(str(target.with_name(f".{target.name}."))):
-            raise
-        raise InvalidInputError(
-            f"{target}: expected Anserini to write an index, found one that it could not complete; see its messages "
-            "above, and make room on the disk where it is full."
-        ) from fault
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from rerank.errors import IndexFolderError, MissingFileError, RerankError
-from rerank.runtime.output import FULL
+from rerank.runtime.output import REFUSED
 
 MARKER = "rerank-unfinished.json"
 _LONGEST_MESSAGE = 500  # characters of what Lucene says
@@ -123,7 +123,7 @@ def _refusals(staging: Path, target: Path) -> Iterator[None]:
         if isinstance(fault, RerankError):
             raise
         if fault.filename is None:
-            known = fault.errno in FULL
+            known = fault.errno in REFUSED
         else:
             named = Path(os.fsdecode(fault.filename))
             known = named in (staging, target, *target.parents) or staging in named.parents

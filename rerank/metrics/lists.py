@@ -40,8 +40,9 @@ def n_relevant(lists: RankedLists, rel: int) -> Floats:
 
 
 def ratio(part: Floats, whole: Floats) -> Floats:
-    """Return part / whole, 0 where the whole is 0."""
-    return np.divide(part, whole, out=np.zeros_like(part, dtype=np.float64), where=whole > 0)
+    """Return part / whole, 0 where the whole is 0; infinity where labels are far above the ideal ones."""
+    with np.errstate(over="ignore"):
+        return np.divide(part, whole, out=np.zeros_like(part, dtype=np.float64), where=whole > 0)
 
 
 def places(hits: NDArray[np.bool_], query_ptr: Ints) -> tuple[Ints, Ints, Ints]:

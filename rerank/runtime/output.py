@@ -67,21 +67,6 @@ def whole_file(path: str | Path, binary: bool = False) -> Iterator[IO[Any]]:
         os.close(held)
 
 
-@contextmanager
-def whole_disk(path: str | Path) -> Iterator[None]:
-    """Say in one line that the disk under `path` is full or fails, where the system names a hidden file or none."""
-    hidden = os.fspath(Path(path).with_name(f".{Path(path).name}."))
-    try:
-        yield
-    except OSError as fault:
-        named = fault.filename is not None
-        if isinstance(fault, RerankError) or (named and not str(fault.filename).startswith(hidden)):
-            raise
-        if not named and fault.errno not in REFUSED:
-            raise
-        raise _refused(path, fault) from fault
-
-
 class _Output(io.FileIO):
     """A file whose refusals to be written name the path that the user gave."""
 

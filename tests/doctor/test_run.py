@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+from pathlib import Path
+
+import numpy as np
 import pytest
 
+from rerank.doctor.reading import read_files
 from tests.doctor.conftest import Examine, only
 
 FAULTS = {
@@ -71,6 +75,17 @@ def test_ranks_stand_by_their_rows_where_others_are_left_out(found: Examine) -> 
     findings = found(run="q1 Q0 d1 1 bad x\nq1 Q0 d2 2 5 x\nq1 Q0 d3\nq1 Q0 d4 3 6 x\n")
     assert [finding.lines for finding in findings] == [(1,), (3,), (4,)]
     assert "document 'd4' of query 'q1' has rank 3" in findings[2].found
+
+
+def test_tags_that_are_no_text_leave_the_rows_there(found: Examine, tmp_path: Path) -> None:
+    (tmp_path / "tags").write_bytes(b"q1 Q0 d1 1 3 x\nq1 Q0 d2 2 2 \xff\nq1 Q0 d3 3 1 \xff\n")
+    (run,) = read_files([("run", tmp_path / "tags")]).run
+    assert run.scores.tolist() == [3, 2, 1]
+    assert np.array_equal(run.ranks, [1, np.nan, np.nan], equal_nan=True)
+
+
+def test_a_query_called_as_an_archive_begins_is_a_query(found: Examine) -> None:
+    assert found(run="PK Q0 d1 1 2 x\nBZh Q0 d1 1 2 x\n") == []
 
 
 def test_scores_that_differ_beyond_float32_are_ties(found: Examine) -> None:

@@ -79,7 +79,7 @@ REFUSED: dict[str, Callable[[bytes], bytes]] = {
     "gzip of another checksum": lambda text: gzip.compress(text)[:-8] + b"\0" * 8,
     "rubbish after gzip": lambda text: gzip.compress(text) + b"rubbish",
     "xz": lzma.compress,
-    "zip": lambda text: b"PK\x03\x04" + text,
+    "zip": lambda text: b"PK\x03\x04\x14\0" + text,
     "nothing but NULs": lambda text: b"\0" * 100,
     "twice": lambda text: text + text,
 }
