@@ -6,6 +6,7 @@ by its attributes. A missing value (None, NaN, NA) of X is NaN; a sparse X is ma
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,7 @@ def data_from_arrays(X: Any, y: Any, qid: Any, weights: Any = None) -> tuple[Ran
     )
 
 
+@cache
 def numbered_names(n_features: int) -> tuple[str, ...]:
     """Return the names of features that were given none: "1", "2", ..."""
     return tuple(str(number + 1) for number in range(n_features))

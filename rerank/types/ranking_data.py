@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -133,12 +134,22 @@ def check_shapes(data: RankingData) -> None:
                 f"data: expected {name} of {n_queries + 1} whole numbers that rise from 0 to {end}, found others; "
                 "pass the first row of each query, and the number of rows."
             )
-    names = data.feature_names
-    if not all(isinstance(name, str) and name for name in names) or len(set(names)) < len(names):
-        twice = next((name for name in names if not isinstance(name, str) or not name or names.count(name) > 1), "")
+    try:
+        fault = _fault_of_names(tuple(data.feature_names))
+    except TypeError:  # a name that cannot be hashed is no text
+        fault = (next(name for name in data.feature_names if not isinstance(name, str)),)
+    if fault is not None:
         raise InvalidInputError(
-            f"data: expected feature names that are text, each there once, found {shown(twice)}; rename the feature."
+            f"data: expected feature names that are text, each there once, found {shown(fault[0])}; rename the feature."
         )
+
+
+@lru_cache(maxsize=256)  # scoring one row must not read a hundred names again
+def _fault_of_names(names: tuple[Any, ...]) -> tuple[Any] | None:
+    """Return a name that is no text, empty or there twice, in a tuple; None where all are right."""
+    if all(isinstance(name, str) and name for name in names) and len(set(names)) == len(names):
+        return None
+    return (next(name for name in names if not isinstance(name, str) or not name or names.count(name) > 1),)
 
 
 def check_values(data: RankingData, what: str) -> None:
