@@ -36,7 +36,7 @@ class LambdaMART(LearnsFromPairs, BoostedTrees):
     Where this differs from Burges on purpose: gradients look down to `truncation_level` instead of the measure's own
     cutoff, and `normalize` evens out the queries. For nDCG@10, on validation queries alone, no level from 10 to 100
     was better than 30 on both collections tried; without `normalize` both were slightly better (at most 0.005), at
-    a fixed number of trees: the default stays LightGBM's (`scripts/bench_truncation.py`, README).
+    a fixed number of trees: the default stays LightGBM's (`scripts/bench_truncation.py`, docs/benchmarks.md).
 
     The parameters of `BoostedTrees`, and:
 
