@@ -101,7 +101,7 @@ def check_tests(env: Environment) -> str:
     """Run the tests that need Lucene, on the installed package.
 
     Not on Python 3.13 yet: a test process ends there without a trace, and the run then stalls. Indexing and searching
-    are tried there by `check_lucene` alone.
+    are tried there by the check before.
     """
     if env.run("python", "-c", "import sys; print(sys.version_info >= (3, 13))").stdout.strip() == "True":
         return "tests of Lucene skipped: a test process ends without a trace on Python 3.13"
