@@ -21,6 +21,7 @@ TAO_ALPHA = 0.3
 LOOK_BACK = 128  # occurrences; only an index with many terms at one position has more of them in a window
 PHRASE_STEPS = 1 << 25  # comparisons of one phrase count, where the index has several query terms at one position
 SPAN, SPAN_DENSITY, FIRST, PHRASE, PROXIMITY, TP_SCORE, TP_DIST, SDM = range(12, 20)
+_FEW_STEPS = 1024  # occurrences of the first token times tokens, up to which each is looked up by itself
 _FEW = 8  # terms, up to which positions are merged by comparing the next one of each
 _IN_CACHE = 64  # terms whose table of pairs fits into the first cache of a processor, about
 
@@ -49,28 +50,44 @@ def fill_proximity(queries, matches, postings, lengths, saturation, k1, mu, out)
         merged, owners = np.empty(most, np.int32), np.empty(most, np.int32)
         keys = np.empty((2, most if n_terms > _FEW else 0), np.int64)
         starts, taken, held = np.empty(n_terms, np.int64), np.empty(n_terms, np.int64), np.empty(n_terms, np.int64)
-        n_said, first_said, links = _read_query(said, n_terms)
-        (follower_ptr, followers), borders = _followers(said, links), _borders(said)
-        tallies, constants = np.empty((3, 4), np.int64), _chances(n_said, links, follower_ptr, followers, p, mu)
-        sums, near, beside = np.zeros(n_terms), np.zeros((n_terms, n_terms)), np.zeros((n_terms, n_terms, 2), np.int32)
+        n_said, first_said, pairs = _read_query(said, n_terms)
+        (follower_ptr, followers), borders = _followers(said, pairs), _borders(said)
+        tallies, constants = np.zeros((3, 4), np.int64), _chances(n_said, pairs, follower_ptr, followers, p, mu)
+        sums, near = np.zeros(n_terms), np.zeros((n_terms, n_terms))
         for number in range(n_rows):
             row = query_ptr[query] + number
             here, columns, weigh = counts[number], out[row], (k1, saturation[row])
             n_held = _locate(docs[row], wanted, here, postings, starts, held)
             present = held[:n_held]
-            if n_held > _FEW:
-                n_merged = _merge_runs(postings[4], starts, here, present, keys, merged, owners)
+            log_length, n_pairs = np.log(lengths[row] + mu), 0
+            if n_held < min(n_terms, 2):
+                _fill_alone(postings[4], starts, present, columns)
             else:
-                n_merged = _merge(postings[4], starts, here, present, taken, merged, owners)
-            _count_pairs(merged, owners, n_merged, first_said, links, near, beside, tallies, columns)
-            log_length = np.log(lengths[row] + mu)
+                if n_held > _FEW:
+                    n_merged = _merge_runs(postings[4], starts, here, present, keys, merged, owners)
+                else:
+                    n_merged = _merge(postings[4], starts, here, present, taken, merged, owners)
+                n_pairs = _count_pairs(merged, owners, n_merged, first_said, pairs, near, tallies, columns)
+                columns[PROXIMITY] = _weigh_pairs(present, near, idf, weigh) if n_pairs > 0 else 0.0
+                _fill_stretch(merged, owners, n_merged, n_held, taken, columns)
+                _fill_neighbours(merged, owners, n_merged, present, sums, idf, weigh, columns)
+                columns[PHRASE] = 0.0
+                if n_held == n_terms and here[said[0]] * len(said) <= _FEW_STEPS:
+                    columns[PHRASE] = _count_phrases(postings[4], starts, here, said)
+                elif n_held == n_terms:
+                    columns[PHRASE] = _count_phrases_in_one_pass(merged, owners, n_merged, said, borders)
             columns[SDM] = _dependence(
-                here, present, n_said, links, follower_ptr, followers, beside, p, mu, constants, log_length
+                here, present, n_said, pairs, follower_ptr, followers, n_pairs, p, mu, constants, log_length
             )
-            columns[PROXIMITY] = _weigh_pairs(present, near, idf, weigh)
-            _fill_stretch(merged, owners, n_merged, n_held, taken, columns)
-            _fill_neighbours(merged, owners, n_merged, present, sums, idf, weigh, columns)
-            columns[PHRASE] = _count_phrases(merged, owners, n_merged, said, borders) if n_held == n_terms else 0.0
+
+
+@helper()
+def _fill_alone(positions, starts, present, columns):  # type: ignore[no-untyped-def]
+    """Fill all columns but the last of a document that holds one of several terms, or none: there are no pairs."""
+    columns[0:SDM] = 0.0
+    columns[SPAN], columns[SPAN_DENSITY], columns[FIRST], columns[TP_DIST] = np.nan, np.nan, np.nan, np.nan
+    if len(present) > 0:
+        columns[SPAN], columns[SPAN_DENSITY], columns[FIRST] = 1.0, 1.0, positions[starts[present[0]]]
 
 
 @helper()
@@ -89,30 +106,31 @@ def _most_matches(counts):  # type: ignore[no-untyped-def]
 def _read_query(said, n_terms):  # type: ignore[no-untyped-def]
     """Return how often each term is said, where first, and how often one right before another, or beside it.
 
-    links  (n_terms, n_terms, 2): tokens a that b follows; these and tokens b that a follows
+    pairs  (n_terms, n_terms, 4): tokens a that b follows; these and tokens b that a follows; two counts of each
+           document, see `_count_pairs`
     """
     n_said, first_said = np.zeros(n_terms, np.int64), np.zeros(n_terms, np.int64)
-    links = np.zeros((n_terms, n_terms, 2), np.int32)
+    pairs = np.zeros((n_terms, n_terms, 4), np.int32)
     for place in range(len(said) - 1, -1, -1):
         b = said[place]
         n_said[b] += 1
         first_said[b] = place
         if place > 0 and said[place - 1] != b:
             a = said[place - 1]
-            links[a, b, 0] += 1
-            links[a, b, 1] += 1
-            links[b, a, 1] += 1
-    return n_said, first_said, links
+            pairs[a, b, 0] += 1
+            pairs[a, b, 1] += 1
+            pairs[b, a, 1] += 1
+    return n_said, first_said, pairs
 
 
 @helper()
-def _followers(said, links):  # type: ignore[no-untyped-def]
+def _followers(said, pairs):  # type: ignore[no-untyped-def]
     """Return, for each term, the distinct terms that follow it in the query, ascending: pointers and terms."""
-    n_terms = links.shape[0]
+    n_terms = pairs.shape[0]
     pointers, terms, n_found = np.zeros(n_terms + 1, np.int64), np.empty(len(said), np.int64), 0
     for a in range(n_terms):
         for b in range(n_terms):
-            if links[a, b, 0] > 0:
+            if pairs[a, b, 0] > 0:
                 terms[n_found] = b
                 n_found += 1
         pointers[a + 1] = n_found
@@ -132,7 +150,7 @@ def _borders(said):  # type: ignore[no-untyped-def]
 
 
 @helper()
-def _chances(n_said, links, follower_ptr, followers, p, mu):  # type: ignore[no-untyped-def]
+def _chances(n_said, pairs, follower_ptr, followers, p, mu):  # type: ignore[no-untyped-def]
     """Return the sequential dependence model of a field without a match, but for its length; weight of ln(len)."""
     total, weight = 0.0, 0.0
     for a in range(len(p)):
@@ -142,7 +160,7 @@ def _chances(n_said, links, follower_ptr, followers, p, mu):  # type: ignore[no-
         for place in range(follower_ptr[a], follower_ptr[a + 1]):
             b = followers[place]
             if p[a] > 0.0 and p[b] > 0.0:
-                chance, times = mu * p[a] * p[b], links[a, b, 0]
+                chance, times = mu * p[a] * p[b], pairs[a, b, 0]
                 total += times * ORDERED_WEIGHT * np.log(chance)
                 total += times * UNORDERED_WEIGHT * np.log(2 * (SDM_WINDOW - 1) * chance)
                 weight += times * (ORDERED_WEIGHT + UNORDERED_WEIGHT)
@@ -228,18 +246,15 @@ def _merge_runs(positions, starts, counts, present, keys, merged, owners):  # ty
 
 
 @helper()
-def _count_pairs(merged, owners, n_merged, first_said, links, near, beside, tallies, columns):  # type: ignore[no-untyped-def]
-    """Fill the counts of pairs, all in one pass over the windows.
+def _count_pairs(merged, owners, n_merged, first_said, pairs, near, tallies, columns):  # type: ignore[no-untyped-def]
+    """Fill the counts of pairs, all in one pass over the windows; return the number in the widest.
 
-    near    (n_terms, n_terms): sum of 1 / distance^2, a before b, is added
-    beside  (n_terms, n_terms, 2): where b follows a in the query or a follows b, how often a stands right before b,
-            and before b in the window of the dependence model, are added
-    tallies (3, 4) space for the counts of a row
+    near     (n_terms, n_terms): sum of 1 / distance^2, a before b, is added
+    pairs    (n_terms, n_terms, 4): where b follows a in the query or a follows b, how often a stands right before b,
+             and before b in the window of the dependence model, are added at 2 and 3
+    tallies  (3, 4) space for the counts of a row, all 0 before and after
     """
-    if n_merged < 2:
-        columns[0:12] = 0.0
-        return
-    tallies[:] = 0
+    n_pairs = 0
     add_always = len(first_said) <= _IN_CACHE  # to add 0 where two terms are not adjacent costs less than a branch
     for high in range(1, n_merged):
         b = owners[high]
@@ -250,26 +265,31 @@ def _count_pairs(merged, owners, n_merged, first_said, links, near, beside, tall
             if a == b or distance == 0:
                 continue
             window = np.int64(distance >= WINDOWS[0]) + np.int64(distance >= WINDOWS[1])
-            either = links[a, b, 1]
-            tallies[window, 0] += links[a, b, 0]
+            either = pairs[a, b, 1]
+            tallies[window, 0] += pairs[a, b, 0]
             tallies[window, 1] += either
             tallies[window, 2] += first_said[a] < first_said[b]
+            n_pairs += 1
             tallies[window, 3] += 1
             if distance < SDM_WINDOW and (add_always or either > 0):
-                beside[a, b, 0] += (distance == 1) & (either > 0)
-                beside[a, b, 1] += either > 0
+                pairs[a, b, 2] += (distance == 1) & (either > 0)
+                pairs[a, b, 3] += either > 0
             if distance <= NEAR:
                 near[a, b] += 1.0 / (distance * distance)
-    for kind in range(4):
-        total = 0
-        for width in range(3):
-            total += tallies[width, kind]
-            columns[3 * kind + width] = total
+    columns[0:12] = 0.0
+    if n_pairs > 0:
+        for kind in range(4):
+            total = 0
+            for width in range(3):
+                total += tallies[width, kind]
+                columns[3 * kind + width] = total
+                tallies[width, kind] = 0
+    return n_pairs
 
 
 @helper()
 def _dependence(  # type: ignore[no-untyped-def]
-    counts, present, n_said, links, follower_ptr, followers, beside, p, mu, constants, log_length
+    counts, present, n_said, pairs, follower_ptr, followers, n_pairs, p, mu, constants, log_length
 ):
     """Return the sequential dependence model: ln(x + c) is ln(c) + ln(1 + x / c), and the last 0 where nothing is.
 
@@ -281,19 +301,19 @@ def _dependence(  # type: ignore[no-untyped-def]
     n_both = 0
     for a in present:
         total += TERM_WEIGHT * n_said[a] * np.log1p(counts[a] / (mu * p[a]))
-        for place in range(follower_ptr[a], follower_ptr[a + 1]):
+        for place in range(follower_ptr[a], follower_ptr[a + 1] if n_pairs > 0 else 0):
             b = followers[place]
-            both = beside[a, b, 1] + beside[b, a, 1]
+            both = pairs[a, b, 3] + pairs[b, a, 3]
             if both > 0:
                 n_both += both
-                chance, times = mu * p[a] * p[b], links[a, b, 0]
-                total += times * ORDERED_WEIGHT * np.log1p(beside[a, b, 0] / chance)
+                chance, times = mu * p[a] * p[b], pairs[a, b, 0]
+                total += times * ORDERED_WEIGHT * np.log1p(pairs[a, b, 2] / chance)
                 total += times * UNORDERED_WEIGHT * np.log1p(both / (2 * (SDM_WINDOW - 1) * chance))
     if n_both > 0:
         for a in present:
             for place in range(follower_ptr[a], follower_ptr[a + 1]):
                 b = followers[place]
-                beside[a, b, 0], beside[a, b, 1], beside[b, a, 0], beside[b, a, 1] = 0, 0, 0, 0
+                pairs[a, b, 2], pairs[a, b, 3], pairs[b, a, 2], pairs[b, a, 3] = 0, 0, 0, 0
     return total - weight * log_length
 
 
@@ -352,11 +372,25 @@ def _fill_neighbours(merged, owners, n_merged, present, sums, idf, weigh, column
 
 
 @helper()
-def _count_phrases(merged, owners, n_merged, said, borders):  # type: ignore[no-untyped-def]
+def _count_phrases(positions, starts, counts, said):  # type: ignore[no-untyped-def]
+    """Return how often all tokens of a query, whose terms the field all holds, follow each other."""
+    n_phrases = 0
+    for number in range(counts[said[0]]):
+        wanted, place = positions[starts[said[0]] + number], 1
+        while place < len(said):
+            end = starts[said[place]] + counts[said[place]]
+            low = _find(positions, starts[said[place]], end, wanted + place)
+            if low == end or positions[low] != wanted + place:
+                break
+            place += 1
+        n_phrases += place == len(said)
+    return n_phrases
+
+
+@helper()
+def _count_phrases_in_one_pass(merged, owners, n_merged, said, borders):  # type: ignore[no-untyped-def]
     """Return how often all tokens of a query, owners terms the field all holds, follow each other."""
     n_phrases, length = 0, 0
-    if n_merged < len(said):
-        return n_phrases
     for place in range(n_merged):
         gap = merged[place] - merged[place - 1] if place > 0 else 1
         if gap == 0:
