@@ -23,7 +23,7 @@ BELOW = {
     "trees": {"metrics"},
     "files": set(),
     "lucene": {"files"},
-    "features": {"metrics"},
+    "features": {"files", "metrics"},
     "combination": {"metrics"},
     "rankers": {"combination", "trees", "objectives", "metrics"},
     "evaluation": {"metrics"},

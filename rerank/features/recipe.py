@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from math import nextafter
@@ -12,8 +10,11 @@ from numbers import Real
 from pathlib import Path
 from typing import Any
 
-from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, shown, unknown_name
+from rerank.errors import FileFormatError, InvalidInputError, shown, unknown_name
 from rerank.features.families import default_family_names, family_names
+from rerank.files.source import read_text
+from rerank.runtime.strict_json import ParseFault
+from rerank.runtime.strict_toml import parse_toml
 
 NORMALISATIONS = ("none", "minmax", "zscore", "rank")
 _ABOVE_ZERO = nextafter(0.0, 1.0)
@@ -129,24 +130,13 @@ class Recipe:
 
         Raises MissingFileError, or FileFormatError with the file's name and the fault.
         """
+        text = read_text(path, "a recipe (TOML)")
         try:
-            text = Path(path).read_text("utf8")
-        except (FileNotFoundError, IsADirectoryError):
-            raise MissingFileError(path, "a recipe (TOML)") from None
-        except UnicodeDecodeError as error:
-            raise FileFormatError(path, None, f"expected UTF-8 text, found {error.reason}; save it as UTF-8.") from None
-        try:
-            return cls.from_dict(tomllib.loads(text))
-        except tomllib.TOMLDecodeError as error:
-            line = re.search(r"at line (\d+)", str(error))
-            number = int(line[1]) if line else None
-            raise FileFormatError(path, number, f"expected TOML, found a fault: {error}; mend it.") from None
+            return cls.from_dict(parse_toml(text))
+        except ParseFault as fault:
+            raise FileFormatError(path, fault.line, f"expected TOML, found {fault}; correct it.") from None
         except InvalidInputError as error:
             raise FileFormatError(path, None, str(error)) from None
-        except RecursionError:
-            raise FileFormatError(path, None, "expected TOML, found brackets nested too deep; correct it.") from None
-        except ValueError:  # Python's bound on the digits of a whole number
-            raise FileFormatError(path, None, "expected TOML, found a number that is no value; correct it.") from None
 
 
 def _known(key: str, wanted: tuple[str, ...] | None, there: Iterable[str]) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from rerank.files.source import check_file
 from rerank.files.svmlight import read_svmlight, write_svmlight
 from rerank.runtime.output import whole_file
 from rerank.runtime.schema import Plain, SchemaError, at
-from rerank.runtime.strict_json import JSONFault, parse_json
+from rerank.runtime.strict_json import ParseFault, parse_json
 from rerank.types import RankingData, query_rows
 from rerank.types.ids import id_array
 from rerank.types.retriever import retriever_members, stored_retrievers
@@ -176,7 +176,7 @@ def _about(path: Path, raw: Any) -> dict[str, Any]:
         raise _damaged(path, "arrays of something else")
     try:
         about = parse_json(raw.tobytes())
-    except JSONFault as fault:
+    except ParseFault as fault:
         raise _damaged(path, f"arrays of something else (about: {fault})") from None
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise _damaged(path, "arrays of something else")

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from rerank.errors import IndexFolderError, MissingFileError, RerankError
 from rerank.runtime.output import REFUSED
+from rerank.runtime.strict_json import parse_json
 
 MARKER = "rerank-unfinished.json"
 _LONGEST_MESSAGE = 500  # characters of what Lucene says
@@ -162,11 +163,11 @@ def _sweep(target: Path) -> None:
     """Remove what killed builds of this target left on this machine."""
     for left in target.parent.glob(f".{_glob_escaped(target.name)}.building-*"):
         try:
-            owner = json.loads((left / MARKER).read_text(encoding="utf8"))
-            mine = owner["host"] == socket.gethostname() and not _is_running(int(owner["pid"]))
-        except (OSError, ValueError, KeyError):
+            owner = parse_json((left / MARKER).read_text(encoding="utf8"))
+            is_dead = owner["host"] == socket.gethostname() and not _is_running(int(owner["pid"]))
+        except (OSError, ValueError, KeyError, TypeError):  # not a marker that a build wrote
             continue
-        if mine:
+        if is_dead:
             shutil.rmtree(left, ignore_errors=True)
 
 

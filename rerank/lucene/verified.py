@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from rerank.errors import IndexFolderError, RerankError
 from rerank.runtime.output import whole_file
-from rerank.runtime.strict_json import JSONFault, parse_json
+from rerank.runtime.strict_json import ParseFault, parse_json
 
 if TYPE_CHECKING:
     from rerank.types.forward import ForwardIndex
@@ -41,7 +41,7 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
         return None
     except OSError as error:
         raise damaged(folder, f"{MANIFEST} cannot be read: {error.strerror}") from error
-    except JSONFault as fault:
+    except ParseFault as fault:
         raise damaged(folder, f"{MANIFEST} holds {fault}") from None
     if not isinstance(manifest, dict) or "format" not in manifest:
         raise damaged(folder, f"{MANIFEST} names no format")
@@ -132,8 +132,8 @@ def state_of(folder: Path, manifest: Mapping[str, Any]) -> dict[str, list[int]]:
 
 def _read_note(path: Path) -> Any:
     try:
-        return json.loads(path.read_text(encoding="utf8"))
-    except (OSError, ValueError, RecursionError):
+        return parse_json(path.read_text(encoding="utf8"))
+    except (OSError, ValueError):
         return None
 
 

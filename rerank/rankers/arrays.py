@@ -18,10 +18,9 @@ from rerank.runtime.kernels import kernel
 from rerank.runtime.threads import in_threads, row_parts
 from rerank.types import Floats, Ints, RankingData, pointers
 from rerank.types.ids import Ids, id_array
+from rerank.types.ranking_data import first_infinite
 
 _MISSING = ("NAType", "NaTType")  # of pandas, by name: pandas is not imported
-_ROWS = 1 << 14  # looked at together
-_ABSOLUTE, _INFINITE = np.uint32(0x7FFFFFFF), np.uint32(0x7F800000)  # of a float32: all but the sign, and infinity
 
 
 def data_from_arrays(X: Any, y: Any, qid: Any, weights: Any = None) -> tuple[RankingData, Ints]:
@@ -173,27 +172,6 @@ def _check_finite(X: NDArray[np.float32], names: tuple[str, ...] | None) -> None
             f"X: expected finite features (as float32) or NaN, found {X[row, column]} at row {row} in column {name!r}; "
             "put NaN where a value is missing."
         )
-
-
-def first_infinite(X: NDArray[np.float32]) -> tuple[int, int] | None:
-    """Return row and column of the first infinite value of X (n_rows, n_features), None where there is none."""
-    found = np.zeros(1, dtype=np.int32)
-    for first in range(0, len(X), _ROWS):
-        rows = X[first : first + _ROWS]
-        _any_infinite(np.ascontiguousarray(rows).reshape(-1).view(np.uint32), found)
-        if found[0]:
-            row, column = np.argwhere(np.isinf(rows))[0].tolist()
-            return first + row, column
-    return None
-
-
-@kernel()
-def _any_infinite(words, out):  # type: ignore[no-untyped-def]
-    """Fill out (1,) with 1 where one of the words (n,) uint32 is an infinite float32, else 0."""
-    any_infinite = np.int32(0)  # as wide as a word: the loop becomes vector code
-    for place in range(words.shape[0]):
-        any_infinite = np.int32(any_infinite | np.int32((words[place] & _ABSOLUTE) == _INFINITE))
-    out[0] = any_infinite
 
 
 def number_column(what: str, values: Any, n_rows: int, unit: str = "number") -> Floats:

@@ -15,7 +15,7 @@ from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, 
 from rerank.rankers.registry import known_rankers, ranker_class
 from rerank.runtime.output import whole_file
 from rerank.runtime.schema import Choice, Field, SchemaError, Sizes, at
-from rerank.runtime.strict_json import JSONFault, parse_json
+from rerank.runtime.strict_json import ParseFault, parse_json
 
 if TYPE_CHECKING:
     from rerank.rankers.ranker import Ranker
@@ -67,7 +67,7 @@ def load_model(path: str | Path) -> Ranker:
         raise MissingFileError(source, "a model file")
     try:
         stored = parse_json(source.read_bytes())
-    except JSONFault as fault:
+    except ParseFault as fault:
         raise FileFormatError(
             source,
             fault.line,

@@ -1,15 +1,18 @@
-"""JSON as its standard has it: no key twice, no NaN or Infinity, no number or nesting that cannot be held."""
+"""JSON as its standard defines it, without duplicate keys, and without numbers or nesting that Python cannot hold."""
 
 from __future__ import annotations
 
 import json
 import math
+import re
 from collections import Counter
 from typing import Any, NoReturn
 
 from rerank.errors import shown
 
 MOST_DIGITS = 308  # every whole number of so many digits is a finite float64
+MOST_NESTED = 500  # brackets; Python's own limit overflows the stack of a process in which Java runs (Python 3.13)
+_BRACKETS = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[{\]}]', re.DOTALL)  # strings are matched whole, to be skipped
 
 # What Python's parser says -> what stands in the text.
 _FAULTS = {
@@ -28,8 +31,8 @@ _FAULTS = {
 }
 
 
-class JSONFault(ValueError):
-    """What is wrong with the text, in one line without a place.
+class ParseFault(ValueError):
+    """What is wrong with a text, in one line without the name of a file.
 
     line  1-based, or None where it is not known
     """
@@ -40,40 +43,54 @@ class JSONFault(ValueError):
 
 
 def parse_json(text: str | bytes, finite: bool = False) -> Any:
-    """Return the value that JSON text (bytes: UTF-8) spells; raise JSONFault where it is none.
+    """Return the value of a JSON text (bytes: UTF-8); raise ParseFault if it is not JSON.
 
     finite  refuse numbers beyond float64 too, which takes time in a file of many numbers
     """
     try:
         decoded = text if isinstance(text, str) else text.decode("utf-8")
+        check_nesting(decoded)
         return (_FINITE if finite else _ANY).decode(decoded)
     except UnicodeDecodeError as error:
-        raise JSONFault(f"byte 0x{error.object[error.start]:02x}, which is no UTF-8") from None
+        raise ParseFault(f"byte 0x{error.object[error.start]:02x}, which is no UTF-8") from None
     except json.JSONDecodeError as error:
         if not decoded.strip():
-            raise JSONFault("an empty text") from None
+            raise ParseFault("an empty text") from None
         cut_off = error.pos >= len(decoded.rstrip())
         found = "a text that breaks off" if cut_off else _FAULTS.get(error.msg, "text that is not JSON")
-        raise JSONFault(f"{found} at column {error.colno}", error.lineno) from None
-    except RecursionError:
-        raise JSONFault("brackets nested too deep") from None
-    except JSONFault:
+        raise ParseFault(f"{found} at column {error.colno}", error.lineno) from None
+    except ParseFault:
         raise
     except ValueError:  # Python's bound on the digits of a whole number
-        raise JSONFault("a number of thousands of digits") from None
+        raise ParseFault("a number of thousands of digits") from None
+
+
+def check_nesting(text: str) -> None:
+    """Raise ParseFault where a JSON text has more than MOST_NESTED brackets inside one another."""
+    if text.count("[") + text.count("{") <= MOST_NESTED:
+        return
+    depth = 0
+    for token in _BRACKETS.finditer(text):
+        first = text[token.start()]
+        if first in "[{":
+            depth += 1
+            if depth > MOST_NESTED:
+                raise ParseFault("brackets nested too deep")
+        elif first in "]}":
+            depth -= 1
 
 
 def finite_number(token: str) -> float:
-    """Return the number that digits spell, or raise JSONFault where it is beyond float64."""
+    """Return the number that digits spell, or raise ParseFault where it is beyond float64."""
     number = float(token)
     if not math.isfinite(number):
-        raise JSONFault(f"the number {shown(token)}, which is beyond 1.8e308")
+        raise ParseFault(f"the number {shown(token)}, which is beyond 1.8e308")
     return number
 
 
 def _whole_number(token: str) -> int:
     if len(token.lstrip("-")) > MOST_DIGITS:
-        raise JSONFault(f"a number of {len(token.lstrip('-'))} digits")
+        raise ParseFault(f"a number of {len(token.lstrip('-'))} digits")
     return int(token)
 
 
@@ -81,12 +98,12 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         counts = Counter(key for key, _ in pairs)
-        raise JSONFault(f"the key {shown(counts.most_common(1)[0][0])} twice in one object")
+        raise ParseFault(f"the key {shown(counts.most_common(1)[0][0])} twice in one object")
     return found
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise JSONFault(f"{constant}, which is no number of JSON")
+    raise ParseFault(f"{constant}, which is no number of JSON")
 
 
 _ANY = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_refuse)

@@ -155,7 +155,7 @@ def _fault_of_names(names: tuple[Any, ...]) -> tuple[Any] | None:
 def check_values(data: RankingData, what: str) -> None:
     """Raise what `RankingData.check_values` says."""
     what = f"{what}: " if what else ""
-    infinite = _first_infinite(data.X)
+    infinite = first_infinite(data.X)
     if infinite is not None:
         row, column = infinite
         raise InvalidInputError(
@@ -196,7 +196,7 @@ def _check_column(
         )
 
 
-def _first_infinite(X: NDArray[np.float32]) -> tuple[int, int] | None:
+def first_infinite(X: NDArray[np.float32]) -> tuple[int, int] | None:
     """Return row and column of the first infinite value, or None; read in blocks that stay in cache."""
     step = max(1, AT_ONCE // max(X.shape[1], 1))
     for first in range(0, len(X), step):

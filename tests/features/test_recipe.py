@@ -87,13 +87,15 @@ def test_recipe_refuses_field_that_the_index_lacks() -> None:
 def test_recipe_names_the_file_when_toml_is_bad(tmp_path: Path) -> None:
     path = tmp_path / "recipe.toml"
     path.write_text("bm25_k1 = 1\nfields = [,]\n")
-    with pytest.raises(FileFormatError, match=r"recipe\.toml:2: expected TOML, found a fault: "):
+    with pytest.raises(
+        FileFormatError, match=r"recipe\.toml:2: expected TOML, found 'fields = \[,\]' \(column 11\); correct it"
+    ):
         Recipe.from_toml(path)
     path.write_text("bm25 = 1\n")
     with pytest.raises(FileFormatError, match=r"recipe\.toml: recipe: expected a known name, found 'bm25'"):
         Recipe.from_toml(path)
     path.write_bytes(b"\xff\xfe")
-    with pytest.raises(FileFormatError, match=r"recipe\.toml: expected UTF-8 text"):
+    with pytest.raises(FileFormatError, match=r"recipe\.toml: expected plain text or gzip, found UTF-16 text"):
         Recipe.from_toml(path)
     with pytest.raises(MissingFileError, match=r"none\.toml: expected a recipe \(TOML\), found nothing there"):
         Recipe.from_toml(tmp_path / "none.toml")
@@ -101,16 +103,16 @@ def test_recipe_names_the_file_when_toml_is_bad(tmp_path: Path) -> None:
 
 TEXTS = {
     "bm25_k1 = " + "[" * 100_000: "expected TOML, found brackets nested too deep",
-    "bm25_k1 = " + "9" * 5001: "expected TOML, found a number that is no value",
-    "bm25_k1 = 1\nbm25_k1 = 2\n": r":2: expected TOML, found a fault: Cannot overwrite a value",
-    "[normalisation]\n[normalisation]\n": r":2: expected TOML, found a fault: Cannot declare",
+    "bm25_k1 = " + "9" * 5001: "expected TOML, found a number of too many digits",
+    "bm25_k1 = 1\nbm25_k1 = 2\n": ":2: expected TOML, found a key or table that is there already",
+    "[normalisation]\n[normalisation]\n": ":2: expected TOML, found a key or table that is there already",
     "bm25_k1 = 2026-01-01": "bm25_k1: expected a number at least 0, found 2026-01-01",
-    "bm25_k1 = inf": r"bm25_k1: expected a number at least 0 and at most 1e\+09, found inf",
+    "bm25_k1 = inf": "expected TOML, found inf, which is no finite number",
     "fields = 1": "recipe: fields: expected a non-empty list of names, found 1",
     'fields = "' + "x" * 100_000 + '"': "recipe: fields: expected a non-empty list of names, found 'xxx",
     "x" * 100_000 + " = 1": "recipe: expected a known name, found 'xxx",
     "normalisation = [[1]]": r"normalisation: expected one of .* found \[\[1\]\]",
-    "\0": "expected TOML, found a fault",
+    "\0": r":1: expected TOML, found '\\x00' \(column 1\)",
 }
 
 

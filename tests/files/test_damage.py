@@ -11,11 +11,13 @@ from typing import Any
 import pytest
 
 from rerank.errors import RerankError
+from rerank.features.recipe import Recipe
 from rerank.files.corpus import read_documents
 from rerank.files.folds import read_folds
 from rerank.files.preferences import read_preferences
 from rerank.files.sgml import read_sgml
-from rerank.files.structured import read_json, read_toml
+from rerank.files.source import read_text
+from rerank.files.structured import parse_json
 from rerank.files.svmlight import read_svmlight
 from rerank.files.trec import read_qrels, read_run, read_topics
 
@@ -34,6 +36,10 @@ def _preferences(path: Path) -> Any:
     return [column.tolist() for column in vars(pairs).values()]
 
 
+def read_json(path: Path) -> Any:
+    return parse_json(read_text(path, "a file"), path, what="a file in JSON")
+
+
 # The reader, and a file that it takes; Q7 is an id, and each line a record.
 READERS: dict[str, tuple[Callable[[Path], Any], str]] = {
     "qrels": (lambda path: _table(read_qrels(path)), "Q7 0 d1 1\nq2 0 d2 0\n"),
@@ -47,8 +53,8 @@ READERS: dict[str, tuple[Callable[[Path], Any], str]] = {
     "corpus": (lambda path: list(read_documents(path)), '{"id": "Q7", "t": "a"}\n{"id": "d2", "t": "b"}\n'),
 }
 WHOLE: dict[str, tuple[Callable[[Path], Any], str]] = {  # read as a whole, without ids
-    "json": (lambda path: read_json(path, "a file"), '{"Q7": 1,\n"b": [2]}\n'),
-    "toml": (lambda path: read_toml(path, "a file"), "Q7 = 1\nb = [2]\n"),
+    "json": (read_json, '{"Q7": 1,\n"b": [2]}\n'),
+    "toml": (Recipe.from_toml, 'fields = ["Q7"]\nbm25_k1 = 0.9\n'),
 }
 LINES = {
     **READERS,
@@ -179,7 +185,7 @@ JSON_FAULTS = {
 def test_json_that_python_passes_or_says_in_its_words_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "file.json"
     path.write_text(text)
-    assert JSON_FAULTS[text] in refusal(lambda path: read_json(path, "a file"), path)
+    assert JSON_FAULTS[text] in refusal(read_json, path)
     if text:
         assert JSON_FAULTS[text] in refusal(lambda path: list(read_documents(path)), path)
     if text.startswith("{"):
@@ -193,7 +199,7 @@ TOML_FAULTS = {
     "a = inf": "found inf, which is no finite number",
     "a = 1e999": "found the number '1e999'",
     f"a = {'9' * 5000}": "found a number of too many digits",
-    "a = 1\nb : 2\n": ":2: expected a file in TOML, found 'b : 2' (column 3)",
+    "a = 1\nb : 2\n": ":2: expected TOML, found 'b : 2' (column 3)",
 }
 
 
@@ -201,4 +207,4 @@ TOML_FAULTS = {
 def test_toml_that_python_passes_or_says_in_its_words_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "file.toml"
     path.write_text(text)
-    assert TOML_FAULTS[text] in refusal(lambda path: read_toml(path, "a file"), path)
+    assert TOML_FAULTS[text] in refusal(Recipe.from_toml, path)

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from rerank.errors import InvalidInputError, ModelMismatchError
-from rerank.rankers.arrays import _ROWS, feature_matrix, first_infinite, number_column
+from rerank.rankers.arrays import feature_matrix, number_column
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.store import load_model
+from rerank.types.ranking_data import AT_ONCE, first_infinite
 
 pd = pytest.importorskip("pandas")  # a frame of it is an argument of half of the tests
 
@@ -219,9 +220,9 @@ def test_first_infinite_is_the_first_that_numpy_finds(X) -> None:
 
 
 def test_first_infinite_is_found_in_any_block_of_rows() -> None:
-    X = np.zeros((2 * _ROWS + 1, 2), np.float32)
+    X = np.zeros((2 * AT_ONCE + 1, 2), np.float32)
     X[-1, 1] = np.inf
-    assert first_infinite(X) == (2 * _ROWS, 1)
+    assert first_infinite(X) == (2 * AT_ONCE, 1)
 
 
 def test_numbers_of_a_column_are_float64() -> None:

@@ -15,6 +15,7 @@ from rerank.features.match import Candidates
 from rerank.features.read_only import read_only
 from rerank.features.recipe import Recipe
 from rerank.features.registry import Feature, RunFamily
+from rerank.runtime.strict_json import check_nesting
 
 
 class DocumentFeatures(RunFamily):
@@ -62,10 +63,11 @@ def _parsed(text: str | None) -> Mapping[str, Any] | str:
     if text is None or not text.startswith("{"):
         return text or ""
     try:
-        found: Mapping[str, Any] = json.loads(text, object_hook=read_only)
-    except (ValueError, RecursionError):
+        check_nesting(text)
+        document: Mapping[str, Any] = json.loads(text, object_hook=read_only)
+    except ValueError:
         return text
-    return found
+    return document
 
 
 FAMILY = DocumentFeatures()

@@ -1,0 +1,49 @@
+"""Nesting of JSON is limited before Python's parser sees it: its own limit does not hold beside Java."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rerank.runtime.strict_json import MOST_NESTED, ParseFault, parse_json
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+)
+
+
+@given(value=VALUES)
+def test_what_json_writes_is_read(value: object) -> None:
+    assert parse_json(json.dumps(value, ensure_ascii=False)) == value
+
+
+def test_nesting_is_accepted_up_to_the_limit_and_refused_beyond() -> None:
+    for open_, close in (("[", "]"), ('{"a":[', "]}")):
+        times = MOST_NESTED // open_.count("[") // (1 + open_.count("{"))
+        assert parse_json(open_ * times + close * times) is not None
+        with pytest.raises(ParseFault, match="brackets nested too deep"):
+            parse_json(open_ * (times + 1) + close * (times + 1))
+
+
+def test_brackets_that_are_not_nested_or_are_text_do_not_count() -> None:
+    for value in ([[]] * (3 * MOST_NESTED), ["[{" * MOST_NESTED], ['"\\\\[' * MOST_NESTED, {"]}": "\\["}]):
+        assert parse_json(json.dumps(value)) == value
+
+
+def test_deep_json_does_not_end_a_process_in_which_java_runs() -> None:
+    code = (
+        "from rerank.lucene.jvm import ask_json\n"
+        "from rerank.runtime.strict_json import ParseFault, parse_json\n"
+        "ask_json('languages')\n"
+        "for text in ('[' * 100_000, '{\"a\":' * 9_000):\n"
+        "    try: parse_json(text)\n"
+        "    except ParseFault as fault: print(fault)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, 2 * "brackets nested too deep\n"), done.stderr
