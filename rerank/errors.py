@@ -10,7 +10,7 @@ from typing import Any
 
 
 class RerankError(Exception):
-    """A mistake in the input that the user can mend; the command line exits with 2."""
+    """A mistake in the input that the user can correct; the command line exits with 2."""
 
 
 class FileFormatError(RerankError, ValueError):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-"""Kill every verb that writes, at many moments, and see that nothing half-written is left and that a rerun mends all.
+"""Kill every verb that writes, at many moments: nothing half-written may be left, and a rerun completes the work.
 
     scripts/check_kills.py [--moments 200] [--verb NAME ...] [--seed 0] [--jobs 2] [--no-mounts]
 
@@ -321,7 +321,7 @@ class Kills:
         return there in (whole, earlier)
 
     def _rerun(self, out: Path) -> Verb:
-        """Return the command that mends: an index that became whole before the kill must be overwritten."""
+        """Return the command of the rerun: an index that became whole before the kill must be overwritten."""
         if self.name == "index" and (out / "index").exists():
             return VERBS["index --overwrite"]
         return self.verb

@@ -455,7 +455,7 @@ def _part_mutation(name: str) -> Mutation:
 
 
 def mutate_about(data: bytes, random: Random) -> bytes:
-    """Change JSON that stands in an array of bytes."""
+    """Change JSON that an array of bytes holds."""
     try:
         text = np.load(io.BytesIO(data), allow_pickle=False).tobytes()
     except Exception:

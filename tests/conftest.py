@@ -1,4 +1,4 @@
-"""Fixtures for all rooms: where the real data lie."""
+"""Fixtures for all tests: the location of the real data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 def pytest_configure() -> None:
     """Have Ctrl-C interrupt the tests and what they start even in a shell's background, which ignores it.
 
-    Without Numba's compiler, Python code stands in for the functions that are written in LLVM's language.
+    Without Numba's compiler, Python code replaces the functions that are written in LLVM's language.
     """
     if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
         from tests.oracles import intrinsics

@@ -75,12 +75,12 @@ def cli(ctx: click.Context, quiet: bool) -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line and exit: 0 done, 2 the user's mistake, 1 a fault of ours, 130 after Ctrl-C."""
+    """Run the command line and exit: 0 done, 2 the user's mistake, 1 an internal error, 130 after Ctrl-C."""
     sys.exit(run(arguments))
 
 
 def run(arguments: list[str] | None = None) -> int:
-    """Run the command line and return the exit code; a fault of ours comes with its traceback."""
+    """Run the command line and return the exit code; an internal error is shown with its traceback."""
     given = sys.argv[1:] if arguments is None else arguments
     _write_utf8()
     try:
@@ -146,7 +146,7 @@ def _usage(error: click.ClickException) -> str:
 
 
 def _refusal(fault: OSError) -> str:
-    """Return what the system refused: a file or folder by name, our stdout, or the disk. Else it is a fault of ours."""
+    """Return what the system refused: a file or folder by name, standard output, or the disk."""
     reason = os.strerror(fault.errno) if fault.errno else "an error of the system"
     if fault.filename is not None:
         return f"{fault.filename}: expected a path that can be used, found: {reason}; check it or name another."

@@ -338,7 +338,7 @@ def _check(
     _check_weights(len(runs), method, weights)
     for run in runs:
         if not np.isfinite(run.scores).all():
-            raise InvalidInputError(f"run {run.name}: expected finite scores, found NaN or infinity; mend the run.")
+            raise InvalidInputError(f"run {run.name}: expected finite scores, found NaN or infinity; correct the run.")
     if not any(run.n_rows for run in runs):
         raise InvalidInputError("runs: expected rows, found none in any run; name runs with rows.")
 

@@ -325,5 +325,5 @@ def _check_scores(run: Run) -> None:
     if len(wrong):
         raise InvalidInputError(
             f"run: expected finite scores, found {len(wrong)} others, e.g. {run.scores[wrong[0]]} for document "
-            f"{str(run.doc_ids[wrong[0]])!r}; mend the run."
+            f"{str(run.doc_ids[wrong[0]])!r}; correct the run."
         )

@@ -102,7 +102,7 @@ class Function:
         except BaseException as error:
             raise InvalidInputError(
                 f"{self._line(error)}feature {self.feature.name!r}: expected numbers for {place}, found "
-                f"{_described(error)}; mend the function."
+                f"{_described(error)}; correct the function."
             ) from error
 
     def column(self, values: Any, n_rows: int, place: str) -> NDArray[np.float32]:
@@ -122,7 +122,7 @@ class Function:
             raise InvalidInputError(
                 f"{self._line()}feature {self.feature.name!r}: expected {n_rows} finite numbers, or NaN where missing, "
                 f"found {'a number that float32 cannot hold' if infinite else type(values).__name__ + shape} for "
-                f"{place}; mend the function."
+                f"{place}; correct the function."
             )
         return column
 
@@ -229,5 +229,5 @@ def load_functions(path: str | Path) -> None:
         lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == str(file)]
         line = f" (line {lines[-1]})" if lines else ""
         raise InvalidInputError(
-            f"{file}: expected Python that runs, found {_described(error)}{line}; mend it."
+            f"{file}: expected Python that runs, found {_described(error)}{line}; correct it."
         ) from error

@@ -86,14 +86,14 @@ def _read_header(member: IO[bytes], name: str) -> tuple[np.dtype[Any], tuple[int
         raise NpzFault(f"{name} of an unknown type") from None
 
 
-def _fill(member: IO[bytes], room: NDArray[np.uint8], name: str) -> None:
-    """Fill the room (n_bytes,) from the file, and see that nothing is left."""
+def _fill(member: IO[bytes], buffer: NDArray[np.uint8], name: str) -> None:
+    """Fill the buffer (n_bytes,) from the file, and check that nothing is left."""
     done = 0
-    while done < len(room):
-        part = member.read(min(_AT_ONCE, len(room) - done))
+    while done < len(buffer):
+        part = member.read(min(_AT_ONCE, len(buffer) - done))
         if not part:
             raise NpzFault(f"{name} cut off")
-        room[done : done + len(part)] = np.frombuffer(part, np.uint8)
+        buffer[done : done + len(part)] = np.frombuffer(part, np.uint8)
         done += len(part)
     if member.read(1):  # and the end is where the check sum is compared
         raise NpzFault(f"{name} with bytes behind it")

@@ -37,7 +37,7 @@ _BLANKS = " \t\r\n\x1a"  # 0x1a ends files of DOS
 
 @dataclass(frozen=True)
 class SgmlDocument:
-    """A document; `text` is what stands beside its id, each of ELEMENTS beginning and ending a line."""
+    """A document; `text` is everything but its id; each of ELEMENTS begins and ends a line."""
 
     doc_id: str
     text: str

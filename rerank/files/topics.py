@@ -188,7 +188,7 @@ def _listed(keys: Iterable[str]) -> str:
 
 
 def _trec_blocks(path: Path, lines: list[tuple[int, str]], on_fault: OnFault) -> Iterator[tuple[int, str]]:
-    """Yield the first line of each topic, and what stands in it; `on_fault` is told of text outside of all topics."""
+    """Yield the first line of each topic, and its text; `on_fault` is called for text outside of all topics."""
     numbers = [line for line, _ in lines]
     whole = "\n".join(content for _, content in lines)
     tops = list(_TOP.finditer(whole))

@@ -199,7 +199,7 @@ def _index(corpus: Path, index: Path, job: _Job, n_documents: int | None, progre
     if refused:
         raise InvalidInputError(
             f"documents: expected all of them to be indexed, found {refused} that Anserini refuses; "
-            "mend what its messages above name."
+            "correct what its messages above name."
         )
     if not counts["indexed"]:
         raise InvalidInputError(

@@ -131,7 +131,8 @@ def _refusals(staging: Path, target: Path) -> Iterator[None]:
         if not known:
             raise
         raise IndexFolderError(
-            f"{target}: expected a folder that can be written, found: {fault.strerror}; make room, or write elsewhere."
+            f"{target}: expected a folder that can be written, found: {fault.strerror}; free disk space, or write "
+            "elsewhere."
         ) from fault
 
 

@@ -2,7 +2,7 @@
 
 The manifest has the sha256 of each file. Reading all files at each opening would take too long, so that what was found
 whole is noted, with the size and the times of each file; a file that is changed, copied or fetched has other times, and
-is read and checked once more. The note stands beside the arrays, or in the user's cache where they cannot be written.
+is read and checked once more. The note is kept beside the arrays, or in the user's cache if their folder is read-only.
 """
 
 from __future__ import annotations

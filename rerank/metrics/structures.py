@@ -18,7 +18,7 @@ class RankedLists:
     query_ptr     (n_queries + 1,) int64
     ideal_labels  (n_ideal,) float64: all positive labels of a query, best first, retrieved or not
     ideal_ptr     (n_queries + 1,) int64
-    judged        (n_rows,) bool, whether the qrels hold the document; None: they hold all, or nobody asks
+    judged        (n_rows,) bool, whether the qrels hold the document; None: they hold all, or it does not matter
     zeros         (n_queries,) float64 documents that the qrels label 0, retrieved or not; None: those of the rows
 
     A negative label says, as for trec_eval, that a document was in the pool but not judged: it is not relevant, and to

@@ -10,7 +10,7 @@ that depth the discount is 0, so this is exactly the measure cut at the truncati
 measure's own cutoff (a document just below the cutoff must feel a pull). `normalize` divides every pair
 by 0.01 + sigma |s_i - s_j| and scales a query's sum L of |lambda_ij| / sigma, both documents of a pair counted,
 to log2(1 + L), as LightGBM's `lambdarank_norm`: it keeps long queries from outweighing short ones. Burges has neither
-(`normalize=False`). Equal scores stand in the order of the rows. Scores of any finite size give the exact limits:
+(`normalize=False`). Equal scores rank in the order of the rows. Scores of any finite size give the exact limits:
 a query whose scores span more than 300 / sigma takes one exponential a pair in place of one a document.
 """
 

@@ -1,4 +1,4 @@
-"""GBRank: regression trees fitted to what would mend the pairs that stand wrong (Zheng et al. 2007)."""
+"""GBRank: regression trees that correct misordered pairs (Zheng et al. 2007)."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class Standardiser:
             if infinite.any():
                 raise InvalidInputError(
                     "training data: expected finite or missing values, found infinity in column "
-                    f"{int(np.argmax(infinite)) + 1}; mend the feature."
+                    f"{int(np.argmax(infinite)) + 1}; correct the feature."
                 )
             present += (~np.isnan(block)).sum(axis=0)
             total += np.nansum(block, axis=0)

@@ -96,8 +96,8 @@ def _new_part(path: str | Path, target: Path) -> tuple[Path, _Output, int]:
 
 
 def _part_beginning(target: Path) -> str:
-    room = LONGEST_NAME - _PART_ENDING - len("..")
-    return f".{os.fsdecode(os.fsencode(target.name)[:room])}."
+    n_bytes = LONGEST_NAME - _PART_ENDING - len("..")
+    return f".{os.fsdecode(os.fsencode(target.name)[:n_bytes])}."
 
 
 def _sweep(target: Path) -> None:

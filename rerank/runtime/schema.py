@@ -1,6 +1,6 @@
 """What stored values may be: fields that models and parameters declare, checked before anything is made of them.
 
-A field reads a plain value (of JSON, or a constructor's argument) and returns what it stands for, or raises
+A field reads a plain value (of JSON, or a constructor's argument) and returns the value it represents, or raises
 SchemaError. `sizes` holds the lengths that other fields depend on, such as `n_features`: a field that
 `binds` a name sets it, and the fields that a record declares behind it may use it.
 """
@@ -59,7 +59,7 @@ class Field(ABC):
 
     @abstractmethod
     def read(self, value: Any, sizes: Sizes) -> Any:
-        """Return what the plain value stands for."""
+        """Return the value that the plain value represents."""
 
 
 @dataclass(frozen=True)
@@ -235,7 +235,7 @@ class Record(Field):
     partial: bool = False
 
     def read(self, value: Any, sizes: Sizes) -> dict[str, Any]:
-        """Return what each key stands for, in the order of the declaration."""
+        """Return the value of each key, in the order of the declaration."""
         if not isinstance(value, Mapping):
             raise SchemaError("an object", shown(value))
         for key in value:
@@ -259,7 +259,7 @@ class Table(Field):
     values: Field
 
     def read(self, value: Any, sizes: Sizes) -> dict[str, Any]:
-        """Return what each key stands for."""
+        """Return the value of each key."""
         if not isinstance(value, Mapping):
             raise SchemaError("an object", shown(value))
         text = Text()
@@ -274,7 +274,7 @@ class Items(Field):
     binds: str = ""
 
     def read(self, value: Any, sizes: Sizes) -> list[Any]:
-        """Return what each value stands for."""
+        """Return each value."""
         if not isinstance(value, list) or not value:
             raise SchemaError("a list of at least one value", shown(value))
         if self.binds:

@@ -14,7 +14,7 @@ MOST_DIGITS = 308  # every whole number of so many digits is a finite float64
 MOST_NESTED = 500  # brackets; Python's own limit overflows the stack of a process in which Java runs (Python 3.13)
 _BRACKETS = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[{\]}]', re.DOTALL)  # strings are matched whole, to be skipped
 
-# What Python's parser says -> what stands in the text.
+# Message of Python's parser -> description of the text.
 _FAULTS = {
     "Expecting value": "no value",
     "Unterminated string starting at": "a string without its closing quote",

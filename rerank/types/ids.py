@@ -65,9 +65,9 @@ def id_texts(ids: NDArray[np.bytes_]) -> Ids:
 
 
 def first_broken(names: list[str], also: str = "") -> str | None:
-    """Return the first id that cannot stand in a file (see `ID_RULE`; `also` is refused in it too), or None.
+    """Return the first id that a file cannot hold (see `ID_RULE`; `also` is refused in it too), or None.
 
-    White space is ASCII's, as for trec_eval: a no-break space may stand in an id. Lone surrogates may not: no file can
+    White space is ASCII's, as for trec_eval: a no-break space is allowed in an id. Lone surrogates are not: no file can
     hold them.
     """
     barred = WHITE_SPACE + also

@@ -19,7 +19,7 @@ from rerank.types.query_table import QueryTable, group_rows, mapping_columns
 
 @dataclass(frozen=True, eq=False)
 class Qrels(QueryTable):
-    """Judgements: labels (n_rows,) int64; within a query, rows stand by ascending document id."""
+    """Judgements: labels (n_rows,) int64; within a query, rows are in ascending order of document id."""
 
     labels: Ints
 
@@ -31,7 +31,7 @@ class Qrels(QueryTable):
     def from_rows(cls, query_ids: ArrayLike, doc_ids: ArrayLike, labels: ArrayLike) -> Qrels:
         """Group rows (one query id, document id and label each, any order) by query.
 
-        Queries stand in the order of their first row. Nothing is checked for duplicates.
+        Queries are in the order of their first row. Nothing is checked for duplicates.
         """
         names, query_ptr, order = group_rows(id_array(query_ids), id_array(doc_ids))
         return cls(names, query_ptr, id_array(doc_ids)[order], np.asarray(labels, dtype=np.int64)[order])

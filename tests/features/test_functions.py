@@ -206,7 +206,7 @@ def test_function_that_raises_is_named_in_one_line(over: str, error: BaseExcepti
     place = r"field 'title' of query 'q'" if over == "field" else "query 'q', document 'a'"
     kind = type(error).__name__
     message = (
-        rf"^\S*test_functions\.py:\d+: feature 'raising': expected numbers for {place}, found {kind}\b[^\n]*; mend"
+        rf"^\S*test_functions\.py:\d+: feature 'raising': expected numbers for {place}, found {kind}\b[^\n]*; correct"
     )
     with pytest.raises(InvalidInputError, match=message) as caught:
         extract(INDEX, TOPICS, RUN, documents=raw)
@@ -282,11 +282,11 @@ def test_function_gets_tokens_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("import sys\nsys.exit(0)\n", r"found SystemExit: 0 \(line 2\); mend it\.$"),
-        ("raise ValueError('a\\nb')\n", r"found ValueError: a b \(line 1\); mend it\.$"),
-        ("def f():\n  f()\nf()\n", r"found RecursionError: .*; mend it\.$"),
-        ("x = '\0'\n", r"expected Python that runs, found \w+: .*null bytes.*; mend it\.$"),
-        ("raise BaseException\n", r"found BaseException \(line 1\); mend it\.$"),
+        ("import sys\nsys.exit(0)\n", r"found SystemExit: 0 \(line 2\); correct it\.$"),
+        ("raise ValueError('a\\nb')\n", r"found ValueError: a b \(line 1\); correct it\.$"),
+        ("def f():\n  f()\nf()\n", r"found RecursionError: .*; correct it\.$"),
+        ("x = '\0'\n", r"expected Python that runs, found \w+: .*null bytes.*; correct it\.$"),
+        ("raise BaseException\n", r"found BaseException \(line 1\); correct it\.$"),
     ],
 )
 def test_functions_file_that_does_not_run_is_named_in_one_line(tmp_path: Path, text: str, message: str) -> None:
@@ -319,7 +319,7 @@ def test_functions_load_from_a_file(tmp_path: Path) -> None:
     assert extract(INDEX, TOPICS, RUN).column("one.title").tolist() == [1.0] * 5
     file.write_text("import rerank\n@rerank.feature(\n")
     with pytest.raises(
-        InvalidInputError, match=r"mine\.py: expected Python that runs, found SyntaxError: .*; mend it\."
+        InvalidInputError, match=r"mine\.py: expected Python that runs, found SyntaxError: .*; correct it\."
     ):
         load_functions(file)
     file.write_text("import rerank\nrerank.feature('a b')\n")

@@ -1,4 +1,4 @@
-"""Native data are input: whatever stands in the file, it is read as it was written or refused in one line."""
+"""Native data are input: whatever the file holds, it is read as it was written or refused in one line."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def share_values(a, b, labels, weights, measure):
     """Mean of the measure of b + share * a for every order that a share above 0 makes, in exact arithmetic.
 
     Returns (between, at): shares between two crossings, before the first and behind the last, and the crossings, each
-    with the measure there; equal scores stand in the order of the rows.
+    with the measure there; equal scores rank in the order of the rows.
     """
     a, b = ([[Fraction(value) for value in part] for part in parts] for parts in (a, b))
     crossings = set()
