@@ -288,9 +288,9 @@ class Numbers(Field):
 
     def read(self, value: Any, sizes: Sizes) -> list[float]:
         """Return the numbers."""
-        numbers: list[float] = (
-            Array(low=-np.finfo(np.float64).max, high=np.finfo(np.float64).max).read(value, sizes).tolist()
-        )
+        # Python's float: a NumPy one cannot be compared with an int beyond its range
+        widest = float(np.finfo(np.float64).max)
+        numbers: list[float] = Array(low=-widest, high=widest).read(value, sizes).tolist()
         return numbers
 
 

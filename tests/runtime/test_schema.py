@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rerank.runtime.schema import Array, SchemaError
+from rerank.runtime.schema import Array, Field, Number, Numbers, SchemaError, Whole
 
 EXTREMES = (
     0,
@@ -44,3 +44,14 @@ def test_array_is_read_exactly_or_refused(dtype: Any, values: list[Any]) -> None
     np.testing.assert_array_equal(array, expected.astype(dtype))
     if array.dtype.kind == "i":
         assert array.tolist() == values
+
+
+@pytest.mark.parametrize("field", [Numbers(), Number(), Whole(0, 10)])
+@given(values=st.lists(NUMBERS, max_size=4), many=st.booleans())
+def test_field_is_read_or_refused_when_a_number_is_extreme(field: Field, values: list[Any], many: bool) -> None:
+    value = values if many or not values else values[0]
+    try:
+        read = field.read(value, {})
+    except SchemaError:
+        return
+    np.testing.assert_array_equal(np.array(read, dtype=np.float64), np.array(value, dtype=np.float64))
