@@ -72,7 +72,7 @@ def check_core(env: Environment) -> str:
     readme = re.findall(r"^```python\n(.*?)^```$", (ROOT / "README.md").read_text("utf8"), re.MULTILINE | re.DOTALL)
     examples = [text for text in readme if "import rerank" in text and "Index" not in text]
     if len(examples) != 1:
-        sys.exit(f"README.md: expected one example in Python without an index, found {len(examples)}; mark it as such.")
+        sys.exit(f"README.md: expected one example in Python without an index, got {len(examples)}. Mark it as such.")
     env.run("python", "-c", examples[0])
     imports = [tuple(map(float, env.run("python", "-c", IMPORT).stdout.split())) for _ in range(5)]
     helps = [seconds(env, "rerank", "-h") for _ in range(5)]

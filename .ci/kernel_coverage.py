@@ -32,7 +32,7 @@ def main() -> None:
     share = 100 * reached / total
     print(f"{reached} of {total} lines of the kernels run as Python: {share:.1f} %")
     if share < LEAST:
-        sys.exit(f"kernels: expected at least {LEAST} % of their lines reached, found {share:.1f} %; test those above.")
+        sys.exit(f"kernels: expected at least {LEAST} % of their lines reached, got {share:.1f} %. Test those above.")
 
 
 if __name__ == "__main__":

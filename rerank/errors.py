@@ -1,4 +1,4 @@
-"""One family of errors: each message says place, expected, found and remedy, in one line."""
+"""One family of errors: each message says place, expected, got and remedy, in one line."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class MissingFileError(RerankError, FileNotFoundError):
     """A file or folder that is not there."""
 
     def __init__(self, path: str | Path, expected: str) -> None:
-        super().__init__(f"{path}: expected {expected}, found nothing there; check the path.")
+        super().__init__(f"{path}: expected {expected}, got nothing there. Check the path.")
 
 
 class InvalidInputError(RerankError, ValueError):
@@ -46,8 +46,8 @@ def unknown_name(what: str, name: str, known: Iterable[str]) -> InvalidInputErro
     """Return the error for a name outside a registry, with the nearest known name."""
     choices = sorted(set(known))
     near = get_close_matches(name, choices, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(choices)}."
-    return InvalidInputError(f"{what}: expected a known name, found {shown(name)}; {hint}")
+    hint = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(choices)}."
+    return InvalidInputError(f"{what}: expected a known name, got {shown(name)}. {hint}")
 
 
 class _Short(Repr):

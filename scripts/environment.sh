@@ -11,7 +11,7 @@ install() {  # install NAME FILE...: install requirement files, once for each st
     if [ ! -x "$venv/bin/python" ]; then
         local python=${PYTHON:-python3}
         "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || {
-            echo "scripts: expected Python 3.11 or later, found $("$python" --version 2>&1); set PYTHON to a newer one." >&2
+            echo "scripts: expected Python 3.11 or later, got $("$python" --version 2>&1). Set PYTHON to a newer one." >&2
             exit 2
         }
         echo "Making $venv ..." >&2

@@ -72,7 +72,7 @@ def picture(source: Path, target: Path) -> None:
     """Photograph the beginning of the page."""
     program = shutil.which("chromium") or shutil.which("google-chrome")
     if program is None:
-        sys.exit("report_nfcorpus: expected Chromium for --screenshot, found none; install it or leave that out.")
+        sys.exit("report_nfcorpus: expected Chromium for --screenshot, got none. Install it or leave that out.")
     target.parent.mkdir(parents=True, exist_ok=True)
     subprocess.run(
         [

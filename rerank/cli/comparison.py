@@ -108,18 +108,18 @@ def check_options(options: ComparisonOptions, n_runs: int, form: str) -> None:
     """Refuse options that would be without effect, before the runs are read."""
     for name, given in (("--model", options.models), ("--title", options.title)):
         if given and options.html is None:
-            raise InvalidInputError(f"{name}: expected --html FILE beside it, found none; it is for the page.")
+            raise InvalidInputError(f"{name}: expected --html FILE beside it, got none. It is for the page.")
     if options.changes and n_runs < 2:
-        raise InvalidInputError("--changes: expected a run to compare with, found none; name two runs or --baseline.")
+        raise InvalidInputError("--changes: expected a run to compare with, got none. Name two runs or --baseline.")
     if options.changes and form not in ("table", "json") and options.html is None:
-        raise InvalidInputError(f"--changes: expected --format table or json, found {form}; or write a page (--html).")
+        raise InvalidInputError(f"--changes: expected --format table or json, got {form}. Or write a page (--html).")
     if options.corpus is not None:
         from rerank.files.corpus import read_documents
 
         read_documents(options.corpus)  # refuses a corpus that is not there; its documents are read when one has moved
     if not options.needs_runs and (options.topics or options.corpus):
         name = "--topics" if options.topics else "--corpus"
-        raise InvalidInputError(f"{name}: expected --changes N or --html FILE beside it, found neither; add one.")
+        raise InvalidInputError(f"{name}: expected --changes N or --html FILE beside it, got neither. Add one.")
 
 
 def changed_queries(

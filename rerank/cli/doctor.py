@@ -55,7 +55,7 @@ def command(files: tuple[Path, ...], form: str, strict: bool, **kinds: tuple[Pat
 
     named = [(None, path) for path in files] + [(kind, path) for kind, paths in kinds.items() for path in paths]
     if not named:
-        raise InvalidInputError("files: expected files to examine, found none; name one.")
+        raise InvalidInputError("files: expected files to examine, got none. Name one.")
     findings = examine(read_files(named))
     click.echo(render(findings, len(named), form))
     if strict and any(finding.gravity != "note" for finding in findings):

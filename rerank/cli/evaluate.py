@@ -145,4 +145,4 @@ def _check_no_measure_among(runs: tuple[Path, ...]) -> None:
             parse_measures([str(path)])
         except InvalidInputError:
             continue
-        raise InvalidInputError(f"{path}: expected a run file, found nothing there but a measure; write -m {path}.")
+        raise InvalidInputError(f"{path}: expected a run file, got nothing there but a measure. Write -m {path}.")

@@ -170,5 +170,5 @@ def _refuse_others(context: click.Context) -> None:
         if name not in BESIDE_REPLAY and context.get_parameter_source(name) is given:
             shown = name.upper() if name in INPUTS else f"--{name.replace('_', '-')}"
             raise InvalidInputError(
-                f"--replay: expected nothing but -o beside it, found {shown}; the record holds all of the study."
+                f"--replay: expected nothing but -o beside it, got {shown}. The record holds all of the study."
             )

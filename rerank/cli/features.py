@@ -104,7 +104,7 @@ def command(
     if output is None and not reports:
         raise click.UsageError("Missing option '-o' / '--output' or '--report'.")
     if reports and qrels is None:
-        raise click.UsageError("--report: expected judgements, found none; give --qrels.")
+        raise click.UsageError("--report: expected judgements, got none. Give --qrels.")
     files = [check_report_path(path) for path in reports]
     queries, pairs = read_topics(topics), read_run(run)
     judgements = None if qrels is None else read_qrels(qrels)

@@ -105,5 +105,5 @@ def parse_weights(text: str) -> list[float]:
         return [float(part) for part in text.split(",")]
     except ValueError:
         raise InvalidInputError(
-            f"--weights: expected numbers parted by commas, found {text!r}; write e.g. 0.7,0.3."
+            f"--weights: expected numbers parted by commas, got {text!r}. Write e.g. 0.7,0.3."
         ) from None

@@ -63,6 +63,6 @@ def _names(option: str, given: str) -> list[str]:
     names = [name.strip() for name in given.split(",")]
     if not all(names):
         raise InvalidInputError(
-            f"{option}: expected names with commas between them, found {given!r}; write e.g. title,body."
+            f"{option}: expected names with commas between them, got {given!r}. Write e.g. title,body."
         )
     return names

@@ -149,13 +149,13 @@ def _refusal(fault: OSError) -> str:
     """Return what the system refused: a file or folder by name, standard output, or the disk."""
     reason = os.strerror(fault.errno) if fault.errno else "an error of the system"
     if fault.filename is not None:
-        return f"{fault.filename}: expected a path that can be used, found: {reason}; check it or name another."
+        return f"{fault.filename}: expected a path that can be used, got: {reason}. Check it or name another."
     if fault.errno not in REFUSED:
         raise fault
     if fault.errno not in FULL:
-        return f"disk: expected files that can be read and written, found: {reason}; check the disk."
+        return f"disk: expected files that can be read and written, got: {reason}. Check the disk."
     _drop_stdout()
-    return f"stdout: expected a place that can be written, found: {reason}; write elsewhere."
+    return f"stdout: expected an output that can be written, got: {reason}. Write elsewhere."
 
 
 def _drop_stdout() -> None:

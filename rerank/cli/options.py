@@ -77,8 +77,8 @@ def read_named_runs(pairs: tuple[str, ...]) -> dict[str, Run]:
         name, equals, file = pair.partition("=")
         if not name.isidentifier() or not equals or not file or name in runs:
             raise InvalidInputError(
-                f"--run: expected NAME=FILE with a name of letters and digits, each once, found {pair!r}; "
-                "write e.g. dense=dense.run."
+                f"--run: expected NAME=FILE with a name of letters and digits, each once, got {pair!r}. "
+                "Write e.g. dense=dense.run."
             )
         runs[name] = read_run(file)
     return runs
@@ -108,7 +108,7 @@ def folder_option(what: str, default: str | None = None, required: bool = True) 
 
 def _no_stdout(context: click.Context, option: click.Parameter, folder: Path | None) -> Path | None:
     if str(folder) == "-":
-        raise click.BadParameter("expected a folder, found - (stdout); name a folder.", context, option)
+        raise click.BadParameter("expected a folder, got - (stdout). Name a folder.", context, option)
     return folder
 
 
@@ -195,7 +195,7 @@ def split_base(base: str) -> tuple[str, str]:
     kind, colon, name = base.partition(":")
     if kind not in {"feature", "run", "model"} or not colon or not name:
         raise InvalidInputError(
-            f"--base: expected feature:NAME, run:FILE or model:FILE, found {base!r}; write e.g. feature:bm25.contents."
+            f"--base: expected feature:NAME, run:FILE or model:FILE, got {base!r}. Write e.g. feature:bm25.contents."
         )
     return kind, name
 
@@ -225,7 +225,7 @@ def read_base_run(base: str | None) -> Run | None:
     kind, name = split_base(base)
     if kind != "run":
         raise InvalidInputError(
-            f"--base: expected run:FILE here, found {base!r}; features and models are stored in the model itself."
+            f"--base: expected run:FILE here, got {base!r}. Features and models are stored in the model itself."
         )
     return read_run(name)
 

@@ -42,7 +42,7 @@ def check_queries(run: Run, path: Path, topics: Topics, topics_path: Path) -> No
         raise FileFormatError(
             path,
             _line(path, {QUERY: unknown}),
-            f"expected queries of {topics_path}, found {unknown!r}; give the topics that the run was made for.",
+            f"expected queries of {topics_path}, got {unknown!r}. Give the topics that the run was made for.",
         )
 
 
@@ -55,8 +55,8 @@ def check_documents(run: Run, path: Path, index: Index) -> None:
         raise FileFormatError(
             path,
             _line(path, {QUERY: str(run.query_ids[query]), DOCUMENT: doc_id}),
-            f"expected documents of {index.path}, found {doc_id!r} ({len(unknown)} such rows in all); "
-            "use the index that the run was made on.",
+            f"expected documents of {index.path}, got {doc_id!r} ({len(unknown)} such rows in all). "
+            "Use the index that the run was made on.",
         )
 
 

@@ -89,8 +89,8 @@ def given_parameters(ranker: str, options: Mapping[str, Any]) -> dict[str, Any]:
     for name in given:
         if name not in known:
             raise InvalidInputError(
-                f"--{name.replace('_', '-')}: expected an option of {ranker}, found one that it does not have; "
-                "leave it out."
+                f"--{name.replace('_', '-')}: expected an option of {ranker}, got one that it does not have. "
+                "Leave it out."
             )
     return given
 

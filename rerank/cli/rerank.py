@@ -78,5 +78,5 @@ def _candidates_file(given: Sequence[str]) -> Path | None:
     """Return the file of `--run` that has no name."""
     files = [Path(item) for item in given if "=" not in item]
     if len(files) > 1:
-        raise click.UsageError(f"--run: expected one file of candidates, found {len(files)}; give others as NAME=FILE.")
+        raise click.UsageError(f"--run: expected one file of candidates, got {len(files)}. Give others as NAME=FILE.")
     return files[0] if files else None

@@ -82,7 +82,7 @@ def _preferences(learner: type[Ranker], path: Path) -> Preferences:
     if "preferences" not in signature(learner.fit).parameters:
         able = [name for name, known in known_rankers().items() if "preferences" in signature(known.fit).parameters]
         raise InvalidInputError(
-            f"--preferences: expected a ranker that learns from pairs ({', '.join(able)}), found {learner.kind}; "
-            "choose one with --ranker."
+            f"--preferences: expected a ranker that learns from pairs ({', '.join(able)}), got {learner.kind}. "
+            "Choose one with --ranker."
         )
     return read_preferences(path)

@@ -112,7 +112,7 @@ def _max(scores: Floats, first: Ints, counts: Ints) -> Floats:
     high = np.maximum.reduceat(scores, first)
     if (high <= 0).any():
         raise InvalidInputError(
-            f"norm: expected a best score above 0 in every query for max, found {high.min():g}; use min-max."
+            f"norm: expected a best score above 0 in every query for max, got {high.min():g}. Use min-max."
         )
     return scores / np.repeat(high, counts)  # type: ignore[no-any-return]
 
@@ -321,7 +321,7 @@ def _check(
     hits: int | None,
 ) -> None:
     if len(runs) < 2:
-        raise InvalidInputError(f"runs: expected at least two to fuse, found {len(runs)}; name more runs.")
+        raise InvalidInputError(f"runs: expected at least two to fuse, got {len(runs)}. Name more runs.")
     for what, found, known in (
         ("method", method, _METHODS),
         ("norm", norm or "none", _NORMS),
@@ -330,35 +330,35 @@ def _check(
         if found not in known:
             raise unknown_name(what, found, known)
     if method == "rrf" and norm not in {None, "none"}:
-        raise InvalidInputError(f"norm: expected none beside rrf, which looks at ranks alone, found {norm}; drop it.")
+        raise InvalidInputError(f"norm: expected none beside rrf, which looks at ranks alone, got {norm}. Drop it.")
     if k <= 0 or not np.isfinite(k):
-        raise InvalidInputError(f"k: expected a number above 0, found {k:g}; 60 is usual.")
+        raise InvalidInputError(f"k: expected a number above 0, got {k:g}. 60 is usual.")
     if hits is not None and hits < 1:
-        raise InvalidInputError(f"hits: expected a number of documents from 1, found {hits}.")
+        raise InvalidInputError(f"hits: expected a number of documents from 1, got {hits}.")
     _check_weights(len(runs), method, weights)
     for run in runs:
         if not np.isfinite(run.scores).all():
-            raise InvalidInputError(f"run {run.name}: expected finite scores, found NaN or infinity; correct the run.")
+            raise InvalidInputError(f"run {run.name}: expected finite scores, got NaN or infinity. Correct the run.")
     if not any(run.n_rows for run in runs):
-        raise InvalidInputError("runs: expected rows, found none in any run; name runs with rows.")
+        raise InvalidInputError("runs: expected rows, got none in any run. Name runs with rows.")
 
 
 def _check_best(n_runs: int, method: str, missing: str, qrels: Judgements | None) -> None:
     if (method == "best") != (qrels is not None):
         found = "none" if qrels is None else f"some for {method}"
-        raise InvalidInputError(f"qrels: expected them for the method best and no other, found {found}.")
+        raise InvalidInputError(f"qrels: expected them for the method best and no other, got {found}.")
     if method == "best" and n_runs != 2:
-        raise InvalidInputError(f"runs: expected two for the method best, found {n_runs}; fuse two at a time.")
+        raise InvalidInputError(f"runs: expected two for the method best, got {n_runs}. Fuse two at a time.")
     if method == "best" and missing != "lowest":
-        raise InvalidInputError(f"missing: expected lowest beside best, found {missing}; drop it.")
+        raise InvalidInputError(f"missing: expected lowest beside best, got {missing}. Drop it.")
 
 
 def _check_weights(n_runs: int, method: str, weights: Sequence[float] | None) -> None:
     if (method == "weighted") != (weights is not None):
         found = "none" if weights is None else f"some for {method}"
-        raise InvalidInputError(f"weights: expected them for the method weighted and no other, found {found}.")
+        raise InvalidInputError(f"weights: expected them for the method weighted and no other, got {found}.")
     if weights is not None and (len(weights) != n_runs or not np.isfinite(weights).all()):
         found = ", ".join(f"{weight:g}" for weight in weights)
         raise InvalidInputError(
-            f"weights: expected a finite number for each of {n_runs} runs, found {found}; give one weight a run."
+            f"weights: expected a finite number for each of {n_runs} runs, got {found}. Give one weight a run."
         )

@@ -91,7 +91,7 @@ def _paired(first: Run, second: Run) -> _Pairs:
     query = np.concatenate([np.repeat([number[name] for name in run], np.diff(run.query_ptr)) for run in runs])
     doc_ids = id_array(np.concatenate([run.doc_ids for run in runs]))
     if not len(doc_ids):
-        raise InvalidInputError("runs: expected ranked documents, found none in either; give two runs.")
+        raise InvalidInputError("runs: expected ranked documents, got none in either. Give two runs.")
     query = query.astype(np.int64)
     order = np.lexsort((*(~key for key in sort_keys(doc_ids)), query))
     new = (np.diff(query[order], prepend=-1) != 0) | (doc_ids[order] != np.roll(doc_ids[order], 1))
@@ -110,8 +110,8 @@ def _scores(run: Run, rows: Ints, query_ptr: Ints) -> Floats:
     bad = np.flatnonzero(~np.isfinite(given))
     if len(bad):
         raise InvalidInputError(
-            f"run {run.name}: expected finite scores within float32, found {run.scores[bad[0]]} for document "
-            f"{run.doc_ids[bad[0]]}; score it or leave it out."
+            f"run {run.name}: expected finite scores within float32, got {run.scores[bad[0]]} for document "
+            f"{run.doc_ids[bad[0]]}. Score it or leave it out."
         )
     scores = np.full(query_ptr[-1], np.inf)
     scores[rows] = given
@@ -130,7 +130,7 @@ def _lines(pairs: _Pairs, qrels: Qrels) -> Lines:
     judged *= np.diff(pairs.query_ptr) > 0
     if not judged.any():
         raise InvalidInputError(
-            "qrels: expected judgements of a query of the runs, found none; check that they name queries alike."
+            "qrels: expected judgements of a query of the runs, got none. Check that they name queries alike."
         )
     ideal_labels, ideal_ptr = qrels.ideal(pairs.query_ids)
     return Lines(pairs.query_ptr, pairs.a, pairs.b, labels.astype(np.float64), judged, ideal_labels, ideal_ptr)

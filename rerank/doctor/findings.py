@@ -116,7 +116,7 @@ def unreadable(rows: Rows) -> Iterator[Finding]:
     for fault in rows.faults:
         line = fault.line or 0
         message = str(fault).removeprefix(f"{fault.path}:{line}: ").rstrip(".")
-        kinds.setdefault(message.split(", found")[0], []).append((line, message))
+        kinds.setdefault(message.split(", got")[0], []).append((line, message))
     for faults in kinds.values():
         faults.sort()
         lines = tuple(dict.fromkeys(line for line, _ in faults if line))[:SHOWN]

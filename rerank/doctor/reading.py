@@ -130,7 +130,7 @@ def read_files(named: Sequence[tuple[str | None, str | Path]]) -> Files:
     for kind, path in named:
         checked = check_file(path, "a file to examine")
         if not stat.S_ISREG(file_mode(checked, "a file to examine")):  # it is read more than once
-            raise FileFormatError(checked, None, "expected a file, found a pipe or device; write it to a file first.")
+            raise FileFormatError(checked, None, "expected a file, got a pipe or device. Write it to a file first.")
         told = kind_of(checked)
         kind = kind or told
         if kind is None:
@@ -149,9 +149,9 @@ def kind_of(path: Path) -> str | None:
     if beginning.startswith(ZIP_MAGIC):
         return "data"
     if not beginning.strip():
-        raise FileFormatError(path, None, "expected rows, found an empty file; name a file with rows.")
+        raise FileFormatError(path, None, "expected rows, got an empty file. Name a file with rows.")
     if b"\0" in beginning:
-        raise FileFormatError(path, None, "expected text or .npz, found bytes of something else; name another file.")
+        raise FileFormatError(path, None, "expected text or .npz, got bytes of something else. Name another file.")
     lines = [line for line in beginning.splitlines()[:FIRST_LINES] if line.strip() and not line.startswith(b"#")]
     kinds = Counter(kind for kind in map(_kind, lines) if kind)
     return kinds.most_common(1)[0][0] if kinds else None
@@ -180,8 +180,8 @@ def _unknown(path: Path) -> FileFormatError:
     return FileFormatError(
         path,
         line,
-        f"expected rows of qrels, a run, topics or features, found {shown(first.strip()) if first else 'none'}; "
-        "say what it is with --qrels, --run, --topics or --data.",
+        f"expected rows of qrels, a run, topics or features, got {shown(first.strip()) if first else 'none'}. "
+        "Say what it is with --qrels, --run, --topics or --data.",
     )
 
 
@@ -249,7 +249,7 @@ def read_topic_rows(path: Path) -> Rows:
     with _first_fault(faults):
         entries = topic_entries(path, faults.append)
         if not entries:
-            raise FileFormatError(path, None, "expected at least one topic, found none; write lines of id, tab, text.")
+            raise FileFormatError(path, None, "expected at least one topic, got none. Write lines of id, tab, text.")
     lines = np.array([line for line, _, _ in entries], dtype=np.int64)
     return Rows(str(path), [name for _, name, _ in entries], np.arange(len(entries)), lines, faults)
 
@@ -266,7 +266,7 @@ def _binary(path: Path) -> DataRows:
     sizes = np.diff(data.query_ptr)
     held = np.flatnonzero(sizes)
     if not len(held):
-        raise FileFormatError(path, None, "expected rows of features, found none; name a file with rows.")
+        raise FileFormatError(path, None, "expected rows of features, got none. Name a file with rows.")
     return DataRows(
         str(path),
         data.query_ids[held].tolist(),

@@ -117,8 +117,8 @@ class Comparison:
         n_shared = len(self._shared(run)[0])
         if n_shared < 2:
             raise InvalidInputError(
-                f"run {run}: expected at least two queries that {self.baseline} answers too, to compare them, found "
-                f"{n_shared}; evaluate both on the same queries, or one alone."
+                f"run {run}: expected at least two queries that {self.baseline} answers too, to compare them, got "
+                f"{n_shared}. Evaluate both on the same queries, or one alone."
             )
 
     def _shared(self, run: str) -> tuple[Ids, Ints, Ints]:
@@ -168,14 +168,14 @@ def compare_results(
 ) -> Comparison:
     """Compare runs that are evaluated already; arguments and errors are those of `compare`."""
     if not results:
-        raise InvalidInputError("comparison: expected at least one run, found none; name one.")
+        raise InvalidInputError("comparison: expected at least one run, got none. Name one.")
     baseline = next(iter(results)) if baseline is None else baseline
     if baseline not in results:
         raise unknown_name("baseline", baseline, results)
     if test not in TESTS:
         raise unknown_name("test", test, TESTS)
     if samples < 100:
-        raise InvalidInputError(f"samples: expected at least 100, found {samples}; leave the default of {SAMPLES}.")
+        raise InvalidInputError(f"samples: expected at least 100, got {samples}. Leave the default of {SAMPLES}.")
     corrected([], correction)  # refuses an unknown one now, not when the first p is asked for
     comparison = Comparison(results, baseline, test, correction, samples, seed)
     for run in comparison.systems:

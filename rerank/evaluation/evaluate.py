@@ -41,7 +41,7 @@ class Rules:
     def __post_init__(self) -> None:
         for name, value in (("depth", self.depth), ("level", self.level)):
             if value is not None and (not isinstance(value, int) or value < 1):
-                raise InvalidInputError(f"{name}: expected a whole number of at least 1, found {value!r}.")
+                raise InvalidInputError(f"{name}: expected a whole number of at least 1, got {value!r}.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +85,7 @@ class EvaluationResult:
         name = measure if measure in self.values else parse_measure(measure).name
         if name not in self.values:
             raise InvalidInputError(
-                f"measure {name}: expected one of {', '.join(self.values)}; evaluate with it to have it."
+                f"measure {name}: expected one of {', '.join(self.values)}. Evaluate with it to have it."
             )
         return name
 
@@ -137,7 +137,7 @@ def evaluate(
     qrels, run, rules = Qrels.of(qrels), Run.of(run), Rules(complete, depth, judged_only, level)
     parsed = {measure.name: measure for measure in parse_measures(measures, level)}
     if not parsed:
-        raise InvalidInputError("measures: expected at least one, found none; name e.g. nDCG@10.")
+        raise InvalidInputError("measures: expected at least one, got none. Name e.g. nDCG@10.")
     lists, query_ids = ranked_lists(qrels, run, rules, any(measure.needs_judged for measure in parsed.values()))
     order = np.argsort(query_ids, kind="stable")
     found: dict[str, NDArray[Any]] = {name: measure.scores(lists)[order] for name, measure in parsed.items()}
@@ -156,8 +156,8 @@ def ranked_lists(qrels: Qrels, run: Run, rules: Rules, with_judged: bool) -> tup
     answered = np.array([query_id in qrels for query_id in run], dtype=np.bool_) & (np.diff(run.query_ptr) > 0)
     if not answered.any():
         raise InvalidInputError(
-            f"run {run.name}: expected a query that is judged, found none (run has {next(iter(run), 'no query')!r}, "
-            f"qrels have {next(iter(qrels), 'no query')!r}); check that both name queries alike."
+            f"run {run.name}: expected a query that is judged, got none (run has {next(iter(run), 'no query')!r}, "
+            f"qrels have {next(iter(qrels), 'no query')!r}). Check that both name queries alike."
         )
     kept, counts = _kept(run.query_ptr, answered, ordered, known, rules)
     if kept is not None:
@@ -204,8 +204,8 @@ def _check_scores(run: Run) -> None:
     bad = np.flatnonzero(~np.isfinite(run.scores))
     if len(bad):
         raise InvalidInputError(
-            f"run {run.name}: expected finite scores, found {run.scores[bad[0]]} for document {run.doc_ids[bad[0]]}; "
-            "score it or leave it out."
+            f"run {run.name}: expected finite scores, got {run.scores[bad[0]]} for document {run.doc_ids[bad[0]]}. "
+            "Score it or leave it out."
         )
 
 

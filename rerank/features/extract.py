@@ -243,8 +243,8 @@ def _resolved(recipe: Recipe, forward: ForwardIndex, runs: Mapping[str, Run], do
     named = [name for name in recipe.functions or () if name in unusable]
     if named:
         raise InvalidInputError(
-            f"recipe: functions: expected an index that keeps its documents for {named[0]!r}, found one without; "
-            "index with raw documents (-storeRaw), or leave the function out."
+            f"recipe: functions: expected an index that keeps its documents for {named[0]!r}, got one without. "
+            "Index with raw documents (-storeRaw), or leave the function out."
         )
     if unusable and recipe.functions is None:
         _log.info("features %s are left out: the index keeps no documents.", ", ".join(unusable))
@@ -263,8 +263,8 @@ def _with_runs(recipe: Recipe, runs: Mapping[str, Run]) -> Recipe:
     missing = [name for name in recipe.runs if name not in runs]
     if missing:
         raise InvalidInputError(
-            f"runs: expected the runs that the recipe names ({', '.join(recipe.runs)}), found none called "
-            f"{missing[0]!r}; give it, e.g. --run {missing[0]}=FILE."
+            f"runs: expected the runs that the recipe names ({', '.join(recipe.runs)}), got none called "
+            f"{missing[0]!r}. Give it, e.g. --run {missing[0]}=FILE."
         )
     return recipe
 
@@ -294,15 +294,15 @@ def _tokens_of(run: Run, query_terms: Mapping[str, Sequence[str]]) -> list[Seque
     missing = [query_id for query_id in run if query_id not in query_terms]
     if missing:
         raise InvalidInputError(
-            f"topics: expected a topic for every query of the run, found none for {len(missing)} of {len(run)}, "
-            f"e.g. {missing[0]!r}; add the topics or drop these queries from the run."
+            f"topics: expected a topic for every query of the run, got none for {len(missing)} of {len(run)}, "
+            f"e.g. {missing[0]!r}. Add the topics or drop these queries from the run."
         )
     tokens = [query_terms[query_id] for query_id in run]
     for query_id, terms in zip(run, tokens, strict=True):
         if isinstance(terms, str):
             raise InvalidInputError(
-                f"topics: expected a list of analysed terms for query {query_id!r}, found text; "
-                "analyse it as the index was."
+                f"topics: expected a list of analysed terms for query {query_id!r}, got text. "
+                "Analyse it as the index was."
             )
     return tokens
 
@@ -313,8 +313,8 @@ def _doc_numbers(forward: ForwardIndex, run: Run) -> Ints:
     if len(unknown):
         query_id = run.query_ids[query_rows(run.query_ptr)[unknown[0]]]
         raise InvalidInputError(
-            f"run: expected documents that the index holds, found {len(unknown)} of {run.n_rows} rows with "
-            f"others, e.g. {str(run.doc_ids[unknown[0]])!r} (query {str(query_id)!r}); use the index that the run "
+            f"run: expected documents that the index holds, got {len(unknown)} of {run.n_rows} rows with "
+            f"others, e.g. {str(run.doc_ids[unknown[0]])!r} (query {str(query_id)!r}). Use the index that the run "
             "was made on."
         )
     return numbers
@@ -324,6 +324,6 @@ def _check_scores(run: Run) -> None:
     wrong = np.flatnonzero(~np.isfinite(run.scores))
     if len(wrong):
         raise InvalidInputError(
-            f"run: expected finite scores, found {len(wrong)} others, e.g. {run.scores[wrong[0]]} for document "
-            f"{str(run.doc_ids[wrong[0]])!r}; correct the run."
+            f"run: expected finite scores, got {len(wrong)} others, e.g. {run.scores[wrong[0]]} for document "
+            f"{str(run.doc_ids[wrong[0]])!r}. Correct the run."
         )

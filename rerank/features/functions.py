@@ -101,8 +101,8 @@ class Function:
             raise
         except BaseException as error:
             raise InvalidInputError(
-                f"{self._line(error)}feature {self.feature.name!r}: expected numbers for {place}, found "
-                f"{_described(error)}; correct the function."
+                f"{self._line(error)}feature {self.feature.name!r}: expected numbers for {place}, got "
+                f"{_described(error)}. Correct the function."
             ) from error
 
     def column(self, values: Any, n_rows: int, place: str) -> NDArray[np.float32]:
@@ -121,8 +121,8 @@ class Function:
             infinite = column is not None and column.shape == (n_rows,)
             raise InvalidInputError(
                 f"{self._line()}feature {self.feature.name!r}: expected {n_rows} finite numbers, or NaN where missing, "
-                f"found {'a number that float32 cannot hold' if infinite else type(values).__name__ + shape} for "
-                f"{place}; correct the function."
+                f"got {'a number that float32 cannot hold' if infinite else type(values).__name__ + shape} for "
+                f"{place}. Correct the function."
             )
         return column
 
@@ -189,11 +189,9 @@ def feature(
     NaN is missing. Raises InvalidInputError for a name that has a full stop or white space in it.
     """
     if over not in OVER:
-        raise InvalidInputError(f"feature {name!r}: expected over={' or '.join(OVER)}, found {over!r}; name one.")
+        raise InvalidInputError(f"feature {name!r}: expected over={' or '.join(OVER)}, got {over!r}. Name one.")
     if not name.isidentifier():
-        raise InvalidInputError(
-            f"feature {name!r}: expected a name of letters, digits and _, found another; rename it."
-        )
+        raise InvalidInputError(f"feature {name!r}: expected a name of letters, digits and _, got another. Rename it.")
     described = Feature(name, meaning, formula, source, unit, low, high, (Missing.FUNCTION,), Cost.PAIR)
 
     def define(compute: Compute) -> Compute:
@@ -215,12 +213,12 @@ def load_functions(path: str | Path) -> None:
     """
     file = Path(path)
     if file.is_dir():
-        raise InvalidInputError(f"{file}: expected a Python file with features, found a folder; name the file.")
+        raise InvalidInputError(f"{file}: expected a Python file with features, got a folder. Name the file.")
     if not file.is_file():
         raise MissingFileError(file, "a Python file with features")
     spec = spec_from_file_location(f"rerank_functions_{file.stem}", file)
     if spec is None or spec.loader is None:
-        raise InvalidInputError(f"{file}: expected a Python file, found another ending; name it .py.")
+        raise InvalidInputError(f"{file}: expected a Python file, got another ending. Name it .py.")
     try:
         spec.loader.exec_module(module_from_spec(spec))
     except (RerankError, KeyboardInterrupt):
@@ -229,5 +227,5 @@ def load_functions(path: str | Path) -> None:
         lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == str(file)]
         line = f" (line {lines[-1]})" if lines else ""
         raise InvalidInputError(
-            f"{file}: expected Python that runs, found {_described(error)}{line}; correct it."
+            f"{file}: expected Python that runs, got {_described(error)}{line}. Correct it."
         ) from error

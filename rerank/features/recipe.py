@@ -118,7 +118,7 @@ class Recipe:
         """
         known = [attribute.name for attribute in fields(cls)]
         if not isinstance(values, Mapping):
-            raise InvalidInputError(f"recipe: expected an object of its parts, found {shown(values)}; correct it.")
+            raise InvalidInputError(f"recipe: expected an object of its parts, got {shown(values)}. Correct it.")
         for key in values:
             if key not in known:
                 raise unknown_name("recipe", str(key), known)
@@ -134,7 +134,7 @@ class Recipe:
         try:
             return cls.from_dict(parse_toml(text))
         except ParseFault as fault:
-            raise FileFormatError(path, fault.line, f"expected TOML, found {fault}; correct it.") from None
+            raise FileFormatError(path, fault.line, f"expected TOML, got {fault}. Correct it.") from None
         except InvalidInputError as error:
             raise FileFormatError(path, None, str(error)) from None
 
@@ -144,8 +144,8 @@ def _known(key: str, wanted: tuple[str, ...] | None, there: Iterable[str]) -> tu
     strangers = [name for name in wanted or () if name not in known]
     if strangers:
         raise InvalidInputError(
-            f"recipe: expected {key} of the index ({', '.join(sorted(known)) or 'it has none'}), found "
-            f"{len(strangers)} that it does not have, e.g. {strangers[0]!r}; name its {key} or none."
+            f"recipe: expected {key} of the index ({', '.join(sorted(known)) or 'it has none'}), got "
+            f"{len(strangers)} that it does not have, e.g. {strangers[0]!r}. Name its {key} or none."
         )
     return known if wanted is None else wanted
 
@@ -154,8 +154,8 @@ def _defined(wanted: tuple[str, ...] | None, defined: tuple[str, ...]) -> tuple[
     missing = [name for name in wanted or () if name not in defined]
     if missing:
         raise InvalidInputError(
-            f"recipe: functions: expected the function {missing[0]!r}, which the features were made with, found "
-            f"{', '.join(defined) or 'none'} defined; define it with @rerank.feature({missing[0]!r}) first, or name "
+            f"recipe: functions: expected the function {missing[0]!r}, which the features were made with, got "
+            f"{', '.join(defined) or 'none'} defined. Define it with @rerank.feature({missing[0]!r}) first, or name "
             "its file (--functions FILE)."
         )
     return defined if wanted is None else wanted
@@ -166,7 +166,7 @@ def _normalisation(value: Any) -> dict[str, str]:
     if not isinstance(table, Mapping):
         raise InvalidInputError(
             f"recipe: normalisation: expected one of {', '.join(NORMALISATIONS)} or a table of them by column, "
-            f'found {shown(value)}; write e.g. normalisation = "zscore".'
+            f'got {shown(value)}. Write e.g. normalisation = "zscore".'
         )
     for name, how in table.items():
         if how not in NORMALISATIONS:
@@ -182,9 +182,9 @@ def _names(key: str, value: Any) -> tuple[str, ...] | None:
         if len(set(value)) == len(value):
             return tuple(value)
         repeated = next(name for name in value if value.count(name) > 1)
-        raise InvalidInputError(f"recipe: {key}: expected each name once, found {shown(repeated)} twice; drop one.")
+        raise InvalidInputError(f"recipe: {key}: expected each name once, got {shown(repeated)} twice. Drop one.")
     raise InvalidInputError(
-        f"recipe: {key}: expected a non-empty list of names, found {shown(value)}; leave it out for all."
+        f"recipe: {key}: expected a non-empty list of names, got {shown(value)}. Leave it out for all."
     )
 
 
@@ -195,4 +195,4 @@ def _parameter(key: str, value: Any) -> float:
         return float(value)
     least = "above 0" if low else "at least 0"
     most = f" and at most {high:g}" if high < MOST or (number and value > high) else ""
-    raise InvalidInputError(f"recipe: {key}: expected a number {least}{most}, found {shown(value)}; correct it.")
+    raise InvalidInputError(f"recipe: {key}: expected a number {least}{most}, got {shown(value)}. Correct it.")

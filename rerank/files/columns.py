@@ -125,7 +125,7 @@ def read_rows(path: str | Path, layout: Layout, on_fault: OnFault = refuse, chun
     path = check_file(path, f"a {layout.what} file")
     rows = _joined([part for part in _parts(path, layout, on_fault, chunk_bytes) if len(part.values)])
     if rows is None:
-        raise FileFormatError(path, None, f"expected lines of {layout.named}, found no line; name a file with rows.")
+        raise FileFormatError(path, None, f"expected lines of {layout.named}, got no line. Name a file with rows.")
     return rows
 
 
@@ -166,8 +166,8 @@ def _refuse_repeat(path: Path, rows: Rows, names: list[str], query: Ints) -> Non
         raise FileFormatError(
             path,
             next(islice(chain.from_iterable(rows.lines), repeat, None)),
-            f"expected each document once in a query, found {shown(rows.doc_ids[repeat])} again "
-            f"in query {shown(names[query[repeat]])}; remove one of the two lines.",
+            f"expected each document once in a query, got {shown(rows.doc_ids[repeat])} again "
+            f"in query {shown(names[query[repeat]])}. Remove one of the two lines.",
         )
 
 
@@ -373,16 +373,16 @@ def _checked(path: Path, line: int, fields: list[bytes], layout: Layout) -> floa
     """Return the number of a line that has the right columns."""
     wanted = len(layout.columns)
     if len(fields) < wanted:
-        remedy = "write the missing column" if wanted - len(fields) == 1 else "write the missing columns"
+        remedy = "Write the missing column" if wanted - len(fields) == 1 else "Write the missing columns"
         raise _wrong_columns(path, line, fields, layout, remedy)
     # A space within a document id pushes all columns to the right: then column 3 is no whole number.
     shifted = not layout.extra or not fields[3].lstrip(b"-").isdigit()
     if len(fields) > wanted and shifted:
-        raise _wrong_columns(path, line, fields, layout, "ids may hold no white space")
+        raise _wrong_columns(path, line, fields, layout, "Ids may hold no white space")
     value = layout.parse(fields[layout.value])
     if value is None:
         name, found = layout.columns[layout.value], shown(fields[layout.value])
-        raise FileFormatError(path, line, f"expected {layout.wanted} as {name}, found {found}; correct the {name}.")
+        raise FileFormatError(path, line, f"expected {layout.wanted} as {name}, got {found}. Correct the {name}.")
     return value
 
 
@@ -395,9 +395,9 @@ def _checked_ids(path: Path, line: int, query: bytes, doc: bytes) -> tuple[str, 
     ):
         if broken is not None:
             found = f"{shown(broken)} of {len(broken)}"
-            raise FileFormatError(path, line, f"expected {name} ids {rule}, found {found}; rename it.")
+            raise FileFormatError(path, line, f"expected {name} ids {rule}, got {found}. Rename it.")
     return names
 
 
 def _wrong_columns(path: Path, line: int, fields: list[bytes], layout: Layout, remedy: str) -> FileFormatError:
-    return FileFormatError(path, line, f"expected {layout.named}, found {len(fields)}; {remedy}.")
+    return FileFormatError(path, line, f"expected {layout.named}, got {len(fields)}. {remedy}.")

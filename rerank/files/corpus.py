@@ -83,7 +83,7 @@ def check_encoding(encoding: str) -> str:
         by_lines = False
     if not by_lines:
         raise InvalidInputError(
-            f"encoding: expected the name of one that extends ASCII, found {encoding!r}; write e.g. utf-8, latin-1 or "
+            f"encoding: expected the name of one that extends ASCII, got {encoding!r}. Write e.g. utf-8, latin-1 or "
             "cp1252, or convert the corpus with `iconv`."
         )
     return name
@@ -99,7 +99,7 @@ def corpus_format(path: str | Path) -> Literal["jsonl", "trec"]:
     raise FileFormatError(
         path,
         None,
-        "expected JSON objects, one a line, or TREC documents in <DOC>, found neither; convert the corpus.",
+        "expected JSON objects, one a line, or TREC documents in <DOC>, got neither. Convert the corpus.",
     )
 
 
@@ -108,7 +108,7 @@ def corpus_files(path: Path) -> list[Path]:
     mode = file_mode(path, "a corpus file or folder")
     if not stat.S_ISDIR(mode):
         if not stat.S_ISREG(mode):  # a file is read twice: what it holds is told by its beginning
-            raise FileFormatError(path, None, "expected a file or a folder, found a pipe or device; name a file.")
+            raise FileFormatError(path, None, "expected a file or a folder, got a pipe or device. Name a file.")
         return [path]
     below = (file.relative_to(path) for file in path.rglob("*") if file.is_file())
     return [path / file for file in sorted(below) if not any(part.startswith(".") for part in file.parts)]
@@ -123,7 +123,7 @@ def _json_files(path: Path) -> list[Path]:
             _log.warning("%s", passed_over(others, f"end in none of {', '.join(JSON_ENDINGS)}"))
     if not files:
         raise FileFormatError(
-            path, None, f"expected files that end in {', '.join(JSON_ENDINGS)}, found none; rename the files."
+            path, None, f"expected files that end in {', '.join(JSON_ENDINGS)}, got none. Rename the files."
         )
     return files
 
@@ -153,12 +153,12 @@ def _objects(path: Path, encoding: str) -> Iterator[tuple[int, dict[str, Any]]]:
             given = parse_json(content, path, line, "a JSON object")
             if not isinstance(given, dict):
                 raise FileFormatError(
-                    path, line, f"expected a JSON object, found {shown(content.strip())}; write one object a line."
+                    path, line, f"expected a JSON object, got {shown(content.strip())}. Write one object a line."
                 )
             yield line, given
     if empty:
         raise FileFormatError(
-            path, None, "expected JSON objects, one a line, found an empty file; remove it, or name another."
+            path, None, "expected JSON objects, one a line, got an empty file. Remove it, or name another."
         )
 
 
@@ -169,11 +169,11 @@ def _members(
     id_key = next((key for key in ID_KEYS if key in given), None)
     if id_key is None:
         raise FileFormatError(
-            path, line, f"expected an id as {', '.join(ID_KEYS)}, found {_keys(given)}; add the key `id`."
+            path, line, f"expected an id as {', '.join(ID_KEYS)}, got {_keys(given)}. Add the key `id`."
         )
     document: dict[str, Any] = {"id": _checked_id(path, line, given.pop(id_key))}
     if not given:
-        raise FileFormatError(path, line, "expected a text field beside the id, found none; add one.")
+        raise FileFormatError(path, line, "expected a text field beside the id, got none. Add one.")
     for key, value in given.items():
         named = wanted is None or key in wanted
         if isinstance(value, str) or (isinstance(value, int | float) and not isinstance(value, bool)):
@@ -189,14 +189,14 @@ def _checked_id(path: Path, line: int, value: object) -> str:
         raise FileFormatError(
             path,
             line,
-            f"expected text or a whole number as id, found {shown(json.dumps(value))}; correct the id.",
+            f"expected text or a whole number as id, got {shown(json.dumps(value))}. Correct the id.",
         )
     doc_id = str(value)
     if len(doc_id) > MOST_LETTERS:
-        raise FileFormatError(path, line, f"expected an id {ID_RULE}, found {len(doc_id)}; shorten it.")
+        raise FileFormatError(path, line, f"expected an id {ID_RULE}, got {len(doc_id)}. Shorten it.")
     if first_broken([doc_id]) is not None:
         found = shown(doc_id) if doc_id else "an empty one"
-        raise FileFormatError(path, line, f"expected an id without white space, found {found}; correct the id.")
+        raise FileFormatError(path, line, f"expected an id without white space, got {found}. Correct the id.")
     return doc_id
 
 
@@ -204,8 +204,8 @@ def _refuse_value(path: Path, line: int, key: str, value: object) -> NoReturn:
     raise FileFormatError(
         path,
         line,
-        f"expected text or a number as {shown(key)}, found {shown(json.dumps(value))}; "
-        "write it as text, drop the key, or name the fields to take (--fields).",
+        f"expected text or a number as {shown(key)}, got {shown(json.dumps(value))}. "
+        "Write it as text, drop the key, or name the fields to take (--fields).",
     )
 
 

@@ -87,7 +87,7 @@ def _is_binary(path: str | Path) -> bool:
     if name == "-" or name.removesuffix(".gz").endswith(TEXT_ENDINGS):
         return False
     raise InvalidInputError(
-        f"{path}: expected a name that ends in {', '.join(TEXT_ENDINGS)} (also with .gz) or .npz; rename the file."
+        f"{path}: expected a name that ends in {', '.join(TEXT_ENDINGS)} (also with .gz) or .npz. Rename the file."
     )
 
 
@@ -185,14 +185,14 @@ def _about(path: Path, raw: Any) -> dict[str, Any]:
         raise FileFormatError(
             path,
             None,
-            f"expected ranking data of version {VERSION}, found {shown(version)}; "
-            "update rerank, or write the file anew with this version.",
+            f"expected ranking data of version {VERSION}, got {shown(version)}. "
+            "Update rerank, or write the file anew with this version.",
         )
     try:
         plain = {name: _read_plain(name, about.get(name)) for name in ("recipe", "fingerprint")}
         return {**plain, **stored_retrievers(about)}
     except SchemaError as error:
-        raise FileFormatError(path, None, f"about.{error.fault('write the file anew.')}") from None
+        raise FileFormatError(path, None, f"about.{error.fault('Write the file anew.')}") from None
 
 
 def _read_plain(name: str, value: Any) -> Any:
@@ -229,4 +229,4 @@ def _check_pointers(path: Path, name: str, ptr: Any, size: int) -> None:
 
 
 def _damaged(path: str | Path, found: str) -> FileFormatError:
-    return FileFormatError(path, None, f"expected ranking data that rerank wrote, found {found}; write the file anew.")
+    return FileFormatError(path, None, f"expected ranking data that rerank wrote, got {found}. Write the file anew.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -18,6 +19,15 @@ MOST_TIMES = 100  # ... or this many times its size
 MOST_HEADER = 1 << 16
 _AT_ONCE = 1 << 22
 _MAGIC = b"\x93NUMPY"
+_ZIP_FAULTS = (  # what zipfile raises for damaged archives
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    OSError,
+    NotImplementedError,
+    RuntimeError,
+    UnicodeDecodeError,
+)
 _HEADER = re.compile(
     rb"\{'descr': '([<>|=][a-zA-Z]\d{0,9})', 'fortran_order': (True|False), 'shape': \(([\d, ]{0,200})\),? *\} *\n?"
 )
@@ -36,7 +46,7 @@ def read_arrays(path: Path, kinds: Mapping[str, str]) -> dict[str, NDArray[Any]]
         with zipfile.ZipFile(path) as archive:
             entries = _entries(path, archive)
             return {name: _array(archive, entries[name], name, kinds[name]) for name in kinds if name in entries}
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError) as fault:
+    except _ZIP_FAULTS as fault:
         raise NpzFault("something else or a damaged file") from fault
 
 
@@ -68,6 +78,8 @@ def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, name: str, kinds: s
             raise NpzFault(f"{name} of shape {_shown(shape)} in {max(left, 0)} bytes")
         flat = np.empty(size, dtype=dtype)
         _fill(member, flat.view(np.uint8) if size else np.empty(0, np.uint8), name)
+    if dtype.kind == "U" and flat.view(dtype.byteorder + "u4").max(initial=0) > sys.maxunicode:
+        raise NpzFault(f"{name} that are no text")  # Python cannot read such a text
     return flat.reshape(shape[::-1]).T if by_column else flat.reshape(shape)
 
 

@@ -34,7 +34,7 @@ def read_preferences(path: str | Path) -> Preferences:
         refuse_header(path, *lines[0])
     rows = [_row(path, line, text) for line, text in lines]
     if not rows:
-        raise FileFormatError(path, None, f"expected lines of 3 or 4 columns {COLUMNS}, found no line; name another.")
+        raise FileFormatError(path, None, f"expected lines of 3 or 4 columns {COLUMNS}, got no line. Name another.")
     queries, better, worse, probabilities = zip(*rows, strict=True)
     return Preferences(id_array(queries), id_array(better), id_array(worse), np.array(probabilities))
 
@@ -43,19 +43,19 @@ def _row(path: Path, line: int, text: str) -> tuple[str, str, str, float]:
     columns = [column.strip(WHITE_SPACE) for column in text.split("\t")]
     if len(columns) not in (3, 4):
         raise FileFormatError(
-            path, line, f"expected 3 or 4 columns with tabs {COLUMNS}, found {len(columns)}; put one tab between two."
+            path, line, f"expected 3 or 4 columns with tabs {COLUMNS}, got {len(columns)}. Put one tab between two."
         )
     broken = first_broken(columns[:3])
     if broken is not None:
-        raise FileFormatError(path, line, f"expected ids without white space, found {shown(broken)}; correct the id.")
+        raise FileFormatError(path, line, f"expected ids without white space, got {shown(broken)}. Correct the id.")
     if first_broken_query(columns[:1]) is not None:
-        raise FileFormatError(path, line, f"expected a query id {QUERY_RULE}, found {shown(columns[0])}; rename it.")
+        raise FileFormatError(path, line, f"expected a query id {QUERY_RULE}, got {shown(columns[0])}. Rename it.")
     query_id, better, worse = columns[:3]
     if better == worse:
-        raise FileFormatError(path, line, f"expected two documents, found {shown(better)} twice; drop the line.")
+        raise FileFormatError(path, line, f"expected two documents, got {shown(better)} twice. Drop the line.")
     probability = finite_number(columns[3].encode()) if len(columns) == 4 else 1.0
     if probability is None or not 0.0 <= probability <= 1.0:
         raise FileFormatError(
-            path, line, f"expected a probability from 0 to 1, found {shown(columns[3])}; correct or drop it."
+            path, line, f"expected a probability from 0 to 1, got {shown(columns[3])}. Correct or drop it."
         )
     return query_id, better, worse, probability

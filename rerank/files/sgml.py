@@ -112,7 +112,7 @@ def _documents(path: Path, encoding: str) -> Iterator[SgmlDocument]:
             parts.append(content[end : tag.start()])
             end = tag.end()
             if tag[1] and begun is None:
-                raise FileFormatError(path, line, "expected <DOC> before </DOC>, found none; add it.")
+                raise FileFormatError(path, line, "expected <DOC> before </DOC>, got none. Add it.")
             if tag[1] and begun is not None:
                 yield _document(path, begun, "".join(parts))
                 begun = None
@@ -129,9 +129,7 @@ def _documents(path: Path, encoding: str) -> Iterator[SgmlDocument]:
 
 
 def _not_closed(path: Path, begun: int, found: str) -> FileFormatError:
-    return FileFormatError(
-        path, begun, f"expected </DOC> for this <DOC>, found {found}; add it, or fetch the file anew."
-    )
+    return FileFormatError(path, begun, f"expected </DOC> for this <DOC>, got {found}. Add it, or fetch the file anew.")
 
 
 def _refuse_outside(path: Path, line: int, between: str) -> None:
@@ -142,7 +140,7 @@ def _refuse_outside(path: Path, line: int, between: str) -> None:
         raise FileFormatError(
             path,
             line + bare.count("\n", 0, len(bare) - len(stray)),
-            f"expected text within <DOC> and </DOC>, found {shown(stray.splitlines()[0])}; enclose or remove it.",
+            f"expected text within <DOC> and </DOC>, got {shown(stray.splitlines()[0])}. Enclose or remove it.",
         )
 
 
@@ -151,7 +149,7 @@ def _document(path: Path, line: int, block: str) -> SgmlDocument:
     if len(begun) != 1 or len(whole) != 1:
         found = "none" if not begun else f"{len(begun)}" if len(begun) > 1 else "one without </DOCNO>"
         raise FileFormatError(
-            path, line, f"expected one <DOCNO> in the document that begins here, found {found}; correct it."
+            path, line, f"expected one <DOCNO> in the document that begins here, got {found}. Correct it."
         )
     rest = block[: whole[0].start()] + "\n" + block[whole[0].end() :]
     return SgmlDocument(whole[0][1].strip(), _TAG.sub(_on_its_own_line, rest), path, line)

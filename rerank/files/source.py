@@ -30,13 +30,13 @@ HEADERS = frozenset(["id", "qid", "queryid", "topicid", "qno", "topicno", "query
 
 # Pattern of the first bytes of files that are no text -> what they are, and how they become text.
 _OTHER_FORMATS = {
-    rb"PK\x03\x04.\0": ("a zip archive", "unpack it"),
-    rb"BZh[1-9]1AY&SY": ("a bzip2 file", "unpack it with `bunzip2`"),
-    rb"\xfd7zXZ\0": ("an xz file", "unpack it with `unxz`"),
-    rb"\x28\xb5\x2f\xfd": ("a Zstandard file", "unpack it with `unzstd`"),
-    rb"\x1f\x9d": ("a file of Unix compress", "unpack it with `uncompress`"),
-    rb"\xff\xfe": ("UTF-16 text", "convert it with `iconv -f UTF-16 -t UTF-8`"),
-    rb"\xfe\xff": ("UTF-16 text", "convert it with `iconv -f UTF-16 -t UTF-8`"),
+    rb"PK\x03\x04.\0": ("a zip archive", "Unpack it"),
+    rb"BZh[1-9]1AY&SY": ("a bzip2 file", "Unpack it with `bunzip2`"),
+    rb"\xfd7zXZ\0": ("an xz file", "Unpack it with `unxz`"),
+    rb"\x28\xb5\x2f\xfd": ("a Zstandard file", "Unpack it with `unzstd`"),
+    rb"\x1f\x9d": ("a file of Unix compress", "Unpack it with `uncompress`"),
+    rb"\xff\xfe": ("UTF-16 text", "Convert it with `iconv -f UTF-16 -t UTF-8`"),
+    rb"\xfe\xff": ("UTF-16 text", "Convert it with `iconv -f UTF-16 -t UTF-8`"),
 }
 _LONE_RETURN = re.compile(rb"\r(?![\r\n])")
 
@@ -53,7 +53,7 @@ def check_file(path: str | Path, expected: str) -> Path:
     """
     path = Path(path)
     if stat.S_ISDIR(file_mode(path, expected)):
-        raise FileFormatError(path, None, f"expected {expected}, found a folder; name a file in it.")
+        raise FileFormatError(path, None, f"expected {expected}, got a folder. Name a file in it.")
     return path
 
 
@@ -82,20 +82,20 @@ def _refusals(path: Path, expected: str) -> Iterator[None]:
         raise _missing(path, expected) from fault
     except EOFError as fault:
         raise FileFormatError(
-            path, None, "expected a whole gzip file, found a damaged one (it is cut off); make or fetch it again."
+            path, None, "expected a whole gzip file, got a damaged one (it is cut off). Make or fetch it again."
         ) from fault
     except (zlib.error, gzip.BadGzipFile) as fault:
         raise FileFormatError(
-            path, None, "expected a whole gzip file, found a damaged one; make or fetch it again."
+            path, None, "expected a whole gzip file, got a damaged one. Make or fetch it again."
         ) from fault
     except PermissionError as fault:
         raise FileFormatError(
-            path, None, f"expected {expected} that you may read, found no permission; change its rights."
+            path, None, f"expected {expected} that you may read, got no permission. Change its rights."
         ) from fault
     except OSError as fault:
         reason = os.strerror(fault.errno) if fault.errno else "an error of the system"
         raise FileFormatError(
-            path, None, f"expected {expected} that can be read, found: {reason}; check the path and the disk."
+            path, None, f"expected {expected} that can be read, got: {reason}. Check the path and the disk."
         ) from fault
 
 
@@ -152,7 +152,7 @@ def text(path: Path, line: int, raw: bytes, encoding: str = "utf-8") -> str:
     except UnicodeDecodeError as fault:
         raise _wrong_byte(path, line, fault, encoding) from fault
     if "\0" in decoded:
-        raise FileFormatError(path, line, "expected text, found a NUL byte; name a text file.")
+        raise FileFormatError(path, line, "expected text, got a NUL byte. Name a text file.")
     return decoded
 
 
@@ -162,17 +162,17 @@ def _wrong_byte(path: Path, line: int, fault: UnicodeDecodeError, encoding: str)
         return FileFormatError(
             path,
             line,
-            f"expected UTF-8 text, found {found}; convert the file, e.g. with `iconv -f LATIN1 -t UTF-8` "
+            f"expected UTF-8 text, got {found}. Convert the file, e.g. with `iconv -f LATIN1 -t UTF-8` "
             "(`rerank index` takes --encoding latin-1).",
         )
-    return FileFormatError(path, line, f"expected {encoding} text, found {found}; name another encoding.")
+    return FileFormatError(path, line, f"expected {encoding} text, got {found}. Name another encoding.")
 
 
 def _plain_beginning(path: Path, beginning: bytes) -> bytes:
     """Return the beginning of a file without its byte order mark; refuse what is no text."""
     for magic, (found, remedy) in _OTHER_FORMATS.items():
         if re.match(magic, beginning, re.DOTALL):
-            raise FileFormatError(path, None, f"expected plain text or gzip, found {found}; {remedy}.")
+            raise FileFormatError(path, None, f"expected plain text or gzip, got {found}. {remedy}.")
     return beginning.removeprefix(BYTE_ORDER_MARK)
 
 
@@ -185,7 +185,7 @@ def _refuse_lone_returns(path: Path, first_line: int, whole: bytes) -> None:
         raise FileFormatError(
             path,
             first_line + whole.count(b"\n", 0, lone.start()),
-            "expected lines that end in LF or CR LF, found a CR alone; convert them, e.g. with `tr '\\r' '\\n'`.",
+            "expected lines that end in LF or CR LF, got a CR alone. Convert them, e.g. with `tr '\\r' '\\n'`.",
         )
 
 
@@ -199,7 +199,7 @@ def refuse_header(path: Path, line: int, content: str) -> None:
     first = content.split("\t", 1)[0].strip()
     if is_header(first):
         raise FileFormatError(
-            path, line, f"expected a query id, found the name of a column, {shown(first)}; delete the line."
+            path, line, f"expected a query id, got the name of a column, {shown(first)}. Delete the line."
         )
 
 

@@ -26,6 +26,6 @@ def parse_json(
     try:
         return strict_json.parse_json(text, finite=True)
     except ParseFault as fault:
-        remedy = remedy or f"correct the {'file' if line is None else 'line'}"
+        remedy = remedy or f"Correct the {'file' if line is None else 'line'}"
         at = fault.line if line is None else line
-        raise FileFormatError(source, at, f"expected {what}, found {fault}; {remedy}.") from None
+        raise FileFormatError(source, at, f"expected {what}, got {fault}. {remedy}.") from None

@@ -67,7 +67,7 @@ def read_parts(path: str | Path, header: Header, on_fault: OnFault = refuse) -> 
             parts.append(rows)
     if not parts:
         raise FileFormatError(
-            path, None, "expected rows `label qid:Q feature:value …`, found no row; name a file with rows."
+            path, None, "expected rows `label qid:Q feature:value …`, got no row. Name a file with rows."
         )
     return parts
 
@@ -147,7 +147,7 @@ def _bases(path: Path, lines: list[int], bases: list[float | None]) -> Floats | 
         raise FileFormatError(
             path,
             line,
-            "expected `base = S` in the comment of every row or of none, found none here; write it.",
+            "expected `base = S` in the comment of every row or of none, got none here. Write it.",
         )
     return np.array(bases, dtype=np.float64)
 
@@ -159,7 +159,7 @@ def row_queries(path: Path, parts: list[Rows], lines: list[int]) -> list[str]:
         return _companion_queries(path, lines)
     if None in queries:
         line = lines[queries.index(None)]
-        raise FileFormatError(path, line, "expected `qid:Q` after the label, found none; write the query id.")
+        raise FileFormatError(path, line, "expected `qid:Q` after the label, got none. Write the query id.")
     return [query for query in queries if query is not None]
 
 
@@ -171,15 +171,14 @@ def _companion_queries(path: Path, lines: list[int]) -> list[str]:
         raise FileFormatError(
             path,
             lines[0],
-            f"expected `qid:Q` after the label, found none; write it, or the size of every query to {path.name}.query.",
+            f"expected `qid:Q` after the label, got none. Write it, or the size of every query to {path.name}.query.",
         )
     sizes = [_size(companion, line, content) for line, content in text_lines(companion) if content.strip()]
     if sum(sizes) != len(lines):
         raise FileFormatError(
             companion,
             None,
-            f"expected sizes that add up to the {len(lines)} rows of {path.name}, found {sum(sizes)}; "
-            "correct the sizes.",
+            f"expected sizes that add up to the {len(lines)} rows of {path.name}, got {sum(sizes)}. Correct the sizes.",
         )
     return [str(number) for number, size in enumerate(sizes, 1) for _ in range(size)]
 
@@ -190,7 +189,7 @@ def _size(path: Path, line: int, content: str) -> int:
         raise FileFormatError(
             path,
             line,
-            f"expected the number of rows of a query, found {shown(content)}; write one size a line.",
+            f"expected the number of rows of a query, got {shown(content)}. Write one size a line.",
         )
     return int(size)
 
@@ -201,8 +200,8 @@ def _refuse_repeats(path: Path, lines: list[int], names: list[str], query: Ints,
         raise FileFormatError(
             path,
             lines[row],
-            f"expected each document once in a query, found {shown(str(docs[row]))} again in query "
-            f"{shown(names[query[row]])}; remove one of the two rows.",
+            f"expected each document once in a query, got {shown(str(docs[row]))} again in query "
+            f"{shown(names[query[row]])}. Remove one of the two rows.",
         )
 
 
@@ -211,18 +210,18 @@ def _check_writable(data: RankingData) -> None:
         broken = first_broken(ids, also)
         if broken is not None:
             raise InvalidInputError(
-                f"data: expected ids without white space (queries: or #), found {broken!r}; "
-                "rename it, or write to a .npz file."
+                f"data: expected ids without white space (queries: or #), got {broken!r}. "
+                "Rename it, or write to a .npz file."
             )
     for what, numbers in (("labels", data.labels), ("base scores", data.base_scores)):
         if numbers is not None and not np.isfinite(numbers).all():
-            raise InvalidInputError(f"data: expected finite {what}, found NaN or infinity; correct them.")
+            raise InvalidInputError(f"data: expected finite {what}, got NaN or infinity. Correct them.")
 
 
 def _check_features(X: NDArray[np.float32]) -> None:
     if np.isinf(X).any():
         raise InvalidInputError(
-            "data: expected finite features or NaN, found infinity; put NaN where a value is missing."
+            "data: expected finite features or NaN, got infinity. Put NaN where a value is missing."
         )
 
 

@@ -64,7 +64,7 @@ class Header:
     def _refuse_second(self, line: int, beginning: str, is_there: bool) -> None:
         if is_there:
             raise FileFormatError(
-                self.path, line, f"expected one comment `# {beginning}`, found another; remove one of the two."
+                self.path, line, f"expected one comment `# {beginning}`, got another. Remove one of the two."
             )
 
     def _names(self, line: int, words: list[bytes]) -> tuple[str, ...]:
@@ -75,7 +75,7 @@ class Header:
             raise FileFormatError(
                 self.path,
                 line,
-                f"expected feature names {ID_RULE} or NUL, found {shown(broken)}; rename the feature.",
+                f"expected feature names {ID_RULE} or NUL, got {shown(broken)}. Rename the feature.",
             )
         return names
 
@@ -87,8 +87,8 @@ class Header:
             raise FileFormatError(
                 self.path,
                 self.line,
-                f"expected names for {n_features} features, found {len(self.feature_names)}; "
-                "name them all, or remove the comment.",
+                f"expected names for {n_features} features, got {len(self.feature_names)}. "
+                "Name them all, or remove the comment.",
             )
         return self.feature_names
 
@@ -108,36 +108,36 @@ class Header:
     def _numbers(self, member: str, values: Any) -> Floats:
         is_list = isinstance(values, list)
         if not is_list or any(isinstance(value, bool) or not isinstance(value, int | float) for value in values):
-            raise self._wrong(f"expected finite numbers as {member}, found others")
+            raise self._wrong(f"expected finite numbers as {member}, got others")
         return np.array(values, dtype=np.float64)
 
     def _wrong(self, message: str) -> FileFormatError:
-        return FileFormatError(self.path, self.line, f"{message}; write the file anew with rerank.write_data.")
+        return FileFormatError(self.path, self.line, f"{message}. Write the file anew with rerank.write_data.")
 
     def _by_query(self, member: str, query_ids: Ids) -> list[Any]:
         known = self.members[member]
         if not isinstance(known, dict):
-            raise self._wrong(f"expected an object as {member}, found {type(known).__name__}")
+            raise self._wrong(f"expected an object as {member}, got {type(known).__name__}")
         missing = [query_id for query_id in query_ids.tolist() if query_id not in known]
         if missing:
-            raise self._wrong(f"expected {member} of every query, found none for {missing[0]!r}")
+            raise self._wrong(f"expected {member} of every query, got none for {missing[0]!r}")
         return [known[query_id] for query_id in query_ids.tolist()]
 
     def _parsed(self, line: int, raw: str) -> dict[str, Any]:
-        members = parse_json(raw, self.path, line, f"JSON after `# {MEMBERS}`", "write the file anew")
+        members = parse_json(raw, self.path, line, f"JSON after `# {MEMBERS}`", "Write the file anew")
         version = members.get("version") if isinstance(members, dict) else None
         if version != VERSION:
             raise FileFormatError(
                 self.path,
                 line,
-                f"expected data of version {VERSION}, found {version}; "
-                "update rerank, or write the file anew with this version.",
+                f"expected data of version {VERSION}, got {version}. "
+                "Update rerank, or write the file anew with this version.",
             )
         for member, (kind, named) in KINDS.items():
             value = members.get(member)
             if value is not None and not isinstance(value, kind):
                 raise FileFormatError(
-                    self.path, line, f"expected {named} as {member}, found {type(value).__name__}; write it anew."
+                    self.path, line, f"expected {named} as {member}, got {type(value).__name__}. Write it anew."
                 )
         try:
             stored_retrievers(members)
@@ -151,7 +151,7 @@ def header_lines(data: RankingData) -> Iterator[str]:
     broken = first_broken(list(data.feature_names)) if data.n_features else None
     if broken is not None:
         raise InvalidInputError(
-            f"data: expected feature names without white space, found {broken!r}; rename it, or write to a .npz file."
+            f"data: expected feature names without white space, got {broken!r}. Rename it, or write to a .npz file."
         )
     yield " ".join([f"# {FEATURES}", *data.feature_names]) + "\n"
     members = _members(data)

@@ -75,11 +75,11 @@ def _begin_row(path: Path, line: int, columns: list[bytes], comment: bytes, rows
     label = finite_number(columns[0])
     if label is None:
         raise FileFormatError(
-            path, line, f"expected a finite number as label, found {shown(columns[0])}; correct the label."
+            path, line, f"expected a finite number as label, got {shown(columns[0])}. Correct the label."
         )
     has_query = len(columns) > 1 and columns[1].startswith(b"qid:")
     if has_query and len(columns[1]) == 4:
-        raise FileFormatError(path, line, "expected a query id after `qid:`, found none; write it.")
+        raise FileFormatError(path, line, "expected a query id after `qid:`, got none. Write it.")
     query = _checked_id(path, line, "query", columns[1][4:]) if has_query else None
     _take_comment(path, line, comment, rows)
     rows.lines.append(line)
@@ -92,7 +92,7 @@ def _checked_id(path: Path, line: int, what: str, raw: bytes) -> str:
     """Return the text of an id, which white space parts from the rest of the line."""
     name = text(path, line, raw)
     if len(name) > MOST_LETTERS:
-        raise FileFormatError(path, line, f"expected a {what} id {ID_RULE}, found {len(name)}; shorten it.")
+        raise FileFormatError(path, line, f"expected a {what} id {ID_RULE}, got {len(name)}. Shorten it.")
     return name
 
 
@@ -102,7 +102,7 @@ def _take_comment(path: Path, line: int, comment: bytes, rows: Rows) -> None:
     base = finite_number(found[2]) if found and found[2] is not None else None
     if found and found[2] is not None and base is None:
         raise FileFormatError(
-            path, line, f"expected a finite number as base, found {shown(found[2])}; correct the base score."
+            path, line, f"expected a finite number as base, got {shown(found[2])}. Correct the base score."
         )
     rows.doc_ids.append(doc_id)
     rows.bases.append(base)
@@ -178,21 +178,21 @@ def _pair(path: Path, line: int, pair: bytes) -> tuple[float, float]:
     feature, value = finite_number(name), number_or_nan(rest)
     if not colon:
         raise FileFormatError(
-            path, line, f"expected feature:value, found {shown(pair)}; write the feature's number before it."
+            path, line, f"expected feature:value, got {shown(pair)}. Write the feature's number before it."
         )
     if feature is None or not _are_features(np.array([feature])).all():
         raise FileFormatError(
             path,
             line,
-            f"expected a feature number from 1 to {MOST_FEATURES}, found {shown(name)} in {shown(pair)}; "
-            "number the features 1, 2, 3.",
+            f"expected a feature number from 1 to {MOST_FEATURES}, got {shown(name)} in {shown(pair)}. "
+            "Number the features 1, 2, 3.",
         )
     if value is None or np.isinf(_as_float32(np.array([value]))).any():
         raise FileFormatError(
             path,
             line,
-            f"expected a finite float32 or nan as value, found {shown(rest)} in {shown(pair)}; "
-            "correct it, or write nan for a missing value.",
+            f"expected a finite float32 or nan as value, got {shown(rest)} in {shown(pair)}. "
+            "Correct it, or write nan for a missing value.",
         )
     return feature, value
 
@@ -214,5 +214,5 @@ def _find_repeats(path: Path, lines: list[int], row: Ints, features: Ints, on_fa
     order = np.lexsort((features, row))
     same = (features[order][1:] == features[order][:-1]) & (row[order][1:] == row[order][:-1])
     for place in order[1:][same].tolist():
-        wrong = f"expected each feature once in a row, found feature {features[place]} again; keep one of its values."
+        wrong = f"expected each feature once in a row, got feature {features[place]} again. Keep one of its values."
         on_fault(FileFormatError(path, lines[row[place]], wrong))

@@ -60,7 +60,7 @@ def topic_entries(path: str | Path, on_fault: OnFault = refuse) -> list[Entry]:
     lines = [(line, content) for line, content in text_lines(path) if content.strip()]
     if not lines:
         raise FileFormatError(
-            path, None, "expected at least one topic, found an empty file; write lines of id, tab, text."
+            path, None, "expected at least one topic, got an empty file. Write lines of id, tab, text."
         )
     return _collected(path, _entries(path, lines, on_fault), on_fault)
 
@@ -73,10 +73,10 @@ def write_topics(topics: Topics | Mapping[str, str], path: str | Path) -> None:
     topics = Topics.of(topics)
     broken = first_broken(list(topics))
     if broken is not None:
-        raise InvalidInputError(f"topics: expected ids without white space, found {shown(broken)}; rename it.")
+        raise InvalidInputError(f"topics: expected ids without white space, got {shown(broken)}. Rename it.")
     broken = first_broken_query(list(topics))
     if broken is not None:
-        raise InvalidInputError(f"topics: expected ids {QUERY_RULE}, found {shown(broken)}; rename it.")
+        raise InvalidInputError(f"topics: expected ids {QUERY_RULE}, got {shown(broken)}. Rename it.")
     as_json = str(path).removesuffix(".gz").endswith(".jsonl")
     if not as_json:
         _refuse_as_table(topics)
@@ -90,8 +90,8 @@ def _refuse_as_table(topics: Topics) -> None:
     first = next(iter(topics))
     if first.startswith(("{", "<")) or is_header(first):
         raise InvalidInputError(
-            f"topics: expected a first id that no other format begins with, found {shown(first)}; "
-            "write to a .jsonl file, or rename it."
+            f"topics: expected a first id that no other format begins with, got {shown(first)}. "
+            "Write to a .jsonl file, or rename it."
         )
 
 
@@ -124,15 +124,15 @@ def _collected(path: Path, entries: Iterable[Entry], on_fault: OnFault) -> list[
     found: dict[str, Entry] = {}
     for line, query_id, text in entries:
         if first_broken([query_id]) is not None:
-            wrong = f"expected a query id without white space, found {shown(query_id)}; correct the id."
+            wrong = f"expected a query id without white space, got {shown(query_id)}. Correct the id."
             if len(query_id) > MOST_LETTERS:
-                wrong = f"expected a query id {ID_RULE}, found {len(query_id)} characters; shorten it."
+                wrong = f"expected a query id {ID_RULE}, got {len(query_id)} characters. Shorten it."
         elif first_broken_query([query_id]) is not None:
-            wrong = f"expected a query id {QUERY_RULE}, found {shown(query_id)}; rename it."
+            wrong = f"expected a query id {QUERY_RULE}, got {shown(query_id)}. Rename it."
         elif not text.strip():
-            wrong = f"expected a text for query {shown(query_id)}, found none; write it or drop the query."
+            wrong = f"expected a text for query {shown(query_id)}, got none. Write it or drop the query."
         elif query_id in found:
-            wrong = f"expected each query once, found {shown(query_id)} again; remove one of the two."
+            wrong = f"expected each query once, got {shown(query_id)} again. Remove one of the two."
         else:
             found[query_id] = line, query_id, text.strip()
             continue
@@ -143,9 +143,9 @@ def _collected(path: Path, entries: Iterable[Entry], on_fault: OnFault) -> list[
 def _tab_entry(path: Path, line: int, content: str) -> Entry:
     columns = content.split("\t")
     if len(columns) != 2:
-        remedy = "put a tab after the id" if len(columns) == 1 else "write spaces for the tabs in the text"
+        remedy = "Put a tab after the id" if len(columns) == 1 else "Write spaces for the tabs in the text"
         raise FileFormatError(
-            path, line, f"expected 2 columns with a tab (query id, text), found {len(columns)}; {remedy}."
+            path, line, f"expected 2 columns with a tab (query id, text), got {len(columns)}. {remedy}."
         )
     return line, columns[0].strip(WHITE_SPACE), columns[1]
 
@@ -153,7 +153,7 @@ def _tab_entry(path: Path, line: int, content: str) -> Entry:
 def _json_entry(path: Path, line: int, content: str) -> Entry:
     topic = parse_json(content, path, line, "a JSON object")
     if not isinstance(topic, dict):
-        raise FileFormatError(path, line, f"expected a JSON object, found {shown(content)}; write one object a line.")
+        raise FileFormatError(path, line, f"expected a JSON object, got {shown(content)}. Write one object a line.")
     query_id, text = _member(path, line, topic, ID_KEYS), _member(path, line, topic, TEXT_KEYS)
     return line, query_id, text
 
@@ -165,19 +165,19 @@ def _member(path: Path, line: int, topic: Mapping[str, object], keys: tuple[str,
         if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
             if not is_unicode(str(value)):
                 raise FileFormatError(
-                    path, line, f"expected text as {key!r}, found half of a surrogate pair; correct the \\u escape."
+                    path, line, f"expected text as {key!r}, got half of a surrogate pair. Correct the \\u escape."
                 )
             return str(value)
         if value is not None:
             raise FileFormatError(
                 path,
                 line,
-                f"expected text as {key!r}, found {type(value).__name__}; write it in quotes.",
+                f"expected text as {key!r}, got {type(value).__name__}. Write it in quotes.",
             )
     raise FileFormatError(
         path,
         line,
-        f"expected one of the keys {', '.join(keys)}, found {_listed(topic)}; add one.",
+        f"expected one of the keys {', '.join(keys)}, got {_listed(topic)}. Add one.",
     )
 
 
@@ -194,7 +194,7 @@ def _trec_blocks(path: Path, lines: list[tuple[int, str]], on_fault: OnFault) ->
     tops = list(_TOP.finditer(whole))
     if not tops:
         raise FileFormatError(
-            path, numbers[0], f"expected <top>, found {shown(lines[0][1].strip())}; name a TREC topics file."
+            path, numbers[0], f"expected <top>, got {shown(lines[0][1].strip())}. Name a TREC topics file."
         )
 
     def line_of(offset: int) -> int:
@@ -209,7 +209,7 @@ def _trec_blocks(path: Path, lines: list[tuple[int, str]], on_fault: OnFault) ->
             outside = _MARKUP.sub(_blanked, whole[begin:end])
             stray = outside.lstrip()
             if stray:
-                wrong = f"expected topics within <top> and </top>, found {shown(stray.splitlines()[0])}; remove it."
+                wrong = f"expected topics within <top> and </top>, got {shown(stray.splitlines()[0])}. Remove it."
                 on_fault(FileFormatError(path, line_of(begin + len(outside) - len(stray)), wrong))
         if number:
             yield line_of(tops[number - 1].start()), whole[start : closed.start() if closed else end]
@@ -228,12 +228,12 @@ def _trec_entry(path: Path, line: int, block: str) -> Entry:
 def _tagged(path: Path, line: int, pattern: re.Pattern[str], tag: str, block: str) -> str:
     found = list(pattern.finditer(block))
     if not found:
-        raise FileFormatError(path, line, f"expected <{tag}> in the topic that begins here, found none; add it.")
+        raise FileFormatError(path, line, f"expected <{tag}> in the topic that begins here, got none. Add it.")
     if len(found) > 1:
         raise FileFormatError(
             path,
             line,
-            f"expected one <{tag}> in the topic that begins here, found {len(found)}; close each topic with </top>.",
+            f"expected one <{tag}> in the topic that begins here, got {len(found)}. Close each topic with </top>.",
         )
     return found[0].group(1).strip()
 
@@ -242,7 +242,7 @@ def _tab_line(query_id: str, text: str) -> str:
     if any(letter in text for letter in "\t\n\r\0") or not text.strip() or not is_unicode(text):
         raise InvalidInputError(
             f"topics: expected a text without tabs and line ends for query {query_id!r}, "
-            f"found {shown(text)}; write to a .jsonl file, or correct the text."
+            f"got {shown(text)}. Write to a .jsonl file, or correct the text."
         )
     return f"{query_id}\t{text.strip()}\n"
 
@@ -250,6 +250,6 @@ def _tab_line(query_id: str, text: str) -> str:
 def _json_line(query_id: str, text: str) -> str:
     if not text.strip() or not is_unicode(text):
         raise InvalidInputError(
-            f"topics: expected a text of whole characters for query {query_id!r}, found {shown(text)}; correct it."
+            f"topics: expected a text of whole characters for query {query_id!r}, got {shown(text)}. Correct it."
         )
     return json.dumps({"id": query_id, "text": text}, ensure_ascii=False) + "\n"

@@ -76,7 +76,7 @@ def read_run(path: str | Path) -> Run:
     table = read_table(path, RUN)
     if len(table.tag) > MOST_LETTERS:
         raise FileFormatError(
-            path, None, f"expected a tag of at most {MOST_LETTERS} characters, found {len(table.tag)}; shorten it."
+            path, None, f"expected a tag of at most {MOST_LETTERS} characters, got {len(table.tag)}. Shorten it."
         )
     places, rows = trec_moves(table.query_ptr, table.values, table.doc_ids)
     if isinstance(places, slice):
@@ -105,8 +105,8 @@ def write_run(run: Run | Mapping[str, Mapping[str, float]], path: str | Path) ->
     if not np.isfinite(run.scores).all():
         row = int(np.flatnonzero(~np.isfinite(run.scores))[0])
         raise InvalidInputError(
-            f"run: expected finite scores, found {run.scores[row]} for document {str(run.doc_ids[row])!r}; "
-            "drop the row or score it."
+            f"run: expected finite scores, got {run.scores[row]} for document {str(run.doc_ids[row])!r}. "
+            "Drop the row or score it."
         )
     with whole_file(path) as handle:
         for query_id in run:
@@ -122,10 +122,10 @@ def _check_ids(what: str, query_ids: list[str], others: list[str]) -> None:
     broken = first_broken(query_ids + others)
     if broken is not None:
         rule = f"of at most {MOST_LETTERS} characters" if len(broken) > MOST_LETTERS else "without white space"
-        raise InvalidInputError(f"{what}: expected ids and a name {rule}, found {shown(broken)}; rename it.")
+        raise InvalidInputError(f"{what}: expected ids and a name {rule}, got {shown(broken)}. Rename it.")
     broken = first_broken_query(query_ids)
     if broken is not None:  # its lines would be read as comments, or as those of another query
         start = "#" if broken.startswith("#") else "a byte order mark"
         raise InvalidInputError(
-            f"{what}: expected query ids that do not begin with {start}, found {shown(broken)}; rename it."
+            f"{what}: expected query ids that do not begin with {start}, got {shown(broken)}. Rename it."
         )

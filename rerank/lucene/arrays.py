@@ -64,8 +64,8 @@ def write_arrays(index: Path, folder: Path, made_with_index: bool, progress: Pro
     shutil.rmtree(raw)
     if commit_hash(index) != commit:
         raise IndexFolderError(
-            f"{index}: expected an index at rest, found one that changed while its forward arrays were made; "
-            "open it again when it is whole."
+            f"{index}: expected an index at rest, got one that changed while its forward arrays were made. "
+            "Open it again when it is whole."
         )
     manifest: dict[str, Any] = {
         "format": FORMAT,
@@ -131,7 +131,7 @@ def _export(index: Path, raw: Path, check: bool) -> dict[str, Any]:
     for number, field in enumerate(report["fields"]):
         _check_postings(index, raw, number, report["documents"], field["positions"])
     if not report["fields"]:
-        raise IndexFolderError(f"{index}: expected an index with a text field, found none; index documents with text.")
+        raise IndexFolderError(f"{index}: expected an index with a text field, got none. Index documents with text.")
     return report
 
 

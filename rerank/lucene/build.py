@@ -155,17 +155,17 @@ def _check_sgml_id(document: SgmlDocument, seen: set[str], files: list[Path], en
     doc_id = document.doc_id
     if doc_id.split() != [doc_id] or min(doc_id) < " ":  # Anserini takes control characters off
         raise InvalidInputError(
-            f"{document.place}: expected ids without white space (run and qrels files are split there), found "
-            f"{doc_id[:80]!r}; rename it."
+            f"{document.place}: expected ids without white space (run and qrels files are split there), got "
+            f"{doc_id[:80]!r}. Rename it."
         )
     if len(doc_id) > MOST_LETTERS:
         raise InvalidInputError(
-            f"{document.place}: expected an id of at most {MOST_LETTERS} characters, found {len(doc_id)}; shorten it."
+            f"{document.place}: expected an id of at most {MOST_LETTERS} characters, got {len(doc_id)}. Shorten it."
         )
     if doc_id in seen:
         first = next(other for other in read_sgml(files, encoding) if other.doc_id == doc_id)
         raise InvalidInputError(
-            f"{document.place}: expected each id once, found {doc_id!r} again; it is that of {first.place} "
+            f"{document.place}: expected each id once, got {doc_id!r} again. It is that of {first.place} "
             "too: give every document its own."
         )
     seen.add(doc_id)
@@ -198,13 +198,13 @@ def _index(corpus: Path, index: Path, job: _Job, n_documents: int | None, progre
         refused = n_documents - counts["indexed"] - counts["empty"]
     if refused:
         raise InvalidInputError(
-            f"documents: expected all of them to be indexed, found {refused} that Anserini refuses; "
-            "correct what its messages above name."
+            f"documents: expected all of them to be indexed, got {refused} that Anserini refuses. "
+            "Correct what its messages above name."
         )
     if not counts["indexed"]:
         raise InvalidInputError(
-            f"documents: expected at least one with text, found none ({counts['empty']} empty ones); "
-            "check the corpus and its format."
+            f"documents: expected at least one with text, got none ({counts['empty']} empty ones). "
+            "Check the corpus and its format."
         )
     if counts["empty"]:
         _log.warning("Empty documents left out of the index: %d (no run can retrieve them).", counts["empty"])
@@ -228,11 +228,11 @@ def _check_ids(doc_ids: Ids) -> None:
     twice = np.flatnonzero(doc_ids[1:] == doc_ids[:-1])
     if len(twice):
         raise InvalidInputError(
-            f"documents: expected each id once, found {str(doc_ids[twice[0]])!r} again; give every document its own id."
+            f"documents: expected each id once, got {str(doc_ids[twice[0]])!r} again. Give every document its own id."
         )
     for doc_id in doc_ids.tolist():
         if doc_id.split() != [doc_id]:
             raise InvalidInputError(
-                f"documents: expected ids without white space (run and qrels files are split there), found {doc_id!r}; "
-                "rename it."
+                f"documents: expected ids without white space (run and qrels files are split there), got {doc_id!r}. "
+                "Rename it."
             )

@@ -55,9 +55,7 @@ class _DocumentReader:
     def __init__(self, fields: Iterable[str] | None, numbers: Iterable[str] | None = None) -> None:
         for what, given in (("fields", fields), ("numbers", numbers)):
             if isinstance(given, str):
-                raise InvalidInputError(
-                    f"{what}: expected a list of names, found the text {given!r}; pass [{given!r}]."
-                )
+                raise InvalidInputError(f"{what}: expected a list of names, got the text {given!r}. Pass [{given!r}].")
         self.n_documents = 0
         self._place = "documents"  # of the document that is read: its file and line, or its number
         self._wanted = None if fields is None else tuple(name for name in fields if name != CONTENTS)
@@ -70,7 +68,7 @@ class _DocumentReader:
         self.n_documents += 1
         self._place = getattr(document, "place", f"documents: number {self.n_documents}")
         if not isinstance(document, Mapping):
-            raise self._error(f"expected a mapping with 'id' and text, found {type(document).__name__}; pass dicts")
+            raise self._error(f"expected a mapping with 'id' and text, got {type(document).__name__}. Pass dicts")
         doc_id = self._id(document)
         texts = self._texts(document, doc_id)
         contents = document.get(CONTENTS)
@@ -78,8 +76,8 @@ class _DocumentReader:
             if not texts:
                 expected = f"text in {_listed(self._wanted)}" if self._wanted else "a text field"
                 raise self._error(
-                    f"(id {doc_id!r}) expected {expected} or 'contents', found {_listed(document)}; "
-                    "add one, or name its fields"
+                    f"(id {doc_id!r}) expected {expected} or 'contents', got {_listed(document)}. "
+                    "Add one, or name its fields"
                 )
             contents = " ".join(filter(None, texts.values()))
         whole = {"id": doc_id, CONTENTS: self._text(CONTENTS, contents, doc_id), **texts, **self._numbers(document)}
@@ -120,16 +118,16 @@ class _DocumentReader:
         if isinstance(doc_id, int) and not isinstance(doc_id, bool):
             doc_id = str(doc_id)
         if not isinstance(doc_id, str) or not doc_id:
-            raise self._error(f"expected an 'id' (text or a whole number), found {doc_id!r}; give every document one")
+            raise self._error(f"expected an 'id' (text or a whole number), got {doc_id!r}. Give every document one")
         if doc_id.split() != [doc_id] or "\0" in doc_id or not is_unicode(doc_id) or len(doc_id) > MOST_LETTERS:
             raise self._error(
                 f"expected an id of at most {MOST_LETTERS} characters without white space (run and qrels files are "
-                f"split there), found {doc_id[:80]!r}; rename it"
+                f"split there), got {doc_id[:80]!r}. Rename it"
             )
         if doc_id in self._ids:
             first_place = getattr(document, "first_place", None)
             before = f" (first in {first_place()})" if first_place else ""
-            raise self._error(f"expected each id once, found {doc_id!r} again{before}; give every document its own id")
+            raise self._error(f"expected each id once, got {doc_id!r} again{before}. Give every document its own id")
         self._ids.add(doc_id)
         return doc_id
 
@@ -143,7 +141,7 @@ class _DocumentReader:
             if name in _ANSERINIS_OWN:
                 raise self._error(
                     f"(id {doc_id!r}) expected field names other than {_listed(_ANSERINIS_OWN)}, which Anserini keeps "
-                    f"for itself, found {name!r}; rename it, or name the fields to index"
+                    f"for itself, got {name!r}. Rename it, or name the fields to index"
                 )
         self._seen.update(dict.fromkeys(names))
         return {name: self._text(name, document[name], doc_id) for name in sorted(names, key=_field_order)}
@@ -151,8 +149,8 @@ class _DocumentReader:
     def _text(self, name: str, value: Any, doc_id: str) -> str:
         if not _is_text(value):
             raise self._error(
-                f"(id {doc_id!r}) expected text in field {name!r}, found {type(value).__name__}; "
-                "make it text or leave the field out"
+                f"(id {doc_id!r}) expected text in field {name!r}, got {type(value).__name__}. "
+                "Make it text or leave the field out"
             )
         return _whole_characters(value if isinstance(value, str) else " ".join(value))
 

@@ -33,16 +33,14 @@ def check_index_folder(path: str | Path) -> Path:
         raise MissingFileError(folder, "a folder with a Lucene index")
     if not folder.is_dir():
         raise IndexFolderError(
-            f"{folder}: expected a folder with a Lucene index, found a file; build one with `rerank index`."
+            f"{folder}: expected a folder with a Lucene index, got a file. Build one with `rerank index`."
         )
     if (folder / MARKER).exists():
-        raise IndexFolderError(
-            f"{folder}: expected a whole index, found a half-built one; delete it and build it anew."
-        )
+        raise IndexFolderError(f"{folder}: expected a whole index, got a half-built one. Delete it and build it anew.")
     if _commit_file(folder) is None:
         raise IndexFolderError(
-            f"{folder}: expected a Lucene index, found a folder without one (no segments file); "
-            "check the path or build one with `rerank index`."
+            f"{folder}: expected a Lucene index, got a folder without one (no segments file). "
+            "Check the path or build one with `rerank index`."
         )
     return folder
 
@@ -51,7 +49,7 @@ def damaged_lucene(folder: Path | str, found: str) -> IndexFolderError:
     """Return the error for files of Lucene's that cannot be used."""
     plain = "".join(letter if letter.isprintable() else "?" for letter in found[:_LONGEST_MESSAGE])
     return IndexFolderError(
-        f"{folder}: expected a whole Lucene index, found a damaged one ({plain}); build the index anew."
+        f"{folder}: expected a whole Lucene index, got a damaged one ({plain}). Build the index anew."
     )
 
 
@@ -59,7 +57,7 @@ def commit_hash(folder: Path) -> str:
     """Return the sha256 of the Lucene commit that an index folder holds; it changes with every change."""
     commit = _commit_file(folder)
     if commit is None:
-        raise IndexFolderError(f"{folder}: expected a Lucene index, found none; build it anew.")
+        raise IndexFolderError(f"{folder}: expected a Lucene index, got none. Build it anew.")
     try:
         return hashlib.sha256(commit.read_bytes()).hexdigest()
     except OSError as error:
@@ -79,11 +77,11 @@ def check_target(target: Path, overwrite: bool) -> None:
     is_index = target.is_dir() and ((target / MARKER).exists() or _commit_file(target) is not None)
     if not is_index:
         raise IndexFolderError(
-            f"{target}: expected a new folder or an index, found something else there; choose another folder."
+            f"{target}: expected a new folder or an index, got something else there. Choose another folder."
         )
     if not overwrite:
         raise IndexFolderError(
-            f"{target}: expected a new folder, found an index; choose another folder or overwrite it "
+            f"{target}: expected a new folder, got an index. Choose another folder or overwrite it "
             "(--overwrite, overwrite=True)."
         )
 
@@ -131,7 +129,7 @@ def _refusals(staging: Path, target: Path) -> Iterator[None]:
         if not known:
             raise
         raise IndexFolderError(
-            f"{target}: expected a folder that can be written, found: {fault.strerror}; free disk space, or write "
+            f"{target}: expected a folder that can be written, got: {fault.strerror}. Free disk space, or write "
             "elsewhere."
         ) from fault
 

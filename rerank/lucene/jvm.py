@@ -131,22 +131,22 @@ def _error(report: dict[str, str], parameters: dict[str, Any]) -> Exception:
     newer = "codecs.Codec" in message or "is in the future" in message  # said with an IllegalArgumentException
     if name == "IndexFormatTooNewException" or newer:
         return IndexFolderError(
-            f"{place}: expected an index that the installed Lucene can read, found one of a newer Lucene; "
-            "install a newer pyserini or build the index anew."
+            f"{place}: expected an index that the installed Lucene can read, got one of a newer Lucene. "
+            "Install a newer pyserini or build the index anew."
         )
     if name == "IndexFormatTooOldException":
         return IndexFolderError(
-            f"{place}: expected an index that the installed Lucene can read, found one of an older Lucene; "
-            "build the index anew."
+            f"{place}: expected an index that the installed Lucene can read, got one of an older Lucene. "
+            "Build the index anew."
         )
     if name == "InvalidPathException":
         return IndexFolderError(
-            f"{place}: expected a path that the locale can write, found one that Java cannot read; set LC_ALL=C.UTF-8."
+            f"{place}: expected a path that the locale can write, got one that Java cannot read. Set LC_ALL=C.UTF-8."
         )
     if "Anserini did not build this index" in message:
         return IndexFolderError(
-            f"{place}: expected an index that Anserini built, found one whose documents have no field 'id'; "
-            "build the index with `rerank index` or Pyserini."
+            f"{place}: expected an index that Anserini built, got one whose documents have no field 'id'. "
+            "Build the index with `rerank index` or Pyserini."
         )
     for code in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS):
         if name in ("IOException", "FileSystemException") and os.strerror(code) in message:
@@ -163,8 +163,8 @@ def _running_bridge() -> _Bridge:
             _bridge = _Bridge(_jnius())
         if _bridge.process != os.getpid():
             raise RerankError(
-                "Java: expected the process that started it, found one forked from it, where Java is dead; "
-                "start processes with multiprocessing's 'spawn'."
+                "Java: expected the process that started it, got one forked from it, where Java is dead. "
+                "Start processes with multiprocessing's 'spawn'."
             )
         return _bridge
 
@@ -181,11 +181,11 @@ def _jnius() -> Any:
         jnius.autoclass("io.anserini.index.IndexCollection")
     except jnius.JavaException as error:
         raise RerankError(
-            f"{anserini_jar()}: expected a jar with Anserini's classes, found none in it; name a fat jar of Anserini "
+            f"{anserini_jar()}: expected a jar with Anserini's classes, got none in it. Name a fat jar of Anserini "
             f"in {JAR_VARIABLE}, or unset it to use pyserini's."
             if starts
             else "Java: expected Anserini's classes in the Java machine that this process already runs, "
-            "found none; call rerank before other Java code, or put pyserini's jar on its class path."
+            "got none. Call rerank before other Java code, or put pyserini's jar on its class path."
         ) from error
     return jnius
 
@@ -259,8 +259,8 @@ def _find_jar() -> Path | None:
     if named:
         if not Path(named).is_file():
             raise RerankError(
-                f"{JAR_VARIABLE}: expected the path of a fat jar of Anserini, found {named!r}, which is no file; "
-                "correct it, or unset it to use pyserini's."
+                f"{JAR_VARIABLE}: expected the path of a fat jar of Anserini, got {named!r}, which is no file. "
+                "Correct it, or unset it to use pyserini's."
             )
         return Path(named).absolute()
     jars = [jar for folder in _package_folders("pyserini") for jar in folder.glob("resources/jars/anserini-*.jar")]
@@ -285,7 +285,7 @@ def _missing_parts() -> RerankError:
         commands.append(f'pip install --no-deps "pyserini=={PYSERINI}"')  # its dependencies bring PyTorch
     return RerankError(
         f"Lucene: expected pyjnius, Java {JAVA_VERSION} and the jar of pyserini (or {JAR_VARIABLE}), "
-        f"found no {', no '.join(missing)}; run `{' && '.join(commands)}`."
+        f"got no {', no '.join(missing)}. Run `{' && '.join(commands)}`."
     )
 
 

@@ -22,8 +22,8 @@ def check_language(code: str) -> str:
     """Return the code; raises InvalidInputError, with all that are known, where Anserini has no analyser for it."""
     if code != ENGLISH and code not in languages():
         raise InvalidInputError(
-            f"language: expected a code that Anserini knows ({', '.join(languages())}), found {code!r}; "
-            "name one of them, or leave it out for English."
+            f"language: expected a code that Anserini knows ({', '.join(languages())}), got {code!r}. "
+            "Name one of them, or leave it out for English."
         )
     return code
 
@@ -40,7 +40,7 @@ def chosen_language(opened: Mapping[str, Any], asked: str | None) -> str:
     noted = opened.get("language")
     if noted and noted != asked:
         raise InvalidInputError(
-            f"language: expected {noted!r}, in which the index was built, found {asked!r}; leave it out, or build "
+            f"language: expected {noted!r}, in which the index was built, got {asked!r}. Leave it out, or build "
             "another index."
         )
     return check_language(asked)

@@ -40,7 +40,7 @@ def open_forward(folder: str | Path, progress: Progress = None) -> ForwardIndex:
         manifest = read_manifest(place)
     if manifest is None or not _is_current(manifest, commit):
         raise IndexFolderError(
-            f"{place}: expected the forward arrays of {index}, found others; open the index when it is at rest."
+            f"{place}: expected the forward arrays of {index}, got others. Open the index when it is at rest."
         )
     return read_arrays(place, manifest)
 
@@ -55,8 +55,8 @@ def _check_may_be_replaced(place: Path, manifest: dict[str, Any]) -> None:
         _log.info("%s: forward arrays of format %s are made anew.", place, manifest["format"])
     elif manifest.get("made_with_index", True):
         raise IndexFolderError(
-            f"{place}: expected the forward arrays of this index, found those of an earlier state of it; "
-            "build the index anew, or delete this folder if the change was meant."
+            f"{place}: expected the forward arrays of this index, got those of an earlier state of it. "
+            "Build the index anew, or delete this folder if the change was meant."
         )
     else:
         _log.info("%s: the index has changed; its forward arrays are made anew.", place)

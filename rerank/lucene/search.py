@@ -132,11 +132,11 @@ class Searcher:
 
     def _parameters(self, k: int, k1: float, b: float, threads: int | None, field: str) -> dict[str, Any]:
         if k != int(k) or not 1 <= k < 2**31:
-            raise InvalidInputError(f"k: expected a whole number of hits from 1, found {k}; the usual k is 1000.")
+            raise InvalidInputError(f"k: expected a whole number of hits from 1, got {k}. The usual k is 1000.")
         if not (math.isfinite(k1) and k1 >= 0):
-            raise InvalidInputError(f"k1: expected a number from 0, found {k1}; the usual k1 is 0.9.")
+            raise InvalidInputError(f"k1: expected a number from 0, got {k1}. The usual k1 is 0.9.")
         if not 0 <= b <= 1:
-            raise InvalidInputError(f"b: expected a number from 0 to 1, found {b}; the usual b is 0.4.")
+            raise InvalidInputError(f"b: expected a number from 0 to 1, got {b}. The usual b is 0.4.")
         asked, workers = self._asked(), java_threads(threads)
         if field not in self._fields:
             raise unknown_name("field", field, self._fields)
@@ -149,7 +149,7 @@ class Searcher:
     def _asked(self) -> dict[str, Any]:
         """Return what every question about this index names."""
         if self._handle is None:
-            raise InvalidInputError(f"{self.folder}: expected an open index, found a closed one; open it again.")
+            raise InvalidInputError(f"{self.folder}: expected an open index, got a closed one. Open it again.")
         return {"handle": self._handle, "index": str(self.folder)}
 
 
@@ -167,7 +167,5 @@ def java_threads(threads: int | None) -> int:
     if threads is None:
         return os.cpu_count() or 1
     if threads != int(threads) or threads < 1:
-        raise InvalidInputError(
-            f"threads: expected a whole number from 1, found {threads}; leave it out for one a core."
-        )
+        raise InvalidInputError(f"threads: expected a whole number from 1, got {threads}. Leave it out for one a core.")
     return int(threads)

@@ -168,7 +168,7 @@ def cache_folder() -> Path:
 def damaged(folder: Path, found: str) -> IndexFolderError:
     """Return the error for arrays that cannot be used."""
     return IndexFolderError(
-        f"{folder}: expected whole forward arrays, found damaged ones ({found}); delete this folder, "
+        f"{folder}: expected whole forward arrays, got damaged ones ({found}). Delete this folder, "
         "it is made again when the index is opened."
     )
 

@@ -42,7 +42,7 @@ class NumRet(Measure):
 
     def __post_init__(self) -> None:
         if self.rel is not None and (not isinstance(self.rel, int) or self.rel < 1):
-            raise InvalidInputError(f"NumRet: expected rel of at least 1, found {self.rel!r}.")
+            raise InvalidInputError(f"NumRet: expected rel of at least 1, got {self.rel!r}.")
 
     def scores(self, lists: RankedLists) -> Floats:
         """Return the number of documents of every query."""

@@ -29,7 +29,7 @@ class DCG(DiscountedMeasure):
 
     def __post_init__(self) -> None:
         if self.dcg not in (LINEAR, EXPONENTIAL):
-            raise InvalidInputError(f"{self.symbol}: expected dcg='{LINEAR}' or '{EXPONENTIAL}', found {self.dcg!r}.")
+            raise InvalidInputError(f"{self.symbol}: expected dcg='{LINEAR}' or '{EXPONENTIAL}', got {self.dcg!r}.")
 
     def gain_of(self, labels: Floats) -> Floats:
         """Return the label, or 2^label - 1."""

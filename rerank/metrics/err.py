@@ -31,7 +31,7 @@ class ERR(Measure):
     def __post_init__(self) -> None:
         if not isinstance(self.max_rel, int) or not 1 <= self.max_rel <= GREATEST_MAX_REL:
             raise InvalidInputError(
-                f"{self.symbol}: expected max_rel from 1 to {GREATEST_MAX_REL}, found {self.max_rel!r}."
+                f"{self.symbol}: expected max_rel from 1 to {GREATEST_MAX_REL}, got {self.max_rel!r}."
             )
 
     def scores(self, lists: RankedLists) -> Floats:
@@ -63,8 +63,8 @@ class ERR(Measure):
         best = labels.max(initial=0.0)
         if best > self.max_rel:
             raise InvalidInputError(
-                f"{self.name}: expected labels up to max_rel={self.max_rel}, found {best:g}; "
-                f"write e.g. {self.symbol}(max_rel={int(np.ceil(best))})."
+                f"{self.name}: expected labels up to max_rel={self.max_rel}, got {best:g}. "
+                f"Write e.g. {self.symbol}(max_rel={int(np.ceil(best))})."
             )
         return (np.exp2(np.maximum(labels, 0.0)) - 1.0) / 2.0**self.max_rel
 

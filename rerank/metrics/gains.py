@@ -28,7 +28,7 @@ class Gains:
         if isinstance(gains, cls):
             return gains
         if not isinstance(gains, Mapping) or not all(_is_pair(label, gain) for label, gain in gains.items()):
-            raise InvalidInputError(f"gains: expected {{label: gain}}, found {gains!r}; write e.g. gains={{1:3,2:9}}.")
+            raise InvalidInputError(f"gains: expected {{label: gain}}, got {gains!r}. Write e.g. gains={{1:3,2:9}}.")
         return cls(tuple(sorted(gains.items())))
 
     def __repr__(self) -> str:

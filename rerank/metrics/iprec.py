@@ -36,14 +36,14 @@ class _Interpolated(BinaryMeasure):
         super().__post_init__()
         if self.rounding not in (NEAREST, UP):
             raise InvalidInputError(
-                f"{self.symbol}: expected rounding='{NEAREST}' or '{UP}', found {self.rounding!r}; write one of them."
+                f"{self.symbol}: expected rounding='{NEAREST}' or '{UP}', got {self.rounding!r}. Write one of them."
             )
 
     def check_recall(self, recall: object) -> None:
         """Refuse what is no recall."""
         if not isinstance(recall, int | float) or not 0 <= recall <= 1:
             raise InvalidInputError(
-                f"{self.symbol}: expected recall from 0 to 1, found {recall!r}; write e.g. IPrec@0.5."
+                f"{self.symbol}: expected recall from 0 to 1, got {recall!r}. Write e.g. IPrec@0.5."
             )
 
     def at_recall(self, curve: tuple[Floats, Ints], all_relevant: Floats, recall: float) -> Floats:
@@ -88,9 +88,7 @@ class AvgIPrec(_Interpolated):
         super().__post_init__()
         object.__setattr__(self, "recalls", tuple(self.recalls))
         if not self.recalls:
-            raise InvalidInputError(
-                "AvgIPrec: expected recalls, found none; write e.g. AvgIPrec(recalls=(0.2,0.5,0.8))."
-            )
+            raise InvalidInputError("AvgIPrec: expected recalls, got none. Write e.g. AvgIPrec(recalls=(0.2,0.5,0.8)).")
         for recall in self.recalls:
             self.check_recall(recall)
 

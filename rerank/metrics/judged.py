@@ -42,7 +42,7 @@ class Unjudged(Measure):
 
     def __post_init__(self) -> None:
         if self.cutoff is None:
-            raise InvalidInputError("Unjudged: expected a cutoff, found none; write e.g. Unjudged@10.")
+            raise InvalidInputError("Unjudged: expected a cutoff, got none. Write e.g. Unjudged@10.")
 
     def scores(self, lists: RankedLists) -> Floats:
         """Return the share of every query."""

@@ -28,7 +28,7 @@ class NDCG(DCG):
         super().__post_init__()
         object.__setattr__(self, "gains", Gains.of(self.gains))
         if self.gains.pairs and self.dcg != LINEAR:
-            raise InvalidInputError(f"nDCG: expected gains or dcg={self.dcg!r}, found both; leave one out.")
+            raise InvalidInputError(f"nDCG: expected gains or dcg={self.dcg!r}, got both. Leave one out.")
 
     @property
     def needs_judged(self) -> bool:

@@ -72,7 +72,7 @@ class RnDCG(GradedMeasure):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.rel, int) or self.rel < 1:
-            raise InvalidInputError(f"RnDCG: expected rel of at least 1, found {self.rel!r}.")
+            raise InvalidInputError(f"RnDCG: expected rel of at least 1, got {self.rel!r}.")
 
     def scores(self, lists: RankedLists) -> Floats:
         """Return the nDCG of every query, averaged."""

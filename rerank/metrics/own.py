@@ -48,8 +48,8 @@ class OwnMeasure(Measure):
             values = np.full(1, np.nan)
         if not np.isfinite(values).all():
             raise InvalidInputError(
-                f"measure {self.name}: expected a finite number from score(ranked_labels, ideal_labels), found another "
-                "value; return e.g. 0.0 where no document is relevant."
+                f"measure {self.name}: expected a finite number from score(ranked_labels, ideal_labels), got another "
+                "value. Return e.g. 0.0 where no document is relevant."
             )
         return values
 
@@ -60,6 +60,6 @@ def own_measure(given: Any) -> OwnMeasure:
     if isinstance(given, type) or not callable(function):
         raise InvalidInputError(
             "measure: expected a name such as 'nDCG@10', a measure, or a function score(ranked_labels, ideal_labels), "
-            f"found {type(given).__name__}; pass one of them."
+            f"got {type(given).__name__}. Pass one of them."
         )
     return OwnMeasure(function=function, own_name=getattr(given, "__name__", type(given).__name__))

@@ -28,9 +28,9 @@ class RBP(DiscountedMeasure):
 
     def __post_init__(self) -> None:
         if isinstance(self.p, bool) or not isinstance(self.p, float | int) or not 0.0 < self.p < 1.0:
-            raise InvalidInputError(f"RBP: expected p between 0 and 1, found {self.p!r}; write e.g. RBP(p=0.8).")
+            raise InvalidInputError(f"RBP: expected p between 0 and 1, got {self.p!r}. Write e.g. RBP(p=0.8).")
         if self.rel is not None and (not isinstance(self.rel, int) or self.rel < 1):
-            raise InvalidInputError(f"RBP: expected rel of at least 1, found {self.rel!r}; write e.g. RBP(rel=1).")
+            raise InvalidInputError(f"RBP: expected rel of at least 1, got {self.rel!r}. Write e.g. RBP(rel=1).")
 
     def gain_of(self, labels: Floats) -> Floats:
         """Return relevance, or the label."""

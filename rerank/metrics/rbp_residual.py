@@ -30,7 +30,7 @@ class RBPResidual(Measure):
 
     def __post_init__(self) -> None:
         if not isinstance(self.p, int | float) or not 0 < self.p < 1:
-            raise InvalidInputError(f"RBPResidual: expected p between 0 and 1, found {self.p!r}; write p=0.8.")
+            raise InvalidInputError(f"RBPResidual: expected p between 0 and 1, got {self.p!r}. Write p=0.8.")
 
     def scores(self, lists: RankedLists) -> Floats:
         """Return the residual of every query."""

@@ -92,7 +92,7 @@ def parse_measure(name: Any) -> Measure:
     if len(found) == 1:
         return found[0]
     if found and name.strip() not in _TREC_NAMES:
-        raise InvalidInputError(f"measure: expected one measure, found several in {name!r}; name one, e.g. P.5.")
+        raise InvalidInputError(f"measure: expected one measure, got several in {name!r}. Name one, e.g. P.5.")
     return _from_grammar(name)
 
 
@@ -137,8 +137,8 @@ def _from_grammar(name: str) -> Measure:
     found = _GRAMMAR.fullmatch(name.strip())
     if not found:
         raise InvalidInputError(
-            f"measure: expected NAME, NAME@CUTOFF or NAME(PARAMETER=VALUE)@CUTOFF, found {name!r}; "
-            "write e.g. nDCG@10 or P(rel=2)@5."
+            f"measure: expected NAME, NAME@CUTOFF or NAME(PARAMETER=VALUE)@CUTOFF, got {name!r}. "
+            "Write e.g. nDCG@10 or P(rel=2)@5."
         )
     symbol, given = _symbol(found["symbol"])
     given |= _parameters(name, symbol, found["parameters"])
@@ -158,11 +158,11 @@ def check_cutoff(measure: Measure) -> None:
     """Refuse a cutoff that is no whole number of at least 1, or one where the measure takes none."""
     cutoff, symbol = measure.cutoff, measure.symbol
     if cutoff is not None and not measure.takes_cutoff:
-        raise InvalidInputError(f"measure {symbol}: expected no cutoff, found {cutoff!r}; write {symbol}.")
+        raise InvalidInputError(f"measure {symbol}: expected no cutoff, got {cutoff!r}. Write {symbol}.")
     if cutoff is None or (isinstance(cutoff, Integral) and not isinstance(cutoff, bool) and cutoff >= 1):
         return
     raise InvalidInputError(
-        f"measure {symbol}: expected a cutoff of at least 1, found {cutoff!r}; write e.g. {symbol}@10."
+        f"measure {symbol}: expected a cutoff of at least 1, got {cutoff!r}. Write e.g. {symbol}@10."
     )
 
 
@@ -180,7 +180,7 @@ def _symbol(written: str) -> tuple[str, dict[str, Any]]:
         raise unknown_name("measure", written, [*_MEASURES, *_ALIASES, *_TREC_NAMES])
     if trec.cutoffs:
         raise InvalidInputError(
-            f"measure {written}: expected a cutoff, found none; write e.g. {written}_10 or {trec.symbol}@10."
+            f"measure {written}: expected a cutoff, got none. Write e.g. {written}_10 or {trec.symbol}@10."
         )
     return trec.symbol, {}
 
@@ -195,7 +195,7 @@ def _parameters(name: str, symbol: str, text: str | None) -> dict[str, Any]:
         words = [(str(word.arg), ast.literal_eval(word.value)) for word in call.keywords]
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
         raise InvalidInputError(
-            f"measure: expected parameters as name=value, found {shown(text)} in {shown(name)}; write e.g. P(rel=2)@5."
+            f"measure: expected parameters as name=value, got {shown(text)} in {shown(name)}. Write e.g. P(rel=2)@5."
         ) from None
     given: dict[str, Any] = {}
     for word, value in words:
@@ -206,7 +206,7 @@ def _parameters(name: str, symbol: str, text: str | None) -> dict[str, Any]:
 
 def _check_once(name: str, symbol: str, parameter: str, given: Mapping[str, Any]) -> None:
     if parameter in given:
-        raise InvalidInputError(f"measure {symbol}: expected {parameter} once, found it twice in {name!r}; drop one.")
+        raise InvalidInputError(f"measure {symbol}: expected {parameter} once, got it twice in {name!r}. Drop one.")
 
 
 def _make(name: str, symbol: str, given: Mapping[str, Any]) -> Measure:

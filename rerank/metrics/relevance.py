@@ -22,9 +22,9 @@ class BinaryMeasure(Measure):
 
     def __post_init__(self) -> None:
         if self.needs_cutoff and self.cutoff is None:
-            raise InvalidInputError(f"{self.symbol}: expected a cutoff, found none; write e.g. {self.symbol}@10.")
+            raise InvalidInputError(f"{self.symbol}: expected a cutoff, got none. Write e.g. {self.symbol}@10.")
         if not isinstance(self.rel, int) or self.rel < 1:
-            raise InvalidInputError(f"{self.symbol}: expected rel of at least 1, found {self.rel!r}.")
+            raise InvalidInputError(f"{self.symbol}: expected rel of at least 1, got {self.rel!r}.")
 
     def relevant(self, labels: Floats) -> NDArray[np.bool_]:
         """Return whether each label is relevant."""

@@ -32,7 +32,7 @@ class RelString(Measure):
     def scores(self, lists: RankedLists) -> Ids:  # type: ignore[override]
         """Return the text of every query, (n_queries,) of text."""
         if self.cutoff is None:
-            raise InvalidInputError("RelString: expected a cutoff, found none; write e.g. RelString@10.")
+            raise InvalidInputError("RelString: expected a cutoff, got none. Write e.g. RelString@10.")
         letters = np.where(lists.labels > 9, ">", np.maximum(lists.labels, 0).astype(np.int64).astype("U1"))
         letters = np.where(lists.labels < 0, ".", letters)
         letters = np.where(in_pool(lists), letters, "-").tolist()

@@ -38,7 +38,7 @@ class Rprec(BinaryMeasure):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.mult, int | float) or not 0 < self.mult < np.inf:
-            raise InvalidInputError(f"Rprec: expected mult above 0, found {self.mult!r}; write e.g. Rprec(mult=0.5).")
+            raise InvalidInputError(f"Rprec: expected mult above 0, got {self.mult!r}. Write e.g. Rprec(mult=0.5).")
 
     def scores(self, lists: RankedLists) -> Floats:
         """Return the precision of every query."""

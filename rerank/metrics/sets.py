@@ -38,7 +38,7 @@ class SetP(_SetMeasure):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.relative, bool):
-            raise InvalidInputError(f"SetP: expected relative=True or False, found {self.relative!r}.")
+            raise InvalidInputError(f"SetP: expected relative=True or False, got {self.relative!r}.")
 
     def scores(self, lists: RankedLists) -> Floats:
         """Return the precision of every query."""
@@ -78,9 +78,7 @@ class SetF(_SetMeasure):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.beta, int | float) or not 0 <= self.beta < np.inf:
-            raise InvalidInputError(
-                f"SetF: expected beta of at least 0, found {self.beta!r}; write e.g. SetF(beta=2.0)."
-            )
+            raise InvalidInputError(f"SetF: expected beta of at least 0, got {self.beta!r}. Write e.g. SetF(beta=2.0).")
 
     def scores(self, lists: RankedLists) -> Floats:
         """Return the weighted harmonic mean of precision and recall of every query."""

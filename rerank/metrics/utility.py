@@ -34,7 +34,7 @@ class Utility(BinaryMeasure):
         object.__setattr__(self, "worth", tuple(self.worth))
         if len(self.worth) != 4 or not all(isinstance(part, int | float) for part in self.worth):
             raise InvalidInputError(
-                f"Utility: expected four numbers as worth, found {self.worth!r}; write e.g. Utility(worth=(2,-1,0,0))."
+                f"Utility: expected four numbers as worth, got {self.worth!r}. Write e.g. Utility(worth=(2,-1,0,0))."
             )
 
     def scores(self, lists: RankedLists) -> Floats:

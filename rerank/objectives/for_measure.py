@@ -33,12 +33,12 @@ def lambdarank_for(
     """
     if not measure.trainable:
         raise InvalidInputError(
-            f"metric: expected a measure that can be trained for, found {measure.name}, which asks for something "
-            "else than labels in rank order; train with e.g. nDCG@10 or AP."
+            f"metric: expected a measure that can be trained for, got {measure.name}, which asks for something "
+            "else than labels in rank order. Train with e.g. nDCG@10 or AP."
         )
     if not (labels > 0).any():
         raise InvalidInputError(
-            "training data: expected a query with a positive label, found none; check that qrels and run name the "
+            "training data: expected a query with a positive label, got none. Check that qrels and run name the "
             "same documents."
         )
     falling = labels[np.lexsort((-labels, query_rows(query_ptr)))]
@@ -48,8 +48,8 @@ def lambdarank_for(
     )
     if np.array_equal(best, worst):
         raise InvalidInputError(
-            f"training data: expected a query in which the order of the documents changes {measure.name}, found none; "
-            "train for a measure that tells these labels and depths apart, e.g. nDCG@10."
+            f"training data: expected a query in which the order of the documents changes {measure.name}, got none. "
+            "Train for a measure that tells these labels and depths apart, e.g. nDCG@10."
         )
     deep = measure.cut_for_training(truncation_level)
     swap = deep.swap_weights(labels, query_ptr, ideal_labels, ideal_ptr)

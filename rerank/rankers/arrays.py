@@ -71,12 +71,12 @@ def column_names(X: Any) -> tuple[str, ...] | None:
         return None
     if not all(isinstance(name, str) for name in names):
         raise InvalidInputError(
-            f"X: expected column names that are all text, found names of the types {', '.join(kinds)}; rename the "
+            f"X: expected column names that are all text, got names of the types {', '.join(kinds)}. Rename the "
             "columns (X.columns = X.columns.astype(str))."
         )
     if len(set(names)) < len(names):
         name = next(name for name in names if names.count(name) > 1)
-        raise InvalidInputError(f"X: expected each column name once, found {name!r} again; rename a column.")
+        raise InvalidInputError(f"X: expected each column name once, got {name!r} again. Rename a column.")
     return tuple(map(str, names))
 
 
@@ -92,7 +92,7 @@ def feature_matrix(X: Any) -> NDArray[np.float32]:
     else:
         values = _as_float32(X)
     if values.ndim != 2:
-        raise InvalidInputError(f"X: expected two dimensions (rows, features), found {values.ndim}; reshape it.")
+        raise InvalidInputError(f"X: expected two dimensions (rows, features), got {values.ndim}. Reshape it.")
     matrix = np.ascontiguousarray(values)
     _check_finite(matrix, column_names(X))
     return matrix
@@ -111,13 +111,13 @@ def numbers(what: str, values: Any, column: Any = None) -> NDArray[Any]:
     try:
         array = np.asarray(values)
     except ValueError as error:
-        raise InvalidInputError(f"{what}: expected rows of equal length, found {error}; pass an array.") from error
+        raise InvalidInputError(f"{what}: expected rows of equal length, got {error}. Pass an array.") from error
     if array.dtype.kind in "biuf":
         return array
     of_column = "" if column is None else f" in column {column!r}"
     if array.dtype.kind != "O":
         raise InvalidInputError(
-            f"{what}: expected numbers, found values of type {array.dtype}{of_column}; {_remedy(array.dtype.kind)}."
+            f"{what}: expected numbers, got values of type {array.dtype}{of_column}. {_remedy(array.dtype.kind)}."
         )
     converted = np.empty(array.shape)
     for place, value in np.ndenumerate(array):
@@ -125,7 +125,7 @@ def numbers(what: str, values: Any, column: Any = None) -> NDArray[Any]:
         if number is None:
             row = f" at row {place[0]}" if place else ""
             raise InvalidInputError(
-                f"{what}: expected numbers, found {_short(value)} ({type(value).__name__}){row}{of_column}; "
+                f"{what}: expected numbers, got {_short(value)} ({type(value).__name__}){row}{of_column}. "
                 f"{_remedy('U' if isinstance(value, str | bytes) else 'O')}."
             )
         converted[place] = number
@@ -151,14 +151,14 @@ def _short(value: Any) -> str:
 
 def _remedy(kind: str) -> str:
     if kind in "USV":
-        return "encode text as numbers, or leave the column out"
-    return "pass real numbers"
+        return "Encode text as numbers, or leave the column out"
+    return "Pass real numbers"
 
 
 def _real_kind(what: str, dtype: Any) -> Any:
     """Return the type that a sparse matrix is made dense in."""
     if dtype.kind not in "biuf":
-        raise InvalidInputError(f"{what}: expected numbers, found values of type {dtype}; {_remedy(dtype.kind)}.")
+        raise InvalidInputError(f"{what}: expected numbers, got values of type {dtype}. {_remedy(dtype.kind)}.")
     return np.float32 if dtype.kind != "f" else dtype
 
 
@@ -169,8 +169,8 @@ def _check_finite(X: NDArray[np.float32], names: tuple[str, ...] | None) -> None
         row, column = place
         name = numbered_names(X.shape[1])[column] if names is None else names[column]
         raise InvalidInputError(
-            f"X: expected finite features (as float32) or NaN, found {X[row, column]} at row {row} in column {name!r}; "
-            "put NaN where a value is missing."
+            f"X: expected finite features (as float32) or NaN, got {X[row, column]} at row {row} in column {name!r}. "
+            "Put NaN where a value is missing."
         )
 
 
@@ -179,13 +179,13 @@ def number_column(what: str, values: Any, n_rows: int, unit: str = "number") -> 
     column = numbers(what, values).astype(np.float64)
     if column.shape != (n_rows,):
         raise InvalidInputError(
-            f"{what}: expected a finite {unit} for each of {n_rows} rows, found shape {column.shape}; pass one column."
+            f"{what}: expected a finite {unit} for each of {n_rows} rows, got shape {column.shape}. Pass one column."
         )
     wrong = np.flatnonzero(~np.isfinite(column))
     if len(wrong):
         raise InvalidInputError(
-            f"{what}: expected a finite {unit} for each of {n_rows} rows, found {column[wrong[0]]} at row {wrong[0]}; "
-            "fill it in, or leave the row out."
+            f"{what}: expected a finite {unit} for each of {n_rows} rows, got {column[wrong[0]]} at row {wrong[0]}. "
+            "Fill it in, or leave the row out."
         )
     return column
 
@@ -193,17 +193,17 @@ def number_column(what: str, values: Any, n_rows: int, unit: str = "number") -> 
 def _query_column(qid: Any, n_rows: int) -> NDArray[Any]:
     """Return the query of each row, (n_rows,) numbers or text."""
     if qid is None:
-        raise InvalidInputError("qid: expected the query of every row, found none; pass qid=.")
+        raise InvalidInputError("qid: expected the query of every row, got none. Pass qid=.")
     queries = np.asarray(qid)
     if queries.shape != (n_rows,):
         raise InvalidInputError(
-            f"qid: expected one query for each of {n_rows} rows, found shape {queries.shape}; "
-            "pass a column of query ids, not group sizes."
+            f"qid: expected one query for each of {n_rows} rows, got shape {queries.shape}. "
+            "Pass a column of query ids, not group sizes."
         )
     missing = [row for row, query in enumerate(queries.tolist()) if _is_missing(query)] if _may_miss(queries) else []
     if missing:
         raise InvalidInputError(
-            f"qid: expected the query of every row, found {queries[missing[0]]} at row {missing[0]}; fill it in, or "
+            f"qid: expected the query of every row, got {queries[missing[0]]} at row {missing[0]}. Fill it in, or "
             "leave the row out."
         )
     return queries.astype(np.str_) if queries.dtype.kind == "O" else queries
@@ -230,8 +230,8 @@ def check_index(what: str, column: Any, X: Any) -> None:
     if sorted(map(repr, one)) == sorted(map(repr, other)):
         row = next(row for row, (a, b) in enumerate(zip(one, other, strict=True)) if a != b)
         raise InvalidInputError(
-            f"{what}: expected the rows in X's order, found an index in another order (row {row} is {other[row]!r}, in "
-            f"X {one[row]!r}); pass {what}.loc[X.index], or {what}.to_numpy() where the positions are right."
+            f"{what}: expected the rows in X's order, got an index in another order (row {row} is {other[row]!r}, in "
+            f"X {one[row]!r}). Pass {what}.loc[X.index], or {what}.to_numpy() where the positions are right."
         )
 
 
@@ -240,7 +240,7 @@ def _query_weights(weights: Any, order: Ints, query_ptr: Ints) -> Floats:
     firsts = rows[query_ptr[:-1]]
     if not np.array_equal(rows, np.repeat(firsts, np.diff(query_ptr))):
         raise InvalidInputError(
-            "sample_weight: expected one weight for all rows of a query, found several; weights are per query."
+            "sample_weight: expected one weight for all rows of a query, got several. Weights are per query."
         )
     return firsts
 

@@ -138,7 +138,7 @@ class BoostedTrees(Ranker):
         values = np.array(weights, dtype=np.float64)
         if values.shape != self.forest_.leaf_value.shape:
             raise InvalidInputError(
-                f"weights: expected shape {self.forest_.leaf_value.shape}, found {values.shape}; change those of "
+                f"weights: expected shape {self.forest_.leaf_value.shape}, got {values.shape}. Change those of "
                 "weights()."
             )
         other = copy(self)
@@ -168,11 +168,11 @@ class BoostedTrees(Ranker):
         )
         if not booster.can_split:
             raise InvalidInputError(
-                "training data: expected a feature that tells rows apart, found only constant ones; check X."
+                "training data: expected a feature that tells rows apart, got only constant ones. Check X."
             )
         if self._learns_from_labels() and train.labels.min() == train.labels.max():
             raise InvalidInputError(
-                f"training data: expected labels that differ, found only {train.labels[0]:g}; check that qrels and run "
+                f"training data: expected labels that differ, got only {train.labels[0]:g}. Check that qrels and run "
                 "name the same documents."
             )
         stopping = EarlyStopping(valid, measure, self.early_stopping_rounds)
@@ -221,7 +221,7 @@ class BoostedTrees(Ranker):
         if len(self.forest_.feature) and self.forest_.leaf_value.any():
             return ""
         return (
-            f"no split in {self.forest_.n_trees} trees; lower min_child_samples ({self.min_child_samples}) or "
+            f"no split in {self.forest_.n_trees} trees. Lower min_child_samples ({self.min_child_samples}) or "
             f"min_child_weight ({self.min_child_weight:g}), or give more queries"
         )
 

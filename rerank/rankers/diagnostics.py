@@ -91,7 +91,7 @@ def directions_needed(confidence: float = 0.99, p0: float = 0.01) -> int:
     """
     for name, value in (("confidence", confidence), ("p0", p0)):
         if not 0.0 < value < 1.0:
-            raise InvalidInputError(f"{name}: expected a share between 0 and 1, found {value!r}.")
+            raise InvalidInputError(f"{name}: expected a share between 0 and 1, got {value!r}.")
     return math.ceil(math.log1p(-confidence) / math.log1p(-p0))
 
 
@@ -125,12 +125,12 @@ def local_optimality(
     """
     _check_model(model)
     if n < 1 or not 0.0 < step < math.inf:
-        raise InvalidInputError(f"n, step: expected finite numbers above 0, found {n} and {step}.")
+        raise InvalidInputError(f"n, step: expected finite numbers above 0, got {n} and {step}.")
     directions_needed(p0=p0)
     measure, weights = parse_measure(metric), model.weights()
     value_at = _value_at(model, data, measure, base)
     if not weights.any():
-        raise InvalidInputError("model: expected weights other than 0, found none; train it for longer.")
+        raise InvalidInputError("model: expected weights other than 0, got none. Train it for longer.")
     random, length, values = np.random.default_rng(random_state), step * float(np.linalg.norm(weights)), np.empty(n)
     with kernel_threads(None, data.n_rows):
         value = value_at(weights)
@@ -164,12 +164,12 @@ def weight_curve(
     _check_model(model)
     measure, weights = parse_measure(metric), model.weights()
     if not 0 <= weight < len(weights):
-        raise InvalidInputError(f"weight: expected a number from 0 to {len(weights) - 1}, found {weight}.")
+        raise InvalidInputError(f"weight: expected a number from 0 to {len(weights) - 1}, got {weight}.")
     own = float(weights[weight])
     reach = max(abs(own), float(np.sqrt(np.mean(weights**2)))) or 1.0
     axis = np.linspace(own - reach, own + reach, N_VALUES) if values is None else np.sort(np.asarray(values, float))
     if axis.ndim != 1 or not len(axis) or not np.isfinite(axis).all():
-        raise InvalidInputError(f"values: expected finite numbers in one dimension, found {values!r}.")
+        raise InvalidInputError(f"values: expected finite numbers in one dimension, got {values!r}.")
     value_at, measures = _value_at(model, data, measure, base), np.empty(len(axis))
     with kernel_threads(None, data.n_rows):
         for number in track(range(len(axis)), "values", len(axis)):
@@ -182,7 +182,7 @@ def weight_curve(
 def _check_model(model: Weighted) -> None:
     if not isinstance(model, Weighted):
         raise InvalidInputError(
-            f"model: expected one with weights()/with_weights(), found {type(model).__name__}; pass a net, a linear "
+            f"model: expected one with weights()/with_weights(), got {type(model).__name__}. Pass a net, a linear "
             "model or boosted trees."
         )
 

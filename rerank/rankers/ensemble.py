@@ -122,7 +122,7 @@ class Ensemble(Ranker):
         members = read_members(str(self.members), common) if text else [clone(each) for each in self.members]
         if not members or any(member.base is not None for member in members):
             raise InvalidInputError(
-                "members: expected at least one ranker, all without a base of their own; give the base to the ensemble."
+                "members: expected at least one ranker, all without a base of their own. Give the base to the ensemble."
             )
         return [member.set_params(n_jobs=None) for member in members]
 
@@ -142,7 +142,7 @@ class Ensemble(Ranker):
     def _fold_of(self, n_queries: int) -> Ints:
         """Return the fold of each query, (n_queries,) int64."""
         if not 2 <= self.n_folds <= n_queries:
-            raise InvalidInputError(f"n_folds: expected 2 to {n_queries}, the number of queries, found {self.n_folds}.")
+            raise InvalidInputError(f"n_folds: expected 2 to {n_queries}, the number of queries, got {self.n_folds}.")
         random = np.random.default_rng(SEEDS + self.random_state)
         return random.permutation(n_queries) % self.n_folds
 
@@ -155,7 +155,7 @@ class Ensemble(Ranker):
 
     def _learned_nothing(self) -> str:
         heard = [member for member in self.members_ if not member._learned_nothing()]
-        return "" if heard and not self.stage_._learned_nothing() else "no member that betters the base; choose others"
+        return "" if heard and not self.stage_._learned_nothing() else "no member that betters the base. Choose others"
 
     def _shares(self, X: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return what each member adds to the base, in units of the base's spread, (n_rows, n_members) float32."""

@@ -73,7 +73,7 @@ class LambdaMART(LearnsFromPairs, BoostedTrees):
             return None
         if self._pairs is not None:
             raise InvalidInputError(
-                "step: expected fixed beside preferences, found 'line-search', which measures labels; leave it out."
+                "step: expected fixed beside preferences, got 'line-search', which measures labels. Leave it out."
             )
         return partial(_searched, Validation(train, parse_measure(self.metric)), self.learning_rate)
 

@@ -130,7 +130,7 @@ class LinearRanker(Ranker):
         return scores + self.intercept_
 
     def _learned_nothing(self) -> str:
-        return "" if self.weights_.any() else f"no weight but 0; raise C ({self.C:g}) or give other features"
+        return "" if self.weights_.any() else f"no weight but 0. Raise C ({self.C:g}) or give other features"
 
     def _learned(self) -> dict[str, Any]:
         return {
@@ -213,5 +213,5 @@ def checked_weights(weights: ArrayLike, count: int) -> Floats:
     """Return weights as (count,) float64; another shape is refused."""
     found = np.array(weights, dtype=np.float64)
     if found.shape != (count,):
-        raise InvalidInputError(f"weights: expected {count} numbers, found shape {found.shape}; change weights().")
+        raise InvalidInputError(f"weights: expected {count} numbers, got shape {found.shape}. Change weights().")
     return found

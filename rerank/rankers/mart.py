@@ -47,7 +47,7 @@ class MART(LearnsFromPairs, BoostedTrees):
             return objective_class(self.objective)(train.query_ptr, train.weights, train.labels)
         if self.objective not in OF_PAIRS:
             raise InvalidInputError(
-                f"objective: expected {' or '.join(OF_PAIRS)} beside preferences, found {self.objective!r}; choose one "
+                f"objective: expected {' or '.join(OF_PAIRS)} beside preferences, got {self.objective!r}. Choose one "
                 "of them."
             )
         objective: Objective = OF_PAIRS[self.objective](*self._canonical_pairs(self._pairs, train, evenly=False))

@@ -47,12 +47,12 @@ def read_members(text: str, common: Mapping[str, Any]) -> list[Ranker]:
         unknown = [parameter for parameter in parameters if parameter not in known or parameter in ASIDE]
         if unknown:
             raise InvalidInputError(
-                f"members: expected parameters of {name}, found {unknown[0]!r}; leave it out (base and n_jobs are the "
+                f"members: expected parameters of {name}, got {unknown[0]!r}. Leave it out (base and n_jobs are the "
                 "ensemble's)."
             )
         if len(members) + copies > MOST_MEMBERS:
             raise InvalidInputError(
-                f"members: expected at most {MOST_MEMBERS} rankers, found more in {shown(text)}; name fewer."
+                f"members: expected at most {MOST_MEMBERS} rankers, got more in {shown(text)}. Name fewer."
             )
         given = {**{key: value for key, value in common.items() if key in known}, **parameters}
         for copy in range(copies):
@@ -96,6 +96,6 @@ def _entry(entry: ast.expr, text: str) -> tuple[int, str, dict[str, Any]]:
 
 def _misspelled(text: str) -> InvalidInputError:
     return InvalidInputError(
-        f"members: expected rankers such as '8*lambdamart(subsample=0.5), 2*lambdarank', found {shown(text)}; write "
+        f"members: expected rankers such as '8*lambdamart(subsample=0.5), 2*lambdarank', got {shown(text)}. Write "
         "each as NAME, N*NAME or N*NAME(PARAMETER=VALUE)."
     )

@@ -99,7 +99,7 @@ class NetRanker(Ranker):
             queries = self._queries(train, unit)
             if not queries:
                 raise InvalidInputError(
-                    "training data: expected a query with pairs to learn from, found none; check that qrels and run "
+                    "training data: expected a query with pairs to learn from, got none. Check that qrels and run "
                     "name the same documents."
                 )
             stopping = EarlyStopping(valid, parse_measure(self.metric), self.early_stopping_rounds)
@@ -157,7 +157,7 @@ class NetRanker(Ranker):
         return scores
 
     def _learned_nothing(self) -> str:
-        return "" if self.net_.output.any() else "no output weight but 0; raise learning_rate or give other features"
+        return "" if self.net_.output.any() else "no output weight but 0. Raise learning_rate or give other features"
 
     def _learned(self) -> dict[str, Any]:
         return {

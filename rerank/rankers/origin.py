@@ -91,8 +91,8 @@ def _refuse_other(part: str, trained: Retriever | None, given: Retriever | None,
     if trained and given and trained.known and given.known and trained != given:
         field = "" if trained.field == given.field else f" on field {trained.field}"
         raise ModelMismatchError(
-            f"{what}: expected {part} of {trained}, whose scores the model starts from, found {part} of {given}; "
-            f"retrieve with k1 {trained.k1!r} and b {trained.b!r}{field}, or train the model on such a run."
+            f"{what}: expected {part} of {trained}, whose scores the model starts from, got {part} of {given}. "
+            f"Retrieve with k1 {trained.k1!r} and b {trained.b!r}{field}, or train the model on such a run."
         )
 
 

@@ -39,7 +39,7 @@ class PreferenceRows(NamedTuple):
         kept = np.flatnonzero((found >= 0).all(axis=1))
         if not len(kept):
             raise InvalidInputError(
-                "preferences: expected pairs of documents that the training data hold, found none; check that both "
+                "preferences: expected pairs of documents that the training data hold, got none. Check that both "
                 "name the same queries and documents."
             )
         if len(kept) < len(found):
@@ -112,7 +112,7 @@ class LearnsFromPairs(Ranker):
         weights = (train.weights / np.maximum(counts, 1.0))[query]
         if not weights.any():
             raise InvalidInputError(
-                "preferences: expected pairs of a query whose weight is above 0, found none; change the weights."
+                "preferences: expected pairs of a query whose weight is above 0, got none. Change the weights."
             )
         return better, worse, probabilities, weights
 
@@ -120,7 +120,7 @@ class LearnsFromPairs(Ranker):
 def _rows_of(preferences: Preferences | Iterable[Sequence[Any]], X: RankingData | ArrayLike) -> PreferenceRows:
     if not isinstance(X, RankingData):
         raise InvalidInputError(
-            "preferences: expected RankingData beside them, found arrays without document ids; pass a record."
+            "preferences: expected RankingData beside them, got arrays without document ids. Pass a record."
         )
     return PreferenceRows.of(Preferences.of(preferences), X)
 

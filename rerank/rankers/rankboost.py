@@ -163,7 +163,7 @@ class RankBoost(LearnsFromPairs):
 
     def _learned_nothing(self) -> str:
         known = self.forest_.leaf_value.any()
-        return "" if known else "no threshold that orders more pairs rightly than wrongly; give other features"
+        return "" if known else "no threshold that orders more pairs rightly than wrongly. Give other features"
 
     def _learned(self) -> dict[str, Any]:
         return {
@@ -207,7 +207,7 @@ class _Search:
         self._features = np.sort(self._columns.features)
         if not len(self._features):
             raise InvalidInputError(
-                "training data: expected a feature that tells rows apart, found only constant ones; check X."
+                "training data: expected a feature that tells rows apart, got only constant ones. Check X."
             )
         self._blocks = self._columns.blocks(train.X, train.order, n_threads)
         self._sums = np.empty((self._columns.n_blocks * WIDTH, MOST_CODES))

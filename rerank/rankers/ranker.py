@@ -231,10 +231,10 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         """Log a warning where the model adds the same to every document."""
         found = self._learned_nothing()
         if found and self.evals_result_ and self.best_iteration_ == 0:
-            found = "no iteration that betters the measure of the validation data; give other features or more queries"
+            found = "no iteration that betters the measure of the validation data. Give other features or more queries"
         if found:
             ranks = "has one score for all documents" if isinstance(self.base_, NoBase) else "ranks as its base does"
-            log.warning("%s: expected to learn from the data, found %s. The model %s.", self.kind, found, ranks)
+            log.warning("%s: expected to learn from the data, got %s. The model %s.", self.kind, found, ranks)
 
     def _given(
         self,
@@ -248,23 +248,23 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
             data, order = X, np.arange(X.n_rows)
         else:
             if y is None:
-                raise InvalidInputError("y: expected a label for every row, found none; pass fit(X, y, qid=qid).")
+                raise InvalidInputError("y: expected a label for every row, got none. Pass fit(X, y, qid=qid).")
             data, order = data_from_arrays(X, y, qid, sample_weight)
         if init_score is None:
             return data, None
         check_index("init_score", init_score, X)
         if self.base is not None:
-            raise InvalidInputError("init_score: expected no base= beside it, found both; pass one of them.")
+            raise InvalidInputError("init_score: expected no base= beside it, got both. Pass one of them.")
         return data, number_column("init_score", init_score, data.n_rows, "score")[order]
 
     def _validation_set(self, eval_set: Any, init_score: ArrayLike | None) -> TrainingSet:
         if isinstance(eval_set, list) and len(eval_set) == 1:
             eval_set = eval_set[0]
         if not isinstance(eval_set, RankingData) and not (isinstance(eval_set, tuple | list) and len(eval_set) == 3):
-            raise InvalidInputError("eval_set: expected RankingData or (X, y, qid), found another value; pass either.")
+            raise InvalidInputError("eval_set: expected RankingData or (X, y, qid), got another value. Pass either.")
         X, y, qid = (eval_set, None, None) if isinstance(eval_set, RankingData) else eval_set
         if isinstance(self.base_, BareBase) and init_score is None:
-            raise InvalidInputError("eval_set: expected eval_init_score beside init_score, found none; pass both.")
+            raise InvalidInputError("eval_set: expected eval_init_score beside init_score, got none. Pass both.")
         if isinstance(X, RankingData):
             data, order = self._matching(X), None
             check_retrievers(self, X.retriever, X.run_retrievers, "validation data", init_score is None)
@@ -306,7 +306,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
             warnings.warn(f"X has feature names, but {kind} was fitted without feature names", UserWarning, 4)
         if X.shape[1] != self.n_features_in_:
             raise ModelMismatchError(
-                f"{what}: the model wants {self.n_features_in_} features a row, found shape {X.shape}; pass the "
+                f"{what}: expected {self.n_features_in_} features a row, got shape {X.shape}. Pass the "
                 "columns that it was trained on."
             )
         if names is None and hasattr(self, "feature_names_in_"):
@@ -328,8 +328,8 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         missing = [name for name in self.feature_names_ if name not in data.feature_names]
         if missing:
             raise ModelMismatchError(
-                f"data: the model wants {self.n_features_in_} features, found {data.n_features}, without "
-                f"{', '.join(missing[:3])}{' ...' if len(missing) > 3 else ''}; make the data with the model's recipe."
+                f"data: expected the model's {self.n_features_in_} features, got {data.n_features}, without "
+                f"{', '.join(missing[:3])}{' ...' if len(missing) > 3 else ''}. Make the data with the model's recipe."
             )
         places = [data.feature_names.index(name) for name in self.feature_names_]
         log.info("data: %d features that the model does not use are left out", data.n_features - len(places))
@@ -337,7 +337,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "base_"):
-            raise InvalidInputError(f"{type(self).__name__}: expected a fitted model, found a new one; call fit first.")
+            raise InvalidInputError(f"{type(self).__name__}: expected a fitted model, got a new one. Call fit first.")
 
 
 def _check_recipe(trained: Mapping[str, Any] | None, given: Mapping[str, Any] | None) -> None:
@@ -346,8 +346,8 @@ def _check_recipe(trained: Mapping[str, Any] | None, given: Mapping[str, Any] | 
         same = given is None or key not in given or given[key] == (trained or {})[key]
         if not same and key not in _NAMING:
             raise ModelMismatchError(
-                f"data: expected features made with the model's recipe ({key}: {(trained or {})[key]}), found another "
-                f"({key}: {(given or {})[key]}); make the data with the model's recipe."
+                f"data: expected features made with the model's recipe ({key}: {(trained or {})[key]}), got another "
+                f"({key}: {(given or {})[key]}). Make the data with the model's recipe."
             )
 
 
@@ -358,12 +358,12 @@ def _difference(trained: tuple[str, ...], names: tuple[str, ...]) -> str:
     if not unknown and not missing:
         place = next(place for place, pair in enumerate(zip(trained, names, strict=True)) if pair[0] != pair[1])
         return (
-            f"expected the columns in the order of training, found {names[place]!r} where {trained[place]!r} was "
-            f"(column {place + 1}); pass X[list(model.feature_names_)]."
+            f"expected the columns in the order of training, got {names[place]!r} where {trained[place]!r} was "
+            f"(column {place + 1}). Pass X[list(model.feature_names_)]."
         )
     parts = [
         f"{what} {', '.join(map(repr, some[:3]))}{' ...' if len(some) > 3 else ''}"
-        for what, some in (("found", unknown), ("without", missing))
+        for what, some in (("got", unknown), ("without", missing))
         if some
     ]
-    return f"expected the columns of training by name, {' and '.join(parts)}; pass the columns that were trained on."
+    return f"expected the columns of training by name, {' and '.join(parts)}. Pass the columns that were trained on."

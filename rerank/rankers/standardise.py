@@ -47,8 +47,8 @@ class Standardiser:
             infinite = np.isinf(block).any(axis=0)
             if infinite.any():
                 raise InvalidInputError(
-                    "training data: expected finite or missing values, found infinity in column "
-                    f"{int(np.argmax(infinite)) + 1}; correct the feature."
+                    "training data: expected finite or missing values, got infinity in column "
+                    f"{int(np.argmax(infinite)) + 1}. Correct the feature."
                 )
             present += (~np.isnan(block)).sum(axis=0)
             total += np.nansum(block, axis=0)
@@ -60,7 +60,7 @@ class Standardiser:
         missing = np.flatnonzero((present < len(rows)) & (present > 0))
         if not changing.any() and not len(missing):
             raise InvalidInputError(
-                "training data: expected a feature that tells rows apart, found only constant ones; check X."
+                "training data: expected a feature that tells rows apart, got only constant ones. Check X."
             )
         return cls(means, np.where(changing, 1.0 / np.where(changing, deviations, 1.0), 0.0), missing)
 

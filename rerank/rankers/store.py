@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 FORMAT = "rerank-model"
 VERSION = 1
 DEEPEST = 50  # models inside one another
-REMEDY = "train the model again, or fetch the file again."
+REMEDY = "Train the model again, or fetch the file again."
 
 
 class StoredModel(Field):
@@ -71,19 +71,19 @@ def load_model(path: str | Path) -> Ranker:
         raise FileFormatError(
             source,
             fault.line,
-            f"expected a model file (JSON), found {fault}; give a file that `rerank train` wrote.",
+            f"expected a model file (JSON), got {fault}. Give a file that `rerank train` wrote.",
         ) from None
     if not isinstance(stored, dict) or stored.pop("format", None) != FORMAT:
         raise FileFormatError(
             source,
             None,
-            f"expected a model file (format {FORMAT}), found other JSON; give a file that `rerank train` wrote.",
+            f"expected a model file (format {FORMAT}), got other JSON. Give a file that `rerank train` wrote.",
         )
     version = stored.pop("version", None)
     if type(version) is not int or version != VERSION:
         raise ModelMismatchError(
-            f"{source}: expected model version {VERSION}, found {shown(version)}; "
-            "update rerank, or train the model again."
+            f"{source}: expected model version {VERSION}, got {shown(version)}. "
+            "Update rerank, or train the model again."
         )
     return _checked(stored, source)
 

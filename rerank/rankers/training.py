@@ -49,7 +49,7 @@ class TrainingSet:
     def of(cls, data: RankingData, start_scores: Floats) -> TrainingSet:
         """Put labelled data and their base scores (n_rows,) in canonical order."""
         if data.labels is None:
-            raise InvalidInputError("training data: expected labels, found none; make the data with qrels.")
+            raise InvalidInputError("training data: expected labels, got none. Make the data with qrels.")
         queries = np.argsort(data.query_ids, kind="stable")
         bounds = zip(data.query_ptr[queries].tolist(), data.query_ptr[queries + 1].tolist(), strict=True)
         rows = (first + np.argsort(data.doc_ids[first:last], kind="stable")[::-1] for first, last in bounds)
@@ -87,9 +87,9 @@ class TrainingSet:
 def check_training_data(data: RankingData, what: str) -> None:
     """Refuse data that nothing can be learned from or measured on."""
     if not data.n_rows:
-        raise InvalidInputError(f"{what}: expected rows, found none; check the run and the topics.")
+        raise InvalidInputError(f"{what}: expected rows, got none. Check the run and the topics.")
     if data.labels is None:
-        raise InvalidInputError(f"{what}: expected labels, found none; make the data with qrels.")
+        raise InvalidInputError(f"{what}: expected labels, got none. Make the data with qrels.")
     data.check_values(what)
 
 
@@ -99,7 +99,7 @@ def check_pairs(train: TrainingSet) -> None:
     differ = (train.labels[1:] != train.labels[:-1]) & (query[1:] == query[:-1])
     if not (differ & (train.weights[query[1:]] > 0.0)).any():
         raise InvalidInputError(
-            "training data: expected a query with documents of different labels, found none; check that qrels and run "
+            "training data: expected a query with documents of different labels, got none. Check that qrels and run "
             "name the same documents."
         )
 

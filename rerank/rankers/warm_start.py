@@ -82,8 +82,8 @@ class FeatureBase(Base):
         missing = np.flatnonzero(~np.isfinite(column))
         if len(missing):
             raise InvalidInputError(
-                f"base feature {self.name}: expected a value in every row, found {len(missing)} missing or "
-                f"infinite, first at document {data.doc_ids[missing[0]]}; start from a feature that is never missing."
+                f"base feature {self.name}: expected a value in every row, got {len(missing)} missing or "
+                f"infinite, first at document {data.doc_ids[missing[0]]}. Start from a feature that is never missing."
             )
         return column
 
@@ -142,7 +142,7 @@ class BareBase(Base):
     def scores(self, data: RankingData) -> Floats:
         """Refuse: the scores of these rows were not given."""
         raise ModelMismatchError(
-            "base: the model was fitted with init_score, and predict was given none; pass init_score= with the base "
+            "base: expected init_score, as in fit, got none. Pass init_score= with the base "
             "ranker's score of every row."
         )
 
@@ -179,8 +179,8 @@ def run_scores(run: Run, data: RankingData) -> Floats:
     for number, query_id in enumerate(data):
         if query_id not in run or not len(run[query_id]):
             raise InvalidInputError(
-                f"base run {run.name}: expected every query of the data, found none of query {query_id}; "
-                "give a run that covers them."
+                f"base run {run.name}: expected every query of the data, got none of query {query_id}. "
+                "Give a run that covers them."
             )
         known = run[query_id]
         lowest = min(known.values())
@@ -217,7 +217,7 @@ def _as_base(base: Any) -> Base | Run:
         return ModelBase(base)
     raise InvalidInputError(
         "base: expected None, 'run', 'feature:NAME', a run or a fitted ranker, "
-        f"found {base!r}; write e.g. 'feature:bm25.contents'."
+        f"got {base!r}. Write e.g. 'feature:bm25.contents'."
     )
 
 

@@ -139,10 +139,10 @@ def _target(path: Path) -> tuple[Path, bool]:
         return path, True
     target = path.resolve()
     if stat.S_ISDIR(mode):
-        raise InvalidInputError(f"{path}: expected a file to write, found a folder; name a file in it.")
+        raise InvalidInputError(f"{path}: expected a file to write, got a folder. Name a file in it.")
     if not target.parent.is_dir():
         if target.parent.exists():
-            raise InvalidInputError(f"{path.parent}: expected a folder to write into, found a file; name a folder.")
+            raise InvalidInputError(f"{path.parent}: expected a folder to write into, got a file. Name a folder.")
         raise MissingFileError(path.parent, "a folder to write into")
     return target, False
 
@@ -175,4 +175,4 @@ def _refusals(path: str | Path) -> Iterator[None]:
 
 def _refused(path: str | Path, fault: OSError) -> InvalidInputError:
     reason = os.strerror(fault.errno) if fault.errno else "an error of the system"
-    return InvalidInputError(f"{path}: expected a place that can be written, found: {reason}; write elsewhere.")
+    return InvalidInputError(f"{path}: expected a path that can be written, got: {reason}. Write elsewhere.")

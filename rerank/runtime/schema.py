@@ -24,7 +24,7 @@ from rerank.errors import InvalidInputError, shown
 LARGEST = float(np.finfo(np.float32).max)  # a score beyond it has no order for trec_eval, which holds float32
 LONGEST_TEXT = 100_000  # characters
 DEEPEST = 32  # brackets of plain JSON inside one another
-REMEDY = "correct it."
+REMEDY = "Correct it."
 Sizes = dict[str, int]
 Size = str | Callable[[Sizes], int] | None
 
@@ -48,7 +48,7 @@ class SchemaError(InvalidInputError):
     def fault(self, otherwise: str) -> str:
         """Return the whole message, with a remedy for the case that the field knows none."""
         place = f"{self.path}: " if self.path else ""
-        return f"{place}expected {self.expected}, found {self.found}; {self.remedy or otherwise}"
+        return f"{place}expected {self.expected}, got {self.found}. {self.remedy or otherwise}"
 
     def __str__(self) -> str:
         return self.fault(REMEDY)
@@ -141,7 +141,7 @@ class Choice(Field):
         if len(names) < 3:
             raise SchemaError(" or ".join(names), shown(value))
         near = get_close_matches(value, names, n=1) if isinstance(value, str) else []
-        hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(sorted(names))}."
+        hint = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(sorted(names))}."
         raise SchemaError("a known name", shown(value), hint)
 
 

@@ -24,7 +24,7 @@ def thread_count(n_jobs: int | None) -> int:
     import numba
 
     if n_jobs is not None and (n_jobs == 0 or n_jobs < -1):
-        raise InvalidInputError(f"n_jobs: expected a number of threads from 1, or -1 for all, found {n_jobs}.")
+        raise InvalidInputError(f"n_jobs: expected a number of threads from 1, or -1 for all, got {n_jobs}.")
     available = min(os.cpu_count() or 1, int(numba.config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
     return available if n_jobs in (None, -1) else min(int(n_jobs or 1), available)
 

@@ -39,7 +39,7 @@ class Preferences:
         if strange is not None or not rows:
             raise InvalidInputError(
                 "preferences: expected rows of query id, better document id, worse document id and perhaps a "
-                f"probability from 0 to 1, found {strange[:-1] if strange else 'none'}; pass e.g. ('q1', 'd1', 'd2')."
+                f"probability from 0 to 1, got {strange[:-1] if strange else 'none'}. Pass e.g. ('q1', 'd1', 'd2')."
             )
         queries, better, worse = (id_array([str(row[place]) for row in rows]) for place in range(3))
         return cls(queries, better, worse, np.array([float(row[3]) for row in rows]))

@@ -44,7 +44,7 @@ class Qrels(QueryTable):
         queries, docs, labels = mapping_columns("qrels", "label", qrels)
         strange = next((label for label in labels if int(label) != label), None)
         if strange is not None:
-            raise InvalidInputError(f"qrels: expected whole numbers as labels, found {strange}; round or scale them.")
+            raise InvalidInputError(f"qrels: expected whole numbers as labels, got {strange}. Round or scale them.")
         return cls.from_rows(queries, docs, labels)
 
     def lookup(self, query_ids: Ids, query_ptr: Ints, doc_ids: Ids) -> tuple[Ints, NDArray[np.bool_]]:

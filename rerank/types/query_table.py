@@ -28,8 +28,8 @@ class QueryTable:
         positions = {str(query_id): number for number, query_id in enumerate(self.query_ids)}
         if len(positions) != len(self.query_ids):
             raise InvalidInputError(
-                f"{type(self).__name__}: expected each query id once, found one that returns; "
-                "put the rows of a query together."
+                f"{type(self).__name__}: expected each query id once, got one that returns. "
+                "Put the rows of a query together."
             )
         vars(self)["_positions"] = positions
 
@@ -77,7 +77,7 @@ def mapping_columns(what: str, value: str, table: Any) -> tuple[list[str], list[
     if not isinstance(table, Mapping):
         raise InvalidInputError(
             f"{what}: expected a {what} record or {{query id: {{document id: {value}}}}}, "
-            f"found {type(table).__name__}; read one with rerank.read_{what}."
+            f"got {type(table).__name__}. Read one with rerank.read_{what}."
         )
     queries = [str(query_id) for query_id, documents in table.items() for _ in documents]
     docs = [str(doc_id) for documents in table.values() for doc_id in documents]

@@ -54,7 +54,7 @@ class RankingData(QueryTable):
         if self.X.shape != (self.n_rows, len(self.feature_names)):
             raise InvalidInputError(
                 f"data: expected X of shape ({self.n_rows}, {len(self.feature_names)}) for its document "
-                f"ids and feature names, found {self.X.shape}; pass one row a document."
+                f"ids and feature names, got {self.X.shape}. Pass one row a document."
             )
 
     def check_values(self, what: str = "") -> None:
@@ -81,7 +81,7 @@ class RankingData(QueryTable):
         if self.ideal_labels is not None and self.ideal_ptr is not None:
             return self.ideal_labels, self.ideal_ptr
         if self.labels is None:
-            raise InvalidInputError("data: expected labels, found none; make it with qrels.")
+            raise InvalidInputError("data: expected labels, got none. Make it with qrels.")
         return ideal_of_rows(self.labels, self.query_ptr)
 
     def select(self, queries: ArrayLike) -> RankingData:
@@ -119,10 +119,10 @@ def check_shapes(data: RankingData) -> None:
         values = getattr(data, name)
         if values is not None and np.shape(values) != (size,):
             raise InvalidInputError(
-                f"data: expected {name} of shape ({size},), found {np.shape(values)}; pass one value each."
+                f"data: expected {name} of shape ({size},), got {np.shape(values)}. Pass one value each."
             )
     if (data.ideal_labels is None) != (data.ideal_ptr is None):
-        raise InvalidInputError("data: expected ideal_labels and ideal_ptr, found one of them; pass both or none.")
+        raise InvalidInputError("data: expected ideal_labels and ideal_ptr, got one of them. Pass both or none.")
     ends = {"query_ptr": n_rows}
     if data.ideal_labels is not None:
         ends["ideal_ptr"] = len(data.ideal_labels)
@@ -131,8 +131,8 @@ def check_shapes(data: RankingData) -> None:
         fits = ptr.shape == (n_queries + 1,) and ptr.dtype.kind in "iu" and ptr[0] == 0 and ptr[-1] == end
         if not fits or (ptr[1:] < ptr[:-1]).any():
             raise InvalidInputError(
-                f"data: expected {name} of {n_queries + 1} whole numbers that rise from 0 to {end}, found others; "
-                "pass the first row of each query, and the number of rows."
+                f"data: expected {name} of {n_queries + 1} whole numbers that rise from 0 to {end}, got others. "
+                "Pass the first row of each query, and the number of rows."
             )
     try:
         fault = _fault_of_names(tuple(data.feature_names))
@@ -140,7 +140,7 @@ def check_shapes(data: RankingData) -> None:
         fault = (next(name for name in data.feature_names if not isinstance(name, str)),)
     if fault is not None:
         raise InvalidInputError(
-            f"data: expected feature names that are text, each there once, found {shown(fault[0])}; rename the feature."
+            f"data: expected feature names that are text, each there once, got {shown(fault[0])}. Rename the feature."
         )
 
 
@@ -159,16 +159,16 @@ def check_values(data: RankingData, what: str) -> None:
     if infinite is not None:
         row, column = infinite
         raise InvalidInputError(
-            f"{what}expected finite features, or NaN where missing, found {data.X[row, column]} in feature "
-            f"{shown(data.feature_names[column])} at {_row(data, row)}; correct the feature."
+            f"{what}expected finite features, or NaN where missing, got {data.X[row, column]} in feature "
+            f"{shown(data.feature_names[column])} at {_row(data, row)}. Correct the feature."
         )
-    _check_column(data, what, "label", data.labels, MOST_LABEL, "judge the document or leave its row out")
-    _check_column(data, what, "base score", data.base_scores, np.inf, "score the document or leave its row out")
+    _check_column(data, what, "label", data.labels, MOST_LABEL, "Judge the document or leave its row out")
+    _check_column(data, what, "base score", data.base_scores, np.inf, "Score the document or leave its row out")
     weights, ideal = data.weights, data.ideal_labels
     if weights is not None and not (np.isfinite(weights) & (weights >= 0.0)).all():
-        raise InvalidInputError(f"{what}expected finite weights of at least 0, found others; correct them.")
+        raise InvalidInputError(f"{what}expected finite weights of at least 0, got others. Correct them.")
     if ideal is not None and not (np.abs(ideal) <= MOST_LABEL).all():
-        raise InvalidInputError(f"{what}expected finite ideal labels, found others; make them with the qrels.")
+        raise InvalidInputError(f"{what}expected finite ideal labels, got others. Make them with the qrels.")
 
 
 def _row(data: RankingData, row: int) -> str:
@@ -192,7 +192,7 @@ def _check_column(
         row = int(bad[0])
         bound = "" if np.isinf(most) else f" (at most {most:g})" if np.isfinite(values[row]) else ""
         raise InvalidInputError(
-            f"{what}expected a finite {name} in every row{bound}, found {values[row]} at {_row(data, row)}; {remedy}."
+            f"{what}expected a finite {name} in every row{bound}, got {values[row]} at {_row(data, row)}. {remedy}."
         )
 
 

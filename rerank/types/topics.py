@@ -20,7 +20,7 @@ class Topics(Mapping[str, str]):
         for query_id, text in self.texts.items():
             if not isinstance(text, str) or not text.strip():
                 raise InvalidInputError(
-                    f"topics: expected a text for query {query_id!r}, found {text!r}; write it or drop the query."
+                    f"topics: expected a text for query {query_id!r}, got {text!r}. Write it or drop the query."
                 )
 
     def __getitem__(self, query_id: str) -> str:
@@ -41,13 +41,13 @@ class Topics(Mapping[str, str]):
             size = f"{len(topics)} entries" if hasattr(topics, "__len__") else "no size"
             raise InvalidInputError(
                 "topics: expected a non-empty mapping {query id: text}, "
-                f"found {type(topics).__name__} of {size}; pass e.g. {{'q1': 'heat flow'}}."
+                f"got {type(topics).__name__} of {size}. Pass e.g. {{'q1': 'heat flow'}}."
             )
         texts: dict[str, str] = {}
         for query_id, text in topics.items():
             if str(query_id) in texts:
                 raise InvalidInputError(
-                    f"topics: expected each query id once, found {str(query_id)!r} again; rename one of the two."
+                    f"topics: expected each query id once, got {str(query_id)!r} again. Rename one of the two."
                 )
             is_whole_number = isinstance(text, int | np.integer) and not isinstance(text, bool)
             texts[str(query_id)] = str(text) if is_whole_number else text

@@ -188,7 +188,7 @@ def check_output_folder(path: str | Path) -> Path:
     """Return the path of a folder that is there or may be made; refuse it before the work, not after."""
     folder = Path(path)
     if folder.exists() and not folder.is_dir():
-        raise InvalidInputError(f"{folder}: expected a folder to write into, found a file; name a folder.")
+        raise InvalidInputError(f"{folder}: expected a folder to write into, got a file. Name a folder.")
     return folder
 
 
@@ -197,8 +197,8 @@ def _judged(topics: Topics, qrels: Qrels) -> Topics:
     judged = {query_id: text for query_id, text in topics.items() if query_id in qrels}
     if not judged:
         raise InvalidInputError(
-            f"qrels: expected judgements of the topics, found none (a topic is {next(iter(topics))!r}, a judged query "
-            f"{next(iter(qrels), 'none')!r}); check that both files name queries alike."
+            f"qrels: expected judgements of the topics, got none (a topic is {next(iter(topics))!r}, a judged query "
+            f"{next(iter(qrels), 'none')!r}). Check that both files name queries alike."
         )
     return Topics(judged)
 
@@ -212,11 +212,11 @@ def system_names(ranker: str) -> tuple[str, str]:
 def _dealt(judged: Topics, qrels: Qrels, study: Study) -> list[dict[str, int]]:
     """Return the folds of each trial."""
     if study.repeats < 1:
-        raise InvalidInputError(f"repeats: expected a number from 1, found {study.repeats}.")
+        raise InvalidInputError(f"repeats: expected a number from 1, got {study.repeats}.")
     if not isinstance(study.folds, int):
         if study.repeats > 1:
             raise InvalidInputError(
-                f"repeats: expected 1 with given folds, found {study.repeats}; let the folds be dealt anew."
+                f"repeats: expected 1 with given folds, got {study.repeats}. Let the folds be dealt anew."
             )
         return [given_folds(judged, study.folds)]
     relevant = {query_id: sum(label > 0 for label in qrels[query_id].values()) for query_id in judged}

@@ -27,8 +27,8 @@ def check_report_path(path: str | Path) -> Path:
     """Return the path of a report; refuse an ending that says nothing, before the work."""
     if str(path) != "-" and Path(path).suffix not in (*PICTURES, *_TEXTS):
         raise InvalidInputError(
-            f"{path}: expected a name that ends in {', '.join((*_TEXTS, *PICTURES))}, or - for stdout, found another; "
-            "rename it."
+            f"{path}: expected a name that ends in {', '.join((*_TEXTS, *PICTURES))}, or - for stdout, got another. "
+            "Rename it."
         )
     return Path(path)
 
@@ -104,7 +104,7 @@ def _picture(report: FeatureReport) -> Figure:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise RerankError(
-            "matplotlib: expected it installed for a picture, found none; run `pip install 'lucene-rerank[plots]'`, "
+            "matplotlib: expected it installed for a picture, got none. Run `pip install 'lucene-rerank[plots]'`, "
             "or write a .txt, .tsv or .json report."
         ) from error
     figure = Figure(figsize=(11, 7), layout="constrained")

@@ -40,25 +40,23 @@ def given_folds(query_ids: Iterable[str], folds: Mapping[str, int]) -> dict[str,
     missing = [query_id for query_id in query_ids if query_id not in folds]
     if missing:
         raise InvalidInputError(
-            f"folds: expected a fold for every judged query, found none for {missing[0]!r} ({len(missing)} such "
-            "queries in all); add them, or take out their judgements."
+            f"folds: expected a fold for every judged query, got none for {missing[0]!r} ({len(missing)} such "
+            "queries in all). Add them, or take out their judgements."
         )
     number = max(folds.values()) + 1
     _check_number(number, len(query_ids))
     chosen = {query_id: folds[query_id] for query_id in query_ids}
     empty = sorted(set(range(number)) - set(chosen.values()))
     if empty:
-        raise InvalidInputError(
-            f"folds: expected judged queries in every fold, found none in fold {empty[0]}; drop it."
-        )
+        raise InvalidInputError(f"folds: expected judged queries in every fold, got none in fold {empty[0]}. Drop it.")
     return chosen
 
 
 def _check_number(folds: int, n_queries: int) -> None:
     if folds < FEWEST:
-        raise InvalidInputError(f"folds: expected at least {FEWEST} (to train, to stop, to test), found {folds}.")
+        raise InvalidInputError(f"folds: expected at least {FEWEST} (to train, to stop, to test), got {folds}.")
     if n_queries < folds:
         raise InvalidInputError(
-            f"folds: expected at least {folds} judged queries for {folds} folds, found {n_queries}; "
-            "judge more queries or use fewer folds."
+            f"folds: expected at least {folds} judged queries for {folds} folds, got {n_queries}. "
+            "Judge more queries or use fewer folds."
         )

@@ -104,9 +104,7 @@ class FeatureReport:
 def feature_groups(data: RankingData, microseconds: Mapping[str, float] | None = None) -> tuple[Group, ...]:
     """Return the groups of the columns of data that `rerank features` made; costs by name of group, where known."""
     if data.recipe is None:
-        raise InvalidInputError(
-            "data: expected the recipe of the features, found none; make it with `rerank features`."
-        )
+        raise InvalidInputError("data: expected the recipe of the features, got none. Make it with `rerank features`.")
     found = [
         (_group_name(group.name, group.field), group.names) for group in column_groups(Recipe.from_dict(data.recipe))
     ]
@@ -170,8 +168,8 @@ def feature_report(
     """
     if data.labels is None or len(data) < 6:
         raise InvalidInputError(
-            f"data: expected labels and at least 6 queries, found {'no labels' if data.labels is None else len(data)}; "
-            "give judgements (--qrels) of more queries."
+            f"data: expected labels and at least 6 queries, got {'no labels' if data.labels is None else len(data)}. "
+            "Give judgements (--qrels) of more queries."
         )
     groups = feature_groups(data, microseconds)
     bench = _Bench(data, parse_measure(metric), QUICK_TREES if quick else TREES, threads)
@@ -316,8 +314,8 @@ def _suggestion(
     if not columns:
         cheapest = min(map(cost, groups))
         raise InvalidInputError(
-            f"budget: expected at least the {cheapest:.3g} microseconds of the cheapest features, found {limit:g}; "
-            "raise it."
+            f"budget: expected at least the {cheapest:.3g} microseconds of the cheapest features, got {limit:g}. "
+            "Raise it."
         )
     check = bench.loss("the suggested recipe", columns)
     return Suggestion(limit, tuple(group.name for group in chosen), columns, sum(map(cost, chosen)), check)

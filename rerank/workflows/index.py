@@ -75,8 +75,8 @@ class Index:
             if corpus_format(documents) == "trec":
                 if fields is not None or numbers is not None:
                     raise InvalidInputError(
-                        f"{documents}: expected JSONL where fields or numbers are named, found TREC SGML, whose one "
-                        "field is contents; leave them out (--fields, --numbers)."
+                        f"{documents}: expected JSONL where fields or numbers are named, got TREC SGML, whose one "
+                        "field is contents. Leave them out (--fields, --numbers)."
                     )
                 build_index_from_sgml(
                     documents, path, threads=threads, overwrite=overwrite, language=language, encoding=encoding
@@ -172,8 +172,8 @@ class Index:
         missing = [query_id for query_id in run if query_id not in topics]
         if missing:
             raise InvalidInputError(
-                f"run: expected a topic for every query, found none for {missing[0]!r} ({len(missing)} such queries in "
-                "all); give the topics that the run was made for."
+                f"run: expected a topic for every query, got none for {missing[0]!r} ({len(missing)} such queries in "
+                "all). Give the topics that the run was made for."
             )
         query_ids = list(run)
         terms = self.searcher.analyze([topics[query_id] for query_id in query_ids])
@@ -195,8 +195,8 @@ class Index:
             return
         part, trained, found = next(_differences("", dict(theirs), ours))
         raise ModelMismatchError(
-            f"{self.path}: expected the index that the model was trained on ({part}: {trained}), found another "
-            f"({part}: {found}); train on this index, or allow it (other_index=True, --other-index)."
+            f"{self.path}: expected the index that the model was trained on ({part}: {trained}), got another "
+            f"({part}: {found}). Train on this index, or allow it (other_index=True, --other-index)."
         )
 
     def close(self) -> None:

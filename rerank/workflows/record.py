@@ -71,7 +71,7 @@ def read_record(folder: Path) -> dict[str, Any]:
         raise FileFormatError(
             folder / RECORD,
             None,
-            f"expected a record of a study (version {VERSION}), found other JSON or another version; name a folder "
+            f"expected a record of a study (version {VERSION}), got other JSON or another version. Name a folder "
             "that `rerank experiment` wrote.",
         )
     return _checked(folder / RECORD, record, _RECORD)
@@ -110,7 +110,7 @@ def check_inputs(record: Mapping[str, Any], found: Mapping[str, str], places: Ma
             for name in changed
         )
         raise InvalidInputError(
-            f"replay: expected the inputs of the record, found changed: {said}; give back the old ones, "
+            f"replay: expected the inputs of the record, got changed: {said}. Give back the old ones, "
             "or run the study anew."
         )
 
@@ -123,8 +123,8 @@ def check_files(record: Mapping[str, Any], folder: Path) -> int:
         then, now = record["versions"], versions()
         moved = [f"{name} {then.get(name)} then, {now[name]} now" for name in now if then.get(name) != now[name]]
         raise InvalidInputError(
-            f"replay: expected the files of the record, found {len(differing)} that differ, e.g. {differing[0]} "
-            f"({'; '.join(moved) or 'all versions alike'}); install the versions of the record."
+            f"replay: expected the files of the record, got {len(differing)} that differ, e.g. {differing[0]} "
+            f"({'; '.join(moved) or 'all versions alike'}). Install the versions of the record."
         )
     return len(record["files"])
 
@@ -141,9 +141,9 @@ def _checksum(content: bytes) -> str:
 def _read_json(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise MissingFileError(path, "a file that `rerank experiment` wrote")
-    found = parse_json(read_text(path, "a file that `rerank experiment` wrote"), path, remedy="run the study anew")
+    found = parse_json(read_text(path, "a file that `rerank experiment` wrote"), path, remedy="Run the study anew")
     if not isinstance(found, dict):
-        raise FileFormatError(path, None, "expected a JSON object, found another value; run the study anew.")
+        raise FileFormatError(path, None, "expected a JSON object, got another value. Run the study anew.")
     return found
 
 

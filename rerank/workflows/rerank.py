@@ -45,10 +45,10 @@ def rerank(
     index does not hold.
     """
     if k < 1:
-        raise InvalidInputError(f"k: expected a number of documents from 1, found {k}.")
+        raise InvalidInputError(f"k: expected a number of documents from 1, got {k}.")
     if model.recipe_ is None:
         raise ModelMismatchError(
-            "model: expected the recipe of its features, found none; train it on data of `rerank features`."
+            "model: expected the recipe of its features, got none. Train it on data of `rerank features`."
         )
     if not other_index:
         index.check_model(model)

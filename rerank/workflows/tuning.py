@@ -50,8 +50,8 @@ def search_space(ranker: str, fixed: Mapping[str, Any]) -> dict[str, list[Any]]:
     found = {name: values for name, values in space.items() if len(values) > 1}
     if not found:
         raise InvalidInputError(
-            f"tune: expected a parameter of {ranker} to search ({', '.join(sorted({*FACTORS, *SHARES}))}), found none "
-            "that it has and that is not given; give fewer, or do not tune."
+            f"tune: expected a parameter of {ranker} to search ({', '.join(sorted({*FACTORS, *SHARES}))}), got none "
+            "that it has and that is not given. Give fewer, or do not tune."
         )
     return found
 
@@ -59,7 +59,7 @@ def search_space(ranker: str, fixed: Mapping[str, Any]) -> dict[str, list[Any]]:
 def draw_settings(ranker: str, fixed: Mapping[str, Any], number: int, random_state: int) -> list[dict[str, Any]]:
     """Return the ranker's defaults (as an empty setting), then up to `number` other settings, each once."""
     if number < 1:
-        raise InvalidInputError(f"tune: expected a number of settings from 1, found {number}.")
+        raise InvalidInputError(f"tune: expected a number of settings from 1, got {number}.")
     from sklearn.model_selection import ParameterSampler
 
     space = search_space(ranker, fixed)

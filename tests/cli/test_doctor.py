@@ -47,26 +47,26 @@ def test_kinds_that_are_named_are_believed(command: Command) -> None:
 @pytest.mark.parametrize(
     ("content", "arguments", "said"),
     [
-        (None, "none", "none: expected a file to examine, found nothing there; check the path."),
-        (None, "index", "index: expected a file to examine, found a folder; name a file in it."),
-        (None, "", "files: expected files to examine, found none; name one."),
-        (b"", "FILE", "FILE: expected rows, found an empty file; name a file with rows."),
-        (b"# nothing\n", "--qrels FILE", "FILE: expected lines of 4 columns (qid iter docno label), found no line; "),
-        (b"\x7fELF\0\1\2", "FILE", "FILE: expected text or .npz, found bytes of something else; name another file."),
-        (b"\x7fELF\0\1\2", "--run FILE", "FILE: expected text or .npz, found bytes of something else; name another"),
-        (b"PK\3\4broken", "FILE", "FILE: expected ranking data that rerank wrote, found something else"),
-        (b"\x1f\x8bbroken", "FILE", "FILE: expected a whole gzip file, found a damaged one"),
-        (b"good day to you\n", "FILE", "FILE:1: expected rows of qrels, a run, topics or features, found 'good day"),
+        (None, "none", "none: expected a file to examine, got nothing there. Check the path."),
+        (None, "index", "index: expected a file to examine, got a folder. Name a file in it."),
+        (None, "", "files: expected files to examine, got none. Name one."),
+        (b"", "FILE", "FILE: expected rows, got an empty file. Name a file with rows."),
+        (b"# nothing\n", "--qrels FILE", "FILE: expected lines of 4 columns (qid iter docno label), got no line. "),
+        (b"\x7fELF\0\1\2", "FILE", "FILE: expected text or .npz, got bytes of something else. Name another file."),
+        (b"\x7fELF\0\1\2", "--run FILE", "FILE: expected text or .npz, got bytes of something else. Name another"),
+        (b"PK\3\4broken", "FILE", "FILE: expected ranking data that rerank wrote, got something else"),
+        (b"\x1f\x8bbroken", "FILE", "FILE: expected a whole gzip file, got a damaged one"),
+        (b"good day to you\n", "FILE", "FILE:1: expected rows of qrels, a run, topics or features, got 'good day"),
         (
             b"# a\n\ngood day\n",
             "FILE",
-            "FILE:3: expected rows of qrels, a run, topics or features, found 'good day'; say",
+            "FILE:3: expected rows of qrels, a run, topics or features, got 'good day'. Say",
         ),
-        (b"# nothing\n", "FILE", "FILE: expected rows of qrels, a run, topics or features, found none; say what it is"),
-        (b"q1 0 d1 good\n", "--qrels FILE", "FILE:1: expected a whole number as label, found 'good'; correct the"),
-        (b"x qid:1 1:2\n", "--test FILE", "FILE:1: expected a finite number as label, found 'x'; correct the label."),
-        (b"1 1:2 2:3\n", "FILE", "FILE:1: expected `qid:Q` after the label, found none; write it"),
-        (b"q1,heat\n", "--topics FILE", "FILE:1: expected 2 columns with a tab (query id, text), found 1; put a tab"),
+        (b"# nothing\n", "FILE", "FILE: expected rows of qrels, a run, topics or features, got none. Say what it is"),
+        (b"q1 0 d1 good\n", "--qrels FILE", "FILE:1: expected a whole number as label, got 'good'. Correct the"),
+        (b"x qid:1 1:2\n", "--test FILE", "FILE:1: expected a finite number as label, got 'x'. Correct the label."),
+        (b"1 1:2 2:3\n", "FILE", "FILE:1: expected `qid:Q` after the label, got none. Write it"),
+        (b"q1,heat\n", "--topics FILE", "FILE:1: expected 2 columns with a tab (query id, text), got 1. Put a tab"),
     ],
 )
 def test_doctor_refuses_in_one_line(
@@ -84,4 +84,4 @@ def test_doctor_refuses_in_one_line(
 def test_pipe_is_refused_since_files_are_read_more_than_once(command: Command) -> None:
     done = command("doctor /dev/null")
     assert (done.code, done.out) == (2, "")
-    assert "/dev/null: expected a file, found a pipe or device; write it to a file first." in done.err
+    assert "/dev/null: expected a file, got a pipe or device. Write it to a file first." in done.err

@@ -33,24 +33,24 @@ def test_experiment_says_what_is_missing_or_too_much(command: Command, tmp_path:
         (list(STUDY), "Missing option '-o' / '--output' (see `rerank experiment -h`)"),
         (
             ["experiment", "--replay", out, "--folds", "4"],
-            "--replay: expected nothing but -o beside it, found --folds; the record holds all of the study.",
+            "--replay: expected nothing but -o beside it, got --folds. The record holds all of the study.",
         ),
         (
             ["experiment", "index", "--replay", out],
-            "--replay: expected nothing but -o beside it, found INDEX; the record holds all of the study.",
+            "--replay: expected nothing but -o beside it, got INDEX. The record holds all of the study.",
         ),
         (
             ["experiment", "--replay", out],
-            f"{out}/record.json: expected a file that `rerank experiment` wrote, found nothing there; check the path.",
+            f"{out}/record.json: expected a file that `rerank experiment` wrote, got nothing there. Check the path.",
         ),
         (
             [*STUDY, "-o", out, "--folds", str(tmp_path / "folds")],
-            f"{tmp_path}/folds:2: expected each query in one fold, found 'q0' again; remove one of the two.",
+            f"{tmp_path}/folds:2: expected each query in one fold, got 'q0' again. Remove one of the two.",
         ),
         (
             [*STUDY, "-o", out, "--folds", str(tmp_path / "few")],
-            f"{tmp_path}/few: expected a fold for every judged query, found none for 'q2' (8 such queries in all); "
-            "add them, or take out their judgements.",
+            f"{tmp_path}/few: expected a fold for every judged query, got none for 'q2' (8 such queries in all). "
+            "Add them, or take out their judgements.",
         ),
     ):
         assert command(*arguments) == (2, "", f"rerank: {said}\n")

@@ -57,21 +57,21 @@ def test_options_name_every_method_norm_and_way_with_missing_documents() -> None
     [
         (
             "fuse bm25.run bm25.run --method best -o out",
-            "qrels: expected them for the method best and no other, found none.",
+            "qrels: expected them for the method best and no other, got none.",
         ),
         (
             "fuse bm25.run bm25.run --method best --qrels none.txt -o out",
-            "none.txt: expected a qrels file, found nothing there; check the path.",
+            "none.txt: expected a qrels file, got nothing there. Check the path.",
         ),
-        ("fuse bm25.run -o out", "runs: expected at least two to fuse, found 1; name more runs."),
-        ("fuse bm25.run none.run -o out", "none.run: expected a run file, found nothing there; check the path."),
+        ("fuse bm25.run -o out", "runs: expected at least two to fuse, got 1. Name more runs."),
+        ("fuse bm25.run none.run -o out", "none.run: expected a run file, got nothing there. Check the path."),
         (
             "fuse bm25.run bm25.run --method weighted --weights 1;2 -o out",
-            "--weights: expected numbers parted by commas, found '1;2'; write e.g. 0.7,0.3.",
+            "--weights: expected numbers parted by commas, got '1;2'. Write e.g. 0.7,0.3.",
         ),
         (
             "fuse bm25.run bm25.run --method weighted --weights 1 -o out",
-            "weights: expected a finite number for each of 2 runs, found 1; give one weight a run.",
+            "weights: expected a finite number for each of 2 runs, got 1. Give one weight a run.",
         ),
     ],
 )

@@ -62,9 +62,9 @@ def test_process_says_done_or_whose_fault_it_is(program: list[str], world: Path)
     assert good.stdout.startswith("run")
     before = tree(world)
     for arguments, said in (
-        (["evaluate", "qrels.txt", "none.run"], "none.run: expected a run file, found nothing there; check the path."),
-        (["retrieve", "none", "topics.tsv", "-o", "out"], "none: expected a folder with a Lucene index, found nothing"),
-        (["train", "data.npz", "-o", "out", "--metric", "ndgc"], "measure: expected a known name, found 'ndgc'"),
+        (["evaluate", "qrels.txt", "none.run"], "none.run: expected a run file, got nothing there. Check the path."),
+        (["retrieve", "none", "topics.tsv", "-o", "out"], "none: expected a folder with a Lucene index, got nothing"),
+        (["train", "data.npz", "-o", "out", "--metric", "ndgc"], "measure: expected a known name, got 'ndgc'"),
     ):
         bad = _run([*program, *arguments], world)
         assert (bad.returncode, bad.stdout) == (2, "")
@@ -92,7 +92,7 @@ def test_full_stdout_is_said(world: Path) -> None:
     assert done.returncode == 2
     assert (
         done.stderr
-        == "rerank: stdout: expected a place that can be written, found: No space left on device; write elsewhere.\n"
+        == "rerank: stdout: expected an output that can be written, got: No space left on device. Write elsewhere.\n"
     )
 
 
@@ -125,7 +125,7 @@ def test_stdout_that_grows_too_large_is_said(world: Path, tmp_path: Path) -> Non
     done = _run(["bash", "-c", line], world)
     assert done.returncode == 2
     assert (
-        done.stderr == "rerank: stdout: expected a place that can be written, found: File too large; write elsewhere.\n"
+        done.stderr == "rerank: stdout: expected an output that can be written, got: File too large. Write elsewhere.\n"
     )
 
 

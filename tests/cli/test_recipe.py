@@ -48,7 +48,7 @@ def test_data_of_another_recipe_are_refused_when_ranked(command: Command, tmp_pa
     assert command(f"-q features index topics.tsv bm25.run --recipe {recipe} -o {data}").code == 0
     done = command(f"-q rank model.json {data} -o {tmp_path / 'a.run'}")
     assert done.code == 2
-    assert "expected features made with the model's recipe (normalisation: {}), found another" in done.err
+    assert "expected features made with the model's recipe (normalisation: {}), got another" in done.err
 
 
 def test_function_is_loaded_from_a_file_and_named_where_it_is_missing(command: Command, tmp_path: Path) -> None:
@@ -79,9 +79,9 @@ def test_template_is_a_recipe_that_works(command: Command, tmp_path: Path) -> No
 def test_recipe_errors_name_the_file(command: Command, tmp_path: Path) -> None:
     recipe = tmp_path / "recipe.toml"
     for text, message in (
-        ('fields = ["titel"]\n', "expected fields of the index (body, contents, title), found 1"),
-        ('features = ["bm25.titel"]\n', "expected a known name, found 'bm25.titel'; did you mean 'bm25.title'?"),
-        ("bm25_k = 1\n", "expected a known name, found 'bm25_k'; did you mean 'bm25_k1'?"),
+        ('fields = ["titel"]\n', "expected fields of the index (body, contents, title), got 1"),
+        ('features = ["bm25.titel"]\n', "expected a known name, got 'bm25.titel'. Did you mean 'bm25.title'?"),
+        ("bm25_k = 1\n", "expected a known name, got 'bm25_k'. Did you mean 'bm25_k1'?"),
     ):
         recipe.write_text(text)
         done = command(f"-q features index topics.tsv bm25.run --recipe {recipe} -o {tmp_path / 'data.npz'}")
@@ -127,4 +127,4 @@ def test_report_is_written_beside_the_data(command: Command, tmp_path: Path) -> 
     assert "held-out of 10 queries" in report.read_text()
     assert rerank.Recipe.from_toml(smaller).features
     assert command("-q features index topics.tsv bm25.run").code == 2
-    assert "give --qrels" in command(f"-q features index topics.tsv bm25.run --report {report}").err
+    assert "Give --qrels" in command(f"-q features index topics.tsv bm25.run --report {report}").err

@@ -66,8 +66,8 @@ def test_candidates_of_other_parameters_are_refused(
     done = command(f"{arguments} -o {tmp_path}/out")
     assert done.code == 2
     assert done.err == (
-        f"rerank: {place}: expected candidates of bm25-k1=2.5-b=0.4, whose scores the model starts from, found "
-        "candidates of bm25-k1=0.9-b=0.4; retrieve with k1 2.5 and b 0.4, or train the model on such a run.\n"
+        f"rerank: {place}: expected candidates of bm25-k1=2.5-b=0.4, whose scores the model starts from, got "
+        "candidates of bm25-k1=0.9-b=0.4. Retrieve with k1 2.5 and b 0.4, or train the model on such a run.\n"
     )
     assert not (tmp_path / "out").exists()
 

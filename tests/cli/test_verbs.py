@@ -77,7 +77,7 @@ def test_every_parameter_of_a_ranker_has_its_option(verb: str, ranker: str) -> N
 def test_training_that_learns_nothing_says_so(command: Command, tmp_path: Path) -> None:
     done = command("train", "data.npz", "-o", str(tmp_path / "model.json"), "--min-child-samples", "1000000")
     assert done.code == 0
-    assert "rerank: lambdamart: expected to learn from the data, found no split in" in done.err
+    assert "rerank: lambdamart: expected to learn from the data, got no split in" in done.err
 
 
 def test_parameters_reach_the_model(command: Command, world: Path, tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_help_names_every_measure_that_training_takes() -> None:
 
 
 def test_a_parameter_that_a_ranker_does_not_have_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match="--hidden-units: expected an option of lambdamart, found one that it"):
+    with pytest.raises(InvalidInputError, match="--hidden-units: expected an option of lambdamart, got one that it"):
         given_parameters("lambdamart", {"hidden_units": 8, "num_leaves": None})
 
 
@@ -287,8 +287,8 @@ def test_choices_of_a_comparison_are_those_there_are() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ("bm25.run --changes 2", "--changes: expected a run to compare with, found none"),
-        ("bm25.run turned.run --changes 2 --format tsv", "--changes: expected --format table or json, found tsv"),
+        ("bm25.run --changes 2", "--changes: expected a run to compare with, got none"),
+        ("bm25.run turned.run --changes 2 --format tsv", "--changes: expected --format table or json, got tsv"),
         ("bm25.run turned.run --topics topics.tsv", "--topics: expected --changes N or --html FILE beside it"),
         ("bm25.run --model model.json", "--model: expected --html FILE beside it"),
         ("bm25.run --model qrels.txt --html -", "qrels.txt:1: expected a model file"),
@@ -350,7 +350,7 @@ def test_features_take_other_runs_and_rerank_asks_for_them(command: Command, wor
     assert command("train", data, "-o", model, *SMALL).code == 0
     refused = command("rerank", "index", model, "topics.tsv", "-o", out, "--run", "bm25.run")
     assert refused.code == 2
-    assert "found none called 'a'; give it, e.g. --run a=FILE" in refused.err
+    assert "got none called 'a'. Give it, e.g. --run a=FILE" in refused.err
     done = command("rerank", "index", model, "topics.tsv", "-o", out, "--run", "bm25.run", "--run", "a=bm25.run")
     assert done.code == 0
     assert list(rerank.read_run(out)) == list(rerank.read_run("bm25.run"))

@@ -15,16 +15,16 @@ GOOD = "0 qid:1 1:1 2:2 # docid = a\n1 qid:1 1:2 2:1 # docid = b\n"
 FAULTS = {
     "label": (
         f"{GOOD}nan qid:1 1:3 2:5\n",
-        "error    data:3: expected a finite number as label, found 'nan'; correct the label; rerank refuses the file",
+        "error    data:3: expected a finite number as label, got 'nan'. Correct the label; rerank refuses the file",
     ),
     "value": (
         f"{GOOD}1 qid:1 1:3 2:inf\n1 qid:1 1:8 2:-inf\n",
-        "error    data:3: expected a finite float32 or nan as value, found 'inf' in '2:inf'; "
-        "correct it, or write nan for a missing value (also line 4; 2 in all); rerank refuses the file",
+        "error    data:3: expected a finite float32 or nan as value, got 'inf' in '2:inf'. "
+        "Correct it, or write nan for a missing value (also line 4; 2 in all); rerank refuses the file",
     ),
     "feature returns": (
         f"{GOOD}1 qid:1 1:3 2:5 1:4\n",
-        "error    data:3: expected each feature once in a row, found feature 1 again; keep one of its values; "
+        "error    data:3: expected each feature once in a row, got feature 1 again. Keep one of its values; "
         "rerank refuses the file",
     ),
     "query returns": (

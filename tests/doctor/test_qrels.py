@@ -7,12 +7,12 @@ from tests.doctor.conftest import Examine, only
 FAULTS = {
     "columns": (
         "q1 0 d1 1\nq1 0 d2\nq1 d3 1\n",
-        "error    qrels:2: expected 4 columns (qid iter docno label), found 3; write the missing column "
+        "error    qrels:2: expected 4 columns (qid iter docno label), got 3. Write the missing column "
         "(also line 3; 2 in all); rerank refuses the file",
     ),
     "label": (
         "q1 0 d1 1\nq1 0 d2 good\n",
-        "error    qrels:2: expected a whole number as label, found 'good'; correct the label; rerank refuses the file",
+        "error    qrels:2: expected a whole number as label, got 'good'. Correct the label; rerank refuses the file",
     ),
     "conflict": (
         "q1 0 d1 1\nq1 0 d2 0\nq1 0 d1 0\nq1 0 d1 2\n",

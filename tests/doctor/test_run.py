@@ -11,12 +11,12 @@ from tests.doctor.conftest import Examine, only
 FAULTS = {
     "columns": (
         "q1 Q0 d1 1 2.0 x\nq1 Q0 d2 2\n",
-        "error    run:2: expected 6 columns (qid Q0 docno rank score tag), found 4; write the missing columns; "
+        "error    run:2: expected 6 columns (qid Q0 docno rank score tag), got 4. Write the missing columns; "
         "rerank refuses the file",
     ),
     "score": (
         "q1 Q0 d1 1 2.0 x\nq1 Q0 d2 2 high x\n",
-        "error    run:2: expected a number as score, found 'high'; correct the score; rerank refuses the file",
+        "error    run:2: expected a number as score, got 'high'. Correct the score; rerank refuses the file",
     ),
     "not finite": (
         "q1 Q0 d1 1 2.0 x\nq1 Q0 d2 2 nan x\nq1 Q0 d3 3 -inf x\nq1 Q0 d4 4 -9 x\n",

@@ -7,22 +7,22 @@ from tests.doctor.conftest import Examine, only
 FAULTS = {
     "columns": (
         "q1\theat\nq2,cold\n",
-        "error    topics:2: expected 2 columns with a tab (query id, text), found 1; put a tab after the id; "
+        "error    topics:2: expected 2 columns with a tab (query id, text), got 1. Put a tab after the id; "
         "rerank refuses the file",
     ),
     "again": (
         "q1\theat\nq1\tcold\nq1\twarm\n",
-        "error    topics:2: expected each query once, found 'q1' again; remove one of the two "
+        "error    topics:2: expected each query once, got 'q1' again. Remove one of the two "
         "(also line 3; 2 in all); rerank refuses the file",
     ),
     "no text": (
         '{"id": "q1", "text": "heat"}\n{"id": "q2", "text": " "}\n',
-        "error    topics:2: expected a text for query 'q2', found none; write it or drop the query; "
+        "error    topics:2: expected a text for query 'q2', got none. Write it or drop the query; "
         "rerank refuses the file",
     ),
     "no number": (
         "<top>\n<num> 1 <title> heat\n</top>\n<top>\n<title> cold\n</top>\n",
-        "error    topics:4: expected <num> in the topic that begins here, found none; add it; rerank refuses the file",
+        "error    topics:4: expected <num> in the topic that begins here, got none. Add it; rerank refuses the file",
     ),
 }
 

@@ -112,13 +112,13 @@ def test_details_tell_text_and_documents() -> None:
 
 def test_comparisons_that_cannot_be_are_refused() -> None:
     qrels, runs = world()
-    with pytest.raises(InvalidInputError, match="baseline: expected a known name, found 'bas'; did you mean 'base'"):
+    with pytest.raises(InvalidInputError, match=r"baseline: expected a known name, got 'bas'\. Did you mean 'base'"):
         rerank.compare(qrels, runs, ["AP"], baseline="bas")
-    with pytest.raises(InvalidInputError, match="test: expected a known name, found 'z'"):
+    with pytest.raises(InvalidInputError, match="test: expected a known name, got 'z'"):
         rerank.compare(qrels, runs, ["AP"], test="z")
-    with pytest.raises(InvalidInputError, match="correction: expected a known name, found 'x'"):
+    with pytest.raises(InvalidInputError, match="correction: expected a known name, got 'x'"):
         rerank.compare(qrels, runs, ["AP"], correction="x")
-    with pytest.raises(InvalidInputError, match="samples: expected at least 100, found 5"):
+    with pytest.raises(InvalidInputError, match="samples: expected at least 100, got 5"):
         rerank.compare(qrels, runs, ["AP"], samples=5)
     with pytest.raises(InvalidInputError, match="comparison: expected at least one run"):
         rerank.compare(qrels, {}, ["AP"])

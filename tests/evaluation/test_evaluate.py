@@ -50,7 +50,7 @@ def test_figures_are_found_by_either_name() -> None:
 
 
 def test_runs_that_share_no_query_with_the_judgements_are_refused() -> None:
-    with pytest.raises(InvalidInputError, match=r"found none \(run has 'x', qrels have 'q'\)"):
+    with pytest.raises(InvalidInputError, match=r"got none \(run has 'x', qrels have 'q'\)"):
         evaluate({"q": {"d": 1}}, {"x": {"d": 1.0}})
     with pytest.raises(InvalidInputError, match="measures: expected at least one"):
         evaluate({"q": {"d": 1}}, {"q": {"d": 1.0}}, [])
@@ -95,7 +95,7 @@ def test_complete_evaluates_a_missing_query_as_an_empty_list() -> None:
 @pytest.mark.parametrize(
     ("rules", "message"),
     [
-        ({"depth": 0}, "depth: expected a whole number of at least 1, found 0"),
+        ({"depth": 0}, "depth: expected a whole number of at least 1, got 0"),
         ({"level": 1.5}, "level: expected a whole"),
     ],
 )

@@ -124,5 +124,5 @@ def test_details_stand_under_the_table_and_in_json(compared) -> None:
 
 
 def test_formats_that_are_none_are_refused(compared) -> None:
-    with pytest.raises(InvalidInputError, match="format: expected a known name, found 'html'"):
+    with pytest.raises(InvalidInputError, match="format: expected a known name, got 'html'"):
         render(compared, "html")

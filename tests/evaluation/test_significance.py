@@ -113,5 +113,5 @@ def test_corrections_keep_order_and_bounds(correction: str, seed: int) -> None:
 
 
 def test_unknown_corrections_are_refused() -> None:
-    with pytest.raises(InvalidInputError, match="correction: expected a known name, found 'holms'; did you mean"):
+    with pytest.raises(InvalidInputError, match=r"correction: expected a known name, got 'holms'\. Did you mean"):
         corrected([0.5], "holms")

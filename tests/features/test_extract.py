@@ -111,15 +111,15 @@ def test_extract_does_not_depend_on_the_order_of_query_terms_but_for_pairs(docum
         (
             {"q1": ["x"]},
             {"q1": {"a": 1.0}, "q2": {"a": 1.0}, "q3": {"b": 1.0}},
-            r"topics: expected a topic for every query of the run, found none for 2 of 3, e.g. 'q2'; add ",
+            r"topics: expected a topic for every query of the run, got none for 2 of 3, e.g. 'q2'. Add ",
         ),
-        ({"q1": "heat flow"}, {"q1": {"a": 1.0}}, r"list of analysed terms for query 'q1', found text"),
+        ({"q1": "heat flow"}, {"q1": {"a": 1.0}}, r"list of analysed terms for query 'q1', got text"),
         (
             {"q1": ["x"], "q2": []},
             {"q1": {"a": 1.0}, "q2": {"zz": 2.0, "c": 1.0}},
-            r"run: expected documents that the index holds, found 1 of 3 rows with others, e.g. 'zz' \(query 'q2'\)",
+            r"run: expected documents that the index holds, got 1 of 3 rows with others, e.g. 'zz' \(query 'q2'\)",
         ),
-        ({"q": ["x"]}, {"q": {"a": float("inf")}}, r"run: expected finite scores, found 1 others, e.g. inf for .* 'a'"),
+        ({"q": ["x"]}, {"q": {"a": float("inf")}}, r"run: expected finite scores, got 1 others, e.g. inf for .* 'a'"),
     ],
 )
 def test_extract_refuses(
@@ -160,11 +160,11 @@ def test_extract_adds_the_scores_of_other_runs() -> None:
 
 def test_extract_refuses_recipe_whose_runs_are_not_given() -> None:
     with pytest.raises(
-        InvalidInputError, match=r"names \(dense\), found none called 'dense'; give it, e.g. --run dense="
+        InvalidInputError, match=r"names \(dense\), got none called 'dense'. Give it, e.g. --run dense="
     ):
         extract(INDEX, {"q": ["x"]}, Run.of({"q": {"a": 1.0}}), Recipe(runs=("dense",)))
 
 
 def test_extract_refuses_field_that_the_index_lacks() -> None:
-    with pytest.raises(InvalidInputError, match=r"fields of the index \(title\), found 1 that it does not have"):
+    with pytest.raises(InvalidInputError, match=r"fields of the index \(title\), got 1 that it does not have"):
         extract(INDEX, {"q": ["x"]}, Run.of({"q": {"a": 1.0}}), Recipe(fields=("body",)))

@@ -110,7 +110,7 @@ def test_function_over_the_document_is_left_out_or_refused_when_the_index_keeps_
 
 
 def test_function_that_is_not_defined_is_named() -> None:
-    message = r"recipe: functions: expected the function 'gone', .*found none defined; define it with @rerank.feature"
+    message = r"recipe: functions: expected the function 'gone', .*got none defined. Define it with @rerank.feature"
     with pytest.raises(InvalidInputError, match=message):
         extract(INDEX, TOPICS, RUN, Recipe(functions=("gone",)))
 
@@ -154,7 +154,7 @@ NO_NUMBERS += [(x for x in range(3)), np.zeros(3, "datetime64[s]"), np.ma.Masked
 def test_function_that_gives_no_real_numbers_is_refused(values: Any) -> None:
     rerank.feature("odd")(lambda matches: values)
     message = (
-        r"^\S*test_functions\.py:\d+: feature 'odd': expected 3 finite numbers, .* for field 'title' of query 'q'; "
+        r"^\S*test_functions\.py:\d+: feature 'odd': expected 3 finite numbers, .* for field 'title' of query 'q'. "
     )
     with pytest.raises(InvalidInputError, match=message):
         extract(INDEX, TOPICS, RUN)
@@ -170,7 +170,7 @@ class Refusing:
 @pytest.mark.parametrize("value", ["1", 1j, 10**400, 1e300, [1.0], np.ones(1), Refusing(), {}])
 def test_function_over_documents_that_gives_no_number_is_named_with_its_document(value: Any) -> None:
     rerank.feature("odd", over="document")(lambda tokens, document: 1.0 if isinstance(document, dict) else value)
-    with pytest.raises(InvalidInputError, match=r"feature 'odd': expected 1 finite .* for query 'q', document 'b'; "):
+    with pytest.raises(InvalidInputError, match=r"feature 'odd': expected 1 finite .* for query 'q', document 'b'. "):
         extract(INDEX, TOPICS, RUN, documents=raw)
 
 
@@ -206,7 +206,7 @@ def test_function_that_raises_is_named_in_one_line(over: str, error: BaseExcepti
     place = r"field 'title' of query 'q'" if over == "field" else "query 'q', document 'a'"
     kind = type(error).__name__
     message = (
-        rf"^\S*test_functions\.py:\d+: feature 'raising': expected numbers for {place}, found {kind}\b[^\n]*; correct"
+        rf"^\S*test_functions\.py:\d+: feature 'raising': expected numbers for {place}, got {kind}\b[^\n]*. Correct"
     )
     with pytest.raises(InvalidInputError, match=message) as caught:
         extract(INDEX, TOPICS, RUN, documents=raw)
@@ -216,7 +216,7 @@ def test_function_that_raises_is_named_in_one_line(over: str, error: BaseExcepti
 
 def test_function_that_recurses_for_ever_is_named() -> None:
     rerank.feature("deep")(lambda matches: recurse())
-    with pytest.raises(InvalidInputError, match=r"feature 'deep': expected numbers .* found RecursionError"):
+    with pytest.raises(InvalidInputError, match=r"feature 'deep': expected numbers .* got RecursionError"):
         extract(INDEX, TOPICS, RUN)
 
 
@@ -282,11 +282,11 @@ def test_function_gets_tokens_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("import sys\nsys.exit(0)\n", r"found SystemExit: 0 \(line 2\); correct it\.$"),
-        ("raise ValueError('a\\nb')\n", r"found ValueError: a b \(line 1\); correct it\.$"),
-        ("def f():\n  f()\nf()\n", r"found RecursionError: .*; correct it\.$"),
-        ("x = '\0'\n", r"expected Python that runs, found \w+: .*null bytes.*; correct it\.$"),
-        ("raise BaseException\n", r"found BaseException \(line 1\); correct it\.$"),
+        ("import sys\nsys.exit(0)\n", r"got SystemExit: 0 \(line 2\)\. Correct it\.$"),
+        ("raise ValueError('a\\nb')\n", r"got ValueError: a b \(line 1\)\. Correct it\.$"),
+        ("def f():\n  f()\nf()\n", r"got RecursionError: .*\. Correct it\.$"),
+        ("x = '\0'\n", r"expected Python that runs, got \w+: .*null bytes.*. Correct it\.$"),
+        ("raise BaseException\n", r"got BaseException \(line 1\)\. Correct it\.$"),
     ],
 )
 def test_functions_file_that_does_not_run_is_named_in_one_line(tmp_path: Path, text: str, message: str) -> None:
@@ -298,7 +298,7 @@ def test_functions_file_that_does_not_run_is_named_in_one_line(tmp_path: Path, t
 
 
 def test_functions_file_that_is_a_folder_or_interrupted(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInputError, match=r"expected a Python file with features, found a folder; name the file"):
+    with pytest.raises(InvalidInputError, match=r"expected a Python file with features, got a folder. Name the file"):
         load_functions(tmp_path)
     (tmp_path / "mine.py").write_text("raise KeyboardInterrupt")
     with pytest.raises(KeyboardInterrupt):
@@ -308,7 +308,7 @@ def test_functions_file_that_is_a_folder_or_interrupted(tmp_path: Path) -> None:
 def test_function_needs_a_plain_name_and_something_to_look_at() -> None:
     with pytest.raises(InvalidInputError, match=r"feature 'a.b': expected a name of letters"):
         rerank.feature("a.b")
-    with pytest.raises(InvalidInputError, match=r"feature 'a': expected over=field or document, found 'query'"):
+    with pytest.raises(InvalidInputError, match=r"feature 'a': expected over=field or document, got 'query'"):
         rerank.feature("a", over="query")
 
 
@@ -319,7 +319,7 @@ def test_functions_load_from_a_file(tmp_path: Path) -> None:
     assert extract(INDEX, TOPICS, RUN).column("one.title").tolist() == [1.0] * 5
     file.write_text("import rerank\n@rerank.feature(\n")
     with pytest.raises(
-        InvalidInputError, match=r"mine\.py: expected Python that runs, found SyntaxError: .*; correct it\."
+        InvalidInputError, match=r"mine\.py: expected Python that runs, got SyntaxError: .*. Correct it\."
     ):
         load_functions(file)
     file.write_text("import rerank\nrerank.feature('a b')\n")
@@ -333,7 +333,7 @@ def test_numbers_of_documents_are_static_features() -> None:
     data = extract(INDEX, TOPICS, RUN)
     np.testing.assert_array_equal(data.column("static.year"), [1999.0, np.nan, 2001.0, 2001.0, 1999.0])
     assert "static.year" not in extract(INDEX, TOPICS, RUN, Recipe(numbers=())).feature_names
-    with pytest.raises(InvalidInputError, match=r"expected numbers of the index \(year\), found 1 .* e.g. 'yaer'"):
+    with pytest.raises(InvalidInputError, match=r"expected numbers of the index \(year\), got 1 .* e.g. 'yaer'"):
         extract(INDEX, TOPICS, RUN, Recipe(numbers=("yaer",)))
 
 

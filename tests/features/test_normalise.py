@@ -51,5 +51,5 @@ def test_last_pattern_that_fits_holds() -> None:
 
 
 def test_pattern_that_fits_nothing_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match=r"recipe: features: .*found 'bm25.titel'; did you mean 'bm25.title'\?"):
+    with pytest.raises(InvalidInputError, match=r"recipe: features: .*got 'bm25.titel'. Did you mean 'bm25.title'\?"):
         chosen_columns("features", ["bm25.titel"], ("bm25.title", "run.score"))

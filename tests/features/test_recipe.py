@@ -45,29 +45,29 @@ def test_recipe_survives_toml(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"bm25_k": 1}, r"recipe: expected a known name, found 'bm25_k'; did you mean 'bm25_k1'\?"),
-        ({"families": ["leter"]}, r"recipe: families: .*found 'leter'; did you mean 'letor'\?"),
-        ({"fields": "title"}, r"recipe: fields: expected a non-empty list of names, found 'title'"),
-        ({"fields": []}, r"recipe: fields: expected a non-empty list of names, found \[\]"),
-        ({"fields": ["a", "b", "a"]}, r"recipe: fields: expected each name once, found 'a' twice"),
-        ({"normalisation": "zcore"}, r"recipe: normalisation: \*: .*found 'zcore'; did you mean 'zscore'\?"),
-        ({"normalisation": {"bm25.*": 1}}, r"recipe: normalisation: bm25.\*: expected a known name, found '1'"),
-        ({"normalisation": 3}, r"recipe: normalisation: expected one of none, minmax, .* found 3"),
-        ({"numbers": "year"}, r"recipe: numbers: expected a non-empty list of names, found 'year'"),
-        ({"functions": [1]}, r"recipe: functions: expected a non-empty list of names, found \[1\]"),
-        ({"runs": ["a", "a"]}, r"recipe: runs: expected each name once, found 'a' twice"),
-        ({"bm25_k1": -1}, r"recipe: bm25_k1: expected a number at least 0, found -1"),
-        ({"bm25_b": 1.5}, r"recipe: bm25_b: expected a number at least 0 and at most 1, found 1.5"),
-        ({"bm25_b": True}, r"recipe: bm25_b: expected a number .*found True"),
-        ({"lm_dirichlet_mu": 0}, r"recipe: lm_dirichlet_mu: expected a number above 0, found 0"),
-        ({"lm_absolute_delta": "x"}, r"lm_absolute_delta: expected a number above 0 and at most 1, found 'x'"),
-        ({"bm25_k1": 1e300}, r"bm25_k1: expected a number at least 0 and at most 1e\+09, found 1e\+300"),
-        ({"rocchio_alpha": 10**400}, r"rocchio_alpha: expected .* at most 1e\+09, found a whole number of 1329 bits"),
-        ({"rm3_share": [[[[[[0.5]]]]]]}, r"rm3_share: expected a number at least 0 and at most 1, found \[\[\["),
-        ({"fields": ["x" * 10_000] * 2}, r"recipe: fields: expected each name once, found 'x{57}\.\.\.' twice"),
-        ({"families": {"letor": 1}}, r"recipe: families: expected a non-empty list of names, found \{'letor': 1\}"),
-        ({"normalisation": {"a\nb": [1]}}, r"recipe: normalisation: a\\nb: expected a known name, found '\[1\]'"),
-        ({"lm_jelinek_mercer_lambda": float("nan")}, r"expected a number above 0 and at most 1, found nan"),
+        ({"bm25_k": 1}, r"recipe: expected a known name, got 'bm25_k'. Did you mean 'bm25_k1'\?"),
+        ({"families": ["leter"]}, r"recipe: families: .*got 'leter'. Did you mean 'letor'\?"),
+        ({"fields": "title"}, r"recipe: fields: expected a non-empty list of names, got 'title'"),
+        ({"fields": []}, r"recipe: fields: expected a non-empty list of names, got \[\]"),
+        ({"fields": ["a", "b", "a"]}, r"recipe: fields: expected each name once, got 'a' twice"),
+        ({"normalisation": "zcore"}, r"recipe: normalisation: \*: .*got 'zcore'. Did you mean 'zscore'\?"),
+        ({"normalisation": {"bm25.*": 1}}, r"recipe: normalisation: bm25.\*: expected a known name, got '1'"),
+        ({"normalisation": 3}, r"recipe: normalisation: expected one of none, minmax, .* got 3"),
+        ({"numbers": "year"}, r"recipe: numbers: expected a non-empty list of names, got 'year'"),
+        ({"functions": [1]}, r"recipe: functions: expected a non-empty list of names, got \[1\]"),
+        ({"runs": ["a", "a"]}, r"recipe: runs: expected each name once, got 'a' twice"),
+        ({"bm25_k1": -1}, r"recipe: bm25_k1: expected a number at least 0, got -1"),
+        ({"bm25_b": 1.5}, r"recipe: bm25_b: expected a number at least 0 and at most 1, got 1.5"),
+        ({"bm25_b": True}, r"recipe: bm25_b: expected a number .*got True"),
+        ({"lm_dirichlet_mu": 0}, r"recipe: lm_dirichlet_mu: expected a number above 0, got 0"),
+        ({"lm_absolute_delta": "x"}, r"lm_absolute_delta: expected a number above 0 and at most 1, got 'x'"),
+        ({"bm25_k1": 1e300}, r"bm25_k1: expected a number at least 0 and at most 1e\+09, got 1e\+300"),
+        ({"rocchio_alpha": 10**400}, r"rocchio_alpha: expected .* at most 1e\+09, got a whole number of 1329 bits"),
+        ({"rm3_share": [[[[[[0.5]]]]]]}, r"rm3_share: expected a number at least 0 and at most 1, got \[\[\["),
+        ({"fields": ["x" * 10_000] * 2}, r"recipe: fields: expected each name once, got 'x{57}\.\.\.' twice"),
+        ({"families": {"letor": 1}}, r"recipe: families: expected a non-empty list of names, got \{'letor': 1\}"),
+        ({"normalisation": {"a\nb": [1]}}, r"recipe: normalisation: a\\nb: expected a known name, got '\[1\]'"),
+        ({"lm_jelinek_mercer_lambda": float("nan")}, r"expected a number above 0 and at most 1, got nan"),
     ],
 )
 def test_recipe_refuses(values: dict[str, object], message: str) -> None:
@@ -79,7 +79,7 @@ def test_recipe_refuses(values: dict[str, object], message: str) -> None:
 def test_recipe_refuses_field_that_the_index_lacks() -> None:
     with pytest.raises(
         InvalidInputError,
-        match=r"recipe: expected fields of the index \(body, title\), found 1 that it does not have, e.g. 'titel'",
+        match=r"recipe: expected fields of the index \(body, title\), got 1 that it does not have, e.g. 'titel'",
     ):
         Recipe(fields=("body", "titel")).resolve(["title", "body"])
 
@@ -88,31 +88,31 @@ def test_recipe_names_the_file_when_toml_is_bad(tmp_path: Path) -> None:
     path = tmp_path / "recipe.toml"
     path.write_text("bm25_k1 = 1\nfields = [,]\n")
     with pytest.raises(
-        FileFormatError, match=r"recipe\.toml:2: expected TOML, found 'fields = \[,\]' \(column 11\); correct it"
+        FileFormatError, match=r"recipe\.toml:2: expected TOML, got 'fields = \[,\]' \(column 11\). Correct it"
     ):
         Recipe.from_toml(path)
     path.write_text("bm25 = 1\n")
-    with pytest.raises(FileFormatError, match=r"recipe\.toml: recipe: expected a known name, found 'bm25'"):
+    with pytest.raises(FileFormatError, match=r"recipe\.toml: recipe: expected a known name, got 'bm25'"):
         Recipe.from_toml(path)
     path.write_bytes(b"\xff\xfe")
-    with pytest.raises(FileFormatError, match=r"recipe\.toml: expected plain text or gzip, found UTF-16 text"):
+    with pytest.raises(FileFormatError, match=r"recipe\.toml: expected plain text or gzip, got UTF-16 text"):
         Recipe.from_toml(path)
-    with pytest.raises(MissingFileError, match=r"none\.toml: expected a recipe \(TOML\), found nothing there"):
+    with pytest.raises(MissingFileError, match=r"none\.toml: expected a recipe \(TOML\), got nothing there"):
         Recipe.from_toml(tmp_path / "none.toml")
 
 
 TEXTS = {
-    "bm25_k1 = " + "[" * 100_000: "expected TOML, found brackets nested too deep",
-    "bm25_k1 = " + "9" * 5001: "expected TOML, found a number of too many digits",
-    "bm25_k1 = 1\nbm25_k1 = 2\n": ":2: expected TOML, found a key or table that is there already",
-    "[normalisation]\n[normalisation]\n": ":2: expected TOML, found a key or table that is there already",
-    "bm25_k1 = 2026-01-01": "bm25_k1: expected a number at least 0, found 2026-01-01",
-    "bm25_k1 = inf": "expected TOML, found inf, which is no finite number",
-    "fields = 1": "recipe: fields: expected a non-empty list of names, found 1",
-    'fields = "' + "x" * 100_000 + '"': "recipe: fields: expected a non-empty list of names, found 'xxx",
-    "x" * 100_000 + " = 1": "recipe: expected a known name, found 'xxx",
-    "normalisation = [[1]]": r"normalisation: expected one of .* found \[\[1\]\]",
-    "\0": r":1: expected TOML, found '\\x00' \(column 1\)",
+    "bm25_k1 = " + "[" * 100_000: "expected TOML, got brackets nested too deep",
+    "bm25_k1 = " + "9" * 5001: "expected TOML, got a number of too many digits",
+    "bm25_k1 = 1\nbm25_k1 = 2\n": ":2: expected TOML, got a key or table that is there already",
+    "[normalisation]\n[normalisation]\n": ":2: expected TOML, got a key or table that is there already",
+    "bm25_k1 = 2026-01-01": "bm25_k1: expected a number at least 0, got 2026-01-01",
+    "bm25_k1 = inf": "expected TOML, got inf, which is no finite number",
+    "fields = 1": "recipe: fields: expected a non-empty list of names, got 1",
+    'fields = "' + "x" * 100_000 + '"': "recipe: fields: expected a non-empty list of names, got 'xxx",
+    "x" * 100_000 + " = 1": "recipe: expected a known name, got 'xxx",
+    "normalisation = [[1]]": r"normalisation: expected one of .* got \[\[1\]\]",
+    "\0": r":1: expected TOML, got '\\x00' \(column 1\)",
 }
 
 

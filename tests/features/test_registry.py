@@ -94,5 +94,5 @@ def test_family_fills_every_column_that_it_names(name: str, documents: Documents
 
 
 def test_family_refuses_unknown_name() -> None:
-    with pytest.raises(InvalidInputError, match=r"family of features: .*found 'lettor'; did you mean 'letor'\?"):
+    with pytest.raises(InvalidInputError, match=r"family of features: .*got 'lettor'. Did you mean 'letor'\?"):
         family("lettor")

@@ -63,22 +63,22 @@ def test_documents_are_streamed(tmp_path: Path) -> None:
 
 
 BAD = {
-    '{"id": "1", "t": "a"}\n{"id": "2", "t": \n': r":2: expected a JSON object, found a text that breaks off at",
-    '{"id": "1", "t": NaN}': r":1: expected a JSON object, found NaN, which is no number of JSON; correct the line",
-    '["a"]': r":1: expected a JSON object, found '\[\"a\"\]'; write one object a line",
-    '{"title": "a"}': r":1: expected an id as id, _id, docid, found 'title'; add the key `id`",
-    "{}": r":1: expected an id as id, _id, docid, found no key",
-    '{"id": "", "t": "a"}': r":1: expected an id without white space, found an empty one",
-    '{"id": "a b", "t": "a"}': r":1: expected an id without white space, found 'a b'; correct the id",
-    '{"id": 1.5, "t": "a"}': r":1: expected text or a whole number as id, found '1.5'",
-    '{"id": true, "t": "a"}': r":1: expected text or a whole number as id, found 'true'",
-    '{"id": null, "t": "a"}': r":1: expected text or a whole number as id, found 'null'",
-    '{"id": "1"}': r":1: expected a text field beside the id, found none; add one",
-    '{"id": "1", "t": ["a"]}': r":1: expected text or a number as 't', found '\[\"a\"\]'; write it .*--fields",
+    '{"id": "1", "t": "a"}\n{"id": "2", "t": \n': r":2: expected a JSON object, got a text that breaks off at",
+    '{"id": "1", "t": NaN}': r":1: expected a JSON object, got NaN, which is no number of JSON. Correct the line",
+    '["a"]': r":1: expected a JSON object, got '\[\"a\"\]'. Write one object a line",
+    '{"title": "a"}': r":1: expected an id as id, _id, docid, got 'title'. Add the key `id`",
+    "{}": r":1: expected an id as id, _id, docid, got no key",
+    '{"id": "", "t": "a"}': r":1: expected an id without white space, got an empty one",
+    '{"id": "a b", "t": "a"}': r":1: expected an id without white space, got 'a b'. Correct the id",
+    '{"id": 1.5, "t": "a"}': r":1: expected text or a whole number as id, got '1.5'",
+    '{"id": true, "t": "a"}': r":1: expected text or a whole number as id, got 'true'",
+    '{"id": null, "t": "a"}': r":1: expected text or a whole number as id, got 'null'",
+    '{"id": "1"}': r":1: expected a text field beside the id, got none. Add one",
+    '{"id": "1", "t": ["a"]}': r":1: expected text or a number as 't', got '\[\"a\"\]'. Write it .*--fields",
     '{"id": "1", "t": {"a": 1}}': r":1: expected text or a number as 't'",
-    '{"id": "1", "t": true}': r":1: expected text or a number as 't', found 'true'",
-    b'{"id": "1", "t": "caf\xe9"}': r":1: expected UTF-8 text, found byte 0xe9",
-    "\n": r": expected JSON objects, one a line, found an empty file",
+    '{"id": "1", "t": true}': r":1: expected text or a number as 't', got 'true'",
+    b'{"id": "1", "t": "caf\xe9"}': r":1: expected UTF-8 text, got byte 0xe9",
+    "\n": r": expected JSON objects, one a line, got an empty file",
 }
 
 
@@ -92,14 +92,14 @@ def test_bad_document_is_refused_in_one_line(tmp_path: Path, text: str | bytes) 
 
 
 def test_json_nested_beyond_measure_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(FileFormatError, match=r":1: expected a JSON object, found brackets nested too deep"):
+    with pytest.raises(FileFormatError, match=r":1: expected a JSON object, got brackets nested too deep"):
         list(read_documents(written(tmp_path, "[" * 100_000)))
 
 
 def test_missing_corpus_is_refused_before_the_first_document(tmp_path: Path) -> None:
-    with pytest.raises(MissingFileError, match="expected a corpus file or folder, found nothing there"):
+    with pytest.raises(MissingFileError, match="expected a corpus file or folder, got nothing there"):
         read_documents(tmp_path / "no.jsonl")
-    with pytest.raises(FileFormatError, match=r"expected files that end in \.jsonl, .*, found none"):
+    with pytest.raises(FileFormatError, match=r"expected files that end in \.jsonl, .*, got none"):
         read_documents(tmp_path)
 
 

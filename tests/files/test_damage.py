@@ -105,7 +105,7 @@ def refusal(reader: Callable[[Path], Any], path: Path) -> str:
     assert message.startswith(str(path))
     assert "\n" not in message
     assert ": expected " in message
-    assert "found" in message
+    assert ", got" in message
     assert not [word for word in PYTHONS_WORDS if word in message.replace("byte 0x", "")]
     assert len(message) < 400 + len(str(path))
     return message
@@ -160,24 +160,24 @@ def test_paths_that_cannot_be_read_are_refused(tmp_path: Path, kind: str) -> Non
 def test_error_of_the_disk_is_said_in_one_line(tmp_path: Path, kind: str) -> None:
     (tmp_path / "file").symlink_to("/proc/self/mem")  # its first byte is no memory: EIO
     message = refusal({**LINES, **WHOLE}[kind][0], tmp_path / "file")
-    assert "found: Input/output error" in message
+    assert "got: Input/output error" in message
 
 
 JSON_FAULTS = {
-    '{"a": 1, "a": 2}': "found the key 'a' twice in one object",
-    '{"a": {"b": 1, "b": 1}}': "found the key 'b' twice",
-    "[NaN]": "found NaN, which is no number of JSON",
-    "[-Infinity]": "found -Infinity",
-    "[1e999]": "found the number '1e999', which is beyond",
-    f"[{'9' * 400}]": "found a number of 400 digits",
-    "[" * 100_000: "found brackets nested too deep",
-    '{"a":' * 100_000: "found brackets nested too deep",
-    '{"a": "b': "found a string without its closing quote at column 7",
-    '{"a": 1': "found a text that breaks off at column 8",
-    "[1] 2": "found more text after the value at column 5",
-    '["\x01"]': "found a control character in a string",
-    '["\\x"]': "found an unknown escape",
-    "": "found an empty text",
+    '{"a": 1, "a": 2}': "got the key 'a' twice in one object",
+    '{"a": {"b": 1, "b": 1}}': "got the key 'b' twice",
+    "[NaN]": "got NaN, which is no number of JSON",
+    "[-Infinity]": "got -Infinity",
+    "[1e999]": "got the number '1e999', which is beyond",
+    f"[{'9' * 400}]": "got a number of 400 digits",
+    "[" * 100_000: "got brackets nested too deep",
+    '{"a":' * 100_000: "got brackets nested too deep",
+    '{"a": "b': "got a string without its closing quote at column 7",
+    '{"a": 1': "got a text that breaks off at column 8",
+    "[1] 2": "got more text after the value at column 5",
+    '["\x01"]': "got a control character in a string",
+    '["\\x"]': "got an unknown escape",
+    "": "got an empty text",
 }
 
 
@@ -193,13 +193,13 @@ def test_json_that_python_passes_or_says_in_its_words_is_refused(tmp_path: Path,
 
 
 TOML_FAULTS = {
-    "a = ": "found a text that breaks off",
-    "a = 1\na = 2\n": "found a key or table that is there already",
-    "a = " + "[" * 100_000: "found brackets nested too deep",
-    "a = inf": "found inf, which is no finite number",
-    "a = 1e999": "found the number '1e999'",
-    f"a = {'9' * 5000}": "found a number of too many digits",
-    "a = 1\nb : 2\n": ":2: expected TOML, found 'b : 2' (column 3)",
+    "a = ": "got a text that breaks off",
+    "a = 1\na = 2\n": "got a key or table that is there already",
+    "a = " + "[" * 100_000: "got brackets nested too deep",
+    "a = inf": "got inf, which is no finite number",
+    "a = 1e999": "got the number '1e999'",
+    f"a = {'9' * 5000}": "got a number of too many digits",
+    "a = 1\nb : 2\n": ":2: expected TOML, got 'b : 2' (column 3)",
 }
 
 

@@ -24,25 +24,25 @@ from tests.files.test_svmlight import small_data
 INFINITE = np.array([[1, 2, np.inf], [3, 4, 5]], np.float32)
 DEEP = np.frombuffer(b"[" * 100_000, np.uint8)
 VALUES: list[tuple[dict[str, Any], str]] = [
-    ({"X": INFINITE}, r"expected finite features, .* found inf in feature 'age' at row 0 \(query q1, document d1\); c"),
-    ({"X": np.full((2, 3), 1e300)}, "expected finite features, or NaN where missing, found inf"),
-    ({"X": np.zeros((2, 3), complex)}, "found X of type complex128"),
-    ({"X": np.array([[{}] * 3] * 2)}, "found X of type object"),
-    ({"feature_names": np.array(["a", "b", "a"])}, "expected feature names that are text, each there once, found 'a'"),
-    ({"feature_names": np.array(["a", "b", ""])}, "expected feature names that are text, each there once, found ''"),
-    ({"query_ptr": np.array([0.0, 2.0])}, "found query_ptr of type float64"),
+    ({"X": INFINITE}, r"expected finite features, .* got inf in feature 'age' at row 0 \(query q1, document d1\). C"),
+    ({"X": np.full((2, 3), 1e300)}, "expected finite features, or NaN where missing, got inf"),
+    ({"X": np.zeros((2, 3), complex)}, "got X of type complex128"),
+    ({"X": np.array([[{}] * 3] * 2)}, "got X of type object"),
+    ({"feature_names": np.array(["a", "b", "a"])}, "expected feature names that are text, each there once, got 'a'"),
+    ({"feature_names": np.array(["a", "b", ""])}, "expected feature names that are text, each there once, got ''"),
+    ({"query_ptr": np.array([0.0, 2.0])}, "got query_ptr of type float64"),
     ({"query_ptr": np.array([0, 2**64 - 1], np.uint64)}, "query_ptr that does not rise from 0 to 2"),
-    ({"labels": np.array([1e30, 0.0])}, r"expected a finite label in every row \(at most .*\), found 1e\+30 at row 0"),
-    ({"labels": np.array([0.0, np.nan])}, "expected a finite label in every row, found nan at row 1"),
-    ({"labels": np.zeros((2, 1))}, r"found labels of shape \(2, 1\) where \(2,\) fits"),
+    ({"labels": np.array([1e30, 0.0])}, r"expected a finite label in every row \(at most .*\), got 1e\+30 at row 0"),
+    ({"labels": np.array([0.0, np.nan])}, "expected a finite label in every row, got nan at row 1"),
+    ({"labels": np.zeros((2, 1))}, r"got labels of shape \(2, 1\) where \(2,\) fits"),
     ({"weights": np.array([-1.0])}, "expected finite weights of at least 0"),
-    ({"base_scores": np.array([1.0, np.nan])}, "expected a finite base score in every row, found nan at row 1"),
-    ({"doc_ids": np.array(["a", "a"])}, r"found document 'a' twice in a query \(row 1\)"),
-    ({"doc_ids": np.array([0xD800, 0x41], np.uint32).view("U1")}, "found doc_ids that are no text"),
-    ({"doc_ids": np.array([0x7FFFFFFF, 0x41], np.uint32).view("U1")}, "found doc_ids that are no text"),
-    ({"about": about(recipe=3)}, r"about\.recipe: expected an object or null, found 3; write the file anew"),
-    ({"about": about(retriever=3)}, r"about\.retriever: expected text of 1 to .* found 3; write the file anew"),
-    ({"about": about(run_retrievers={"a": ""})}, r"about\.run_retrievers\.a: expected text of 1 to .*; write the file"),
+    ({"base_scores": np.array([1.0, np.nan])}, "expected a finite base score in every row, got nan at row 1"),
+    ({"doc_ids": np.array(["a", "a"])}, r"got document 'a' twice in a query \(row 1\)"),
+    ({"doc_ids": np.array([0xD800, 0x41], np.uint32).view("U1")}, "got doc_ids that are no text"),
+    ({"doc_ids": np.array([0x7FFFFFFF, 0x41], np.uint32).view("U1")}, "got doc_ids that are no text"),
+    ({"about": about(recipe=3)}, r"about\.recipe: expected an object or null, got 3. Write the file anew"),
+    ({"about": about(retriever=3)}, r"about\.retriever: expected text of 1 to .* got 3. Write the file anew"),
+    ({"about": about(run_retrievers={"a": ""})}, r"about\.run_retrievers\.a: expected text of 1 to .*. Write the file"),
     ({"about": np.frombuffer(about().tobytes().replace(b"}", b', "version": 1}'), np.uint8)}, "'version' twice"),
     ({"about": DEEP}, "brackets nested too deep"),
     ({"about": about(fingerprint={"n": float("nan")})}, "NaN, which is no number of JSON"),
@@ -76,18 +76,18 @@ def _with_member(path: Path, name: str, content: bytes, compression: int = zipfi
 
 
 HEADERS = [
-    (_member("'<f4'", "(1000000000, 1000000000)"), r"found X of shape \(1000000000, 1000000000\) in 0 bytes"),
-    (_member("'<f4'", "(" + "9" * 190 + ",)"), "found X of shape"),
-    (_member("'<f4'", "(2, 3)", b"\0" * 23), r"found X of shape \(2, 3\) in 23 bytes"),
-    (_member("'<f4'", "(2, 3)", b"\0" * 25), r"found X of shape \(2, 3\) in 25 bytes"),
-    (_member("'|O'", "(2, 3)", b"cos\nsystem\n"), "found X of type object"),
-    (_member("'|O8'", "(2, 3)", b"\0" * 48), "found X of type object"),
-    (_member("[('a', '<f4')]", "(2, 3)"), "found X that is no array of numbers or text"),
-    (_member("'<U0'", "(1000000000,)"), "found X of type <U0"),
-    (_member("(" * 9000, "(2, 3)"), "found X that is no array of numbers or text"),
-    (_member("'<f999999999'", "(0,)"), "found X of an unknown type"),
-    (b"", "found X that is no array"),
-    (b"\x93NUMPY\x02\x00\xff\xff\xff\xff", "found X that is no array"),
+    (_member("'<f4'", "(1000000000, 1000000000)"), r"got X of shape \(1000000000, 1000000000\) in 0 bytes"),
+    (_member("'<f4'", "(" + "9" * 190 + ",)"), "got X of shape"),
+    (_member("'<f4'", "(2, 3)", b"\0" * 23), r"got X of shape \(2, 3\) in 23 bytes"),
+    (_member("'<f4'", "(2, 3)", b"\0" * 25), r"got X of shape \(2, 3\) in 25 bytes"),
+    (_member("'|O'", "(2, 3)", b"cos\nsystem\n"), "got X of type object"),
+    (_member("'|O8'", "(2, 3)", b"\0" * 48), "got X of type object"),
+    (_member("[('a', '<f4')]", "(2, 3)"), "got X that is no array of numbers or text"),
+    (_member("'<U0'", "(1000000000,)"), "got X of type <U0"),
+    (_member("(" * 9000, "(2, 3)"), "got X that is no array of numbers or text"),
+    (_member("'<f999999999'", "(0,)"), "got X of an unknown type"),
+    (b"", "got X that is no array"),
+    (b"\x93NUMPY\x02\x00\xff\xff\xff\xff", "got X that is no array"),
 ]
 
 
@@ -101,7 +101,7 @@ def test_headers_that_claim_what_is_not_there_are_refused(tmp_path: Path, conten
 
 def test_ids_of_no_width_are_refused(tmp_path: Path) -> None:
     path = _with_member(tmp_path / "data.npz", "doc_ids", _member("'<U0'", "(1000000000,)"))
-    with pytest.raises(FileFormatError, match="found doc_ids of empty values"):
+    with pytest.raises(FileFormatError, match="got doc_ids of empty values"):
         read_data(path)
 
 
@@ -110,7 +110,7 @@ def test_a_file_that_unpacks_to_far_more_is_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("X.npy", "w") as entry:
         for _ in range(300):
             entry.write(b"\0" * (1 << 20))
-    with pytest.raises(FileFormatError, match=r"found \d+ bytes that claim to unpack to 314572800; write"):
+    with pytest.raises(FileFormatError, match=r"got \d+ bytes that claim to unpack to 314572800\. Write"):
         read_data(path)
 
 
@@ -127,7 +127,7 @@ def test_a_member_twice_is_refused(tmp_path: Path) -> None:
     write_data(small_data(), path)
     with zipfile.ZipFile(path, "a") as archive, pytest.warns(UserWarning, match="Duplicate name"):
         archive.writestr("X.npy", b"")
-    with pytest.raises(FileFormatError, match="found an array that stands there twice"):
+    with pytest.raises(FileFormatError, match="got an array that stands there twice"):
         read_data(path)
 
 
@@ -141,6 +141,18 @@ def _assert_refused_or_read(path: Path) -> None:
         data.check_values()
     assert len(message.splitlines()) <= 1
     assert len(message) < 600
+
+
+def test_names_and_ids_that_are_no_text_are_refused(tmp_path: Path) -> None:
+    path = _with_member(tmp_path / "data.npz", "doc_ids", _member("'<U1'", "(2,)", b"a\0\0\0" + b"\xff\xff\xff\x7f"))
+    with pytest.raises(FileFormatError, match="got doc_ids that are no text"):
+        read_data(path)
+    write_data(small_data(), path)
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("\u00e9\u00e9", b"")
+    path.write_bytes(path.read_bytes().replace("\u00e9\u00e9".encode(), b"\x87\x87\x87\x87"))
+    with pytest.raises(FileFormatError, match="damaged"):
+        read_data(path)
 
 
 @settings(max_examples=150, deadline=None)
@@ -182,13 +194,13 @@ def test_every_member_may_be_missing_or_cut_off(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("members", "message"),
     [
-        ({"query_ptr": np.array([0, 3])}, "expected query_ptr of 2 whole numbers that rise from 0 to 2, found others"),
+        ({"query_ptr": np.array([0, 3])}, "expected query_ptr of 2 whole numbers that rise from 0 to 2, got others"),
         ({"query_ptr": np.array([0.0, 2.0])}, "expected query_ptr of 2 whole numbers"),
-        ({"feature_names": ("a", "b", "a")}, "expected feature names that are text, each there once, found 'a'"),
-        ({"feature_names": ("a", "b", 3)}, "expected feature names that are text, each there once, found 3"),
-        ({"labels": np.zeros(3)}, r"expected labels of shape \(2,\), found \(3,\)"),
-        ({"weights": np.zeros(2)}, r"expected weights of shape \(1,\), found \(2,\)"),
-        ({"ideal_labels": np.zeros(1), "ideal_ptr": None}, "expected ideal_labels and ideal_ptr, found one of them"),
+        ({"feature_names": ("a", "b", "a")}, "expected feature names that are text, each there once, got 'a'"),
+        ({"feature_names": ("a", "b", 3)}, "expected feature names that are text, each there once, got 3"),
+        ({"labels": np.zeros(3)}, r"expected labels of shape \(2,\), got \(3,\)"),
+        ({"weights": np.zeros(2)}, r"expected weights of shape \(1,\), got \(2,\)"),
+        ({"ideal_labels": np.zeros(1), "ideal_ptr": None}, "expected ideal_labels and ideal_ptr, got one of them"),
     ],
 )
 def test_a_record_of_parts_that_do_not_fit_is_refused(members: dict[str, Any], message: str) -> None:
@@ -200,7 +212,7 @@ def test_training_refuses_what_the_readers_refuse() -> None:
     from rerank.rankers.training import check_training_data
 
     for members, message in (
-        ({"X": INFINITE}, "training data: expected finite features, or NaN where missing, found inf in feature"),
+        ({"X": INFINITE}, "training data: expected finite features, or NaN where missing, got inf in feature"),
         ({"labels": np.array([1e30, 0.0])}, r"training data: expected a finite label in every row \(at most"),
         ({"base_scores": np.array([1.0, np.inf])}, "training data: expected a finite base score in every row"),
     ):
@@ -212,11 +224,11 @@ def test_training_refuses_what_the_readers_refuse() -> None:
 def test_text_data_refuse_the_same(tmp_path: Path) -> None:
     path = tmp_path / "data.svm"
     for header, row, message in (
-        ("# features: a a", "1 qid:1 1:2 2:3", "expected feature names that are text, each there once, found 'a'"),
+        ("# features: a a", "1 qid:1 1:2 2:3", "expected feature names that are text, each there once, got 'a'"),
         ("# x", "1e30 qid:1 1:2", "expected a finite label in every row"),
         ('# rerank: {"version": 1, "weights": {"1": -1}}', "1 qid:1 1:2", "expected finite weights of at least 0"),
-        ('# rerank: {"version": 1, "version": 1}', "1 qid:1 1:2", "found the key 'version' twice"),
-        ("# rerank: " + "[" * 100_000, "1 qid:1 1:2", "found brackets nested too deep"),
+        ('# rerank: {"version": 1, "version": 1}', "1 qid:1 1:2", "got the key 'version' twice"),
+        ("# rerank: " + "[" * 100_000, "1 qid:1 1:2", "got brackets nested too deep"),
     ):
         path.write_text(f"{header}\n{row}\n")
         with pytest.raises(FileFormatError, match=message) as caught:

@@ -77,17 +77,17 @@ def about(**members: object) -> np.ndarray:
 @pytest.mark.parametrize(
     ("members", "message"),
     [
-        ({"about": about(version=2)}, "expected ranking data of version 1, found 2; update rerank"),
-        ({"about": about(format="rerank model")}, "found arrays of something else"),
-        ({"about": None}, "found arrays of something else"),
-        ({"doc_ids": None}, "found no doc_ids; write the file anew"),
-        ({"labels": np.zeros(3)}, r"found labels of shape \(3,\) where \(2,\) fits"),
-        ({"X": np.zeros((2, 2))}, r"found X of shape \(2, 2\) where \(2, 3\) fits"),
-        ({"X": np.full((2, 3), "a")}, "found X of type <U1"),
-        ({"query_ptr": np.array([0, 3])}, "found query_ptr that does not rise from 0 to 2"),
-        ({"ideal_labels": np.ones(1)}, "found ideal_labels without ideal_ptr"),
+        ({"about": about(version=2)}, "expected ranking data of version 1, got 2. Update rerank"),
+        ({"about": about(format="rerank model")}, "got arrays of something else"),
+        ({"about": None}, "got arrays of something else"),
+        ({"doc_ids": None}, "got no doc_ids. Write the file anew"),
+        ({"labels": np.zeros(3)}, r"got labels of shape \(3,\) where \(2,\) fits"),
+        ({"X": np.zeros((2, 2))}, r"got X of shape \(2, 2\) where \(2, 3\) fits"),
+        ({"X": np.full((2, 3), "a")}, "got X of type <U1"),
+        ({"query_ptr": np.array([0, 3])}, "got query_ptr that does not rise from 0 to 2"),
+        ({"ideal_labels": np.ones(1)}, "got ideal_labels without ideal_ptr"),
         ({"ideal_labels": np.ones(1), "ideal_ptr": np.array([0, 2])}, "ideal_ptr that does not rise from 0 to 1"),
-        ({"labels": np.array([{}, {}])}, "found labels of type object"),
+        ({"labels": np.array([{}, {}])}, "got labels of type object"),
     ],
 )
 def test_binary_file_that_does_not_fit_is_refused(tmp_path: Path, members: dict, message: str) -> None:
@@ -101,11 +101,11 @@ def test_file_that_is_no_npz_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "data.npz"
     for content in (b"", b"1 qid:1 1:1\n", b"PK\x03\x04 cut", b"\x80\x04pickle"):
         path.write_bytes(content)
-        with pytest.raises(FileFormatError, match=r"data\.npz: expected ranking data that rerank wrote, found"):
+        with pytest.raises(FileFormatError, match=r"data\.npz: expected ranking data that rerank wrote, got"):
             read_data(path)
     with path.open("wb") as handle:
         np.save(handle, np.zeros(3))
-    with pytest.raises(FileFormatError, match="found a single array"):
+    with pytest.raises(FileFormatError, match="got a single array"):
         read_data(path)
     write_data(small_data(), path)
     path.write_bytes(path.read_bytes()[:-100])

@@ -23,11 +23,11 @@ def test_folds_are_numbered_from_0(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("a\t1\nb 2\n", ":2: expected 2 columns with a tab (query id, fold), found 'b 2'; correct the line."),
-        ("a\t1\nb\t2\t3\n", ":2: expected 2 columns with a tab (query id, fold), found"),
-        ("a\tone\n", ":1: expected a whole number as fold, found 'one'; number the folds 0, 1, 2."),
-        ("a\t1\n\na\t2\n", ":3: expected each query in one fold, found 'a' again; remove one of the two."),
-        ("\n", ": expected lines of query id, tab, fold, found none; name a file with rows."),
+        ("a\t1\nb 2\n", ":2: expected 2 columns with a tab (query id, fold), got 'b 2'. Correct the line."),
+        ("a\t1\nb\t2\t3\n", ":2: expected 2 columns with a tab (query id, fold), got"),
+        ("a\tone\n", ":1: expected a whole number as fold, got 'one'. Number the folds 0, 1, 2."),
+        ("a\t1\n\na\t2\n", ":3: expected each query in one fold, got 'a' again. Remove one of the two."),
+        ("\n", ": expected lines of query id, tab, fold, got none. Name a file with rows."),
     ],
 )
 def test_folds_refuse_with_the_line(text: str, said: str, tmp_path: Path) -> None:
@@ -38,5 +38,5 @@ def test_folds_refuse_with_the_line(text: str, said: str, tmp_path: Path) -> Non
 
 
 def test_folds_that_are_not_there(tmp_path: Path) -> None:
-    with pytest.raises(MissingFileError, match="expected a file of folds, found nothing there"):
+    with pytest.raises(MissingFileError, match="expected a file of folds, got nothing there"):
         read_folds(tmp_path / "none")

@@ -25,16 +25,16 @@ def test_preferences_are_read_as_written(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("q1\td1\td2\nq1\td1\n", r"pairs\.tsv:2: expected 3 or 4 columns with tabs .*, found 2; put one tab"),
-        ("q1 d1 d2\n", r"pairs\.tsv:1: expected 3 or 4 columns with tabs .*, found 1"),
-        ("q1\td1\td2\t0.5\tx\n", r"pairs\.tsv:1: .*found 5"),
-        ("q1\t\td2\n", r"pairs\.tsv:1: expected ids without white space, found ''"),
-        ("q1\td1\td 2\n", r"pairs\.tsv:1: expected ids without white space, found 'd 2'"),
-        ("q1\td1\td1\n", r"pairs\.tsv:1: expected two documents, found 'd1' twice"),
-        ("\nq1\td1\td2\t1.5\n", r"pairs\.tsv:2: expected a probability from 0 to 1, found '1\.5'"),
-        ("q1\td1\td2\tnan\n", r"pairs\.tsv:1: expected a probability from 0 to 1, found 'nan'"),
-        ("q1\td1\td2\t\n", r"pairs\.tsv:1: expected a probability from 0 to 1, found ''"),
-        ("# nothing\n", r"pairs\.tsv: expected lines of 3 or 4 columns .*, found no line"),
+        ("q1\td1\td2\nq1\td1\n", r"pairs\.tsv:2: expected 3 or 4 columns with tabs .*, got 2. Put one tab"),
+        ("q1 d1 d2\n", r"pairs\.tsv:1: expected 3 or 4 columns with tabs .*, got 1"),
+        ("q1\td1\td2\t0.5\tx\n", r"pairs\.tsv:1: .*got 5"),
+        ("q1\t\td2\n", r"pairs\.tsv:1: expected ids without white space, got ''"),
+        ("q1\td1\td 2\n", r"pairs\.tsv:1: expected ids without white space, got 'd 2'"),
+        ("q1\td1\td1\n", r"pairs\.tsv:1: expected two documents, got 'd1' twice"),
+        ("\nq1\td1\td2\t1.5\n", r"pairs\.tsv:2: expected a probability from 0 to 1, got '1\.5'"),
+        ("q1\td1\td2\tnan\n", r"pairs\.tsv:1: expected a probability from 0 to 1, got 'nan'"),
+        ("q1\td1\td2\t\n", r"pairs\.tsv:1: expected a probability from 0 to 1, got ''"),
+        ("# nothing\n", r"pairs\.tsv: expected lines of 3 or 4 columns .*, got no line"),
     ],
 )
 def test_preferences_that_cannot_be_are_refused_by_line(tmp_path, text, message) -> None:
@@ -45,7 +45,7 @@ def test_preferences_that_cannot_be_are_refused_by_line(tmp_path, text, message)
 
 
 def test_preferences_that_are_not_there_are_refused(tmp_path) -> None:
-    with pytest.raises(MissingFileError, match=r"none\.tsv: expected a file of preferences, found nothing there"):
+    with pytest.raises(MissingFileError, match=r"none\.tsv: expected a file of preferences, got nothing there"):
         read_preferences(tmp_path / "none.tsv")
 
 

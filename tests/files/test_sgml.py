@@ -59,19 +59,19 @@ def test_elements_begin_and_end_lines(tmp_path: Path) -> None:
 
 
 BAD = {
-    GOOD.replace("</DOC>\n", "") + GOOD: r":1: expected </DOC> for this <DOC>, found <DOC> on line 6; add it",
-    GOOD + GOOD.replace("</DOC>\n", ""): r":7: expected </DOC> for this <DOC>, found the end of the file",
-    GOOD + GOOD[:40]: r":7: expected </DOC> for this <DOC>, found the end of the file",
-    GOOD.replace("<DOC>\n", "", 1) + GOOD: r":5: expected <DOC> before </DOC>, found none; add it",
-    GOOD.replace("<DOCNO> A-1 </DOCNO>", ""): r":1: expected one <DOCNO> in the document .*, found none",
-    GOOD.replace("</DOCNO>", ""): r":1: expected one <DOCNO> in the document .*, found one without </DOCNO>",
-    GOOD.replace("<TEXT>", "<DOCNO>2</DOCNO>"): r":1: expected one <DOCNO> in the document .*, found 2",
-    GOOD.replace("<TEXT>", "<DOC>"): r":1: expected </DOC> for this <DOC>, found <DOC> on line 3",
-    GOOD + "\nlost\n" + GOOD: r":8: expected text within <DOC> and </DOC>, found 'lost'; enclose or remove it",
-    "lost\n" + GOOD: r":1: expected text within <DOC> and </DOC>, found 'lost'",
-    GOOD + "lost": r":7: expected text within <DOC> and </DOC>, found 'lost'",
-    GOOD.replace("heat", "he\0at"): r":4: expected text, found a NUL byte",
-    GOOD.replace("heat", "café").encode("latin-1"): r":4: expected UTF-8 text, found byte 0xe9; .*--encoding latin-1",
+    GOOD.replace("</DOC>\n", "") + GOOD: r":1: expected </DOC> for this <DOC>, got <DOC> on line 6. Add it",
+    GOOD + GOOD.replace("</DOC>\n", ""): r":7: expected </DOC> for this <DOC>, got the end of the file",
+    GOOD + GOOD[:40]: r":7: expected </DOC> for this <DOC>, got the end of the file",
+    GOOD.replace("<DOC>\n", "", 1) + GOOD: r":5: expected <DOC> before </DOC>, got none. Add it",
+    GOOD.replace("<DOCNO> A-1 </DOCNO>", ""): r":1: expected one <DOCNO> in the document .*, got none",
+    GOOD.replace("</DOCNO>", ""): r":1: expected one <DOCNO> in the document .*, got one without </DOCNO>",
+    GOOD.replace("<TEXT>", "<DOCNO>2</DOCNO>"): r":1: expected one <DOCNO> in the document .*, got 2",
+    GOOD.replace("<TEXT>", "<DOC>"): r":1: expected </DOC> for this <DOC>, got <DOC> on line 3",
+    GOOD + "\nlost\n" + GOOD: r":8: expected text within <DOC> and </DOC>, got 'lost'. Enclose or remove it",
+    "lost\n" + GOOD: r":1: expected text within <DOC> and </DOC>, got 'lost'",
+    GOOD + "lost": r":7: expected text within <DOC> and </DOC>, got 'lost'",
+    GOOD.replace("heat", "he\0at"): r":4: expected text, got a NUL byte",
+    GOOD.replace("heat", "café").encode("latin-1"): r":4: expected UTF-8 text, got byte 0xe9. .*--encoding latin-1",
 }
 
 

@@ -104,39 +104,39 @@ def test_queries_come_from_the_companion_file_when_rows_bear_none(tmp_path: Path
 
 
 BAD = {
-    "": r": expected rows `label qid:Q feature:value …`, found no row; name a file with rows",
-    "# only a comment\n": r"found no row",
-    "x qid:1 1:1\n": r":1: expected a finite number as label, found 'x'; correct the label",
-    "1 qid:1 1:1\nnan qid:1 1:1\n": r":2: expected a finite number as label, found 'nan'",
-    "1 qid:1 1:1\n1 1:1\n": r":2: expected `qid:Q` after the label, found none; write the query id",
-    "1 1:1\n": r":1: expected `qid:Q` after the label, found none; write it, or the size .* data\.txt\.query",
-    "1 qid: 1:1\n": r":1: expected a query id after `qid:`, found none",
-    "1 qid:1 1:1\n1 qid:1 1:high\n": r":2: expected a finite float32 or nan as value, found 'high' in '1:high'",
-    "1 qid:1 1:inf\n": r":1: expected a finite float32 or nan as value, found 'inf'.*write nan for a missing",
-    "1 qid:1 1:1e39\n": r"found '1e39'",
-    "1 qid:1 1:1_0\n": r"found '1_0'",
-    "1 qid:1 1: 2:1\n": r":1: expected a finite float32 or nan as value, found '' in '1:'",
-    "1 qid:1 1: 5:3 7\n": r":1: expected a finite float32 or nan as value, found '' in '1:'",
-    "1 qid:1 1:2:3 4\n": r":1: expected a finite float32 or nan as value, found '2:3'",
-    "1 qid:1 1:0.5-3 2:1\n": r"found '0.5-3'",
-    "1 qid:1 1\n": r":1: expected feature:value, found '1'; write the feature's number",
-    "1 qid:1 0:1\n": r":1: expected a feature number from 1 to 100000, found '0' in '0:1'",
-    "1 qid:1 2000000:1\n": r"expected a feature number from 1 to 100000, found '2000000'",
-    "1 qid:1 bm25:1\n": r"expected a feature number from 1 to 100000, found 'bm25'",
-    "1 qid:1 1.5:1\n": r"expected a feature number from 1 to 100000, found '1.5'",
-    "1 qid:1 1:1\n1 qid:1 3:1 2:5 3:1\n": r":2: expected each feature once in a row, found feature 3 again; keep",
+    "": r": expected rows `label qid:Q feature:value …`, got no row. Name a file with rows",
+    "# only a comment\n": r"got no row",
+    "x qid:1 1:1\n": r":1: expected a finite number as label, got 'x'. Correct the label",
+    "1 qid:1 1:1\nnan qid:1 1:1\n": r":2: expected a finite number as label, got 'nan'",
+    "1 qid:1 1:1\n1 1:1\n": r":2: expected `qid:Q` after the label, got none. Write the query id",
+    "1 1:1\n": r":1: expected `qid:Q` after the label, got none. Write it, or the size .* data\.txt\.query",
+    "1 qid: 1:1\n": r":1: expected a query id after `qid:`, got none",
+    "1 qid:1 1:1\n1 qid:1 1:high\n": r":2: expected a finite float32 or nan as value, got 'high' in '1:high'",
+    "1 qid:1 1:inf\n": r":1: expected a finite float32 or nan as value, got 'inf'.*write nan for a missing",
+    "1 qid:1 1:1e39\n": r"got '1e39'",
+    "1 qid:1 1:1_0\n": r"got '1_0'",
+    "1 qid:1 1: 2:1\n": r":1: expected a finite float32 or nan as value, got '' in '1:'",
+    "1 qid:1 1: 5:3 7\n": r":1: expected a finite float32 or nan as value, got '' in '1:'",
+    "1 qid:1 1:2:3 4\n": r":1: expected a finite float32 or nan as value, got '2:3'",
+    "1 qid:1 1:0.5-3 2:1\n": r"got '0.5-3'",
+    "1 qid:1 1\n": r":1: expected feature:value, got '1'. Write the feature's number",
+    "1 qid:1 0:1\n": r":1: expected a feature number from 1 to 100000, got '0' in '0:1'",
+    "1 qid:1 2000000:1\n": r"expected a feature number from 1 to 100000, got '2000000'",
+    "1 qid:1 bm25:1\n": r"expected a feature number from 1 to 100000, got 'bm25'",
+    "1 qid:1 1.5:1\n": r"expected a feature number from 1 to 100000, got '1.5'",
+    "1 qid:1 1:1\n1 qid:1 3:1 2:5 3:1\n": r":2: expected each feature once in a row, got feature 3 again. Keep",
     "1 qid:1 1:1 #docid = a\n1 qid:2 1:1 #docid = a\n1 qid:1 # docid = a": (
-        r":3: expected each document once in a query, found 'a' again in query '1'; remove one"
+        r":3: expected each document once in a query, got 'a' again in query '1'. Remove one"
     ),
-    "1 qid:1 # docid = a base = x\n": r":1: expected a finite number as base, found 'x'; correct the base",
+    "1 qid:1 # docid = a base = x\n": r":1: expected a finite number as base, got 'x'. Correct the base",
     "1 qid:1 # docid = a base = 1\n1 qid:1\n": r":2: expected `base = S` in the comment of every row or of none",
-    b"1 qid:1 # docid = caf\xe9\n": r":1: expected UTF-8 text, found byte 0xe9",
-    "# features: a\n1 qid:1 2:1\n": r":1: expected names for 2 features, found 1; name them all",
-    "# rerank: {\n1 qid:1 2:1\n": r":1: expected JSON after `# rerank:`, found .*; write the file anew",
-    '# x\n# rerank: {"version": 2}\n1 qid:1\n': r":2: expected data of version 1, found 2; update rerank",
-    "# rerank: [1]\n1 qid:1\n": r":1: expected data of version 1, found None",
+    b"1 qid:1 # docid = caf\xe9\n": r":1: expected UTF-8 text, got byte 0xe9",
+    "# features: a\n1 qid:1 2:1\n": r":1: expected names for 2 features, got 1. Name them all",
+    "# rerank: {\n1 qid:1 2:1\n": r":1: expected JSON after `# rerank:`, got .*. Write the file anew",
+    '# x\n# rerank: {"version": 2}\n1 qid:1\n': r":2: expected data of version 1, got 2. Update rerank",
+    "# rerank: [1]\n1 qid:1\n": r":1: expected data of version 1, got None",
     '# rerank: {"version": 1, "weights": {"2": 1}}\n1 qid:1\n': r":1: expected weights of every query, .* '1'",
-    '# rerank: {"version": 1, "weights": [1]}\n1 qid:1\n': r":1: expected an object as weights, found list",
+    '# rerank: {"version": 1, "weights": [1]}\n1 qid:1\n': r":1: expected an object as weights, got list",
     '# rerank: {"version": 1, "ideal": {"1": ["x"]}}\n1 qid:1\n': r":1: expected finite numbers as ideal",
 }
 
@@ -153,8 +153,8 @@ def test_bad_text_is_refused_in_one_line(tmp_path: Path, text: str | bytes) -> N
 @pytest.mark.parametrize(
     ("sizes", "message"),
     [
-        ("1\n", r"query: expected sizes that add up to the 2 rows of rank\.txt, found 1; correct"),
-        ("1\n-1\n", r"query:2: expected the number of rows of a query, found '-1'; write one size a line"),
+        ("1\n", r"query: expected sizes that add up to the 2 rows of rank\.txt, got 1. Correct"),
+        ("1\n-1\n", r"query:2: expected the number of rows of a query, got '-1'. Write one size a line"),
     ],
 )
 def test_companion_that_does_not_fit_is_refused(tmp_path: Path, sizes: str, message: str) -> None:
@@ -165,22 +165,22 @@ def test_companion_that_does_not_fit_is_refused(tmp_path: Path, sizes: str, mess
 
 
 def test_missing_file_and_folder_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(MissingFileError, match="expected a file of feature rows, found nothing there"):
+    with pytest.raises(MissingFileError, match="expected a file of feature rows, got nothing there"):
         read_svmlight(tmp_path / "no.svm")
-    with pytest.raises(FileFormatError, match="expected a file of feature rows, found a folder"):
+    with pytest.raises(FileFormatError, match="expected a file of feature rows, got a folder"):
         read_svmlight(tmp_path)
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"query_ids": id_array(["q#1"])}, "found 'q#1'; rename it"),
-        ({"query_ids": id_array([""])}, "found ''; rename it"),
-        ({"doc_ids": id_array(["a b", "c"])}, "found 'a b'; rename it"),
-        ({"feature_names": ("a", "b c", "d")}, "feature names without white space, found 'b c'"),
-        ({"labels": np.array([np.nan, 1])}, "expected finite labels, found NaN"),
+        ({"query_ids": id_array(["q#1"])}, "got 'q#1'. Rename it"),
+        ({"query_ids": id_array([""])}, "got ''. Rename it"),
+        ({"doc_ids": id_array(["a b", "c"])}, "got 'a b'. Rename it"),
+        ({"feature_names": ("a", "b c", "d")}, "feature names without white space, got 'b c'"),
+        ({"labels": np.array([np.nan, 1])}, "expected finite labels, got NaN"),
         ({"base_scores": np.array([np.inf, 1])}, "expected finite base scores"),
-        ({"X": np.full((2, 3), np.inf, np.float32)}, "expected finite features or NaN, found infinity"),
+        ({"X": np.full((2, 3), np.inf, np.float32)}, "expected finite features or NaN, got infinity"),
     ],
 )
 def test_data_that_would_not_read_back_are_not_written(tmp_path: Path, change: dict, message: str) -> None:

@@ -69,23 +69,23 @@ def test_topics_are_read_whatever_their_format(tmp_path: Path, text: str, expect
 
 
 BAD = {
-    "": r": expected at least one topic, found an empty file; write lines of id, tab, text",
-    " \n\n": r"found an empty file",
-    "q1 heat flow\n": r":1: expected 2 columns with a tab \(query id, text\), found 1; put a tab after the id",
-    "q1\ta\nq2\tb\tc\n": r":2: expected 2 columns .*, found 3; write spaces for the tabs",
-    "q1\ta\n\nq1\tb\n": r":3: expected each query once, found 'q1' again",
-    "q1\t \n": r":1: expected a text for query 'q1', found none",
-    "\ta\n": r":1: expected a query id without white space, found ''",
-    "q 1\ta\n": r":1: expected a query id without white space, found 'q 1'",
-    '{"id": "1", "text": "a"}\n{"id": \n': r":2: expected a JSON object, found a text that breaks off at column 8",
-    '{"id": "1", "text": "a"}\n[1]\n': r":2: expected a JSON object, found '\[1\]'; write one object a line",
-    '{"id": "1"}\n': r":1: expected one of the keys text, query, title, found id; add one",
-    '{"id": 1.5, "text": "a"}\n': r":1: expected text as 'id', found float; write it in quotes",
-    '{"id": "1", "text": ["a"]}\n': r":1: expected text as 'text', found list",
+    "": r": expected at least one topic, got an empty file. Write lines of id, tab, text",
+    " \n\n": r"got an empty file",
+    "q1 heat flow\n": r":1: expected 2 columns with a tab \(query id, text\), got 1. Put a tab after the id",
+    "q1\ta\nq2\tb\tc\n": r":2: expected 2 columns .*, got 3. Write spaces for the tabs",
+    "q1\ta\n\nq1\tb\n": r":3: expected each query once, got 'q1' again",
+    "q1\t \n": r":1: expected a text for query 'q1', got none",
+    "\ta\n": r":1: expected a query id without white space, got ''",
+    "q 1\ta\n": r":1: expected a query id without white space, got 'q 1'",
+    '{"id": "1", "text": "a"}\n{"id": \n': r":2: expected a JSON object, got a text that breaks off at column 8",
+    '{"id": "1", "text": "a"}\n[1]\n': r":2: expected a JSON object, got '\[1\]'. Write one object a line",
+    '{"id": "1"}\n': r":1: expected one of the keys text, query, title, got id. Add one",
+    '{"id": 1.5, "text": "a"}\n': r":1: expected text as 'id', got float. Write it in quotes",
+    '{"id": "1", "text": ["a"]}\n': r":1: expected text as 'text', got list",
     "<top>\n<num> 1\n<title> a\n</top>\n<top>\n<num> 2\n</top>\n": r":5: expected <title> in the topic",
-    "\n<top>\n<title> a\n</top>\n": r":2: expected <num> in the topic that begins here, found none",
-    "<html>\n": r":1: expected <top>, found '<html>'; name a TREC topics file",
-    b"q1\ta\nq2\tcaf\xe9\n": r":2: expected UTF-8 text, found byte 0xe9",
+    "\n<top>\n<title> a\n</top>\n": r":2: expected <num> in the topic that begins here, got none",
+    "<html>\n": r":1: expected <top>, got '<html>'. Name a TREC topics file",
+    b"q1\ta\nq2\tcaf\xe9\n": r":2: expected UTF-8 text, got byte 0xe9",
 }
 
 
@@ -99,9 +99,9 @@ def test_bad_topics_are_refused_in_one_line(tmp_path: Path, text: str | bytes) -
 
 
 def test_missing_topics_and_a_folder_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(MissingFileError, match="expected a topics file, found nothing there"):
+    with pytest.raises(MissingFileError, match="expected a topics file, got nothing there"):
         read_topics(tmp_path / "no.tsv")
-    with pytest.raises(FileFormatError, match="expected a topics file, found a folder"):
+    with pytest.raises(FileFormatError, match="expected a topics file, got a folder"):
         read_topics(tmp_path)
 
 
@@ -109,8 +109,8 @@ def test_missing_topics_and_a_folder_are_refused(tmp_path: Path) -> None:
     ("topics", "message"),
     [
         ({"q": "a\tb"}, "without tabs and line ends for query 'q'"),
-        ({"q": "a\nb"}, r"write to a \.jsonl file"),
-        ({"q 1": "a"}, "expected ids without white space, found 'q 1'"),
+        ({"q": "a\nb"}, r"Write to a \.jsonl file"),
+        ({"q 1": "a"}, "expected ids without white space, got 'q 1'"),
     ],
 )
 def test_topics_that_would_not_read_back_are_not_written(tmp_path: Path, topics: dict[str, str], message: str) -> None:

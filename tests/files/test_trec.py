@@ -163,7 +163,7 @@ def test_a_run_of_many_chunks_is_read_in_the_order_of_the_file(tmp_path: Path) -
     assert run.doc_ids.tolist() == [f"clueweb09-en{row:07d}" for row in range(n_rows)]
     assert run.scores.tolist() == [n_rows + 0.5 - row for row in range(n_rows)]
     again = written(tmp_path, "".join([*lines, lines[7]]))
-    with pytest.raises(FileFormatError, match=r":150001: expected each document once in a query, found 'clueweb09-en0"):
+    with pytest.raises(FileFormatError, match=r":150001: expected each document once in a query, got 'clueweb09-en0"):
         read_run(again)
 
 
@@ -197,18 +197,18 @@ def test_written_run_has_six_columns_ranks_from_one_and_its_name(tmp_path: Path)
 
 
 BAD_RUNS = {
-    "q Q0 d 1 2.5\n": r":1: expected 6 columns \(qid Q0 docno rank score tag\), found 5; write the missing col",
-    GOOD_RUN + "q Q0\n": r":4: expected 6 columns .*, found 2; write the missing columns",
-    "q Q0 my doc 1 2.5 tag\n": r":1: expected 6 columns .*, found 7; ids may hold no white space",
-    GOOD_RUN + "q Q0 d 1 high tag\n": r":4: expected a finite number as score, found 'high'; correct the score",
-    "q Q0 d 1 nan tag\n": r":1: expected a finite number as score, found 'nan'",
-    "q Q0 d 1 -inf tag\n": r":1: expected a finite number as score, found '-inf'",
-    "q Q0 d 1 1_0 tag\n": r":1: expected a finite number as score, found '1_0'",
-    GOOD_RUN + "\nq1 Q0 d2 3 0 tag\n": r":5: expected each document once in a query, found 'd2' again in query 'q1'",
-    "q Q0 caf\xe9 1 1 t\n".encode("latin1"): r":1: expected UTF-8 text, found byte 0xe9; convert the file",
-    GOOD_RUN + "q\0 Q0 d 1 1 t\n": r":4: expected text, found a NUL byte",
-    "": r"expected lines of 6 columns .*, found no line; name a file with rows",
-    "\n# nothing\n": r"found no line",
+    "q Q0 d 1 2.5\n": r":1: expected 6 columns \(qid Q0 docno rank score tag\), got 5. Write the missing col",
+    GOOD_RUN + "q Q0\n": r":4: expected 6 columns .*, got 2. Write the missing columns",
+    "q Q0 my doc 1 2.5 tag\n": r":1: expected 6 columns .*, got 7. Ids may hold no white space",
+    GOOD_RUN + "q Q0 d 1 high tag\n": r":4: expected a finite number as score, got 'high'. Correct the score",
+    "q Q0 d 1 nan tag\n": r":1: expected a finite number as score, got 'nan'",
+    "q Q0 d 1 -inf tag\n": r":1: expected a finite number as score, got '-inf'",
+    "q Q0 d 1 1_0 tag\n": r":1: expected a finite number as score, got '1_0'",
+    GOOD_RUN + "\nq1 Q0 d2 3 0 tag\n": r":5: expected each document once in a query, got 'd2' again in query 'q1'",
+    "q Q0 caf\xe9 1 1 t\n".encode("latin1"): r":1: expected UTF-8 text, got byte 0xe9. Convert the file",
+    GOOD_RUN + "q\0 Q0 d 1 1 t\n": r":4: expected text, got a NUL byte",
+    "": r"expected lines of 6 columns .*, got no line. Name a file with rows",
+    "\n# nothing\n": r"got no line",
 }
 
 
@@ -222,11 +222,11 @@ def test_bad_run_is_refused_in_one_line(tmp_path: Path, text: str | bytes) -> No
 
 
 BAD_QRELS = {
-    "q 0 d\n": r":1: expected 4 columns \(qid iter docno label\), found 3; write the missing column\.",
-    "q 0 d 1\nq 0 d e 1\n": r":2: expected 4 columns .*, found 5; ids may hold no white space",
-    "q 0 d 1.0\n": r":1: expected a whole number as label, found '1.0'; correct the label",
+    "q 0 d\n": r":1: expected 4 columns \(qid iter docno label\), got 3. Write the missing column\.",
+    "q 0 d 1\nq 0 d e 1\n": r":2: expected 4 columns .*, got 5. Ids may hold no white space",
+    "q 0 d 1.0\n": r":1: expected a whole number as label, got '1.0'. Correct the label",
     "q 0 d 99999999999999999999\n": r":1: expected a whole number as label",
-    "q 0 d 1\np 0 d 1\nq 0 d 1\n": r":3: expected each document once in a query, found 'd' again in query 'q'",
+    "q 0 d 1\np 0 d 1\nq 0 d 1\n": r":3: expected each document once in a query, got 'd' again in query 'q'",
     "": r"expected lines of 4 columns",
 }
 
@@ -244,23 +244,23 @@ def test_bad_line_is_named_when_it_stands_in_a_later_chunk(tmp_path: Path) -> No
 
 
 def test_missing_file_folder_and_damaged_gzip_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(MissingFileError, match="expected a run file, found nothing there; check the path"):
+    with pytest.raises(MissingFileError, match=r"expected a run file, got nothing there\. Check the path"):
         read_run(tmp_path / "no.run")
-    with pytest.raises(FileFormatError, match="expected a qrels file, found a folder"):
+    with pytest.raises(FileFormatError, match="expected a qrels file, got a folder"):
         read_qrels(tmp_path)
     cut = written(tmp_path, gzip.compress(GOOD_RUN.encode())[:-9], "run.gz")
-    with pytest.raises(FileFormatError, match="expected a whole gzip file, found a damaged one"):
+    with pytest.raises(FileFormatError, match="expected a whole gzip file, got a damaged one"):
         read_run(cut)
 
 
 @pytest.mark.parametrize(
     ("run", "message"),
     [
-        ({"q 1": {"d": 1.0}}, "without white space, found 'q 1'"),
-        ({"q": {"": 1.0}}, "without white space, found ''"),
-        ({"#q": {"d": 1.0}}, "do not begin with #, found '#q'"),
-        ({"q": {"d": float("nan")}}, "expected finite scores, found nan for document 'd'"),
-        (Run.from_rows(["q"], ["d"], [1.0], "my run"), "found 'my run'; rename it"),
+        ({"q 1": {"d": 1.0}}, "without white space, got 'q 1'"),
+        ({"q": {"": 1.0}}, "without white space, got ''"),
+        ({"#q": {"d": 1.0}}, "do not begin with #, got '#q'"),
+        ({"q": {"d": float("nan")}}, "expected finite scores, got nan for document 'd'"),
+        (Run.from_rows(["q"], ["d"], [1.0], "my run"), "got 'my run'. Rename it"),
     ],
 )
 def test_run_that_would_not_read_back_is_not_written(tmp_path: Path, run: object, message: str) -> None:

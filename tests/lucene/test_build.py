@@ -122,23 +122,23 @@ def test_build_counts_and_logs_empty_documents(tmp_path: Path, caplog: pytest.Lo
 @pytest.mark.parametrize(
     ("documents", "message"),
     [
-        ([{"title": "x"}], r"number 1: expected an 'id' \(text or a whole number\), found None;"),
+        ([{"title": "x"}], r"number 1: expected an 'id' \(text or a whole number\), got None. "),
         ([{"id": "", "title": "x"}], r"number 1: expected an 'id'"),
-        ([{"id": True, "title": "x"}], r"found True"),
+        ([{"id": True, "title": "x"}], r"got True"),
         (
             [{"id": "a b", "title": "x"}],
             r"number 1: expected an id of at most 512 characters without white space .*'a b'",
         ),
         ([{"id": "a\0", "title": "x"}], r"without white space"),
         ([{"id": "\ud800", "title": "x"}], r"without white space"),
-        ([{"id": "a", "title": "x"}, {"id": "a", "title": "y"}], r"number 2: expected each id once, found 'a' again;"),
-        ([{"id": 1, "title": "x"}, {"id": "1", "title": "y"}], r"number 2: expected each id once, found '1' again;"),
-        ([{"id": "a", "year": 1999}], r"number 1: \(id 'a'\) expected a text field or 'contents', found 'id', 'year';"),
-        ([{"id": "a", "contents": 3}], r"expected text in field 'contents', found int;"),
-        ([{"id": "a", "raw": "x"}], r"which Anserini keeps for itself, found 'raw'; rename it"),
-        (["a"], r"number 1: expected a mapping with 'id' and text, found str;"),
-        ([], r"documents: expected at least one with text, found none \(0 empty ones\);"),
-        ([{"id": "a", "title": " "}], r"expected at least one with text, found none \(1 empty ones\);"),
+        ([{"id": "a", "title": "x"}, {"id": "a", "title": "y"}], r"number 2: expected each id once, got 'a' again. "),
+        ([{"id": 1, "title": "x"}, {"id": "1", "title": "y"}], r"number 2: expected each id once, got '1' again. "),
+        ([{"id": "a", "year": 1999}], r"number 1: \(id 'a'\) expected a text field or 'contents', got 'id', 'year'. "),
+        ([{"id": "a", "contents": 3}], r"expected text in field 'contents', got int. "),
+        ([{"id": "a", "raw": "x"}], r"which Anserini keeps for itself, got 'raw'. Rename it"),
+        (["a"], r"number 1: expected a mapping with 'id' and text, got str. "),
+        ([], r"documents: expected at least one with text, got none \(0 empty ones\). "),
+        ([{"id": "a", "title": " "}], r"expected at least one with text, got none \(1 empty ones\). "),
     ],
 )
 def test_build_refuses_bad_documents_and_leaves_nothing(tmp_path: Path, documents: list[Any], message: str) -> None:
@@ -151,10 +151,10 @@ def test_build_refuses_bad_documents_and_leaves_nothing(tmp_path: Path, document
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        (["title", "bdy"], r"^field: expected a known name, found 'bdy'; did you mean 'body'\?"),
-        (["year"], r"expected text in field 'year', found int;"),
-        (["nix"], r"expected text in 'nix' or 'contents', found 'id', 'title', 'body', 'year';"),
-        ("title", r"^fields: expected a list of names, found the text 'title'; pass \['title'\]\.$"),
+        (["title", "bdy"], r"^field: expected a known name, got 'bdy'. Did you mean 'body'\?"),
+        (["year"], r"expected text in field 'year', got int. "),
+        (["nix"], r"expected text in 'nix' or 'contents', got 'id', 'title', 'body', 'year'. "),
+        ("title", r"^fields: expected a list of names, got the text 'title'. Pass \['title'\]\.$"),
     ],
 )
 def test_build_refuses_bad_fields(tmp_path: Path, fields: Any, message: str) -> None:
@@ -168,10 +168,10 @@ def test_build_refuses_a_target_that_exists_before_it_reads_anything(tmp_path: P
         raise AssertionError("read")
         yield {}
 
-    with pytest.raises(IndexFolderError, match="found an index; choose another folder or overwrite it"):
+    with pytest.raises(IndexFolderError, match=r"got an index\. Choose another folder or overwrite it"):
         build_index(unread(), small_index)
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(IndexFolderError, match="found something else there"):
+    with pytest.raises(IndexFolderError, match="got something else there"):
         build_index(unread(), tmp_path, overwrite=True)
     assert (tmp_path / "notes.txt").read_text() == "mine"
 
@@ -219,15 +219,15 @@ def test_sgml_file_and_folder(tmp_path: Path, packed: bool) -> None:
 
 def test_sgml_refuses_ids_that_return_and_what_is_none(tmp_path: Path) -> None:
     (tmp_path / "twice.sgml").write_text(SGML.format(1) + SGML.format(1))
-    with pytest.raises(InvalidInputError, match=r"expected each id once, found 'LA-1' again;"):
+    with pytest.raises(InvalidInputError, match=r"expected each id once, got 'LA-1' again. "):
         build_index_from_sgml(tmp_path / "twice.sgml", tmp_path / "index")
     (tmp_path / "space.sgml").write_text(SGML.format("1 2"))
-    with pytest.raises(InvalidInputError, match=r"expected ids without white space .* found 'LA-1 2';"):
+    with pytest.raises(InvalidInputError, match=r"expected ids without white space .* got 'LA-1 2'. "):
         build_index_from_sgml(tmp_path / "space.sgml", tmp_path / "index")
     (tmp_path / "text.sgml").write_text("no markup at all\n")
-    with pytest.raises(InvalidInputError, match=r"expected at least one with text, found none"):
+    with pytest.raises(InvalidInputError, match=r"expected at least one with text, got none"):
         build_index_from_sgml(tmp_path / "text.sgml", tmp_path / "index")
-    with pytest.raises(MissingFileError, match="expected a file or folder of TREC SGML, found nothing there"):
+    with pytest.raises(MissingFileError, match="expected a file or folder of TREC SGML, got nothing there"):
         build_index_from_sgml(tmp_path / "nowhere", tmp_path / "index")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["space.sgml", "text.sgml", "twice.sgml"]
 
@@ -256,10 +256,10 @@ def test_ids_that_return_name_both_places(tmp_path: Path) -> None:
     (corpus / "a.jsonl").write_text('{"id": "x", "t": "a"}\n\n{"id": "y", "t": "a"}\n')
     (corpus / "b.jsonl").write_text('{"id": "z", "t": "a"}\n{"id": "y", "t": "a"}\n')
     first, again = f"{corpus / 'a.jsonl'}:3", f"{corpus / 'b.jsonl'}:2"
-    with pytest.raises(InvalidInputError, match=f"^{again}: expected each id once, found 'y' again .first in {first}."):
+    with pytest.raises(InvalidInputError, match=f"^{again}: expected each id once, got 'y' again .first in {first}."):
         build_index(read_documents(corpus), tmp_path / "index")
     (tmp_path / "a.sgml").write_text(SGML.format(1) + SGML.format(2) + SGML.format(1))
-    with pytest.raises(InvalidInputError, match=r"a.sgml:19: .* found 'LA-1' again; it is that of .*a.sgml:1 too"):
+    with pytest.raises(InvalidInputError, match=r"a.sgml:19: .* got 'LA-1' again. It is that of .*a.sgml:1 too"):
         build_index_from_sgml(tmp_path / "a.sgml", tmp_path / "index")
 
 
@@ -326,7 +326,7 @@ def test_killed_build_leaves_nothing_that_opens_and_the_next_one_sweeps(tmp_path
     assert signalled(index, signal.SIGKILL).returncode == -signal.SIGKILL
     (left,) = tmp_path.iterdir()
     assert left.name.startswith(".index.building-")
-    with pytest.raises(IndexFolderError, match="expected a whole index, found a half-built one"):
+    with pytest.raises(IndexFolderError, match="expected a whole index, got a half-built one"):
         check_index_folder(left)
     build_index([{"id": "a", "body": "wing"}], index)
     assert list(tmp_path.iterdir()) == [index]

@@ -14,17 +14,17 @@ from rerank.lucene.folder import MARKER, check_index_folder, check_target, commi
 
 
 def test_index_folder_is_checked(tmp_path: Path) -> None:
-    with pytest.raises(MissingFileError, match=r"nowhere: expected a folder with a Lucene index, found nothing there"):
+    with pytest.raises(MissingFileError, match=r"nowhere: expected a folder with a Lucene index, got nothing there"):
         check_index_folder(tmp_path / "nowhere")
     (tmp_path / "file").write_text("x")
-    with pytest.raises(IndexFolderError, match=r"file: expected a folder with a Lucene index, found a file;"):
+    with pytest.raises(IndexFolderError, match=r"file: expected a folder with a Lucene index, got a file. "):
         check_index_folder(tmp_path / "file")
-    with pytest.raises(IndexFolderError, match=r"expected a Lucene index, found a folder without one"):
+    with pytest.raises(IndexFolderError, match=r"expected a Lucene index, got a folder without one"):
         check_index_folder(tmp_path)
     (tmp_path / "segments_1").write_text("x")
     assert check_index_folder(tmp_path) == tmp_path
     (tmp_path / MARKER).write_text("{}")
-    with pytest.raises(IndexFolderError, match=r"expected a whole index, found a half-built one; delete it"):
+    with pytest.raises(IndexFolderError, match=r"expected a whole index, got a half-built one. Delete it"):
         check_index_folder(tmp_path)
 
 
@@ -43,16 +43,16 @@ def test_target_may_be_new_or_empty_or_an_index_to_overwrite(tmp_path: Path) -> 
     check_target(tmp_path, overwrite=False)
     (tmp_path / "segments_1").write_text("x")
     check_target(tmp_path, overwrite=True)
-    with pytest.raises(IndexFolderError, match=r"found an index; choose another folder or overwrite it"):
+    with pytest.raises(IndexFolderError, match=r"got an index\. Choose another folder or overwrite it"):
         check_target(tmp_path, overwrite=False)
 
 
 @pytest.mark.parametrize("overwrite", [True, False])
 def test_target_is_refused_when_it_is_no_index(tmp_path: Path, overwrite: bool) -> None:
     (tmp_path / "thesis.tex").write_text("x")
-    with pytest.raises(IndexFolderError, match=r"expected a new folder or an index, found something else there"):
+    with pytest.raises(IndexFolderError, match=r"expected a new folder or an index, got something else there"):
         check_target(tmp_path, overwrite)
-    with pytest.raises(IndexFolderError, match=r"found something else there"):
+    with pytest.raises(IndexFolderError, match=r"got something else there"):
         check_target(tmp_path / "thesis.tex", overwrite)
 
 

@@ -94,7 +94,7 @@ def test_jar_that_the_environment_names_goes_first(tmp_path: Path, monkeypatch: 
     monkeypatch.setenv("ANSERINI_JAR", str(jar))
     assert (anserini_jar(), anserini_version()) == (jar, "9.8.7-SNAPSHOT")
     monkeypatch.setenv("ANSERINI_JAR", str(tmp_path / "nowhere.jar"))
-    with pytest.raises(RerankError, match=r"^ANSERINI_JAR: expected .*, found '.*nowhere.jar', which is no file; "):
+    with pytest.raises(RerankError, match=r"^ANSERINI_JAR: expected .*, got '.*nowhere.jar', which is no file. "):
         anserini_jar()
     monkeypatch.delenv("ANSERINI_JAR")
     assert "pyserini" in anserini_jar().parts
@@ -111,7 +111,7 @@ def test_jar_without_anserini_is_refused(tmp_path: Path, small_index: Path) -> N
     jar = tmp_path / "other.jar"
     jar.write_bytes(b"no jar")
     done = run(SEARCH.format(index=str(small_index)), ANSERINI_JAR=str(jar))
-    assert f"RerankError: {jar}: expected a jar with Anserini's classes, found none in it; " in done.stderr
+    assert f"RerankError: {jar}: expected a jar with Anserini's classes, got none in it. " in done.stderr
 
 
 def test_import_starts_no_java() -> None:
@@ -170,7 +170,7 @@ def test_path_that_java_cannot_read_is_refused_with_a_remedy(tmp_path: Path, sma
     program = SEARCH.format(index=str(tmp_path / "naïve"))
     done = run(program, LC_ALL="C", PYTHONUTF8="1")
     assert "IndexFolderError" in done.stderr
-    assert "found one that Java cannot read; set LC_ALL=C.UTF-8." in done.stderr
+    assert "got one that Java cannot read. Set LC_ALL=C.UTF-8." in done.stderr
     assert run(program, LC_ALL="C.UTF-8").returncode == 0
 
 
@@ -182,7 +182,7 @@ def test_forked_process_is_refused() -> None:
     )
     done = run(program)
     assert done.stdout == "1\n"
-    assert "RerankError: Java: expected the process that started it, found one forked from it" in done.stderr
+    assert "RerankError: Java: expected the process that started it, got one forked from it" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -201,4 +201,4 @@ def test_forked_process_is_refused() -> None:
 def test_index_of_another_lucene_is_refused_with_a_remedy(java_class: str, message: str, expected: str) -> None:
     error = jvm._error({"class": java_class, "message": message}, {"index": "indexes/mine"})
     assert isinstance(error, IndexFolderError)
-    assert re.match(rf"indexes/mine: expected .*, found {expected}; .*build the index anew\.$", str(error))
+    assert re.match(rf"indexes/mine: expected .*, got {expected}\. .*Build the index anew\.$", str(error))

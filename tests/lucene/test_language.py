@@ -22,7 +22,7 @@ DOCUMENTS = [
 def test_index_of_a_language_is_searched_as_it_was_built(tmp_path: Path) -> None:
     build_index(DOCUMENTS, tmp_path / "de", language="de")
     assert open_forward(tmp_path / "de").fingerprint["language"] == "de"
-    with pytest.raises(InvalidInputError, match=r"^language: expected 'de', in which the index was built, found 'fr';"):
+    with pytest.raises(InvalidInputError, match=r"^language: expected 'de', in which the index was built, got 'fr'. "):
         Searcher(tmp_path / "de", "fr")
     with Searcher(tmp_path / "de") as searcher:
         assert searcher.language == "de"
@@ -50,7 +50,7 @@ def test_every_language_analyses(tmp_path: Path, code: str) -> None:
 
 
 def test_unknown_language_is_refused_with_those_that_are_known(tmp_path: Path) -> None:
-    message = r"^language: expected a code that Anserini knows \(ar, bn, da, de, en, .*\), found 'deutsch'; name one"
+    message = r"^language: expected a code that Anserini knows \(ar, bn, da, de, en, .*\), got 'deutsch'. Name one"
     with pytest.raises(InvalidInputError, match=message):
         check_language("deutsch")
     with pytest.raises(InvalidInputError, match=message):

@@ -213,7 +213,7 @@ def test_index_of_ours_that_has_changed_is_refused(tmp_path: Path, small_index: 
     index = tmp_path / "index"
     shutil.copytree(small_index, index)
     anserini.build([{"id": "b", "contents": "two"}], index, "-append", "-storePositions", "-storeDocvectors")
-    with pytest.raises(IndexFolderError, match="found those of an earlier state of it; build the index anew") as error:
+    with pytest.raises(IndexFolderError, match=r"got those of an earlier state of it\. Build the index anew") as error:
         open_forward(index)
     assert "\n" not in str(error.value)
     shutil.rmtree(index / "rerank")
@@ -240,9 +240,7 @@ def test_damaged_arrays_are_refused(tmp_path: Path, small_index: Path, damage: s
         (index / "rerank" / "doc_ids.npy").unlink()
     else:
         (index / "rerank" / "manifest.json").write_text("{")
-    with pytest.raises(
-        IndexFolderError, match=r"expected whole forward arrays, found damaged ones .*delete this folder"
-    ):
+    with pytest.raises(IndexFolderError, match=r"expected whole forward arrays, got damaged ones .*Delete this folder"):
         open_forward(index)
 
 
@@ -297,6 +295,6 @@ def test_index_changed_in_mid_export_is_refused(
     index, hashes = tmp_path / "index", iter(["before", "after"])
     shutil.copytree(small_index, index, ignore=shutil.ignore_patterns("rerank"))
     monkeypatch.setattr(arrays, "commit_hash", lambda folder: next(hashes))
-    with pytest.raises(IndexFolderError, match="expected an index at rest, found one that changed"):
+    with pytest.raises(IndexFolderError, match="expected an index at rest, got one that changed"):
         open_forward(index)
     assert [path.name for path in index.iterdir() if path.is_dir()] == []

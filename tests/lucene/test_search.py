@@ -125,13 +125,13 @@ def test_statistics_count_documents_and_tokens(small_index: Path, documents: lis
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"k": 0}, r"^k: expected a whole number of hits from 1, found 0; the usual k is 1000\.$"),
+        ({"k": 0}, r"^k: expected a whole number of hits from 1, got 0. The usual k is 1000\.$"),
         ({"k": 1.5}, r"^k: expected a whole number"),
-        ({"k1": -1.0}, r"^k1: expected a number from 0, found -1\.0;"),
-        ({"k1": float("nan")}, r"^k1: expected a number from 0, found nan;"),
-        ({"b": 1.5}, r"^b: expected a number from 0 to 1, found 1\.5;"),
-        ({"threads": 0}, r"^threads: expected a whole number from 1, found 0;"),
-        ({"field": "titel"}, r"^field: expected a known name, found 'titel'; did you mean 'title'\?$"),
+        ({"k1": -1.0}, r"^k1: expected a number from 0, got -1\.0. "),
+        ({"k1": float("nan")}, r"^k1: expected a number from 0, got nan. "),
+        ({"b": 1.5}, r"^b: expected a number from 0 to 1, got 1\.5. "),
+        ({"threads": 0}, r"^threads: expected a whole number from 1, got 0. "),
+        ({"field": "titel"}, r"^field: expected a known name, got 'titel'. Did you mean 'title'\?$"),
     ],
 )
 def test_search_refuses_bad_arguments(small_index: Path, arguments: dict[str, Any], message: str) -> None:
@@ -148,12 +148,12 @@ def test_closed_searcher_says_so(small_index: Path) -> None:
     searcher = Searcher(small_index)
     searcher.close()
     searcher.close()
-    with pytest.raises(InvalidInputError, match="expected an open index, found a closed one"):
+    with pytest.raises(InvalidInputError, match="expected an open index, got a closed one"):
         searcher.search({"q": "wing"})
 
 
 def test_searcher_refuses_what_is_no_index(tmp_path: Path) -> None:
-    with pytest.raises(MissingFileError, match="expected a folder with a Lucene index, found nothing there"):
+    with pytest.raises(MissingFileError, match="expected a folder with a Lucene index, got nothing there"):
         Searcher(tmp_path / "nowhere")
     with pytest.raises(IndexFolderError, match=r"no segments file"):
         Searcher(tmp_path)
@@ -162,8 +162,8 @@ def test_searcher_refuses_what_is_no_index(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "expected a whole Lucene index, found a damaged one"),
-        (b"not Lucene", "found one of an older Lucene; build the index anew"),
+        (b"", "expected a whole Lucene index, got a damaged one"),
+        (b"not Lucene", "got one of an older Lucene. Build the index anew"),
     ],
 )
 def test_searcher_refuses_a_damaged_index(tmp_path: Path, small_index: Path, content: bytes, message: str) -> None:

@@ -41,7 +41,7 @@ def make_fit(index: Path) -> None:
 
 
 def refusal(index: Path) -> str:
-    with pytest.raises(IndexFolderError, match=r"^[^\n]*expected whole forward arrays, found damaged ones \(") as error:
+    with pytest.raises(IndexFolderError, match=r"^[^\n]*expected whole forward arrays, got damaged ones \(") as error:
         open_forward(index)
     return str(error.value)
 

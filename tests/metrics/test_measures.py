@@ -155,23 +155,23 @@ def test_names_of_trec_eval_are_understood(trec_eval: str, name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("ndgc@10", "measure: expected a known name, found 'ndgc'; did you mean"),
-        ("", "measure: expected a known name, found ''"),
-        ("nDCG@ten", "found 'nDCG@ten'"),
-        ("nDCG@0", "expected a cutoff of at least 1, found 0; write e.g. nDCG@10"),
-        ("P", "P: expected a cutoff, found none; write e.g. P@10"),
-        ("AP(level=2)", "parameter: expected a known name, found 'level'; known: rel"),
-        ("AP(rel=0)", "expected rel of at least 1, found 0"),
-        ("AP(rel)", "expected parameters as name=value, found 'rel'"),
-        ("nDCG(dcg='exp')", "nDCG: expected dcg='log2' or 'exp-log2', found 'exp'"),
-        ("DCG(dcg=2)@5", "DCG: expected dcg='log2' or 'exp-log2', found 2"),
-        ("ERR(max_rel=0)", "ERR: expected max_rel from 1 to 50, found 0"),
-        ("nERR(max_rel='4')", "nERR: expected max_rel from 1 to 50, found '4'"),
-        ("RBP(p=1.0)", "RBP: expected p between 0 and 1, found 1.0"),
-        ("RBP(rel=0)", "RBP: expected rel of at least 1, found 0"),
-        ("AUC@10", "AUC: expected no cutoff, found 10; write AUC."),
-        ("AUC(rel=0)", "AUC: expected rel of at least 1, found 0"),
-        ("PairAccuracy@5", "PairAccuracy: expected no cutoff, found 5"),
+        ("ndgc@10", "measure: expected a known name, got 'ndgc'. Did you mean"),
+        ("", "measure: expected a known name, got ''"),
+        ("nDCG@ten", "got 'nDCG@ten'"),
+        ("nDCG@0", "expected a cutoff of at least 1, got 0. Write e.g. nDCG@10"),
+        ("P", "P: expected a cutoff, got none. Write e.g. P@10"),
+        ("AP(level=2)", "parameter: expected a known name, got 'level'. Known: rel"),
+        ("AP(rel=0)", "expected rel of at least 1, got 0"),
+        ("AP(rel)", "expected parameters as name=value, got 'rel'"),
+        ("nDCG(dcg='exp')", "nDCG: expected dcg='log2' or 'exp-log2', got 'exp'"),
+        ("DCG(dcg=2)@5", "DCG: expected dcg='log2' or 'exp-log2', got 2"),
+        ("ERR(max_rel=0)", "ERR: expected max_rel from 1 to 50, got 0"),
+        ("nERR(max_rel='4')", "nERR: expected max_rel from 1 to 50, got '4'"),
+        ("RBP(p=1.0)", "RBP: expected p between 0 and 1, got 1.0"),
+        ("RBP(rel=0)", "RBP: expected rel of at least 1, got 0"),
+        ("AUC@10", "AUC: expected no cutoff, got 10. Write AUC."),
+        ("AUC(rel=0)", "AUC: expected rel of at least 1, got 0"),
+        ("PairAccuracy@5", "PairAccuracy: expected no cutoff, got 5"),
     ],
 )
 def test_names_that_are_none_are_refused(name: str, message: str) -> None:
@@ -180,7 +180,5 @@ def test_names_that_are_none_are_refused(name: str, message: str) -> None:
 
 
 def test_a_label_above_the_best_grade_is_refused() -> None:
-    with pytest.raises(
-        InvalidInputError, match=r"ERR@20: expected labels up to max_rel=4, found 6; .* ERR\(max_rel=6\)"
-    ):
+    with pytest.raises(InvalidInputError, match=r"ERR@20: expected labels up to max_rel=4, got 6. .* ERR\(max_rel=6\)"):
         parse_measure("ERR@20").score([6, 0], [6])

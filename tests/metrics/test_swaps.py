@@ -103,7 +103,7 @@ def test_a_better_document_that_rises_never_lowers_a_measure(name: str, swaps: S
 def test_a_measure_can_be_trained_for_or_says_why_not(name: str, swaps: Swaps) -> None:
     measure = parse_measure(name)
     if not measure.trainable:
-        with pytest.raises(InvalidInputError, match="expected a measure that can be trained for, found"):
+        with pytest.raises(InvalidInputError, match="expected a measure that can be trained for, got"):
             train(measure, swaps.whole)
     else:
         assert deltas(measure, swaps.whole, 100)[0].any()
@@ -145,5 +145,5 @@ class Judged(AP):
 
 
 def test_training_for_a_measure_that_asks_more_than_labels_is_refused(swaps: Swaps) -> None:
-    with pytest.raises(InvalidInputError, match="expected a measure that can be trained for, found Judged, which asks"):
+    with pytest.raises(InvalidInputError, match="expected a measure that can be trained for, got Judged, which asks"):
         train(Judged(), swaps.whole)

@@ -229,5 +229,5 @@ def test_constant_is_where_all_rows_together_cost_least(name) -> None:
 
 
 def test_unknown_objectives_are_refused() -> None:
-    with pytest.raises(InvalidInputError, match="did you mean 'ranknet'"):
+    with pytest.raises(InvalidInputError, match="Did you mean 'ranknet'"):
         objective_class("rankmet")

@@ -118,10 +118,10 @@ def test_columns_are_known_by_name_as_in_scikit_learn(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("X", "message"),
     [
-        (FRAME[["b", "a", "c", "d"]], r"the order of training, found 'b' where 'a' was \(column 1\); pass X\["),
-        (FRAME.rename(columns={"c": "x"}), "columns of training by name, found 'x' and without 'c'; pass"),
-        (FRAME.assign(e=1, f=2, g=3, h=4), "by name, found 'e', 'f', 'g' ...; pass"),
-        (FRAME[["a", "d"]], "by name, without 'b', 'c'; pass"),
+        (FRAME[["b", "a", "c", "d"]], r"the order of training, got 'b' where 'a' was \(column 1\). Pass X\["),
+        (FRAME.rename(columns={"c": "x"}), "columns of training by name, got 'x' and without 'c'. Pass"),
+        (FRAME.assign(e=1, f=2, g=3, h=4), "by name, got 'e', 'f', 'g' .... Pass"),
+        (FRAME[["a", "d"]], "by name, without 'b', 'c'. Pass"),
     ],
     ids=["order", "name", "more", "fewer"],
 )
@@ -137,28 +137,28 @@ def test_columns_named_by_number_are_known_in_their_order() -> None:
     names = ["1", "2", "3", "4"]
     model = _fit(FRAME.set_axis(names, axis=1))
     model.predict(FRAME.set_axis(names, axis=1))
-    with pytest.raises(ModelMismatchError, match="order of training, found '2' where '1' was"):
+    with pytest.raises(ModelMismatchError, match="order of training, got '2' where '1' was"):
         model.predict(FRAME.set_axis(["2", "1", "3", "4"], axis=1))
 
 
 @pytest.mark.parametrize(
     ("X", "message"),
     [
-        (A[0], "X: expected two dimensions .rows, features., found 1"),
-        (A.astype(complex), "X: expected numbers, found values of type complex128"),
-        (np.full((N, 2), "1.5"), "X: expected numbers, found values of type <U3; encode text"),
-        (np.full((N, 2), "1.5", dtype=object), r"X: expected numbers, found '1.5' \(str\) at row 0; encode text"),
-        (FRAME.assign(b="x"), r"X: expected numbers, found 'x' \(str\) at row 0 in column 'b'; encode text"),
-        (FRAME.assign(b=pd.Categorical(["x", "y"] * 30)), r"X: expected numbers, found 'x' \(str\).* column 'b'"),
-        (FRAME.assign(b=pd.Timestamp(0)), "X: expected numbers, found values of type datetime64.* in column 'b'"),
-        (FRAME.assign(b=1j), "X: expected numbers, found values of type complex128 in column 'b'"),
-        (FRAME.assign(b=1e300), "X: expected finite features .as float32. or NaN, found inf at row 0 in column 'b'"),
-        (np.where(np.arange(4) == 2, -np.inf, A), "or NaN, found -inf at row 0 in column '3'; put NaN"),
-        (FRAME.set_axis(["a", "b", "a", "d"], axis=1), "X: expected each column name once, found 'a' again"),
-        (FRAME.set_axis(["a", 1, "c", "d"], axis=1), "X: expected column names that are all text, .* int, str; rename"),
-        (scipy.sparse.csr_array(np.eye(N, dtype=complex)), "X: expected numbers, found values of type complex128"),
-        ([[1.0, 2.0], [3.0]], "X: expected rows of equal length, found"),
-        (np.zeros(N, dtype=[("a", float)]), "X: expected numbers, found values of type"),
+        (A[0], "X: expected two dimensions .rows, features., got 1"),
+        (A.astype(complex), "X: expected numbers, got values of type complex128"),
+        (np.full((N, 2), "1.5"), "X: expected numbers, got values of type <U3. Encode text"),
+        (np.full((N, 2), "1.5", dtype=object), r"X: expected numbers, got '1.5' \(str\) at row 0. Encode text"),
+        (FRAME.assign(b="x"), r"X: expected numbers, got 'x' \(str\) at row 0 in column 'b'. Encode text"),
+        (FRAME.assign(b=pd.Categorical(["x", "y"] * 30)), r"X: expected numbers, got 'x' \(str\).* column 'b'"),
+        (FRAME.assign(b=pd.Timestamp(0)), "X: expected numbers, got values of type datetime64.* in column 'b'"),
+        (FRAME.assign(b=1j), "X: expected numbers, got values of type complex128 in column 'b'"),
+        (FRAME.assign(b=1e300), "X: expected finite features .as float32. or NaN, got inf at row 0 in column 'b'"),
+        (np.where(np.arange(4) == 2, -np.inf, A), "or NaN, got -inf at row 0 in column '3'. Put NaN"),
+        (FRAME.set_axis(["a", "b", "a", "d"], axis=1), "X: expected each column name once, got 'a' again"),
+        (FRAME.set_axis(["a", 1, "c", "d"], axis=1), "X: expected column names that are all text, .* int, str. Rename"),
+        (scipy.sparse.csr_array(np.eye(N, dtype=complex)), "X: expected numbers, got values of type complex128"),
+        ([[1.0, 2.0], [3.0]], "X: expected rows of equal length, got"),
+        (np.zeros(N, dtype=[("a", float)]), "X: expected numbers, got values of type"),
         (None, "X: expected "),
     ],
 )
@@ -174,22 +174,22 @@ def test_features_that_are_no_numbers_are_refused_in_one_line(X, message) -> Non
     ("arguments", "message"),
     [
         ({"y": np.where(np.arange(N) == 5, np.nan, Y)}, "y: expected a finite number for each of 60 .* nan at row 5"),
-        ({"y": pd.array([None, *[1] * (N - 1)], dtype="Int64")}, "y: expected a finite number .* nan at row 0; fill"),
-        ({"y": Y.astype(str)}, "y: expected numbers, found values of type <U21; encode text"),
-        ({"y": Y[:, None]}, r"y: expected a finite number for each of 60 rows, found shape \(60, 1\); pass one column"),
-        ({"y": pd.Series(Y)[::-1]}, r"y: expected the rows in X's order, .* \(row 0 is 59, in X 0\); pass y.loc"),
+        ({"y": pd.array([None, *[1] * (N - 1)], dtype="Int64")}, "y: expected a finite number .* nan at row 0. Fill"),
+        ({"y": Y.astype(str)}, "y: expected numbers, got values of type <U21. Encode text"),
+        ({"y": Y[:, None]}, r"y: expected a finite number for each of 60 rows, got shape \(60, 1\). Pass one column"),
+        ({"y": pd.Series(Y)[::-1]}, r"y: expected the rows in X's order, .* \(row 0 is 59, in X 0\). Pass y.loc"),
         ({"qid": pd.Series(QID)[::-1]}, "qid: expected the rows in X's order"),
         ({"sample_weight": pd.Series(np.ones(N))[::-1]}, "sample_weight: expected the rows in X's order"),
         ({"init_score": pd.Series(np.ones(N))[::-1]}, "init_score: expected the rows in X's order"),
-        ({"qid": None}, "qid: expected the query of every row, found none; pass qid="),
-        ({"qid": [10] * 6}, r"qid: expected one query for each of 60 rows, found shape \(6,\); .* not group sizes"),
-        ({"qid": np.where(QID == 2, np.nan, QID)}, "qid: expected the query of every row, found nan at row 20; fill"),
+        ({"qid": None}, "qid: expected the query of every row, got none. Pass qid="),
+        ({"qid": [10] * 6}, r"qid: expected one query for each of 60 rows, got shape \(6,\). .* not group sizes"),
+        ({"qid": np.where(QID == 2, np.nan, QID)}, "qid: expected the query of every row, got nan at row 20. Fill"),
         ({"qid": pd.array([*[1] * 30, *[None] * 30], dtype="Int64")}, "qid: expected the query .* at row 30"),
-        ({"qid": [*["q1"] * 30, *[None] * 30]}, "qid: expected the query of every row, found None at row 30"),
-        ({"sample_weight": np.full(N, np.nan)}, "sample_weight: expected a finite number .* found nan at row 0"),
+        ({"qid": [*["q1"] * 30, *[None] * 30]}, "qid: expected the query of every row, got None at row 30"),
+        ({"sample_weight": np.full(N, np.nan)}, "sample_weight: expected a finite number .* got nan at row 0"),
         ({"sample_weight": -np.ones(N)}, "training data: expected finite weights of at least 0"),
         ({"sample_weight": np.arange(N)}, "sample_weight: expected one weight for all rows of a query"),
-        ({"init_score": ["x"] * N}, "init_score: expected numbers, found values of type <U1"),
+        ({"init_score": ["x"] * N}, "init_score: expected numbers, got values of type <U1"),
         ({"eval_set": A}, r"eval_set: expected RankingData or \(X, y, qid\)"),
     ],
 )

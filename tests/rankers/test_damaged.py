@@ -165,18 +165,18 @@ FOREST_EDITS = [
     (
         "feature",
         9999,
-        r"learned\.forest\.feature\[0\]: expected a whole number from 0 to 7, found 9999; train the model",
+        r"learned\.forest\.feature\[0\]: expected a whole number from 0 to 7, got 9999. Train the model",
     ),
-    ("feature", -1, r"feature\[0\]: expected a whole number from 0 to 7, found -1"),
-    ("threshold", math.nan, r"model\.json: expected a model file \(JSON\), found NaN, which is no number of JSON"),
-    ("threshold", 1e300, r"threshold\[0\]: expected a number from -3\.4\d*e\+38 to 3\.4\d*e\+38, found 1e\+300"),
+    ("feature", -1, r"feature\[0\]: expected a whole number from 0 to 7, got -1"),
+    ("threshold", math.nan, r"model\.json: expected a model file \(JSON\), got NaN, which is no number of JSON"),
+    ("threshold", 1e300, r"threshold\[0\]: expected a number from -3\.4\d*e\+38 to 3\.4\d*e\+38, got 1e\+300"),
     ("leaf_value", 1e308, r"leaf_value\[0\]: expected a number from"),
     ("leaf_value", 3e38, None),
-    ("leaf_value", "0.5", r"leaf_value\[0\]: expected a number, found '0\.5'"),
-    ("missing_left", 1, r"missing_left\[0\]: expected true or false, found 1"),
-    ("node_ptr", -5, r"node_ptr\[0\]: expected a whole number from 0 to 9, found -5"),
-    ("node_ptr", 2, r"node_ptr: expected numbers that rise from 0 to 9, found others"),
-    ("right", -1, r"expected .* a leaf from -1 to -4, each once in its tree, found -1"),
+    ("leaf_value", "0.5", r"leaf_value\[0\]: expected a number, got '0\.5'"),
+    ("missing_left", 1, r"missing_left\[0\]: expected true or false, got 1"),
+    ("node_ptr", -5, r"node_ptr\[0\]: expected a whole number from 0 to 9, got -5"),
+    ("node_ptr", 2, r"node_ptr: expected numbers that rise from 0 to 9, got others"),
+    ("right", -1, r"expected .* a leaf from -1 to -4, each once in its tree, got -1"),
 ]
 
 
@@ -222,18 +222,18 @@ def test_scores_that_would_overflow_are_refused() -> None:
     stored = _fitted("mart").to_dict()
     values = stored["learned"]["forest"]["leaf_value"]
     stored["learned"]["forest"]["leaf_value"] = [3e38] * len(values)
-    with pytest.raises(InvalidInputError, match=r"learned: expected scores up to 3\.4e\+38, found some up to 9e\+38"):
+    with pytest.raises(InvalidInputError, match=r"learned: expected scores up to 3\.4e\+38, got some up to 9e\+38"):
         model_from_dict(stored)
 
 
 TEXTS = {
-    '{"format": "rerank-model", "format": "x"}': r"found the key 'format' twice in one object",
-    "[" * 100_000 + "]" * 100_000: "found brackets nested too deep",
-    '{"format": ' + "1" * 5001 + "}": "found a number of thousands of digits",
-    '{"format": Infinity}': "found Infinity, which is no number of JSON",
-    "": r"model\.json: expected a model file \(JSON\), found an empty text",
-    "[1]": "found other JSON",
-    '"x"': "found other JSON",
+    '{"format": "rerank-model", "format": "x"}': r"got the key 'format' twice in one object",
+    "[" * 100_000 + "]" * 100_000: "got brackets nested too deep",
+    '{"format": ' + "1" * 5001 + "}": "got a number of thousands of digits",
+    '{"format": Infinity}': "got Infinity, which is no number of JSON",
+    "": r"model\.json: expected a model file \(JSON\), got an empty text",
+    "[1]": "got other JSON",
+    '"x"': "got other JSON",
 }
 
 
@@ -251,7 +251,7 @@ def test_text_that_is_no_model_is_refused(tmp_path: Path, text: str) -> None:
 def test_another_version_is_refused(tmp_path: Path, version: Any) -> None:
     path = tmp_path / "model.json"
     path.write_text(json.dumps({"format": "rerank-model", "version": version}))
-    with pytest.raises(ModelMismatchError, match=r"expected model version 1, found .*; update rerank"):
+    with pytest.raises(ModelMismatchError, match=r"expected model version 1, got .*. Update rerank"):
         load_model(path)
 
 
@@ -272,7 +272,7 @@ def test_models_inside_models_have_a_bound(tmp_path: Path) -> None:
     model_from_dict(stored).save(tmp_path / "model.json")
     assert np.isfinite(load_model(tmp_path / "model.json").predict(DATA)).all()
     stored = {**stored, "base": {"kind": "model", "model": stored}}
-    with pytest.raises(InvalidInputError, match="expected at most 50 models inside one another, found more"):
+    with pytest.raises(InvalidInputError, match="expected at most 50 models inside one another, got more"):
         model_from_dict(stored)
 
 
@@ -283,14 +283,14 @@ def test_a_model_that_would_not_load_is_not_saved(tmp_path: Path) -> None:
         InvalidInputError, match=r"model: learned\.forest\.leaf_value\[0\]: expected a number from .* nan"
     ):
         broken.save(tmp_path / "model.json")
-    with pytest.raises(InvalidInputError, match=r"model: num_leaves: expected 2 to 4096, found 1"):
+    with pytest.raises(InvalidInputError, match=r"model: num_leaves: expected 2 to 4096, got 1"):
         model.set_params(num_leaves=1).save(tmp_path / "model.json")
     assert not list(tmp_path.iterdir())
 
 
 def test_parts_that_do_not_belong_together_are_refused() -> None:
     stored = _fitted("mart", base="feature:f0").to_dict()
-    with pytest.raises(InvalidInputError, match=r"base\.name: expected a feature of the model, found 'bm25'"):
+    with pytest.raises(InvalidInputError, match=r"base\.name: expected a feature of the model, got 'bm25'"):
         model_from_dict({**stored, "base": {"kind": "feature", "name": "bm25"}})
     other = {**stored, "feature_names": [f"g{number}" for number in range(8)], "base": {"kind": "none"}}
     with pytest.raises(InvalidInputError, match=r"base\.model\.feature_names: expected features of the outer model"):
@@ -299,5 +299,5 @@ def test_parts_that_do_not_belong_together_are_refused() -> None:
     ensemble["learned"]["members"][1]["feature_names"][0] = "g"
     with pytest.raises(InvalidInputError, match=r"learned\.members\[1\]: expected the ensemble's features"):
         model_from_dict(ensemble)
-    with pytest.raises(InvalidInputError, match="ranker: expected mart, found 'gbrank'"):
+    with pytest.raises(InvalidInputError, match="ranker: expected mart, got 'gbrank'"):
         ranker_class("mart").from_dict({**stored, "ranker": "gbrank"})

@@ -40,7 +40,7 @@ class Linear:
 def test_459_directions_rule_out_one_percent_with_99_percent() -> None:
     assert directions_needed() == 459
     assert directions_needed(0.95, 0.05) == math.ceil(math.log(0.05) / math.log(0.95))
-    with pytest.raises(InvalidInputError, match="p0: expected a share between 0 and 1, found 1"):
+    with pytest.raises(InvalidInputError, match="p0: expected a share between 0 and 1, got 1"):
         directions_needed(p0=1.0)
 
 
@@ -112,8 +112,8 @@ def test_curve_reaches_to_either_side_of_a_weight(train) -> None:
 @pytest.mark.parametrize(
     ("weight", "values", "message"),
     [
-        (8, None, "weight: expected a number from 0 to 7, found 8"),
-        (-1, None, "weight: expected a number from 0 to 7, found -1"),
+        (8, None, "weight: expected a number from 0 to 7, got 8"),
+        (-1, None, "weight: expected a number from 0 to 7, got -1"),
         (0, [], "values: expected finite numbers in one dimension"),
         (0, [1.0, np.nan], "values: expected finite numbers in one dimension"),
     ],
@@ -148,15 +148,15 @@ def test_leaf_values_of_a_forest_are_its_weights(train, base) -> None:
 
 def test_what_cannot_be_moved_is_refused(train) -> None:
     model = LambdaMART(**SMALL).fit(train)
-    with pytest.raises(InvalidInputError, match=r"expected one with weights\(\)/with_weights\(\), found str"):
+    with pytest.raises(InvalidInputError, match=r"expected one with weights\(\)/with_weights\(\), got str"):
         local_optimality("model", train, "AP")
-    with pytest.raises(InvalidInputError, match="n, step: expected finite numbers above 0, found 0"):
+    with pytest.raises(InvalidInputError, match="n, step: expected finite numbers above 0, got 0"):
         local_optimality(model, train, "AP", n=0)
     with pytest.raises(InvalidInputError, match="weights other than 0"):
         local_optimality(Linear(np.zeros(8)), train, "AP")
-    with pytest.raises(InvalidInputError, match=r"weights: expected shape \(\d+,\), found \(2,\)"):
+    with pytest.raises(InvalidInputError, match=r"weights: expected shape \(\d+,\), got \(2,\)"):
         model.with_weights([1.0, 2.0])
-    with pytest.raises(InvalidInputError, match="expected labels, found none"):
+    with pytest.raises(InvalidInputError, match="expected labels, got none"):
         local_optimality(model, replace(train, labels=None), "AP")
 
 

@@ -148,16 +148,16 @@ def test_ensemble_is_an_estimator_of_scikit_learn() -> None:
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"members": "lambdamrat"}, "did you mean 'lambdamart'"),
+        ({"members": "lambdamrat"}, "Did you mean 'lambdamart'"),
         ({"members": "2*"}, "members: expected rankers such as"),
         ({"members": "0*lambdamart"}, "members: expected rankers such as"),
         ({"members": "lambdamart(7)"}, "members: expected rankers such as"),
         ({"members": "lambdamart(num_leaves=x)"}, "members: expected rankers such as"),
-        ({"members": "lambdamart(leaves=3)"}, "members: expected parameters of lambdamart, found 'leaves'"),
-        ({"members": "lambdamart(base='run')"}, "members: expected parameters of lambdamart, found 'base'"),
+        ({"members": "lambdamart(leaves=3)"}, "members: expected parameters of lambdamart, got 'leaves'"),
+        ({"members": "lambdamart(base='run')"}, "members: expected parameters of lambdamart, got 'base'"),
         ({"members": [LambdaMART(base="run")]}, "all without a base of their own"),
         ({"members": []}, "members: expected at least one ranker"),
-        ({"second": "deep"}, "second: expected linear or boosted, found 'deep'"),
+        ({"second": "deep"}, "second: expected linear or boosted, got 'deep'"),
         ({"n_folds": 1}, "n_folds: expected 2 to 60"),
     ],
 )
@@ -168,7 +168,7 @@ def test_parameters_that_cannot_be_are_refused(train, parameters, message) -> No
 
 def test_a_member_of_a_warm_started_ensemble_asks_for_its_base(train) -> None:
     model = Ensemble("lambdamart(n_estimators=2)", base="run", n_jobs=1).fit(train)
-    with pytest.raises(ModelMismatchError, match="pass init_score="):
+    with pytest.raises(ModelMismatchError, match="Pass init_score="):
         model.members_[0].predict(train)
 
 

@@ -177,8 +177,8 @@ def test_importances_are_gains_by_feature(train) -> None:
     ("parameters", "message"),
     [
         ({"num_leaves": 1}, "num_leaves: expected 2 to"),
-        ({"max_bin": 256}, "max_bin: expected 2 to 255, found 256"),
-        ({"metric": "ndgc@10"}, "did you mean"),
+        ({"max_bin": 256}, "max_bin: expected 2 to 255, got 256"),
+        ({"metric": "ndgc@10"}, "Did you mean"),
         ({"metric": 3}, "measure: expected a name such as .nDCG@10., a measure, or a function"),
         ({"n_jobs": 0}, "n_jobs: expected a number of threads"),
     ],
@@ -191,15 +191,15 @@ def test_parameters_that_cannot_be_are_refused(train, parameters, message) -> No
 def test_data_that_cannot_be_learned_from_are_refused(train) -> None:
     labels = train.labels.copy()
     labels[3] = np.nan
-    with pytest.raises(InvalidInputError, match=r"expected a finite label in every row, found nan at row 3 \(query q0"):
+    with pytest.raises(InvalidInputError, match=r"expected a finite label in every row, got nan at row 3 \(query q0"):
         LambdaMART(**SMALL).fit(replace(train, labels=labels))
-    with pytest.raises(InvalidInputError, match="expected labels, found none"):
+    with pytest.raises(InvalidInputError, match="expected labels, got none"):
         LambdaMART(**SMALL).fit(replace(train, labels=None))
     with pytest.raises(InvalidInputError, match="expected a query with a positive label"):
         LambdaMART(**SMALL).fit(replace(train, labels=np.zeros(train.n_rows)))
-    with pytest.raises(InvalidInputError, match="found only constant ones"):
+    with pytest.raises(InvalidInputError, match="got only constant ones"):
         LambdaMART(**SMALL).fit(replace(train, X=np.ones_like(train.X)))
-    with pytest.raises(InvalidInputError, match="pass a column of query ids, not group sizes"):
+    with pytest.raises(InvalidInputError, match="Pass a column of query ids, not group sizes"):
         LambdaMART(**SMALL).fit(train.X, train.labels, qid=np.diff(train.query_ptr))
     with pytest.raises(InvalidInputError, match="y: expected a label for every row"):
         LambdaMART(**SMALL).fit(train.X)

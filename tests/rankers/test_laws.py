@@ -156,8 +156,8 @@ def test_what_taught_nothing_is_said(name, train, valid, caplog) -> None:
     np.testing.assert_allclose(np.ptp(model._scores(valid.X)), 0.0, atol=1e-12)
     said = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
     assert said == [
-        f"{model.kind}: expected to learn from the data, found no iteration that betters the measure of the "
-        "validation data; give other features or more queries. The model ranks as its base does."
+        f"{model.kind}: expected to learn from the data, got no iteration that betters the measure of the "
+        "validation data. Give other features or more queries. The model ranks as its base does."
     ]
     caplog.clear()
     _ranker(name, FEW_ROUNDS).fit(train)
@@ -169,7 +169,7 @@ def test_trees_without_a_split_are_said(name, train, test, caplog) -> None:
     for base in (None, "run"):
         caplog.clear()
         model = _ranker(name, {**FEW_ROUNDS, "min_child_samples": 10**6}, base=base).fit(train)
-        assert "found no split in 4 trees; lower min_child_samples (1000000) or min_child_weight" in caplog.text
+        assert "got no split in 4 trees. Lower min_child_samples (1000000) or min_child_weight" in caplog.text
         assert ("one score for all documents" if base is None else "ranks as its base does") in caplog.text
         assert np.ptp(model._scores(test.X)) == 0.0
         assert np.abs(model._scores(test.X)).max() < 100.0  # a leaf of hardly any hessian takes no step
@@ -262,7 +262,7 @@ def test_ranker_learns_the_same_from_a_data_frame(name, train, test, tmp_path) -
     for model in (frame, again):
         np.testing.assert_array_equal(model.predict(rows), arrays.predict(test.X))
         np.testing.assert_array_equal(model.predict(test), arrays.predict(test.X))
-        with pytest.raises(ModelMismatchError, match="X: expected the columns in the order of training, found 'f1'"):
+        with pytest.raises(ModelMismatchError, match="X: expected the columns in the order of training, got 'f1'"):
             model.predict(rows[["f1", "f0", *columns[2:]]])
 
 
@@ -291,36 +291,36 @@ def test_ranker_is_an_estimator_of_scikit_learn(name) -> None:
 def test_data_that_cannot_be_learned_from_are_refused(name, train) -> None:
     with pytest.raises(InvalidInputError, match="training data: expected"):
         _ranker(name).fit(replace(train, labels=np.zeros(train.n_rows)))
-    with pytest.raises(InvalidInputError, match="expected labels, found none"):
+    with pytest.raises(InvalidInputError, match="expected labels, got none"):
         _ranker(name).fit(replace(train, labels=None))
     infinite = replace(train, X=np.where(np.arange(train.n_features) == 2, np.float32(np.inf), train.X))
     with pytest.raises(
-        InvalidInputError, match=r"training data: expected finite features, .* found inf in feature 'f2' at row 0"
+        InvalidInputError, match=r"training data: expected finite features, .* got inf in feature 'f2' at row 0"
     ):
         _ranker(name).fit(infinite)
     with pytest.raises(
-        InvalidInputError, match=r"validation data: expected finite features, .* found inf in feature 'f2' at row 0"
+        InvalidInputError, match=r"validation data: expected finite features, .* got inf in feature 'f2' at row 0"
     ):
         _ranker(name).fit(train, eval_set=infinite)
     with pytest.raises(InvalidInputError, match="expected a fitted model"):
         _ranker(name).predict(train)
-    with pytest.raises(InvalidInputError, match="did you mean"):
+    with pytest.raises(InvalidInputError, match="Did you mean"):
         _ranker(name, metric="ndgc@10").fit(train)
 
 
 @TREES
 def test_trees_refuse_features_that_are_constant(name, train) -> None:
-    with pytest.raises(InvalidInputError, match="found only constant ones"):
+    with pytest.raises(InvalidInputError, match="got only constant ones"):
         _ranker(name).fit(replace(train, X=np.ones_like(train.X)))
 
 
 @pytest.mark.parametrize(
     ("kind", "parameters", "message"),
     [
-        ("mart", {"objective": "least-square"}, "did you mean 'least-squares'"),
+        ("mart", {"objective": "least-square"}, "Did you mean 'least-squares'"),
         ("gbrank", {"tau": 0.0}, "tau: expected 1e-09 to"),
         ("logistrank", {"num_leaves": 1}, "num_leaves: expected 2 to"),
-        ("mart", {"split": "variance"}, "split: expected newton or least-squares, found 'variance'"),
+        ("mart", {"split": "variance"}, "split: expected newton or least-squares, got 'variance'"),
     ],
 )
 def test_parameters_that_cannot_be_are_refused(kind, parameters, message, train) -> None:

@@ -75,5 +75,5 @@ def test_line_search_is_the_same_for_any_number_of_threads_and_comes_back(train,
 
 
 def test_unknown_step_is_refused(train) -> None:
-    with pytest.raises(InvalidInputError, match="step: expected fixed or line-search, found 'newton'"):
+    with pytest.raises(InvalidInputError, match="step: expected fixed or line-search, got 'newton'"):
         LambdaMART(**SMALL, step="newton").fit(train)

@@ -86,7 +86,7 @@ def test_weights_come_out_and_go_in(ranker, small) -> None:
     expected = 2.0 * (model.predict(small) - model.intercept_) + model.intercept_
     np.testing.assert_allclose(moved.predict(small), expected, rtol=1e-9, atol=1e-9)
     np.testing.assert_array_equal(model.weights(), weights)
-    with pytest.raises(InvalidInputError, match=r"weights: expected \d+ numbers, found shape \(2,\)"):
+    with pytest.raises(InvalidInputError, match=r"weights: expected \d+ numbers, got shape \(2,\)"):
         model.with_weights([1.0, 2.0])
 
 
@@ -108,9 +108,9 @@ def test_stronger_regularisation_makes_smaller_weights(ranker, small) -> None:
 
 @LINEAR
 def test_parameters_and_data_that_cannot_be_are_refused(ranker, small) -> None:
-    with pytest.raises(InvalidInputError, match=r"C: expected 1e-12 to .*, found 0"):
+    with pytest.raises(InvalidInputError, match=r"C: expected 1e-12 to .*, got 0"):
         ranker(C=0).fit(small)
-    with pytest.raises(InvalidInputError, match="expected a query with documents of different labels, found none"):
+    with pytest.raises(InvalidInputError, match="expected a query with documents of different labels, got none"):
         ranker().fit(replace(small, labels=np.ones(small.n_rows)))
-    with pytest.raises(InvalidInputError, match="found only constant ones"):
+    with pytest.raises(InvalidInputError, match="got only constant ones"):
         ranker().fit(replace(small, X=np.ones_like(small.X)))

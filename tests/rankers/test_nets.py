@@ -130,7 +130,7 @@ def test_weights_come_out_and_go_in(ranker, train, test, tmp_path) -> None:
     np.testing.assert_array_equal(model.weights(), weights)
     moved.save(tmp_path / "net.json")
     np.testing.assert_array_equal(load_model(tmp_path / "net.json").predict(test), moved.predict(test))
-    with pytest.raises(InvalidInputError, match=r"weights: expected 136 numbers, found shape \(3,\)"):
+    with pytest.raises(InvalidInputError, match=r"weights: expected 136 numbers, got shape \(3,\)"):
         model.with_weights([1, 2, 3])
 
 
@@ -196,9 +196,9 @@ def test_preferences_that_cannot_be_learned_from_are_refused(train) -> None:
 
 @BOTH
 def test_data_and_parameters_that_cannot_be_are_refused(ranker, train) -> None:
-    with pytest.raises(InvalidInputError, match="expected a query with pairs to learn from, found none"):
+    with pytest.raises(InvalidInputError, match="expected a query with pairs to learn from, got none"):
         ranker(**SMALL).fit(replace(train, labels=np.ones(train.n_rows)))
-    with pytest.raises(InvalidInputError, match=r"hidden_units: expected 1 to .*, found 0"):
+    with pytest.raises(InvalidInputError, match=r"hidden_units: expected 1 to .*, got 0"):
         ranker(hidden_units=0).fit(train)
-    with pytest.raises(InvalidInputError, match="found only constant ones"):
+    with pytest.raises(InvalidInputError, match="got only constant ones"):
         ranker(**SMALL).fit(replace(train, X=np.ones_like(train.X)))

@@ -59,8 +59,8 @@ def test_model_that_starts_from_bm25_refuses_other_parameters(kind, stored, trai
     assert notes.text == ""
     with pytest.raises(
         ModelMismatchError,
-        match=r"^data: expected candidates of bm25-k1=0.9-b=0.4, whose scores the model starts from, found candidates "
-        r"of bm25-k1=2.5-b=0.4; retrieve with k1 0.9 and b 0.4, or train the model on such a run.$",
+        match=r"^data: expected candidates of bm25-k1=0.9-b=0.4, whose scores the model starts from, got candidates "
+        r"of bm25-k1=2.5-b=0.4. Retrieve with k1 0.9 and b 0.4, or train the model on such a run.$",
     ):
         model.rank(_named(test, OTHER))
     for unknown, level in ((ANSERINI, logging.WARNING), (None, logging.INFO)):

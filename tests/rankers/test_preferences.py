@@ -139,12 +139,12 @@ def test_preferences_that_cannot_be_learned_from_are_refused(name, data) -> None
     qid = np.repeat(np.arange(len(data)), np.diff(data.query_ptr))
     with pytest.raises(InvalidInputError, match="preferences: expected RankingData beside them"):
         RANKERS[name]().fit(data.X, data.labels, qid=qid, preferences=[("q0", "a", "b")])
-    with pytest.raises(InvalidInputError, match=r"expected .*, found none"):
+    with pytest.raises(InvalidInputError, match=r"expected .*, got none"):
         _learned(name, replace(data, weights=np.zeros(len(data))), _pairs(data))
 
 
 def test_parameters_that_ask_for_labels_are_refused(data) -> None:
     with pytest.raises(InvalidInputError, match="objective: expected ranknet or exponential beside preferences"):
         MART(**TREES).fit(data, preferences=_pairs(data))
-    with pytest.raises(InvalidInputError, match="step: expected fixed beside preferences, found 'line-search'"):
+    with pytest.raises(InvalidInputError, match="step: expected fixed beside preferences, got 'line-search'"):
         LambdaMART(**TREES, step="line-search").fit(data, preferences=_pairs(data))

@@ -185,13 +185,13 @@ def test_what_is_only_missing_or_there_is_a_weak_ranker(small) -> None:
 
 
 def test_parameters_that_cannot_be_are_refused(small) -> None:
-    with pytest.raises(InvalidInputError, match="choose: expected r or z, found 'Z'"):
+    with pytest.raises(InvalidInputError, match="choose: expected r or z, got 'Z'"):
         RankBoost(choose="Z").fit(small)
-    with pytest.raises(InvalidInputError, match="alpha: expected a known name, found 'bisect'; did you mean 'bisecti"):
+    with pytest.raises(InvalidInputError, match=r"alpha: expected a known name, got 'bisect'\. Did you mean 'bisecti"):
         RankBoost(alpha="bisect").fit(small)
-    with pytest.raises(InvalidInputError, match="max_bin: expected 2 to 255, found 300"):
+    with pytest.raises(InvalidInputError, match="max_bin: expected 2 to 255, got 300"):
         RankBoost(max_bin=300).fit(small)
-    with pytest.raises(InvalidInputError, match="found only constant ones"):
+    with pytest.raises(InvalidInputError, match="got only constant ones"):
         RankBoost().fit(replace(small, X=np.ones_like(small.X)))
     with pytest.raises(InvalidInputError, match="expected a query with documents of different labels"):
         RankBoost().fit(replace(small, labels=np.ones(small.n_rows)))

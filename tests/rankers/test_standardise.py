@@ -73,8 +73,8 @@ def test_standardiser_comes_back_from_json(X) -> None:
 def test_features_that_cannot_be_standardised_are_refused(X) -> None:
     X[7, 1] = np.inf
     with pytest.raises(
-        InvalidInputError, match=r"training data: expected finite or missing values, found inf.* column 2"
+        InvalidInputError, match=r"training data: expected finite or missing values, got inf.* column 2"
     ):
         _learned(X)
-    with pytest.raises(InvalidInputError, match="found only constant ones"):
+    with pytest.raises(InvalidInputError, match="got only constant ones"):
         _learned(np.ones((3, 2), np.float32))

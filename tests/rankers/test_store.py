@@ -41,15 +41,15 @@ def test_features_are_known_by_name(model, test) -> None:
 
 
 def test_features_that_the_model_misses_are_named(model, test) -> None:
-    with pytest.raises(ModelMismatchError, match="the model wants 8 features, found 6, without f0, f1; make the data"):
+    with pytest.raises(ModelMismatchError, match=r"expected the model's 8 features, got 6, without f0, f1"):
         model.predict(replace(test, X=np.ascontiguousarray(test.X[:, 2:]), feature_names=test.feature_names[2:]))
-    with pytest.raises(ModelMismatchError, match=r"the model wants 8 features a row, found shape \(3, 2\)"):
+    with pytest.raises(ModelMismatchError, match=r"expected 8 features a row, got shape \(3, 2\)"):
         model.predict(np.zeros((3, 2)))
 
 
 def test_files_that_are_no_models_are_refused(model, tmp_path) -> None:
     path = tmp_path / "model.json"
-    with pytest.raises(MissingFileError, match=r"model.json: expected a model file, found nothing there"):
+    with pytest.raises(MissingFileError, match=r"model.json: expected a model file, got nothing there"):
         load_model(path)
     path.write_text("1 qid:1 1:0.5\n")
     with pytest.raises(FileFormatError, match=r"model.json:1: expected a model file \(JSON\)"):
@@ -58,19 +58,19 @@ def test_files_that_are_no_models_are_refused(model, tmp_path) -> None:
     with pytest.raises(FileFormatError, match="expected a model file"):
         load_model(path)
     path.write_text("{}")
-    with pytest.raises(FileFormatError, match="found other JSON"):
+    with pytest.raises(FileFormatError, match="got other JSON"):
         load_model(path)
     model.save(path)
     stored = json.loads(path.read_text())
     path.write_text(json.dumps({**stored, "version": 99}))
-    with pytest.raises(ModelMismatchError, match="expected model version 1, found 99; update rerank"):
+    with pytest.raises(ModelMismatchError, match=r"expected model version 1, got 99\. Update rerank"):
         load_model(path)
     del stored["learned"]
     path.write_text(json.dumps(stored))
-    with pytest.raises(FileFormatError, match="expected the key learned, found none; train"):
+    with pytest.raises(FileFormatError, match=r"expected the key learned, got none\. Train"):
         load_model(path)
     path.write_text(json.dumps({**stored, "ranker": "lambdamrat"}))
-    with pytest.raises(ValueError, match="did you mean 'lambdamart'"):
+    with pytest.raises(ValueError, match="Did you mean 'lambdamart'"):
         load_model(path)
 
 

@@ -57,7 +57,7 @@ def test_bare_scores_are_asked_for_at_predict(train, test, tmp_path) -> None:
     model = LambdaMART(**SMALL).fit(X, y, qid=qid, init_score=train.base_scores)
     model.save(tmp_path / "model.json")
     for fitted in (model, load_model(tmp_path / "model.json")):
-        with pytest.raises(ModelMismatchError, match="fitted with init_score, and predict was given none"):
+        with pytest.raises(ModelMismatchError, match="expected init_score, as in fit, got none"):
             fitted.predict(test.X)
         scores = fitted.predict(test.X, init_score=test.base_scores)
         np.testing.assert_allclose(scores, test.base_scores + fitted._scores(test.X))
@@ -90,9 +90,9 @@ def test_base_scores_that_are_not_there_are_refused(train, test) -> None:
         LambdaMART(**SMALL, base=_other_run(train)).fit(train).predict(test)
     with pytest.raises(ModelMismatchError, match="these data hold none"):
         LambdaMART(**SMALL, base="run").fit(train).predict(replace(test, base_scores=None))
-    with pytest.raises(InvalidInputError, match="expected every query of the data, found none of query q0"):
+    with pytest.raises(InvalidInputError, match="expected every query of the data, got none of query q0"):
         LambdaMART(**SMALL, base={"x": {"d": 1.0}}).fit(train)
-    with pytest.raises(InvalidInputError, match="did you mean 'f0'"):
+    with pytest.raises(InvalidInputError, match="Did you mean 'f0'"):
         LambdaMART(**SMALL, base="feature:f00").fit(train)
     with pytest.raises(InvalidInputError, match="base feature f1: expected a value in every row"):
         LambdaMART(**SMALL, base="feature:f1").fit(train)

@@ -92,14 +92,14 @@ def open_and_close(path: Path) -> None:
 
 
 def test_missing_folder_and_a_folder_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(MissingFileError, match=r"no: expected a folder to write into, found nothing there"):
+    with pytest.raises(MissingFileError, match=r"no: expected a folder to write into, got nothing there"):
         open_and_close(tmp_path / "no" / "out.txt")
-    with pytest.raises(InvalidInputError, match="expected a file to write, found a folder"):
+    with pytest.raises(InvalidInputError, match="expected a file to write, got a folder"):
         open_and_close(tmp_path)
 
 
 def test_folder_that_cannot_be_written_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match=r"/proc/out\.txt: expected a place that can be written, found: "):
+    with pytest.raises(InvalidInputError, match=r"/proc/out\.txt: expected a path that can be written, got: "):
         open_and_close(Path("/proc/out.txt"))
 
 
@@ -109,9 +109,9 @@ def test_full_disk_is_named_in_one_line(tmp_path: Path) -> None:
             handle.write("half")
             raise OSError(errno.ENOSPC, "No space left on device")
 
-    with pytest.raises(InvalidInputError, match="found: No space left on device; write elsewhere"):
+    with pytest.raises(InvalidInputError, match=r"got: No space left on device\. Write elsewhere"):
         fill(tmp_path / "out.txt")
-    with pytest.raises(InvalidInputError, match="found: No space left on device"), whole_file("/dev/full") as handle:
+    with pytest.raises(InvalidInputError, match="got: No space left on device"), whole_file("/dev/full") as handle:
         handle.write("x")
     assert list(tmp_path.iterdir()) == []
 
@@ -183,7 +183,7 @@ def test_file_that_grows_too_large_is_refused_and_leaves_nothing(tmp_path: Path,
     done = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path / name)], capture_output=True, text=True, check=False
     )
-    assert f"{name}: expected a place that can be written, found: File too large; write elsewhere." in done.stderr
+    assert f"{name}: expected a path that can be written, got: File too large. Write elsewhere." in done.stderr
     assert list(tmp_path.iterdir()) == []
 
 

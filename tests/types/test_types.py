@@ -218,22 +218,22 @@ def test_data_ranks_by_new_scores_and_gives_columns_by_name() -> None:
     assert as_dict(run) == {"q0": {"d1": 3.0, "d2": 1.0, "d0": 1.0}, "q1": {"d4": 5.0, "d3": 0.0}}
     assert list(run["q0"]) == ["d1", "d2", "d0"]
     assert data.column("b").tolist() == [1.0, 3.0, 5.0, 7.0, 9.0]
-    with pytest.raises(InvalidInputError, match="feature: expected a known name, found 'c'"):
+    with pytest.raises(InvalidInputError, match="feature: expected a known name, got 'c'"):
         data.column("c")
 
 
 def test_records_refuse_what_they_cannot_hold() -> None:
-    with pytest.raises(InvalidInputError, match="expected each query id once, found one that returns"):
+    with pytest.raises(InvalidInputError, match="expected each query id once, got one that returns"):
         Run(id_array(["q", "q"]), pointers([1, 1]), id_array(["a", "b"]), np.zeros(2))
-    with pytest.raises(InvalidInputError, match=r"expected X of shape \(2, 1\) .*, found \(1, 2\)"):
+    with pytest.raises(InvalidInputError, match=r"expected X of shape \(2, 1\) .*, got \(1, 2\)"):
         RankingData(id_array(["q"]), pointers([2]), id_array(["a", "b"]), np.zeros((1, 2), np.float32), ("f",))
-    with pytest.raises(InvalidInputError, match=r"expected whole numbers as labels, found 0\.5"):
+    with pytest.raises(InvalidInputError, match=r"expected whole numbers as labels, got 0\.5"):
         Qrels.of({"q": {"d": 0.5}})  # type: ignore[dict-item]
     with pytest.raises(InvalidInputError, match="run: expected a run record or "):
         Run.of([("q", "d", 1.0)])  # type: ignore[arg-type]
-    with pytest.raises(InvalidInputError, match="found dict of 0 entries"):
+    with pytest.raises(InvalidInputError, match="got dict of 0 entries"):
         Topics.of({})
-    with pytest.raises(InvalidInputError, match="expected labels, found none"):
+    with pytest.raises(InvalidInputError, match="expected labels, got none"):
         replace(data_of([1], with_ideal=False), labels=None).ideal()
 
 

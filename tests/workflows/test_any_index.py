@@ -67,7 +67,5 @@ def test_model_of_another_collection_of_equal_counts_is_refused_and_says_which_p
             two.check_model(model)
         assert model.fingerprint_ is not None
         model.fingerprint_ = {**model.fingerprint_, "language": "de"}
-        with pytest.raises(
-            ModelMismatchError, match=r"\(language: de\), found another \(language: en\); train on this"
-        ):
+        with pytest.raises(ModelMismatchError, match=r"\(language: de\), got another \(language: en\). Train on this"):
             one.check_model(model)

@@ -78,5 +78,5 @@ def test_demo_collection_of_real_code_is_sound() -> None:
 
 def test_demo_refuses_a_file_as_output(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(InvalidInputError, match="expected a folder to write into, found a file"):
+    with pytest.raises(InvalidInputError, match="expected a folder to write into, got a file"):
         run_demo(tmp_path / "file", replace(STUDY, folds=3))

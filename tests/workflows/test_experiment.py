@@ -132,20 +132,20 @@ def test_experiment_counts_a_judged_topic_that_finds_nothing(index: rerank.Index
 def test_experiment_refuses_what_it_cannot_study(index: rerank.Index, collection: Tiny, tmp_path: Path) -> None:
     topics, qrels, output = collection.topics, collection.qrels, tmp_path / "output"
     with pytest.raises(
-        InvalidInputError, match=r"qrels: expected judgements of the topics, found none \(a topic is 'q0'"
+        InvalidInputError, match=r"qrels: expected judgements of the topics, got none \(a topic is 'q0'"
     ):
         run_experiment(index, topics, {"other": {"d1": 1}}, output)
-    with pytest.raises(InvalidInputError, match="folds: expected at least 11 judged queries for 11 folds, found 10"):
+    with pytest.raises(InvalidInputError, match="folds: expected at least 11 judged queries for 11 folds, got 10"):
         run_experiment(index, topics, qrels, output, Study(folds=11))
     with pytest.raises(InvalidInputError, match="folds: expected at least 3"):
         run_experiment(index, topics, qrels, output, Study(folds=2))
-    with pytest.raises(InvalidInputError, match="ranker: expected a known name, found 'lambdamrt'; did you mean"):
+    with pytest.raises(InvalidInputError, match=r"ranker: expected a known name, got 'lambdamrt'\. Did you mean"):
         run_experiment(index, topics, qrels, output, Study(ranker="lambdamrt"))
     with pytest.raises(InvalidInputError, match="n_estimators: expected 1 to"):
         run_experiment(index, topics, qrels, output, replace(STUDY, parameters={"n_estimators": 0}))
     assert not output.exists()
     output.write_text("a file")
-    with pytest.raises(InvalidInputError, match="expected a folder to write into, found a file"):
+    with pytest.raises(InvalidInputError, match="expected a folder to write into, got a file"):
         run_experiment(index, topics, qrels, output, STUDY)
 
 

@@ -86,9 +86,7 @@ def test_suggestion_keeps_to_the_budget_and_takes_gain_for_cost(
 
 
 def test_suggestion_is_refused_when_nothing_fits_the_budget(data: rerank.RankingData) -> None:
-    with pytest.raises(
-        InvalidInputError, match=r"^budget: expected at least the .* microseconds .* found 0.001; raise"
-    ):
+    with pytest.raises(InvalidInputError, match=r"^budget: expected at least the .* microseconds .* got 0.001. Raise"):
         feature_report(data, quick=True, budget=0.001)
 
 
@@ -135,9 +133,9 @@ def test_report_refuses_other_endings_and_data_that_tell_nothing(data: rerank.Ra
         InvalidInputError, match=r"report\.doc: expected a name that ends in \.txt, .*, or - for stdout"
     ):
         check_report_path("report.doc")
-    with pytest.raises(InvalidInputError, match=r"data: expected labels and at least 6 queries, found no labels"):
+    with pytest.raises(InvalidInputError, match=r"data: expected labels and at least 6 queries, got no labels"):
         feature_report(replace(data, labels=None, ideal_labels=None, ideal_ptr=None))
-    with pytest.raises(InvalidInputError, match=r"at least 6 queries, found 5;"):
+    with pytest.raises(InvalidInputError, match=r"at least 6 queries, got 5\."):
         feature_report(data.select(np.arange(5)))
-    with pytest.raises(InvalidInputError, match=r"data: expected the recipe of the features, found none"):
+    with pytest.raises(InvalidInputError, match=r"data: expected the recipe of the features, got none"):
         feature_report(replace(data, recipe=None))

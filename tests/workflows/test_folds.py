@@ -30,9 +30,9 @@ def test_given_folds_pass_over_queries_without_judgements() -> None:
 @pytest.mark.parametrize(
     ("folds", "said"),
     [
-        ({"a": 0, "b": 1}, "folds: expected a fold for every judged query, found none for 'c' (1 such queries in all)"),
-        ({"a": 0, "b": 1, "c": 1}, "folds: expected at least 3 (to train, to stop, to test), found 2."),
-        ({"a": 0, "b": 2, "c": 2, "d": 1}, "folds: expected judged queries in every fold, found none in fold 1; drop"),
+        ({"a": 0, "b": 1}, "folds: expected a fold for every judged query, got none for 'c' (1 such queries in all)"),
+        ({"a": 0, "b": 1, "c": 1}, "folds: expected at least 3 (to train, to stop, to test), got 2."),
+        ({"a": 0, "b": 2, "c": 2, "d": 1}, "folds: expected judged queries in every fold, got none in fold 1. Drop"),
     ],
 )
 def test_given_folds_are_checked(folds: dict, said: str) -> None:

@@ -74,11 +74,11 @@ def test_replay_says_which_input_has_changed(
 ) -> None:
     qrels = {**collection.qrels, "q0": {**collection.qrels["q0"], "d1": 2}}
     with pytest.raises(
-        InvalidInputError, match=r"^replay: expected the inputs of the record, found changed: my\.qrels \(qrels: "
+        InvalidInputError, match=r"^replay: expected the inputs of the record, got changed: my\.qrels \(qrels: "
     ):
         replay_experiment(folder, index, collection.topics, qrels, tmp_path / "new", {"qrels": "my.qrels"})
     topics = {**collection.topics, "q0": "other"}
-    with pytest.raises(InvalidInputError, match=r"changed: index \(index: .* now\), topics \(topics: .* now\); give"):
+    with pytest.raises(InvalidInputError, match=r"changed: index \(index: .* now\), topics \(topics: .* now\). Give"):
         replay_experiment(folder, other_index, topics, collection.qrels)
     assert not (tmp_path / "new").exists()
 
@@ -92,15 +92,15 @@ def test_replay_says_which_file_differs(
     record["study"] = replace(STUDY, tune=0, repeats=1).to_dict()
     record["files"] = {"table.txt": "0"}
     (tmp_path / "record.json").write_text(json.dumps(record))
-    with pytest.raises(InvalidInputError, match=r"found 1 that differ, e\.g\. table\.txt \(numpy 0\.1 then, "):
+    with pytest.raises(InvalidInputError, match=r"got 1 that differ, e\.g\. table\.txt \(numpy 0\.1 then, "):
         replay_experiment(tmp_path, index, collection.topics, collection.qrels)
 
 
 def test_replay_refuses_a_folder_without_a_record(index: rerank.Index, collection: Tiny, tmp_path: Path) -> None:
-    with pytest.raises(MissingFileError, match=r"record\.json: expected a file that `rerank experiment` wrote, found"):
+    with pytest.raises(MissingFileError, match=r"record\.json: expected a file that `rerank experiment` wrote, got"):
         replay_experiment(tmp_path, index, collection.topics, collection.qrels)
     for text, said in (
-        ("{", "expected JSON, found a text that breaks off"),
+        ("{", "expected JSON, got a text that breaks off"),
         ("[]", "expected a JSON object"),
         ("{}", "a record"),
     ):
@@ -111,27 +111,27 @@ def test_replay_refuses_a_folder_without_a_record(index: rerank.Index, collectio
 
 def test_repeats_and_given_folds_do_not_go_together(index: rerank.Index, collection: Tiny) -> None:
     folds = {query_id: number % 3 for number, query_id in enumerate(collection.topics)}
-    with pytest.raises(InvalidInputError, match="repeats: expected 1 with given folds, found 2; let the folds"):
+    with pytest.raises(InvalidInputError, match=r"repeats: expected 1 with given folds, got 2\. Let the folds"):
         run_experiment(index, collection.topics, collection.qrels, study=replace(STUDY, folds=folds))
-    with pytest.raises(InvalidInputError, match="repeats: expected a number from 1, found 0"):
+    with pytest.raises(InvalidInputError, match="repeats: expected a number from 1, got 0"):
         run_experiment(index, collection.topics, collection.qrels, study=replace(STUDY, repeats=0))
 
 
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"study": None}, "study: expected an object, found None"),
-        ({"study": []}, "study: expected an object or null, found"),
-        ({"inputs": {}}, "inputs: expected the key index, found none"),
-        ({"inputs": {"index": "a\nb", "topics": "", "qrels": ""}}, "inputs.index: expected a checksum, found 'a"),
-        ({"files": ["table.txt"]}, "files: expected an object, found"),
+        ({"study": None}, "study: expected an object, got None"),
+        ({"study": []}, "study: expected an object or null, got"),
+        ({"inputs": {}}, "inputs: expected the key index, got none"),
+        ({"inputs": {"index": "a\nb", "topics": "", "qrels": ""}}, "inputs.index: expected a checksum, got 'a"),
+        ({"files": ["table.txt"]}, "files: expected an object, got"),
         (
             {"files": {"../table.txt": "0"}},
-            "files: expected names of files in the study's folder, found '../table.txt'",
+            "files: expected names of files in the study's folder, got '../table.txt'",
         ),
         ({"files": {"": "0"}}, "files: expected text of 1 to"),
-        ({"versions": {"numpy": 2}}, "versions.numpy: expected text of 1 to 100 characters, found 2"),
-        ({"more": 1}, "expected keys format, version, .*, found 'more'"),
+        ({"versions": {"numpy": 2}}, "versions.numpy: expected text of 1 to 100 characters, got 2"),
+        ({"more": 1}, "expected keys format, version, .*, got 'more'"),
     ],
 )
 def test_replay_refuses_a_record_with_a_part_missing_or_wrong(
@@ -152,9 +152,9 @@ def test_replay_refuses_a_record_with_a_part_missing_or_wrong(
         ({"measures": [3]}, r"study.measures\[0\]: expected text"),
         ({"folds": [1, 2]}, "study.folds: expected a whole number from 0"),
         ({"folds": {"q1": -1}}, "study.folds.q1: expected 0 to"),
-        ({"parameters": None}, "study.parameters: expected an object, found None"),
-        ({"recipe": {"familys": ["letor"]}}, "did you mean 'families'"),
-        ({"colour": 1}, "study: expected keys ranker, .* found 'colour'"),
+        ({"parameters": None}, "study.parameters: expected an object, got None"),
+        ({"recipe": {"familys": ["letor"]}}, "Did you mean 'families'"),
+        ({"colour": 1}, "study: expected keys ranker, .* got 'colour'"),
     ],
 )
 def test_studies_of_plain_values_are_checked(changes: dict[str, object], said: str) -> None:

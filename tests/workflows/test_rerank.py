@@ -132,7 +132,7 @@ def test_rerank_refuses_a_model_without_recipe(index: rerank.Index, collection: 
     draw = np.random.default_rng(0)
     X, y = draw.normal(size=(60, 3)), draw.integers(0, 2, 60)
     bare = rerank.LambdaMART(n_estimators=1, min_child_samples=1).fit(X, y, qid=np.repeat(np.arange(6), 10))
-    with pytest.raises(ModelMismatchError, match="model: expected the recipe of its features, found none"):
+    with pytest.raises(ModelMismatchError, match="model: expected the recipe of its features, got none"):
         rerank_run(index, bare, collection.topics)
 
 
@@ -163,9 +163,9 @@ def test_rerank_retrieves_as_the_model_was_trained(
     done, steps = rerank_run(index, model, collection.topics, k=50), model.rank(data)
     assert done.doc_ids.tolist() == steps.doc_ids.tolist()
     np.testing.assert_array_equal(done.scores, steps.scores)
-    with pytest.raises(ModelMismatchError, match=r"run: expected .* of bm25-k1=2.5-b=0.7, .* of bm25-k1=0.9-b=0.7; re"):
+    with pytest.raises(ModelMismatchError, match=r"run: expected .* of bm25-k1=2.5-b=0.7, .* of bm25-k1=0.9-b=0.7. Re"):
         rerank_run(index, model, collection.topics, k=50, k1=0.9)
-    with pytest.raises(ModelMismatchError, match=r"run: expected .* of bm25-k1=2.5-b=0.7, .* of bm25-k1=0.9-b=0.4; re"):
+    with pytest.raises(ModelMismatchError, match=r"run: expected .* of bm25-k1=2.5-b=0.7, .* of bm25-k1=0.9-b=0.4. Re"):
         rerank_run(index, model, collection.topics, index.search(collection.topics, k=50))
     assert caplog.text == ""
     origin._note.cache_clear()
@@ -179,7 +179,7 @@ def test_rerank_searches_the_field_that_the_model_was_trained_on(index: rerank.I
     data = index.features(run, collection.topics, collection.qrels)
     model = rerank.LambdaMART(n_estimators=2, min_child_samples=5, base="run").fit(data)
     np.testing.assert_array_equal(rerank_run(index, model, collection.topics, k=50).scores, model.rank(data).scores)
-    with pytest.raises(ModelMismatchError, match=r"found candidates of bm25-k1=0.9-b=0.4; .* and b 0.4 on field title"):
+    with pytest.raises(ModelMismatchError, match=r"got candidates of bm25-k1=0.9-b=0.4\. .* and b 0.4 on field title"):
         rerank_run(index, model, collection.topics, index.search(collection.topics, k=50))
 
 
@@ -195,9 +195,9 @@ def test_features_carry_what_made_the_runs(index: rerank.Index, collection: Tiny
 
 
 def test_rerank_names_what_it_cannot_use(index: rerank.Index, model: rerank.LambdaMART, collection: Tiny) -> None:
-    with pytest.raises(InvalidInputError, match="k: expected a number of documents from 1, found 0"):
+    with pytest.raises(InvalidInputError, match="k: expected a number of documents from 1, got 0"):
         rerank_run(index, model, collection.topics, k=0)
-    with pytest.raises(InvalidInputError, match="run: expected a topic for every query, found none for 'q99'"):
+    with pytest.raises(InvalidInputError, match="run: expected a topic for every query, got none for 'q99'"):
         rerank_run(index, model, collection.topics, {"q99": {"d1": 1.0}})
-    with pytest.raises(InvalidInputError, match="run: expected documents that the index holds, found 1 of 2 rows"):
+    with pytest.raises(InvalidInputError, match="run: expected documents that the index holds, got 1 of 2 rows"):
         rerank_run(index, model, collection.topics, {"q1": {"d1": 1.0, "nowhere": 0.5}})

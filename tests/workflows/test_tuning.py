@@ -44,7 +44,7 @@ def test_best_try_is_the_first_of_equal_ones() -> None:
 
 
 def test_search_refuses_what_leaves_nothing_to_search() -> None:
-    with pytest.raises(InvalidInputError, match=r"tune: expected a parameter of lambdamart to search .*, found none"):
+    with pytest.raises(InvalidInputError, match=r"tune: expected a parameter of lambdamart to search .*, got none"):
         search_space("lambdamart", dict.fromkeys(search_space("lambdamart", {}), 1))
-    with pytest.raises(InvalidInputError, match="tune: expected a number of settings from 1, found -1"):
+    with pytest.raises(InvalidInputError, match="tune: expected a number of settings from 1, got -1"):
         draw_settings("lambdamart", {}, -1, 0)
