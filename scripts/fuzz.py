@@ -344,12 +344,13 @@ def prepare(names: list[str], work_folder: Path, given: argparse.Namespace) -> l
     needs_index = any(not name.startswith(("qrels", "run", "topics")) for name in names)
     if needs_index:
         in_child(lambda: build_base_index(work_folder))
+    seconds = 60 * given.minutes * min(given.jobs, len(names)) / len(names)
     jobs = []
     for name in names:
         folder = work_folder / name
         for part in ("seeds", "corpus"):
             (folder / part).mkdir(parents=True)
-        job = Job(name, READERS[name], folder, given.findings, given.seed, 60 * given.minutes)
+        job = Job(name, READERS[name], folder, given.findings, given.seed, seconds)
         in_child(lambda job=job: _write_seeds(job))
         jobs.append(job)
     return jobs
@@ -397,7 +398,7 @@ def load_readers() -> None:
 def main() -> None:
     """Fuzz and report."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--minutes", type=float, default=1.0, help="for each reader")
+    parser.add_argument("--minutes", type=float, default=1.0, help="by the clock, for all readers together; seeds are made before")
     parser.add_argument("--inputs", type=int, help="for each reader, at most")
     parser.add_argument(
         "--reader", action="append", metavar="NAME", help="one reader, or all whose names begin so; may be repeated"
