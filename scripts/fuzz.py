@@ -398,7 +398,7 @@ def load_readers() -> None:
 def main() -> None:
     """Fuzz and report."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--minutes", type=float, default=1.0, help="by the clock, for all readers together; seeds are made before")
+    parser.add_argument("--minutes", type=float, default=1.0, help="of the whole run, for all readers")
     parser.add_argument("--inputs", type=int, help="for each reader, at most")
     parser.add_argument(
         "--reader", action="append", metavar="NAME", help="one reader, or all whose names begin so; may be repeated"
