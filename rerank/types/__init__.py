@@ -1,16 +1,16 @@
 """The data structures that packages exchange: flat arrays with one vocabulary.
 
-query      one information need; `query_ids` names them, `query_ptr` gives the rows of each
+query      one information need; `query_ids` holds the ids, `query_ptr` the rows of each query
 row        0-based index in flat arrays; the rows of query q are [query_ptr[q], query_ptr[q + 1])
-rank       position in an order by score: 0-based in code, 1-based only in run files
+rank       position in an order by score: 0-based in code, 1-based in run files and data frames
 label      judged grade of a document for a query
 gain       value that a measure gives to a label
 score      value that a ranker gives to a document; larger is better
 cutoff     depth at which a measure stops (`nDCG@10`)
 top_n, k   depth of retrieval
 
-Ids are text (NumPy `U` arrays: they order by code point, which is trec_eval's byte order). Readers of files return
-document ids as UTF-8 bytes (`S` arrays, a quarter of the memory), which are decoded when they are first read.
+Ids are text (NumPy `U` arrays, which sort by code point, as trec_eval's bytes do). Readers of files return document ids
+as UTF-8 bytes (`S` arrays, a quarter of the memory); they are decoded at the first access.
 """
 
 from rerank.types.arrays import Floats, Ints, ideal_of_rows, joined_rows, pointers, query_blocks, query_rows

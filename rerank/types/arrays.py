@@ -17,13 +17,13 @@ def query_rows(query_ptr: Ints) -> Ints:
 
 
 def pointers(counts: ArrayLike) -> Ints:
-    """Return (n + 1,) int64 offsets of runs of rows whose lengths are `counts`."""
+    """Return (n + 1,) int64 offsets of consecutive groups of rows whose sizes are `counts`."""
     counts = np.asarray(counts, dtype=np.int64)
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
 
 
 def query_blocks(query_ptr: Ints, n_rows: int = 1 << 15) -> Iterator[tuple[int, int]]:
-    """Yield stretches of whole queries [first, last) of about `n_rows` rows: what is made of them stays in cache."""
+    """Yield ranges of whole queries [first, last) of about `n_rows` rows, so that temporary arrays fit in cache."""
     first = 0
     while first < len(query_ptr) - 1:
         last = int(np.searchsorted(query_ptr, query_ptr[first] + n_rows, side="right")) - 1
@@ -33,13 +33,13 @@ def query_blocks(query_ptr: Ints, n_rows: int = 1 << 15) -> Iterator[tuple[int, 
 
 
 def ideal_of_rows(labels: Floats, query_ptr: Ints) -> tuple[Floats, Ints]:
-    """Return the positive labels of every query, best first, where the rows are all that was judged."""
+    """Return the positive labels of every query, best first, assuming that no other document was judged."""
     rows = np.flatnonzero(labels > 0)
     query, labels = np.searchsorted(query_ptr, rows, side="right") - 1, labels[rows]
     return labels[np.lexsort((-labels, query))], pointers(np.bincount(query, minlength=len(query_ptr) - 1))
 
 
 def joined_rows(starts: Ints, counts: Ints) -> tuple[Ints, Ints]:
-    """Return the rows of stretches that begin at `starts`, one after another, and the new `query_ptr`."""
+    """Return the rows of groups that begin at `starts`, concatenated, and their `query_ptr`."""
     query_ptr = pointers(counts)
     return np.arange(query_ptr[-1]) + np.repeat(starts - query_ptr[:-1], counts), query_ptr

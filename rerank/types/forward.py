@@ -1,4 +1,4 @@
-"""Forward arrays: what stands in each document, field by field, as flat memory-mapped arrays."""
+"""Forward arrays: the terms of each document, field by field, as flat memory-mapped arrays."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rerank.types.ids import ODD, Ids
 
 @dataclass(frozen=True, eq=False)
 class FieldArrays:
-    """Forward arrays of one field: what stands in each document.
+    """Forward arrays of one field: the terms of each document.
 
     doc_ptr          (n_docs + 1,) int64: postings of document d are [doc_ptr[d], doc_ptr[d + 1])
     terms            (n_postings,) int32 term numbers, ascending within a document
@@ -23,9 +23,9 @@ class FieldArrays:
     positions        (n_tokens,) int32 token positions, posting by posting; None where not indexed
     position_ptr     (n_docs + 1,) int64: positions of document d
     lengths          (n_docs,) int32 tokens (the exact count)
-    doc_freq         (n_terms,) int32 documents that hold the term in this field
+    doc_freq         (n_terms,) int32 documents with the term in this field
     collection_freq  (n_terms,) int64 occurrences in this field
-    n_docs_with      documents that hold the field (Lucene's docCount)
+    n_docs_with      documents with the field (Lucene's docCount)
     """
 
     name: str
@@ -46,7 +46,7 @@ class FieldArrays:
 
     @property
     def average_length(self) -> float:
-        """Mean tokens of the documents that hold the field (Lucene's avgdl)."""
+        """Mean number of tokens over the documents with the field (Lucene's avgdl)."""
         return self.n_tokens / self.n_docs_with if self.n_docs_with else 0.0
 
 
@@ -58,9 +58,9 @@ class ForwardIndex:
     doc_slots    table of document numbers by hash of the id, see `document_slots`
     vocabulary   bytes of all terms, one after the other, in ascending byte order
     term_ptr     (n_terms + 1,) int64: term t is vocabulary[term_ptr[t]:term_ptr[t + 1]]
-    fields       by name; `contents` is the whole document
-    fingerprint  statistics of the index (plain JSON values), the same for the same text
-    numbers      numbers that the documents hold, (n_docs,) float64 by name; NaN where a document has none
+    fields       arrays of each field, by name; `contents` is the whole document
+    fingerprint  statistics of the index (plain JSON values), equal for indexes of the same text
+    numbers      numeric fields of the documents, (n_docs,) float64 by name; NaN if a document has none
     """
 
     doc_ids: Ids
@@ -81,48 +81,48 @@ class ForwardIndex:
         return bytes(self.vocabulary[self.term_ptr[number] : self.term_ptr[number + 1]]).decode("utf8")
 
     def term_number(self, term: str) -> int:
-        """Return the number of a term, or -1 where no field holds it."""
-        wanted, low, high = term.encode("utf8"), 0, len(self.term_ptr) - 1
+        """Return the number of a term, or -1 if no field contains it."""
+        target, low, high = term.encode("utf8"), 0, len(self.term_ptr) - 1
         while low < high:
             middle = (low + high) // 2
-            here = bytes(self.vocabulary[self.term_ptr[middle] : self.term_ptr[middle + 1]])
-            if here == wanted:
+            middle_term = bytes(self.vocabulary[self.term_ptr[middle] : self.term_ptr[middle + 1]])
+            if middle_term == target:
                 return middle
-            low, high = (middle + 1, high) if here < wanted else (low, middle)
+            low, high = (middle + 1, high) if middle_term < target else (low, middle)
         return -1
 
     def doc_numbers(self, doc_ids: Ids) -> Ints:
-        """Return the Lucene number of each document id, -1 where the index has none."""
-        place = _slots(doc_ids, len(self.doc_slots))
-        numbers = self.doc_slots[place].astype(np.int64)
+        """Return the Lucene number of each document id, -1 for an id that is not in the index."""
+        slot = _slots(doc_ids, len(self.doc_slots))
+        numbers = self.doc_slots[slot].astype(np.int64)
         rows = np.flatnonzero(numbers >= 0)
         while len(rows := rows[self.doc_ids[numbers[rows]] != doc_ids[rows]]):
-            place[rows] = (place[rows] + 1) & (len(self.doc_slots) - 1)
-            numbers[rows] = self.doc_slots[place[rows]]
+            slot[rows] = (slot[rows] + 1) & (len(self.doc_slots) - 1)
+            numbers[rows] = self.doc_slots[slot[rows]]
             rows = rows[numbers[rows] >= 0]
         return numbers
 
 
 def document_slots(doc_ids: Ids) -> NDArray[np.int32]:
-    """Return a hash table of document numbers: two reads find an id, where a search among many would take twenty.
+    """Return an open-addressing hash table of document numbers: a lookup reads about two slots.
 
-    The size is a power of two and over twice the number of ids. A document stands in the slot of its id's hash or,
-    where others stand there, in the first free one behind it; -1 marks a free slot. Of equal ids the lowest number
+    The size is a power of two and over twice the number of ids. A document is in the slot of its id's hash or, if that
+    slot is taken, in the next free one (linear probing); -1 marks a free slot. Of equal ids, the lowest document number
     comes first. The empty id (of a deleted document) has no slot.
     """
     slots = np.full(1 << (2 * len(doc_ids)).bit_length(), -1, dtype=np.int32)
-    numbers = np.flatnonzero(doc_ids != "")[::-1]  # the last of those that want a free slot gets it
-    place = _slots(doc_ids[numbers], len(slots))
+    numbers = np.flatnonzero(doc_ids != "")[::-1]  # NumPy keeps the last value assigned to a slot
+    slot = _slots(doc_ids[numbers], len(slots))
     while len(numbers):
-        free = slots[place] < 0
-        slots[place[free]] = numbers[free]
-        homeless = slots[place] != numbers
-        numbers, place = numbers[homeless], (place[homeless] + 1) & (len(slots) - 1)
+        free = slots[slot] < 0
+        slots[slot[free]] = numbers[free]
+        unplaced = slots[slot] != numbers
+        numbers, slot = numbers[unplaced], (slot[unplaced] + 1) & (len(slots) - 1)
     return slots
 
 
 def _slots(doc_ids: Ids, n_slots: int) -> Ints:
-    """Return the slot where each id is looked for first; ids may be stored wider than they are."""
+    """Return the first slot to probe for each id; the hash does not depend on the width of the array."""
     width = doc_ids.dtype.itemsize // 4
     characters = np.ascontiguousarray(doc_ids).view(np.uint32).reshape(len(doc_ids), width)
     hashes = np.zeros(len(doc_ids), dtype=np.uint64)

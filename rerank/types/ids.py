@@ -1,4 +1,4 @@
-"""Ids as arrays: text for people, UTF-8 bytes and 64-bit words for comparing many at once."""
+"""Ids as arrays: text for users, UTF-8 bytes and 64-bit words for vectorised comparison."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ Ids = NDArray[np.str_]
 Words = NDArray[np.uint64]
 
 WHITE_SPACE = " \t\n\r\x0b\x0c\0"
-MOST_LETTERS = 512  # of an id: arrays of ids are as wide as the longest
+MOST_LETTERS = 512  # maximum length of an id: arrays of ids are as wide as the longest one
 ID_RULE = f"of 1 to {MOST_LETTERS} characters without white space"
 QUERY_RULE = f"{ID_RULE} that do not begin with # or a byte order mark"
 
-ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: multiplying by it mixes upwards
+ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio, an odd number: a multiplicative (Fibonacci) hash
 
 
 def id_array(ids: Any) -> Ids:
@@ -26,7 +26,7 @@ def id_array(ids: Any) -> Ids:
 
 
 def id_bytes(ids: NDArray[Any]) -> NDArray[np.bytes_]:
-    """Return ids (text or bytes) as UTF-8 bytes, which order as the text does, of a width that eight divides."""
+    """Return ids (text or bytes) as UTF-8 bytes, which sort as the text does; the width is a multiple of eight."""
     if ids.dtype.kind == "U":
         letters = np.ascontiguousarray(ids)[:, None].view(np.uint32)
         plain = letters.max(initial=0) < 128
@@ -35,16 +35,16 @@ def id_bytes(ids: NDArray[Any]) -> NDArray[np.bytes_]:
 
 
 def sort_keys(ids: NDArray[Any]) -> list[Words]:
-    """Return numbers that order as the ids do, for `np.lexsort`: the one that decides first stands last."""
+    """Return integer keys that sort as the ids do, in the order of `np.lexsort`: the primary key is last."""
     words = id_bytes(ids)[:, None].view(">u8")
     return [word.astype(np.uint64) for word in words.T[::-1]]
 
 
 def row_codes(query: NDArray[np.int64], doc_ids: NDArray[Any]) -> Words:
-    """Return a 64-bit code of every row's query number and document id: equal for equal pairs, hardly ever for others.
+    """Return a 64-bit hash of every row's query number and document id.
 
-    code = query * odd + sum over words of fold(word * odd_k) * odd, where a word is eight bytes of the id and
-    fold(x) = x ^ x >> 32. A word of 0 adds nothing: ids have the same code in arrays of any width.
+    hash = query * odd + sum over words of fold(word * odd_k) * odd, where a word is eight bytes of the id and
+    fold(x) = x ^ x >> 32. A word of 0 adds nothing, so that the width of the array does not change the hash.
     """
     words, codes = id_bytes(doc_ids)[:, None].view("<u8"), query.astype(np.uint64) * ODD
     factors = np.cumprod(np.full(words.shape[1], 0xD1342543DE82EF95, dtype=np.uint64))
@@ -65,23 +65,23 @@ def id_texts(ids: NDArray[np.bytes_]) -> Ids:
 
 
 def first_broken(names: list[str], also: str = "") -> str | None:
-    """Return the first id that a file cannot hold (see `ID_RULE`; `also` is refused in it too), or None.
+    """Return the first id that cannot be written to a file (see `ID_RULE`), or None; `also` lists forbidden characters.
 
-    White space is ASCII's, as for trec_eval: a no-break space is allowed in an id. Lone surrogates are not: no file can
-    hold them.
+    White space is ASCII white space, as for trec_eval: a no-break space is allowed in an id. Lone surrogates are
+    refused, since UTF-8 cannot encode them.
     """
-    barred = WHITE_SPACE + also
+    forbidden = WHITE_SPACE + also
 
-    def broken(name: str) -> bool:
-        if not name or len(name) > MOST_LETTERS or any(letter in name for letter in barred):
+    def is_broken(name: str) -> bool:
+        if not name or len(name) > MOST_LETTERS or any(letter in name for letter in forbidden):
             return True
         return not name.isascii() and not is_unicode(name)
 
     joined = "".join(names)
-    plain = joined.isascii() and not any(letter in joined for letter in barred)
-    if plain and all(names) and max(map(len, names), default=0) <= MOST_LETTERS:
+    is_plain = joined.isascii() and not any(letter in joined for letter in forbidden)
+    if is_plain and all(names) and max(map(len, names), default=0) <= MOST_LETTERS:
         return None
-    return next((name for name in names if broken(name)), None)
+    return next((name for name in names if is_broken(name)), None)
 
 
 def first_broken_query(names: list[str]) -> str | None:
@@ -89,21 +89,22 @@ def first_broken_query(names: list[str]) -> str | None:
 
     A line that begins with `#` is a comment, and a byte order mark at the beginning of a file is dropped.
     """
-    begun = next((name for name in names if name.startswith(("#", "\ufeff"))), None)
-    return first_broken(names) if begun is None else begun
+    with_mark = next((name for name in names if name.startswith(("#", "\ufeff"))), None)
+    return first_broken(names) if with_mark is None else with_mark
 
 
 def is_unicode(text: str) -> bool:
-    """Return whether a text is free of lone surrogates, which are no characters."""
+    """Return whether a text has no lone surrogates, which are not characters."""
     return not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 @dataclass(frozen=True, eq=False)
-class PairTable:
-    """Rows by query number and document id.
+class QueryDocIndex:
+    """Index of rows by query number and document id.
 
-    codes  (n_rows,) uint64 row_codes, ascending; `order` says of which row each is
-    first  by the first bits of a code, the place in `codes` of the first that has them; -1 where none has
+    codes  (n_rows,) uint64 hashes of `row_codes`, ascending
+    order  (n_rows,) int64 row of each hash
+    first  position in `codes` of the first hash with the given leading bits; -1 if there is none
     """
 
     query: NDArray[np.int64]
@@ -113,8 +114,8 @@ class PairTable:
     first: NDArray[np.int32]
 
     @classmethod
-    def of(cls, query: NDArray[np.int64], doc_ids: NDArray[Any]) -> PairTable:
-        """Arrange rows (n_rows,) of query numbers and document ids, text or bytes."""
+    def of(cls, query: NDArray[np.int64], doc_ids: NDArray[Any]) -> QueryDocIndex:
+        """Index rows (n_rows,) of query numbers and document ids, text or bytes."""
         codes = row_codes(query, doc_ids)
         order = np.argsort(codes, kind="stable")
         codes, bits = codes[order], len(codes).bit_length() + 2
@@ -123,18 +124,19 @@ class PairTable:
         return cls(query, doc_ids, codes, order, first)
 
     def find(self, query: NDArray[np.int64], doc_ids: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return which of some other rows are here, ascending, and the row of each here."""
-        wanted = row_codes(query, doc_ids)
-        place = self.first[wanted >> np.uint64(65 - len(self.first).bit_length())].astype(np.int64)
-        rows = np.flatnonzero(place >= 0)
-        place, found = place[rows], np.full(len(wanted), -1)
+        """Return which of other rows are indexed, ascending, and the indexed row of each."""
+        codes = row_codes(query, doc_ids)
+        position = self.first[codes >> np.uint64(65 - len(self.first).bit_length())].astype(np.int64)
+        rows = np.flatnonzero(position >= 0)
+        position, matches = position[rows], np.full(len(codes), -1)
         while len(rows):
-            mine = self.order[place]
-            known = np.flatnonzero((self.codes[place] == wanted[rows]) & (self.query[mine] == query[rows]))
-            known = known[id_bytes(self.doc_ids[mine[known]]) == id_bytes(doc_ids[rows[known]])]
-            found[rows[known]] = mine[known]
-            place += 1
-            more = (found[rows] < 0) & (self.codes.take(place, mode="clip") <= wanted[rows]) & (place < len(self.codes))
-            rows, place = rows[more], place[more]
-        rows = np.flatnonzero(found >= 0)
-        return rows, found[rows]
+            indexed = self.order[position]
+            equal = np.flatnonzero((self.codes[position] == codes[rows]) & (self.query[indexed] == query[rows]))
+            equal = equal[id_bytes(self.doc_ids[indexed[equal]]) == id_bytes(doc_ids[rows[equal]])]
+            matches[rows[equal]] = indexed[equal]
+            position += 1
+            at_end = (self.codes.take(position, mode="clip") > codes[rows]) | (position >= len(self.codes))
+            more = (matches[rows] < 0) & ~at_end
+            rows, position = rows[more], position[more]
+        rows = np.flatnonzero(matches >= 0)
+        return rows, matches[rows]

@@ -13,34 +13,34 @@ Ints = NDArray[np.int64]
 
 
 def trec_order(query_ptr: Ints, scores: NDArray[np.float64], doc_ids: NDArray[Any]) -> Ints:
-    """Return the rows query by query by score, then document id, both descending.
+    """Return the rows of each query by score, then document id, both descending.
 
-    Scores are compared as float32, since that is how trec_eval holds them; NaN stands last. doc_ids are text or bytes.
+    Scores are compared as float32, which is trec_eval's type; NaN is last. doc_ids are text or bytes.
     """
     order = np.arange(len(scores))
-    places, rows = trec_moves(query_ptr, scores, doc_ids)
-    order[places] = rows
+    positions, rows = trec_moves(query_ptr, scores, doc_ids)
+    order[positions] = rows
     return order
 
 
 def trec_moves(query_ptr: Ints, scores: NDArray[np.float64], doc_ids: NDArray[Any]) -> tuple[Ints | slice, Ints]:
-    """Return the places that another row takes in `trec_order`, and those rows: none where all stand in order.
+    """Return the positions whose row differs in `trec_order`, and their new rows: none if all rows are in order.
 
-    All places, as a slice, where the scores of a query rise.
+    All positions, as a slice, if the scores of a query rise anywhere.
     """
     with np.errstate(over="ignore"):
         keys = scores.astype(np.float32)
     np.fmin(np.negative(keys, out=keys), np.float32(np.inf), out=keys)
-    heads = query_ptr[1:-1][(query_ptr[1:-1] > 0) & (query_ptr[1:-1] < len(keys))] - 1  # the last row before a query
+    ends = query_ptr[1:-1][(query_ptr[1:-1] > 0) & (query_ptr[1:-1] < len(keys))] - 1  # the last row of a query
     falls = keys[1:] < keys[:-1]
-    falls[heads] = False
+    falls[ends] = False
     order = np.arange(len(keys)) if falls.any() else None
     for number in _with_any(falls, query_ptr) if order is not None else []:
         start, end = query_ptr[number], query_ptr[number + 1]
-        place = np.argsort(keys[start:end])
-        order[start:end], keys[start:end] = place + start, keys[start:end][place]  # type: ignore[index]
-    second = np.concatenate([[False], keys[1:] == keys[:-1], [False]])  # of two rows that tie
-    second[heads + 1] = False
+        ascending = np.argsort(keys[start:end])
+        order[start:end], keys[start:end] = ascending + start, keys[start:end][ascending]  # type: ignore[index]
+    second = np.concatenate([[False], keys[1:] == keys[:-1], [False]])  # whether a row ties with the one before
+    second[ends + 1] = False
     tied = np.flatnonzero(second[:-1] | second[1:])
     rows = tied if order is None else order[tied]
     if len(tied):
@@ -53,6 +53,6 @@ def trec_moves(query_ptr: Ints, scores: NDArray[np.float64], doc_ids: NDArray[An
 
 
 def _with_any(falls: NDArray[np.bool_], query_ptr: Ints) -> list[int]:
-    """Return the queries with a row, but the first, at whose place falls (n_rows - 1,) is set."""
+    """Return the queries in which `falls` (n_rows - 1,) is set for any row but the first."""
     before = np.cumsum(np.concatenate([[0, 0], falls]))
     return np.flatnonzero(np.diff(before[query_ptr])).tolist()

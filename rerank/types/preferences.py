@@ -1,4 +1,4 @@
-"""Pairs of documents of which one is better, each perhaps with the probability that it is."""
+"""Preference pairs: two documents of a query, one of them better, with an optional probability."""
 
 from __future__ import annotations
 
@@ -15,10 +15,20 @@ from rerank.types.ids import Ids, id_array
 
 @dataclass(frozen=True, eq=False)
 class Preferences:
-    """Pairs of documents of one query, the better one named first; they may contradict each other and return.
+    """Preference pairs, which may contradict each other and occur more than once.
 
-    query_ids, better, worse  (n_pairs,) text
-    probabilities             (n_pairs,) float64, 0 to 1, that the better one is better: Burges' P̄_ij
+    Parameters
+    ----------
+    query_ids, better, worse : ndarray of shape (n_pairs,), dtype str
+        The query, the better and the worse document of each pair.
+    probabilities : ndarray of shape (n_pairs,), dtype float64
+        Probability, from 0 to 1, that the better document is better: P̄_ij.
+
+    References
+    ----------
+    C. Burges, From RankNet to LambdaRank to LambdaMART: An Overview, MSR-TR-2010-82, section 2, where P̄_ij is the
+    target of RankNet's cost.
+
     """
 
     query_ids: Ids
@@ -31,15 +41,15 @@ class Preferences:
 
     @classmethod
     def of(cls, pairs: Preferences | Iterable[Sequence[Any]]) -> Preferences:
-        """Take a record or plain (qid, better docid, worse docid[, probability]) rows."""
+        """Return preferences made of (query id, better document id, worse document id[, probability]) rows."""
         if isinstance(pairs, cls):
             return pairs
         rows = [(*row, 1.0) for row in pairs]  # type: ignore[union-attr]
-        strange = next((row for row in rows if len(row) not in (4, 5) or not 0.0 <= float(row[3]) <= 1.0), None)
-        if strange is not None or not rows:
+        invalid = next((row for row in rows if len(row) not in (4, 5) or not 0.0 <= float(row[3]) <= 1.0), None)
+        if invalid is not None or not rows:
             raise InvalidInputError(
-                "preferences: expected rows of query id, better document id, worse document id and perhaps a "
-                f"probability from 0 to 1, got {strange[:-1] if strange else 'none'}. Pass e.g. ('q1', 'd1', 'd2')."
+                "preferences: expected rows of query id, better document id, worse document id and optionally a "
+                f"probability from 0 to 1, got {invalid[:-1] if invalid else 'none'}. Pass e.g. ('q1', 'd1', 'd2')."
             )
-        queries, better, worse = (id_array([str(row[place]) for row in rows]) for place in range(3))
+        queries, better, worse = (id_array([str(row[column]) for row in rows]) for column in range(3))
         return cls(queries, better, worse, np.array([float(row[3]) for row in rows]))

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from rerank.errors import InvalidInputError
 from rerank.runtime.threads import in_threads
 from rerank.types.arrays import Floats, Ints, ideal_of_rows, joined_rows, query_blocks, query_rows
-from rerank.types.ids import Ids, PairTable, id_array
+from rerank.types.ids import Ids, QueryDocIndex, id_array
 from rerank.types.query_table import QueryTable, group_rows, mapping_columns
 
 
@@ -29,62 +29,62 @@ class Qrels(QueryTable):
 
     @classmethod
     def from_rows(cls, query_ids: ArrayLike, doc_ids: ArrayLike, labels: ArrayLike) -> Qrels:
-        """Group rows (one query id, document id and label each, any order) by query.
+        """Return qrels made of one query id, document id and label for each row, in any order.
 
-        Queries are in the order of their first row. Nothing is checked for duplicates.
+        Queries are in the order of their first row. Duplicates are not looked for.
         """
         names, query_ptr, order = group_rows(id_array(query_ids), id_array(doc_ids))
         return cls(names, query_ptr, id_array(doc_ids)[order], np.asarray(labels, dtype=np.int64)[order])
 
     @classmethod
     def of(cls, qrels: Qrels | Mapping[str, Mapping[str, int]]) -> Qrels:
-        """Take a record or a plain `{qid: {docid: label}}`."""
+        """Return qrels as they are, or made of a plain `{query id: {document id: label}}`."""
         if isinstance(qrels, cls):
             return qrels
         queries, docs, labels = mapping_columns("qrels", "label", qrels)
-        strange = next((label for label in labels if int(label) != label), None)
-        if strange is not None:
-            raise InvalidInputError(f"qrels: expected whole numbers as labels, got {strange}. Round or scale them.")
+        fractional = next((label for label in labels if int(label) != label), None)
+        if fractional is not None:
+            raise InvalidInputError(f"qrels: expected whole numbers as labels, got {fractional}. Round or scale them.")
         return cls.from_rows(queries, docs, labels)
 
     def lookup(self, query_ids: Ids, query_ptr: Ints, doc_ids: Ids) -> tuple[Ints, NDArray[np.bool_]]:
-        """Return the label of every row of a run (0 where unjudged) and whether it is judged."""
+        """Return the label of every row of a run (0 if unjudged) and whether it is judged."""
         labels, judged = np.zeros(len(doc_ids), np.int64), np.zeros(len(doc_ids), np.bool_)
-        rows, mine = self.matches(query_ids, query_ptr, doc_ids)
-        labels[rows], judged[rows] = self.labels[mine], True
+        rows, qrels_rows = self.matches(query_ids, query_ptr, doc_ids)
+        labels[rows], judged[rows] = self.labels[qrels_rows], True
         return labels, judged
 
     def matches(self, query_ids: Ids, query_ptr: Ints, doc_ids: NDArray[Any]) -> tuple[Ints, Ints]:
-        """Return the rows of a run that are judged, and the row of each here. doc_ids are text or bytes."""
-        numbers, table = self._numbers(query_ids), self._pairs
+        """Return the rows of a run that are judged, and their rows in the qrels. doc_ids are text or bytes."""
+        numbers, index = self._numbers(query_ids), self._index
 
         def find(block: tuple[int, int]) -> tuple[Ints, Ints]:
             first, last = block
             start, end = int(query_ptr[first]), int(query_ptr[last])
             query = np.repeat(numbers[first:last], np.diff(query_ptr[first : last + 1]))
-            rows, mine = table.find(query, doc_ids[start:end])
-            return rows + start, mine
+            rows, qrels_rows = index.find(query, doc_ids[start:end])
+            return rows + start, qrels_rows
 
-        found = [(np.empty(0, np.int64), np.empty(0, np.int64)), *in_threads(find, query_blocks(query_ptr))]
-        return np.concatenate([rows for rows, _ in found]), np.concatenate([mine for _, mine in found])
+        parts = [(np.empty(0, np.int64), np.empty(0, np.int64)), *in_threads(find, query_blocks(query_ptr))]
+        return np.concatenate([rows for rows, _ in parts]), np.concatenate([qrels_rows for _, qrels_rows in parts])
 
     @cached_property
-    def _pairs(self) -> PairTable:
-        return PairTable.of(query_rows(self.query_ptr), self.stored_ids)
+    def _index(self) -> QueryDocIndex:
+        return QueryDocIndex.of(query_rows(self.query_ptr), self.stored_ids)
 
     def _numbers(self, query_ids: Ids) -> Ints:
-        """Return the number of each query here, -1 where it is not."""
+        """Return the number of each query in the qrels, -1 if it is not judged."""
         return np.array([self._positions.get(query_id, -1) for query_id in query_ids.tolist()], dtype=np.int64)
 
     def count(self, label: int, query_ids: Ids) -> Floats:
-        """Return how many documents of each query have a label, (n_queries,) float64."""
-        found = np.bincount(query_rows(self.query_ptr)[self.labels == label], minlength=len(self) + 1)
-        return found[self._numbers(query_ids)].astype(np.float64)  # the last place, -1, is for a query that is not here
+        """Return how many documents of each query have a given label, (n_queries,) float64."""
+        counts = np.bincount(query_rows(self.query_ptr)[self.labels == label], minlength=len(self) + 1)
+        return counts[self._numbers(query_ids)].astype(np.float64)  # the last element, -1, is for unjudged queries
 
     def ideal(self, query_ids: Ids) -> tuple[Floats, Ints]:
         """Return all positive labels of the queries, best first, and their `query_ptr`.
 
-        Judged documents that a run did not retrieve are among them: this is the ideal of nDCG, AP and R.
+        They include judged documents that a run did not retrieve: this is the ideal ranking of nDCG, AP and R.
         """
         numbers = self._numbers(query_ids)
         counts = np.where(numbers < 0, 0, np.diff(self.query_ptr, append=0)[numbers])

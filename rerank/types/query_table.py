@@ -21,14 +21,14 @@ class QueryTable:
     query_ids: Ids
     query_ptr: Ints
     doc_ids: Ids
-    stored_ids: ClassVar[NDArray[Any]]  # of the record: doc_ids as they were given
+    stored_ids: ClassVar[NDArray[Any]]  # doc_ids of the instance as they are stored: text or UTF-8 bytes
     _positions: ClassVar[dict[str, int]]
 
     def __post_init__(self) -> None:
         positions = {str(query_id): number for number, query_id in enumerate(self.query_ids)}
         if len(positions) != len(self.query_ids):
             raise InvalidInputError(
-                f"{type(self).__name__}: expected each query id once, got one that returns. "
+                f"{type(self).__name__}: expected each query id once, got one twice. "
                 "Put the rows of a query together."
             )
         vars(self)["_positions"] = positions
@@ -43,7 +43,7 @@ class QueryTable:
         return (str(query_id) for query_id in self.query_ids)
 
     def rows(self, query_id: str) -> slice:
-        """Return the rows of one query; KeyError where the query is not here."""
+        """Return the rows of one query; raise KeyError if the table does not have it."""
         number = self._positions[query_id]
         return slice(int(self.query_ptr[number]), int(self.query_ptr[number + 1]))
 
@@ -54,7 +54,7 @@ class QueryTable:
 
 
 def _doc_ids(table: Any) -> Ids:
-    """Return the text of a record's document ids, made from bytes when it is first asked for."""
+    """Return the document ids of a table as text, decoded at the first access."""
     if table.stored_ids.dtype.kind == "S":
         vars(table)["stored_ids"] = id_texts(table.stored_ids)
     return table.stored_ids  # type: ignore[no-any-return]
@@ -64,10 +64,10 @@ QueryTable.doc_ids = property(_doc_ids, lambda table, ids: vars(table).update(st
 
 
 def group_rows(query_ids: Ids, doc_ids: Ids) -> tuple[Ids, Ints, Ints]:
-    """Return query ids by first appearance, query_ptr, and rows by (query, document id)."""
+    """Return query ids by first appearance, query_ptr, and the rows sorted by (query, document id)."""
     names, first, inverse = np.unique(query_ids, return_index=True, return_inverse=True)
-    place = np.argsort(np.argsort(first))
-    query = place[inverse.reshape(-1)]
+    numbers = np.argsort(np.argsort(first))
+    query = numbers[inverse.reshape(-1)]
     order = np.lexsort((*sort_keys(doc_ids), query))
     return names[np.argsort(first)], pointers(np.bincount(query, minlength=len(names))), order
 
@@ -76,7 +76,7 @@ def mapping_columns(what: str, value: str, table: Any) -> tuple[list[str], list[
     """Return query ids, document ids and values of `{query id: {document id: value}}`, a row each."""
     if not isinstance(table, Mapping):
         raise InvalidInputError(
-            f"{what}: expected a {what} record or {{query id: {{document id: {value}}}}}, "
+            f"{what}: expected a {what} object or {{query id: {{document id: {value}}}}}, "
             f"got {type(table).__name__}. Read one with rerank.read_{what}."
         )
     queries = [str(query_id) for query_id, documents in table.items() for _ in documents]

@@ -1,4 +1,4 @@
-"""Ranking data: features, labels and base scores of query-document pairs, and what they must be."""
+"""Ranking data: features, labels and base scores of query-document pairs, and their validation."""
 
 from __future__ import annotations
 
@@ -16,24 +16,46 @@ from rerank.types.query_table import QueryTable
 from rerank.types.retriever import UNNAMED, Retriever
 from rerank.types.runs import Run
 
-MOST_LABEL = 2.0**31  # labels beyond it are no grades
-AT_ONCE = 1 << 16  # values that stay in cache
+MOST_LABEL = 2.0**31  # a larger absolute value is not a grade
+AT_ONCE = 1 << 16  # values of a block that fits in cache
 
 
 @dataclass(frozen=True, eq=False)
 class RankingData(QueryTable):
-    """Features of query-document pairs, as a ranker learns from and ranks.
+    """Features of query-document pairs, the input of training and ranking.
 
-    X                 (n_rows, n_features) float32; NaN is missing and never read as 0
-    labels            (n_rows,) float64, or None where nothing is judged; an unjudged document has 0
-    base_scores       (n_rows,) float64: scores of the run that the rows came from, or None
-    weights           (n_queries,) float64, or None for 1 each
-    ideal_labels      positive labels of every query, best first, flat, with `ideal_ptr`: taken from the
-                      qrels, so that documents the run missed count; None: the rows are all there is
-    recipe            how the features were made (plain JSON values), or None
-    fingerprint       statistics of the index they were made on, or None
-    retriever         what made the run that the rows came from; None where nothing is known of it
-    run_retrievers    what made each of the other runs whose scores are features, by the name of the run
+    Parameters
+    ----------
+    query_ids : ndarray of shape (n_queries,), dtype str
+        The query ids, each once.
+    query_ptr : ndarray of shape (n_queries + 1,), dtype int64
+        Rows of query q: [query_ptr[q], query_ptr[q + 1]).
+    doc_ids : ndarray of shape (n_rows,), dtype str
+        Document of each row.
+    X : ndarray of shape (n_rows, n_features), dtype float32
+        Feature values. NaN is a missing value and never read as 0.
+    feature_names : tuple of str
+        Name of each column of X, each once.
+    labels : ndarray of shape (n_rows,), dtype float64, or None
+        Relevance labels; an unjudged document has 0. None if the data are not labelled.
+    base_scores : ndarray of shape (n_rows,), dtype float64, or None
+        Scores of the run that the rows were taken from.
+    weights : ndarray of shape (n_queries,), dtype float64, or None
+        Weight of each query; None is 1 for all.
+    ideal_labels : ndarray of shape (n_ideal,), dtype float64, or None
+        Positive labels of every query, best first, from the qrels: they include relevant documents that the run did
+        not retrieve. None if the rows are all that is judged.
+    ideal_ptr : ndarray of shape (n_queries + 1,), dtype int64, or None
+        Ideal labels of query q: [ideal_ptr[q], ideal_ptr[q + 1]).
+    recipe : mapping or None
+        How the features were computed, as plain JSON values.
+    fingerprint : mapping or None
+        Statistics of the index on which the features were computed.
+    retriever : Retriever or None
+        What retrieved the rows; None if it is unknown.
+    run_retrievers : mapping of str to Retriever
+        What retrieved the other runs whose scores are features, by the name of the run.
+
     """
 
     X: NDArray[np.float32]
@@ -58,10 +80,16 @@ class RankingData(QueryTable):
             )
 
     def check_values(self, what: str = "") -> None:
-        """Raise InvalidInputError, which names the data `what`, for a value that nothing can be learned from.
+        """Raise InvalidInputError for a value that training and ranking cannot use.
 
-        Refused are infinite features (a missing value is NaN, and a value beyond float32 is a fault of its making),
-        labels, base scores and weights that are not finite, labels beyond 2^31 and weights below 0.
+        Refused are infinite features (a missing value is NaN), labels, base scores and weights that are not finite,
+        labels beyond 2^31 and negative weights.
+
+        Parameters
+        ----------
+        what : str
+            What the message calls the data.
+
         """
         check_values(self, what)
 
@@ -106,16 +134,16 @@ class RankingData(QueryTable):
         )
 
     def run(self, scores: ArrayLike, name: str = UNNAMED) -> Run:
-        """Return the documents ordered by new scores (n_rows,), ties as trec_eval breaks them."""
+        """Return the documents ordered by new scores (n_rows,); ties are broken as in trec_eval."""
         run = Run(self.query_ids, self.query_ptr, self.stored_ids, np.asarray(scores, np.float64), name)
         return run.take(run.trec_order())
 
 
 def check_shapes(data: RankingData) -> None:
-    """Refuse arrays that do not describe the same queries and rows."""
+    """Refuse arrays whose sizes do not agree."""
     n_queries, n_rows = len(data.query_ids), data.n_rows
-    wanted = {"labels": n_rows, "base_scores": n_rows, "weights": n_queries}
-    for name, size in wanted.items():
+    sizes = {"labels": n_rows, "base_scores": n_rows, "weights": n_queries}
+    for name, size in sizes.items():
         values = getattr(data, name)
         if values is not None and np.shape(values) != (size,):
             raise InvalidInputError(
@@ -136,7 +164,7 @@ def check_shapes(data: RankingData) -> None:
             )
     try:
         fault = _fault_of_names(tuple(data.feature_names))
-    except TypeError:  # a name that cannot be hashed is no text
+    except TypeError:  # a name that cannot be hashed is not text
         fault = (next(name for name in data.feature_names if not isinstance(name, str)),)
     if fault is not None:
         raise InvalidInputError(
@@ -144,16 +172,16 @@ def check_shapes(data: RankingData) -> None:
         )
 
 
-@lru_cache(maxsize=256)  # scoring one row must not read a hundred names again
+@lru_cache(maxsize=256)  # scoring one row must not check a hundred names again
 def _fault_of_names(names: tuple[Any, ...]) -> tuple[Any] | None:
-    """Return a name that is no text, empty or there twice, in a tuple; None where all are right."""
+    """Return a name that is not text, empty or a duplicate, in a tuple; None if all are valid."""
     if all(isinstance(name, str) and name for name in names) and len(set(names)) == len(names):
         return None
     return (next(name for name in names if not isinstance(name, str) or not name or names.count(name) > 1),)
 
 
 def check_values(data: RankingData, what: str) -> None:
-    """Raise what `RankingData.check_values` says."""
+    """Implement `RankingData.check_values`."""
     what = f"{what}: " if what else ""
     infinite = first_infinite(data.X)
     if infinite is not None:
@@ -166,19 +194,19 @@ def check_values(data: RankingData, what: str) -> None:
     _check_column(data, what, "base score", data.base_scores, np.inf, "Score the document or leave its row out")
     weights, ideal = data.weights, data.ideal_labels
     if weights is not None and not (np.isfinite(weights) & (weights >= 0.0)).all():
-        raise InvalidInputError(f"{what}expected finite weights of at least 0, got others. Correct them.")
+        raise InvalidInputError(f"{what}expected finite weights of at least 0, got other values. Correct them.")
     if ideal is not None and not (np.abs(ideal) <= MOST_LABEL).all():
-        raise InvalidInputError(f"{what}expected finite ideal labels, got others. Make them with the qrels.")
+        raise InvalidInputError(f"{what}expected finite ideal labels, got other values. Take them from the qrels.")
 
 
 def _row(data: RankingData, row: int) -> str:
-    """Return the words that say which row is meant."""
+    """Return the description of a row in messages."""
     query = data.query_ids[np.searchsorted(data.query_ptr, row, side="right") - 1]
     return f"row {row} (query {_name(query)}, document {_name(data.doc_ids[row])})"
 
 
 def _name(identifier: str) -> str:
-    """Return an id as a message names it: as it is, or quoted where it does not print on one line."""
+    """Return an id as messages write it: as it is, or quoted if it does not print on one line."""
     text = str(identifier)
     return text if text.isprintable() and len(text) <= 60 else shown(text)
 
@@ -186,7 +214,7 @@ def _name(identifier: str) -> str:
 def _check_column(
     data: RankingData, what: str, name: str, values: NDArray[Any] | None, most: float, remedy: str
 ) -> None:
-    """Refuse a value of a row that is not finite, or beyond `most`."""
+    """Refuse a value that is not finite, or whose absolute value is above `most`."""
     bad = np.empty(0, np.int64) if values is None else np.flatnonzero(~(np.isfinite(values) & (np.abs(values) <= most)))
     if values is not None and len(bad):
         row = int(bad[0])
@@ -197,7 +225,7 @@ def _check_column(
 
 
 def first_infinite(X: NDArray[np.float32]) -> tuple[int, int] | None:
-    """Return row and column of the first infinite value, or None; read in blocks that stay in cache."""
+    """Return row and column of the first infinite value, or None; X is read in blocks that fit in cache."""
     step = max(1, AT_ONCE // max(X.shape[1], 1))
     for first in range(0, len(X), step):
         infinite = np.isinf(X[first : first + step])

@@ -1,7 +1,7 @@
-"""What retrieved a run, as far as its name tells: the tag (sixth column) of a TREC run, `run.name` in Python.
+"""The retriever of a run, parsed from its name: the tag (sixth column) of a TREC run, `run.name` in Python.
 
-bm25-k1=0.9-b=0.4               BM25 of this package over the whole document
-bm25-k1=0.9-b=0.4-field=title   over one field, whose name is percent-encoded
+bm25-k1=0.9-b=0.4               BM25 of this package on the whole document
+bm25-k1=0.9-b=0.4-field=title   BM25 on one field, whose name is percent-encoded
 any other word                  another system, whose parameters are unknown
 """
 
@@ -18,7 +18,7 @@ from rerank.runtime.schema import Field, Record, Sizes, Table, Text
 
 BM25 = "bm25"
 CONTENTS = "contents"
-UNNAMED = "rerank"  # name of a run that was given none, e.g. as a plain mapping
+UNNAMED = "rerank"  # default name of a run, e.g. of a plain mapping
 _NUMBER = r"\d+(?:\.\d+)?(?:e[+-]?\d+)?"
 _TAG = re.compile(rf"bm25-k1=({_NUMBER})-b=({_NUMBER})(?:-field=(\S+))?")
 
@@ -27,9 +27,15 @@ _TAG = re.compile(rf"bm25-k1=({_NUMBER})-b=({_NUMBER})(?:-field=(\S+))?")
 class Retriever:
     """What retrieved a run.
 
-    name   "bm25", or the tag of another system
-    k1, b  BM25's parameters; None for another system, whose parameters the tag does not tell
-    field  the indexed field that was searched; `contents` is the whole document
+    Parameters
+    ----------
+    name : str
+        "bm25", or the tag of another system.
+    k1, b : float or None
+        Parameters of BM25; None for another system.
+    field : str
+        The indexed field that was searched; `contents` is the whole document.
+
     """
 
     name: str
@@ -44,7 +50,7 @@ class Retriever:
 
     @classmethod
     def of_tag(cls, tag: str) -> Self:
-        """Return what a run's tag tells."""
+        """Return the retriever that a run's tag describes."""
         match = _TAG.fullmatch(tag)
         if match is None or math.isinf(float(match[1])) or math.isinf(float(match[2])):
             return cls(tag)
@@ -56,7 +62,7 @@ class Retriever:
         return self.k1 is not None
 
     def __str__(self) -> str:
-        """Return the tag, one word: `of_tag` returns the same record."""
+        """Return the tag, one word: `of_tag` is its inverse."""
         if self.k1 is None:
             return self.name
         field = "" if self.field == CONTENTS else f"-field={quote(self.field, safe='')}"
@@ -64,12 +70,12 @@ class Retriever:
 
 
 def retriever_members(retriever: Retriever | None, run_retrievers: Mapping[str, Retriever]) -> dict[str, Any]:
-    """Return what files keep of the retrievers of data or of a model: tags, and no key where nothing is known."""
+    """Return the retrievers of data or of a model as files store them: tags, without keys for what is unknown."""
     members: dict[str, Any] = {}
     if retriever is not None:
         members["retriever"] = str(retriever)
     if run_retrievers:
-        members["run_retrievers"] = {name: str(made) for name, made in run_retrievers.items()}
+        members["run_retrievers"] = {name: str(other) for name, other in run_retrievers.items()}
     return members
 
 
@@ -85,7 +91,7 @@ RETRIEVERS: dict[str, Field] = {"retriever": Tag(), "run_retrievers": Table(Tag(
 
 
 def stored_retrievers(members: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `retriever` and `run_retrievers` of what `retriever_members` returned; older files hold neither.
+    """Return `retriever` and `run_retrievers` of the output of `retriever_members`; older files have neither.
 
     Raises SchemaError for anything but tags.
     """

@@ -12,7 +12,14 @@ from rerank.errors import InvalidInputError
 
 @dataclass(frozen=True)
 class Topics(Mapping[str, str]):
-    """Queries by id, in the order in which they were given."""
+    """Texts of queries by query id, in the order of the input.
+
+    Parameters
+    ----------
+    texts : mapping of str to str
+        Text of each query, which must not be blank.
+
+    """
 
     texts: Mapping[str, str]
 
@@ -34,7 +41,7 @@ class Topics(Mapping[str, str]):
 
     @classmethod
     def of(cls, topics: Mapping[str, str]) -> Topics:
-        """Take a record or a plain `{qid: text}`."""
+        """Return topics as they are, or made of a plain `{query id: text}`."""
         if isinstance(topics, cls):
             return topics
         if not isinstance(topics, Mapping) or not len(topics):
@@ -47,7 +54,7 @@ class Topics(Mapping[str, str]):
         for query_id, text in topics.items():
             if str(query_id) in texts:
                 raise InvalidInputError(
-                    f"topics: expected each query id once, got {str(query_id)!r} again. Rename one of the two."
+                    f"topics: expected each query id once, got {str(query_id)!r} twice. Rename one of the two."
                 )
             is_whole_number = isinstance(text, int | np.integer) and not isinstance(text, bool)
             texts[str(query_id)] = str(text) if is_whole_number else text

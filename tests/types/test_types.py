@@ -223,13 +223,13 @@ def test_data_ranks_by_new_scores_and_gives_columns_by_name() -> None:
 
 
 def test_records_refuse_what_they_cannot_hold() -> None:
-    with pytest.raises(InvalidInputError, match="expected each query id once, got one that returns"):
+    with pytest.raises(InvalidInputError, match="expected each query id once, got one twice"):
         Run(id_array(["q", "q"]), pointers([1, 1]), id_array(["a", "b"]), np.zeros(2))
     with pytest.raises(InvalidInputError, match=r"expected X of shape \(2, 1\) .*, got \(1, 2\)"):
         RankingData(id_array(["q"]), pointers([2]), id_array(["a", "b"]), np.zeros((1, 2), np.float32), ("f",))
     with pytest.raises(InvalidInputError, match=r"expected whole numbers as labels, got 0\.5"):
         Qrels.of({"q": {"d": 0.5}})  # type: ignore[dict-item]
-    with pytest.raises(InvalidInputError, match="run: expected a run record or "):
+    with pytest.raises(InvalidInputError, match="run: expected a run object or "):
         Run.of([("q", "d", 1.0)])  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError, match="got dict of 0 entries"):
         Topics.of({})
