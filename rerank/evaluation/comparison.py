@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from rerank.errors import InvalidInputError, unknown_name
+from rerank.errors import InvalidInputError, shown, unknown_name
 from rerank.evaluation.evaluate import MEASURES, EvaluationResult, evaluate
 from rerank.evaluation.resampling import SAMPLES
 from rerank.evaluation.significance import LEVEL, TESTS, PairedDifference, corrected, paired_differences
 from rerank.metrics.base import Measure
 from rerank.types import Floats, Ints, Qrels, Run
+from rerank.types.display import Shown, counted
+from rerank.types.frames import Frame, new_frame
 from rerank.types.ids import Ids
 
 DEFAULT_TEST, DEFAULT_CORRECTION = "t", "holm"
@@ -43,15 +46,23 @@ class Move:
     after: int | None
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison:
-    """Runs and how each differs from the baseline.
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Shown):
+    """Evaluation results of several runs, and the differences of each to the baseline.
 
-    results        figures of each run, by name
-    baseline       name of the run that the others are compared with
-    test           whose p is corrected and reported: `t`, `wilcoxon` or `randomisation`
-    correction     over all runs and measures: `holm`, `bonferroni`, `bh` or `none`
-    samples, seed  of the randomisation test and the bootstrap
+    Parameters
+    ----------
+    results : mapping of str to EvaluationResult
+        Results of each run, by its name.
+    baseline : str
+        Name of the run that the others are compared with.
+    test : {"t", "wilcoxon", "randomisation"}
+        Significance test whose p-values are corrected and reported.
+    correction : {"holm", "bonferroni", "bh", "none"}
+        Correction of the p-values for multiple comparisons, over all runs and measures.
+    samples, seed : int
+        Samples of the randomisation test and the bootstrap, and their random seed.
+
     """
 
     results: Mapping[str, EvaluationResult]
@@ -93,6 +104,54 @@ class Comparison:
             found[run][measure] = p_value
         return found
 
+    def to_frame(self, per_query: bool = False) -> Any:
+        """Return a pandas DataFrame.
+
+        Parameters
+        ----------
+        per_query : bool
+            False: a row for each run and measure, with the columns run, measure, mean, p_value (corrected), significant
+            and the fields of `PairedDifference` (p_t, p_wilcoxon and p_randomisation are uncorrected), which are NaN
+            for the baseline. True: a row for each run and query, with the columns run, query_id and the measures.
+
+        Returns
+        -------
+        pandas.DataFrame
+
+        """
+        if per_query:
+            parts = [(name, *result.columns()) for name, result in self.results.items()]
+            names = np.concatenate([np.full(len(query_ids), name, dtype=object) for name, query_ids, _ in parts])
+            query_ids = np.concatenate([query_ids.astype(object) for _, query_ids, _ in parts])
+            measures = {key: np.concatenate([columns[key] for _, _, columns in parts]) for key in parts[0][2]}
+            return new_frame({"run": names, "query_id": query_ids, **measures})
+        rows = [
+            {"run": name, "measure": measure, "mean": result[measure], **self._figures(name, measure)}
+            for name, result in self.results.items()
+            for measure in self.measures
+        ]
+        columns = dict.fromkeys(key for row in rows for key in row)
+        return new_frame({key: [row.get(key, np.nan) for row in rows] for key in columns})
+
+    def _figures(self, run: str, measure: str) -> dict[str, Any]:
+        """Return every figure of a difference to the baseline, by name; nothing for the baseline itself."""
+        if run == self.baseline:
+            return {"significant": False}
+        figures = dict(vars(self.differences[run][measure]))
+        p_values = {f"p_{test}": p_value for test, p_value in figures.pop("p_values").items()}
+        p_value = self.p_values[run][measure]
+        return {**figures, **p_values, "p_value": p_value, "significant": self.is_significant(run, measure)}
+
+    def summary(self) -> str:
+        """Return the counts and the baseline."""
+        counts = f"{counted(len(self.results), 'run')}, {counted(len(self.measures), 'measure')}"
+        return f"Comparison: {counts}, baseline {shown(self.baseline)}"
+
+    def first_rows(self, n: int) -> tuple[list[str], list[list[Any]], int]:
+        """Return the means of each run."""
+        rows = [[name, *(result[measure] for measure in self.measures)] for name, result in self.results.items()]
+        return ["run", *self.measures], rows, len(rows)
+
     def is_significant(self, run: str, measure: str) -> bool:
         """Whether the corrected p is below 0.05."""
         return self.p_values[run][measure] < 1.0 - LEVEL
@@ -130,8 +189,8 @@ class Comparison:
 
 
 def compare(
-    qrels: Qrels | Mapping[str, Mapping[str, int]],
-    runs: Mapping[str, Run | Mapping[str, Mapping[str, float]]],
+    qrels: Qrels | Mapping[str, Mapping[str, int]] | Frame,
+    runs: Mapping[str, Run | Mapping[str, Mapping[str, float]] | Frame],
     measures: Iterable[str | Measure] = MEASURES,
     *,
     baseline: str | None = None,

@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InvalidInputError
+from rerank.errors import InvalidInputError, shown
 from rerank.metrics.base import GEOMETRIC, LEAST, TEXT, TOTAL, Measure
 from rerank.metrics.lists import ranks
 from rerank.metrics.registry import parse_measure, parse_measures
 from rerank.metrics.structures import RankedLists
 from rerank.types import Floats, Ints, Qrels, Run, pointers, query_rows
+from rerank.types.display import Shown, counted
+from rerank.types.frames import Frame, new_frame
 from rerank.types.ids import Ids
 from rerank.types.ordering import trec_moves
 
@@ -22,15 +24,21 @@ MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@1000")
 
 
 @dataclass(frozen=True)
-class Rules:
-    """What is measured, beside the measures.
+class EvalOptions:
+    """Options of an evaluation, apart from the measures.
 
-    complete     mean over all judged queries: one that the run lacks counts as an empty list (`trec_eval -c`);
-                 otherwise over the queries that both hold, as trec_eval's default
-    depth        documents of a query that count, from the top; None: all (`trec_eval -M`)
-    judged_only  unjudged documents are struck from the list, and what stands below moves up (`trec_eval -J`); so are
-                 those with a negative label
-    level        least label that is relevant, where a measure does not name its own (`trec_eval -l`)
+    Parameters
+    ----------
+    complete : bool
+        Average over all judged queries; a query that is not in the run counts as an empty list (`trec_eval -c`). By
+        default, average over the judged queries of the run.
+    depth : int or None
+        Number of top documents of each query that are evaluated; None is all (`trec_eval -M`).
+    judged_only : bool
+        Remove unjudged documents, and those with a negative label, before ranks are counted (`trec_eval -J`).
+    level : int
+        Smallest label that is relevant, for measures without their own `rel` (`trec_eval -l`).
+
     """
 
     complete: bool = False
@@ -44,38 +52,87 @@ class Rules:
                 raise InvalidInputError(f"{name}: expected a whole number of at least 1, got {value!r}.")
 
 
-@dataclass(frozen=True, eq=False)
-class EvaluationResult:
-    """Figures of one run.
+@dataclass(frozen=True, eq=False, repr=False)
+class EvaluationResult(Shown):
+    """Values of measures for one run.
 
-    query_ids  (n_queries,) the queries that count, by id
-    values     by measure's name: (n_queries,) float64, in the order of query_ids
-    kinds      the measures by name
-    texts      by name, (n_queries,) text, for what is no figure (trec_eval's relstring)
+    Parameters
+    ----------
+    run_name : str
+        Name of the run.
+    query_ids : ndarray of shape (n_queries,), dtype str
+        The evaluated queries, sorted by id.
+    values : mapping of str to ndarray of shape (n_queries,), dtype float64
+        Value of each query, by the name of the measure.
+    kinds : mapping of str to Measure
+        The measures, by name.
+    options : EvalOptions
+        The options of the evaluation.
+    texts : mapping of str to ndarray of shape (n_queries,), dtype str
+        Text of each query, for measures that return text (trec_eval's relstring).
+
     """
 
     run_name: str
     query_ids: Ids
     values: Mapping[str, Floats]
     kinds: Mapping[str, Measure]
-    rules: Rules = Rules()
+    options: EvalOptions = EvalOptions()
     texts: Mapping[str, Ids] = field(default_factory=dict)
 
     def __getitem__(self, measure: str) -> float:
-        """Return a measure's figure over the queries: their mean, or as the measure has it (`Measure.averaging`)."""
+        """Return the figure of a measure over the queries: their mean, or as `Measure.averaging` says."""
         name = self._name(measure)
         return self.kinds[name].average(self.values[name])
 
     @property
     def measures(self) -> tuple[str, ...]:
-        """Names of the measures, as asked for."""
+        """Names of the measures, in the order in which they were requested."""
         return tuple(self.values)
+
+    def to_frame(self, per_query: bool = True) -> Any:
+        """Return a pandas DataFrame with a column for each measure.
+
+        Parameters
+        ----------
+        per_query : bool
+            True: a row for each query, indexed by query_id. False: one row with the figure of each measure over the
+            queries (see `Measure.average`), indexed by the name of the run; measures that return text are left out.
+
+        Returns
+        -------
+        pandas.DataFrame
+
+        """
+        if per_query:
+            query_ids, columns = self.columns()
+            return new_frame(columns, index=("query_id", query_ids.astype(object)))
+        return new_frame({name: [self[name]] for name in self.measures}, index=("run", [self.run_name]))
+
+    def columns(self) -> tuple[Ids, dict[str, NDArray[Any]]]:
+        """Return the query ids and the values or texts of each measure, (n_queries,), by its name."""
+        columns = {**self.values, **{name: texts.astype(object) for name, texts in self.texts.items()}}
+        return self.query_ids, {name: columns[name] for name in self.kinds}
+
+    def summary(self) -> str:
+        """Return the name of the run, the number of queries and the figure of each measure."""
+        parts = [
+            counted(len(self.query_ids), "query", "queries"),
+            *(f"{name} {self[name]:.4f}" for name in self.values),
+        ]
+        return f"EvaluationResult {shown(self.run_name)}: {', '.join(parts)}"
+
+    def first_rows(self, n: int) -> tuple[list[str], list[list[Any]], int]:
+        """Return the values of the first n queries."""
+        query_ids, columns = self.columns()
+        rows = zip(query_ids[:n].tolist(), *(values[:n].tolist() for values in columns.values()), strict=True)
+        return ["query_id", *columns], [list(row) for row in rows], len(query_ids)
 
     @property
     def per_query(self) -> dict[str, dict[str, Any]]:
-        """`per_query[measure][query id]` is one figure, or text where that is what the measure gives."""
-        names, found = self.query_ids.tolist(), {**self.values, **self.texts}
-        return {name: dict(zip(names, values.tolist(), strict=True)) for name, values in found.items()}
+        """`per_query[measure][query id]` is one value, or text for measures that return text."""
+        names, columns = self.query_ids.tolist(), {**self.values, **self.texts}
+        return {name: dict(zip(names, values.tolist(), strict=True)) for name, values in columns.items()}
 
     def vector(self, measure: str) -> Floats:
         """Return a measure's values, (n_queries,) float64, in the order of `query_ids`."""
@@ -91,36 +148,36 @@ class EvaluationResult:
 
     @property
     def policies(self) -> dict[str, str]:
-        """What these figures rest on, by subject."""
-        rules, n_queries = self.rules, len(self.query_ids)
-        queries = "all that are judged, a missing one counts 0" if rules.complete else "judged and in the run"
-        unjudged = "struck from the list" if rules.judged_only else "not relevant"
-        found = {
+        """Conventions of the evaluation, by subject."""
+        options, n_queries = self.options, len(self.query_ids)
+        queries = "all that are judged, a missing one counts 0" if options.complete else "judged and in the run"
+        unjudged = "struck from the list" if options.judged_only else "not relevant"
+        policies = {
             "order": "by score, then document id, descending",
-            "relevant": f"label of at least {rules.level}, unless rel= says else",
+            "relevant": f"label of at least {options.level}, unless rel= says else",
             "unjudged": unjudged + ", so is a negative label",
             "gain": "nDCG gain = label (2^label - 1 where exp-log2), unless gains= says else",
             "no relevant document": "0",
             "queries": f"mean over {n_queries} queries: {queries}",
         }
-        if rules.depth is not None:
-            found["depth"] = f"first {rules.depth} documents of a query"
+        if options.depth is not None:
+            policies["depth"] = f"first {options.depth} documents of a query"
         for averaging, what in ((GEOMETRIC, f"geometric mean, at least {LEAST:.5f} each"), (TOTAL, "sum")):
             names = [name for name, kind in self.kinds.items() if kind.averaging == averaging and name in self.values]
             if names:
-                found[what] = ", ".join(names)
-        return found
+                policies[what] = ", ".join(names)
+        return policies
 
     @property
     def policy(self) -> str:
-        """One line that says what these figures rest on."""
+        """The conventions of the evaluation in one line."""
         parts = [_clause(subject, policy) for subject, policy in self.policies.items()]
         return "as trec_eval: " + "; ".join(parts)
 
 
 def evaluate(
-    qrels: Qrels | Mapping[str, Mapping[str, int]],
-    run: Run | Mapping[str, Mapping[str, float]],
+    qrels: Qrels | Mapping[str, Mapping[str, int]] | Frame,
+    run: Run | Mapping[str, Mapping[str, float]] | Frame,
     measures: Iterable[str | Measure] = MEASURES,
     *,
     complete: bool = False,
@@ -128,44 +185,61 @@ def evaluate(
     judged_only: bool = False,
     level: int = 1,
 ) -> EvaluationResult:
-    """Measure a run.
+    """Evaluate a run against judgements, as trec_eval does.
 
-    measures  names as ir_measures or trec_eval write them; one may stand for several (`P.5,10`, `all_trec`)
-    complete, depth, judged_only, level  see `Rules`
-    Raises InvalidInputError for an unknown measure, and where run and judgements share no query.
+    Parameters
+    ----------
+    qrels : Qrels, mapping or DataFrame
+        Judgements: `{query id: {document id: label}}`, or a data frame as `Qrels.from_frame` takes it.
+    run : Run, mapping or DataFrame
+        Ranking: `{query id: {document id: score}}`, or a data frame as `Run.from_frame` takes it.
+    measures : iterable of str or Measure
+        Names as ir_measures or trec_eval write them. A name may mean several measures (`P.5,10`, `all_trec`).
+    complete, depth, judged_only, level
+        See `EvalOptions`.
+
+    Returns
+    -------
+    EvaluationResult
+
+    Raises
+    ------
+    InvalidInputError
+        For an unknown measure, or if the run has no judged query.
+
     """
-    qrels, run, rules = Qrels.of(qrels), Run.of(run), Rules(complete, depth, judged_only, level)
+    qrels, run, options = Qrels.of(qrels), Run.of(run), EvalOptions(complete, depth, judged_only, level)
     parsed = {measure.name: measure for measure in parse_measures(measures, level)}
     if not parsed:
         raise InvalidInputError("measures: expected at least one, got none. Name e.g. nDCG@10.")
-    lists, query_ids = ranked_lists(qrels, run, rules, any(measure.needs_judged for measure in parsed.values()))
+    lists, query_ids = ranked_lists(qrels, run, options, any(measure.needs_judged for measure in parsed.values()))
     order = np.argsort(query_ids, kind="stable")
-    found: dict[str, NDArray[Any]] = {name: measure.scores(lists)[order] for name, measure in parsed.items()}
-    texts = {name: found.pop(name) for name, measure in parsed.items() if measure.averaging == TEXT}
-    return EvaluationResult(run.name, query_ids[order], found, parsed, rules, texts)
+    values: dict[str, NDArray[Any]] = {name: measure.scores(lists)[order] for name, measure in parsed.items()}
+    texts = {name: values.pop(name) for name, measure in parsed.items() if measure.averaging == TEXT}
+    return EvaluationResult(run.name, query_ids[order], values, parsed, options, texts)
 
 
-def ranked_lists(qrels: Qrels, run: Run, rules: Rules, with_judged: bool) -> tuple[RankedLists, Ids]:
-    """Return the labels of the judged queries' documents in trec_eval's order, and those queries' ids.
+def ranked_lists(qrels: Qrels, run: Run, options: EvalOptions, with_judged: bool) -> tuple[RankedLists, Ids]:
+    """Return the labels of the judged queries' documents in trec_eval's order, and the ids of those queries.
 
-    with_judged  tell which documents are judged, too
+    with_judged  whether to return which documents are judged, too
     """
     _check_scores(run)
-    ordered, known = _ranked_labels(qrels, run, with_judged or rules.judged_only)
-    # A query without a row is not in the run: no file could hold it.
+    ordered, known = _ranked_labels(qrels, run, with_judged or options.judged_only)
+    # A query without a row is not in the run, as a run file cannot contain it.
     answered = np.array([query_id in qrels for query_id in run], dtype=np.bool_) & (np.diff(run.query_ptr) > 0)
     if not answered.any():
         raise InvalidInputError(
             f"run {run.name}: expected a query that is judged, got none (run has {next(iter(run), 'no query')!r}, "
             f"qrels have {next(iter(qrels), 'no query')!r}). Check that both name queries alike."
         )
-    kept, counts = _kept(run.query_ptr, answered, ordered, known, rules)
-    if kept is not None:
-        ordered, known = ordered[kept], None if known is None else known[kept]
+    evaluated, counts = _evaluated_rows(run.query_ptr, answered, ordered, known, options)
+    if evaluated is not None:
+        ordered, known = ordered[evaluated], None if known is None else known[evaluated]
     query_ids, counts = run.query_ids[answered], counts[answered]
-    if rules.complete:
-        found = set(query_ids.tolist())
-        missing = [query_id for query_id in qrels if query_id not in found]
+    if options.complete:
+        present = set(query_ids.tolist())
+        missing = [query_id for query_id in qrels if query_id not in present]
         query_ids = np.concatenate([query_ids, np.array(missing, dtype=np.str_)])
         counts = np.concatenate([counts, np.zeros(len(missing), dtype=np.int64)])
     zeros = qrels.count(0, query_ids) if with_judged else None
@@ -173,31 +247,31 @@ def ranked_lists(qrels: Qrels, run: Run, rules: Rules, with_judged: bool) -> tup
 
 
 def _ranked_labels(qrels: Qrels, run: Run, with_judged: bool) -> tuple[Floats, NDArray[np.bool_] | None]:
-    """Return the label of every row in trec_eval's order, and whether it is judged (None where nobody asks)."""
+    """Return the label of every row in trec_eval's order, and whether it is judged (None without `with_judged`)."""
     labels, judged = np.zeros(run.n_rows), np.zeros(run.n_rows if with_judged else 0, dtype=np.bool_)
-    rows, mine = qrels.matches(run.query_ids, run.query_ptr, run.stored_ids)
-    labels[rows] = qrels.labels[mine]
+    rows, qrels_rows = qrels.matches(run.query_ids, run.query_ptr, run.stored_ids)
+    labels[rows] = qrels.labels[qrels_rows]
     if with_judged:
         judged[rows] = True
-    places, moved = trec_moves(run.query_ptr, run.scores, run.stored_ids)
+    positions, moved = trec_moves(run.query_ptr, run.scores, run.stored_ids)
     for column in (labels, judged) if with_judged else (labels,):
-        column[places] = column[moved]
+        column[positions] = column[moved]
     return labels, judged if with_judged else None
 
 
-def _kept(
-    query_ptr: Ints, answered: NDArray[np.bool_], labels: Floats, judged: NDArray[np.bool_] | None, rules: Rules
+def _evaluated_rows(
+    query_ptr: Ints, answered: NDArray[np.bool_], labels: Floats, judged: NDArray[np.bool_] | None, options: EvalOptions
 ) -> tuple[NDArray[np.bool_] | None, Ints]:
-    """Return which rows count (None: all) and how many those are of each query."""
+    """Return which rows are evaluated (None: all), and their number in each query."""
     counts = np.diff(query_ptr)
-    if answered.all() and rules.depth is None and not rules.judged_only:
+    if answered.all() and options.depth is None and not options.judged_only:
         return None, counts
-    kept = np.repeat(answered, counts)
-    if rules.depth is not None:
-        kept &= ranks(query_ptr) < rules.depth
-    if rules.judged_only and judged is not None:
-        kept &= judged & (labels >= 0)
-    return kept, np.bincount(query_rows(query_ptr)[kept], minlength=len(counts))
+    evaluated = np.repeat(answered, counts)
+    if options.depth is not None:
+        evaluated &= ranks(query_ptr) < options.depth
+    if options.judged_only and judged is not None:
+        evaluated &= judged & (labels >= 0)
+    return evaluated, np.bincount(query_rows(query_ptr)[evaluated], minlength=len(counts))
 
 
 def _check_scores(run: Run) -> None:

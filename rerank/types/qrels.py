@@ -12,14 +12,29 @@ from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError
 from rerank.runtime.threads import in_threads
+from rerank.types import frames
 from rerank.types.arrays import Floats, Ints, ideal_of_rows, joined_rows, query_blocks, query_rows
+from rerank.types.frames import Frame
 from rerank.types.ids import Ids, QueryDocIndex, id_array
 from rerank.types.query_table import QueryTable, group_rows, mapping_columns
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Qrels(QueryTable):
-    """Judgements: labels (n_rows,) int64; within a query, rows are in ascending order of document id."""
+    """Relevance judgements.
+
+    Parameters
+    ----------
+    query_ids : ndarray of shape (n_queries,), dtype str
+        The query ids, each once.
+    query_ptr : ndarray of shape (n_queries + 1,), dtype int64
+        Rows of query q: [query_ptr[q], query_ptr[q + 1]).
+    doc_ids : ndarray of shape (n_rows,), dtype str
+        Document of each row, ascending within a query.
+    labels : ndarray of shape (n_rows,), dtype int64
+        Label of each row.
+
+    """
 
     labels: Ints
 
@@ -37,15 +52,66 @@ class Qrels(QueryTable):
         return cls(names, query_ptr, id_array(doc_ids)[order], np.asarray(labels, dtype=np.int64)[order])
 
     @classmethod
-    def of(cls, qrels: Qrels | Mapping[str, Mapping[str, int]]) -> Qrels:
-        """Return qrels as they are, or made of a plain `{query id: {document id: label}}`."""
+    def of(cls, qrels: Qrels | Mapping[str, Mapping[str, int]] | Frame) -> Qrels:
+        """Return qrels as they are, or made of a plain `{query id: {document id: label}}` or of a data frame."""
         if isinstance(qrels, cls):
             return qrels
+        if frames.is_frame(qrels):
+            return cls.from_frame(qrels)  # type: ignore[arg-type]
         queries, docs, labels = mapping_columns("qrels", "label", qrels)
         fractional = next((label for label in labels if int(label) != label), None)
         if fractional is not None:
             raise InvalidInputError(f"qrels: expected whole numbers as labels, got {fractional}. Round or scale them.")
         return cls.from_rows(queries, docs, labels)
+
+    @classmethod
+    def from_frame(cls, frame: Frame) -> Qrels:
+        """Return qrels made of a data frame with a row for each judgement.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            Columns query_id (or qid), doc_id (or docno, doc) and label (or relevance); others are ignored. Rows are in
+            any order. Ids are text; whole numbers are converted to their decimal text.
+
+        Returns
+        -------
+        Qrels
+
+        Raises
+        ------
+        InvalidInputError
+            If a column is missing, ids are not text or whole numbers, labels are not whole numbers, or a query has a
+            document twice.
+
+        """
+        query_ids = frames.id_column("qrels", frame, frames.QUERY_ID)
+        doc_ids = frames.id_column("qrels", frame, frames.DOC_ID)
+        labels = frames.label_column("qrels", frame)
+        names, query_ptr, order = group_rows(query_ids, doc_ids)
+        query = np.empty(len(order), np.int64)
+        query[order] = query_rows(query_ptr)
+        frames.check_unique_pairs("qrels", query, query_ids, doc_ids, order)
+        return cls(names, query_ptr, doc_ids[order], labels[order])
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame with the columns query_id, doc_id and label, a row for each judgement.
+
+        `from_frame` restores the qrels, except for queries without a judgement, which have no row.
+        """
+        columns = {
+            frames.QUERY_ID: self.query_ids[query_rows(self.query_ptr)].astype(object),
+            frames.DOC_ID: self.doc_ids.astype(object),
+            frames.LABEL: self.labels,
+        }
+        return frames.new_frame(columns)
+
+    def summary(self) -> str:
+        """Return the counts."""
+        return f"Qrels: {self._counts()}, {np.count_nonzero(self.labels > 0):,} with a positive label"
+
+    def _value_columns(self, rows: slice) -> dict[str, list[Any]]:
+        return {frames.LABEL: self.labels[rows].tolist()}
 
     def lookup(self, query_ids: Ids, query_ptr: Ints, doc_ids: Ids) -> tuple[Ints, NDArray[np.bool_]]:
         """Return the label of every row of a run (0 if unjudged) and whether it is judged."""

@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
-from rerank.types.arrays import Ints, pointers
+from rerank.types.arrays import Ints, pointers, query_rows
+from rerank.types.display import Shown, counted
 from rerank.types.ids import Ids, id_texts, sort_keys
 
 
-@dataclass(frozen=True, eq=False)
-class QueryTable:
+@dataclass(frozen=True, eq=False, repr=False)
+class QueryTable(Shown):
     """Rows of documents, query by query."""
 
     query_ids: Ids
@@ -28,8 +29,7 @@ class QueryTable:
         positions = {str(query_id): number for number, query_id in enumerate(self.query_ids)}
         if len(positions) != len(self.query_ids):
             raise InvalidInputError(
-                f"{type(self).__name__}: expected each query id once, got one twice. "
-                "Put the rows of a query together."
+                f"{type(self).__name__}: expected each query id once, got one twice. Put the rows of a query together."
             )
         vars(self)["_positions"] = positions
 
@@ -51,6 +51,24 @@ class QueryTable:
     def n_rows(self) -> int:
         """Number of query-document pairs."""
         return len(self.stored_ids)
+
+    def first_rows(self, n: int) -> tuple[list[str], list[list[Any]], int]:
+        """Return the column names, the values of the first n rows, and the number of all rows."""
+        rows = slice(0, n)
+        ids = self.stored_ids[rows]
+        columns = {
+            "query_id": self.query_ids[query_rows(self.query_ptr)[rows]].tolist(),
+            "doc_id": (id_texts(ids) if ids.dtype.kind == "S" else ids).tolist(),
+            **self._value_columns(rows),
+        }
+        return list(columns), [list(row) for row in zip(*columns.values(), strict=True)], self.n_rows
+
+    def _counts(self) -> str:
+        return f"{counted(len(self), 'query', 'queries')}, {counted(self.n_rows, 'document')}"
+
+    def _value_columns(self, rows: slice) -> dict[str, list[Any]]:
+        """Return the values of some rows, by column."""
+        raise NotImplementedError
 
 
 def _doc_ids(table: Any) -> Ids:

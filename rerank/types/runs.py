@@ -4,22 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rerank.types.arrays import Floats, Ints, joined_rows
+from rerank.errors import InvalidInputError, shown
+from rerank.types import frames
+from rerank.types.arrays import Floats, Ints, joined_rows, query_rows
+from rerank.types.frames import Frame
 from rerank.types.ids import id_array
 from rerank.types.ordering import trec_order
 from rerank.types.query_table import QueryTable, group_rows, mapping_columns
 from rerank.types.retriever import UNNAMED, Retriever
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Run(QueryTable):
-    """Ranked documents: scores (n_rows,) float64; within a query, rows stand as the ranker ordered them.
+    """Ranked documents of queries.
 
-    name  one word that says what made the run: the tag of TREC run files, see `retriever`
+    Parameters
+    ----------
+    query_ids : ndarray of shape (n_queries,), dtype str
+        The query ids, each once.
+    query_ptr : ndarray of shape (n_queries + 1,), dtype int64
+        Rows of query q: [query_ptr[q], query_ptr[q + 1]), in the order of the ranker.
+    doc_ids : ndarray of shape (n_rows,), dtype str
+        Document of each row.
+    scores : ndarray of shape (n_rows,), dtype float64
+        Score of each row.
+    name : str
+        One word that names the system: the tag of TREC run files, see `retriever`.
+
     """
 
     scores: Floats
@@ -31,26 +47,95 @@ class Run(QueryTable):
 
     @classmethod
     def from_rows(cls, query_ids: ArrayLike, doc_ids: ArrayLike, scores: ArrayLike, name: str = UNNAMED) -> Run:
-        """Group rows (any order) by query and put each query in trec_eval's order."""
+        """Return a run made of one query id, document id and score for each row, in any order.
+
+        Queries are in the order of their first row, documents in trec_eval's order.
+        """
         names, query_ptr, order = group_rows(id_array(query_ids), id_array(doc_ids))
         run = cls(names, query_ptr, id_array(doc_ids)[order], np.asarray(scores, dtype=np.float64)[order], name)
         return run.take(run.trec_order())
 
     @classmethod
-    def of(cls, run: Run | Mapping[str, Mapping[str, float]]) -> Run:
-        """Take a record or a plain `{qid: {docid: score}}`."""
+    def of(cls, run: Run | Mapping[str, Mapping[str, float]] | Frame) -> Run:
+        """Return a run as it is, or made of a plain `{query id: {document id: score}}` or of a data frame."""
         if isinstance(run, cls):
             return run
+        if frames.is_frame(run):
+            return cls.from_frame(run)  # type: ignore[arg-type]
         queries, docs, scores = mapping_columns("run", "score", run)
         return cls.from_rows(queries, docs, scores)
 
+    @classmethod
+    def from_frame(cls, frame: Frame, name: str | None = None) -> Run:
+        """Return a run made of a data frame with a row for each document.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            Columns query_id (or qid), doc_id (or docno, doc) and score; rank is optional, others are ignored. Rows are
+            in any order. Documents are ordered by rank if there is one, else as in trec_eval: by score, then
+            document id, descending. Ids are text; whole numbers are converted to their decimal text.
+        name : str or None
+            Name of the run; None is the name that `to_frame` stored in `frame.attrs`, or the default name.
+
+        Returns
+        -------
+        Run
+
+        Raises
+        ------
+        InvalidInputError
+            If a column is missing, ids are not text or whole numbers, scores or ranks are not finite numbers, scores
+            contradict the ranks, or a query has a document twice.
+
+        """
+        query_ids = frames.id_column("run", frame, frames.QUERY_ID)
+        doc_ids = frames.id_column("run", frame, frames.DOC_ID)
+        scores = frames.number_column("run", frame, frames.column_name("run", frame, frames.SCORE))
+        names, query_ptr, order = group_rows(query_ids, doc_ids)
+        query = np.empty(len(order), np.int64)
+        query[order] = query_rows(query_ptr)
+        frames.check_unique_pairs("run", query, query_ids, doc_ids, order)
+        stored_name = frames.frame_attributes(frame).get("name") if name is None else name
+        run = cls(names, query_ptr, doc_ids[order], scores[order], UNNAMED if stored_name is None else str(stored_name))
+        rank_column = frames.column_name("run", frame, frames.RANK, required=False)
+        if rank_column is None:
+            return run.take(run.trec_order())
+        ranks = frames.number_column("run", frame, rank_column)[order]
+        run = run.take(np.lexsort((ranks, query_rows(query_ptr))))
+        _check_scores_fall(run)
+        return run
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame with the columns query_id, doc_id, score and rank, a row for each document.
+
+        The rank is the position of the row in its query, from 1. The name of the run is stored in
+        `frame.attrs`. `from_frame` restores the run, except for queries without a document, which have no row.
+        """
+        numbers = query_rows(self.query_ptr)
+        columns = {
+            frames.QUERY_ID: self.query_ids[numbers].astype(object),
+            frames.DOC_ID: self.doc_ids.astype(object),
+            frames.SCORE: self.scores,
+            frames.RANK: np.arange(1, self.n_rows + 1) - self.query_ptr[:-1][numbers],
+        }
+        return frames.new_frame(columns, attrs={"name": self.name})
+
+    def summary(self) -> str:
+        """Return the name and the counts."""
+        return f"Run {shown(self.name)}: {self._counts()}"
+
+    def _value_columns(self, rows: slice) -> dict[str, list[Any]]:
+        ranks = np.arange(self.n_rows)[rows] - self.query_ptr[:-1][query_rows(self.query_ptr)[rows]] + 1
+        return {frames.SCORE: self.scores[rows].tolist(), frames.RANK: ranks.tolist()}
+
     @property
     def retriever(self) -> Retriever | None:
-        """What made the run, as far as its name tells; None where it was given no name."""
+        """What retrieved the run, parsed from its name; None if it has the default name."""
         return None if self.name == UNNAMED else Retriever.of_tag(self.name)
 
     def trec_order(self) -> Ints:
-        """Return the rows query by query as trec_eval orders them: score, then document id, descending."""
+        """Return the rows of each query as trec_eval orders them: by score, then document id, descending."""
         return trec_order(self.query_ptr, self.scores, self.stored_ids)
 
     def take(self, order: Ints) -> Run:
@@ -62,3 +147,20 @@ class Run(QueryTable):
         counts = np.minimum(np.diff(self.query_ptr), k)
         rows, query_ptr = joined_rows(self.query_ptr[:-1], counts)
         return replace(self, query_ptr=query_ptr, doc_ids=self.stored_ids[rows], scores=self.scores[rows])
+
+
+def _check_scores_fall(run: Run) -> None:
+    """Refuse a run in which a score is above that of the rank before, as trec_eval compares them (float32)."""
+    with np.errstate(over="ignore"):
+        scores = run.scores.astype(np.float32)
+    rises = scores[1:] > scores[:-1]
+    rises[run.query_ptr[1:-1] - 1] = False  # queries have rows here: the first row of a query has no row before it
+    rows = np.flatnonzero(rises)
+    if len(rows):
+        row = int(rows[0]) + 1
+        query_id = run.query_ids[np.searchsorted(run.query_ptr, row, side="right") - 1]
+        raise InvalidInputError(
+            f"run: expected scores that do not rise with the rank, got a higher score for document "
+            f"{shown(str(run.doc_ids[row]))} of query {shown(str(query_id))} than for the rank before. "
+            "Correct the ranks or drop their column."
+        )

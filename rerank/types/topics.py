@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sized
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from rerank.errors import InvalidInputError
+from rerank.types import frames
+from rerank.types.frames import Frame
 
 
 @dataclass(frozen=True)
@@ -40,12 +43,14 @@ class Topics(Mapping[str, str]):
         return len(self.texts)
 
     @classmethod
-    def of(cls, topics: Mapping[str, str]) -> Topics:
-        """Return topics as they are, or made of a plain `{query id: text}`."""
+    def of(cls, topics: Mapping[str, str] | Frame) -> Topics:
+        """Return topics as they are, or made of a plain `{query id: text}` or of a data frame."""
         if isinstance(topics, cls):
             return topics
+        if frames.is_frame(topics):
+            return cls.from_frame(topics)  # type: ignore[arg-type]
         if not isinstance(topics, Mapping) or not len(topics):
-            size = f"{len(topics)} entries" if hasattr(topics, "__len__") else "no size"
+            size = f"{len(topics)} entries" if isinstance(topics, Sized) else "no size"
             raise InvalidInputError(
                 "topics: expected a non-empty mapping {query id: text}, "
                 f"got {type(topics).__name__} of {size}. Pass e.g. {{'q1': 'heat flow'}}."
@@ -59,3 +64,39 @@ class Topics(Mapping[str, str]):
             is_whole_number = isinstance(text, int | np.integer) and not isinstance(text, bool)
             texts[str(query_id)] = str(text) if is_whole_number else text
         return cls(texts)
+
+    @classmethod
+    def from_frame(cls, frame: Frame) -> Topics:
+        """Return topics made of a data frame with a row for each query.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            Columns query_id (or qid) and text (or query); others are ignored. Ids are text; whole numbers are converted
+            to their decimal text.
+
+        Returns
+        -------
+        Topics
+
+        Raises
+        ------
+        InvalidInputError
+            If a column is missing, an id is not text or a whole number or occurs twice, or a text is missing or blank.
+
+        """
+        query_ids = frames.id_column("topics", frame, frames.QUERY_ID).tolist()
+        column = frame[frames.column_name("topics", frame, frames.TEXT)]
+        texts: dict[str, str] = {}
+        for query_id, text in zip(query_ids, np.asarray(column).tolist(), strict=True):
+            if query_id in texts:
+                raise InvalidInputError(
+                    f"topics: expected each query id once, got {query_id!r} twice. Rename one of the two."
+                )
+            texts[query_id] = text
+        return cls(texts)
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame with the columns query_id and text, a row for each query."""
+        columns = {frames.QUERY_ID: list(self.texts), frames.TEXT: list(self.texts.values())}
+        return frames.new_frame({name: np.array(values, dtype=object) for name, values in columns.items()})

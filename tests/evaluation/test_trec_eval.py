@@ -65,7 +65,7 @@ def printed(path: Path) -> dict[tuple[str, str], str]:
 
 def shown(result: EvaluationResult, name: str, query: str) -> str:
     """Our figure for a measure by trec_eval's name, as trec_eval would print it."""
-    (measure,) = parse_measures([name], result.rules.level)
+    (measure,) = parse_measures([name], result.options.level)
     if measure.name in result.texts:
         return f"'{result.texts[measure.name][result.query_ids.tolist().index(query)]}'"
     figure = result[measure.name] if query == "all" else result.per_query[measure.name][query]

@@ -1,0 +1,156 @@
+"""Ranking data as data frames: a row for each query-document pair, and `attrs` for what has no row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rerank.errors import InvalidInputError, shown
+from rerank.types import frames
+from rerank.types.arrays import Floats, Ints, pointers, query_rows
+from rerank.types.frames import Frame
+from rerank.types.ids import Ids
+from rerank.types.query_table import group_rows
+from rerank.types.retriever import retriever_members, stored_retrievers
+
+if TYPE_CHECKING:
+    from rerank.types.ranking_data import RankingData
+
+BASE_SCORE, WEIGHT = "base_score", "weight"
+NOT_FEATURES = (frames.QUERY_ID, frames.DOC_ID, frames.LABEL, BASE_SCORE, WEIGHT)
+
+
+def data_to_frame(data: RankingData) -> Any:
+    """Implement `RankingData.to_frame`."""
+    aliases = {name for column in (frames.QUERY_ID, frames.DOC_ID, frames.LABEL) for name in frames.ALIASES[column]}
+    clash = next((name for name in data.feature_names if name in aliases | set(NOT_FEATURES)), None)
+    if clash is not None:
+        raise InvalidInputError(
+            f"data: expected features with other names than the columns {', '.join(NOT_FEATURES)} and their aliases, "
+            f"got {clash!r}. Rename the feature."
+        )
+    query = query_rows(data.query_ptr)
+    optional = {
+        frames.LABEL: data.labels,
+        BASE_SCORE: data.base_scores,
+        WEIGHT: None if data.weights is None else data.weights[query],
+    }
+    columns = {
+        frames.QUERY_ID: data.query_ids[query].astype(object),
+        frames.DOC_ID: data.doc_ids.astype(object),
+        **{name: values for name, values in optional.items() if values is not None},
+        **{name: data.X[:, column] for column, name in enumerate(data.feature_names)},
+    }
+    return frames.new_frame(columns, attrs=_attributes(data))
+
+
+def _attributes(data: RankingData) -> dict[str, Any]:
+    """Return what has no row, as plain values."""
+    attributes: dict[str, Any] = {"features": list(data.feature_names)}
+    if data.ideal_labels is not None and data.ideal_ptr is not None:
+        labels, ptr = data.ideal_labels.tolist(), data.ideal_ptr.tolist()
+        attributes["ideal_labels"] = {query_id: labels[ptr[q] : ptr[q + 1]] for q, query_id in enumerate(data)}
+    for name in ("recipe", "fingerprint"):
+        if getattr(data, name) is not None:
+            attributes[name] = getattr(data, name)
+    return attributes | retriever_members(data.retriever, data.run_retrievers)
+
+
+def data_from_frame(cls: type[RankingData], frame: Frame, features: Sequence[str] | None) -> RankingData:
+    """Implement `RankingData.from_frame`."""
+    query_ids = frames.id_column("data", frame, frames.QUERY_ID)
+    doc_ids = frames.id_column("data", frame, frames.DOC_ID)
+    names, query_ptr, by_document = group_rows(query_ids, doc_ids)
+    query = np.empty(len(by_document), np.int64)
+    query[by_document] = query_rows(query_ptr)
+    frames.check_unique_pairs("data", query, query_ids, doc_ids, by_document)
+    rows = np.argsort(query, kind="stable")
+
+    label_column = frames.column_name("data", frame, frames.LABEL, required=False)
+    columns = _feature_columns(frame, features, label_column)
+    attributes = frames.frame_attributes(frame)
+    is_same = list(columns) == attributes.get("features")
+    ideal_labels, ideal_ptr = _ideal(attributes.get("ideal_labels"), names)
+    return cls(
+        query_ids=names,
+        query_ptr=query_ptr,
+        doc_ids=doc_ids[rows],
+        X=_matrix(frame, columns, rows),
+        feature_names=tuple(columns),
+        labels=_optional(frame, label_column, rows),
+        base_scores=_optional(frame, BASE_SCORE, rows),
+        weights=_query_weights(_optional(frame, WEIGHT, rows), names, query_ptr),
+        ideal_labels=ideal_labels,
+        ideal_ptr=ideal_ptr,
+        recipe=attributes.get("recipe") if is_same else None,
+        fingerprint=attributes.get("fingerprint") if is_same else None,
+        **stored_retrievers(attributes),
+    )
+
+
+def _feature_columns(frame: Frame, features: Sequence[str] | None, label_column: str | None) -> list[str]:
+    """Return the names of the feature columns."""
+    present = list(frame.columns)
+    if features is None:
+        ids = [frames.column_name("data", frame, column) for column in (frames.QUERY_ID, frames.DOC_ID)]
+        columns = [name for name in present if name not in (*ids, label_column, BASE_SCORE, WEIGHT)]
+    else:
+        columns = list(features)
+    for name in columns:
+        if not isinstance(name, str) or name not in present:
+            raise InvalidInputError(
+                f"data: expected feature columns with names of text, got {shown(name)}. Rename or add the column."
+            )
+    return columns
+
+
+def _matrix(frame: Frame, columns: Sequence[str], rows: Ints) -> Any:
+    """Return the features (n_rows, n_features) float32."""
+    X = np.empty((len(rows), len(columns)), dtype=np.float32)
+    for column, name in enumerate(columns):
+        with np.errstate(over="ignore"):
+            X[:, column] = frames.number_column("data", frame, name, allow_nan=True)[rows]
+        too_large = np.flatnonzero(np.isinf(X[:, column]))
+        if len(too_large):
+            raise InvalidInputError(
+                f"data: expected numbers within float32 in column {shown(name)}, got a larger one at row "
+                f"{rows[too_large[0]]}. Scale the feature."
+            )
+    return X
+
+
+def _optional(frame: Frame, name: str | None, rows: Ints) -> Floats | None:
+    if name is None or name not in list(frame.columns):
+        return None
+    return frames.number_column("data", frame, name)[rows]
+
+
+def _query_weights(weights: Floats | None, names: Ids, query_ptr: Ints) -> Floats | None:
+    """Return the weight of each query; refuse rows of a query that differ."""
+    if weights is None:
+        return None
+    of_queries = weights[query_ptr[:-1]]
+    different = np.flatnonzero(weights != of_queries[query_rows(query_ptr)])
+    if len(different):
+        query = int(np.searchsorted(query_ptr, different[0], side="right")) - 1
+        raise InvalidInputError(
+            f"data: expected one weight in all rows of a query, got several for query {shown(str(names[query]))}. "
+            "Give each query one weight."
+        )
+    return of_queries
+
+
+def _ideal(stored: Any, names: Ids) -> tuple[Floats | None, Ints | None]:
+    """Return the ideal labels of the queries, best first, and their `ideal_ptr`."""
+    if not isinstance(stored, Mapping):
+        return None, None
+    missing = next((name for name in names.tolist() if name not in stored), None)
+    if missing is not None:
+        raise InvalidInputError(
+            f"data: expected ideal labels of every query in frame.attrs, got none for query {shown(missing)}. "
+            "Clear frame.attrs, or make the frame of one RankingData."
+        )
+    labels = [np.asarray(stored[name], dtype=np.float64) for name in names.tolist()]
+    return np.concatenate([np.empty(0), *labels]), pointers([len(of_query) for of_query in labels])

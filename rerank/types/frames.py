@@ -1,0 +1,186 @@
+"""Data frames as input and output. pandas is imported only where a frame is made; input frames are known by attributes.
+
+The accepted column names are those of this package, ir_measures and PyTerrier:
+
+query id      query_id, qid
+document id   doc_id, docno, doc
+score         score
+rank          rank
+label         label, relevance
+topic         text, query
+
+An id is text. Whole numbers are converted to their decimal text (301 is '301'), which cannot restore leading zeros that
+were lost when a file was read as numbers: read ids with `dtype=str`. Ids of any other type are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import InvalidInputError, RerankError, shown
+from rerank.types.arrays import Floats, Ints
+from rerank.types.ids import Ids, id_array
+
+ATTRIBUTES = "rerank"  # key in DataFrame.attrs
+QUERY_ID, DOC_ID, SCORE, RANK, LABEL, TEXT = "query_id", "doc_id", "score", "rank", "label", "text"
+ALIASES: Mapping[str, tuple[str, ...]] = {
+    QUERY_ID: ("query_id", "qid"),
+    DOC_ID: ("doc_id", "docno", "doc"),
+    SCORE: ("score",),
+    RANK: ("rank",),
+    LABEL: ("label", "relevance"),
+    TEXT: ("text", "query"),
+}
+
+
+class Frame(Protocol):
+    """A data frame of pandas, or any other with `columns` that are read by name."""
+
+    @property
+    def columns(self) -> Any:
+        """Names of the columns."""
+
+    def __getitem__(self, name: Any, /) -> Any:
+        """Return a column."""
+
+
+def is_frame(value: Any) -> bool:
+    """Return whether a value is a data frame, without importing a frame library."""
+    return hasattr(value, "columns") and hasattr(value, "dtypes") and not isinstance(value, Mapping)
+
+
+def new_frame(
+    columns: Mapping[str, Any], index: tuple[str, Any] | None = None, attrs: Mapping[str, Any] | None = None
+) -> Any:
+    """Return a pandas DataFrame.
+
+    Parameters
+    ----------
+    columns : mapping of str to array
+        Values of each column.
+    index : tuple of str and array or None
+        Name and values of the index; rows are numbered if None.
+    attrs : mapping or None
+        Plain values that are stored in `DataFrame.attrs["rerank"]`.
+
+    Raises
+    ------
+    RerankError
+        If pandas is not installed.
+
+    """
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise RerankError(
+            "pandas: expected it installed to make a data frame, got none. Run `pip install pandas`."
+        ) from error
+    labels = None if index is None else pd.Index(index[1], name=index[0])
+    frame = pd.DataFrame(dict(columns), index=labels)
+    if attrs:
+        frame.attrs[ATTRIBUTES] = dict(attrs)
+    return frame
+
+
+def column_name(what: str, frame: Frame, column: str, required: bool = True) -> str | None:
+    """Return the name that a frame gives a column; refuse a frame that lacks it or has it under two names."""
+    names = [name for name in ALIASES.get(column, (column,)) if name in list(frame.columns)]
+    if len(names) > 1:
+        raise InvalidInputError(
+            f"{what}: expected one column of {' or '.join(names)}, got both. Drop one from the data frame."
+        )
+    if not names and required:
+        have = shown([str(name) for name in frame.columns])
+        raise InvalidInputError(
+            f"{what}: expected a data frame with the column {' or '.join(ALIASES.get(column, (column,)))}, got {have}. "
+            "Rename the columns."
+        )
+    return names[0] if names else None
+
+
+def id_column(what: str, frame: Frame, column: str) -> Ids:
+    """Return the ids (n_rows,) of a frame as text; whole numbers become their decimal text."""
+    name = column_name(what, frame, column)
+    values = np.asarray(frame[name])
+    if values.dtype.kind in "iu":
+        return id_array(values.astype(np.str_))
+    if values.dtype.kind != "U":
+        values = values.astype(object)
+        for row, value in enumerate(values.tolist()):
+            is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+            if not (isinstance(value, str) or is_whole):
+                raise InvalidInputError(
+                    f"{what}: expected text or whole numbers in column {name}, got {shown(value)} "
+                    f"({type(value).__name__}) at row {row}. Convert the ids to text."
+                )
+    ids = [str(value) for value in values.tolist()]
+    if not all(ids):
+        raise InvalidInputError(f"{what}: expected ids in column {name}, got '' at row {ids.index('')}. Name each one.")
+    return id_array(ids)
+
+
+def number_column(what: str, frame: Frame, name: Any, allow_nan: bool = False) -> Floats:
+    """Return the numbers (n_rows,) float64 of a frame's column; text, missing and infinite values are refused.
+
+    NaN and other missing values become NaN if `allow_nan`.
+    """
+    values = np.asarray(frame[name])
+    if values.dtype.kind not in "biuf":
+        values = np.array([_number(what, name, row, value) for row, value in enumerate(values.tolist())], np.float64)
+    numbers: Floats = values.astype(np.float64)
+    bad = np.flatnonzero(np.isinf(numbers) if allow_nan else ~np.isfinite(numbers))
+    if len(bad):
+        raise InvalidInputError(
+            f"{what}: expected finite numbers in column {name}, got {numbers[bad[0]]} at row {bad[0]}. "
+            "Correct it or drop the row."
+        )
+    return numbers
+
+
+def _number(what: str, name: Any, row: int, value: Any) -> float:
+    if value is None or type(value).__name__ == "NAType":  # pandas.NA, known by name: pandas is not imported
+        return float("nan")
+    if isinstance(value, bool | int | float | np.number) and not isinstance(value, np.complexfloating):
+        return float(value)
+    raise InvalidInputError(
+        f"{what}: expected numbers in column {shown(name)}, got {shown(value)} ({type(value).__name__}) at row {row}. "
+        "Convert the column, or drop it."
+    )
+
+
+def label_column(what: str, frame: Frame) -> Ints:
+    """Return the labels (n_rows,) int64 of a frame; a label that is not a whole number is refused."""
+    name = column_name(what, frame, LABEL)
+    values = np.asarray(frame[name])
+    if values.dtype.kind in "iu" and (values.dtype.kind == "i" or values.max(initial=0) < 2**63):
+        return values.astype(np.int64)
+    labels = number_column(what, frame, name)
+    bad = np.flatnonzero((labels != np.floor(labels)) | (np.abs(labels) >= 2.0**63))
+    if len(bad):
+        raise InvalidInputError(
+            f"{what}: expected whole numbers as labels, got {labels[bad[0]]:g} at row {bad[0]}. Round or scale them."
+        )
+    return labels.astype(np.int64)
+
+
+def check_unique_pairs(what: str, query: Ints, query_ids: Ids, doc_ids: NDArray[Any], rows: Ints) -> None:
+    """Refuse a document that a query has twice; `rows` are the rows sorted by query and document id."""
+    before, after = rows[:-1], rows[1:]
+    equal = np.flatnonzero((query[before] == query[after]) & (doc_ids[before] == doc_ids[after]))
+    if len(equal):
+        row = int(after[equal[0]])
+        raise InvalidInputError(
+            f"{what}: expected each document once in a query, got {shown(str(doc_ids[row]))} twice in query "
+            f"{shown(str(query_ids[row]))}. Drop one of the rows."
+        )
+
+
+def frame_attributes(frame: Frame) -> Mapping[str, Any]:
+    """Return what `to_frame` stored in `DataFrame.attrs`; nothing for other frames."""
+    attrs = getattr(frame, "attrs", None)
+    attributes = attrs.get(ATTRIBUTES) if isinstance(attrs, Mapping) else None
+    return attributes if isinstance(attributes, Mapping) else {}

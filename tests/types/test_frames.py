@@ -1,0 +1,341 @@
+"""Data frames: round trips, the column names of other tools, and what is refused."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rerank.errors import InvalidInputError, RerankError
+from rerank.evaluation.comparison import compare
+from rerank.evaluation.evaluate import evaluate
+from rerank.types import Qrels, RankingData, Run, Topics, pointers, query_rows
+from rerank.types.ids import id_array, id_bytes
+from rerank.types.retriever import Retriever
+
+pd = pytest.importorskip("pandas")
+
+ids = st.text("ab<&", min_size=1, max_size=3) | st.text("aZ09-é語😀", min_size=1, max_size=9)
+scores = st.sampled_from([0.0, -0.0, 1.0, 1.0 + 1e-12, -1.0]) | st.floats(allow_nan=False, allow_infinity=False)
+runs = st.dictionaries(ids, st.dictionaries(ids, scores, min_size=1, max_size=8), max_size=5)
+labels = st.integers(-(2**63), 2**63 - 1) | st.integers(-2, 4)
+judgements = st.dictionaries(ids, st.dictionaries(ids, labels, min_size=1, max_size=8), max_size=5)
+feature_names = st.lists(st.text("fgé<.", min_size=1, max_size=4), unique=True, max_size=4)
+optional = st.booleans()
+
+
+def assert_same(table, other) -> None:
+    """Every field is equal, arrays in dtype and bits."""
+    for field in fields(table):
+        value, restored = getattr(table, field.name), getattr(other, field.name)
+        if isinstance(value, np.ndarray) and value.dtype.kind != "U":
+            assert value.dtype == restored.dtype
+            assert value.tobytes() == restored.tobytes(), field.name
+        elif isinstance(value, np.ndarray):
+            assert value.tolist() == restored.tolist(), field.name
+        else:
+            assert value == restored, field.name
+
+
+@st.composite
+def ranking_data(draw) -> RankingData:
+    table = draw(runs)
+    names = tuple(draw(feature_names))
+    sizes = [len(documents) for documents in table.values()]
+    n_rows, n_queries = sum(sizes), len(table)
+    random = np.random.default_rng(draw(st.integers(0, 2**32)))
+
+    def maybe(values):
+        return values if draw(optional) else None
+
+    X = random.normal(size=(n_rows, len(names))).astype(np.float32)
+    X[random.random(X.shape) < 0.2] = np.nan
+    ideal_sizes = random.integers(0, 3, n_queries)
+    with_ideal = draw(optional)
+    return RankingData(
+        query_ids=id_array(list(table)),
+        query_ptr=pointers(sizes),
+        doc_ids=id_array([doc_id for documents in table.values() for doc_id in documents]),
+        X=X,
+        feature_names=names,
+        labels=maybe(random.integers(0, 3, n_rows).astype(np.float64)),
+        base_scores=maybe(random.normal(size=n_rows)),
+        weights=maybe(random.random(n_queries)),
+        ideal_labels=random.random(ideal_sizes.sum()) if with_ideal else None,
+        ideal_ptr=pointers(ideal_sizes) if with_ideal else None,
+        recipe=maybe({"families": ["query"], "features": None}),
+        fingerprint=maybe({"documents": 3, "fields": {"contents": {"tokens": 7}}}),
+        retriever=maybe(Retriever.bm25(0.9, 0.4)),
+        run_retrievers={"dense": Retriever("other")} if draw(optional) else {},
+    )
+
+
+@given(runs, st.text("abc-=.", min_size=1, max_size=9))
+def test_run_survives_a_frame(table: dict, name: str) -> None:
+    run = replace(Run.of(table), name=name)
+    assert_same(run, Run.from_frame(run.to_frame()))
+    assert_same(run, replace(Run.of(run.to_frame().drop(columns="rank")), name=name))
+
+
+@given(runs, st.randoms(use_true_random=False))
+def test_run_keeps_the_order_of_tied_documents_by_rank(table: dict, random) -> None:
+    tied = {query_id: dict.fromkeys(documents, 1.0) for query_id, documents in table.items()}
+    run = Run.of(tied)
+    keys = np.array([random.random() for _ in range(run.n_rows)])
+    run = run.take(np.lexsort((keys, query_rows(run.query_ptr))))
+    frame = run.to_frame()
+    rows = sorted(range(len(frame)), key=lambda row: (list(run).index(frame.query_id[row]), random.random()))
+    assert_same(run, Run.from_frame(frame.iloc[rows]))
+
+
+@given(judgements)
+def test_qrels_survive_a_frame(table: dict) -> None:
+    qrels = Qrels.of(table)
+    assert_same(qrels, Qrels.from_frame(qrels.to_frame()))
+    assert_same(qrels, Qrels.of(qrels.to_frame()))
+
+
+@given(ranking_data())
+@settings(max_examples=60)
+def test_ranking_data_survive_a_frame(data: RankingData) -> None:
+    frame = data.to_frame()
+    assert list(frame.columns)[:2] == ["query_id", "doc_id"]
+    assert_same(data, RankingData.from_frame(frame))
+    assert_same(data, RankingData.from_frame(frame, data.feature_names))
+
+
+@given(ranking_data(), st.data())
+@settings(max_examples=40)
+def test_frame_of_some_queries_is_the_selected_data(data: RankingData, choice) -> None:
+    numbers = choice.draw(st.lists(st.integers(0, max(len(data) - 1, 0)), unique=True, max_size=len(data)))
+    frame = data.to_frame()
+    chosen = pd.concat([frame[frame.query_id == data.query_ids[number]] for number in numbers] or [frame[:0]])
+    chosen.attrs = frame.attrs
+    assert_same(data.select(numbers), RankingData.from_frame(chosen))
+
+
+def test_frame_without_some_features_has_no_recipe() -> None:
+    data = RankingData(
+        id_array(["q"]),
+        pointers([1]),
+        id_array(["d"]),
+        np.ones((1, 2), np.float32),
+        ("a", "b"),
+        recipe={"families": []},
+        fingerprint={"documents": 1},
+    )
+    restored = RankingData.from_frame(data.to_frame().drop(columns="b"))
+    assert (restored.feature_names, restored.recipe, restored.fingerprint) == (("a",), None, None)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [("query_id", "doc_id", "score"), ("qid", "docno", "score"), ("qid", "doc", "score")],
+)
+def test_run_takes_the_columns_of_other_tools(columns: tuple[str, ...]) -> None:
+    frame = pd.DataFrame([["q1", "d1", 1], ["q2", "d1", 5], ["q1", "d2", 2]], columns=columns).assign(
+        docid=7, query="x"
+    )
+    assert {query_id: Run.of(frame)[query_id] for query_id in Run.of(frame)} == {
+        "q1": {"d2": 2.0, "d1": 1.0},
+        "q2": {"d1": 5.0},
+    }
+
+
+def test_qrels_take_the_columns_of_other_tools() -> None:
+    rows = [["q1", "d1", 1.0], ["q1", "d0", 0.0]]
+    for columns in (["qid", "docno", "label"], ["query_id", "doc_id", "relevance"]):
+        assert Qrels.of(pd.DataFrame(rows, columns=columns))["q1"] == {"d0": 0, "d1": 1}
+
+
+@given(st.dictionaries(ids, st.text("ab c", min_size=1).filter(str.strip), min_size=1, max_size=5))
+def test_topics_survive_a_frame(table: dict) -> None:
+    topics = Topics.of(table)
+    assert list(Topics.of(topics.to_frame()).items()) == list(topics.items())
+    assert Topics.of(topics.to_frame().rename(columns={"query_id": "qid", "text": "query"})) == topics
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"qid": ["q", "q"], "query": ["a", "b"]}, "topics: expected each query id once, got 'q' twice"),
+        ({"qid": ["q"], "query": [None]}, "topics: expected a text for query 'q', got None"),
+        ({"qid": ["q"], "title": ["a"]}, "topics: expected a data frame with the column text or query, got"),
+    ],
+)
+def test_topics_that_do_not_fit_are_refused(columns: dict, message: str) -> None:
+    with pytest.raises(InvalidInputError) as refused:
+        Topics.of(pd.DataFrame(columns))
+    assert message in str(refused.value)
+
+
+def test_frames_are_arguments_of_the_functions() -> None:
+    qrels, run = {"q": {"a": 1, "b": 0}, "r": {"a": 2}}, {"q": {"a": 1.0, "b": 2.0}, "r": {"a": 1.0}}
+    expected = evaluate(qrels, run, ["AP", "nDCG@10"])
+    result = evaluate(Qrels.of(qrels).to_frame(), Run.of(run).to_frame(), ["AP", "nDCG@10"])
+    assert result.per_query == expected.per_query
+    frames = {"a": Run.of(run).to_frame(), "b": Run.of(run).to_frame()}
+    assert compare(Qrels.of(qrels).to_frame(), frames, ["AP"]).systems == ("b",)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "uint8", "Int64", "object"])
+def test_whole_numbers_as_ids_become_text(dtype: str) -> None:
+    frame = pd.DataFrame({"query_id": [7, 12], "doc_id": [1, 1], "score": [1.0, 2.0]})
+    assert list(Run.from_frame(frame.astype({"query_id": dtype}))) == ["7", "12"]
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (301.0, "expected text or whole numbers in column qid, got 301.0 (float) at row 1. Convert the ids to text."),
+        (True, "expected text or whole numbers in column qid, got True (bool) at row 1. Convert the ids to text."),
+        (None, "expected text or whole numbers in column qid, got None (NoneType) at row 1. Convert the ids to text."),
+        ("", "expected ids in column qid, got '' at row 1. Name each one."),
+    ],
+)
+def test_other_ids_are_refused(value: object, message: str) -> None:
+    frame = pd.DataFrame({"qid": pd.Series(["q", value], dtype=object), "docno": ["a", "b"], "score": [1.0, 2.0]})
+    with pytest.raises(InvalidInputError) as refused:
+        Run.of(frame)
+    assert str(refused.value) == f"run: {message}"
+
+
+def test_floats_as_ids_are_refused() -> None:
+    with pytest.raises(InvalidInputError, match=r"expected text or whole numbers in column qid, got 1\.0 "):
+        Run.of(pd.DataFrame({"qid": [1.0, 2.0], "docno": ["a", "b"], "score": [1.0, 2.0]}))
+
+
+RUN = {"query_id": ["q", "q"], "doc_id": ["a", "b"], "score": [2.0, 1.0], "rank": [0, 1]}
+QRELS = {"query_id": ["q", "q"], "doc_id": ["a", "b"], "label": [1, 0]}
+DATA = {"query_id": ["q", "q"], "doc_id": ["a", "b"], "label": [1, 0], "f": [1.0, None]}
+
+
+@pytest.mark.parametrize(
+    ("kind", "columns", "changes", "message"),
+    [
+        (Run, RUN, {"score": None}, "expected a data frame with the column score, got"),
+        (Run, RUN, {"qid": ["q", "q"]}, "expected one column of query_id or qid, got both"),
+        (Run, RUN, {"doc_id": ["a", "a"]}, "expected each document once in a query, got 'a' twice in query 'q'"),
+        (Run, RUN, {"score": [1.0, 2.0]}, "expected scores that do not rise with the rank, got a higher score for doc"),
+        (Run, RUN, {"score": [1.0, np.nan]}, "expected finite numbers in column score, got nan at row 1"),
+        (Run, RUN, {"score": ["2", "1"]}, "expected numbers in column 'score', got '2' (str) at row 0"),
+        (Run, RUN, {"rank": [0, np.nan]}, "expected finite numbers in column rank, got nan at row 1"),
+        (Qrels, QRELS, {"label": [1.0, 0.5]}, "expected whole numbers as labels, got 0.5 at row 1"),
+        (Qrels, QRELS, {"label": [1.0, np.nan]}, "expected finite numbers in column label, got nan at row 1"),
+        (Qrels, QRELS, {"relevance": [1, 0]}, "expected one column of label or relevance, got both"),
+        (Qrels, QRELS, {"doc_id": ["a", "a"]}, "expected each document once in a query"),
+        (RankingData, DATA, {"f": ["x", "y"]}, "expected numbers in column 'f', got 'x' (str) at row 0"),
+        (RankingData, DATA, {"f": [np.inf, 1.0]}, "expected finite numbers in column f, got inf at row 0"),
+        (RankingData, DATA, {"f": [1e300, 1.0]}, "expected numbers within float32 in column 'f', got a larger one"),
+        (RankingData, DATA, {"weight": [1.0, 2.0]}, "expected one weight in all rows of a query, got several for"),
+        (RankingData, DATA, {3: [1.0, 2.0]}, "expected feature columns with names of text, got 3"),
+    ],
+)
+def test_frames_that_do_not_fit_are_refused(kind, columns: dict, changes: dict, message: str) -> None:
+    frame = pd.DataFrame({name: values for name, values in {**columns, **changes}.items() if values is not None})
+    with pytest.raises(InvalidInputError) as refused:
+        kind.from_frame(frame)
+    assert message in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_feature_with_the_name_of_a_column_is_refused() -> None:
+    data = RankingData.from_frame(pd.DataFrame(DATA))
+    with pytest.raises(InvalidInputError, match="got 'label'"):
+        replace(data, feature_names=("label",)).to_frame()
+
+
+def test_result_as_a_frame_has_the_figures_of_queries_and_their_means() -> None:
+    result = evaluate({"q": {"a": 1}, "r": {"a": 1}}, {"q": {"a": 1.0}, "r": {"b": 2.0, "a": 1.0}}, ["AP", "relstring"])
+    frame = result.to_frame()
+    assert frame.index.name == "query_id"
+    assert frame.to_dict() == {name: dict(values) for name, values in result.per_query.items()}
+    assert result.to_frame(per_query=False).to_dict("index") == {"rerank": {"AP": 0.75}}
+
+
+def test_comparison_as_a_frame_has_every_figure() -> None:
+    qrels = {f"q{number}": {"a": 1} for number in range(8)}
+    first = {query_id: {"a": 1.0, "b": 2.0} for query_id in qrels}
+    second = first | {"q0": {"a": 3.0, "b": 2.0}, "q1": {"a": 3.0}}
+    comparison = compare(qrels, {"one": first, "two": second}, ["AP", "P@1"])
+    frame = comparison.to_frame().set_index(["run", "measure"])
+    for (run, measure), row in frame.iterrows():
+        assert row["mean"] == comparison.results[run][measure]
+        if run == "two":
+            difference = comparison.differences[run][measure]
+            assert row["difference"] == difference.difference
+            assert row["p_wilcoxon"] == difference.p_values["wilcoxon"]
+            assert row["p_value"] == comparison.p_values[run][measure]
+            assert (row["wins"], row["ties"], row["losses"]) == (2, 6, 0)
+        else:
+            assert np.isnan(row["difference"])
+    per_query = comparison.to_frame(per_query=True).set_index(["run", "query_id"])
+    assert per_query.loc[("two", "q0"), "AP"] == 1.0
+    assert len(per_query) == 16
+
+
+@given(runs)
+@settings(max_examples=40)
+def test_tables_show_the_first_rows_escaped(table: dict) -> None:
+    for shown in (Run.of(table), Qrels.of({q: dict.fromkeys(docs, 1) for q, docs in table.items()})):
+        text, html = repr(shown), shown._repr_html_()
+        assert text.startswith(type(shown).__name__)
+        assert len(text.splitlines()) <= 8
+        assert html.count("<") == sum(html.count(f"<{tag}") for tag in ("div", "/", "p>", "t"))
+        assert html.count("<tr>") == 1 + min(shown.n_rows, 5)
+
+
+def test_table_of_a_run_is_short() -> None:
+    run = replace(Run.of({"q1": {"d1": 2.5, "d2": 1.0}, "q2": {f"d{n}": float(-n) for n in range(9)}}), name="bm25")
+    assert repr(run).splitlines() == [
+        "Run 'bm25': 2 queries, 11 documents",
+        "query_id  doc_id  score  rank",
+        "q1        d1        2.5     1",
+        "q1        d2          1     2",
+        "q2        d0          0     1",
+        "q2        d1         -1     2",
+        "q2        d2         -2     3",
+        "...",
+    ]
+    assert repr(replace(run, doc_ids=id_bytes(run.doc_ids))) == repr(run)
+
+
+@given(ranking_data())
+@settings(max_examples=20)
+def test_table_of_data_has_its_counts(data: RankingData) -> None:
+    assert repr(data).startswith("RankingData: ")
+    assert "<table" in data._repr_html_()
+
+
+def test_tables_of_results_show_the_means() -> None:
+    qrels, run = {"q": {"a": 1}, "r": {"a": 1}}, {"q": {"a": 1.0}, "r": {"b": 2.0, "a": 1.0}}
+    result = evaluate(qrels, run, ["AP", "relstring"])
+    assert repr(result).splitlines()[0] == "EvaluationResult 'rerank': 2 queries, AP 0.7500"
+    comparison = compare(qrels, {"<b>": run, "two": run}, ["AP"])
+    assert repr(comparison).splitlines() == [
+        "Comparison: 2 runs, 1 measure, baseline '<b>'",
+        "run    AP",
+        "<b>  0.75",
+        "two  0.75",
+    ]
+    assert "&lt;b&gt;" in comparison._repr_html_()
+    assert "<b>" not in comparison._repr_html_()
+
+
+def test_pandas_is_imported_only_where_a_frame_is_made() -> None:
+    program = (
+        "import sys, rerank\n"
+        "run = rerank.Run.of({'q': {'a': 1.0}})\n"
+        "print(rerank.evaluate({'q': {'a': 1}}, run, ['AP']), repr(run), file=sys.stderr)\n"
+        "assert 'pandas' not in sys.modules\n"
+        "sys.modules['pandas'] = None\n"
+        "try:\n    run.to_frame()\nexcept rerank.RerankError as error:\n    print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "pandas: expected it installed to make a data frame, got none. Run `pip install pandas`.\n"
+    assert issubclass(InvalidInputError, RerankError)
