@@ -104,7 +104,7 @@ def _bound(prefix_sum: PrefixSum, lines: Lines) -> float:
     """Return what the sum over the queries of the measure's terms, and of their changes, cannot exceed."""
     first, last = lines.query_ptr[:-1], lines.query_ptr[1:]
     gains, added = (np.concatenate([[0.0], np.cumsum(np.abs(part))]) for part in (prefix_sum.gains, prefix_sum.add))
-    most = (gains[last] - gains[first]) * (abs(prefix_sum.own) + added[last] - added[first])
+    most = (gains[last] - gains[first]) * (abs(prefix_sum.initial) + added[last] - added[first])
     return float(
         (most * np.abs(prefix_sum.norms) * lines.weights).sum() * np.abs(prefix_sum.discounts).max(initial=0.0)
     )
@@ -120,7 +120,7 @@ def _best_buckets(lines: Lines, prefix_sum: PrefixSum, unit: float, inside: bool
         lines.query_ptr,
         lines.a,
         lines.b,
-        (prefix_sum.gains, prefix_sum.add, prefix_sum.keep, prefix_sum.own, prefix_sum.discounts, depth),
+        (prefix_sum.gains, prefix_sum.add, prefix_sum.keep, prefix_sum.initial, prefix_sum.discounts, depth),
         prefix_sum.norms * lines.weights * unit,
     )
     totals, rises, counts = np.zeros((3, len(chunks) - 1, n_buckets), dtype=np.int64)

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from rerank.metrics.lists import ratio, reach, sums
+from rerank.metrics.lists import measure_depth, ratio, sums
 from rerank.metrics.pairs import fill_pair_deltas, pairs_in_order
 from rerank.metrics.registry import register
 from rerank.metrics.relevance import BinaryMeasure
@@ -18,12 +18,18 @@ from rerank.types import Floats, Ints
 @register("AUC")
 @dataclass(frozen=True)
 class AUC(BinaryMeasure):
-    """Share of the pairs of a relevant and a retrieved non-relevant document in which the relevant one stands higher.
+    """Share of the pairs of a relevant and a retrieved non-relevant document with the relevant one above the other.
 
-    With all n0 relevant documents retrieved this is (S0 - n0 (n0 + 1) / 2) / (n0 n1), where n1 are not relevant
-    and S0 sums the relevant ones' positions counted from the bottom, from 1 (Hand and Till 2001). One that was not
-    retrieved stands below all that were. Documents of equal score have the ranks that they have in the run, not
-    half a pair each. A query without such a pair has 0.
+    If all n0 relevant documents are retrieved, this is (S0 - n0 (n0 + 1) / 2) / (n0 n1), where n1 documents are not
+    relevant and S0 is the sum of the ranks of the relevant ones, counted from the bottom, from 1. A relevant document
+    that is not retrieved is below all retrieved ones. Documents of equal score keep their ranks in the run; they do
+    not count as half a pair. A query without such a pair has 0.
+
+    References
+    ----------
+    D. Hand and R. Till, A Simple Generalisation of the Area Under the ROC Curve for Multiple Class Classification
+    Problems, Machine Learning 45, 2001, section 2.
+
     """
 
     takes_cutoff: ClassVar[bool] = False
@@ -37,12 +43,12 @@ class AUC(BinaryMeasure):
         fill_pair_deltas(self._binary(lists), depth, out, out_ptr)
 
     def prefix_sum(self, labels: Floats, query_ptr: Ints, ideal_labels: Floats, ideal_ptr: Ints) -> PrefixSum:
-        """Return AUC's terms, up to a constant: less the documents that are not relevant above each relevant one."""
+        """Return the prefix-sum form: minus the number of non-relevant documents above each relevant one."""
         relevant = self.relevant(labels).astype(np.float64)
         pairs = sums(1.0 - relevant, query_ptr) * sums(self.relevant(ideal_labels), ideal_ptr)
-        longest = np.ones(reach(query_ptr, None))
+        longest = np.ones(measure_depth(query_ptr, None))
         norms = ratio(np.ones_like(pairs), pairs)
-        return PrefixSum(-relevant, 1.0 - relevant, np.ones(len(labels)), longest, norms, own=0.0)
+        return PrefixSum(-relevant, 1.0 - relevant, np.ones(len(labels)), longest, norms, initial=0.0)
 
     def _binary(self, lists: RankedLists) -> RankedLists:
         labels, ideal_labels = (self.relevant(some).astype(np.float64) for some in (lists.labels, lists.ideal_labels))

@@ -1,4 +1,4 @@
-"""Counts of queries and documents, which are added up over queries."""
+"""Counts of queries and documents, which are summed over queries."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class NumQ(Measure):
 @register("NumRet", trec="num_ret", aliases={"num_rel_ret": "NumRet(rel=1)", "NumRelRet": "NumRet(rel=1)"})
 @dataclass(frozen=True)
 class NumRet(Measure):
-    """Number of documents retrieved; with `rel`, of those that are relevant."""
+    """Number of documents retrieved; with `rel`, of those with at least that label."""
 
     rel: int | None = None
     averaging: ClassVar[str] = TOTAL
@@ -68,7 +68,7 @@ class NumRel(BinaryMeasure):
 @register("NumNonrelRet", trec="num_nonrel_judged_ret")
 @dataclass(frozen=True)
 class NumNonrelRet(BinaryMeasure):
-    """Number of documents retrieved that are judged not relevant: unjudged ones and negative labels are none."""
+    """Number of retrieved documents that are judged not relevant, without unjudged ones and negative labels."""
 
     averaging: ClassVar[str] = TOTAL
     takes_cutoff: ClassVar[bool] = False

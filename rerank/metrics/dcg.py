@@ -1,4 +1,4 @@
-"""DCG: discounted cumulative gain (Järvelin and Kekäläinen 2002)."""
+"""DCG: discounted cumulative gain."""
 
 from __future__ import annotations
 
@@ -20,9 +20,15 @@ LINEAR, EXPONENTIAL = "log2", "exp-log2"
 class DCG(DiscountedMeasure):
     """sum gain / log2(1 + rank).
 
-    Gain is the label (trec_eval, `dcg='log2'`, the default) or 2^label - 1 (Burges 2010, section 3,
-    `dcg='exp-log2'`); a negative label gains 0. Rank counts from 1 and every rank is discounted (Järvelin
-    and Kekäläinen leave the first two alone).
+    The gain is the label (`dcg='log2'`, the default, as in trec_eval) or 2^label - 1 (`dcg='exp-log2'`); a negative
+    label has gain 0. Ranks count from 1, and every rank is discounted (Järvelin and Kekäläinen do not discount the
+    first two).
+
+    References
+    ----------
+    K. Järvelin and J. Kekäläinen, Cumulated Gain-Based Evaluation of IR Techniques, ACM TOIS 20(4), 2002. For
+    2^label - 1: C. Burges, From RankNet to LambdaRank to LambdaMART: An Overview, MSR-TR-2010-82, section 3.
+
     """
 
     dcg: str = LINEAR

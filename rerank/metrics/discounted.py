@@ -1,4 +1,4 @@
-"""What measures share that add up gain times discount."""
+"""The base class of measures that sum gain times discount."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.metrics.base import Measure
-from rerank.metrics.lists import places, ratio, totals
+from rerank.metrics.lists import hit_positions, ratio, totals
 from rerank.metrics.structures import RankedLists, SwapWeights
 from rerank.types import Floats, Ints
 
 
 @dataclass(frozen=True)
 class DiscountedMeasure(Measure):
-    """sum over ranks of gain(label) * discount(rank), over a norm."""
+    """Sum over ranks of gain(label) * discount(rank), divided by a norm."""
 
     @abstractmethod
     def gain_of(self, labels: Floats) -> Floats:
-        """Return what each label is worth."""
+        """Return the gain of each label."""
 
     @abstractmethod
     def discount_of(self, rank: NDArray[np.int64]) -> Floats:
-        """Return the share of its gain that a document at each 0-based rank keeps, were there no cutoff."""
+        """Return the discount of each 0-based rank, without a cutoff."""
 
     def norms(self, ideal_labels: Floats, ideal_ptr: Ints) -> Floats:
-        """Return what the sum of each query is divided by, (n_queries,) float64."""
+        """Return the norm of each query, by which its sum is divided, (n_queries,) float64."""
         return np.ones(len(ideal_ptr) - 1)
 
     def scores(self, lists: RankedLists) -> Floats:
@@ -37,7 +37,7 @@ class DiscountedMeasure(Measure):
         )
 
     def cut_for_training(self, depth: int) -> Measure:
-        """Return the measure cut at `depth`, also where it has no cutoff: no pair below it counts."""
+        """Return the measure with the cutoff `depth`, even if it has none: pairs below `depth` have no gradient."""
         return replace(self, cutoff=depth)
 
     def swap_weights(self, labels: Floats, query_ptr: Ints, ideal_labels: Floats, ideal_ptr: Ints) -> SwapWeights:
@@ -48,7 +48,7 @@ class DiscountedMeasure(Measure):
     def discounted_sums(self, labels: Floats, query_ptr: Ints) -> Floats:
         """Return the sum of each query, (n_queries,) float64, for labels in rank order."""
         gains = self.gain_of(labels)
-        query, rank, _ = places(gains != 0, query_ptr)
+        query, rank, _ = hit_positions(gains != 0, query_ptr)
         return totals(query, gains[gains != 0] * self._by_rank(query_ptr)[rank - 1], len(query_ptr) - 1)
 
     def _by_rank(self, query_ptr: Ints) -> Floats:

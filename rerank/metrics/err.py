@@ -1,4 +1,4 @@
-"""Expected reciprocal rank (Chapelle et al. 2009; Burges 2010, section 3)."""
+"""Expected reciprocal rank."""
 
 from __future__ import annotations
 
@@ -8,22 +8,28 @@ import numpy as np
 
 from rerank.errors import InvalidInputError
 from rerank.metrics.base import Measure
-from rerank.metrics.lists import ranks, reach, relevant_so_far, sums, within
+from rerank.metrics.lists import measure_depth, ranks, relevant_so_far, sums, within
 from rerank.metrics.registry import register
 from rerank.metrics.structures import PrefixSum, RankedLists, reciprocal_ranks
 from rerank.types import Floats, Ints
 
-GREATEST_MAX_REL = 50  # beyond it 1 - (2^max - 1) / 2^max is no longer a number of its own
+GREATEST_MAX_REL = 50  # above it, float64 cannot represent 1 - (2^max - 1) / 2^max
 
 
 @register("ERR")
 @dataclass(frozen=True)
 class ERR(Measure):
-    """sum over ranks r of 1/r R_r prod_{i < r} (1 - R_i), with R = (2^label - 1) / 2^max_rel.
+    """Sum over ranks r of 1/r R_r prod_{i < r} (1 - R_i), with R = (2^label - 1) / 2^max_rel.
 
-    R is the chance that a document satisfies the reader, who then stops. max_rel is the best grade of the
-    judgements' scale, not the best that one happens to find: 4 as in TREC's gdeval (ir_measures' ERR), so that
-    a figure does not depend on the topics. A label above it is refused, as by gdeval; a negative one has R = 0.
+    R is the probability that a document satisfies the user, who then stops. max_rel is the highest grade of the scale,
+    not of the data, so that values do not depend on the topics: 4 as in TREC's gdeval (ir_measures' ERR). A label above
+    it is refused, as by gdeval; a negative one has R = 0.
+
+    References
+    ----------
+    O. Chapelle, D. Metzler, Y. Zhang and P. Grinspan, Expected Reciprocal Rank for Graded Relevance, CIKM 2009; C.
+    Burges, From RankNet to LambdaRank to LambdaMART: An Overview, MSR-TR-2010-82, section 3.
+
     """
 
     max_rel: int = 4
@@ -43,23 +49,23 @@ class ERR(Measure):
         from rerank.metrics.swaps.err import fill_err
 
         scales = self.scales(lists.ideal_labels, lists.ideal_ptr)
-        cutoff = reach(lists.query_ptr, self.cutoff)
+        cutoff = measure_depth(lists.query_ptr, self.cutoff)
         fill_err(self.stopping(lists.labels), lists.query_ptr, scales, cutoff, depth, out, out_ptr)
 
     def prefix_sum(self, labels: Floats, query_ptr: Ints, ideal_labels: Floats, ideal_ptr: Ints) -> PrefixSum:
-        """Return ERR's terms: R / rank for each document, times the chance that none above it satisfied the reader."""
+        """Return the prefix-sum form: R / rank for each document, times the probability that the user reaches it."""
         stopping = self.stopping(labels)
-        discounts = reciprocal_ranks(reach(query_ptr, None), self.cutoff)
+        discounts = reciprocal_ranks(measure_depth(query_ptr, None), self.cutoff)
         return PrefixSum(
             stopping, np.zeros(len(labels)), 1.0 - stopping, discounts, self.scales(ideal_labels, ideal_ptr)
         )
 
     def scales(self, ideal_labels: Floats, ideal_ptr: Ints) -> Floats:
-        """Return what the value of each query is multiplied by, (n_queries,) float64."""
+        """Return the factor of the value of each query, (n_queries,) float64."""
         return np.ones(len(ideal_ptr) - 1)
 
     def stopping(self, labels: Floats) -> Floats:
-        """Return the chance R that each document satisfies the reader."""
+        """Return the probability R that each document satisfies the user."""
         best = labels.max(initial=0.0)
         if best > self.max_rel:
             raise InvalidInputError(
@@ -71,12 +77,12 @@ class ERR(Measure):
     def expected(self, labels: Floats, query_ptr: Ints) -> Floats:
         """Return the ERR of each query, (n_queries,) float64, for labels in rank order."""
         stopping = self.stopping(labels)
-        stops = np.flatnonzero((stopping > 0.0) & within(query_ptr, self.cutoff))  # elsewhere every reader goes on
+        stops = np.flatnonzero((stopping > 0.0) & within(query_ptr, self.cutoff))  # every user passes the others
         query = np.searchsorted(query_ptr, stops, side="right") - 1
-        place = relevant_so_far(stopping > 0.0, query_ptr)[stops]
-        going_on = np.ones((len(query_ptr) - 1, int(place.max(initial=0)) + 1))
-        going_on[query, place] = 1.0 - stopping[stops]
-        reached = np.cumprod(going_on, axis=1)[query, place - 1]
+        position = relevant_so_far(stopping > 0.0, query_ptr)[stops]
+        continuing = np.ones((len(query_ptr) - 1, int(position.max(initial=0)) + 1))
+        continuing[query, position] = 1.0 - stopping[stops]
+        reached = np.cumprod(continuing, axis=1)[query, position - 1]
         values = np.zeros(len(labels))
         values[stops] = stopping[stops] * reached / (ranks(query_ptr)[stops] + 1)
         return sums(values, query_ptr)

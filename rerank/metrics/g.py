@@ -1,4 +1,4 @@
-"""G and its binary form: gain discounted by what the ranking has missed so far (trec_eval, 2008)."""
+"""G and its binary form: gain discounted by the gain that the ranking has missed so far (trec_eval's G and binG)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from rerank.metrics.gains import graded
 from rerank.metrics.graded import GradedMeasure
-from rerank.metrics.lists import n_relevant, places, ranks, ratio, running_sums, sums, totals
+from rerank.metrics.lists import hit_positions, n_relevant, ranks, ratio, running_sums, sums, totals
 from rerank.metrics.registry import register
 from rerank.metrics.relevance import BinaryMeasure
 from rerank.metrics.structures import RankedLists
@@ -19,9 +19,9 @@ from rerank.types import Floats, query_rows
 @register("G", trec="G", trec_parameter="gains")
 @dataclass(frozen=True)
 class G(GradedMeasure):
-    """sum gain / log2(2 + cost - gain so far) over the sum of all positive gains.
+    """Sum of gain / log2(2 + cost - gain so far), divided by the sum of all positive gains.
 
-    The cost at a rank is the sum of the ideal gains down to it, each counted as at least 1.
+    The cost at a rank is the sum of the ideal gains up to that rank, each at least 1.
     """
 
     def scores(self, lists: RankedLists) -> Floats:
@@ -38,11 +38,11 @@ class G(GradedMeasure):
 @register("binG", trec="binG")
 @dataclass(frozen=True)
 class BinG(BinaryMeasure):
-    """Mean over all relevant documents of 1 / log2(2 + not relevant ones above it); one not retrieved counts 0."""
+    """Mean over all relevant documents of 1 / log2(2 + non-relevant documents above); 0 for those not retrieved."""
 
     takes_cutoff: ClassVar[bool] = False
 
     def scores(self, lists: RankedLists) -> Floats:
         """Return the binary G of every query."""
-        query, rank, number = places(self.relevant(lists.labels), lists.query_ptr)
+        query, rank, number = hit_positions(self.relevant(lists.labels), lists.query_ptr)
         return ratio(totals(query, 1.0 / np.log2(2.0 + rank - number), lists.n_queries), n_relevant(lists, self.rel))

@@ -1,4 +1,4 @@
-"""What labels are worth, where that is not the label itself (trec_eval's `ndcg.1=3,2=9`)."""
+"""Gains of labels, if they are not the labels themselves (trec_eval's `ndcg.1=3,2=9`)."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from dataclasses import dataclass
 import numpy as np
 
 from rerank.errors import InvalidInputError
-from rerank.metrics.lists import has_judgement, zeros
+from rerank.metrics.lists import has_judgement, n_judged_zero
 from rerank.metrics.structures import RankedLists
 from rerank.types import Floats, Ints, pointers, query_rows
 
 
 @dataclass(frozen=True)
 class Gains:
-    """Gains by label, `{1: 3, 2: 9}`; any other label is worth itself, a negative one nothing.
+    """Gains by label, `{1: 3, 2: 9}`; the gain of any other label is the label, of a negative label 0.
 
-    Gains may be negative, and judged documents of label 0 may be worth something; an unjudged one never is (trec_eval).
+    Gains may be negative. Judged documents of label 0 may have a gain; unjudged ones have none (trec_eval).
     """
 
     pairs: tuple[tuple[int, float], ...] = ()
 
     @classmethod
     def of(cls, gains: Gains | Mapping[int, float]) -> Gains:
-        """Take gains or a plain `{label: gain}`."""
+        """Return gains as they are, or made of a plain `{label: gain}`."""
         if isinstance(gains, cls):
             return gains
         if not isinstance(gains, Mapping) or not all(_is_pair(label, gain) for label, gain in gains.items()):
@@ -32,16 +32,16 @@ class Gains:
         return cls(tuple(sorted(gains.items())))
 
     def __repr__(self) -> str:
-        """Return the gains as they are written in a measure's name."""
+        """Return the gains as they are written in the name of a measure."""
         return "{" + ",".join(f"{label}:{gain:g}" for label, gain in self.pairs) + "}"
 
     @property
     def pays_zero(self) -> bool:
-        """Whether a document that is judged 0 is worth something."""
+        """Whether documents that are judged 0 have a gain."""
         return any(label == 0 and gain for label, gain in self.pairs)
 
     def of_labels(self, labels: Floats) -> Floats:
-        """Return the gain of each label, where all are judged."""
+        """Return the gain of each label, if all documents are judged."""
         gains = np.maximum(labels, 0.0)
         for label, gain in self.pairs:
             gains[labels == label] = gain
@@ -58,7 +58,7 @@ def graded(lists: RankedLists, gains: Gains) -> tuple[Floats, Floats, Ints]:
     gained = gains.of_labels(lists.labels)
     if gains.pays_zero:
         gained *= has_judgement(lists)
-    of_zero = zeros(lists).astype(np.int64) if gains.pays_zero else np.zeros(lists.n_queries, dtype=np.int64)
+    of_zero = n_judged_zero(lists).astype(np.int64) if gains.pays_zero else np.zeros(lists.n_queries, dtype=np.int64)
     query = np.concatenate([query_rows(lists.ideal_ptr), np.repeat(np.arange(lists.n_queries), of_zero)])
     ideal = gains.of_labels(np.concatenate([lists.ideal_labels, np.zeros(of_zero.sum())]))
     query, ideal = query[ideal > 0], ideal[ideal > 0]

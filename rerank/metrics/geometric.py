@@ -1,4 +1,4 @@
-"""Measures whose figures of queries are joined by a geometric mean: a query that fails weighs more."""
+"""Measures that are averaged by a geometric mean, in which queries with small values weigh more."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rerank.types import Floats
 @register("GMAP", trec="gm_map")
 @dataclass(frozen=True)
 class GMAP(BinaryMeasure):
-    """Average precision, of which the geometric mean is taken; less than 0.00001 counts as that (trec_eval)."""
+    """Geometric mean of average precision; values below 0.00001 are raised to it (trec_eval)."""
 
     averaging: ClassVar[str] = GEOMETRIC
 
@@ -29,7 +29,7 @@ class GMAP(BinaryMeasure):
 @register("GMBpref", trec="gm_bpref")
 @dataclass(frozen=True)
 class GMBpref(BinaryMeasure):
-    """Bpref, of which the geometric mean is taken; less than 0.00001 counts as that (trec_eval)."""
+    """Geometric mean of bpref; values below 0.00001 are raised to it (trec_eval)."""
 
     averaging: ClassVar[str] = GEOMETRIC
     takes_cutoff: ClassVar[bool] = False

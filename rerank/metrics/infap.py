@@ -1,4 +1,4 @@
-"""Inferred average precision (Yilmaz and Aslam 2006, Estimating average precision with incomplete judgments)."""
+"""Inferred average precision."""
 
 from __future__ import annotations
 
@@ -19,14 +19,19 @@ EPSILON = 1e-5  # trec_eval's
 @register("infAP", trec="infAP")
 @dataclass(frozen=True)
 class InfAP(BinaryMeasure):
-    """Average precision where only a sample of the pool is judged; a negative label marks the rest of the pool.
+    """Average precision estimated from a judged sample of the pool; a negative label marks the rest of the pool.
 
-    The precision at a relevant document is estimated from the judged ones above it; those outside the pool are not
-    relevant.
+    The precision at a relevant document is estimated from the judged documents above it. Documents outside the pool are
+    not relevant.
+
+    References
+    ----------
+    E. Yilmaz and J. Aslam, Estimating Average Precision with Incomplete and Imperfect Judgments, CIKM 2006.
+
     """
 
     takes_cutoff: ClassVar[bool] = False
-    asks_judged: ClassVar[bool] = True  # it tells documents of the pool from others
+    asks_judged: ClassVar[bool] = True  # the estimate uses the pool
 
     def scores(self, lists: RankedLists) -> Floats:
         """Return the inferred average precision of every query."""

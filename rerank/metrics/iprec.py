@@ -1,4 +1,4 @@
-"""Precision interpolated at points of recall: the curve of precision and recall, and its mean."""
+"""Interpolated precision at levels of recall, and its mean."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
-from rerank.metrics.lists import n_relevant, places
+from rerank.metrics.lists import hit_positions, n_relevant
 from rerank.metrics.registry import register
 from rerank.metrics.relevance import BinaryMeasure
 from rerank.metrics.structures import RankedLists
@@ -22,11 +22,11 @@ NEAREST, UP = "nearest", "up"
 
 @dataclass(frozen=True)
 class _Interpolated(BinaryMeasure):
-    """Precision interpolated at recall r: the best precision at or behind the document that brings recall there.
+    """Interpolated precision at recall r: the highest precision at or below the rank that reaches that recall.
 
-    That is document number r * R of the R relevant ones: rounded to the nearest (trec_eval since version 10,
-    `rounding='nearest'`, the default), or up from .1 on (trec_eval 9, and so pytrec_eval and ir_measures,
-    `rounding='up'`).
+    That is the rank of relevant document number r * R of R, rounded to the nearest (trec_eval since version 10,
+    `rounding='nearest'`, the default) or up if the fraction is at least .1 (trec_eval 9, and so pytrec_eval and
+    ir_measures, `rounding='up'`).
     """
 
     rounding: str = NEAREST
@@ -40,30 +40,30 @@ class _Interpolated(BinaryMeasure):
             )
 
     def check_recall(self, recall: object) -> None:
-        """Refuse what is no recall."""
+        """Refuse anything but a number from 0 to 1."""
         if not isinstance(recall, int | float) or not 0 <= recall <= 1:
             raise InvalidInputError(
                 f"{self.symbol}: expected recall from 0 to 1, got {recall!r}. Write e.g. IPrec@0.5."
             )
 
     def at_recall(self, curve: tuple[Floats, Ints], all_relevant: Floats, recall: float) -> Floats:
-        """Return the interpolated precision of every query; 0 where recall does not come that far."""
-        best, hit_ptr = curve
-        wanted = np.floor(recall * all_relevant + (0.5 if self.rounding == NEAREST else 0.9)).astype(np.int64)
-        place = hit_ptr[:-1] + np.maximum(wanted, 1) - 1
-        return np.where(place < hit_ptr[1:], np.append(best, 0.0)[np.minimum(place, len(best))], 0.0)
+        """Return the interpolated precision of every query; 0 if its recall stays below."""
+        precision, hit_ptr = curve
+        n_hits = np.floor(recall * all_relevant + (0.5 if self.rounding == NEAREST else 0.9)).astype(np.int64)
+        position = hit_ptr[:-1] + np.maximum(n_hits, 1) - 1
+        return np.where(position < hit_ptr[1:], np.append(precision, 0.0)[np.minimum(position, len(precision))], 0.0)
 
     def curve(self, lists: RankedLists) -> tuple[Floats, Ints]:
-        """Return for each relevant row the best precision at or behind it, and the `query_ptr` of those rows."""
-        query, rank, number = places(self.relevant(lists.labels), lists.query_ptr)
+        """Return for each relevant row the highest precision at or below it, and the `query_ptr` of those rows."""
+        query, rank, number = hit_positions(self.relevant(lists.labels), lists.query_ptr)
         hit_ptr = pointers(np.bincount(query, minlength=lists.n_queries))
-        return _best_behind(number / rank, hit_ptr), hit_ptr
+        return _highest_below(number / rank, hit_ptr), hit_ptr
 
 
 @register("IPrec", trec_cut="iprec_at_recall", cut_parameter="recall", cutoffs=RECALLS)
 @dataclass(frozen=True)
 class IPrec(_Interpolated):
-    """Interpolated precision at one point of recall, which stands behind the `@`."""
+    """Interpolated precision at one level of recall, which follows the `@`."""
 
     recall: float | None = None
     at: ClassVar[str] = "recall"
@@ -80,7 +80,7 @@ class IPrec(_Interpolated):
 @register("AvgIPrec", trec="11pt_avg", trec_parameter="recalls")
 @dataclass(frozen=True)
 class AvgIPrec(_Interpolated):
-    """Mean of the interpolated precision at some points of recall, eleven by default."""
+    """Mean of the interpolated precision at several levels of recall, eleven by default."""
 
     recalls: tuple[float, ...] = RECALLS
 
@@ -96,13 +96,13 @@ class AvgIPrec(_Interpolated):
         """Return the averaged precision of every query."""
         curve, all_relevant = self.curve(lists), n_relevant(lists, self.rel)
         total = np.zeros(lists.n_queries)
-        for recall in self.recalls:  # one after another: NumPy's order of a sum depends on the number of queries
+        for recall in self.recalls:  # in this order, while the order of np.sum depends on the number of queries
             total += self.at_recall(curve, all_relevant, recall)
         return total / len(self.recalls)
 
 
-def _best_behind(precision: NDArray[np.float64], hit_ptr: Ints) -> Floats:
-    best = precision.copy()
+def _highest_below(precision: NDArray[np.float64], hit_ptr: Ints) -> Floats:
+    highest = precision.copy()
     for start, end in pairwise(hit_ptr.tolist()):
-        best[start:end] = np.maximum.accumulate(precision[start:end][::-1])[::-1]
-    return best
+        highest[start:end] = np.maximum.accumulate(precision[start:end][::-1])[::-1]
+    return highest

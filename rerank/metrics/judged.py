@@ -1,4 +1,4 @@
-"""How much of a ranking the qrels know."""
+"""Shares of judged and unjudged documents in a ranking."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from rerank.types import Floats
 @register("Judged")
 @dataclass(frozen=True)
 class Judged(Measure):
-    """Share of the first k documents, or of all, that the qrels hold, with whatever label (ir_measures).
+    """Share of the first k documents, or of all, that are in the qrels, with any label (ir_measures).
 
-    A list shorter than k is divided by its length. Ties stand as trec_eval breaks them; ir_measures turns them round.
+    The divisor is at most the length of the list. Ties are broken as in trec_eval, which ir_measures reverses.
     """
 
     asks_judged: ClassVar[bool] = True  # it is what it measures
@@ -36,7 +36,7 @@ class Judged(Measure):
 @register("Unjudged", trec_cut="unj", cutoffs=(5, 10, 20))
 @dataclass(frozen=True)
 class Unjudged(Measure):
-    """Documents without a judgement among the first k, over k; a negative label is none (trec_eval's `unj`)."""
+    """Share of unjudged documents among the first k; a negative label is not a judgement (trec_eval's `unj`)."""
 
     asks_judged: ClassVar[bool] = True  # it is what it measures
 

@@ -1,4 +1,4 @@
-"""Arithmetic inside queries, for all queries at once."""
+"""Vectorised arithmetic within queries."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ def ranks(query_ptr: Ints) -> Ints:
 
 
 def sums(values: NDArray[np.generic], query_ptr: Ints) -> Floats:
-    """Return the sum of each query's values, (n_queries,) float64, added up in the order of the rows."""
+    """Return the sum of the values of each query, (n_queries,) float64, summed in the order of the rows."""
     rows = np.flatnonzero(values != 0)  # few: most documents are not relevant, and 0 changes no sum
     query = np.searchsorted(query_ptr, rows, side="right") - 1
     return np.bincount(query, weights=values[rows], minlength=len(query_ptr) - 1).astype(np.float64)
 
 
 def totals(query: Ints, values: Floats, n_queries: int) -> Floats:
-    """Return the sum of the values (n,) of each query number, added up in their order."""
+    """Return the sum of the values (n,) of each query number, summed in their order."""
     return np.bincount(query, values, n_queries).astype(np.float64)
 
 
 def relevant_so_far(relevant: NDArray[np.bool_], query_ptr: Ints) -> Ints:
-    """Return for every row how many rows of its query are relevant down to and including it."""
+    """Return for every row the number of relevant rows of its query up to and including it."""
     running = np.concatenate([np.zeros(1, np.int64), np.cumsum(relevant)])
     return running[1:] - np.repeat(running[query_ptr[:-1]], np.diff(query_ptr))  # type: ignore[no-any-return]
 
@@ -39,14 +39,14 @@ def n_relevant(lists: RankedLists, rel: int) -> Floats:
     return sums(lists.ideal_labels >= rel, lists.ideal_ptr)
 
 
-def ratio(part: Floats, whole: Floats) -> Floats:
-    """Return part / whole, 0 where the whole is 0; infinity where labels are far above the ideal ones."""
+def ratio(numerator: Floats, denominator: Floats) -> Floats:
+    """Return numerator / denominator, 0 if the denominator is 0; may overflow to infinity for very large labels."""
     with np.errstate(over="ignore"):
-        return np.divide(part, whole, out=np.zeros_like(part, dtype=np.float64), where=whole > 0)
+        return np.divide(numerator, denominator, out=np.zeros_like(numerator, dtype=np.float64), where=denominator > 0)
 
 
-def places(hits: NDArray[np.bool_], query_ptr: Ints) -> tuple[Ints, Ints, Ints]:
-    """Return of each row that is a hit: its query, its rank from 1, and which hit of its query it is, from 1."""
+def hit_positions(hits: NDArray[np.bool_], query_ptr: Ints) -> tuple[Ints, Ints, Ints]:
+    """Return the query, the rank (from 1) and the number within the query (from 1) of each row that is a hit."""
     rows = np.flatnonzero(hits)  # few: most documents are not relevant
     query = np.searchsorted(query_ptr, rows, side="right") - 1
     before = pointers(np.bincount(query, minlength=len(query_ptr) - 1))
@@ -54,39 +54,39 @@ def places(hits: NDArray[np.bool_], query_ptr: Ints) -> tuple[Ints, Ints, Ints]:
 
 
 def running_sums(values: Floats, query_ptr: Ints) -> Floats:
-    """Return for every row the sum of its query's values down to and including it."""
+    """Return for every row the sum of the values of its query up to and including it."""
     running = np.empty(len(values))
-    for start, end in pairwise(query_ptr.tolist()):  # one sum over all queries would carry their rounding along
+    for start, end in pairwise(query_ptr.tolist()):  # a single sum would accumulate rounding errors over queries
         np.cumsum(values[start:end], out=running[start:end])
     return running
 
 
 def in_pool(lists: RankedLists) -> NDArray[np.bool_]:
-    """Return whether the qrels hold each row's document, with whatever label."""
+    """Return whether the document of each row is in the qrels, with any label."""
     return np.ones(len(lists.labels), dtype=np.bool_) if lists.judged is None else lists.judged
 
 
 def has_judgement(lists: RankedLists) -> NDArray[np.bool_]:
-    """Return whether each row has a label of at least 0: a negative one says `not judged` (trec_eval)."""
+    """Return whether each row has a label of at least 0; a negative label means `not judged` (trec_eval)."""
     return in_pool(lists) & (lists.labels >= 0)
 
 
-def zeros(lists: RankedLists) -> Floats:
-    """Return how many documents of each query are judged 0, retrieved or not."""
+def n_judged_zero(lists: RankedLists) -> Floats:
+    """Return the number of documents of each query that are judged 0, retrieved or not."""
     return sums(has_judgement(lists) & (lists.labels == 0), lists.query_ptr) if lists.zeros is None else lists.zeros
 
 
 def within(query_ptr: Ints, cutoff: int | None) -> NDArray[np.bool_]:
-    """Return whether each row stands above the cutoff."""
+    """Return whether each row is within the cutoff."""
     counts = np.diff(query_ptr)
     if cutoff is None or cutoff >= counts.max(initial=0):
         return np.ones(query_ptr[-1], dtype=np.bool_)
-    kept = np.minimum(counts, cutoff)
-    above = np.zeros(query_ptr[-1], dtype=np.bool_)
-    above[ranks(pointers(kept)) + np.repeat(query_ptr[:-1], kept)] = True
-    return above
+    counted = np.minimum(counts, cutoff)
+    is_above = np.zeros(query_ptr[-1], dtype=np.bool_)
+    is_above[ranks(pointers(counted)) + np.repeat(query_ptr[:-1], counted)] = True
+    return is_above
 
 
-def reach(query_ptr: Ints, cutoff: int | None) -> int:
+def measure_depth(query_ptr: Ints, cutoff: int | None) -> int:
     """Return the depth at which a measure stops: its cutoff, or the length of the longest list."""
     return int(np.diff(query_ptr).max(initial=0)) if cutoff is None else cutoff

@@ -1,4 +1,4 @@
-"""nDCG: discounted cumulative gain over that of the ideal order (Järvelin and Kekäläinen 2002)."""
+"""nDCG: normalised discounted cumulative gain."""
 
 from __future__ import annotations
 
@@ -15,11 +15,15 @@ from rerank.types import Floats, Ints
 @register("nDCG", trec="ndcg", trec_cut="ndcg_cut", trec_parameter="gains", aliases={"NDCG": "nDCG"})
 @dataclass(frozen=True)
 class NDCG(DCG):
-    """DCG over the DCG of the ideal order, with the same gain and cutoff.
+    """DCG divided by the DCG of the ideal order, with the same gain and cutoff.
 
-    `gains` says what labels are worth where that is not the label itself. The ideal holds every judged document,
-    retrieved or not, and stops at the same cutoff. A query without a relevant document has 0 (trec_eval; LightGBM
-    says 1).
+    `gains` replaces the gains of some labels. The ideal order contains every judged document, retrieved or not, up to
+    the same cutoff. A query without a relevant document has 0, as in trec_eval (1 in LightGBM).
+
+    References
+    ----------
+    K. Järvelin and J. Kekäläinen, Cumulated Gain-Based Evaluation of IR Techniques, ACM TOIS 20(4), 2002.
+
     """
 
     gains: Gains = PLAIN
@@ -32,12 +36,12 @@ class NDCG(DCG):
 
     @property
     def needs_judged(self) -> bool:
-        """Whether documents that are judged 0 are worth something."""
+        """Whether documents that are judged 0 have a gain."""
         return self.gains.pays_zero
 
     @property
     def trainable(self) -> bool:
-        """Whether a larger label is never the worse one: `gains` may turn them round."""
+        """Whether moving a larger label up never lowers the value: `gains` need not be monotonic."""
         return not self.gains.pairs
 
     def scores(self, lists: RankedLists) -> Floats:
@@ -48,7 +52,7 @@ class NDCG(DCG):
         return super().scores(lists)
 
     def gain_of(self, labels: Floats) -> Floats:
-        """Return the label, or 2^label - 1; `gains` stand in the place of labels already."""
+        """Return the label, or 2^label - 1; with `gains`, `scores` has replaced the labels already."""
         return labels if self.gains.pairs else super().gain_of(labels)
 
     def norms(self, ideal_labels: Floats, ideal_ptr: Ints) -> Floats:

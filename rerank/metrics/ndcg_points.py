@@ -1,4 +1,4 @@
-"""nDCG averaged over points of the ranking that a query itself sets (trec_eval's ndcg_rel and Rndcg)."""
+"""nDCG averaged over ranks that depend on the query (trec_eval's ndcg_rel and Rndcg)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rerank.types import Floats, Ints, query_rows
 
 @dataclass(frozen=True, eq=False)
 class _Curves:
-    """DCG down to every rank: of the ranking and of the ideal order.
+    """DCG up to every rank, of the ranking and of the ideal order.
 
     dcg, ideal_dcg  (n_rows,), (n_ideal,) float64
     gained, ideal   (n_rows,), (n_ideal,) float64 gains
@@ -32,20 +32,20 @@ class _Curves:
 
     @classmethod
     def of(cls, measure: GradedMeasure, lists: RankedLists) -> _Curves:
-        """Add up the gains of every query, discounted by log2(1 + rank)."""
+        """Return the sums of the gains of every query, discounted by log2(1 + rank)."""
         gained, ideal, ideal_ptr = graded(lists, measure.gains)
         curve, best = _curve(gained, lists.query_ptr), _curve(ideal, ideal_ptr)
         return cls(curve, lists.query_ptr, best, ideal_ptr, gained, ideal)
 
     def at(self, query: Ints, depth: Ints) -> Floats:
-        """Return the nDCG of queries at depths from 1: each curve stays level behind its end; 0 where it is empty."""
+        """Return the nDCG of queries at depths from 1; a curve is constant beyond its end, and 0 if it is empty."""
         return ratio(_read(self.dcg, self.query_ptr, query, depth), _read(self.ideal_dcg, self.ideal_ptr, query, depth))
 
 
 @register("nDCGrel", trec="ndcg_rel", trec_parameter="gains")
 @dataclass(frozen=True)
 class NDCGRel(GradedMeasure):
-    """Mean of nDCG over the ranks of all documents of positive gain; one not retrieved counts nDCG at the end."""
+    """Mean of nDCG over the ranks of all documents of positive gain; those not retrieved count with the final nDCG."""
 
     def scores(self, lists: RankedLists) -> Floats:
         """Return the nDCG of every query, averaged."""
@@ -53,18 +53,18 @@ class NDCGRel(GradedMeasure):
         counts = np.diff(curves.ideal_ptr)
         hits = np.flatnonzero(curves.gained > 0)
         query = query_rows(lists.query_ptr)[hits]
-        found = np.bincount(query, minlength=lists.n_queries)
+        n_retrieved = np.bincount(query, minlength=lists.n_queries)
         total = totals(query, curves.at(query, ranks(lists.query_ptr)[hits] + 1), lists.n_queries)
-        total += (counts - found) * _at_the_end(curves)
+        total += (counts - n_retrieved) * _final(curves)
         return ratio(np.maximum(total, 0.0), counts.astype(np.float64))
 
 
 @register("RnDCG", trec="Rndcg", trec_parameter="gains", aliases={"Rndcg": "RnDCG"})
 @dataclass(frozen=True)
 class RnDCG(GradedMeasure):
-    """Mean of nDCG at the ranks where the ideal gain falls, and at the end of a list that goes two ranks further.
+    """Mean of nDCG at the last rank of each ideal gain, and at the end of a list that is at least two ranks longer.
 
-    With 5 documents of gain 2 and 10 of gain 1 those are ranks 5, 15 and the last. 0 where no label reaches `rel`.
+    With 5 documents of gain 2 and 10 of gain 1, the ranks are 5, 15 and the last. 0 if no label is at least `rel`.
     """
 
     rel: int = 1
@@ -82,7 +82,7 @@ class RnDCG(GradedMeasure):
         total = totals(query[last], curves.at(query[last], depth[last]), lists.n_queries)
         points = np.bincount(query[last], minlength=lists.n_queries)
         further = np.diff(lists.query_ptr) > np.diff(curves.ideal_ptr) + 1
-        total, points = total + further * _at_the_end(curves), points + further
+        total, points = total + further * _final(curves), points + further
         return np.where(n_relevant(lists, self.rel) > 0, ratio(total, points.astype(np.float64)), 0.0)
 
 
@@ -95,8 +95,8 @@ def _read(curve: Floats, query_ptr: Ints, query: Ints, depth: Ints) -> Floats:
     return np.append(curve, 0.0)[np.where(depth > 0, query_ptr[query] + depth - 1, len(curve))]
 
 
-def _at_the_end(curves: _Curves) -> Floats:
-    """Return DCG over ideal DCG, each of its whole list."""
+def _final(curves: _Curves) -> Floats:
+    """Return DCG over ideal DCG, each of the whole list."""
     query = np.arange(len(curves.query_ptr) - 1)
     deepest = np.maximum(np.diff(curves.query_ptr), np.diff(curves.ideal_ptr))
     return curves.at(query, deepest)

@@ -1,4 +1,4 @@
-"""nERR: expected reciprocal rank over that of the ideal order."""
+"""nERR: expected reciprocal rank divided by that of the ideal order."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from rerank.types import Floats, Ints
 @register("nERR")
 @dataclass(frozen=True)
 class NERR(ERR):
-    """ERR over the ERR of the ideal order, with the same max_rel and cutoff, as TREC's ndeval divides.
+    """ERR divided by the ERR of the ideal order, with the same max_rel and cutoff, as in TREC's ndeval.
 
-    The ideal holds every judged document, retrieved or not. A query without a relevant document has 0. This is
-    not ir_measures' NERR8 to NERR11 ("nearly ERR"), which are other measures.
+    The ideal order contains every judged document, retrieved or not. A query without a relevant document has 0.
+    ir_measures' NERR8 to NERR11 ("nearly ERR") are other measures.
     """
 
     def scores(self, lists: RankedLists) -> Floats:

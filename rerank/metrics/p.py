@@ -28,7 +28,7 @@ class P(BinaryMeasure):
         return sums(hits, lists.query_ptr) / self._depth
 
     def cut_for_training(self, depth: int) -> Measure:
-        """Return this measure: all that counts is who stands on which side of its own cutoff."""
+        """Return this measure: only swaps across its own cutoff change it."""
         return self
 
     def swap_weights(self, labels: Floats, query_ptr: Ints, ideal_labels: Floats, ideal_ptr: Ints) -> SwapWeights:

@@ -20,9 +20,15 @@ from rerank.types import Floats, Ints
 class PairAccuracy(Measure):
     """1 - pairwise inversions / pairs of documents with different labels; higher is better.
 
-    An inversion is a document above a better one, what RankNet counts (Burges 2010, section 4). A better document that
-    was not retrieved is inverted with every worse one that was. A negative label counts as 0. A query without a
-    pair of different labels has 0. With two grades this is AUC.
+    An inversion is a document ranked above a better one. A better document that is not retrieved is inverted with every
+    worse one that is. A negative label counts as 0. A query without a pair of different labels has 0. With two grades
+    this is AUC.
+
+    References
+    ----------
+    C. Burges, From RankNet to LambdaRank to LambdaMART: An Overview, MSR-TR-2010-82, section 4, on the inversions that
+    RankNet minimises.
+
     """
 
     takes_cutoff: ClassVar[bool] = False

@@ -18,7 +18,7 @@ from rerank.types import Floats, Ints
 @register("R", trec_cut="recall", aliases={"Recall": "R"})
 @dataclass(frozen=True)
 class R(BinaryMeasure):
-    """Share of all relevant documents, retrieved or not, that stand among the first k (trec_eval)."""
+    """Share of all relevant documents, retrieved or not, that are among the first k (trec_eval)."""
 
     needs_cutoff: ClassVar[bool] = True
 
@@ -28,7 +28,7 @@ class R(BinaryMeasure):
         return ratio(sums(hits, lists.query_ptr), n_relevant(lists, self.rel))
 
     def cut_for_training(self, depth: int) -> Measure:
-        """Return this measure: all that counts is who stands on which side of its own cutoff."""
+        """Return this measure: only swaps across its own cutoff change it."""
         return self
 
     def swap_weights(self, labels: Floats, query_ptr: Ints, ideal_labels: Floats, ideal_ptr: Ints) -> SwapWeights:

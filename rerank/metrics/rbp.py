@@ -1,4 +1,4 @@
-"""Rank-biased precision (Moffat and Zobel 2008)."""
+"""Rank-biased precision."""
 
 from __future__ import annotations
 
@@ -16,11 +16,16 @@ from rerank.types import Floats
 @register("RBP", aliases={"rbp": "RBP(p=0.9)"})
 @dataclass(frozen=True)
 class RBP(DiscountedMeasure):
-    """(1 - p) sum gain p^(rank - 1): what a reader gains who goes on to the next document with probability p.
+    """(1 - p) sum gain p^(rank - 1): the expected gain of a user who continues with probability p.
 
-    Gain is 1 for a label of at least `rel` (the paper), or the label itself where no `rel` is given, as in
-    ir_measures: the value may then exceed 1 (trec_eval's `rbp` stretches the labels of a query to reach from 0 to
-    1). A negative label gains 0. What documents that nobody judged might add is `RBPResidual`.
+    The gain is 1 for a label of at least `rel` (as in the paper), or the label itself without `rel` (as in
+    ir_measures), so that the value may exceed 1 (trec_eval's `rbp` scales the labels of a query to the range from 0
+    to 1). A negative label has gain 0. `RBPResidual` is the possible gain of unjudged documents.
+
+    References
+    ----------
+    A. Moffat and J. Zobel, Rank-Biased Precision for Measurement of Retrieval Effectiveness, ACM TOIS 27(1), 2008.
+
     """
 
     p: float = 0.8

@@ -1,4 +1,4 @@
-"""What rank-biased precision may still gain from documents that nobody judged (Moffat and Zobel 2008, section 4)."""
+"""The residual of rank-biased precision: the gain that unjudged documents could add."""
 
 from __future__ import annotations
 
@@ -18,15 +18,21 @@ from rerank.types import Floats
 @register("RBPResidual", aliases={"rbp_resid": "RBPResidual(p=0.9)"})
 @dataclass(frozen=True)
 class RBPResidual(Measure):
-    """(1 - p) * sum of p^(rank - 1) over unjudged documents, and p^n for all behind the n that are retrieved.
+    """(1 - p) * sum of p^(rank - 1) over unjudged documents, plus p^n for the documents below the n retrieved ones.
 
-    A negative label is no judgement. A query without any document has 0, as in every other measure (trec_eval; so has a
-    list without an unjudged document there, where p^n is left out).
+    A negative label is not a judgement. A query without any document has 0, as in every other measure. (trec_eval
+    omits p^n for a list without unjudged documents, which then has 0.)
+
+    References
+    ----------
+    A. Moffat and J. Zobel, Rank-Biased Precision for Measurement of Retrieval Effectiveness, ACM TOIS 27(1), 2008,
+    section 4.
+
     """
 
     p: float = 0.8
     takes_cutoff: ClassVar[bool] = False
-    asks_judged: ClassVar[bool] = True  # it is about documents without a judgement
+    asks_judged: ClassVar[bool] = True  # it is computed from unjudged documents
 
     def __post_init__(self) -> None:
         if not isinstance(self.p, int | float) or not 0 < self.p < 1:

@@ -1,7 +1,6 @@
-"""The measures by name: a file in this folder that registers its class is all that a new one needs.
+"""The registry of measures: to add a measure, add a module to this package that registers its class.
 
-A name is read as `ir_measures` writes it (`nDCG(dcg='exp-log2')@10`) or as trec_eval does (`map`,
-`ndcg_cut_10`, `P.5,10`).
+Names are those of `ir_measures` (`nDCG(dcg='exp-log2')@10`) and of trec_eval (`map`, `ndcg_cut_10`, `P.5,10`).
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import Any, TypeVar
 
 from rerank.errors import InvalidInputError, shown, unknown_name
 from rerank.metrics.base import Measure
-from rerank.metrics.own import own_measure
+from rerank.metrics.custom import custom_measure
 from rerank.metrics.trec_names import CUTOFFS, GROUPS, TrecName, split_name
 from rerank.runtime.registry import Registry
 
@@ -39,18 +38,28 @@ def register(
     cutoffs: tuple[float, ...] = CUTOFFS,
     aliases: Mapping[str, str] | None = None,
 ) -> Callable[[M], M]:
-    """Enter a measure's class.
+    """Return the decorator that registers the class of a measure.
 
-    symbol          its name without parameters (`nDCG`)
-    trec            trec_eval's name for it on the whole list (`ndcg`)
-    trec_cut        trec_eval's name before a cutoff (`ndcg_cut`, for `ndcg_cut_10`)
-    trec_parameter  the field that what stands behind `trec` is for (`ndcg.1=3,2=9`); None: nothing may stand there
-    cut_parameter   the field that each cutoff behind `trec_cut` is for
-    cutoffs         those of `trec_cut` where none is named
-    aliases         other names -> what they mean, in our names (`{"SetRelP": "SetP(relative=True)"}`)
+    Parameters
+    ----------
+    symbol : str
+        Name of the measure without parameters (`nDCG`).
+    trec : str or None
+        trec_eval's name of the measure on the whole list (`ndcg`).
+    trec_cut : str or None
+        trec_eval's name before a cutoff (`ndcg_cut`, for `ndcg_cut_10`).
+    trec_parameter : str or None
+        Field that is set by the suffix of `trec` (`ndcg.1=3,2=9`); None if it takes no suffix.
+    cut_parameter : str
+        Field that is set by each cutoff after `trec_cut`.
+    cutoffs : tuple of float
+        Default cutoffs of `trec_cut`.
+    aliases : mapping of str to str or None
+        Other names and the names that they stand for (`{"SetRelP": "SetP(relative=True)"}`).
+
     """
 
-    def enter(measure: M) -> M:
+    def decorate(measure: M) -> M:
         measure.symbol = symbol
         _REGISTRY.register(symbol)(measure)
         _ALIASES.update(aliases or {})
@@ -60,38 +69,66 @@ def register(
             _TREC_NAMES[trec_cut] = TrecName(symbol, cut_parameter, cutoffs)
         return measure
 
-    return enter
+    return decorate
 
 
 def parse_measures(names: Iterable[Any], level: int = 1) -> list[Measure]:
-    """Return the measures of some names; a name may stand for several (`P.5,10`, `ndcg_cut`, `all_trec`).
+    """Return the measures that names describe; a name may mean several measures (`P.5,10`, `ndcg_cut`, `all_trec`).
 
-    level  least label that is relevant, for measures whose name does not say `rel` (trec_eval's -l)
-    Raises InvalidInputError as `parse_measure` does.
+    Parameters
+    ----------
+    names : iterable of str, Measure or function
+        What `parse_measure` takes.
+    level : int
+        Smallest label that is relevant, for measures whose name does not set `rel` (trec_eval's -l).
+
+    Returns
+    -------
+    list of Measure
+        Each measure once.
+
+    Raises
+    ------
+    InvalidInputError
+        As `parse_measure`.
+
     """
-    found: dict[str, Measure] = {}
+    measures: dict[str, Measure] = {}
     for name in names:
         for measure in _measures_of(name):
             if level != 1 and getattr(measure, "rel", None) == 1 and "rel=" not in str(name):
                 measure = replace(measure, rel=level)  # type: ignore[call-arg]
-            found.setdefault(measure.name, measure)
-    return list(found.values())
+            measures.setdefault(measure.name, measure)
+    return list(measures.values())
 
 
 def parse_measure(name: Any) -> Measure:
-    """Return the measure of a name; a measure is returned as it is.
+    """Return the measure that a name describes.
 
-    A function score(ranked_labels, ideal_labels), or an object with such a method, becomes an `OwnMeasure`.
-    Raises InvalidInputError for an unknown name, an unknown parameter or a value that does not fit.
+    Parameters
+    ----------
+    name : str, Measure or function
+        A measure is returned as it is. A function score(ranked_labels, ideal_labels), or an object with such a method,
+        becomes a `CustomMeasure`.
+
+    Returns
+    -------
+    Measure
+
+    Raises
+    ------
+    InvalidInputError
+        For an unknown name, an unknown parameter or an invalid value.
+
     """
     if isinstance(name, Measure):
         return name
     if not isinstance(name, str):
-        return own_measure(name)
-    found = _trec_measures(name.strip())
-    if len(found) == 1:
-        return found[0]
-    if found and name.strip() not in _TREC_NAMES:
+        return custom_measure(name)
+    measures = _trec_measures(name.strip())
+    if len(measures) == 1:
+        return measures[0]
+    if measures and name.strip() not in _TREC_NAMES:
         raise InvalidInputError(f"measure: expected one measure, got several in {name!r}. Name one, e.g. P.5.")
     return _from_grammar(name)
 
@@ -101,27 +138,30 @@ def _measures_of(name: Any) -> list[Measure]:
         if name in GROUPS:
             known_measures()
             return [measure for member in GROUPS[name] for measure in _measures_of(member)]
-        if found := _trec_measures(name.strip()):
-            return found
+        if measures := _trec_measures(name.strip()):
+            return measures
     return [parse_measure(name)]
 
 
 def _trec_measures(name: str) -> list[Measure]:
-    """Return the measures of a name as trec_eval writes it; none where it is no such name."""
-    if _is_ours(name):
+    """Return the measures of a trec_eval name; none for any other name."""
+    if _is_own_name(name):
         return []
     known_measures()
-    found = split_name(name, _TREC_NAMES)
-    parameters = found[0].parameters(found[1]) if found else None
-    if found is None or parameters is None:
+    match = split_name(name, _TREC_NAMES)
+    parameters = match[0].parameters(match[1]) if match else None
+    if match is None or parameters is None:
         return []
-    return [_make(name, found[0].symbol, given) for given in parameters]
+    return [_make(name, match[0].symbol, values) for values in parameters]
 
 
-def _is_ours(name: str) -> bool:
-    """Return whether a name is one of ours: then its own file is all that must load, which saves half a start."""
-    found = _GRAMMAR.fullmatch(name)
-    symbol = found["symbol"] if found else ""
+def _is_own_name(name: str) -> bool:
+    """Return whether a name is in the grammar of ir_measures.
+
+    Only the module of that measure is then imported, which halves the time of the import.
+    """
+    match = _GRAMMAR.fullmatch(name)
+    symbol = match["symbol"] if match else ""
     if symbol and symbol not in _MEASURES:
         module = f"rerank.metrics.{symbol.lower()}"
         try:
@@ -129,33 +169,35 @@ def _is_ours(name: str) -> bool:
         except ModuleNotFoundError as missing:
             if missing.name != module:
                 raise
-    bare = symbol == name and getattr(_MEASURES.get(symbol), "needs_cutoff", False)  # trec_eval's P, of all cutoffs
-    return symbol in _MEASURES and not bare
+    without_cutoff = symbol == name and getattr(
+        _MEASURES.get(symbol), "needs_cutoff", False
+    )  # trec_eval's P, of all cutoffs
+    return symbol in _MEASURES and not without_cutoff
 
 
 def _from_grammar(name: str) -> Measure:
-    found = _GRAMMAR.fullmatch(name.strip())
-    if not found:
+    match = _GRAMMAR.fullmatch(name.strip())
+    if not match:
         raise InvalidInputError(
             f"measure: expected NAME, NAME@CUTOFF or NAME(PARAMETER=VALUE)@CUTOFF, got {name!r}. "
             "Write e.g. nDCG@10 or P(rel=2)@5."
         )
-    symbol, given = _symbol(found["symbol"])
-    given |= _parameters(name, symbol, found["parameters"])
-    if found["at"] is not None:
+    symbol, values = _symbol(match["symbol"])
+    values |= _parameters(name, symbol, match["parameters"])
+    if match["at"] is not None:
         field = _MEASURES[symbol].at
-        _check_once(name, symbol, field, given)
-        given[field] = float(found["at"]) if field != "cutoff" or "." in found["at"] else int(found["at"])
-    return _make(name, symbol, given)
+        _check_once(name, symbol, field, values)
+        values[field] = float(match["at"]) if field != "cutoff" or "." in match["at"] else int(match["at"])
+    return _make(name, symbol, values)
 
 
 def measure_name(measure: Any) -> str:
-    """Return text for what `parse_measure` takes: a name as it was written, the name of all else."""
+    """Return the name of what `parse_measure` takes; text is returned as it is."""
     return measure if isinstance(measure, str) else parse_measure(measure).name
 
 
 def check_cutoff(measure: Measure) -> None:
-    """Refuse a cutoff that is no whole number of at least 1, or one where the measure takes none."""
+    """Refuse a cutoff that is not a whole number of at least 1, or any cutoff if the measure takes none."""
     cutoff, symbol = measure.cutoff, measure.symbol
     if cutoff is not None and not measure.takes_cutoff:
         raise InvalidInputError(f"measure {symbol}: expected no cutoff, got {cutoff!r}. Write {symbol}.")
@@ -166,21 +208,21 @@ def check_cutoff(measure: Measure) -> None:
     )
 
 
-def _symbol(written: str) -> tuple[str, dict[str, Any]]:
-    """Return the measure of a name without cutoff, and the parameters that the name stands for."""
-    if written in _MEASURES:
-        return written, {}
+def _symbol(text: str) -> tuple[str, dict[str, Any]]:
+    """Return the symbol of a name without cutoff, and the parameters that an alias implies."""
+    if text in _MEASURES:
+        return text, {}
     known_measures()
-    if written in _ALIASES:
-        meant = _GRAMMAR.fullmatch(_ALIASES[written])
-        if meant:
-            return meant["symbol"], _parameters(written, meant["symbol"], meant["parameters"])
-    trec = _TREC_NAMES.get(written)
+    if text in _ALIASES:
+        match = _GRAMMAR.fullmatch(_ALIASES[text])
+        if match:
+            return match["symbol"], _parameters(text, match["symbol"], match["parameters"])
+    trec = _TREC_NAMES.get(text)
     if trec is None:
-        raise unknown_name("measure", written, [*_MEASURES, *_ALIASES, *_TREC_NAMES])
+        raise unknown_name("measure", text, [*_MEASURES, *_ALIASES, *_TREC_NAMES])
     if trec.cutoffs:
         raise InvalidInputError(
-            f"measure {written}: expected a cutoff, got none. Write e.g. {written}_10 or {trec.symbol}@10."
+            f"measure {text}: expected a cutoff, got none. Write e.g. {text}_10 or {trec.symbol}@10."
         )
     return trec.symbol, {}
 
@@ -190,30 +232,30 @@ def _parameters(name: str, symbol: str, text: str | None) -> dict[str, Any]:
         return {}
     try:
         call = ast.parse(f"f({text})", mode="eval").body
-        if not isinstance(call, ast.Call) or call.args or not all(word.arg for word in call.keywords):
+        if not isinstance(call, ast.Call) or call.args or not all(keyword.arg for keyword in call.keywords):
             raise ValueError(text)
-        words = [(str(word.arg), ast.literal_eval(word.value)) for word in call.keywords]
+        pairs = [(str(keyword.arg), ast.literal_eval(keyword.value)) for keyword in call.keywords]
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
         raise InvalidInputError(
             f"measure: expected parameters as name=value, got {shown(text)} in {shown(name)}. Write e.g. P(rel=2)@5."
         ) from None
-    given: dict[str, Any] = {}
-    for word, value in words:
-        _check_once(name, symbol, word, given)
-        given[word] = value
-    return given
+    values: dict[str, Any] = {}
+    for keyword, value in pairs:
+        _check_once(name, symbol, keyword, values)
+        values[keyword] = value
+    return values
 
 
-def _check_once(name: str, symbol: str, parameter: str, given: Mapping[str, Any]) -> None:
-    if parameter in given:
+def _check_once(name: str, symbol: str, parameter: str, values: Mapping[str, Any]) -> None:
+    if parameter in values:
         raise InvalidInputError(f"measure {symbol}: expected {parameter} once, got it twice in {name!r}. Drop one.")
 
 
-def _make(name: str, symbol: str, given: Mapping[str, Any]) -> Measure:
+def _make(name: str, symbol: str, values: Mapping[str, Any]) -> Measure:
     known = [field.name for field in fields(_MEASURES[symbol])]
-    for parameter in given:
+    for parameter in values:
         if parameter not in known:
             raise unknown_name("parameter", parameter, [field for field in known if field != "cutoff"])
-    measure = _MEASURES[symbol](**given)
+    measure = _MEASURES[symbol](**values)
     check_cutoff(measure)
     return measure

@@ -1,4 +1,4 @@
-"""What measures of binary relevance share: a label of at least `rel` is relevant."""
+"""The base class of measures of binary relevance: a label of at least `rel` is relevant."""
 
 from __future__ import annotations
 
@@ -15,7 +15,16 @@ from rerank.types import Floats
 
 @dataclass(frozen=True)
 class BinaryMeasure(Measure):
-    """A measure that only asks whether a document is relevant; graded labels are cut at `rel`."""
+    """A measure of binary relevance.
+
+    Parameters
+    ----------
+    cutoff : int or None
+        Depth at which the measure stops; None is the whole list.
+    rel : int
+        Smallest label that is relevant.
+
+    """
 
     rel: int = 1
     needs_cutoff: ClassVar[bool] = False

@@ -1,4 +1,4 @@
-"""Precision at a cutoff, relative to the best that can be had."""
+"""Precision at a cutoff, relative to the highest possible."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from rerank.types import Floats
 @register("RelP", trec_cut="relative_P")
 @dataclass(frozen=True)
 class RelP(BinaryMeasure):
-    """Relevant documents among the first k over min(k, R): precision down to rank R, recall below it."""
+    """Relevant documents among the first k, divided by min(k, R): precision up to rank R, recall below it."""
 
     needs_cutoff: ClassVar[bool] = True
-    refuses_training: ClassVar[bool] = True  # it orders a list as P does; train for that
+    refuses_training: ClassVar[bool] = True  # P has the same optimal orders; train for P
 
     def scores(self, lists: RankedLists) -> Floats:
         """Return the relative precision of every query."""

@@ -19,15 +19,15 @@ from rerank.types.ids import Ids
 @register("RelString", trec="relstring", trec_parameter="cutoff")
 @dataclass(frozen=True)
 class RelString(Measure):
-    """One letter for each of the first k documents, 10 by default (trec_eval): no figure, and no mean over queries.
+    """Text with one character for each of the first k documents, 10 by default (trec_eval); it has no mean.
 
-    The label where it is 0 to 9, `>` where it is more; `.` for a negative one (in the pool, not judged), `-` for a
-    document that the qrels lack.
+    The character is the label from 0 to 9, `>` for a larger one, `.` for a negative one (in the pool, not judged) and
+    `-` for a document that is not in the qrels.
     """
 
     cutoff: int | None = 10
     averaging: ClassVar[str] = TEXT
-    asks_judged: ClassVar[bool] = True  # it tells documents that the qrels lack
+    asks_judged: ClassVar[bool] = True  # it marks documents that are not in the qrels
 
     def scores(self, lists: RankedLists) -> Ids:  # type: ignore[override]
         """Return the text of every query, (n_queries,) of text."""

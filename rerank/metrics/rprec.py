@@ -27,9 +27,9 @@ MULTIPLES = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0)
 )
 @dataclass(frozen=True)
 class Rprec(BinaryMeasure):
-    """Share of relevant documents among the first mult * R, a rank of at least .1 counting whole.
+    """Share of relevant documents among the first mult * R, rounded up if the fraction is at least .1.
 
-    A list that is shorter is still divided by that rank (trec_eval).
+    The divisor is that rank, even if the list is shorter (trec_eval).
     """
 
     mult: float = 1.0

@@ -1,4 +1,4 @@
-"""Measures of the set of retrieved documents: their order is without effect."""
+"""Measures of the set of retrieved documents, which do not depend on their order."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from rerank.types import Floats
 
 @dataclass(frozen=True)
 class _SetMeasure(BinaryMeasure):
-    """A measure of three counts: documents that are relevant and retrieved, retrieved, relevant."""
+    """A measure of three counts: relevant and retrieved, retrieved, and relevant documents."""
 
     takes_cutoff: ClassVar[bool] = False
     refuses_training: ClassVar[bool] = True  # no order changes it
 
     def counts(self, lists: RankedLists) -> tuple[Floats, Floats, Floats]:
         """Return relevant and retrieved, retrieved, and relevant documents of every query."""
-        found = sums(self.relevant(lists.labels), lists.query_ptr)
-        return found, np.diff(lists.query_ptr).astype(np.float64), n_relevant(lists, self.rel)
+        n_hits = sums(self.relevant(lists.labels), lists.query_ptr)
+        return n_hits, np.diff(lists.query_ptr).astype(np.float64), n_relevant(lists, self.rel)
 
 
 @register("SetP", trec="set_P", aliases={"set_relative_P": "SetP(relative=True)", "SetRelP": "SetP(relative=True)"})
 @dataclass(frozen=True)
 class SetP(_SetMeasure):
-    """Share of relevant documents among those retrieved; `relative` to the best that so many can reach."""
+    """Share of relevant documents among those retrieved; `relative` to the highest possible for as many documents."""
 
     relative: bool = False
 
@@ -42,8 +42,8 @@ class SetP(_SetMeasure):
 
     def scores(self, lists: RankedLists) -> Floats:
         """Return the precision of every query."""
-        found, retrieved, relevant = self.counts(lists)
-        return ratio(found, np.minimum(retrieved, relevant) if self.relative else retrieved)
+        n_hits, retrieved, relevant = self.counts(lists)
+        return ratio(n_hits, np.minimum(retrieved, relevant) if self.relative else retrieved)
 
 
 @register("SetR", trec="set_recall")
@@ -53,8 +53,8 @@ class SetR(_SetMeasure):
 
     def scores(self, lists: RankedLists) -> Floats:
         """Return the recall of every query."""
-        found, _, relevant = self.counts(lists)
-        return ratio(found, relevant)
+        n_hits, _, relevant = self.counts(lists)
+        return ratio(n_hits, relevant)
 
 
 @register("SetAP", trec="set_map")
@@ -64,8 +64,8 @@ class SetAP(_SetMeasure):
 
     def scores(self, lists: RankedLists) -> Floats:
         """Return the product of precision and recall of every query."""
-        found, retrieved, relevant = self.counts(lists)
-        return ratio(found * found, retrieved * relevant)
+        n_hits, retrieved, relevant = self.counts(lists)
+        return ratio(n_hits * n_hits, retrieved * relevant)
 
 
 @register("SetF", trec="set_F", trec_parameter="beta")
@@ -82,6 +82,6 @@ class SetF(_SetMeasure):
 
     def scores(self, lists: RankedLists) -> Floats:
         """Return the weighted harmonic mean of precision and recall of every query."""
-        found, retrieved, relevant = self.counts(lists)
-        precision, recall = ratio(found, retrieved), ratio(found, relevant)
+        n_hits, retrieved, relevant = self.counts(lists)
+        precision, recall = ratio(n_hits, retrieved), ratio(n_hits, relevant)
         return ratio((self.beta + 1.0) * precision * recall, self.beta * precision + recall)

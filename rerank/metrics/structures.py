@@ -1,4 +1,4 @@
-"""Data structures that measures read and return: ranked labels, and a measure as arrays that kernels can follow."""
+"""Data structures that measures read and return: ranked labels, and measures in the form of arrays for kernels."""
 
 from __future__ import annotations
 
@@ -14,15 +14,26 @@ from rerank.types import Floats, Ints, pointers
 class RankedLists:
     """Labels of many queries in rank order.
 
-    labels        (n_rows,) float64 in rank order, query by query; an unjudged document has 0
-    query_ptr     (n_queries + 1,) int64
-    ideal_labels  (n_ideal,) float64: all positive labels of a query, best first, retrieved or not
-    ideal_ptr     (n_queries + 1,) int64
-    judged        (n_rows,) bool, whether the qrels hold the document; None: they hold all, or it does not matter
-    zeros         (n_queries,) float64 documents that the qrels label 0, retrieved or not; None: those of the rows
+    Parameters
+    ----------
+    labels : ndarray of shape (n_rows,), dtype float64
+        Labels in rank order, query by query. An unjudged document has 0.
+    query_ptr : ndarray of shape (n_queries + 1,), dtype int64
+        Rows of query q: [query_ptr[q], query_ptr[q + 1]).
+    ideal_labels : ndarray of shape (n_ideal,), dtype float64
+        All positive labels of each query, best first, retrieved or not.
+    ideal_ptr : ndarray of shape (n_queries + 1,), dtype int64
+        Ideal labels of query q: [ideal_ptr[q], ideal_ptr[q + 1]).
+    judged : ndarray of shape (n_rows,), dtype bool, or None
+        Whether the qrels contain the document; None if they contain all, or if no measure needs it.
+    zeros : ndarray of shape (n_queries,), dtype float64, or None
+        Number of documents that the qrels label 0, retrieved or not; None is the number among the rows.
 
-    A negative label says, as for trec_eval, that a document was in the pool but not judged: it is not relevant, and to
-    measures that ask for judgements it has none.
+    Notes
+    -----
+    As in trec_eval, a document with a negative label was in the pool but not judged: it is not relevant, and measures
+    that use judgements treat it as unjudged.
+
     """
 
     labels: Floats
@@ -34,7 +45,7 @@ class RankedLists:
 
     @classmethod
     def of_query(cls, ranked_labels: Floats, ideal_labels: Floats) -> RankedLists:
-        """Return the list of one query: its labels in rank order, and all its positive labels, best first."""
+        """Return the lists of one query, given its labels in rank order and all its positive labels, best first."""
         return cls(ranked_labels, pointers([len(ranked_labels)]), ideal_labels, pointers([len(ideal_labels)]))
 
     @property
@@ -47,9 +58,9 @@ class RankedLists:
 class SwapWeights:
     """A separable measure: |ΔM_ij| = |gain_i - gain_j| * |discount_i - discount_j| * inverse_norm.
 
-    gains          (n_rows,) float64, what the label of each row is worth
-    discounts      (longest list,) float64, by 0-based rank; 0 beyond the cutoff
-    inverse_norms  (n_queries,) float64; 0 where the ideal is 0
+    gains          (n_rows,) float64 gain of the label of each row
+    discounts      (longest list,) float64 by 0-based rank; 0 beyond the cutoff
+    inverse_norms  (n_queries,) float64; 0 if the ideal is 0
     """
 
     gains: Floats
@@ -59,16 +70,18 @@ class SwapWeights:
 
 @dataclass(frozen=True, eq=False)
 class PrefixSum:
-    """M = norm * sum_i gain_i * discount(rank_i) * (own + sum of add_k) * product of keep_k, over all k above i.
+    """A measure in prefix-sum form: the term of each document depends only on the documents ranked above it.
 
-    A separable measure has add 0 and keep 1; AP adds a hit for every relevant document above; RR and ERR keep on
-    only where no document above has stopped the reader.
+    M = norm * sum_i gain_i * discount(rank_i) * (initial + sum_k add_k) * prod_k keep_k, over all k ranked above i.
+
+    A separable measure has add 0 and keep 1. AP adds 1 for every relevant document above. In RR and ERR, keep is the
+    probability that the user continues after a document.
 
     gains      (n_rows,) float64
     add, keep  (n_rows,) float64
     discounts  (longest list,) float64 by 0-based rank; 0 beyond the cutoff
     norms      (n_queries,) float64
-    own        what the sum of add begins with
+    initial    initial value of the sum of add
     """
 
     gains: Floats
@@ -76,7 +89,7 @@ class PrefixSum:
     keep: Floats
     discounts: Floats
     norms: Floats
-    own: float = 1.0
+    initial: float = 1.0
 
     @classmethod
     def of_weights(cls, weights: SwapWeights) -> PrefixSum:

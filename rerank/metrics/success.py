@@ -17,10 +17,10 @@ from rerank.types import Floats
 @register("Success", trec_cut="success", cutoffs=(1, 5, 10))
 @dataclass(frozen=True)
 class Success(BinaryMeasure):
-    """1 where a relevant document stands among the first k, else 0."""
+    """1 if a relevant document is among the first k, else 0."""
 
     needs_cutoff: ClassVar[bool] = True
-    refuses_training: ClassVar[bool] = True  # most lists reach 1, where few swaps matter; train for RR
+    refuses_training: ClassVar[bool] = True  # few swaps change it; train for RR
 
     def scores(self, lists: RankedLists) -> Floats:
         """Return the success of every query."""

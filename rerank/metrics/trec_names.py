@@ -1,7 +1,7 @@
-"""trec_eval's names: `map`, `ndcg_cut_10`, `P.5,10`, `ndcg.1=3,2=9`, and its sets of measures, `all_trec` among them.
+"""trec_eval's names: `map`, `ndcg_cut_10`, `P.5,10`, `ndcg.1=3,2=9`, and its sets of measures such as `all_trec`.
 
-What stands behind the name and a `.` (or `_`, as trec_eval prints it) gives one measure for each cutoff, or the
-parameter of one measure.
+The suffix after `.` (or `_`, as trec_eval prints it) lists cutoffs, one measure for each, or is the parameter of one
+measure.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
-# In the order in which trec_eval 10 prints them; its `runid` is no measure.
+# In the order in which trec_eval 10 prints them; its `runid` is not a measure.
 _COUNTS = ["num_q", "num_ret", "num_rel", "num_rel_ret"]
 _SETS = ["set_P", "set_relative_P", "set_recall", "set_map", "set_F"]
 _OFFICIAL = [*_COUNTS, "map", "gm_map", "Rprec", "bpref", "recip_rank", "iprec_at_recall", "P"]
@@ -26,11 +26,11 @@ Parameters = dict[str, Any]
 
 @dataclass(frozen=True)
 class TrecName:
-    """What a name of trec_eval's stands for.
+    """The meaning of a trec_eval name.
 
-    symbol     our measure
-    parameter  the field that what stands behind the name is for; None: nothing may stand there
-    cutoffs    the values of that field where nothing stands there; none: one measure at its defaults
+    symbol     symbol of the measure in this package
+    parameter  field that the suffix sets; None if the name takes no suffix
+    cutoffs    values of that field without a suffix; empty: one measure with its defaults
     """
 
     symbol: str
@@ -38,7 +38,7 @@ class TrecName:
     cutoffs: tuple[float, ...] = ()
 
     def parameters(self, text: str | None) -> list[Parameters] | None:
-        """Return the parameters of each measure that the name means with a text behind it; None where it fits none."""
+        """Return the parameters of each measure that the name means with a suffix; None if the suffix is invalid."""
         if text is None:
             return [{self.parameter or "": value} for value in self.cutoffs] or [{}]
         if self.parameter is None:
@@ -56,7 +56,7 @@ class TrecName:
         return [{self.parameter: values if len(values) > 1 or self.parameter not in SINGLE else values[0]}]
 
 
-SINGLE = ("cutoff", "beta")  # the parameters of one measure that are one number
+SINGLE = ("cutoff", "beta")  # parameters that are a single number
 
 
 def _pairs(text: str) -> dict[int, float]:
@@ -65,7 +65,7 @@ def _pairs(text: str) -> dict[int, float]:
 
 
 def split_name(name: str, known: dict[str, TrecName]) -> tuple[TrecName, str | None] | None:
-    """Return the longest known name that a text begins with, and what stands behind it; None where there is none."""
+    """Return the longest known name at the beginning of a text, and the suffix; None if no name is known."""
     for end in range(len(name), 0, -1):
         if name[:end] in known and name[end : end + 1] in ("", ".", "_"):
             return known[name[:end]], name[end + 1 :] if end < len(name) else None

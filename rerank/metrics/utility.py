@@ -1,4 +1,4 @@
-"""Utility: a sum of what each document is worth by whether it is relevant and retrieved."""
+"""Utility: a weighted sum of the numbers of relevant and other documents, retrieved and missed."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from rerank.types import Floats
 class Utility(BinaryMeasure):
     """worth[0] * relevant retrieved + worth[1] * others retrieved + worth[2] * relevant missed + worth[3] * the rest.
 
-    The rest is counted in a collection of `n_docs` documents, 0 by default (trec_eval's -N). Unjudged documents are not
-    relevant.
+    The rest is counted in a collection of `n_docs` documents, 0 by default (trec_eval's -N). Unjudged documents are
+    not relevant.
     """
 
     worth: tuple[float, ...] = (1.0, -1.0, 0.0, 0.0)
@@ -39,8 +39,8 @@ class Utility(BinaryMeasure):
 
     def scores(self, lists: RankedLists) -> Floats:
         """Return the utility of every query."""
-        found = sums(self.relevant(lists.labels), lists.query_ptr)
+        n_hits = sums(self.relevant(lists.labels), lists.query_ptr)
         retrieved, relevant = np.diff(lists.query_ptr), n_relevant(lists, self.rel)
-        rest = self.n_docs + found - retrieved - relevant
+        rest = self.n_docs + n_hits - retrieved - relevant
         a, b, c, d = self.worth
-        return a * found + b * (retrieved - found) + c * (relevant - found) + d * rest
+        return a * n_hits + b * (retrieved - n_hits) + c * (relevant - n_hits) + d * rest

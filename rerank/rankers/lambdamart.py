@@ -41,7 +41,7 @@ class LambdaMART(LearnsFromPairs, BoostedTrees):
     The parameters of `BoostedTrees`, and:
 
     metric                 measure that is trained for and that early stopping watches: ir_measures' name, or a
-                           function score(ranked_labels, ideal_labels): slow, seconds a tree (`rerank.metrics.own`)
+                           function score(ranked_labels, ideal_labels): slow, seconds a tree (`rerank.metrics.custom`)
     truncation_level       depth that gradients look at: `lambdarank_truncation_level` of LightGBM; P and R look
                            down to their own cutoff
     sigma                  slope of the pairwise logistic, 1 / unit of the scores; None: 1, or for a warm start

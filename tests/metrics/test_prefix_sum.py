@@ -19,7 +19,7 @@ KNOWN = [
 
 def by_the_formula(prefix_sum, order, query) -> float:
     """The sum of `PrefixSum`'s docstring for the rows of one query in some order."""
-    total, added, kept = 0.0, prefix_sum.own, 1.0
+    total, added, kept = 0.0, prefix_sum.initial, 1.0
     for rank, row in enumerate(order):
         total += prefix_sum.gains[row] * prefix_sum.discounts[rank] * added * kept
         added += prefix_sum.add[row]

@@ -64,7 +64,7 @@ def test_model_is_the_same_for_any_number_of_threads(name, sparse) -> None:
     assert one._learned() == two._learned()
 
 
-def test_own_measure_trains_as_its_twin_and_is_saved_by_name(sparse, valid, tmp_path) -> None:
+def test_custom_measure_trains_as_its_twin_and_is_saved_by_name(sparse, valid, tmp_path) -> None:
     few = sparse.select(range(6))
     shallow = {**SMALL, "n_estimators": 3, "truncation_level": 5}
     own = LambdaMART(**shallow, metric=own_reciprocal_rank).fit(few, eval_set=valid)

@@ -1,1 +1,1 @@
-"""What a swap does to a measure: away from the measures themselves, so that evaluating needs no Numba."""
+"""Swap deltas of measures, separate from the measures so that evaluation does not import Numba."""

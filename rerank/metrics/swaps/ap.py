@@ -1,4 +1,4 @@
-"""What a swap does to average precision."""
+"""Swap deltas of average precision."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ def fill_ap(relevant, query_ptr, scales, cutoff, depth, out, out_ptr):  # type: 
     relevant  (n_rows,) bool in rank order
     scales    (n_queries,) float64, 1 / number of relevant documents
 
-    With ranks i above j, one of them relevant and c(r) the relevant documents down to rank r without i: AP changes by
-    the precision at i were it relevant, (c(i) + 1) / i, by 1 / k for every relevant rank k between, and by the
-    precision at j were it relevant. Beyond the cutoff all of these are 0.
+    Let rank i be above j, exactly one of them relevant, and c(r) the number of relevant documents up to rank r without
+    i. The swap adds or removes the precision at i, (c(i) + 1) / i, 1 / k for every relevant rank k between i and j, and
+    the precision at j. Terms beyond the cutoff are 0.
     """
     for q in prange(query_ptr.shape[0] - 1):
         first, n, start = query_ptr[q], query_ptr[q + 1] - query_ptr[q], out_ptr[q]

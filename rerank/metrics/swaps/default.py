@@ -1,4 +1,4 @@
-"""Swap deltas of measures without a formula of their own."""
+"""Swap deltas of measures without a specific formula."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from rerank.metrics.structures import RankedLists, SwapWeights
 from rerank.types import Floats, Ints
 
-Scores = Callable[[RankedLists], Floats]  # a measure's value of every query
-LABELS_AT_ONCE = 1 << 20  # of swapped lists that are measured together: 8 MB
+Scores = Callable[[RankedLists], Floats]  # the value of a measure for every query
+LABELS_AT_ONCE = 1 << 20  # labels of the swapped lists that are measured together: 8 MB
 
 
 def fill_from_weights(swap: SwapWeights, query_ptr: Ints, depth: int, out: Floats, out_ptr: Ints) -> None:
@@ -22,7 +22,7 @@ def fill_from_weights(swap: SwapWeights, query_ptr: Ints, depth: int, out: Float
 
 
 def fill_by_recomputing(scores: Scores, lists: RankedLists, depth: int, out: Floats, out_ptr: Ints) -> None:
-    """Fill out by measuring the list anew after each swap of two different labels."""
+    """Fill out by computing the measure again after each swap of two different labels."""
     for q, rows, block in _blocks(lists.query_ptr, depth, out, out_ptr):
         labels = lists.labels[rows]
         ideal = lists.ideal_labels[lists.ideal_ptr[q] : lists.ideal_ptr[q + 1]]
@@ -37,7 +37,7 @@ def fill_by_recomputing(scores: Scores, lists: RankedLists, depth: int, out: Flo
 
 
 def _blocks(query_ptr: Ints, depth: int, out: Floats, out_ptr: Ints) -> Iterator[tuple[int, slice, Floats]]:
-    """Yield each query that has rows, its rows, and its block of out, (min(depth, n), n)."""
+    """Yield each query with rows, its rows, and its block of out, (min(depth, n), n)."""
     for q, (first, last) in enumerate(zip(query_ptr[:-1].tolist(), query_ptr[1:].tolist(), strict=True)):
         if first < last:
             block = out[out_ptr[q] : out_ptr[q + 1]].reshape(min(depth, last - first), last - first)

@@ -1,4 +1,4 @@
-"""What a swap does to expected reciprocal rank."""
+"""Swap deltas of expected reciprocal rank."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def fill_err(stopping, query_ptr, scales, cutoff, depth, out, out_ptr):  # type:
     scales    (n_queries,) float64, multiplied into each query's block
 
     With T = 1 - R and pi_r the product of T above rank r, swapping i and j changes the term of i to pi_i R_j / i, those
-    between by the factor T_j / T_i, and the term of j to pi_j T_j / T_i R_i / j. The rest stays.
+    between by the factor T_j / T_i, and the term of j to pi_j T_j / T_i R_i / j. The other terms do not change.
     """
     for q in prange(query_ptr.shape[0] - 1):
         first, n, start = query_ptr[q], query_ptr[q + 1] - query_ptr[q], out_ptr[q]

@@ -1,4 +1,4 @@
-"""What a swap does to the number of pairs in the right order."""
+"""Swap deltas of the number of pairs in the right order."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ def fill_pairs(labels, balances, query_ptr, scales, depth, out, out_ptr):  # typ
     balances  (n_rows,) float64: worse minus better documents above each
     scales    (n_queries,) float64, 1 / number of pairs
 
-    A document of label l above those of labels l_k has more pairs right than below them by sum_k sign(l - l_k). When
-    i and j change places, so do their sums over the ranks between them, and their own pair turns round.
+    Moving a document of label l above documents of labels l_k changes the number of pairs in the right order by
+    sum_k sign(l - l_k). A swap of i and j does so for j upwards and for i downwards over the ranks between them, and
+    inverts the pair of i and j.
     """
     for q in prange(query_ptr.shape[0] - 1):
         first, n, start = query_ptr[q], query_ptr[q + 1] - query_ptr[q], out_ptr[q]

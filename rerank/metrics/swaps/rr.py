@@ -1,4 +1,4 @@
-"""What a swap does to the reciprocal rank."""
+"""Swap deltas of the reciprocal rank."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rerank.runtime.kernels import helper, kernel
 
 @helper()
 def _first_two(relevant, first, n):  # type: ignore[no-untyped-def]
-    """Return the 0-based ranks of the first two relevant documents; n where there is none."""
+    """Return the 0-based ranks of the first two relevant documents; n if there is none."""
     best, second = n, n
     for rank in range(n):
         if relevant[first + rank]:
@@ -32,8 +32,9 @@ def fill_rr(relevant, query_ptr, cutoff, depth, out, out_ptr):  # type: ignore[n
 
     relevant  (n_rows,) bool in rank order
 
-    A relevant document that moves up to i stands first where i is above the first; the first one that moves down to j
-    leaves the first place to j or to the second, whichever is higher. No other swap changes anything.
+    A relevant document that moves up to i becomes the first if i is above the first relevant rank. If the first one
+    moves down to j, the first relevant rank becomes j or that of the second one, whichever is higher. No other swap
+    changes the measure.
     """
     for q in prange(query_ptr.shape[0] - 1):
         first, n, start = query_ptr[q], query_ptr[q + 1] - query_ptr[q], out_ptr[q]
