@@ -58,5 +58,5 @@ def command(files: tuple[Path, ...], form: str, strict: bool, **kinds: tuple[Pat
         raise InvalidInputError("files: expected files to examine, got none. Name one.")
     findings = examine(read_files(named))
     click.echo(render(findings, len(named), form))
-    if strict and any(finding.gravity != "note" for finding in findings):
+    if strict and any(finding.severity != "note" for finding in findings):
         raise click.exceptions.Exit(2)

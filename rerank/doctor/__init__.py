@@ -1,1 +1,1 @@
-"""What is wrong with files of judgements, runs, topics and features, and what it does to the result."""
+"""Checks of files of judgements, runs, topics and features, and of index folders."""

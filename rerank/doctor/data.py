@@ -13,19 +13,19 @@ from rerank.doctor.repeats import returning_documents, returning_queries
 from rerank.doctor.run import tied_queries
 
 HIGHEST = 10
-NAMED = 10  # features that a finding names
+NAMED = 10  # features that a finding lists
 
 
 @check("data")
 def query_returns(data: DataRows) -> Iterator[Finding]:
-    """Queries whose rows do not stand together."""
+    """Queries whose rows are not contiguous."""
     effect = "rerank joins its rows; RankLib, XGBoost and LightGBM's group sizes make two queries of it"
     yield from returning_queries(data, "warning", effect)
 
 
 @check("data")
 def document_returns(data: DataRows) -> Iterator[Finding]:
-    """Documents that a query holds twice."""
+    """Documents that occur twice in a query."""
     yield from returning_documents(data)
 
 
@@ -36,34 +36,34 @@ def one_label(data: DataRows) -> Iterator[Finding]:
         return
     order, query_ptr = data.by_query
     labels, first = data.labels[order], query_ptr[:-1]
-    flat = np.minimum.reduceat(labels, first) == np.maximum.reduceat(labels, first)
-    rows = data.first_rows(np.flatnonzero(flat))
+    is_constant = np.minimum.reduceat(labels, first) == np.maximum.reduceat(labels, first)
+    rows = data.first_rows(np.flatnonzero(is_constant))
 
-    def found(row: int) -> str:
+    def describe(row: int) -> str:
         return f"all documents of query {data.name(row)} have the label {data.labels[row]:g}"  # type: ignore[index]
 
-    if flat.all():
-        yield from at(data, "error", rows, found, "no query has two labels: there is nothing to learn")
+    if is_constant.all():
+        yield from at(data, "error", rows, describe, "no query has two labels: there is nothing to learn")
     else:
         effect = "no pair of its documents can be learnt from, and no order of them is better than another"
-        yield from at(data, "note", rows, found, effect)
+        yield from at(data, "note", rows, describe, effect)
 
 
 @check("data")
 def labels_out_of_range(data: DataRows) -> Iterator[Finding]:
-    """Labels that are no number, below 0, or above those of any grading."""
+    """Labels that are not finite, negative, or larger than any grade in use."""
     if data.labels is None:
         return
     labels = data.labels
 
-    def found(row: int) -> str:
+    def describe(row: int) -> str:
         return f"label {labels[row]:g} for document {data.doc(row)} of query {data.name(row)}"
 
-    yield from at(data, "error", np.flatnonzero(~np.isfinite(labels)), found, "rerank refuses to train on it")
-    effect = "measures count it as not relevant; objectives that take labels as numbers rank it below 0"
-    yield from at(data, "warning", np.flatnonzero(labels < 0), found, effect)
+    yield from at(data, "error", np.flatnonzero(~np.isfinite(labels)), describe, "rerank refuses to train on it")
+    effect = "measures treat it as not relevant; objectives that use labels as numbers rank it below label 0"
+    yield from at(data, "warning", np.flatnonzero(labels < 0), describe, effect)
     effect = "the document outweighs all others in nDCG; a number of another column?"
-    yield from at(data, "warning", np.flatnonzero((labels > HIGHEST) & np.isfinite(labels)), found, effect)
+    yield from at(data, "warning", np.flatnonzero((labels > HIGHEST) & np.isfinite(labels)), describe, effect)
 
 
 @check("data")
@@ -75,7 +75,7 @@ def base_scores_tied(data: DataRows) -> Iterator[Finding]:
 
 @check("data")
 def base_scores_missing(data: DataRows) -> Iterator[Finding]:
-    """Rows without a base score where others have one."""
+    """Rows without a base score, if other rows have one."""
     if data.bases is not None:
         rows = np.flatnonzero(~np.isfinite(data.bases))
         share = f"{len(rows) / len(data.bases):.2%} of the rows have no finite base score, and others have one"
@@ -85,7 +85,7 @@ def base_scores_missing(data: DataRows) -> Iterator[Finding]:
 @check("data")
 def values_not_finite(data: DataRows) -> Iterator[Finding]:
     """Features that are missing (NaN) or infinite."""
-    for gravity, what, wrong, effect in (
+    for severity, what, mask, effect in (
         ("note", "NaN", np.isnan(data.X), "trees send a missing value its own way; linear rankers and nets fill it in"),
         (
             "error",
@@ -94,11 +94,11 @@ def values_not_finite(data: DataRows) -> Iterator[Finding]:
             "rerank refuses to read them, and to train on them",
         ),
     ):
-        shares = wrong.mean(axis=0)
+        shares = mask.mean(axis=0)
         worst = int(shares.argmax()) if len(shares) else 0
-        share = f"{wrong.mean() if wrong.size else 0.0:.2%} of all values are {what}"
-        most = f", most of them in feature {data.feature_names[worst]} ({shares[worst]:.2%})" if wrong.any() else ""
-        yield from at(data, gravity, np.flatnonzero(wrong.any(axis=1)), share + most, effect)
+        share = f"{mask.mean() if mask.size else 0.0:.2%} of all values are {what}"
+        most = f", most of them in feature {data.feature_names[worst]} ({shares[worst]:.2%})" if mask.any() else ""
+        yield from at(data, severity, np.flatnonzero(mask.any(axis=1)), share + most, effect)
 
 
 @check("data")
@@ -107,20 +107,20 @@ def constant_features(data: DataRows) -> Iterator[Finding]:
     same = ((data.X[:1] == data.X) | (np.isnan(data.X) & np.isnan(data.X[:1]))).all(axis=0)
     columns = np.flatnonzero(same)
     if len(columns):
-        effect = "no tree splits on them and no order rests on them: time and space for nothing"
+        effect = "no ranker can use them; they only cost time and memory"
         names = _named([data.feature_names[column] for column in columns])
         yield _about_features(data, len(columns), f"constant features: {names}", effect)
 
 
 @check("data")
 def duplicate_features(data: DataRows) -> Iterator[Finding]:
-    """Features that equal an earlier one in all rows; constant ones are passed over."""
+    """Features that equal an earlier one in all rows; constant ones are ignored."""
     first: dict[bytes, str] = {}
     pairs = []
     for name, column in zip(data.feature_names, np.ascontiguousarray(data.X.T), strict=True):
         if (column == column[:1]).all():
             continue
-        earlier = first.setdefault(blake2b((column + 0.0).tobytes()).digest(), name)  # -0 is 0
+        earlier = first.setdefault(blake2b((column + 0.0).tobytes()).digest(), name)  # -0 becomes 0
         if earlier != name:
             pairs.append(f"{name} = {earlier}")
     if pairs:
@@ -132,5 +132,5 @@ def _named(names: list[str]) -> str:
     return ", ".join(names[:NAMED]) + (", ..." if len(names) > NAMED else "")
 
 
-def _about_features(data: DataRows, count: int, found: str, effect: str) -> Finding:
-    return Finding("note", data.path, (), count, found, effect)
+def _about_features(data: DataRows, count: int, message: str, effect: str) -> Finding:
+    return Finding("note", data.path, (), count, message, effect)

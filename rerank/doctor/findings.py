@@ -1,11 +1,12 @@
-"""Findings, the checks that make them, and the one call that runs all checks.
+"""Findings, the registry of checks, and the function that runs all checks.
 
-To add a check is to add a function under `@check(kind, …)` in a file of this room: it takes what was read of a file of
-each kind (`qrels`, `run`, `topics`, `data`, `train`, `test`; see `reading.py`) and yields findings.
+To add a check, add a function with the decorator `@check(kind, ...)` to a module of this package. Its arguments are the
+contents of a file of each kind (`qrels`, `run`, `topics`, `data`, `train`, `test`, `index`; see `reading.py`), and it
+yields findings.
 
-error    rerank refuses the file, or a figure that rests on it is wrong
-warning  a figure or a model is not what it seems to be
-note     worth knowing
+error    rerank refuses the file, or a result computed from it is wrong
+warning  a result or a model may be misleading
+note     no error, but worth knowing
 """
 
 from __future__ import annotations
@@ -21,32 +22,41 @@ import numpy as np
 from rerank.doctor.reading import Files, Rows
 from rerank.types import Ints
 
-GRAVITIES = ("error", "warning", "note")
-SHOWN = 4  # places of a finding that are named
+SEVERITIES = ("error", "warning", "note")
+SHOWN = 4  # line numbers that a finding lists
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong.
+    """A problem in a file.
 
-    gravity  one of GRAVITIES
-    path     file
-    lines    the first few lines, none where the file has no lines
-    count    number of places in all
-    found    what was found, for the first place
-    effect   what it does to the result
+    Parameters
+    ----------
+    severity : {"error", "warning", "note"}
+        How serious the problem is.
+    path : str
+        The file.
+    lines : tuple of int
+        The first few line numbers; empty for a file without lines.
+    count : int
+        Number of occurrences.
+    message : str
+        The problem, for its first occurrence.
+    effect : str
+        What it does to results.
+
     """
 
-    gravity: str
+    severity: str
     path: str
     lines: tuple[int, ...]
     count: int
-    found: str
+    message: str
     effect: str
 
     @property
-    def place(self) -> str:
-        """`file:line`, or the file where there is no line."""
+    def location(self) -> str:
+        """`file:line`, or the file if it has no lines."""
         return f"{self.path}:{self.lines[0]}" if self.lines else self.path
 
     @property
@@ -55,7 +65,7 @@ class Finding:
         others = ", ".join(str(line) for line in self.lines[1:])
         also = f"also line{'s' * (len(self.lines) > 2)} {others}; " if others else ""
         more = f" ({also}{self.count} in all)" if self.count > 1 else ""
-        return f"{self.gravity:<7}  {self.place}: {self.found}{more}; {self.effect}"
+        return f"{self.severity:<7}  {self.location}: {self.message}{more}; {self.effect}"
 
 
 Check = Callable[..., Iterator[Finding]]
@@ -63,47 +73,49 @@ _CHECKS: list[tuple[tuple[str, ...], Check]] = []
 
 
 def check(*kinds: str) -> Callable[[Check], Check]:
-    """Enter a check of a file, or of files against each other, under their kinds."""
+    """Return the decorator that registers a check of a file, or of several files, by their kinds."""
 
-    def enter(function: Check) -> Check:
+    def decorate(function: Check) -> Check:
         _CHECKS.append((kinds, function))
         return function
 
-    return enter
+    return decorate
 
 
-def at(rows: Rows, gravity: str, where: Ints, found: Callable[[int], str] | str, effect: str) -> Iterator[Finding]:
-    """Yield one finding about some rows of a file, or none where there are no rows.
+def at(
+    rows: Rows, severity: str, row_numbers: Ints, message: Callable[[int], str] | str, effect: str
+) -> Iterator[Finding]:
+    """Yield one finding about rows of a file; none if there are no rows.
 
-    where  row numbers, in any order
-    found  what was found, or what says it of the first of the rows
+    row_numbers  in any order
+    message      the problem, or a function that describes it for the first row
     """
-    if len(where):
-        where = np.sort(where)
-        lines = () if rows.lines is None else tuple(rows.lines[where[:SHOWN]].tolist())
-        said = found if isinstance(found, str) else found(int(where[0]))
-        yield Finding(gravity, rows.path, lines, len(where), said, effect)
+    if len(row_numbers):
+        row_numbers = np.sort(row_numbers)
+        lines = () if rows.lines is None else tuple(rows.lines[row_numbers[:SHOWN]].tolist())
+        text = message if isinstance(message, str) else message(int(row_numbers[0]))
+        yield Finding(severity, rows.path, lines, len(row_numbers), text, effect)
 
 
-def lacking(rows: Rows, others: Rows, gravity: str, what: str, effect: str) -> Iterator[Finding]:
-    """Yield one finding about the queries of a file that another lacks."""
+def missing_queries(rows: Rows, others: Rows, severity: str, what: str, effect: str) -> Iterator[Finding]:
+    """Yield one finding about the queries of a file that are not in another."""
     known = set(others.names)
     missing = rows.rows_of([name for name in rows.names if name not in known])
-    yield from at(rows, gravity, missing, lambda row: f"{what} {rows.name(row)} is not in {others.path}", effect)
+    yield from at(rows, severity, missing, lambda row: f"{what} {rows.name(row)} is not in {others.path}", effect)
 
 
 def examine(files: Files) -> list[Finding]:
-    """Run every check on all files it looks at; the gravest findings stand first."""
+    """Run every check on the files of its kinds; return the findings, the most severe first."""
     package = import_module("rerank.doctor")
     for module in pkgutil.iter_modules(package.__path__):
         import_module(f"rerank.doctor.{module.name}")
-    found = [
+    findings = [
         finding
         for kinds, function in _CHECKS
         for parts in product(*(getattr(files, kind) for kind in kinds))
         for finding in function(*parts)
     ]
-    return sorted(found, key=lambda finding: GRAVITIES.index(finding.gravity))
+    return sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))
 
 
 @check("qrels")
@@ -111,7 +123,7 @@ def examine(files: Files) -> list[Finding]:
 @check("topics")
 @check("data")
 def unreadable(rows: Rows) -> Iterator[Finding]:
-    """What the reader refuses: one finding for each kind of fault."""
+    """Lines that the reader refuses: one finding for each kind of error."""
     kinds: dict[str, list[tuple[int, str]]] = {}
     for fault in rows.faults:
         line = fault.line or 0

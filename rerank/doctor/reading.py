@@ -1,4 +1,4 @@
-"""Files read to be examined: by the parsers that all verbs use, told to take note of what they refuse and go on."""
+"""Reading of files for the checks, with the parsers of all commands, which here collect errors and continue."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ from rerank.types.ids import id_array
 
 RANK, TAG = 3, 5  # columns of a run
 ZIP_MAGIC = b"PK\x03\x04"
-FIRST_BYTES, FIRST_LINES = 1 << 16, 100  # of a file, which tell what it is
+FIRST_BYTES, FIRST_LINES = 1 << 16, 100  # read from a file to detect its kind
 _PAIR = re.compile(rb"qid:\S+|\d+:\S+")
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """What all kinds of file have: rows in the order of the file.
+    """Rows in the order of the file, for all kinds of file.
 
-    names    distinct query ids by first appearance, each of a row at least
-    query    (n_rows,) int64 number of each row's query
-    lines    (n_rows,) int64, or None where the file has no lines
-    faults   what the reader refuses, in any order
+    names    distinct query ids by first appearance, each with at least one row
+    query    (n_rows,) int64 number of the query of each row
+    lines    (n_rows,) int64 line numbers, or None for a file without lines
+    faults   errors of the reader, in any order
     """
 
     path: str
@@ -90,7 +90,7 @@ class QrelsRows(Documents):
 
 @dataclass(frozen=True, eq=False)
 class RunRows(Documents):
-    """A ranking: scores and ranks (n_rows,) float64, NaN where a rank is no number; `tags` are the names in it."""
+    """A ranking: scores and ranks (n_rows,) float64, NaN for a rank that is not a number; `tags` are the run names."""
 
     scores: Floats
     ranks: Floats
@@ -99,7 +99,7 @@ class RunRows(Documents):
 
 @dataclass(frozen=True, eq=False)
 class DataRows(Documents):
-    """Features, labels and base scores (n_rows,), as RankingData has them; None where the file has none."""
+    """Features, labels and base scores (n_rows,), as in RankingData; None if the file has none."""
 
     X: NDArray[np.float32]
     feature_names: tuple[str, ...]
@@ -109,7 +109,7 @@ class DataRows(Documents):
 
 @dataclass
 class Files:
-    """All files that are examined, by what they are; train and test are among `data`."""
+    """All files that are examined, by kind; train and test files are in `data`, too."""
 
     qrels: list[QrelsRows] = field(default_factory=list)
     run: list[RunRows] = field(default_factory=list)
@@ -120,30 +120,42 @@ class Files:
 
 
 def read_files(named: Sequence[tuple[str | None, str | Path]]) -> Files:
-    """Read files to be examined.
+    """Read files for the checks.
 
-    named  (kind, path) of each: `qrels`, `run`, `topics`, `data`, `train`, `test`, or None to tell by the content
-    Raises MissingFileError or FileFormatError where a file is missing, empty, damaged or of no known kind, or has no
-    row that can be read.
+    Parameters
+    ----------
+    named : sequence of (str or None, path)
+        Kind and path of each file: `qrels`, `run`, `topics`, `data`, `train`, `test`, `index`, or None to detect the
+        kind by the content.
+
+    Returns
+    -------
+    Files
+
+    Raises
+    ------
+    MissingFileError, FileFormatError
+        If a file is missing, empty, damaged or of an unknown kind, or has no row that can be read.
+
     """
     files = Files()
     for kind, path in named:
         checked = check_file(path, "a file to examine")
         if not stat.S_ISREG(file_mode(checked, "a file to examine")):  # it is read more than once
             raise FileFormatError(checked, None, "expected a file, got a pipe or device. Write it to a file first.")
-        told = kind_of(checked)
-        kind = kind or told
+        detected = kind_of(checked)
+        kind = kind or detected
         if kind is None:
             raise _unknown(checked)
-        part = READERS.get(kind, read_feature_rows)(checked)
-        getattr(files, kind).append(part)
+        rows = READERS.get(kind, read_feature_rows)(checked)
+        getattr(files, kind).append(rows)
         if kind in {"train", "test"}:
-            files.data.append(part)  # type: ignore[arg-type]
+            files.data.append(rows)  # type: ignore[arg-type]
     return files
 
 
 def kind_of(path: Path) -> str | None:
-    """Return what a file holds, by its first lines, or None where they do not tell."""
+    """Return the kind of a file, detected by its first lines, or None if they fit no kind."""
     with open_source(path) as handle:
         beginning = handle.read(FIRST_BYTES)
     if beginning.startswith(ZIP_MAGIC):
@@ -158,7 +170,7 @@ def kind_of(path: Path) -> str | None:
 
 
 def _kind(line: bytes) -> str | None:
-    """Return the kind of file that a line may stand in."""
+    """Return the kind of file that a line fits."""
     fields = line.split()
     if line.lstrip().startswith((b"{", b"<")):
         return "topics"
@@ -186,22 +198,22 @@ def _unknown(path: Path) -> FileFormatError:
 
 
 def read_qrels_rows(path: Path) -> QrelsRows:
-    """Read judgements, those that return among them."""
+    """Read judgements, including duplicates."""
     faults: list[FileFormatError] = []
     rows = _columns(path, QRELS, faults)
     return QrelsRows(*_members(path, rows, faults), doc_ids=rows.doc_ids, labels=rows.values)
 
 
 def read_run_rows(path: Path) -> RunRows:
-    """Read a ranking, scores that are not finite and documents that return among them."""
+    """Read a ranking, including scores that are not finite and duplicate documents."""
     faults: list[FileFormatError] = []
     rows = _columns(path, replace(RUN, parse=number_or_nan, wanted="a number"), faults)
     members = _members(path, rows, faults)
     others = columns.read_rows(path, replace(RUN, value=RANK, parse=_rank, query=TAG), _pass_over)
-    # A row whose score is no number is among the others alone, one whose tag is no text among the rows alone.
+    # A row whose score is not a number is only in `others`, one whose tag is not text only in `rows`.
     lines = _lines(others)
-    place = np.minimum(np.searchsorted(lines, members[3]), len(lines) - 1)
-    ranks = np.where(lines[place] == members[3], others.values[place], np.nan)
+    position = np.minimum(np.searchsorted(lines, members[3]), len(lines) - 1)
+    ranks = np.where(lines[position] == members[3], others.values[position], np.nan)
     tags = list(dict.fromkeys(others.names))
     return RunRows(*members, doc_ids=rows.doc_ids, scores=rows.values, ranks=ranks, tags=tags)
 
@@ -212,7 +224,7 @@ def _rank(token: bytes) -> float:
 
 
 def _pass_over(fault: FileFormatError) -> None:
-    """Say nothing of a line that was wrong when the scores were read."""
+    """Ignore the error of a line: it was collected when the scores were read."""
 
 
 def _columns(path: Path, layout: columns.Layout, faults: list[FileFormatError]) -> columns.Rows:
@@ -222,7 +234,7 @@ def _columns(path: Path, layout: columns.Layout, faults: list[FileFormatError]) 
 
 @contextmanager
 def _first_fault(faults: list[FileFormatError]) -> Iterator[None]:
-    """Where no row of a file is right, raise what is wrong with its first row."""
+    """Raise the error of the first row if no row of a file is valid."""
     try:
         yield
     except FileFormatError:
@@ -238,13 +250,13 @@ def _lines(rows: columns.Rows) -> Ints:
 def _members(
     path: Path, rows: columns.Rows, faults: list[FileFormatError]
 ) -> tuple[str, list[str], Ints, Ints, list[FileFormatError]]:
-    """Return what `Rows` holds."""
+    """Return the arguments of `Rows`."""
     names, query, _ = numbered(rows.names, rows.lengths)
     return str(path), names, query, _lines(rows), faults
 
 
 def read_topic_rows(path: Path) -> Rows:
-    """Read topics; a query that returns is a fault."""
+    """Read topics; a duplicate query is an error."""
     faults: list[FileFormatError] = []
     with _first_fault(faults):
         entries = topic_entries(path, faults.append)
@@ -264,13 +276,13 @@ def read_feature_rows(path: Path) -> DataRows:
 def _binary(path: Path) -> DataRows:
     data = read_binary(path)
     sizes = np.diff(data.query_ptr)
-    held = np.flatnonzero(sizes)
-    if not len(held):
+    answered = np.flatnonzero(sizes)
+    if not len(answered):
         raise FileFormatError(path, None, "expected rows of features, got none. Name a file with rows.")
     return DataRows(
         str(path),
-        data.query_ids[held].tolist(),
-        np.repeat(np.arange(len(held)), sizes[held]),
+        data.query_ids[answered].tolist(),
+        np.repeat(np.arange(len(answered)), sizes[answered]),
         None,
         [],
         doc_ids=data.doc_ids,

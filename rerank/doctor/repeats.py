@@ -1,4 +1,4 @@
-"""Queries and documents that return."""
+"""Queries whose rows are not contiguous, and duplicate documents."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rerank.types.ids import row_codes, sort_keys
 
 
 def repeated_rows(query: Ints, doc_ids: NDArray[np.generic]) -> tuple[Ints, Ints]:
-    """Return the rows whose query and document stood in a row before, and the first row of each."""
+    """Return the rows that repeat the query and document of an earlier row, and that first row of each."""
     codes = row_codes(query, doc_ids)
     ordered = np.sort(codes)
     rows = np.flatnonzero(np.isin(codes, ordered[1:][ordered[1:] == ordered[:-1]]))
@@ -26,24 +26,24 @@ def repeated_rows(query: Ints, doc_ids: NDArray[np.generic]) -> tuple[Ints, Ints
     return rows[~new][order], first[~new][order]
 
 
-def returning_queries(rows: Documents, gravity: str, effect: str) -> Iterator[Finding]:
-    """Queries whose rows do not stand together."""
+def returning_queries(rows: Documents, severity: str, effect: str) -> Iterator[Finding]:
+    """Yield a finding about queries whose rows are not contiguous."""
     starts = np.flatnonzero(np.diff(rows.query, prepend=-1))
     _, first = np.unique(rows.query[starts], return_index=True)
     again = np.delete(starts, first)
     yield from at(
-        rows, gravity, again, lambda row: f"query {rows.name(row)} returns after rows of other queries", effect
+        rows, severity, again, lambda row: f"query {rows.name(row)} returns after rows of other queries", effect
     )
 
 
 def returning_documents(rows: Documents) -> Iterator[Finding]:
-    """Documents that stand twice in a query."""
+    """Yield a finding about documents that occur twice in a query."""
     again, first = repeated_rows(rows.query, rows.doc_ids)
     before = dict(zip(again.tolist(), first.tolist(), strict=True))
 
-    def found(row: int) -> str:
-        where = "" if rows.lines is None else f", first on line {rows.lines[before[row]]}"
-        return f"document {rows.doc(row)} returns in query {rows.name(row)}{where}"
+    def describe(row: int) -> str:
+        location = "" if rows.lines is None else f", first on line {rows.lines[before[row]]}"
+        return f"document {rows.doc(row)} returns in query {rows.name(row)}{location}"
 
     effect = "rerank refuses the file; where it is accepted, the document counts twice"
-    yield from at(rows, "error", again, found, effect)
+    yield from at(rows, "error", again, describe, effect)

@@ -1,4 +1,4 @@
-"""Findings as text: a line each, or JSON."""
+"""Findings as text, one line each, or as JSON."""
 
 from __future__ import annotations
 
@@ -6,22 +6,40 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 
-from rerank.doctor.findings import GRAVITIES, Finding
+from rerank.doctor.findings import SEVERITIES, Finding
 from rerank.errors import unknown_name
 
 
 def render(findings: Sequence[Finding], n_files: int, form: str = "table") -> str:
-    """Return findings, gravest first, as text.
+    """Return findings as text.
 
-    n_files  number of files that were examined
-    form     `table`: a line each, and a last one that counts them; `json`
+    Parameters
+    ----------
+    findings : sequence of Finding
+        The findings, the most severe first.
+    n_files : int
+        Number of files that were examined.
+    form : {"table", "json"}
+        `table` is a line for each finding and a last line with their counts.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    InvalidInputError
+        For an unknown form.
+
     """
-    counts = Counter(finding.gravity for finding in findings)
+    counts = Counter(finding.severity for finding in findings)
     if form == "json":
-        about = [vars(finding) | {"lines": list(finding.lines)} for finding in findings]
-        return json.dumps({"files": n_files, "counts": {name: counts[name] for name in GRAVITIES}, "findings": about})
+        entries = [vars(finding) | {"lines": list(finding.lines)} for finding in findings]
+        return json.dumps(
+            {"files": n_files, "counts": {name: counts[name] for name in SEVERITIES}, "findings": entries}
+        )
     if form != "table":
         raise unknown_name("format", form, ["table", "json"])
-    said = ", ".join(f"{counts[name]} {name}{'s' * (counts[name] != 1)}" for name in GRAVITIES)
+    summary = ", ".join(f"{counts[name]} {name}{'s' * (counts[name] != 1)}" for name in SEVERITIES)
     files = f"{n_files} file{'s' * (n_files != 1)}"
-    return "\n".join([*(finding.text for finding in findings), f"{files} examined: {said}"])
+    return "\n".join([*(finding.text for finding in findings), f"{files} examined: {summary}"])

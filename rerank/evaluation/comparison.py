@@ -1,4 +1,4 @@
-"""Any number of runs against a baseline: figures, tests, and the queries behind them."""
+"""Comparison of runs with a baseline: differences, significance tests, and the queries that changed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DEFAULT_TEST, DEFAULT_CORRECTION = "t", "holm"
 
 @dataclass(frozen=True)
 class QueryChange:
-    """One query's figure in the baseline and in another run."""
+    """Value of a query in the baseline and in another run."""
 
     query_id: str
     before: float
@@ -38,7 +38,7 @@ class QueryChange:
 
 @dataclass(frozen=True)
 class Move:
-    """A document's rank (from 1) before and after, None where it was not retrieved; its label, None if unjudged."""
+    """Rank (from 1) of a document before and after, None if it is not retrieved; its label, None if unjudged."""
 
     doc_id: str
     label: int | None
@@ -84,25 +84,27 @@ class Comparison(Shown):
 
     @cached_property
     def differences(self) -> dict[str, dict[str, PairedDifference]]:
-        """`differences[run][measure]`, over the queries that both runs answer."""
+        """`differences[run][measure]`, over the queries of both the run and the baseline."""
         vectors = {(run, measure): self._difference(run, measure) for run in self.systems for measure in self.measures}
-        found: dict[str, dict[str, PairedDifference]] = {run: {} for run in self.systems}
+        differences: dict[str, dict[str, PairedDifference]] = {run: {} for run in self.systems}
         for size in {len(vector) for vector in vectors.values()}:
             keys = [key for key, vector in vectors.items() if len(vector) == size]
             block = np.column_stack([vectors[key] for key in keys])
-            for (run, measure), described in zip(keys, paired_differences(block, self.samples, self.seed), strict=True):
-                found[run][measure] = described
-        return found
+            for (run, measure), difference in zip(
+                keys, paired_differences(block, self.samples, self.seed), strict=True
+            ):
+                differences[run][measure] = difference
+        return differences
 
     @cached_property
     def p_values(self) -> dict[str, dict[str, float]]:
-        """`p_values[run][measure]` of the chosen test, corrected over all runs and measures."""
+        """`p_values[run][measure]` of `test`, corrected over all runs and measures."""
         keys = [(run, measure) for run in self.systems for measure in self.measures]
         raw = [self.differences[run][measure].p_values[self.test] for run, measure in keys]
-        found: dict[str, dict[str, float]] = {run: {} for run in self.systems}
+        p_values: dict[str, dict[str, float]] = {run: {} for run in self.systems}
         for (run, measure), p_value in zip(keys, corrected(raw, self.correction), strict=True):
-            found[run][measure] = p_value
-        return found
+            p_values[run][measure] = p_value
+        return p_values
 
     def to_frame(self, per_query: bool = False) -> Any:
         """Return a pandas DataFrame.
@@ -157,15 +159,15 @@ class Comparison(Shown):
         return self.p_values[run][measure] < 1.0 - LEVEL
 
     def changes(self, run: str, measure: str) -> list[QueryChange]:
-        """Return every query that both runs answer, the greatest gain first, the greatest loss last."""
-        query_ids, mine, theirs = self._shared(run)
-        before = self.results[self.baseline].vector(measure)[theirs].tolist()
-        after = self.results[run].vector(measure)[mine].tolist()
-        found = [QueryChange(*row) for row in zip(query_ids.tolist(), before, after, strict=True)]
-        return sorted(found, key=lambda change: (-change.difference, change.query_id))
+        """Return the change of every query of both runs, the largest gain first, the largest loss last."""
+        query_ids, run_rows, baseline_rows = self._shared(run)
+        before = self.results[self.baseline].vector(measure)[baseline_rows].tolist()
+        after = self.results[run].vector(measure)[run_rows].tolist()
+        changes = [QueryChange(*row) for row in zip(query_ids.tolist(), before, after, strict=True)]
+        return sorted(changes, key=lambda change: (-change.difference, change.query_id))
 
     def extremes(self, run: str, measure: str, n: int) -> tuple[list[QueryChange], list[QueryChange]]:
-        """Return the (at most) n queries that gained most and the n that lost most, the furthest first."""
+        """Return the n queries that gained most and the n that lost most, at most, the largest change first."""
         changes = self.changes(run, measure)
         gained = [change for change in changes if change.difference > 0]
         lost = [change for change in changes if change.difference < 0]
@@ -184,8 +186,8 @@ class Comparison(Shown):
         return np.intersect1d(self.results[run].query_ids, self.results[self.baseline].query_ids, return_indices=True)
 
     def _difference(self, run: str, measure: str) -> Floats:
-        _, mine, theirs = self._shared(run)
-        return self.results[run].vector(measure)[mine] - self.results[self.baseline].vector(measure)[theirs]
+        _, run_rows, baseline_rows = self._shared(run)
+        return self.results[run].vector(measure)[run_rows] - self.results[self.baseline].vector(measure)[baseline_rows]
 
 
 def compare(
@@ -200,16 +202,37 @@ def compare(
     samples: int = SAMPLES,
     seed: int = 0,
 ) -> Comparison:
-    """Measure runs and compare each with a baseline.
+    """Evaluate runs and compare each with a baseline.
 
-    runs           by name
-    baseline       name of one of them; the first by default
-    complete       as in `evaluate`
-    test           `t`, `wilcoxon` or `randomisation`: the one whose p is corrected and marked; all three are computed
-    correction     `holm`, `bonferroni`, `bh` or `none`, over all runs and measures
-    samples, seed  of the randomisation test and the bootstrap
-    Raises InvalidInputError for what `evaluate` refuses, an unknown baseline, test or correction, and where a run
-    and the baseline share fewer than two queries.
+    Parameters
+    ----------
+    qrels : Qrels, mapping or DataFrame
+        Judgements, as `evaluate` takes them.
+    runs : mapping of str to Run, mapping or DataFrame
+        The runs, by name.
+    measures : iterable of str or Measure
+        Measures, as `evaluate` takes them.
+    baseline : str or None
+        Name of one of the runs; None is the first.
+    complete : bool
+        Whether to average over all judged queries, see `EvalOptions`.
+    test : {"t", "wilcoxon", "randomisation"}
+        Significance test whose p-values are corrected and reported; all three are computed.
+    correction : {"holm", "bonferroni", "bh", "none"}
+        Correction of the p-values for multiple comparisons, over all runs and measures.
+    samples, seed : int
+        Samples of the randomisation test and the bootstrap, and their random seed.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    InvalidInputError
+        For what `evaluate` refuses, for an unknown baseline, test or correction, and if a run and the baseline share
+        fewer than two queries.
+
     """
     qrels, measures = Qrels.of(qrels), list(measures)
     results = {name: evaluate(qrels, run, measures, complete=complete) for name, run in runs.items()}
@@ -225,7 +248,7 @@ def compare_results(
     samples: int = SAMPLES,
     seed: int = 0,
 ) -> Comparison:
-    """Compare runs that are evaluated already; arguments and errors are those of `compare`."""
+    """Compare runs that have been evaluated; arguments and errors are those of `compare`."""
     if not results:
         raise InvalidInputError("comparison: expected at least one run, got none. Name one.")
     baseline = next(iter(results)) if baseline is None else baseline
@@ -235,7 +258,7 @@ def compare_results(
         raise unknown_name("test", test, TESTS)
     if samples < 100:
         raise InvalidInputError(f"samples: expected at least 100, got {samples}. Leave the default of {SAMPLES}.")
-    corrected([], correction)  # refuses an unknown one now, not when the first p is asked for
+    corrected([], correction)  # refuses an unknown correction now, not when the first p-value is computed
     comparison = Comparison(results, baseline, test, correction, samples, seed)
     for run in comparison.systems:
         comparison.check_shared(run)
@@ -243,16 +266,16 @@ def compare_results(
 
 
 def moves(qrels: Qrels, before: Run, after: Run, query_id: str, n: int = 10) -> list[Move]:
-    """Return the n documents whose move between two runs of a judged query matters most.
+    """Return the n most important changes of rank between two runs of a judged query.
 
-    Relevant documents stand before others; within both, by how much the discount 1 / log2(1 + rank) changed, 0 being
-    that of a document that is not retrieved. Documents that kept their rank are left out.
+    Relevant documents come first. Both groups are ordered by the change of the discount 1 / log2(1 + rank), which is 0
+    for a document that is not retrieved. Documents with the same rank in both runs are left out.
     """
     labels = qrels[query_id]
     old, new = _ranks(before, query_id), _ranks(after, query_id)
-    found = [Move(doc, labels.get(doc), old.get(doc), new.get(doc)) for doc in {**old, **new}]
-    moved = [move for move in found if move.before != move.after]
-    return sorted(moved, key=_importance)[:n]
+    moves_of_query = [Move(doc, labels.get(doc), old.get(doc), new.get(doc)) for doc in {**old, **new}]
+    changed = [move for move in moves_of_query if move.before != move.after]
+    return sorted(changed, key=_importance)[:n]
 
 
 def _importance(move: Move) -> tuple[bool, float, str]:
@@ -265,7 +288,7 @@ def _discount(rank: int | None) -> float:
 
 
 def _ranks(run: Run, query_id: str) -> dict[str, int]:
-    """Return the documents of a query with their ranks, as trec_eval orders them."""
+    """Return the rank of each document of a query, in trec_eval's order."""
     if query_id not in run:
         return {}
     rows = run.rows(query_id)

@@ -1,4 +1,4 @@
-"""The queries behind a difference: what they ask, and which documents moved."""
+"""The queries that changed most between two runs: their texts, and the documents whose rank changed."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from rerank.evaluation.comparison import Comparison, Move, QueryChange, moves
 from rerank.types import Qrels, Run
 
-MOVES = 6  # documents shown of a query
+MOVES = 6  # documents shown for each query
 
 
 @dataclass(frozen=True)
 class QueryDetail:
-    """A query that gained or lost, in a run against the baseline.
+    """A query that gained or lost in a run, compared with the baseline.
 
-    text   of the topic, None where no topics are given
-    moves  the documents whose move matters most
+    text   text of the topic, None without topics
+    moves  the most important changes of rank
     """
 
     run: str
@@ -33,22 +33,22 @@ def query_details(
     runs: Mapping[str, Run | Mapping[str, Mapping[str, float]]],
     topics: Mapping[str, str] | None = None,
 ) -> list[QueryDetail]:
-    """Return, run by run, the n queries that gained most under the first measure and the n that lost most.
+    """Return, for each run, the n queries that gained most and the n that lost most under the first measure.
 
-    runs    the runs that were compared, by the same names
+    runs    the compared runs, by the same names
     topics  texts by query id
     """
     measure, qrels, topics = comparison.measures[0], Qrels.of(qrels), topics or {}
     baseline = Run.of(runs[comparison.baseline])
-    found = []
+    details = []
     for name in comparison.systems:
         run, (gained, lost) = Run.of(runs[name]), comparison.extremes(name, measure, n)
         for change in [*gained, *lost]:
-            moved = moves(qrels, baseline, run, change.query_id, MOVES)
-            found.append(QueryDetail(name, measure, change, topics.get(change.query_id), moved))
-    return found
+            documents = moves(qrels, baseline, run, change.query_id, MOVES)
+            details.append(QueryDetail(name, measure, change, topics.get(change.query_id), documents))
+    return details
 
 
 def moved_documents(details: Sequence[QueryDetail]) -> set[str]:
-    """Return the ids of all documents that the details name."""
+    """Return the ids of all documents in the details."""
     return {move.doc_id for detail in details for move in detail.moves}

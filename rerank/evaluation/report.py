@@ -1,4 +1,4 @@
-"""Figures as text: a table for the terminal, TSV, JSON, LaTeX."""
+"""Comparisons as text: a table for the terminal, TSV, JSON or LaTeX."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rerank.evaluation.significance import CORRECTIONS, TESTS, PairedDifference
 Results = Mapping[str, EvaluationResult]
 Texts = Mapping[str, str]
 FORMATS = ("table", "tsv", "json", "latex")
-EXCERPT = 70  # letters of a document in the terminal
+EXCERPT = 70  # characters of a document in the terminal
 
 
 def render(
@@ -28,12 +28,30 @@ def render(
     details: Sequence[QueryDetail] = (),
     documents: Texts | None = None,
 ) -> str:
-    """Return the figures of some runs as text.
+    """Return a comparison as text.
 
-    form       `table`, `tsv`, `json` or `latex`
-    per_query  figures of every query too
-    details    queries to tell of, with the documents that moved; not in TSV and LaTeX
-    documents  texts of those documents by id
+    Parameters
+    ----------
+    comparison : Comparison
+        The comparison, possibly of one run.
+    form : {"table", "tsv", "json", "latex"}
+        The format.
+    per_query : bool
+        Whether to add the values of every query.
+    details : sequence of QueryDetail
+        Queries that are described with their documents; not in TSV and LaTeX.
+    documents : mapping of str to str or None
+        Texts of those documents, by id.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    InvalidInputError
+        For an unknown format.
+
     """
     if form == "json":
         return _json(comparison, per_query, details)
@@ -42,23 +60,23 @@ def render(
     if form not in FORMATS:
         raise unknown_name("format", form, FORMATS)
     results = comparison.results.items()
-    parts = [_per_query_table(name, found, form) for name, found in results] if per_query else []
+    parts = [_per_query_table(name, result, form) for name, result in results] if per_query else []
     parts.append(_comparison_text(comparison, form))
     parts += [_detail_text(comparison, detail, documents or {}) for detail in details if form == "table"]
     return "\n\n".join(parts)
 
 
 def comparison_table(results: Results, baseline: str) -> str:
-    """Return means by run and measure, each other run's difference to the baseline, and the policy in force."""
+    """Return the means by run and measure, the differences to the baseline, and the conventions of the evaluation."""
     return _comparison_text(compare_results(results, baseline), "table")
 
 
 def notes(comparison: Comparison) -> list[str]:
-    """Return what a reader of the figures must know: how runs were compared, and the policy of each evaluation.
+    """Return the notes of a comparison: how runs were compared, and the conventions of each evaluation.
 
-    Every form, the page too, says these lines and no others.
+    All formats, and the page, have the same notes.
     """
-    policies = sorted({f"policy: {found.policy}" for found in comparison.results.values()})
+    policies = sorted({f"policy: {result.policy}" for result in comparison.results.values()})
     if not comparison.systems:
         return policies
     over = f"{len(comparison.systems)} runs x {len(comparison.measures)} measures"
@@ -73,31 +91,31 @@ def notes(comparison: Comparison) -> list[str]:
 
 
 def figure(value: float) -> str:
-    """Return a mean or a query's figure as every form writes it."""
+    """Return a mean or a value of a query as all formats write it."""
     return f"{value:.4f}"
 
 
 def difference_cells(comparison: Comparison, run: str, measure: str) -> list[str]:
     """Return the cells of DIFFERENCE_HEADER for one run and measure."""
-    found = comparison.differences[run][measure]
+    difference = comparison.differences[run][measure]
     return [
         run,
         measure,
-        f"{found.difference:+.4f}",
-        f"{found.low:+.4f} to {found.high:+.4f}",
-        f"{found.effect_size:+.2f}",
+        f"{difference.difference:+.4f}",
+        f"{difference.low:+.4f} to {difference.high:+.4f}",
+        f"{difference.effect_size:+.2f}",
         p_text(comparison.p_values[run][measure]),
-        f"{found.wins}/{found.ties}/{found.losses}",
+        f"{difference.wins}/{difference.ties}/{difference.losses}",
     ]
 
 
 def p_text(p_value: float) -> str:
-    """Return a p-value to four digits."""
+    """Return a p-value with four decimals."""
     return "<0.0001" if p_value < 1e-4 else f"{p_value:.4f}"
 
 
 def rank_text(move: Move) -> str:
-    """Return `34 → 1`; – stands for a document that is not retrieved."""
+    """Return e.g. `34 → 1`, with – if the document is not retrieved."""
     return f"{move.before or '–'} → {move.after or '–'}"
 
 
@@ -106,8 +124,8 @@ DIFFERENCE_HEADER = ["run", "measure", "difference", "95 % interval", "d", "p", 
 
 def _comparison_text(comparison: Comparison, form: str) -> str:
     rows = [
-        [name, *(figure(found[measure]) for measure in comparison.measures)]
-        for name, found in comparison.results.items()
+        [name, *(figure(result[measure]) for measure in comparison.measures)]
+        for name, result in comparison.results.items()
     ]
     header = ["run", *comparison.measures]
     parts = [latex_table(means_with_marks(comparison, rows), header) if form == "latex" else _table(rows, header, form)]
@@ -118,12 +136,12 @@ def _comparison_text(comparison: Comparison, form: str) -> str:
     return "\n\n".join([*parts, *(comment + line for line in notes(comparison))])
 
 
-def _per_query_table(name: str, found: EvaluationResult, form: str) -> str:
+def _per_query_table(name: str, result: EvaluationResult, form: str) -> str:
     rows = [
-        [query_id, *(figure(found.values[measure][number]) for measure in found.measures)]
-        for number, query_id in enumerate(found.query_ids.tolist())
+        [query_id, *(figure(result.values[measure][number]) for measure in result.measures)]
+        for number, query_id in enumerate(result.query_ids.tolist())
     ]
-    return _table(rows, [name, *found.measures], form)
+    return _table(rows, [name, *result.measures], form)
 
 
 def _table(rows: Sequence[Sequence[str]], header: Sequence[str], form: str) -> str:
@@ -134,7 +152,7 @@ def _table(rows: Sequence[Sequence[str]], header: Sequence[str], form: str) -> s
 
 
 def _plain_table(rows: Sequence[Sequence[str]], header: Sequence[str], **form: Any) -> str:
-    from tabulate import tabulate  # its start would be a tenth of an evaluation written as JSON or TSV
+    from tabulate import tabulate  # imported here: JSON and TSV do not need it, and it takes a tenth of their time
 
     return tabulate(rows, headers=header, **form)
 
@@ -158,14 +176,14 @@ def _excerpt(documents: Texts, doc_id: str) -> str:
 
 
 def _tsv(comparison: Comparison, per_query: bool) -> str:
-    """Lines `run measure query value`: query `all` is the mean, as in trec_eval, `all:difference` a figure of it."""
+    """Return lines `run measure query value`; query `all` is the mean, as in trec_eval, `all:...` a statistic."""
     lines = []
-    for name, found in comparison.results.items():
-        for measure in found.measures:
+    for name, result in comparison.results.items():
+        for measure in result.measures:
             if per_query:
-                values = zip(found.query_ids.tolist(), found.values[measure].tolist(), strict=True)
+                values = zip(result.query_ids.tolist(), result.values[measure].tolist(), strict=True)
                 lines += [f"{name}\t{measure}\t{query_id}\t{figure(value)}" for query_id, value in values]
-            lines.append(f"{name}\t{measure}\tall\t{figure(found[measure])}")
+            lines.append(f"{name}\t{measure}\tall\t{figure(result[measure])}")
             if name in comparison.systems:
                 statistics = _statistics(comparison, name, measure)
                 lines += [f"{name}\t{measure}\tall:{key}\t{value:.6g}" for key, value in statistics.items()]
@@ -173,31 +191,31 @@ def _tsv(comparison: Comparison, per_query: bool) -> str:
 
 
 def _statistics(comparison: Comparison, run: str, measure: str) -> dict[str, float]:
-    """Return every figure of a difference under a flat name."""
-    found: PairedDifference = comparison.differences[run][measure]
-    flat = {key: value for key, value in vars(found).items() if key != "p_values"}
-    tests = {f"p_{test}": p_value for test, p_value in found.p_values.items()}
+    """Return every statistic of a difference, in one flat mapping."""
+    difference: PairedDifference = comparison.differences[run][measure]
+    flat = {key: value for key, value in vars(difference).items() if key != "p_values"}
+    tests = {f"p_{test}": p_value for test, p_value in difference.p_values.items()}
     return {**flat, **tests, "p_value": comparison.p_values[run][measure]}
 
 
 def _json(comparison: Comparison, per_query: bool, details: Sequence[QueryDetail]) -> str:
-    """Everything; a t or effect size without bound (all queries differ alike) is null, JSON having no infinity."""
+    """Return all results; an infinite t or effect size is null, as JSON has no infinity."""
     runs: dict[str, Any] = {}
-    for name, found in comparison.results.items():
-        runs[name] = {"mean": {measure: found[measure] for measure in found.measures}, "policy": found.policy}
+    for name, result in comparison.results.items():
+        runs[name] = {"mean": {measure: result[measure] for measure in result.measures}, "policy": result.policy}
         if name in comparison.systems:
             runs[name]["against_baseline"] = {
                 measure: {
                     key: value if isfinite(value) else None
                     for key, value in _statistics(comparison, name, measure).items()
                 }
-                for measure in found.measures
+                for measure in result.measures
             }
         if per_query:
-            runs[name]["per_query"] = found.per_query
-    how = {key: getattr(comparison, key) for key in ("baseline", "test", "correction", "samples", "seed")}
-    stories = {"changes": [_detail_values(detail) for detail in details]} if details else {}
-    return json.dumps({**how, "runs": runs, **stories, "notes": notes(comparison)}, indent=1)
+            runs[name]["per_query"] = result.per_query
+    settings = {key: getattr(comparison, key) for key in ("baseline", "test", "correction", "samples", "seed")}
+    changes = {"changes": [_detail_values(detail) for detail in details]} if details else {}
+    return json.dumps({**settings, "runs": runs, **changes, "notes": notes(comparison)}, indent=1)
 
 
 def _detail_values(detail: QueryDetail) -> dict[str, Any]:

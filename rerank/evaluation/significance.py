@@ -1,4 +1,4 @@
-"""Whether systems differ from a baseline on the same queries."""
+"""Paired significance tests of differences to a baseline."""
 
 from __future__ import annotations
 
@@ -22,21 +22,31 @@ CORRECTIONS = {
     "bh": "Benjamini-Hochberg",
     "none": "no correction",
 }
-LEVEL = 0.95  # of the bootstrap interval; a p below 1 - LEVEL is called significant
+LEVEL = 0.95  # level of the bootstrap interval; a p-value below 1 - LEVEL is significant
 
 
 @dataclass(frozen=True)
 class PairedDifference:
-    """System minus baseline over the same queries.
+    """Difference of a system to the baseline over the same queries.
 
-    n_queries          queries that both answer
-    difference         mean difference, in units of the measure
-    low, high          its bootstrap interval (percentiles, 95 %)
-    effect_size        Cohen's d of paired differences (d_z): their mean over their standard deviation (n - 1);
-                       0 where no query differs, infinite where all differ by the same amount
-    wins, ties, losses queries in which the system is better, equal, worse
-    t                  statistic of the paired t-test
-    p_values           p by test (`t`, `wilcoxon`, `randomisation`), uncorrected; 1 where no query differs
+    Parameters
+    ----------
+    n_queries : int
+        Number of queries of both runs.
+    difference : float
+        Mean difference, in units of the measure.
+    low, high : float
+        Its 95 % percentile bootstrap interval.
+    effect_size : float
+        Cohen's d of paired differences (d_z): their mean divided by their standard deviation (n - 1); 0 if no query
+        differs, infinite if all differ by the same amount.
+    wins, ties, losses : int
+        Number of queries in which the system is better, equal, worse.
+    t : float
+        Statistic of the paired t-test.
+    p_values : mapping of str to float
+        Uncorrected p-value of each test (`t`, `wilcoxon`, `randomisation`); 1 if no query differs.
+
     """
 
     n_queries: int
@@ -52,24 +62,54 @@ class PairedDifference:
 
 
 def paired_differences(differences: Floats, samples: int = SAMPLES, seed: int = 0) -> list[PairedDifference]:
-    """Describe and test each column of differences.
+    """Return the statistics and tests of each column of differences.
 
-    differences    (n_queries, n_columns) float64, system minus baseline, at least two queries; a column is one run
-                   under one measure
-    samples, seed  of the randomisation test and the bootstrap
+    Parameters
+    ----------
+    differences : ndarray of shape (n_queries, n_columns), dtype float64
+        System minus baseline, for at least two queries. A column is a run under a measure.
+    samples, seed : int
+        Samples of the randomisation test and the bootstrap, and their random seed.
+
+    Returns
+    -------
+    list of PairedDifference
+
     """
     low, high = bootstrap_intervals(differences, LEVEL, samples, seed)
     randomised = randomisation_p_values(differences, samples, seed)
     return [
-        _described(column, float(low[number]), float(high[number]), float(randomised[number]))
+        _summarised(column, float(low[number]), float(high[number]), float(randomised[number]))
         for number, column in enumerate(differences.T)
     ]
 
 
 def corrected(p_values: Sequence[float], correction: str) -> list[float]:
-    """Return p-values adjusted for being looked at together, in the order given.
+    """Return p-values corrected for multiple comparisons.
 
-    correction  `holm` (Holm 1979), `bonferroni`, `bh` (Benjamini and Hochberg 1995, a false discovery rate) or `none`
+    Parameters
+    ----------
+    p_values : sequence of float
+        Uncorrected p-values.
+    correction : {"holm", "bonferroni", "bh", "none"}
+        Method; Benjamini-Hochberg controls the false discovery rate, the others the family-wise error rate.
+
+    Returns
+    -------
+    list of float
+        In the order of `p_values`.
+
+    Raises
+    ------
+    InvalidInputError
+        For an unknown correction.
+
+    References
+    ----------
+    S. Holm, A Simple Sequentially Rejective Multiple Test Procedure, Scandinavian Journal of Statistics 6, 1979;
+    Y. Benjamini and Y. Hochberg, Controlling the False Discovery Rate, Journal of the Royal Statistical Society B 57,
+    1995.
+
     """
     p, n = np.asarray(p_values, dtype=np.float64), len(p_values)
     if correction not in CORRECTIONS:
@@ -87,7 +127,7 @@ def corrected(p_values: Sequence[float], correction: str) -> list[float]:
     return p.tolist()  # type: ignore[no-any-return]
 
 
-def _described(difference: Floats, low: float, high: float, randomised: float) -> PairedDifference:
+def _summarised(difference: Floats, low: float, high: float, randomised: float) -> PairedDifference:
     wins, losses = int((difference > 0).sum()), int((difference < 0).sum())
     t, t_p, wilcoxon_p = _tests(difference)
     return PairedDifference(
@@ -105,7 +145,7 @@ def _described(difference: Floats, low: float, high: float, randomised: float) -
 
 
 def _tests(difference: Floats) -> tuple[float, float, float]:
-    """Return t, its p and Wilcoxon's p; SciPy's, but for differences that are all alike, where it divides by 0."""
+    """Return t, its p-value and Wilcoxon's, from SciPy unless all differences are equal, where SciPy divides by 0."""
     if not difference.any():
         return 0.0, 1.0, 1.0
     from scipy.stats import ttest_1samp, wilcoxon
@@ -113,5 +153,5 @@ def _tests(difference: Floats) -> tuple[float, float, float]:
     wilcoxon_p = float(wilcoxon(difference).pvalue)
     if np.ptp(difference) == 0.0:
         return float(np.copysign(np.inf, difference[0])), 0.0, wilcoxon_p
-    found = ttest_1samp(difference, 0.0)
-    return float(found.statistic), float(found.pvalue), wilcoxon_p
+    result = ttest_1samp(difference, 0.0)
+    return float(result.statistic), float(result.pvalue), wilcoxon_p

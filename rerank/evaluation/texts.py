@@ -1,4 +1,4 @@
-"""What a run has for each query that is no figure (trec_eval's relstring), beside the tables of figures."""
+"""Output of measures that return text for each query (trec_eval's relstring), after the tables of figures."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from rerank.evaluation.evaluate import EvaluationResult
 
 
 def text_lines(results: Mapping[str, EvaluationResult], form: str) -> Iterator[str]:
-    """Yield lines `run measure query text`, parted by tabs as in TSV; a comment each in LaTeX."""
+    """Yield lines `run measure query text`, separated by tabs as in TSV; as comments in LaTeX."""
     note = "% " if form == "latex" else ""
-    for run, found in results.items():
-        for measure, texts in found.texts.items():
-            for query_id, text in zip(found.query_ids.tolist(), texts.tolist(), strict=True):
+    for run, result in results.items():
+        for measure, texts in result.texts.items():
+            for query_id, text in zip(result.query_ids.tolist(), texts.tolist(), strict=True):
                 yield f"{note}{run}\t{measure}\t{query_id}\t{text}\n"

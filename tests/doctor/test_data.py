@@ -50,7 +50,7 @@ FAULTS = {
     "below 0": (
         f"{GOOD}-1 qid:1 1:4\n",
         "warning  data:3: label -1 for document '3' of query '1'; "
-        "measures count it as not relevant; objectives that take labels as numbers rank it below 0",
+        "measures treat it as not relevant; objectives that use labels as numbers rank it below label 0",
     ),
     "too high": (
         f"{GOOD}99 qid:1 1:4\n",
@@ -85,7 +85,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_data_fault_is_said_in_one_line(fault: str, found: Examine) -> None:
+def test_data_fault_is_reported_in_one_line(fault: str, found: Examine) -> None:
     text, expected = FAULTS[fault]
     assert only(found(data=text)) == expected
 

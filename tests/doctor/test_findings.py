@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rerank.doctor.findings import GRAVITIES, Finding, examine
+from rerank.doctor.findings import SEVERITIES, Finding, examine
 from rerank.doctor.reading import kind_of, read_files
 from rerank.doctor.repeats import repeated_rows
 from rerank.doctor.report import render
@@ -54,12 +54,12 @@ texts = {
 @pytest.mark.parametrize("kind", READERS)
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(draw=st.data())
-def test_a_file_is_said_to_be_refused_where_its_reader_refuses_it(
+def test_a_file_is_is_reported_as_refused_where_its_reader_refuses_it(
     kind: str, tmp_path: Path, draw: st.DataObject
 ) -> None:
     path = tmp_path / "file.txt"
     path.write_text(draw.draw(texts[kind]))
-    assert _said_to_be_refused(kind, path) == _is_refused(kind, path)
+    assert _is_reported_as_refused(kind, path) == _is_refused(kind, path)
 
 
 def _is_refused(kind: str, path: Path) -> bool:
@@ -70,13 +70,13 @@ def _is_refused(kind: str, path: Path) -> bool:
     return False
 
 
-def _said_to_be_refused(kind: str, path: Path) -> bool:
+def _is_reported_as_refused(kind: str, path: Path) -> bool:
     try:
         found = examine(read_files([(kind, path)]))
     except RerankError:
         return True
     refused = [finding for finding in found if finding.effect.startswith("rerank refuses the file")]
-    assert all(finding.gravity == "error" for finding in refused)
+    assert all(finding.severity == "error" for finding in refused)
     return bool(refused)
 
 
@@ -114,8 +114,8 @@ def test_real_folds_give_notes_alone(shared_data: Path) -> None:
     train, test = (shared_data / "letor" / "mq2008" / name for name in ("S1.txt", "S2.txt"))
     assert kind_of(train) == "data"
     found = examine(read_files([("train", train), ("test", test)]))
-    assert {finding.gravity for finding in found} == {"note"}
-    assert {finding.found for finding in found if not finding.lines} == {"constant features: 6, 7, 8, 9, 10, 43"}
+    assert {finding.severity for finding in found} == {"note"}
+    assert {finding.message for finding in found if not finding.lines} == {"constant features: 6, 7, 8, 9, 10, 43"}
     assert [finding.count for finding in found if finding.lines] == [52, 45]
 
 
@@ -154,5 +154,5 @@ def test_report_is_a_line_a_finding_and_one_that_counts() -> None:
 def test_report_as_json_holds_the_same() -> None:
     report = json.loads(render(FINDINGS, 2, "json"))
     assert report["files"] == 2
-    assert report["counts"] == dict(zip(GRAVITIES, [1, 0, 1], strict=True))
+    assert report["counts"] == dict(zip(SEVERITIES, [1, 0, 1], strict=True))
     assert [Finding(**{**about, "lines": tuple(about["lines"])}) for about in report["findings"]] == FINDINGS

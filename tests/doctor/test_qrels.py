@@ -48,7 +48,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_qrels_fault_is_said_in_one_line(fault: str, found: Examine) -> None:
+def test_qrels_fault_is_reported_in_one_line(fault: str, found: Examine) -> None:
     text, expected = FAULTS[fault]
     said = [finding.text for finding in found(qrels=text)]
     assert expected in said

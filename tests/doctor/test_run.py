@@ -21,7 +21,7 @@ FAULTS = {
     "not finite": (
         "q1 Q0 d1 1 2.0 x\nq1 Q0 d2 2 nan x\nq1 Q0 d3 3 -inf x\nq1 Q0 d4 4 -9 x\n",
         "error    run:2: 50.00% of the scores are NaN or infinite (also line 3; 2 in all); "
-        "rerank refuses the file; elsewhere the place of these documents is left to chance",
+        "rerank refuses the file; in other tools the rank of these documents is undefined",
     ),
     "document returns": (
         "q1 Q0 d1 1 2.0 x\nq1 Q0 d2 2 1.5 x\nq1 Q0 d1 3 1.0 x\n",
@@ -41,7 +41,7 @@ FAULTS = {
     "ranks": (
         "q1 Q0 d1 2 3.5 x\nq1 Q0 d2 1 1.5 x\nq2 Q0 d3 9 1 x\nq2 Q0 d4 8 2 x\n",
         "warning  run:1: document 'd1' of query 'q1' has rank 2 and a score above that of the rank before; "
-        "rerank and trec_eval order by score and pass over ranks: figures are not those of the ranks",
+        "rerank and trec_eval order by score and ignore ranks: figures are not those of the ranks",
     ),
     "ties by rank": (
         "q1 Q0 d1 1 3.5 x\nq1 Q0 d2 2 3.5 x\nq1 Q0 d3 3 1.5 x\n",
@@ -57,7 +57,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_run_fault_is_said_in_one_line(fault: str, found: Examine) -> None:
+def test_run_fault_is_reported_in_one_line(fault: str, found: Examine) -> None:
     text, expected = FAULTS[fault]
     assert only(found(run=text)) == expected
 
@@ -74,7 +74,7 @@ def test_ranks_that_are_no_numbers_or_all_the_same_contradict_nothing(found: Exa
 def test_ranks_stand_by_their_rows_where_others_are_left_out(found: Examine) -> None:
     findings = found(run="q1 Q0 d1 1 bad x\nq1 Q0 d2 2 5 x\nq1 Q0 d3\nq1 Q0 d4 3 6 x\n")
     assert [finding.lines for finding in findings] == [(1,), (3,), (4,)]
-    assert "document 'd4' of query 'q1' has rank 3" in findings[2].found
+    assert "document 'd4' of query 'q1' has rank 3" in findings[2].message
 
 
 def test_tags_that_are_no_text_leave_the_rows_there(found: Examine, tmp_path: Path) -> None:

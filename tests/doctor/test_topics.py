@@ -28,7 +28,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_topics_fault_is_said_in_one_line(fault: str, found: Examine) -> None:
+def test_topics_fault_is_reported_in_one_line(fault: str, found: Examine) -> None:
     text, expected = FAULTS[fault]
     assert only(found(topics=text)) == expected
 

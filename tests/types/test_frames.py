@@ -76,6 +76,7 @@ def ranking_data(draw) -> RankingData:
 
 
 @given(runs, st.text("abc-=.", min_size=1, max_size=9))
+@settings(max_examples=60, deadline=None)
 def test_run_survives_a_frame(table: dict, name: str) -> None:
     run = replace(Run.of(table), name=name)
     assert_same(run, Run.from_frame(run.to_frame()))
@@ -83,6 +84,7 @@ def test_run_survives_a_frame(table: dict, name: str) -> None:
 
 
 @given(runs, st.randoms(use_true_random=False))
+@settings(max_examples=60, deadline=None)
 def test_run_keeps_the_order_of_tied_documents_by_rank(table: dict, random) -> None:
     tied = {query_id: dict.fromkeys(documents, 1.0) for query_id, documents in table.items()}
     run = Run.of(tied)
@@ -94,6 +96,7 @@ def test_run_keeps_the_order_of_tied_documents_by_rank(table: dict, random) -> N
 
 
 @given(judgements)
+@settings(max_examples=60, deadline=None)
 def test_qrels_survive_a_frame(table: dict) -> None:
     qrels = Qrels.of(table)
     assert_same(qrels, Qrels.from_frame(qrels.to_frame()))
@@ -101,7 +104,7 @@ def test_qrels_survive_a_frame(table: dict) -> None:
 
 
 @given(ranking_data())
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 def test_ranking_data_survive_a_frame(data: RankingData) -> None:
     frame = data.to_frame()
     assert list(frame.columns)[:2] == ["query_id", "doc_id"]
@@ -110,7 +113,7 @@ def test_ranking_data_survive_a_frame(data: RankingData) -> None:
 
 
 @given(ranking_data(), st.data())
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 def test_frame_of_some_queries_is_the_selected_data(data: RankingData, choice) -> None:
     numbers = choice.draw(st.lists(st.integers(0, max(len(data) - 1, 0)), unique=True, max_size=len(data)))
     frame = data.to_frame()
@@ -154,6 +157,7 @@ def test_qrels_take_the_columns_of_other_tools() -> None:
 
 
 @given(st.dictionaries(ids, st.text("ab c", min_size=1).filter(str.strip), min_size=1, max_size=5))
+@settings(max_examples=60, deadline=None)
 def test_topics_survive_a_frame(table: dict) -> None:
     topics = Topics.of(table)
     assert list(Topics.of(topics.to_frame()).items()) == list(topics.items())
@@ -280,7 +284,7 @@ def test_comparison_as_a_frame_has_every_figure() -> None:
 
 
 @given(runs)
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 def test_tables_show_the_first_rows_escaped(table: dict) -> None:
     for shown in (Run.of(table), Qrels.of({q: dict.fromkeys(docs, 1) for q, docs in table.items()})):
         text, html = repr(shown), shown._repr_html_()
@@ -306,7 +310,7 @@ def test_table_of_a_run_is_short() -> None:
 
 
 @given(ranking_data())
-@settings(max_examples=20)
+@settings(max_examples=20, deadline=None)
 def test_table_of_data_has_its_counts(data: RankingData) -> None:
     assert repr(data).startswith("RankingData: ")
     assert "<table" in data._repr_html_()

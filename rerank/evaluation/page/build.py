@@ -1,4 +1,4 @@
-"""The page as a whole: heading, summary, figures, queries, and what the figures rest on."""
+"""The whole page: heading, summary, figures, queries and notes."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from rerank.evaluation.page.queries import every_query, query_articles
 from rerank.evaluation.page.tables import scrolling, table
 from rerank.evaluation.report import DIFFERENCE_HEADER, difference_cells, figure, notes, p_text
 
-# Nothing may be loaded and nothing may run, whatever a topic or a document id says.
+# The browser loads nothing and runs nothing, whatever the text of a topic or a document.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 def html_page(content: PageContent) -> str:
-    """Return the page as text; every figure in it is written as `render` writes it."""
+    """Return the page as text; figures are formatted as by `render`."""
     sections = [section for section in _sections(content) if section is not None]
     links = [element("a", section[0].text or "", href=f"#{section.get('id')}") for section in sections]
     head = element(
@@ -82,7 +82,7 @@ def _subtitle(comparison: Comparison) -> str:
 
 
 def _cards(comparison: Comparison) -> Element:
-    """The first measure of each run, in large figures."""
+    """Return the first measure of each run, in large type."""
     measure = comparison.measures[0]
     return element("div", [_card(comparison, name, measure) for name in comparison.results], class_="cards")
 
@@ -94,17 +94,19 @@ def _card(comparison: Comparison, name: str, measure: str) -> Element:
         element("p", element("strong", figure(comparison.results[name][measure])), f" {measure}", class_="big"),
     ]
     if name in comparison.systems:
-        found, p_value = comparison.differences[name][measure], comparison.p_values[name][measure]
-        side = "" if not comparison.is_significant(name, measure) else "gain" if found.difference > 0 else "loss"
+        difference, p_value = comparison.differences[name][measure], comparison.p_values[name][measure]
+        side = "" if not comparison.is_significant(name, measure) else "gain" if difference.difference > 0 else "loss"
         parts.append(
             element(
                 "p",
-                element("span", f"{found.difference:+.4f}", class_=f"delta {side}"),
-                f" ({found.low:+.4f} to {found.high:+.4f}), ",
+                element("span", f"{difference.difference:+.4f}", class_=f"delta {side}"),
+                f" ({difference.low:+.4f} to {difference.high:+.4f}), ",
                 element("span", f"p {_with_sign(p_text(p_value))}", class_="delta plain"),
             )
         )
-        parts.append(element("p", f"{found.wins} won, {found.ties} tied, {found.losses} lost", class_="quiet"))
+        parts.append(
+            element("p", f"{difference.wins} won, {difference.ties} tied, {difference.losses} lost", class_="quiet")
+        )
     elif comparison.systems:
         parts.append(element("p", "baseline", class_="quiet"))
     return element("div", parts, class_="card")
@@ -116,15 +118,16 @@ def _with_sign(p_value: str) -> str:
 
 def _means(comparison: Comparison) -> Element:
     best = {
-        measure: max(figure(found[measure]) for found in comparison.results.values()) for measure in comparison.measures
+        measure: max(figure(result[measure]) for result in comparison.results.values())
+        for measure in comparison.measures
     }
     rows: list[list[str | Element]] = [
         [name, *(_mean(comparison, name, measure, best[measure]) for measure in comparison.measures)]
         for name in comparison.results
     ]
-    said = "Mean of each measure; the best in bold"
-    marked = "; ▲ better and ▼ worse than the baseline, corrected p below 0.05" if comparison.systems else ""
-    return scrolling(table(["run", *comparison.measures], rows), said + marked + ".")
+    caption = "Mean of each measure; the best in bold"
+    legend = "; ▲ better and ▼ worse than the baseline, corrected p below 0.05" if comparison.systems else ""
+    return scrolling(table(["run", *comparison.measures], rows), caption + legend + ".")
 
 
 def _mean(comparison: Comparison, name: str, measure: str, best: str) -> Element:

@@ -1,4 +1,4 @@
-"""Charts as inline SVG: colours come from the page's style, text stays text, each has a title and a description."""
+"""Charts as inline SVG with a title and a description; colours come from the style of the page."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from rerank.evaluation.page.markup import Element, element
 
 WIDTH, HEIGHT = 400, 270
 LEFT, RIGHT, TOP, BOTTOM = 54, 12, 10, 42
-STYLES = 8  # series that style.css tells apart
-LETTER = 7.7  # width of a letter at the charts' 12 px, about
+STYLES = 8  # series with different styles in style.css
+LETTER = 7.7  # approximate width of a character at 12 px
 STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 Point = tuple[float, float]
@@ -20,7 +20,7 @@ Range = tuple[float, float]
 
 @dataclass(frozen=True)
 class Series:
-    """A line: its name, its points by rising x, and the place in the page's row of colours."""
+    """A line: its name, its points by ascending x, and the number of its colour."""
 
     name: str
     points: Sequence[Point]
@@ -30,14 +30,14 @@ class Series:
 
 @dataclass(frozen=True)
 class Axis:
-    """What an axis says, and the ticks on it; `scale` is applied to values before they are placed."""
+    """Label, ticks and scale of an axis."""
 
     label: str
     ticks: Sequence[float]
     scale: Callable[[float], float] = float
 
-    def place(self, value: float, start: float, length: float) -> float:
-        """Return where a value stands between the first and the last tick."""
+    def position(self, value: float, start: float, length: float) -> float:
+        """Return the coordinate of a value on an axis from `start` (the first tick) to `start + length` (the last)."""
         low, high = self.scale(self.ticks[0]), self.scale(self.ticks[-1])
         return start + (self.scale(value) - low) / (high - low) * length
 
@@ -52,14 +52,14 @@ def ticks(low: float, high: float, most: int = 5) -> list[float]:
 
 
 def line_chart(name: str, title: str, description: str, series: Sequence[Series], x: Axis, y: Axis) -> Element:
-    """Return lines over two axes.
+    """Return a line chart.
 
-    name  unique in the page: the SVG's title and description are referred to by it
+    name  unique in the page; it is part of the ids of the SVG's title and description
     """
     width, height = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
 
     def point(value: Point) -> str:
-        return f"{x.place(value[0], LEFT, width):.1f},{y.place(value[1], TOP + height, -height):.1f}"
+        return f"{x.position(value[0], LEFT, width):.1f},{y.position(value[1], TOP + height, -height):.1f}"
 
     lines = []
     for one in series:
@@ -74,20 +74,20 @@ def line_chart(name: str, title: str, description: str, series: Sequence[Series]
 def bars_by_query(
     name: str, title: str, description: str, differences: Sequence[tuple[str, float]], label: str
 ) -> Element:
-    """Return a bar a query, in the order given; `differences` are (what the bar's tooltip says, value)."""
+    """Return a bar for each query, in the order of `differences`, which are (tooltip, value)."""
     values = [value for _, value in differences]
     y = Axis(label, ticks(min(0.0, *values), max(0.0, *values)))
     width, height = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
-    zero, step = y.place(0.0, TOP + height, -height), width / len(values)
+    zero, step = y.position(0.0, TOP + height, -height), width / len(values)
     bars = []
-    for number, (said, value) in enumerate(differences):
+    for number, (tooltip, value) in enumerate(differences):
         if value == 0.0:
             continue
-        end = y.place(value, TOP + height, -height)
+        end = y.position(value, TOP + height, -height)
         bars.append(
             element(
                 "rect",
-                element("title", said),
+                element("title", tooltip),
                 x=f"{LEFT + number * step:.2f}",
                 y=f"{min(zero, end):.2f}",
                 width=f"{max(step * 0.86, 0.2):.2f}",
@@ -105,45 +105,45 @@ def bars_by_query(
 def interval_chart(
     name: str, title: str, description: str, rows: Sequence[tuple[str, float, float, float, bool]], label: str
 ) -> Element:
-    """Return a dot with its interval a row; rows are (name, value, low, high, whether it is significant)."""
+    """Return a dot with its interval for each row (name, value, low, high, whether it is significant)."""
     height, line = TOP + BOTTOM + 24 * len(rows), 24
     left = _name_width([row[0] for row in rows])
     x = Axis(label, ticks(min(0.0, *(row[2] for row in rows)), max(0.0, *(row[3] for row in rows)), 3))
     width = WIDTH - left - RIGHT - 10
     drawn = [*_x_axis(x, height, left, width)]
-    zero = x.place(0.0, left, width)
+    zero = x.position(0.0, left, width)
     drawn.append(_line(zero, TOP, zero, height - BOTTOM, "zero"))
-    for number, (said, value, low, high, sure) in enumerate(rows):
+    for number, (label_text, value, low, high, is_significant) in enumerate(rows):
         y = TOP + line * (number + 0.5)
-        places = [x.place(one, left, width) for one in (low, value, high)]
-        side = ("gain" if value > 0 else "loss") if sure else "open"
+        positions = [x.position(one, left, width) for one in (low, value, high)]
+        side = ("gain" if value > 0 else "loss") if is_significant else "open"
         drawn += [
-            _text(_shortened(said, left), left - 8, y + 4, "end"),
-            _line(places[0], y, places[2], y, f"whisker {side}"),
-            element("circle", cx=f"{places[1]:.1f}", cy=f"{y:.1f}", r=4.5, class_=f"point {side}"),
+            _text(_shortened(label_text, left), left - 8, y + 4, "end"),
+            _line(positions[0], y, positions[2], y, f"whisker {side}"),
+            element("circle", cx=f"{positions[1]:.1f}", cy=f"{y:.1f}", r=4.5, class_=f"point {side}"),
         ]
     return _svg(name, title, description, height, drawn)
 
 
 def bar_list(name: str, title: str, description: str, rows: Sequence[tuple[str, float]]) -> Element:
-    """Return a lying bar a row, as long as its share; rows are (name, share from 0 to 1)."""
+    """Return a horizontal bar for each row (name, share from 0 to 1)."""
     line, top = 20, max(share for _, share in rows) or 1.0
-    left = _name_width([said for said, _ in rows])
+    left = _name_width([label for label, _ in rows])
     width = WIDTH - left - 52
     drawn = []
-    for number, (said, share) in enumerate(rows):
+    for number, (label, share) in enumerate(rows):
         y = TOP + line * number
-        long = share / top * width
+        length = share / top * width
         drawn += [
-            _text(_shortened(said, left), left - 8, y + 13, "end"),
-            element("rect", x=left, y=y + 3, width=f"{long:.1f}", height=line - 6, class_="amount"),
-            _text(f"{share:.1%}", left + long + 5, y + 13, "start"),
+            _text(_shortened(label, left), left - 8, y + 13, "end"),
+            element("rect", x=left, y=y + 3, width=f"{length:.1f}", height=line - 6, class_="amount"),
+            _text(f"{share:.1%}", left + length + 5, y + 13, "start"),
         ]
     return _svg(name, title, description, TOP + line * len(rows) + 4, drawn)
 
 
 def key_line(number: int) -> Element:
-    """Return a short piece of a series' line, for a key."""
+    """Return a short piece of the line of a series, for a legend."""
     line = element("line", x1=0, y1=4, x2=28, y2=4, class_=f"series s{number % STYLES}")
     return element("svg", line, viewBox="0 0 28 8", aria_hidden="true")
 
@@ -163,22 +163,22 @@ def _svg(name: str, title: str, description: str, height: float, content: Sequen
 def _y_axis(y: Axis, height: float) -> list[Element]:
     drawn = []
     for tick in y.ticks:
-        place = y.place(tick, TOP + height, -height)
+        position = y.position(tick, TOP + height, -height)
         drawn += [
-            _line(LEFT, place, WIDTH - RIGHT, place, "rule"),
-            _text(f"{tick:g}", LEFT - 6, place + 4, "end"),
+            _line(LEFT, position, WIDTH - RIGHT, position, "rule"),
+            _text(f"{tick:g}", LEFT - 6, position + 4, "end"),
         ]
-    turned = f"rotate(-90 12 {TOP + height / 2:g})"
-    return [*drawn, _text(y.label, 12, TOP + height / 2, "axis-label middle", turned)]
+    rotation = f"rotate(-90 12 {TOP + height / 2:g})"
+    return [*drawn, _text(y.label, 12, TOP + height / 2, "axis-label middle", rotation)]
 
 
 def _x_axis(x: Axis, height: float, left: float = LEFT, width: float = WIDTH - LEFT - RIGHT) -> list[Element]:
     bottom, drawn = height - BOTTOM, []
     for tick in x.ticks:
-        place = x.place(tick, left, width)
+        position = x.position(tick, left, width)
         drawn += [
-            _line(place, TOP, place, bottom, "rule"),
-            _text(f"{tick:g}", place, bottom + 15, "middle"),
+            _line(position, TOP, position, bottom, "rule"),
+            _text(f"{tick:g}", position, bottom + 15, "middle"),
         ]
     return [*drawn, _text(x.label, left + width / 2, height - 8, "axis-label middle")]
 
@@ -187,8 +187,8 @@ def _line(x1: float, y1: float, x2: float, y2: float, style: str) -> Element:
     return element("line", x1=f"{x1:.1f}", y1=f"{y1:.1f}", x2=f"{x2:.1f}", y2=f"{y2:.1f}", class_=style)
 
 
-def _text(said: str, x: float, y: float, style: str, transform: str | None = None) -> Element:
-    return element("text", said, x=f"{x:.1f}", y=f"{y:.1f}", class_=style, transform=transform)
+def _text(text: str, x: float, y: float, style: str, transform: str | None = None) -> Element:
+    return element("text", text, x=f"{x:.1f}", y=f"{y:.1f}", class_=style, transform=transform)
 
 
 def _name_width(names: Sequence[str]) -> float:
@@ -196,6 +196,6 @@ def _name_width(names: Sequence[str]) -> float:
 
 
 def _shortened(name: str, width: float) -> str:
-    """Return the end of a name that is too long for its column: paths differ there."""
+    """Return the end of a name that is too long for its column, where paths differ."""
     most = int((width - 14) / LETTER)
     return name if len(name) <= most else "…" + name[1 - most :]

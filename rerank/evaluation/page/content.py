@@ -1,4 +1,4 @@
-"""What a page is made from."""
+"""The content of a page."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from rerank.evaluation.details import QueryDetail
 
 @dataclass(frozen=True)
 class TrainedModel:
-    """What a model tells of its training.
+    """The training of a model.
 
-    measure         watched on the validation data
-    history         its values after 0, 1, 2 ... iterations; empty where nothing was watched
-    best_iteration  the one that was kept
-    importances     share of the total gain by feature, greatest first; empty where the learner has none
+    measure         validation measure
+    history         its values after 0, 1, 2 ... iterations; empty without validation data
+    best_iteration  number of iterations of the final model
+    importances     share of the total gain by feature, largest first; empty if the learner has none
     """
 
     name: str
@@ -29,9 +29,9 @@ class TrainedModel:
 
 @dataclass(frozen=True)
 class PageContent:
-    """All that a page shows; what is empty is left out.
+    """The content of a page; empty parts are left out.
 
-    curves     by run
+    curves     curves of each run, by name
     details    queries that gained and lost most
     documents  texts by document id
     topics     texts by query id

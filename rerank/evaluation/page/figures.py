@@ -1,4 +1,4 @@
-"""The page's charts, each with its caption, its key and its figures as a table."""
+"""The charts of the page, each with its caption, its legend and its values as a table."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from rerank.evaluation.report import figure
 from rerank.metrics.iprec import RECALLS
 
 MOST_FEATURES = 12
-TABLE_STEPS = 25  # lines, about, of a training curve's table
+TABLE_STEPS = 25  # approximate number of rows in the table of a training curve
 Curves = Sequence[tuple[str, RunCurves]]
 
 
 def interval_figures(comparison: Comparison) -> list[Element]:
-    """Return a chart a measure in which a query differs: each run's difference to the baseline with its interval."""
+    """Return a chart of the differences to the baseline, with intervals, for each measure in which a query differs."""
     differing = [
         measure
         for measure in comparison.measures
@@ -45,35 +45,37 @@ def interval_figures(comparison: Comparison) -> list[Element]:
 def _interval_figure(comparison: Comparison, number: int, measure: str) -> Element:
     rows = []
     for run in comparison.systems:
-        found = comparison.differences[run][measure]
-        rows.append((run, found.difference, found.low, found.high, comparison.is_significant(run, measure)))
-    said = "; ".join(f"{run} {value:+.4f} ({low:+.4f} to {high:+.4f})" for run, value, low, high, _ in rows)
+        difference = comparison.differences[run][measure]
+        rows.append(
+            (run, difference.difference, difference.low, difference.high, comparison.is_significant(run, measure))
+        )
+    description = "; ".join(f"{run} {value:+.4f} ({low:+.4f} to {high:+.4f})" for run, value, low, high, _ in rows)
     title = f"{measure}: difference to {comparison.baseline}"
-    chart = interval_chart(f"interval{number}", title, said, rows, f"difference in {measure}")
+    chart = interval_chart(f"interval{number}", title, description, rows, f"difference in {measure}")
     return _figure(chart, f"{title} with its 95 % interval; a full dot is significant.")
 
 
 def query_figure(comparison: Comparison, run: str, number: int, topics: Mapping[str, str]) -> Element:
-    """Return a bar a query: what each gained or lost under the first measure."""
+    """Return a bar chart of the gain or loss of each query under the first measure."""
     measure = comparison.measures[0]
-    found = comparison.differences[run][measure]
+    paired = comparison.differences[run][measure]
     bars = [
         (f"{change.query_id} {topics.get(change.query_id, '')}: {change.difference:+.4f}", change.difference)
         for change in comparison.changes(run, measure)
     ]
-    said = f"{found.wins} queries won, {found.ties} tied, {found.losses} lost; mean {found.difference:+.4f}"
+    counts = f"{paired.wins} queries won, {paired.ties} tied, {paired.losses} lost; mean {paired.difference:+.4f}"
     title = f"{measure} by query, {run} minus {comparison.baseline}"
-    chart = bars_by_query(f"queries{number}", title, said, bars, f"difference in {measure}")
-    return _figure(chart, f"{title}: {said}. Its figures stand under Every query.")
+    chart = bars_by_query(f"queries{number}", title, counts, bars, f"difference in {measure}")
+    return _figure(chart, f"{title}: {counts}. Its figures stand under Every query.")
 
 
 def recall_figure(curves: Curves) -> Element:
-    """Return interpolated precision by recall, a line a run."""
+    """Return interpolated precision by recall, a line for each run."""
     series = [
-        Series(run, list(zip(RECALLS, found.precision, strict=True)), number)
-        for number, (run, found) in enumerate(curves)
+        Series(run, list(zip(RECALLS, curve.precision, strict=True)), number)
+        for number, (run, curve) in enumerate(curves)
     ]
-    top = max(max(found.precision) for _, found in curves)
+    top = max(max(curve.precision) for _, curve in curves)
     title = "Interpolated precision at eleven levels of recall"
     x, y = Axis("recall", [level / 5 for level in range(6)]), Axis("precision", ticks(0.0, top))
     chart = line_chart("recall", title, _named(series), series, x, y)
@@ -81,12 +83,12 @@ def recall_figure(curves: Curves) -> Element:
 
 
 def cutoff_figure(curves: Curves) -> Element:
-    """Return a measure by cutoff, a line a run."""
+    """Return a measure by cutoff, a line for each run."""
     series = [
-        Series(run, list(zip(CUTOFFS, found.by_cutoff, strict=True)), number)
-        for number, (run, found) in enumerate(curves)
+        Series(run, list(zip(CUTOFFS, curve.by_cutoff, strict=True)), number)
+        for number, (run, curve) in enumerate(curves)
     ]
-    measure, values = curves[0][1].measure, [value for _, found in curves for value in found.by_cutoff]
+    measure, values = curves[0][1].measure, [value for _, curve in curves for value in curve.by_cutoff]
     title = f"{measure}@k by cutoff k"
     x = Axis("cutoff k (logarithmic)", [1, 2, 5, 10, 20, 50, 100], log10)
     chart = line_chart(
@@ -96,9 +98,9 @@ def cutoff_figure(curves: Curves) -> Element:
 
 
 def training_figures(models: Sequence[TrainedModel], runs: Sequence[str]) -> list[Element]:
-    """Return the validation measure by iteration, and the features that the models gain most from.
+    """Return charts of the validation measure by iteration and of the most important features.
 
-    A model that bears a run's name has the run's colour.
+    A model with the name of a run has the colour of the run.
     """
     others = count(len(runs))
     numbers = [runs.index(model.name) if model.name in runs else next(others) for model in models]
@@ -133,15 +135,15 @@ def _importance_figure(model: TrainedModel, number: int) -> Element:
     rows = list(model.importances.items())[:MOST_FEATURES]
     rows = [(name, share) for name, share in rows if share > 0]
     title = f"Importance of features in {model.name}"
-    said = ", ".join(f"{name} {share:.1%}" for name, share in rows)
-    chart = bar_list(f"importance{number}", title, said, rows)
+    description = ", ".join(f"{name} {share:.1%}" for name, share in rows)
+    chart = bar_list(f"importance{number}", title, description, rows)
     count = f"the {len(rows)} greatest of {len(model.importances)}"
     caption = f"{title}: share of the total gain, {count}."
     return _figure(chart, caption, (), table(["feature", "share"], [[name, f"{share:.4f}"] for name, share in rows]))
 
 
 def key(name: str, number: int) -> Element:
-    """Return a name with its line."""
+    """Return an entry of a legend: a name with its line."""
     return element("span", key_line(number), name, class_="key")
 
 
@@ -151,8 +153,10 @@ def _named(series: Sequence[Series]) -> str:
 
 def _line_table(x: str, series: Sequence[Series]) -> Element:
     values = [dict(one.points) for one in series]
-    places = sorted({place for one in values for place in one})
-    rows = [[f"{place:g}", *(figure(one[place]) if place in one else "–" for one in values)] for place in places]
+    x_values = sorted({x_value for one in values for x_value in one})
+    rows = [
+        [f"{x_value:g}", *(figure(one[x_value]) if x_value in one else "–" for one in values)] for x_value in x_values
+    ]
     return table([x, *(one.name for one in series)], rows)
 
 

@@ -1,4 +1,4 @@
-"""The page's queries: those that gained and lost most with the documents that moved, and a line for each."""
+"""The queries of the page: those that changed most, with their documents, and a table of all queries."""
 
 from __future__ import annotations
 
@@ -10,39 +10,39 @@ from rerank.evaluation.page.markup import Element, element
 from rerank.evaluation.page.tables import folded, scrolling, table
 from rerank.evaluation.report import figure, rank_text
 
-EXCERPT = 150  # letters of a document
+EXCERPT = 150  # characters of a document
 
 
 def query_articles(
     comparison: Comparison, details: Sequence[QueryDetail], documents: Mapping[str, str]
 ) -> list[Element]:
-    """Return, run by run, an article a query."""
-    found = []
+    """Return the articles of the queries, grouped by run."""
+    articles_by_run = []
     for run in comparison.systems:
-        mine = [detail for detail in details if detail.run == run]
-        if mine:
-            found.append(element("h3", f"{run} against {comparison.baseline}"))
-            articles = [_article(comparison, detail, documents) for detail in mine]
-            found.append(element("div", articles, class_="grid"))
-    return found
+        details_of_run = [detail for detail in details if detail.run == run]
+        if details_of_run:
+            articles_by_run.append(element("h3", f"{run} against {comparison.baseline}"))
+            articles = [_article(comparison, detail, documents) for detail in details_of_run]
+            articles_by_run.append(element("div", articles, class_="grid"))
+    return articles_by_run
 
 
 def every_query(comparison: Comparison, topics: Mapping[str, str]) -> Element:
-    """Return the figure of every query in every run under the first measure, folded."""
+    """Return a collapsed table of the first measure of every query in every run."""
     measure, runs = comparison.measures[0], list(comparison.results)
     per_query = [comparison.results[run].per_query[measure] for run in runs]
-    query_ids = sorted({query_id for found in per_query for query_id in found})
+    query_ids = sorted({query_id for values in per_query for query_id in values})
     rows: list[list[str | Element]] = [
         [
             query_id,
             *([topics.get(query_id, "")] if topics else []),
-            *(figure(found[query_id]) if query_id in found else "–" for found in per_query),
+            *(figure(values[query_id]) if query_id in values else "–" for values in per_query),
         ]
         for query_id in query_ids
     ]
     header = ["query", *(["text"] if topics else []), *runs]
-    made = table(header, rows, n_left=2 if topics else 1)
-    return folded(f"{measure} of {len(rows)} queries", scrolling(made, f"{measure} of every query."))
+    figures = table(header, rows, n_left=2 if topics else 1)
+    return folded(f"{measure} of {len(rows)} queries", scrolling(figures, f"{measure} of every query."))
 
 
 def _article(comparison: Comparison, detail: QueryDetail, documents: Mapping[str, str]) -> Element:
@@ -53,13 +53,13 @@ def _article(comparison: Comparison, detail: QueryDetail, documents: Mapping[str
         element("span", f"{change.difference:+.4f}", class_=f"delta {side}"),
         f" {detail.text or change.query_id}",
     )
-    known = f"query {change.query_id}: " if detail.text else ""
+    prefix = f"query {change.query_id}: " if detail.text else ""
     before, after = f"{figure(change.before)} in {comparison.baseline}", f"{figure(change.after)} in {detail.run}"
-    told = f"{known}{detail.measure} {before}, {after}"
+    caption = f"{prefix}{detail.measure} {before}, {after}"
     rows = [[_rank(move), _label(move), _document(move, documents)] for move in detail.moves]
     moved = table(["rank", "label", "document"], rows, n_left=3)
-    told += ". Documents that moved, relevant ones first:"
-    return element("article", heading, element("p", told, class_="quiet"), moved)
+    caption += ". Documents that moved, relevant ones first:"
+    return element("article", heading, element("p", caption, class_="quiet"), moved)
 
 
 def _rank(move: Move) -> Element:
