@@ -27,7 +27,7 @@ BELOW = {
     "combination": {"metrics"},
     "rankers": {"combination", "trees", "objectives", "metrics"},
     "evaluation": {"metrics"},
-    "doctor": {"files", "metrics"},
+    "doctor": {"files", "lucene", "metrics"},
     "workflows": {"lucene", "features", "rankers", "evaluation", "files", "trees", "objectives", "metrics"},
     "cli": {"workflows", "doctor", "files", "rankers", "combination", "evaluation", "features", "metrics"},
 }

@@ -1,4 +1,4 @@
-"""What `rerank evaluate` takes to compare runs and to make a page of them."""
+"""Options of `rerank evaluate` for the comparison of runs and the HTML page."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from rerank.evaluation.page.content import TrainedModel
     from rerank.types import Qrels, Run, Topics
 
-PAGE_CHANGES = 3  # queries a page tells of, either way, where --changes does not say
+PAGE_CHANGES = 3  # queries with the largest gains, and losses, on a page without --changes
 
 
 @dataclass(frozen=True)
 class ComparisonOptions:
-    """The options of `comparison_options`, as they were given."""
+    """Values of the options of `comparison_options`."""
 
     baseline: Path | None
     test: str
@@ -39,19 +39,19 @@ class ComparisonOptions:
 
     @property
     def needs_runs(self) -> bool:
-        """Whether the documents of the runs are looked at again when the figures are there."""
+        """Whether the documents of the runs are needed after the evaluation."""
         return self.html is not None or bool(self.changes)
 
 
 def comparison_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that a `ComparisonOptions` holds."""
+    """Add the options of `ComparisonOptions`."""
     for option in reversed((*_statistics_options(), *_page_options())):
         command = option(command)
     return command
 
 
 def _statistics_options() -> tuple[Decorator, ...]:
-    # Spelled out here, since help must not load SciPy; a test holds them to significance.py.
+    # Choices are written out here, as help must not import SciPy; a test compares them with significance.py.
     return (
         click.option("--baseline", type=path_type, metavar="RUN", help="Run to compare with; the first by default."),
         click.option(
@@ -59,14 +59,14 @@ def _statistics_options() -> tuple[Decorator, ...]:
             type=click.Choice(["t", "wilcoxon", "randomisation"]),
             default="t",
             show_default=True,
-            help="Whose p is corrected and shown; JSON and TSV hold all.",
+            help="Significance test whose p-values are shown; JSON and TSV have those of all tests.",
         ),
         click.option(
             "--correction",
             type=click.Choice(["holm", "bonferroni", "bh", "none"]),
             default="holm",
             show_default=True,
-            help="Of p, over all runs and measures; bh is Benjamini-Hochberg.",
+            help="Correction of p-values over all runs and measures; bh is Benjamini-Hochberg.",
         ),
         click.option(
             "--samples",
@@ -74,7 +74,7 @@ def _statistics_options() -> tuple[Decorator, ...]:
             metavar="N",
             default=10_000,
             show_default=True,
-            help="Samples of randomisation and bootstrap.",
+            help="Samples of the randomisation test and the bootstrap.",
         ),
         click.option("--seed", type=int, metavar="N", default=0, show_default=True, help="Seed of the samples."),
     )
@@ -86,11 +86,11 @@ def _page_options() -> tuple[Decorator, ...]:
             "--changes",
             type=click.IntRange(min=0),
             metavar="N",
-            help=f"Tell of the N queries that gained most and the N that lost most, "
+            help=f"Show the N queries that gained most and the N that lost most, "
             f"under the first measure.  [default: 0; {PAGE_CHANGES} with --html]",
         ),
         file_option("--topics", "Topics, whose text is shown with the queries."),
-        file_option("--corpus", "JSONL documents, whose text is shown where they moved."),
+        file_option("--corpus", "JSONL documents, whose text is shown with the documents that changed rank."),
         file_option("--html", "Write a page with tables, charts, gains and losses: one file, no network."),
         click.option("--title", metavar="TEXT", help="Heading of the page."),
         click.option(
@@ -99,15 +99,15 @@ def _page_options() -> tuple[Decorator, ...]:
             type=path_type,
             metavar="MODEL",
             multiple=True,
-            help="A model, or a folder of them, whose training the page shows; --model for each.",
+            help="Model, or folder of models, whose training the page shows. Can be repeated.",
         ),
     )
 
 
 def check_options(options: ComparisonOptions, n_runs: int, form: str) -> None:
-    """Refuse options that would be without effect, before the runs are read."""
-    for name, given in (("--model", options.models), ("--title", options.title)):
-        if given and options.html is None:
+    """Refuse options that would have no effect, before the runs are read."""
+    for name, value in (("--model", options.models), ("--title", options.title)):
+        if value and options.html is None:
             raise InvalidInputError(f"{name}: expected --html FILE beside it, got none. It is for the page.")
     if options.changes and n_runs < 2:
         raise InvalidInputError("--changes: expected a run to compare with, got none. Name two runs or --baseline.")
@@ -116,7 +116,7 @@ def check_options(options: ComparisonOptions, n_runs: int, form: str) -> None:
     if options.corpus is not None:
         from rerank.files.corpus import read_documents
 
-        read_documents(options.corpus)  # refuses a corpus that is not there; its documents are read when one has moved
+        read_documents(options.corpus)  # refuses a missing corpus now; documents are read later, if any is shown
     if not options.needs_runs and (options.topics or options.corpus):
         name = "--topics" if options.topics else "--corpus"
         raise InvalidInputError(f"{name}: expected --changes N or --html FILE beside it, got neither. Add one.")
@@ -125,35 +125,35 @@ def check_options(options: ComparisonOptions, n_runs: int, form: str) -> None:
 def changed_queries(
     comparison: Comparison, options: ComparisonOptions, qrels: Qrels, runs: Mapping[str, Run], topics: Topics | None
 ) -> Sequence[QueryDetail]:
-    """Return the queries that gained and lost most, as many as were asked for."""
+    """Return the queries that gained and lost most."""
     from rerank.evaluation.details import query_details
 
-    wanted = options.changes if options.changes is not None else PAGE_CHANGES * (options.html is not None)
-    return query_details(comparison, wanted, qrels, runs, topics) if wanted and comparison.systems else []
+    n_queries = options.changes if options.changes is not None else PAGE_CHANGES * (options.html is not None)
+    return query_details(comparison, n_queries, qrels, runs, topics) if n_queries and comparison.systems else []
 
 
 def document_texts(corpus: Path | None, details: Sequence[QueryDetail]) -> dict[str, str]:
-    """Return the texts of the documents that moved, their fields one after another; one pass over the corpus."""
+    """Return the texts of the documents in the details, with their fields joined; one pass over the corpus."""
     if corpus is None or not details:
         return {}
     from rerank.evaluation.details import moved_documents
     from rerank.files.corpus import read_documents
 
-    wanted = moved_documents(details)
-    found = {}
+    doc_ids = moved_documents(details)
+    texts = {}
     for document in read_documents(corpus):
         doc_id = document.pop("id")
-        if doc_id in wanted:
-            found[doc_id] = " ".join(str(value) for value in document.values())
-    return found
+        if doc_id in doc_ids:
+            texts[doc_id] = " ".join(str(value) for value in document.values())
+    return texts
 
 
 def trained_models(paths: Sequence[Path]) -> list[TrainedModel]:
-    """Return what the models tell of their training; a folder stands for all `*.model.json` in it."""
+    """Return the training of the models; a folder means all its files `*.model.json`."""
     from rerank.evaluation.page.content import TrainedModel
     from rerank.rankers.store import load_model
 
-    found = []
+    trained = []
     for path in _model_files(paths):
         model = load_model(path)
         measure, history = next(iter(model.evals_result_.get("valid", {}).items()), ("", []))
@@ -162,8 +162,8 @@ def trained_models(paths: Sequence[Path]) -> list[TrainedModel]:
         shares = zip(model.feature_names_, (float(gain) / total for gain in gains), strict=False)
         ordered = dict(sorted(shares, key=lambda share: (-share[1], share[0])))
         name = path.name.removesuffix(".json").removesuffix(".model")
-        found.append(TrainedModel(name, measure, history, model.best_iteration_, ordered))
-    return found
+        trained.append(TrainedModel(name, measure, history, model.best_iteration_, ordered))
+    return trained
 
 
 def _model_files(paths: Sequence[Path]) -> list[Path]:

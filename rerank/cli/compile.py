@@ -10,11 +10,11 @@ import click
 
 @click.command("compile", short_help="compile the kernels now")
 def command() -> None:
-    """Compile the kernels of features, LambdaMART and scoring on all cores, once on a machine.
+    """Compile the kernels of features, LambdaMART and scoring in parallel; needed once on a machine.
 
-    They compile by themselves where a verb needs them; an image or a server is ready sooner with this done before.
-    NUMBA_CACHE_DIR says where they are kept, by default beside the package or, where that cannot be written, in the
-    user's cache.
+    Kernels also compile when a verb needs them; compiling them in advance, e.g. in an image, makes the first use
+    faster. They are cached in NUMBA_CACHE_DIR, by default beside the package or, if that folder cannot be written, in
+    the user's cache.
     """
     from rerank.workflows.compile import compile_kernels
 

@@ -16,20 +16,21 @@ KINDS = {
     "run": "A run.",
     "topics": "Topics.",
     "data": "Features and labels.",
-    "train": "Features and labels that a model is trained on.",
-    "test": "Features and labels that figures are reported on.",
+    "train": "Features and labels of the training data.",
+    "test": "Features and labels of the test data.",
+    "index": "Folder of an index.",
 }
 
 
 def kind_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add an option for each kind of file."""
+    """Add the option of each kind of file."""
     for kind, text in reversed(KINDS.items()):
         option = click.option(f"--{kind}", type=path_type, metavar="FILE", multiple=True, help=text)
         command = option(command)
     return command
 
 
-@click.command("doctor", short_help="say what is wrong with files")
+@click.command("doctor", short_help="report problems in files")
 @click.argument("files", nargs=-1, type=path_type, metavar="[FILE ...]")
 @kind_options
 @click.option(
@@ -38,16 +39,16 @@ def kind_options(command: Callable[..., Any]) -> Callable[..., Any]:
     type=click.Choice(["table", "json"]),
     default="table",
     show_default=True,
-    help="How the findings are written.",
+    help="Format of the findings.",
 )
 @click.option("--strict", is_flag=True, help="Exit with 2 where there is an error or a warning.")
 def command(files: tuple[Path, ...], form: str, strict: bool, **kinds: tuple[Path, ...]) -> None:
-    """Examine judgements, runs, topics and features, and say what is wrong with them and what it does to the result.
+    """Report problems in judgements, runs, topics, features and indexes, and their effect on results.
 
-    What a FILE holds is told by its content; --qrels and its like, which may stand several times, say it. Files are
-    examined one by one and against each other. Each finding is one line, the gravest first: `error` (rerank refuses
-    the file, or a figure is wrong), `warning` (a figure or a model is not what it seems) or `note`. Exit code 0,
-    whatever was found; with --strict, 2 where there is an error or a warning.
+    The kind of a FILE is detected by its content, and a folder is an index; --qrels and the other options, which can be
+    repeated, set the kind. Files are checked one by one and against each other. Each finding is one line, the most
+    severe first: `error` (rerank refuses the file, or a result is wrong), `warning` (a result or a model may be
+    misleading) or `note`. The exit code is 0 with any findings; with --strict it is 2 after an error or a warning.
     """
     from rerank.doctor.findings import examine
     from rerank.doctor.reading import read_files

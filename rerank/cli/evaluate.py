@@ -35,7 +35,7 @@ MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@1000")
 @click.argument("qrels", type=path_type)
 @click.argument("runs", nargs=-1, required=True, type=path_type, metavar="RUN [RUN ...]")
 @measures_option(MEASURES)
-@click.option("--per-query", is_flag=True, help="A line for each query too.")
+@click.option("--per-query", is_flag=True, help="Write a line for each query, too.")
 @rules_options()
 @click.option(
     "--format",
@@ -43,7 +43,7 @@ MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@1000")
     type=click.Choice(["table", "tsv", "json", "latex"]),
     default="table",
     show_default=True,
-    help="How the figures are written.",
+    help="Output format.",
 )
 @click.option(
     "-o",
@@ -51,7 +51,7 @@ MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@1000")
     type=path_type,
     metavar="FILE",
     default=Path("-"),
-    help="Where the figures are written; stdout by default.",
+    help="Output file; stdout by default.",
 )
 @comparison_options
 def command(
@@ -73,50 +73,50 @@ def command(
     from rerank.files.trec import read_qrels, read_topics
     from rerank.metrics.registry import parse_measures
 
-    wanted = parse_measures(measures or MEASURES, level)
+    parsed = parse_measures(measures or MEASURES, level)
     _check_no_measure_among(runs)
     options = ComparisonOptions(**comparing)
     paths = _with_baseline(runs, options.baseline)
     check_options(options, len(paths), form)
     judgements, topics = read_qrels(qrels), None if options.topics is None else read_topics(options.topics)
     rules = {"complete": complete, "depth": depth, "judged_only": judged_only, "level": level}
-    results, kept = _measured(paths, judgements, wanted, rules, options.needs_runs)
+    results, loaded = _measured(paths, judgements, parsed, rules, options.needs_runs)
     comparison = _compared(results, options, str(options.baseline or paths[0]))
-    details = changed_queries(comparison, options, judgements, kept, topics)
+    details = changed_queries(comparison, options, judgements, loaded, topics)
     documents = document_texts(options.corpus, details)
     if options.html is not None:
-        write_page(comparison, options, (qrels, judgements), kept, details, documents, topics)
-    told = details if options.changes else []
+        write_page(comparison, options, (qrels, judgements), loaded, details, documents, topics)
+    shown_details = details if options.changes else []
     with whole_file(output) as file:
-        file.write(render(comparison, form, per_query=per_query, details=told, documents=documents) + "\n")
+        file.write(render(comparison, form, per_query=per_query, details=shown_details, documents=documents) + "\n")
         if per_query and form != "json":
             file.writelines(text_lines(results, form))
 
 
 def _measured(
-    paths: list[Path], judgements: Qrels, wanted: Sequence[Measure], rules: dict[str, Any], keep: bool
+    paths: list[Path], judgements: Qrels, wanted: Sequence[Measure], rules: dict[str, Any], keep_runs: bool
 ) -> tuple[dict[str, EvaluationResult], dict[str, Run]]:
-    """Return the figures of each run file and, where they are to be kept, the runs."""
-    from rerank.cli.places import places
+    """Return the results of each run file and, if `keep_runs`, the runs."""
+    from rerank.cli.file_names import errors_with_files
     from rerank.evaluation.evaluate import evaluate
     from rerank.files.trec import read_run
 
-    results, kept = {}, {}
+    results, runs = {}, {}
     for path in paths:
         run = read_run(path)
-        with places({f"run {run.name}": path}):
+        with errors_with_files({f"run {run.name}": path}):
             results[str(path)] = evaluate(judgements, run, wanted, **rules)
-        if keep:
-            kept[str(path)] = run
+        if keep_runs:
+            runs[str(path)] = run
         absent = len(judgements) - sum(query_id in run for query_id in judgements)
         if absent and not rules["complete"]:
-            text = "%s: %d of %d judged queries are not in it and do not count; -c counts them 0"
+            text = "%s: %d of %d judged queries are not in the run and do not count; with -c they count as 0"
             log.info(text, path, absent, len(judgements))
-    return results, kept
+    return results, runs
 
 
 def _compared(results: dict[str, EvaluationResult], options: ComparisonOptions, baseline: str) -> Comparison:
-    """Return the runs' figures beside the baseline's, tested and corrected as the options say."""
+    """Return the comparison of the runs with the baseline."""
     from rerank.evaluation.comparison import compare_results
 
     return compare_results(
@@ -130,7 +130,7 @@ def _compared(results: dict[str, EvaluationResult], options: ComparisonOptions, 
 
 
 def _with_baseline(runs: tuple[Path, ...], baseline: Path | None) -> list[Path]:
-    """Return each run once; a baseline that is not among them stands first."""
+    """Return each run once; a baseline that is not among them comes first."""
     return list(dict.fromkeys(runs if baseline is None or baseline in runs else (baseline, *runs)))
 
 

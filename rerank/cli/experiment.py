@@ -41,8 +41,8 @@ BESIDE_REPLAY = frozenset(["replay", "output"])
     metavar="N|FILE",
     default="5",
     show_default=True,
-    help="Parts of the judged queries, 3 or more, which --random-state deals, stratified by their number of relevant "
-    "documents; or a file of lines `query id, tab, fold`.",
+    help="Number of folds, 3 or more, to which queries are assigned at random (--random-state), stratified by their "
+    "number of relevant documents; or a file of lines `query id, tab, fold`.",
 )
 @click.option(
     "--repeats",
@@ -50,7 +50,7 @@ BESIDE_REPLAY = frozenset(["replay", "output"])
     metavar="N",
     default=1,
     show_default=True,
-    help="Times that the folds are dealt anew.",
+    help="Number of times that folds are assigned.",
 )
 @click.option(
     "--tune",
@@ -58,20 +58,20 @@ BESIDE_REPLAY = frozenset(["replay", "output"])
     metavar="[N]",
     is_flag=False,
     flag_value=20,
-    help="Search hyper-parameters that are not given, in each fold, on its training queries alone: N settings "
-    "(20 where none is said) beside the defaults.",
+    help="Tune hyper-parameters without an option in each fold, without its held-out queries: N settings (20 by "
+    "default) in addition to the defaults.",
 )
 @click.option(
     "--replay",
     type=path_type,
     metavar="FOLDER",
-    help="Repeat the study of this folder and compare all files byte for byte; takes only -o beside it.",
+    help="Repeat the study of this folder and compare all files byte for byte; only -o can be combined with it.",
 )
 @ranker_option()
 @metric_option()
 @measures_option(MEASURES)
 @bm25_options()
-@file_option("--recipe", "TOML that says what features are made, see `rerank features --recipe-template`.")
+@file_option("--recipe", "TOML file of the features, see `rerank features --recipe-template`.")
 @functions_option()
 @parameter_options
 @language_option()
@@ -85,14 +85,14 @@ def command(context: click.Context, /, replay: Path | None, output: Path | None,
         return
     missing = next((name for name in (*INPUTS, "output") if context.params.get(name) is None), None)
     if missing is not None:
-        said = "'-o' / '--output'" if missing == "output" else f"'{missing.upper()}'"
-        raise click.UsageError(f"Missing {'option' if missing == 'output' else 'argument'} {said}.", context)
+        argument = "'-o' / '--output'" if missing == "output" else f"'{missing.upper()}'"
+        raise click.UsageError(f"Missing {'option' if missing == 'output' else 'argument'} {argument}.", context)
     assert output is not None, "checked above"
     click.echo(_studied(output, **options))
 
 
 def _studied(output: Path, index: Path, topics: Path, qrels: Path, language: str | None, **options: Any) -> str:
-    from rerank.cli.places import places
+    from rerank.cli.file_names import errors_with_files
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_qrels
     from rerank.workflows.experiment import run_experiment
@@ -101,7 +101,10 @@ def _studied(output: Path, index: Path, topics: Path, qrels: Path, language: str
     study = _study(**options)
     folds = None if isinstance(study.folds, int) else options["folds"]
     queries, judgements = read_topics(topics), read_qrels(qrels)
-    with Index.open(index, language) as opened, places({"qrels": qrels, "folds": folds, "recipe": options["recipe"]}):
+    with (
+        Index.open(index, language) as opened,
+        errors_with_files({"qrels": qrels, "folds": folds, "recipe": options["recipe"]}),
+    ):
         table = run_experiment(opened, queries, judgements, output, study).table
     _write_provenance(output, {"index": index, "topics": topics, "qrels": qrels})
     return table
@@ -129,10 +132,10 @@ def _study(
     names = tuple(measure.name for measure in parse_measures(measures or MEASURES))
     parameters = given_parameters(ranker, options)
     seed = parameters.pop("random_state", 0)
-    dealt = int(folds) if folds.lstrip("-").isdigit() else read_folds(folds)
+    assignment = int(folds) if folds.lstrip("-").isdigit() else read_folds(folds)
     metric = parse_measure(metric).name
-    chosen = None if recipe is None else Recipe.from_toml(recipe)
-    return Study(ranker, metric, names, k, k1, b, dealt, seed, threads, parameters, repeats, tune or 0, chosen)
+    parsed = None if recipe is None else Recipe.from_toml(recipe)
+    return Study(ranker, metric, names, k, k1, b, assignment, seed, threads, parameters, repeats, tune or 0, parsed)
 
 
 def _replayed(folder: Path, output: Path | None) -> str:
@@ -143,14 +146,14 @@ def _replayed(folder: Path, output: Path | None) -> str:
     from rerank.workflows.replay import replay_experiment
 
     read_record(folder)
-    given = {name: Path(place) for name, place in read_provenance(folder)["inputs"].items()}
-    topics, qrels = read_topics(given["topics"]), read_qrels(given["qrels"])
-    with Index.open(given["index"]) as index:
-        shown = {name: str(place) for name, place in given.items()}
-        done = replay_experiment(folder, index, topics, qrels, output, shown)
+    paths = {name: Path(place) for name, place in read_provenance(folder)["inputs"].items()}
+    topics, qrels = read_topics(paths["topics"]), read_qrels(paths["qrels"])
+    with Index.open(paths["index"]) as index:
+        names = {name: str(place) for name, place in paths.items()}
+        replayed = replay_experiment(folder, index, topics, qrels, output, names)
     if output is not None:
-        _write_provenance(output, given)
-    return f"{done.result.table}\n\nreplay: {done.n_files} files are those of {folder}, byte for byte"
+        _write_provenance(output, paths)
+    return f"{replayed.result.table}\n\nreplay: {replayed.n_files} files are those of {folder}, byte for byte"
 
 
 def _write_provenance(folder: Path, inputs: Mapping[str, Path]) -> None:
@@ -158,17 +161,17 @@ def _write_provenance(folder: Path, inputs: Mapping[str, Path]) -> None:
 
     from rerank.workflows.record import write_provenance
 
-    places = {name: str(path.resolve()) for name, path in inputs.items()}
+    paths = {name: str(path.resolve()) for name, path in inputs.items()}
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    write_provenance(folder, {"command": sys.argv, "date": now, "inputs": places})
+    write_provenance(folder, {"command": sys.argv, "date": now, "inputs": paths})
 
 
 def _refuse_others(context: click.Context) -> None:
-    """Refuse what would make a replay another study."""
-    given = click.core.ParameterSource.COMMANDLINE
+    """Refuse options that would change the study of a replay."""
+    from_command_line = click.core.ParameterSource.COMMANDLINE
     for name in context.params:
-        if name not in BESIDE_REPLAY and context.get_parameter_source(name) is given:
-            shown = name.upper() if name in INPUTS else f"--{name.replace('_', '-')}"
+        if name not in BESIDE_REPLAY and context.get_parameter_source(name) is from_command_line:
+            option = name.upper() if name in INPUTS else f"--{name.replace('_', '-')}"
             raise InvalidInputError(
-                f"--replay: expected nothing but -o beside it, got {shown}. The record holds all of the study."
+                f"--replay: expected no other option than -o, got {option}. The record contains the whole study."
             )

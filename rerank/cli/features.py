@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def _list(context: click.Context, option: click.Parameter, wanted: bool) -> None:
-    """Print the catalogue and leave, whatever else is given."""
+    """Print the catalogue and exit, whatever the other arguments."""
     if wanted and not context.resilient_parsing:
         from rerank.features.catalogue import catalogue
 
@@ -33,7 +33,7 @@ def _list(context: click.Context, option: click.Parameter, wanted: bool) -> None
 
 
 def _template(context: click.Context, option: click.Parameter, wanted: bool) -> None:
-    """Print the default recipe and leave, whatever else is given."""
+    """Print the default recipe and exit, whatever the other arguments."""
     if wanted and not context.resilient_parsing:
         from rerank.features.template import template
 
@@ -50,10 +50,10 @@ def _template(context: click.Context, option: click.Parameter, wanted: bool) -> 
     "--output",
     type=path_type,
     metavar="FILE",
-    help="Where the data (.npz; .svm or .txt, also with .gz) are written; - for stdout. Needed but with --report.",
+    help="Output file (.npz; .svm or .txt, also with .gz); - for stdout. Required without --report.",
 )
 @file_option("--qrels", "Judgements; without them the data have no labels.")
-@file_option("--recipe", "TOML that says what is made: fields, families, parameters, normalisation.")
+@file_option("--recipe", "TOML file of the features: fields, families, parameters, normalisation.")
 @functions_option()
 @runs_option()
 @click.option(
@@ -65,7 +65,7 @@ def _template(context: click.Context, option: click.Parameter, wanted: bool) -> 
     help="Print the default recipe, with comments.",
 )
 @click.option(
-    "--list", is_flag=True, is_eager=True, expose_value=False, callback=_list, help="Print all features there are."
+    "--list", is_flag=True, is_eager=True, expose_value=False, callback=_list, help="Print all available features."
 )
 @click.option(
     "--report",
@@ -73,10 +73,16 @@ def _template(context: click.Context, option: click.Parameter, wanted: bool) -> 
     type=path_type,
     metavar="FILE",
     multiple=True,
-    help="Cost and worth of each feature (.txt, .tsv, .json, .png, .svg; .toml: a smaller recipe); needs --qrels.",
+    help="Report of cost and importance of each feature (.txt, .tsv, .json, .png, .svg; .toml: a smaller recipe); "
+    "requires --qrels.",
 )
-@click.option("--budget", type=click.FloatRange(min=0), metavar="MICROSECONDS", help="Cost of a pair, for --report.")
-@click.option("--quick", is_flag=True, help="A coarser --report.")
+@click.option(
+    "--budget",
+    type=click.FloatRange(min=0),
+    metavar="MICROSECONDS",
+    help="Maximum cost of a pair, for --report.",
+)
+@click.option("--quick", is_flag=True, help="A faster, less precise --report.")
 @language_option()
 @threads_option()
 def command(
@@ -94,7 +100,7 @@ def command(
     threads: int | None,
 ) -> None:
     """Write the features of RUN's query-document pairs."""
-    from rerank.cli.places import check_documents, check_queries, places
+    from rerank.cli.file_names import check_documents, check_queries, errors_with_files
     from rerank.features.recipe import Recipe
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_qrels, read_run
@@ -108,14 +114,14 @@ def command(
     files = [check_report_path(path) for path in reports]
     queries, pairs = read_topics(topics), read_run(run)
     judgements = None if qrels is None else read_qrels(qrels)
-    chosen, others = None if recipe is None else Recipe.from_toml(recipe), read_named_runs(runs)
-    with Index.open(index, language) as opened, places({"recipe": recipe}):
+    parsed, others = None if recipe is None else Recipe.from_toml(recipe), read_named_runs(runs)
+    with Index.open(index, language) as opened, errors_with_files({"recipe": recipe}):
         check_queries(pairs, run, queries, topics)
         check_documents(pairs, run, opened)
         if output is not None:
-            opened.write_features(output, pairs, queries, judgements, recipe=chosen, runs=others, threads=threads)
+            opened.write_features(output, pairs, queries, judgements, recipe=parsed, runs=others, threads=threads)
         if files:
-            data = opened.features(pairs, queries, judgements, recipe=chosen, runs=others, threads=threads)
+            data = opened.features(pairs, queries, judgements, recipe=parsed, runs=others, threads=threads)
             _write_reports(files, opened, pairs, queries, data, budget=budget, quick=quick, threads=threads)
 
 
@@ -126,6 +132,6 @@ def _write_reports(
     from rerank.workflows.importance import feature_report, measure_costs
 
     recipe = data.recipe or {}
-    found = feature_report(data, microseconds=measure_costs(index, run, topics, recipe), **options)
+    report = feature_report(data, microseconds=measure_costs(index, run, topics, recipe), **options)
     for path in files:
-        write_report(found, recipe, path)
+        write_report(report, recipe, path)

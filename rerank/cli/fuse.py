@@ -15,7 +15,7 @@ from rerank.errors import InvalidInputError
 
 @cache
 def fusion_names(mark: str) -> tuple[str, ...]:
-    """Return the names entered under `@method` or `@norm`, read from their source: help must not wait for NumPy."""
+    """Return the names registered by `@method` or `@norm`, read from the source, as help must not import NumPy."""
     spec = find_spec("rerank.combination.fusion")
     source = Path(spec.origin).read_text("utf8") if spec and spec.origin else ""
     return tuple(re.findall(rf'^@{mark}\("([\w-]+)"\)', source, re.MULTILINE))
@@ -29,34 +29,33 @@ def fusion_names(mark: str) -> tuple[str, ...]:
     type=click.Choice(fusion_names("method")),
     default="rrf",
     show_default=True,
-    help="How documents are scored anew.",
+    help="Fusion method.",
 )
 @click.option(
     "--norm",
     type=click.Choice(fusion_names("norm")),
-    help="What makes the scores of different runs alike, per query.  "
-    "[default: min-max; none for best; rrf looks at ranks alone]",
+    help="Normalisation of the scores of each run and query.  [default: min-max; none for best; not used by rrf]",
 )
 @click.option("--weights", metavar="X,X,...", help="A number for each run, for `weighted`.")
 @click.option("--rrf-k", "k", type=float, metavar="X", default=60.0, show_default=True, help="RRF's constant.")
 @click.option(
     "--missing",
     type=click.Choice(["zero", "lowest"]),
-    help="Score, by a run that does not hold it, of a document: 0, or the lowest of the query there.  "
+    help="Score of a document that is not in a run: 0, or the lowest score of the query in that run.  "
     "[default: zero; lowest for best]",
 )
 @click.option(
-    "-k", "--hits", type=click.IntRange(min=1), metavar="N", help="Most documents of a query.  [default: all]"
+    "-k", "--hits", type=click.IntRange(min=1), metavar="N", help="Number of documents per query.  [default: all]"
 )
 @click.option("--name", metavar="TAG", help="Name of the new run.  [default: the method]")
-@file_option("--qrels", "Judgements that `best` chooses the weights on.")
+@file_option("--qrels", "Judgements on which `best` optimises the weights.")
 @click.option(
     "-m",
     "--metric",
     metavar="MEASURE",
     default="nDCG@10",
     show_default=True,
-    help="Measure that `best` chooses the weights by.",
+    help="Measure that `best` optimises.",
 )
 def command(
     runs: tuple[Path, ...],
@@ -73,22 +72,22 @@ def command(
 ) -> None:
     """Write one run of two or more RUNs: reciprocal rank fusion, or sums of normalised scores.
 
-    `--method best --qrels QRELS` finds the weights alpha and 1 - alpha of two runs for which no other alpha has a
-    better mean of the measure, and says them on stderr. That is training on QRELS: a figure reported on the same
-    QRELS is too good. Choose the weights on the qrels of other queries (dev), then fuse the runs to be reported (test)
-    with the options said there: `--method weighted --weights A,B --norm none --missing lowest`.
+    `--method best --qrels QRELS` finds the weights alpha and 1 - alpha of two runs with the highest mean of the
+    measure, and prints them on stderr. This is training: results on the same QRELS are biased. Choose the weights on
+    the qrels of other queries (dev), then fuse the runs of the test queries with the printed options:
+    `--method weighted --weights A,B --norm none --missing lowest`.
     """
     from rerank.combination.fusion import fuse
     from rerank.files.trec import read_qrels, read_run, write_run
 
-    given = None if weights is None else parse_weights(weights)
-    records = [read_run(path) for path in runs]
+    numbers = None if weights is None else parse_weights(weights)
+    loaded = [read_run(path) for path in runs]
     judgements = None if qrels is None else read_qrels(qrels)
     fused = fuse(
-        records,
+        loaded,
         method,
         norm=norm,
-        weights=given,
+        weights=numbers,
         k=k,
         missing=missing,
         hits=hits,
@@ -105,5 +104,5 @@ def parse_weights(text: str) -> list[float]:
         return [float(part) for part in text.split(",")]
     except ValueError:
         raise InvalidInputError(
-            f"--weights: expected numbers parted by commas, got {text!r}. Write e.g. 0.7,0.3."
+            f"--weights: expected numbers separated by commas, got {text!r}. Write e.g. 0.7,0.3."
         ) from None

@@ -16,16 +16,20 @@ log = logging.getLogger("rerank")
 @click.command("index", short_help="build an index")
 @click.argument("corpus", type=path_type)
 @folder_option("the index")
-@click.option("--fields", metavar="NAME,NAME", help="Text fields to index by themselves; all of them by default.")
-@click.option("--numbers", metavar="NAME,NAME", help="Fields whose numbers become features; all of them by default.")
+@click.option("--fields", metavar="NAME,NAME", help="Text fields to index separately; all by default.")
+@click.option("--numbers", metavar="NAME,NAME", help="Numeric fields that become features; all by default.")
 @click.option(
     "--language", metavar="CODE", default="en", show_default=True, help="Analyser, by Anserini's code: de, fr, zh ..."
 )
 @click.option(
-    "--encoding", metavar="NAME", default="utf-8", show_default=True, help="Of CORPUS; old TREC disks are latin-1."
+    "--encoding",
+    metavar="NAME",
+    default="utf-8",
+    show_default=True,
+    help="Encoding of CORPUS; latin-1 for old TREC disks.",
 )
 @threads_option()
-@click.option("--overwrite", is_flag=True, help="Replace an index that is there, once the new one is whole.")
+@click.option("--overwrite", is_flag=True, help="Replace an existing index after the new one is complete.")
 def command(
     corpus: Path,
     output: Path,
@@ -36,7 +40,7 @@ def command(
     threads: int | None,
     overwrite: bool,
 ) -> None:
-    """Build a Lucene index of CORPUS, and beside it what feature extraction needs.
+    """Build a Lucene index of CORPUS, with the data that feature extraction needs.
 
     CORPUS is JSONL (plain or .gz, a file or a folder of them; `id` and text fields, or `id` and
     `contents`) or TREC SGML.
@@ -59,10 +63,10 @@ def command(
         log.info("%s: numbers: %s", output, ", ".join(forward.numbers))
 
 
-def _names(option: str, given: str) -> list[str]:
-    names = [name.strip() for name in given.split(",")]
+def _names(option: str, text: str) -> list[str]:
+    names = [name.strip() for name in text.split(",")]
     if not all(names):
         raise InvalidInputError(
-            f"{option}: expected names with commas between them, got {given!r}. Write e.g. title,body."
+            f"{option}: expected names with commas between them, got {text!r}. Write e.g. title,body."
         )
     return names

@@ -1,4 +1,4 @@
-"""`rerank VERB`: finds the verb's file, runs it, and turns errors into one line and an exit code."""
+"""`rerank VERB`: imports the module of the verb, runs it, and turns errors into one line and an exit code."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ from rerank.runtime.progress import show_progress
 from rerank.version import __version__
 
 VERBS = {
-    "index": "build a Lucene index, and beside it what feature extraction needs",
+    "index": "build a Lucene index, with the data that feature extraction needs",
     "retrieve": "write BM25's top k as a TREC run",
     "features": "write the features of a run's query-document pairs",
-    "train": "train a ranker, cold or from a base ranker",
-    "rank": "order rows whose features are there already",
+    "train": "train a ranker, optionally from a base ranker",
+    "rank": "order documents whose features are in a file",
     "rerank": "retrieve (or take a run), extract and reorder in one go",
     "evaluate": "measure runs against judgements, as trec_eval does",
     "fuse": "make one run of several, by rank or by score",
-    "compile": "compile the kernels now, so that no other verb has to",
-    "doctor": "say what is wrong with judgements, runs, topics and features",
-    "experiment": "run a whole study: k folds by query, held-out runs, a table with significance",
-    "demo": "run the same study on the docstrings of your own Python library",
+    "compile": "compile the kernels now, so that other verbs start faster",
+    "doctor": "report problems in judgements, runs, topics, features and indexes",
+    "experiment": "run a study: cross-validation by query, held-out runs, a table with significance tests",
+    "demo": "run the same study on the docstrings of your Python standard library",
 }
 
 
 class Verbs(click.Group):
-    """Loads a verb's module only when that verb is called: help costs no Numba and no Java."""
+    """Imports the module of a verb only when that verb is called, so that help imports neither Numba nor Java."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the verbs in the order in which a study uses them."""
+        """Return the verbs in the order of a typical study."""
         return list(VERBS)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        """Return a verb's command; None where an option stands in its place."""
+        """Return the command of a verb; None for an option."""
         if name.startswith("-"):
             return None
         if name not in VERBS:
@@ -51,7 +51,7 @@ class Verbs(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of verbs without loading them."""
+        """Write the list of verbs without importing them."""
         with formatter.section("Verbs"):
             formatter.write_dl(list(VERBS.items()))
 
@@ -62,12 +62,12 @@ class Verbs(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="rerank")
-@click.option("-q", "--quiet", is_flag=True, help="No progress and no notes on stderr.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress bars and no log messages on stderr, except warnings.")
 @click.pass_context
 def cli(ctx: click.Context, quiet: bool) -> None:
     """BM25's top n from a Lucene index, reordered by a model that optimises the measure you report.
 
-    `rerank VERB -h` says what a verb takes.
+    `rerank VERB -h` shows the arguments of a verb.
     """
     ctx.with_resource(_log_to_stderr(logging.WARNING if quiet else logging.INFO))
     ctx.with_resource(show_progress(not quiet))
@@ -75,27 +75,27 @@ def cli(ctx: click.Context, quiet: bool) -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line and exit: 0 done, 2 the user's mistake, 1 an internal error, 130 after Ctrl-C."""
+    """Run the command line and exit: 0 success, 2 user error, 1 internal error, 130 after Ctrl-C."""
     sys.exit(run(arguments))
 
 
 def run(arguments: list[str] | None = None) -> int:
     """Run the command line and return the exit code; an internal error is shown with its traceback."""
-    given = sys.argv[1:] if arguments is None else arguments
+    argv = sys.argv[1:] if arguments is None else arguments
     _write_utf8()
     try:
-        with cli.make_context("rerank", list(given) or ["--help"]) as context:
+        with cli.make_context("rerank", list(argv) or ["--help"]) as context:
             cli.invoke(context)
         sys.stdout.flush()
-    except click.exceptions.Exit as done:
-        return done.exit_code
+    except click.exceptions.Exit as request:
+        return request.exit_code
     except (KeyboardInterrupt, click.exceptions.Abort):
         return _stop("interrupted", 130)
     except click.ClickException as error:
         return _stop(_usage(error), 2)
     except RerankError as error:
         return _stop(str(error), 2)
-    except BrokenPipeError:  # the reader of our stdout has gone: nothing is left to say
+    except BrokenPipeError:  # the reader of stdout has closed it
         _drop_stdout()
     except OSError as fault:
         return _stop(_refusal(fault), 2)
@@ -103,7 +103,7 @@ def run(arguments: list[str] | None = None) -> int:
 
 
 def _write_utf8() -> None:
-    """Have stdout take the bytes that a file would, whatever the locale, and file names as they are."""
+    """Write UTF-8 to stdout in any locale, and file names with their original bytes."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")
 
@@ -124,7 +124,7 @@ def _log_to_stderr(level: int) -> Iterator[None]:
 
 @contextmanager
 def _compile_at_once() -> Iterator[None]:
-    """Have the kernels that a verb lacks compile on all cores, not one after the other as it comes to them."""
+    """Compile all kernels that a verb needs in parallel, instead of one after the other at their first call."""
 
     def compile_ahead(module: str) -> None:
         from rerank.workflows.compile import compile_with
@@ -139,27 +139,27 @@ def _compile_at_once() -> Iterator[None]:
 
 
 def _usage(error: click.ClickException) -> str:
-    """Return click's message as one line that says where help is."""
+    """Return click's message in one line, with the command that shows help."""
     context = getattr(error, "ctx", None)
-    where = f" (see `{context.command_path} -h`)" if context else ""
-    return " ".join(error.format_message().split()).rstrip(".") + where
+    hint = f" (see `{context.command_path} -h`)" if context else ""
+    return " ".join(error.format_message().split()).rstrip(".") + hint
 
 
-def _refusal(fault: OSError) -> str:
-    """Return what the system refused: a file or folder by name, standard output, or the disk."""
-    reason = os.strerror(fault.errno) if fault.errno else "an error of the system"
-    if fault.filename is not None:
-        return f"{fault.filename}: expected a path that can be used, got: {reason}. Check it or name another."
-    if fault.errno not in REFUSED:
-        raise fault
-    if fault.errno not in FULL:
+def _refusal(error: OSError) -> str:
+    """Return the message for an error of the operating system about a path, standard output or the disk."""
+    reason = os.strerror(error.errno) if error.errno else "an error of the system"
+    if error.filename is not None:
+        return f"{error.filename}: expected a path that can be used, got: {reason}. Check it or name another."
+    if error.errno not in REFUSED:
+        raise error
+    if error.errno not in FULL:
         return f"disk: expected files that can be read and written, got: {reason}. Check the disk."
     _drop_stdout()
     return f"stdout: expected an output that can be written, got: {reason}. Write elsewhere."
 
 
 def _drop_stdout() -> None:
-    """Let what is left in stdout's buffer go nowhere, so that Python's own flush at exit does not fail again."""
+    """Redirect stdout to the null device, so that Python's flush at exit does not fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -1,4 +1,4 @@
-"""Options that several verbs share."""
+"""Options of several verbs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ def threads_option() -> Decorator:
 def language_option() -> Decorator:
     """Return `--language`, for verbs that open an index."""
     return click.option(
-        "--language", metavar="CODE", help="Analyser of an index that Anserini built with -language; ours note it."
+        "--language",
+        metavar="CODE",
+        help="Analyser of an index that Anserini built with -language.",
     )
 
 
@@ -58,13 +60,13 @@ def _load_functions(context: click.Context, option: click.Parameter, files: tupl
 
 
 def runs_option() -> Decorator:
-    """Return `--run NAME=FILE`, which may stand several times."""
+    """Return `--run NAME=FILE`, which can be repeated."""
     return click.option(
         "--run",
         "runs",
         metavar="NAME=FILE",
         multiple=True,
-        help="Another run whose scores and ranks become features; --run for each.",
+        help="Another run whose scores and ranks become features. Can be repeated.",
     )
 
 
@@ -87,12 +89,12 @@ def read_named_runs(pairs: tuple[str, ...]) -> dict[str, Run]:
 def output_option(what: str) -> Decorator:
     """Return `-o` for a file; `-` is stdout."""
     return click.option(
-        "-o", "--output", type=path_type, metavar="FILE", required=True, help=f"Where {what} is written; - for stdout."
+        "-o", "--output", type=path_type, metavar="FILE", required=True, help=f"Output file of {what}; - for stdout."
     )
 
 
 def folder_option(what: str, default: str | None = None, required: bool = True) -> Decorator:
-    """Return `-o` for a folder; where no default stands in for it, it may be required."""
+    """Return `-o` for a folder, which may be required if it has no default."""
     return click.option(
         "-o",
         "--output",
@@ -113,37 +115,42 @@ def _no_stdout(context: click.Context, option: click.Parameter, folder: Path | N
 
 
 def measures_option(default: tuple[str, ...]) -> Decorator:
-    """Return `-m`, which may stand several times."""
+    """Return `-m`, which can be repeated."""
     return click.option(
         "-m",
         "--measure",
         "measures",
         metavar="MEASURE",
         multiple=True,
-        help=f"A measure by ir_measures' or trec_eval's name, or several (P.5,10; official; all_trec); -m for each.  "
+        help=f"Measure, as ir_measures or trec_eval name it, or several (P.5,10; official; all_trec). Repeatable.  "
         f"[default: {' '.join(default)}]",
     )
 
 
 def rules_options() -> Decorator:
-    """Return `-c`, `-l`, `-M` and `-J`: trec_eval's rules of what is measured."""
-    whole = click.IntRange(min=1)
+    """Return `-c`, `-l`, `-M` and `-J`, which are trec_eval's options."""
+    positive = click.IntRange(min=1)
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
         for option in (
-            click.option("-J", "--judged-only", is_flag=True, help="Strike unjudged documents from each list first."),
-            click.option("-M", "--depth", type=whole, metavar="N", help="Most documents of a query; all by default."),
+            click.option("-J", "--judged-only", is_flag=True, help="Remove unjudged documents from each list first."),
+            click.option(
+                "-M", "--depth", type=positive, metavar="N", help="Most documents of a query; all by default."
+            ),
             click.option(
                 "-l",
                 "--level",
-                type=whole,
+                type=positive,
                 metavar="N",
                 default=1,
                 show_default=True,
-                help="Least label that is relevant, where a measure does not say rel=.",
+                help="Smallest label that is relevant, for measures without rel=.",
             ),
             click.option(
-                "-c", "--complete", is_flag=True, help="Mean over all judged queries; a missing one counts 0."
+                "-c",
+                "--complete",
+                is_flag=True,
+                help="Average over all judged queries; missing ones count as 0.",
             ),
         ):
             command = option(command)
@@ -159,13 +166,13 @@ def metric_option() -> Decorator:
         metavar="MEASURE",
         default="nDCG@10",
         show_default=True,
-        help="Measure to train for, and that early stopping watches, with @CUTOFF and (PARAMETER=VALUE) where it takes "
-        f"them: {', '.join(trainable_symbols())}.",
+        help="Measure for training and early stopping, with @CUTOFF and (PARAMETER=VALUE) if it takes them: "
+        f"{', '.join(trainable_symbols())}.",
     )
 
 
 def bm25_options(models: bool = False) -> Decorator:
-    """Return `-k`, `--k1` and `--b`; `models`: k1 and b are those of a model where they are not given."""
+    """Return `-k`, `--k1` and `--b`; with `models`, the defaults of k1 and b are those of the model's training."""
     k1, b = (None, None) if models else (0.9, 0.4)
     default = "; by default that of the model's training" if models else ""
 
@@ -181,7 +188,7 @@ def bm25_options(models: bool = False) -> Decorator:
                 metavar="N",
                 default=1000,
                 show_default=True,
-                help="Most documents of a query.",
+                help="Number of documents per query.",
             ),
         ):
             command = option(command)
@@ -201,7 +208,7 @@ def split_base(base: str) -> tuple[str, str]:
 
 
 def read_base(base: str | None) -> Any:
-    """Return what a ranker takes as its base for `--base`."""
+    """Return the argument `base` of a ranker for `--base`."""
     if base is None:
         return None
     kind, name = split_base(base)
@@ -217,7 +224,7 @@ def read_base(base: str | None) -> Any:
 
 
 def read_base_run(base: str | None) -> Run | None:
-    """Return the run of `--base run:FILE`, for a model that starts from a run of its own."""
+    """Return the run of `--base run:FILE`, for a model that was warm-started from a run."""
     if base is None:
         return None
     from rerank.files.trec import read_run
@@ -230,7 +237,7 @@ def read_base_run(base: str | None) -> Run | None:
     return read_run(name)
 
 
-def base_place(base: str | None, found: Any) -> dict[str, str]:
-    """Return the file of a base run by the name that errors give it."""
+def base_file(base: str | None, found: Any) -> dict[str, str]:
+    """Return the file of a base run, by what errors call the run."""
     name = getattr(found, "name", None)
     return {f"base run {name}": split_base(base)[1]} if base and name else {}

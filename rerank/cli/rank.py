@@ -6,22 +6,22 @@ from pathlib import Path
 
 import click
 
-from rerank.cli.options import base_place, output_option, path_type, read_base_run
+from rerank.cli.options import base_file, output_option, path_type, read_base_run
 
 
-@click.command("rank", short_help="order rows")
+@click.command("rank", short_help="order documents of a data file")
 @click.argument("model", type=path_type)
 @click.argument("data", type=path_type)
 @output_option("the run")
 @click.option("--base", metavar="run:FILE", help="Run to start from, where the model was warm-started from one.")
 def command(model: Path, data: Path, output: Path, base: str | None) -> None:
     """Write the documents of DATA in MODEL's order."""
-    from rerank.cli.places import places
+    from rerank.cli.file_names import errors_with_files
     from rerank.files.data import read_data
     from rerank.files.trec import write_run
     from rerank.rankers.store import load_model
 
     loaded, rows, start = load_model(model), read_data(data), read_base_run(base)
-    with places({"data": data, "base": model, **base_place(base, start)}):
+    with errors_with_files({"data": data, "base": model, **base_file(base, start)}):
         ranked = loaded.rank(rows, base=start)
     write_run(ranked, output)

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from rerank.cli.options import (
-    base_place,
+    base_file,
     bm25_options,
     functions_option,
     language_option,
@@ -28,10 +28,10 @@ from rerank.cli.options import (
 @output_option("the run")
 @click.option(
     "--run",
-    "given",
+    "files_given",
     metavar="[NAME=]FILE",
     multiple=True,
-    help="Candidates to reorder, instead of BM25's; with a name, a run whose scores the model's features need.",
+    help="Candidates instead of BM25's; with a name, a run whose scores are features of the model.",
 )
 @click.option("--base", metavar="run:FILE", help="Run to start from, where the model was warm-started from one.")
 @click.option("--other-index", is_flag=True, help="Apply a model that was trained on another index.")
@@ -44,39 +44,39 @@ def command(
     model: Path,
     topics: Path,
     output: Path,
-    given: tuple[str, ...],
+    files_given: tuple[str, ...],
     base: str | None,
     language: str | None,
     **options: Any,
 ) -> None:
-    """Write the best k documents of INDEX for TOPICS in MODEL's order.
+    """Write the top k documents of INDEX for TOPICS in the order of MODEL.
 
-    Documents of `--run` beyond the best k keep their order below them.
+    Documents of `--run` below the top k follow in their order.
     """
-    from rerank.cli.places import check_documents, check_queries, places
+    from rerank.cli.file_names import check_documents, check_queries, errors_with_files
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_run, write_run
     from rerank.rankers.store import load_model
     from rerank.workflows.index import Index
     from rerank.workflows.rerank import rerank
 
-    loaded, queries, start = load_model(model), read_topics(topics), read_base_run(base)
-    run = _candidates_file(given)
-    runs = read_named_runs(tuple(item for item in given if "=" in item))
+    ranker, queries, base_run = load_model(model), read_topics(topics), read_base_run(base)
+    run = _candidates_file(files_given)
+    runs = read_named_runs(tuple(item for item in files_given if "=" in item))
     candidates = None if run is None else read_run(run)
     with Index.open(index, language) as opened:
         if candidates is not None and run is not None:
             check_queries(candidates, run, queries, topics)
             check_documents(candidates, run, opened)
         files = {"model": model, "data": model, "recipe": model, "base": model, "run": run or "--k1, --b"}
-        with places({**files, **base_place(base, start)}):
-            result = rerank(opened, loaded, queries, candidates, base=start, runs=runs, **options)
+        with errors_with_files({**files, **base_file(base, base_run)}):
+            result = rerank(opened, ranker, queries, candidates, base=base_run, runs=runs, **options)
     write_run(result, output)
 
 
-def _candidates_file(given: Sequence[str]) -> Path | None:
+def _candidates_file(items: Sequence[str]) -> Path | None:
     """Return the file of `--run` that has no name."""
-    files = [Path(item) for item in given if "=" not in item]
+    files = [Path(item) for item in items if "=" not in item]
     if len(files) > 1:
         raise click.UsageError(f"--run: expected one file of candidates, got {len(files)}. Give others as NAME=FILE.")
     return files[0] if files else None

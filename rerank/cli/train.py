@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rerank.cli.options import (
-    base_place,
+    base_file,
     file_option,
     metric_option,
     output_option,
@@ -54,7 +54,7 @@ def command(
     **options: Any,
 ) -> None:
     """Train a ranker on DATA (.npz; .svm or .txt, also with .gz)."""
-    from rerank.cli.places import places
+    from rerank.cli.file_names import errors_with_files
     from rerank.files.data import read_data
     from rerank.metrics.registry import parse_measure
     from rerank.rankers.registry import ranker_class
@@ -65,8 +65,8 @@ def command(
     train, valid = read_data(data), None if validate is None else read_data(validate)
     model = learner(metric=metric, base=start, n_jobs=threads, **parameters)
     pairs: dict[str, Any] = {} if preferences is None else {"preferences": _preferences(learner, preferences)}
-    files = {"training data": data, "validation data": validate, "preferences": preferences, **base_place(base, start)}
-    with places({**files, "data": None if base else validate}):
+    files = {"training data": data, "validation data": validate, "preferences": preferences, **base_file(base, start)}
+    with errors_with_files({**files, "data": None if base else validate}):
         model.fit(train, eval_set=valid, **pairs)
     model.save(output)
     history = model.evals_result_.get("valid", {}).get(measure, [])

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 import stat
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -16,22 +14,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.doctor.index_folder import IndexContents, read_index
+from rerank.doctor.kinds import ZIP_MAGIC, kind_of, unknown_kind
 from rerank.errors import FileFormatError
 from rerank.files import columns
 from rerank.files.data import read_binary
 from rerank.files.grouping import numbered
-from rerank.files.source import check_file, chunks, file_mode, number_or_nan, open_source, shown
+from rerank.files.source import check_file, file_mode, number_or_nan, open_source, shown
 from rerank.files.svmlight import read_parts, row_queries, stacked
 from rerank.files.svmlight_header import Header
 from rerank.files.topics import topic_entries
-from rerank.files.trec import QRELS, RUN, parse_label
+from rerank.files.trec import QRELS, RUN
 from rerank.types import Floats, Ints, pointers
 from rerank.types.ids import id_array
 
 RANK, TAG = 3, 5  # columns of a run
-ZIP_MAGIC = b"PK\x03\x04"
-FIRST_BYTES, FIRST_LINES = 1 << 16, 100  # read from a file to detect its kind
-_PAIR = re.compile(rb"qid:\S+|\d+:\S+")
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +114,7 @@ class Files:
     data: list[DataRows] = field(default_factory=list)
     train: list[DataRows] = field(default_factory=list)
     test: list[DataRows] = field(default_factory=list)
+    index: list[IndexContents] = field(default_factory=list)
 
 
 def read_files(named: Sequence[tuple[str | None, str | Path]]) -> Files:
@@ -140,61 +138,21 @@ def read_files(named: Sequence[tuple[str | None, str | Path]]) -> Files:
     """
     files = Files()
     for kind, path in named:
+        if kind == "index" or (kind is None and Path(path).is_dir()):
+            files.index.append(read_index(Path(path)))
+            continue
         checked = check_file(path, "a file to examine")
         if not stat.S_ISREG(file_mode(checked, "a file to examine")):  # it is read more than once
             raise FileFormatError(checked, None, "expected a file, got a pipe or device. Write it to a file first.")
         detected = kind_of(checked)
         kind = kind or detected
         if kind is None:
-            raise _unknown(checked)
+            raise unknown_kind(checked)
         rows = READERS.get(kind, read_feature_rows)(checked)
         getattr(files, kind).append(rows)
         if kind in {"train", "test"}:
             files.data.append(rows)  # type: ignore[arg-type]
     return files
-
-
-def kind_of(path: Path) -> str | None:
-    """Return the kind of a file, detected by its first lines, or None if they fit no kind."""
-    with open_source(path) as handle:
-        beginning = handle.read(FIRST_BYTES)
-    if beginning.startswith(ZIP_MAGIC):
-        return "data"
-    if not beginning.strip():
-        raise FileFormatError(path, None, "expected rows, got an empty file. Name a file with rows.")
-    if b"\0" in beginning:
-        raise FileFormatError(path, None, "expected text or .npz, got bytes of something else. Name another file.")
-    lines = [line for line in beginning.splitlines()[:FIRST_LINES] if line.strip() and not line.startswith(b"#")]
-    kinds = Counter(kind for kind in map(_kind, lines) if kind)
-    return kinds.most_common(1)[0][0] if kinds else None
-
-
-def _kind(line: bytes) -> str | None:
-    """Return the kind of file that a line fits."""
-    fields = line.split()
-    if line.lstrip().startswith((b"{", b"<")):
-        return "topics"
-    if len(fields) > 1 and _PAIR.fullmatch(fields[1]) and number_or_nan(fields[0]) is not None:
-        return "data"
-    if line.count(b"\t") == 1:
-        return "topics"
-    if len(fields) == len(QRELS.columns) and parse_label(fields[QRELS.value]) is not None:
-        return "qrels"
-    if len(fields) >= len(RUN.columns) and number_or_nan(fields[RUN.value]) is not None:
-        return "run"
-    return None
-
-
-def _unknown(path: Path) -> FileFormatError:
-    _, chunk = next(chunks(path), (1, b""))
-    lines = enumerate(chunk.split(b"\n"), 1)
-    line, first = next(((line, row) for line, row in lines if row.strip() and not row.startswith(b"#")), (None, b""))
-    return FileFormatError(
-        path,
-        line,
-        f"expected rows of qrels, a run, topics or features, got {shown(first.strip()) if first else 'none'}. "
-        "Say what it is with --qrels, --run, --topics or --data.",
-    )
 
 
 def read_qrels_rows(path: Path) -> QrelsRows:
@@ -318,4 +276,5 @@ def _svmlight(path: Path) -> DataRows:
     )
 
 
+# The readers of files; index folders are read by `read_index`.
 READERS = {"qrels": read_qrels_rows, "run": read_run_rows, "topics": read_topic_rows, "data": read_feature_rows}

@@ -1,7 +1,8 @@
-"""The kernels of a study compiled at once: each part in a process of its own, where one process goes one by one.
+"""Parallel compilation of the kernels of a study, each part in its own process.
 
-What a part runs has a few rows and no meaning: Numba compiles a kernel when it is first called, for the types of its
-arguments. Objectives and rankers other than LambdaMART's compile when they are used, in seconds.
+Numba compiles a kernel at its first call, for the types of its arguments. Each part therefore calls its kernels with a
+few rows of random values. Kernels of objectives and rankers other than LambdaMART's compile at their first use, which
+takes seconds.
 """
 
 from __future__ import annotations
@@ -26,16 +27,26 @@ _log = logging.getLogger("rerank")
 
 
 def compile_kernels(parts: Iterable[str] | None = None) -> None:
-    """Compile what Numba's cache lacks, and wait until it is there.
+    """Compile the kernels that are not in Numba's cache, and wait for it.
 
-    parts  names of PARTS; all where None
-    There are as many processes as cores, but no more than parts. Raises RuntimeError where one fails.
+    Parameters
+    ----------
+    parts : iterable of str or None
+        Names of PARTS; None is all. There are as many processes as cores, but no more than parts.
+
+    Raises
+    ------
+    RuntimeError
+        If a process fails.
+
     """
-    context = get_context("spawn")  # a fork would take the threads of Java and OpenMP with it, without life
+    context = get_context("spawn")  # the threads of Java and OpenMP do not run in a forked process
     names = list(PARTS if parts is None else parts)
     count = min(thread_count(None), len(names))
     shares = [names[first::count] for first in range(count)]
-    processes = [context.Process(target=_compile, args=(s,), name=", ".join(s), daemon=True) for s in shares]
+    processes = [
+        context.Process(target=_compile, args=(share,), name=", ".join(share), daemon=True) for share in shares
+    ]
     try:
         for process in processes:
             process.start()
@@ -49,17 +60,17 @@ def compile_kernels(parts: Iterable[str] | None = None) -> None:
 
 
 def compile_with(module: str) -> None:
-    """Compile what a command that is about to compile a kernel of this module needs, too; once in a process.
+    """Compile all kernels that a command needs which is about to compile a kernel of this module; once in a process.
 
-    Where that cannot be, or there is one core, the kernels compile as they are used, which the log says.
+    If that fails, or with one core, kernels compile at their first call, as a log message says.
     """
-    for start in [start for start in _WAITING if module.startswith(start)]:
-        parts = _WAITING.pop(start)
+    for prefix in [prefix for prefix in _UNCOMPILED if module.startswith(prefix)]:
+        parts = _UNCOMPILED.pop(prefix)
         if thread_count(None) > 1:
             try:
                 compile_kernels(parts)
-            except (OSError, RuntimeError) as fault:
-                _log.info("kernels compile one by one: %s", fault)
+            except (OSError, RuntimeError) as error:
+                _log.info("kernels compile one by one: %s", error)
 
 
 def _finished(processes: Iterable[BaseProcess]) -> Iterator[BaseProcess]:
@@ -73,7 +84,7 @@ def _finished(processes: Iterable[BaseProcess]) -> Iterator[BaseProcess]:
 
 
 def _compile(names: Iterable[str]) -> None:
-    """Run parts in this process, which Ctrl-C ends without a word: the one that waits speaks."""
+    """Run parts in this process. Ctrl-C ends it without a message: the parent process reports."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     for name in names:
         PARTS[name]()
@@ -86,7 +97,7 @@ def _grow_trees() -> None:
 
     random, n_rows = np.random.default_rng(0), N_QUERIES * ROWS_A_QUERY
     X = random.normal(size=(n_rows, 32)).astype(np.float32)
-    X[:, 2:][random.random((n_rows, 30)) < 0.85] = 0.0  # columns that are read by their exceptions
+    X[:, 2:][random.random((n_rows, 30)) < 0.85] = 0.0  # columns with sparse storage
 
     def fill(scores: object, grad: object, hess: object) -> None:
         grad[:], hess[:] = X[:, 0], 1.0  # type: ignore[index]
@@ -144,7 +155,7 @@ def _extract(needs_positions: bool) -> None:
 
 
 def _forward() -> ForwardIndex:
-    """Return forward arrays of a few documents, inverted as those of an index are."""
+    """Return forward arrays of a few documents, inverted as those of an index."""
     import numpy as np
 
     from rerank.types.forward import ForwardIndex, document_slots
@@ -183,16 +194,16 @@ def _field() -> FieldArrays:
     return FieldArrays("contents", doc_ptr, out[0], out[1], positions, position_ptr, *counts)
 
 
-# In this order: two processes take every second one, and so about as long.
+# With this order, two processes, which take every second part, need about the same time.
 PARTS: Mapping[str, Callable[[], None]] = {
     "trees": _grow_trees,
     "gradients and scores": _rank_and_score,
     "features of positions": _extract_positions,
     "features of terms": _extract_terms,
 }
-# Parts that are needed where a kernel of these modules is; training begins with the bins.
-ROOMS = {
+# Prefix of module names -> parts that a command needs which uses a kernel of such a module. Training starts with bins.
+PARTS_OF_MODULES = {
     "rerank.trees.bins": ("trees", "gradients and scores"),
     "rerank.features.": ("features of positions", "features of terms"),
 }
-_WAITING = dict(ROOMS)  # in this process
+_UNCOMPILED = dict(PARTS_OF_MODULES)  # entries whose parts this process has not compiled yet

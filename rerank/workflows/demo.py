@@ -1,7 +1,7 @@
-"""A real collection on any machine, offline: the docstrings of the Python library that runs this.
+"""A real collection on any machine, offline: the docstrings of the installed Python standard library.
 
-A document is a documented module, class or function; where a docstring has several paragraphs, the first
-becomes a topic and is left out of the document. Relevant: that document (known-item search).
+A document is a documented module, class or function. If a docstring has several paragraphs, the first one becomes a
+topic and is left out of the document, which is the relevant one (known-item search).
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from rerank.workflows.index import Index
 NO_LIBRARY = frozenset(
     ["site-packages", "dist-packages", "test", "tests", "idlelib", "lib2to3", "turtledemo", "ensurepip", "__phello__"]
 )
-SHORTEST_DOCSTRING = 200  # characters; a topic cut from less leaves no document worth finding
-# Fewer features a tree and less patience than by default: the demo takes a minute.
+SHORTEST_DOCSTRING = 200  # characters of a docstring from which a topic is taken
+# Fewer features for each tree and earlier stopping than by default, so that the demo takes a minute.
 QUICK = {"colsample_bytree": 0.3, "early_stopping_rounds": 30}
 STUDY = Study(k=100, measures=("RR@10", "nDCG@10"), parameters=QUICK)
 
@@ -36,15 +36,15 @@ class Collection:
 
 
 def library_collection(root: str | Path | None = None) -> Collection:
-    """Return the collection made of the docstrings below `root`; the standard library by default."""
+    """Return the collection of the docstrings below `root`; the standard library by default."""
     documents: list[dict[str, str]] = []
     topics: dict[str, str] = {}
     judgements: dict[str, dict[str, int]] = {}
-    seen: set[str] = set()
+    names: set[str] = set()
     for name, text in _docstrings(Path(root or sysconfig.get_paths()["stdlib"])):
-        if name in seen:
+        if name in names:
             continue
-        seen.add(name)
+        names.add(name)
         first, _, rest = text.partition("\n\n")
         if rest.strip() and len(text) > SHORTEST_DOCSTRING:
             query_id = f"q{len(topics) + 1}"
@@ -70,7 +70,7 @@ def _docstrings(root: Path) -> Iterator[tuple[str, str]]:
             continue
         try:
             tree = ast.parse(path.read_text("utf8", "replace"))
-        except (SyntaxError, ValueError):  # templates and samples that are no Python of this version
+        except (SyntaxError, ValueError):  # templates and samples that this version of Python does not parse
             continue
         yield from _walk(tree, ".".join(parts))
 

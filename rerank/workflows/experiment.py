@@ -1,8 +1,8 @@
-"""The whole study: BM25, features, k folds by query, held-out runs, and a table with significance.
+"""Studies: BM25, features, cross-validation by query, held-out runs, and a table with significance tests.
 
-Every query is reranked by a model that saw neither its labels in training nor in early stopping nor in the choice of
-hyper-parameters: of k folds one is held out, the next one stops the training and chooses, the others train (LETOR's
-scheme). Repeats deal the folds anew; a query's figure is then its mean over the repeats.
+Every query is reranked by a model that did not use its labels in training, early stopping or tuning: of k folds one is
+held out, the next one is the validation fold for early stopping and tuning, and the others train, as in LETOR. With
+repeats, the folds are assigned again, and the value of a query is its mean over the repeats.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from rerank.runtime.output import whole_file
 from rerank.runtime.progress import track
 from rerank.runtime.schema import Anything, Field, Items, Number, Plain, Record, Table, Text, Whole, at
 from rerank.types import Qrels, RankingData, Run, Topics
-from rerank.workflows.folds import deal_folds, given_folds
+from rerank.workflows.folds import assign_folds, given_folds
 from rerank.workflows.index import Index
 from rerank.workflows.record import RECORD, study_record, write_record
 from rerank.workflows.tuning import Try, best_model, best_try, draw_settings
@@ -38,17 +38,36 @@ MEASURES = ("RR@10", "nDCG@10", "AP")
 
 @dataclass(frozen=True)
 class Study:
-    """What is to be compared, and how.
+    """Settings of a study.
 
-    ranker      name of the learner that is trained cold and, as its warm-started twin, from BM25
-    metric      what is trained for and what early stopping watches
-    k           BM25's documents of a query that are reranked
-    folds       parts that the judged queries are dealt into, by `random_state` and stratified by their number of
-                relevant documents; or the fold of each query, from 0
-    parameters  of the learner, beyond its defaults
-    repeats     times that the folds are dealt, by random_state, random_state + 1, ...
-    tune        settings of hyper-parameters that are tried beside the given ones in each fold; 0: none
-    recipe      of the features; the default one where None
+    Parameters
+    ----------
+    ranker : str
+        Name of the ranker, which is trained without a base and, as a second system, from BM25's scores.
+    metric : str
+        Measure for training and early stopping.
+    measures : tuple of str
+        Measures of the evaluation.
+    k : int
+        Number of BM25's documents that are reranked for each query.
+    k1, b : float
+        Parameters of BM25.
+    folds : int or mapping of str to int
+        Number of folds, to which judged queries are assigned at random, stratified by their number of relevant
+        documents; or the fold of each query, from 0.
+    random_state : int
+        Random seed of folds, tuning and rankers.
+    threads : int or None
+        Number of threads; None is all cores.
+    parameters : mapping
+        Hyper-parameters of the ranker that differ from its defaults.
+    repeats : int
+        Number of times that folds are assigned, with random_state, random_state + 1, ...
+    tune : int
+        Number of hyper-parameter settings that are tried in each fold beside `parameters`; 0 is none.
+    recipe : Recipe or None
+        The features; None is the default recipe.
+
     """
 
     ranker: str = "lambdamart"
@@ -66,7 +85,7 @@ class Study:
     recipe: Recipe | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values; `from_dict` makes the same study of them."""
+        """Return the settings as plain JSON values; `from_dict` is the inverse."""
         folds = self.folds if isinstance(self.folds, int) else dict(self.folds)
         recipe = None if self.recipe is None else self.recipe.to_dict()
         plain = {"measures": list(self.measures), "folds": folds, "parameters": dict(self.parameters), "recipe": recipe}
@@ -74,11 +93,11 @@ class Study:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Study:
-        """Make a study of plain values; raises InvalidInputError where a part is missing or wrong."""
+        """Return the study of plain values; raise InvalidInputError if a part is missing or invalid."""
         with at("study"):
-            found = _STUDY.read(values, {})
-        recipe = None if found["recipe"] is None else Recipe.from_dict(found["recipe"])
-        return cls(**{**found, "measures": tuple(found["measures"]), "recipe": recipe})
+            fields = _STUDY.read(values, {})
+        recipe = None if fields["recipe"] is None else Recipe.from_dict(fields["recipe"])
+        return cls(**{**fields, "measures": tuple(fields["measures"]), "recipe": recipe})
 
 
 @dataclass(frozen=True)
@@ -112,12 +131,19 @@ _STUDY = Record(
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """What one dealing of the folds gave.
+    """Results of one assignment of queries to folds.
 
-    folds   fold of each judged query
-    runs    held-out run of each system
-    models  of each trained system, by the fold that the model was held out from
-    tries   of each trained system and fold: the settings that were tried, on training queries alone
+    Parameters
+    ----------
+    folds : mapping of str to int
+        Fold of each judged query.
+    runs : mapping of str to Run
+        Held-out run of each system.
+    models : mapping of str to sequence of Ranker
+        Models of each trained system, by held-out fold.
+    tries : mapping of str to sequence of sequence of Try
+        Settings that were tried for each trained system and fold, without the held-out queries.
+
     """
 
     folds: Mapping[str, int]
@@ -128,11 +154,17 @@ class Trial:
 
 @dataclass(frozen=True, eq=False)
 class StudyResult:
-    """What a study found.
+    """Results of a study.
 
-    trials   one for each repeat
-    results  figures of each system, each query's mean over the trials
-    table    the comparison as text
+    Parameters
+    ----------
+    trials : sequence of Trial
+        One trial for each repeat.
+    results : mapping of str to EvaluationResult
+        Results of each system, averaged over the trials for each query.
+    table : str
+        The comparison as text.
+
     """
 
     trials: Sequence[Trial]
@@ -151,7 +183,7 @@ class StudyResult:
 
     @property
     def models(self) -> Mapping[str, Sequence[Ranker]]:
-        """Models of each trained system in the first trial, by the fold that the model was held out from."""
+        """Models of each trained system in the first trial, by held-out fold."""
         return self.trials[0].models
 
 
@@ -162,20 +194,41 @@ def run_experiment(
     output: str | Path | None = None,
     study: Study | None = None,
 ) -> StudyResult:
-    """Compare BM25 with a ranker trained cold and started from BM25, on held-out queries.
+    """Compare BM25 with a ranker that is trained without a base and from BM25's scores, on held-out queries.
 
-    output  folder for runs, models, folds, figures and the record; nothing is written where none is given
-    Raises InvalidInputError where topics, judgements and index do not meet.
+    Parameters
+    ----------
+    index : Index
+        The index.
+    topics : Topics, mapping or DataFrame
+        Topics; those without judgements are ignored.
+    qrels : Qrels, mapping or DataFrame
+        Judgements.
+    output : path or None
+        Folder for runs, models, folds, results and the record; None writes nothing. If the files cannot be written, no
+        new file and no new folder remains.
+    study : Study or None
+        Settings; None is the defaults.
+
+    Returns
+    -------
+    StudyResult
+
+    Raises
+    ------
+    InvalidInputError
+        If no topic is judged, or a setting is invalid.
+
     """
     study, topics, qrels = study or Study(), Topics.of(topics), Qrels.of(qrels)
     folder = None if output is None else check_output_folder(output)
     judged = _judged(topics, qrels)
-    dealt = _dealt(judged, qrels, study)
+    trial_folds = _trial_folds(judged, qrels, study)
     settings = draw_settings(study.ranker, study.parameters, study.tune, study.random_state) if study.tune else [{}]
     bm25 = index.search(judged, study.k, k1=study.k1, b=study.b, threads=study.threads)
     data = index.features(bm25, judged, qrels, recipe=study.recipe, threads=study.threads)
     judgements = Qrels.of({query_id: qrels[query_id] for query_id in judged})
-    trials = [_trial(data, bm25, judgements, folds, study, settings) for folds in dealt]
+    trials = [_trial(data, bm25, judgements, folds, study, settings) for folds in trial_folds]
     results = {system: _mean_result(judgements, trials, system, study.measures) for system in trials[0].runs}
     result = StudyResult(trials, results, comparison_table(results, baseline="BM25"))
     if folder is not None:
@@ -185,7 +238,7 @@ def run_experiment(
 
 
 def check_output_folder(path: str | Path) -> Path:
-    """Return the path of a folder that is there or may be made; refuse it before the work, not after."""
+    """Return the path of an output folder, which may exist; refuse a file before the computation, not after it."""
     folder = Path(path)
     if folder.exists() and not folder.is_dir():
         raise InvalidInputError(f"{folder}: expected a folder to write into, got a file. Name a folder.")
@@ -204,24 +257,24 @@ def _judged(topics: Topics, qrels: Qrels) -> Topics:
 
 
 def system_names(ranker: str) -> tuple[str, str]:
-    """Return what the cold and the warm-started system are called in tables and file names."""
+    """Return the names of the systems without a base and from BM25 in tables and file names."""
     name = ranker_class(ranker).__name__
     return name, "LambdaSMART" if name == "LambdaMART" else f"{name} from BM25"
 
 
-def _dealt(judged: Topics, qrels: Qrels, study: Study) -> list[dict[str, int]]:
+def _trial_folds(judged: Topics, qrels: Qrels, study: Study) -> list[dict[str, int]]:
     """Return the folds of each trial."""
     if study.repeats < 1:
         raise InvalidInputError(f"repeats: expected a number from 1, got {study.repeats}.")
     if not isinstance(study.folds, int):
         if study.repeats > 1:
             raise InvalidInputError(
-                f"repeats: expected 1 with given folds, got {study.repeats}. Let the folds be dealt anew."
+                f"repeats: expected 1 with the fold of each query, got {study.repeats}. Pass a number of folds."
             )
         return [given_folds(judged, study.folds)]
     relevant = {query_id: sum(label > 0 for label in qrels[query_id].values()) for query_id in judged}
     seeds = range(study.random_state, study.random_state + study.repeats)
-    return [deal_folds(judged, study.folds, seed, relevant) for seed in seeds]
+    return [assign_folds(judged, study.folds, seed, relevant) for seed in seeds]
 
 
 def _trial(
@@ -243,7 +296,7 @@ def _trial(
 def _held_out(
     data: RankingData, folds: Mapping[str, int], system: str, search: Any
 ) -> tuple[list[Ranker], list[list[Try]], Run]:
-    """Return the model and the tries of each fold, and the run in which it ranked the queries it had not seen."""
+    """Return the model and the tries of each fold, and the run of the held-out queries of all folds."""
     scores, models, tries = np.empty(data.n_rows), [], []
     fold_of = np.array([folds[query_id] for query_id in data], dtype=np.int64)
     rows, number = np.repeat(fold_of, np.diff(data.query_ptr)), max(folds.values()) + 1
@@ -261,27 +314,27 @@ def _new_model(study: Study, base: str | None, setting: Mapping[str, Any]) -> Ra
     ranker = ranker_class(study.ranker)
     known = ranker().get_params(deep=False)
     shared = {"metric": study.metric, "random_state": study.random_state, "n_jobs": study.threads}
-    own = {name: value for name, value in shared.items() if name in known}
-    return ranker(base=base, **{**own, **study.parameters, **setting})
+    accepted = {name: value for name, value in shared.items() if name in known}
+    return ranker(base=base, **{**accepted, **study.parameters, **setting})
 
 
 def _value(qrels: Qrels, metric: str, data: RankingData, model: Ranker) -> float:
-    """Return the measure that is trained for, on the data's own queries."""
-    mine = Qrels.of({query_id: qrels[query_id] for query_id in data})
-    return evaluate(mine, model.rank(data), [metric], complete=True)[metric]
+    """Return the training measure of a model on the queries of the data."""
+    judged = Qrels.of({query_id: qrels[query_id] for query_id in data})
+    return evaluate(judged, model.rank(data), [metric], complete=True)[metric]
 
 
 def _mean_result(qrels: Qrels, trials: Sequence[Trial], system: str, measures: Sequence[str]) -> EvaluationResult:
-    """Return a system's figures, each query's mean over the trials."""
-    found = [evaluate(qrels, trial.runs[system], measures, complete=True) for trial in trials]
-    if len(found) == 1:
-        return found[0]
-    means = {name: np.mean([one.values[name] for one in found], axis=0) for name in found[0].values}
-    return replace(found[0], values=means)
+    """Return the results of a system, averaged over the trials for each query."""
+    results = [evaluate(qrels, trial.runs[system], measures, complete=True) for trial in trials]
+    if len(results) == 1:
+        return results[0]
+    means = {name: np.mean([result.values[name] for result in results], axis=0) for name in results[0].values}
+    return replace(results[0], values=means)
 
 
 def _choices(trials: Sequence[Trial]) -> list[dict[str, Any]]:
-    """Return folds, settings tried and setting chosen of each trial, as plain JSON values."""
+    """Return folds, tried settings and chosen setting of each trial, as plain JSON values."""
     return [
         {
             "folds": dict(trial.folds),
@@ -292,28 +345,28 @@ def _choices(trials: Sequence[Trial]) -> list[dict[str, Any]]:
 
 
 def _choice(tries: Sequence[Try]) -> dict[str, Any]:
-    return {"chosen": dict(best_try(tries).parameters), "tried": [vars(one) for one in tries]}
+    return {"chosen": dict(best_try(tries).parameters), "tried": [vars(trial) for trial in tries]}
 
 
 def _write(result: StudyResult, study: Study, folder: Path) -> list[str]:
-    """Write everything but the record; return the names of the files."""
+    """Write all files but the record; return their names."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / RECORD).unlink(missing_ok=True)  # of an earlier study there: it would vouch for files of this one
+    (folder / RECORD).unlink(missing_ok=True)  # of an earlier study, which does not describe these files
     names = []
     for number, trial in enumerate(result.trials):
-        part = f".repeat{number}" if len(result.trials) > 1 else ""
-        names += _write_trial(trial, folder, part)
+        suffix = f".repeat{number}" if len(result.trials) > 1 else ""
+        names += _write_trial(trial, folder, suffix)
     with whole_file(folder / "table.txt") as file:
         file.write(result.table + "\n")
     figures = {
         "study": study.to_dict(),
         "systems": {
             system: {
-                "policy": found.policy,
-                "mean": {measure: found[measure] for measure in study.measures},
-                "per_query": {measure: dict(found.per_query[measure]) for measure in study.measures},
+                "policy": result_of_system.policy,
+                "mean": {measure: result_of_system[measure] for measure in study.measures},
+                "per_query": {measure: dict(result_of_system.per_query[measure]) for measure in study.measures},
             }
-            for system, found in result.results.items()
+            for system, result_of_system in result.results.items()
         },
     }
     with whole_file(folder / "results.json") as file:
@@ -321,17 +374,17 @@ def _write(result: StudyResult, study: Study, folder: Path) -> list[str]:
     return [*names, "table.txt", "results.json"]
 
 
-def _write_trial(trial: Trial, folder: Path, part: str) -> list[str]:
+def _write_trial(trial: Trial, folder: Path, suffix: str) -> list[str]:
     names = []
     for system, run in trial.runs.items():
-        names.append(f"{_file_name(system)}{part}.run")
+        names.append(f"{_file_name(system)}{suffix}.run")
         write_run(run, folder / names[-1])
     for system, models in trial.models.items():
         for fold, model in enumerate(models):
-            names.append(f"{_file_name(system)}{part}.fold{fold}.model.json")
+            names.append(f"{_file_name(system)}{suffix}.fold{fold}.model.json")
             model.save(folder / names[-1])
-    write_folds(trial.folds, folder / f"folds{part}.tsv")
-    return [*names, f"folds{part}.tsv"]
+    write_folds(trial.folds, folder / f"folds{suffix}.tsv")
+    return [*names, f"folds{suffix}.tsv"]
 
 
 def _file_name(system: str) -> str:

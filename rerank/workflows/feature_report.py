@@ -1,4 +1,4 @@
-"""A feature report as files: a table, TSV, JSON, a picture, and the suggested recipe as TOML."""
+"""Feature reports as files: a table, TSV, JSON, a chart, and the suggested recipe as TOML."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PICTURES = (".png", ".svg")
-SHOWN = 25  # features of the picture
+SHOWN = 25  # features in the chart
 _HEADERS = ("feature", "group", "us/pair", "gain", "permutation", "coverage", "missing")
 
 
 def check_report_path(path: str | Path) -> Path:
-    """Return the path of a report; refuse an ending that says nothing, before the work."""
+    """Return the path of a report; refuse an unknown file name extension before the computation."""
     if str(path) != "-" and Path(path).suffix not in (*PICTURES, *_TEXTS):
         raise InvalidInputError(
             f"{path}: expected a name that ends in {', '.join((*_TEXTS, *PICTURES))}, or - for stdout, got another. "
@@ -34,9 +34,9 @@ def check_report_path(path: str | Path) -> Path:
 
 
 def write_report(report: FeatureReport, recipe: Mapping[str, Any], path: str | Path) -> None:
-    """Write a report as the ending says: .txt table, .tsv, .json, .toml (the suggested recipe), .png or .svg picture.
+    """Write a report in the format of the file name: .txt, .tsv, .json, .toml (the suggested recipe), .png or .svg.
 
-    recipe  of the data that the report is about; the suggestion is this recipe with fewer columns
+    recipe  recipe of the data of the report; the suggested recipe has fewer columns
     """
     ending = check_report_path(path).suffix
     if ending in PICTURES:
@@ -49,7 +49,7 @@ def write_report(report: FeatureReport, recipe: Mapping[str, Any], path: str | P
 
 
 def suggested_recipe(report: FeatureReport, recipe: Mapping[str, Any]) -> Recipe:
-    """Return the recipe of the suggested columns; what gives none of them is then not computed."""
+    """Return the recipe of the suggested columns; features outside it are not computed."""
     return replace(Recipe.from_dict(recipe), features=report.suggestion.features)
 
 
@@ -99,7 +99,7 @@ def _toml(report: FeatureReport, recipe: Mapping[str, Any]) -> str:
 
 
 def _picture(report: FeatureReport) -> Figure:
-    """Return two panels: gain of the best features by cost of their group, and what is lost without each family."""
+    """Return two charts: the gain of the best features, and the loss without each family."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:

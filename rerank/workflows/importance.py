@@ -1,7 +1,7 @@
-"""What each feature is worth and what it costs, on held-out queries; and a smaller recipe under a cost budget.
+"""Importance and cost of features, and a smaller recipe under a cost budget.
 
-A third of the queries is held out; a small fixed model learns from the others. Gain is that model's, permutation
-importance and losses are of the held-out queries, which no choice looks at.
+A small model with fixed hyper-parameters is trained on two thirds of the queries. Gains are those of that model.
+Permutation importance and losses are measured on the held-out third, which no choice uses.
 """
 
 from __future__ import annotations
@@ -35,9 +35,10 @@ TIMED_ROWS = 20_000
 
 @dataclass(frozen=True)
 class Group:
-    """Columns that one family computes together for one field, or for none: what a cost can be measured of.
+    """Columns that a family computes together for a field, or for no field; the unit of cost.
 
-    microseconds  a pair, when the group is computed alone, matching of the query's terms included; NaN: not measured
+    microseconds  for each query-document pair if the group is computed alone, including the matching of the query's
+                  terms; NaN if not measured
     """
 
     name: str
@@ -47,13 +48,13 @@ class Group:
 
 @dataclass(frozen=True)
 class FeatureWorth:
-    """One feature.
+    """Importance and cost of a feature.
 
-    microseconds  its share of its group's cost
-    gain          its share of the gain of all splits of the model
-    permutation   loss of the measure when its held-out values are shuffled
-    coverage      share of the queries in which it tells documents apart
-    missing       share of the rows where it is missing
+    microseconds  share of the cost of its group
+    gain          share of the gain of all splits of the model
+    permutation   loss of the measure if its held-out values are shuffled
+    coverage      share of the queries in which it is not constant
+    missing       share of the rows in which it is missing
     """
 
     name: str
@@ -67,7 +68,7 @@ class FeatureWorth:
 
 @dataclass(frozen=True)
 class Loss:
-    """What the measure loses on held-out queries without some features: mean, and its 95 % bootstrap interval."""
+    """Loss of the measure on held-out queries without some features: mean and 95 % bootstrap interval."""
 
     without: str
     features: int
@@ -78,7 +79,7 @@ class Loss:
 
 @dataclass(frozen=True)
 class Suggestion:
-    """Groups chosen greedily by gain for cost, the columns of theirs that the model used, cost, and held-out check."""
+    """Groups that are chosen greedily by gain per cost, their columns with a gain, their cost and held-out loss."""
 
     budget: float
     groups: tuple[str, ...]
@@ -89,7 +90,7 @@ class Suggestion:
 
 @dataclass(frozen=True)
 class FeatureReport:
-    """All that is known of the features of some data."""
+    """Importance and cost of the features of some data."""
 
     measure: str
     value: float
@@ -102,15 +103,15 @@ class FeatureReport:
 
 
 def feature_groups(data: RankingData, microseconds: Mapping[str, float] | None = None) -> tuple[Group, ...]:
-    """Return the groups of the columns of data that `rerank features` made; costs by name of group, where known."""
+    """Return the groups of the columns of data with a recipe; `microseconds` is the cost of groups by name."""
     if data.recipe is None:
         raise InvalidInputError("data: expected the recipe of the features, got none. Make it with `rerank features`.")
-    found = [
+    groups = [
         (_group_name(group.name, group.field), group.names) for group in column_groups(Recipe.from_dict(data.recipe))
     ]
-    kept = [(name, tuple(column for column in columns if column in data.feature_names)) for name, columns in found]
+    present = [(name, tuple(column for column in columns if column in data.feature_names)) for name, columns in groups]
     costs = microseconds or {}
-    return tuple(Group(name, columns, costs.get(name, float("nan"))) for name, columns in kept if columns)
+    return tuple(Group(name, columns, costs.get(name, float("nan"))) for name, columns in present if columns)
 
 
 def _group_name(family: str, field: str | None) -> str:
@@ -120,31 +121,35 @@ def _group_name(family: str, field: str | None) -> str:
 def measure_costs(
     index: Index, run: Run, topics: Topics | Mapping[str, str], recipe: Mapping[str, Any], repeats: int = 2
 ) -> dict[str, float]:
-    """Return the microseconds a pair of each group of a resolved recipe, computed alone on some of the run's queries.
+    """Return the cost of each group of a resolved recipe, in microseconds for each query-document pair.
 
-    The least of `repeats` times after one that compiles, less the time of an extraction without any feature; other
-    runs' scores are not timed.
+    Each group is computed alone for the first queries of the run. The cost is the minimum of `repeats` times, after one
+    that compiles, minus the time of an extraction without features. Scores of other runs are not timed.
     """
     chosen = replace(Recipe.from_dict(recipe), features=None, normalisation={}, runs=())
-    some = _first_queries(run, TIMED_ROWS)
+    first_queries = _first_queries(run, TIMED_ROWS)
 
     def seconds(recipe: Recipe) -> float:
         times = []
         for _ in range(repeats + 1):
             start = time.perf_counter()
-            index.features(some, topics, recipe=recipe)
+            index.features(first_queries, topics, recipe=recipe)
             times.append(time.perf_counter() - start)
         return min(times[1:])
 
-    alone = {
+    group_seconds = {
         _group_name(group.name, group.field): seconds(
             replace(chosen, families=(group.name,), fields=(group.field,) if group.field else chosen.fields)
         )
         for group in track(column_groups(chosen), "costs")
         if group.features
     }
-    nothing = seconds(replace(chosen, families=("static",), numbers=()))  # last: Java gets faster with practice
-    return {name: 1e6 * max(took - nothing, 0.0) / max(some.n_rows, 1) for name, took in alone.items()}
+    # Measured last, as Java gets faster with the number of calls.
+    baseline_seconds = seconds(replace(chosen, families=("static",), numbers=()))
+    return {
+        name: 1e6 * max(duration - baseline_seconds, 0.0) / max(first_queries.n_rows, 1)
+        for name, duration in group_seconds.items()
+    }
 
 
 def feature_report(
@@ -157,14 +162,34 @@ def feature_report(
     quick: bool = False,
     threads: int | None = None,
 ) -> FeatureReport:
-    """Return what each feature of labelled data is worth.
+    """Return importance and cost of each feature of labelled data.
 
-    model         whose gain and permutation importance are shown; it should not have seen these queries. None: the
-                  small model
-    microseconds  cost a pair of each group, as `measure_costs` returns it; where None, each column costs 1
-    budget        microseconds a pair that the suggested recipe may cost; half of the whole where None
-    quick         fewer trees, fewer features left out one by one
-    Raises InvalidInputError where the data have no labels, no recipe, or fewer than 6 queries.
+    Parameters
+    ----------
+    data : RankingData
+        Labelled data with a recipe.
+    model : Ranker or None
+        Model whose gain and permutation importance are reported, trained on other queries; None is the small model.
+    microseconds : mapping of str to float or None
+        Cost of each group for each pair, as `measure_costs` returns it; None is 1 for each column.
+    budget : float or None
+        Maximum cost of the suggested recipe in microseconds for each pair; None is half the cost of all groups.
+    metric : str
+        The measure.
+    quick : bool
+        Whether to train fewer trees and leave out fewer single features.
+    threads : int or None
+        Number of threads; None is all cores.
+
+    Returns
+    -------
+    FeatureReport
+
+    Raises
+    ------
+    InvalidInputError
+        If the data have no labels, no recipe or fewer than 6 queries, or no group fits the budget.
+
     """
     if data.labels is None or len(data) < 6:
         raise InvalidInputError(
@@ -172,31 +197,31 @@ def feature_report(
             "Give judgements (--qrels) of more queries."
         )
     groups = feature_groups(data, microseconds)
-    bench = _Bench(data, parse_measure(metric), QUICK_TREES if quick else TREES, threads)
-    shown = model or bench.model
-    gains = _gains(shown, data.feature_names)
-    features = _worths(data, groups, gains, bench.permutation(shown))
+    split = _Experiment(data, parse_measure(metric), QUICK_TREES if quick else TREES, threads)
+    explained = model or split.model
+    gains = _gains(explained, data.feature_names)
+    features = _worths(data, groups, gains, split.permutation(explained))
     top = sorted(features, key=lambda feature: -feature.gain)[: QUICK_TOP if quick else TOP]
     left_out = {**_families(groups), **{feature.name: (feature.name,) for feature in top}}
     losses = [
-        bench.loss(name, [column for column in data.feature_names if column not in columns])
+        split.loss(name, [column for column in data.feature_names if column not in columns])
         for name, columns in track(left_out.items(), "left out", len(left_out))
         if len(columns) < data.n_features
     ]
-    suggestion = _suggestion(bench, groups, _gains(bench.model, data.feature_names), budget)
-    value = float(bench.values.mean())
+    suggestion = _suggestion(split, groups, _gains(split.model, data.feature_names), budget)
+    value = float(split.values.mean())
     return FeatureReport(
-        bench.measure.name, value, len(data), len(bench.held_out), features, groups, tuple(losses), suggestion
+        split.measure.name, value, len(data), len(split.held_out), features, groups, tuple(losses), suggestion
     )
 
 
-class _Bench:
+class _Experiment:
     """The split of the queries, and the small model on all features."""
 
     def __init__(self, data: RankingData, measure: Measure, trees: int, threads: int | None) -> None:
-        dealt = np.random.default_rng(0).permutation(len(data)) % 3
-        by_name = np.argsort(np.argsort(data.query_ids))  # the order of the queries is without effect
-        fold = dealt[by_name]
+        folds = np.random.default_rng(0).permutation(len(data)) % 3
+        positions = np.argsort(np.argsort(data.query_ids))  # the split does not depend on the order of the queries
+        fold = folds[positions]
         self.train, self.held_out = data.select(np.flatnonzero(fold)), data.select(np.flatnonzero(fold == 0))
         self.measure, self._threads = measure, threads
         self._settings = {**MODEL, "n_estimators": trees, "n_jobs": threads, "metric": measure.name}
@@ -204,28 +229,34 @@ class _Bench:
         self.values = query_values(self.held_out, self.model.predict(self.held_out), measure)
 
     def loss(self, name: str, columns: Sequence[str]) -> Loss:
-        """Return what is lost when the model is trained anew on these columns alone."""
-        places = np.array([self.train.feature_names.index(column) for column in columns], dtype=np.int64)
+        """Return the loss if the model is trained on these columns only."""
+        indices = np.array([self.train.feature_names.index(column) for column in columns], dtype=np.int64)
         train, held_out = (
-            replace(part, X=np.ascontiguousarray(part.X[:, places]), feature_names=tuple(columns), recipe=None)
+            replace(part, X=np.ascontiguousarray(part.X[:, indices]), feature_names=tuple(columns), recipe=None)
             for part in (self.train, self.held_out)
         )
         scores = LambdaMART(**self._settings).fit(train).predict(held_out)
-        lost = self.values - query_values(held_out, scores, self.measure)
-        low, high = bootstrap_intervals(lost[:, None])
-        return Loss(name, self.train.n_features - len(columns), float(lost.mean()), float(low[0]), float(high[0]))
+        losses = self.values - query_values(held_out, scores, self.measure)
+        low, high = bootstrap_intervals(losses[:, None])
+        return Loss(name, self.train.n_features - len(columns), float(losses.mean()), float(low[0]), float(high[0]))
 
     def permutation(self, model: Ranker) -> dict[str, float]:
-        """Return the loss of the measure when a feature's values are shuffled over the held-out rows (Breiman 2001)."""
+        """Return the loss of the measure if the values of a feature are shuffled over the held-out rows.
+
+        References
+        ----------
+        L. Breiman, Random Forests, Machine Learning 45, 2001, section 10.
+
+        """
         random = np.random.default_rng(0)
         held_out = replace(self.held_out, X=self.held_out.X.copy())
         before = query_values(held_out, model.predict(held_out), self.measure).mean()
         losses = {}
-        for place, name in track(list(enumerate(held_out.feature_names)), "permutation"):
-            kept = held_out.X[:, place].copy()
-            held_out.X[:, place] = random.permutation(kept)
+        for column, name in track(list(enumerate(held_out.feature_names)), "permutation"):
+            values = held_out.X[:, column].copy()
+            held_out.X[:, column] = random.permutation(values)
             losses[name] = float(before - query_values(held_out, model.predict(held_out), self.measure).mean())
-            held_out.X[:, place] = kept
+            held_out.X[:, column] = values
         return losses
 
 
@@ -237,7 +268,7 @@ def query_values(data: RankingData, scores: Floats, measure: Measure) -> Floats:
 
 
 def _gains(model: Ranker, names: Sequence[str]) -> dict[str, float]:
-    """Return each feature's share of the gain; nothing where the model knows none."""
+    """Return the share of the gain of each feature; 0 if the model does not use it or has no gains."""
     gains = np.asarray(getattr(model, "feature_importances_", np.zeros(model.n_features_in_)), dtype=np.float64)
     shares = gains / (gains.sum() or 1.0)
     known = dict(zip(model.feature_names_, shares.tolist(), strict=True))
@@ -249,7 +280,7 @@ def _worths(
 ) -> tuple[FeatureWorth, ...]:
     missing = np.isnan(data.X).mean(axis=0)
     coverage = _coverage(data)
-    place = {name: number for number, name in enumerate(data.feature_names)}
+    column_of = {name: number for number, name in enumerate(data.feature_names)}
     return tuple(
         FeatureWorth(
             name,
@@ -257,8 +288,8 @@ def _worths(
             group.microseconds / len(group.features),
             gains[name],
             permutation[name],
-            float(coverage[place[name]]),
-            float(missing[place[name]]),
+            float(coverage[column_of[name]]),
+            float(missing[column_of[name]]),
         )
         for group in groups
         for name in group.features
@@ -266,15 +297,15 @@ def _worths(
 
 
 def _coverage(data: RankingData) -> Floats:
-    told_apart = np.zeros(data.n_features)
+    n_distinguished = np.zeros(data.n_features)
     for first, last in _spans(data.query_ptr):
         block = data.X[first:last]
-        told_apart += np.fmax.reduce(block) > np.fmin.reduce(block)
-    return told_apart / len(data)
+        n_distinguished += np.fmax.reduce(block) > np.fmin.reduce(block)
+    return n_distinguished / len(data)
 
 
 def _first_queries(run: Run, n_rows: int) -> Run:
-    """Return the first queries of a run that have about so many rows together."""
+    """Return the first queries of a run, about `n_rows` rows."""
     last = max(1, int(np.searchsorted(run.query_ptr, n_rows, side="right")) - 1)
     rows = int(run.query_ptr[last])
     return Run(run.query_ids[:last], run.query_ptr[: last + 1], run.doc_ids[:rows], run.scores[:rows], run.name)
@@ -295,9 +326,9 @@ def _families(groups: tuple[Group, ...]) -> dict[str, tuple[str, ...]]:
 
 
 def _suggestion(
-    bench: _Bench, groups: tuple[Group, ...], gains: Mapping[str, float], budget: float | None
+    split: _Experiment, groups: tuple[Group, ...], gains: Mapping[str, float], budget: float | None
 ) -> Suggestion:
-    """Take groups by gain for cost while they fit the budget; the held-out queries are read once, for the check."""
+    """Return groups by gain per cost that fit the budget; the held-out queries are used once, for the final loss."""
 
     def cost(group: Group) -> float:
         return len(group.features) if np.isnan(group.microseconds) else max(group.microseconds, 1e-9)
@@ -317,5 +348,5 @@ def _suggestion(
             f"budget: expected at least the {cheapest:.3g} microseconds of the cheapest features, got {limit:g}. "
             "Raise it."
         )
-    check = bench.loss("the suggested recipe", columns)
+    check = split.loss("the suggested recipe", columns)
     return Suggestion(limit, tuple(group.name for group in chosen), columns, sum(map(cost, chosen)), check)

@@ -1,4 +1,4 @@
-"""An index as users hold it: built or opened, searched, and asked for features."""
+"""The index as users see it: build, open, search, compute features."""
 
 from __future__ import annotations
 
@@ -29,21 +29,29 @@ _log = logging.getLogger("rerank")
 
 
 class Index:
-    """A Lucene index, and beside it the forward arrays that features are computed from."""
+    """A Lucene index with the forward arrays from which features are computed.
+
+    Parameters
+    ----------
+    path : path
+        Folder of an index that `Index.build`, Anserini or Pyserini built. Java starts with the first search.
+    language : str or None
+        Code of the analyser with which Anserini built the index; indexes of this package store it.
+
+    Raises
+    ------
+    IndexFolderError, MissingFileError
+        If the folder is not an index.
+
+    """
 
     def __init__(self, path: str | Path, language: str | None = None) -> None:
-        """Open an index folder: one of ours, or any that Anserini or Pyserini built.
-
-        language  code of the analyser that Anserini built it with; an index of ours notes it itself
-        Raises IndexFolderError or MissingFileError where the folder is none. Java starts with the first
-        search, not here.
-        """
         self.path, self._language = Path(path), language
         check_index_folder(self.path)
 
     @classmethod
     def open(cls, path: str | Path, language: str | None = None) -> Self:
-        """Open an index folder."""
+        """Open an index folder; see the parameters of the class."""
         return cls(path, language)
 
     @classmethod
@@ -61,13 +69,35 @@ class Index:
     ) -> Self:
         """Build an index and open it.
 
-        documents  mappings with `id` and text fields (or `contents`), or the path of a corpus: JSONL
-                   (plain or .gz, a file or a folder of them) or TREC SGML
-        path       the new folder; it appears whole or not at all
-        fields     text fields to index by themselves beside `contents`; all of them by default
-        numbers    fields whose numbers become features; all that hold numbers by default
-        language   code of the analyser, as in Anserini's `-language`
-        encoding   of the text of a corpus, e.g. `latin-1` for old TREC collections; it extends ASCII
+        Parameters
+        ----------
+        documents : iterable of mapping, or path
+            Mappings with `id` and text fields (or `contents`), or the path of a corpus: JSONL (plain or .gz, a file or
+            a folder of files) or TREC SGML.
+        path : path
+            The new folder. After an error, it is not there.
+        fields : iterable of str or None
+            Text fields that are indexed separately, in addition to `contents`; None is all.
+        numbers : iterable of str or None
+            Numeric fields that become features; None is all.
+        language : str
+            Code of the analyser, as in Anserini's `-language`.
+        encoding : str
+            Encoding of a corpus, e.g. `latin-1` for old TREC collections; it must extend ASCII.
+        threads : int or None
+            Number of threads; None is all cores.
+        overwrite : bool
+            Whether to replace an existing index.
+
+        Returns
+        -------
+        Index
+
+        Raises
+        ------
+        InvalidInputError, FileFormatError, IndexFolderError
+            For documents that cannot be indexed, and a folder that cannot be written.
+
         """
         if isinstance(documents, str | Path):
             from rerank.files.corpus import corpus_format, read_documents
@@ -91,7 +121,7 @@ class Index:
 
     @cached_property
     def forward(self) -> ForwardIndex:
-        """The forward arrays, memory-mapped; made now where the index has none yet."""
+        """The forward arrays, memory-mapped; they are made now if the index has none."""
         forward = open_forward(self.path)
         if self._language is None:
             return forward
@@ -99,7 +129,7 @@ class Index:
 
     @cached_property
     def searcher(self) -> Searcher:
-        """The Lucene side; starts Java."""
+        """The Lucene searcher; starts Java."""
         return Searcher(self.path, self._language)
 
     def search(
@@ -112,11 +142,27 @@ class Index:
         field: str = CONTENTS,
         threads: int | None = None,
     ) -> Run:
-        """Return BM25's k best documents of every topic: Anserini's hits, scores and order.
+        """Return BM25's top k documents of every topic: Anserini's hits, scores and order.
 
-        field  the indexed field that is searched; `contents` is the whole document
-        The run's name tells k1, b and the field: `run.retriever`, and the tag of a file. A topic without hits has no
-        rows, and a run file cannot hold it: a warning is logged.
+        Parameters
+        ----------
+        topics : Topics, mapping or DataFrame
+            The topics.
+        k : int
+            Number of documents of each topic.
+        k1, b : float
+            Parameters of BM25.
+        field : str
+            The indexed field to search; `contents` is the whole document.
+        threads : int or None
+            Number of threads; None is all cores.
+
+        Returns
+        -------
+        Run
+            Its name, which becomes the tag of a run file, contains k1, b and the field; see `Run.retriever`. A topic
+            without hits has no rows, which a run file cannot represent: a warning is logged.
+
         """
         run = self.searcher.search(Topics.of(topics), k=k, k1=k1, b=b, field=field, threads=threads)
         without = run.query_ids[np.diff(run.query_ptr) == 0].tolist()
@@ -135,9 +181,32 @@ class Index:
         runs: Mapping[str, Run | Mapping[str, Mapping[str, float]]] | None = None,
         threads: int | None = None,
     ) -> RankingData:
-        """Return the features of the run's query-document pairs, with labels where qrels are given.
+        """Return the features of the query-document pairs of a run.
 
-        runs  other runs (dense, neural, another engine's), by name: their scores and ranks become features
+        Parameters
+        ----------
+        run : Run, mapping or DataFrame
+            The query-document pairs.
+        topics : Topics, mapping or DataFrame
+            Topics of all queries of the run.
+        qrels : Qrels, mapping, DataFrame or None
+            Judgements, for labels.
+        recipe : Recipe or None
+            The features; None is the default recipe.
+        runs : mapping of str to Run, mapping or DataFrame, or None
+            Other runs (e.g. dense or neural), by name; their scores and ranks become features.
+        threads : int or None
+            Number of threads; None is all cores.
+
+        Returns
+        -------
+        RankingData
+
+        Raises
+        ------
+        InvalidInputError
+            If a query has no topic, or a document is not in the index.
+
         """
         from rerank.features.extract import extract
 
@@ -154,9 +223,15 @@ class Index:
         runs: Mapping[str, Run | Mapping[str, Mapping[str, float]]] | None = None,
         threads: int | None = None,
     ) -> None:
-        """Write the features to a file, batch by batch: memory does not grow with the number of queries.
+        """Write features to a file in batches, so that memory does not grow with the number of queries.
 
-        path  ends in .npz, or .svm or .txt (also with .gz); the other arguments are those of `features`
+        Parameters
+        ----------
+        path : path
+            File name that ends in .npz, .svm or .txt (the latter two also with .gz).
+        run, topics, qrels, recipe, runs, threads
+            See `features`.
+
         """
         from rerank.features.extract import extract_blocks
         from rerank.files.data import write_data
@@ -167,7 +242,7 @@ class Index:
     def _extraction(
         self, run: Any, topics: Any, qrels: Any, recipe: Recipe | None, runs: Any, threads: int | None
     ) -> dict[str, Any]:
-        """Return the arguments of `extract`, as records."""
+        """Return the arguments of `extract`."""
         run, topics = Run.of(run), Topics.of(topics)
         missing = [query_id for query_id in run if query_id not in topics]
         if missing:
@@ -189,18 +264,18 @@ class Index:
         }
 
     def check_model(self, model: Ranker) -> None:
-        """Refuse a model whose features were made on another index; raises ModelMismatchError."""
-        theirs, ours = model.fingerprint_, dict(self.forward.fingerprint)
-        if theirs is None or dict(theirs) == ours:
+        """Raise ModelMismatchError for a model whose features were computed on another index."""
+        trained_on, fingerprint = model.fingerprint_, dict(self.forward.fingerprint)
+        if trained_on is None or dict(trained_on) == fingerprint:
             return
-        part, trained, found = next(_differences("", dict(theirs), ours))
+        name, trained, value = next(_differences("", dict(trained_on), fingerprint))
         raise ModelMismatchError(
-            f"{self.path}: expected the index that the model was trained on ({part}: {trained}), got another "
-            f"({part}: {found}). Train on this index, or allow it (other_index=True, --other-index)."
+            f"{self.path}: expected the index that the model was trained on ({name}: {trained}), got another "
+            f"({name}: {value}). Train on this index, or allow it (other_index=True, --other-index)."
         )
 
     def close(self) -> None:
-        """Let go of the Lucene reader."""
+        """Close the Lucene reader."""
         if "searcher" in self.__dict__:
             self.searcher.close()
             del self.__dict__["searcher"]
@@ -217,11 +292,13 @@ class Index:
         self.close()
 
 
-def _differences(part: str, theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
-    """Yield the parts in which two fingerprints differ, by dotted name, with both values."""
-    for key in dict.fromkeys((*ours, *theirs)):
-        name, one, other = f"{part}{key}", theirs.get(key), ours.get(key)
-        if isinstance(one, Mapping) and isinstance(other, Mapping):
-            yield from _differences(f"{name}.", one, other)
-        elif one != other:
-            yield name, one, other
+def _differences(
+    prefix: str, trained_on: Mapping[str, Any], opened: Mapping[str, Any]
+) -> Iterator[tuple[str, Any, Any]]:
+    """Yield the dotted names of the parts in which two fingerprints differ, with both values."""
+    for key in dict.fromkeys((*opened, *trained_on)):
+        name, before, after = f"{prefix}{key}", trained_on.get(key), opened.get(key)
+        if isinstance(before, Mapping) and isinstance(after, Mapping):
+            yield from _differences(f"{name}.", before, after)
+        elif before != after:
+            yield name, before, after

@@ -1,8 +1,8 @@
-"""What a study rests on, so that it can be repeated: `record.json`, and apart from it `provenance.json`.
+"""The record of a study, from which it can be repeated: `record.json`, and separately `provenance.json`.
 
-record.json      versions, settings, folds, every setting tried and chosen, checksums of the inputs and of the files
-                 written: the same bytes for the same study, wherever and whenever it is run
-provenance.json  what may differ between equal studies: the command line, the inputs' places, the date
+record.json      versions, settings, folds, all tried and chosen hyper-parameters, checksums of the inputs and of the
+                 output files; its bytes are equal for equal studies
+provenance.json  what may differ between equal studies: the command line, the paths of the inputs, the date
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def study_record(
     choices: Sequence[Mapping[str, Any]],
     written: Iterable[str],
 ) -> dict[str, Any]:
-    """Return the record of a study; `written` names the files of which it will hold checksums."""
+    """Return the record of a study; `written` names the output files, whose checksums `write_record` adds."""
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -54,7 +54,7 @@ def study_record(
 
 
 def write_record(folder: Path, record: Mapping[str, Any]) -> None:
-    """Write a record, with the checksums of the files that it names."""
+    """Write a record, with the checksums of its files."""
     sums = {name: file_checksum(folder / name) for name in record["files"]}
     with whole_file(folder / RECORD) as file:
         file.write(json.dumps({**record, "files": sums}, indent=1) + "\n")
@@ -63,8 +63,8 @@ def write_record(folder: Path, record: Mapping[str, Any]) -> None:
 def read_record(folder: Path) -> dict[str, Any]:
     """Read the record of a study's folder.
 
-    Raises MissingFileError where there is none, FileFormatError where it is no record, one of another version, or one
-    with a part missing or wrong.
+    Raises MissingFileError if there is none, FileFormatError if it is not a record of this version or a part is missing
+    or invalid.
     """
     record = _read_json(folder / RECORD)
     if record.get("format") != FORMAT or record.get("version") != VERSION:
@@ -78,53 +78,53 @@ def read_record(folder: Path) -> dict[str, Any]:
 
 
 def write_provenance(folder: Path, provenance: Mapping[str, Any]) -> None:
-    """Write where a study's inputs are and how it was called."""
+    """Write the paths of the inputs and the command of a study."""
     with whole_file(folder / PROVENANCE) as file:
         file.write(json.dumps(provenance, indent=1) + "\n")
 
 
 def read_provenance(folder: Path) -> dict[str, Any]:
-    """Read where a study's inputs are; raises MissingFileError and FileFormatError as `read_record`."""
+    """Read the paths of the inputs of a study; raise MissingFileError and FileFormatError as `read_record`."""
     return _checked(folder / PROVENANCE, _read_json(folder / PROVENANCE), _PROVENANCE)
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of Python, of this package and of those that figures may depend on."""
-    own = {"python": platform.python_version(), "rerank": __version__, "anserini": anserini_version()}
-    return own | {name: version(name) for name in PACKAGES}
+    """Return the versions of Python, of this package and of the packages that results may depend on."""
+    names = {"python": platform.python_version(), "rerank": __version__, "anserini": anserini_version()}
+    return names | {name: version(name) for name in PACKAGES}
 
 
 def input_checksums(index: Index, topics: Topics, qrels: Qrels) -> dict[str, str]:
-    """Return the sha256 of what index, topics and judgements hold; order and form of their files are without effect."""
+    """Return the sha256 of the content of index, topics and judgements, whatever the order and format of the files."""
     judged = {query_id: sorted(qrels[query_id].items()) for query_id in sorted(qrels)}
     contents = {"index": dict(index.forward.fingerprint), "topics": dict(sorted(topics.items())), "qrels": judged}
-    return {name: _checksum(json.dumps(held, sort_keys=True).encode()) for name, held in contents.items()}
+    return {name: _checksum(json.dumps(content, sort_keys=True).encode()) for name, content in contents.items()}
 
 
-def check_inputs(record: Mapping[str, Any], found: Mapping[str, str], places: Mapping[str, str]) -> None:
-    """Refuse a replay whose inputs are not those of the record; the line names each that has changed."""
-    changed = [name for name, checksum in record["inputs"].items() if found[name] != checksum]
+def check_inputs(record: Mapping[str, Any], checksums: Mapping[str, str], names: Mapping[str, str]) -> None:
+    """Refuse a replay with other inputs than those of the record; the message names all changes."""
+    changed = [name for name, checksum in record["inputs"].items() if checksums[name] != checksum]
     if changed:
-        said = ", ".join(
-            f"{places.get(name, name)} ({name}: {record['inputs'][name][:12]} then, {found[name][:12]} now)"
+        changes = ", ".join(
+            f"{names.get(name, name)} ({name}: {record['inputs'][name][:12]} then, {checksums[name][:12]} now)"
             for name in changed
         )
         raise InvalidInputError(
-            f"replay: expected the inputs of the record, got changed: {said}. Give back the old ones, "
-            "or run the study anew."
+            f"replay: expected the inputs of the record, got changed ones: {changes}. Restore the inputs, or run a new "
+            "study."
         )
 
 
 def check_files(record: Mapping[str, Any], folder: Path) -> int:
-    """Return how many files are the record's, byte for byte; raises InvalidInputError where one is not."""
+    """Return the number of files, all equal to those of the record; raise InvalidInputError if one differs."""
     sums = {name: file_checksum(folder / name) if (folder / name).is_file() else "" for name in record["files"]}
     differing = [name for name, checksum in record["files"].items() if sums[name] != checksum]
     if differing:
         then, now = record["versions"], versions()
-        moved = [f"{name} {then.get(name)} then, {now[name]} now" for name in now if then.get(name) != now[name]]
+        updates = [f"{name} {then.get(name)} then, {now[name]} now" for name in now if then.get(name) != now[name]]
         raise InvalidInputError(
             f"replay: expected the files of the record, got {len(differing)} that differ, e.g. {differing[0]} "
-            f"({'; '.join(moved) or 'all versions alike'}). Install the versions of the record."
+            f"({'; '.join(updates) or 'all versions alike'}). Install the versions of the record."
         )
     return len(record["files"])
 
@@ -141,15 +141,15 @@ def _checksum(content: bytes) -> str:
 def _read_json(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise MissingFileError(path, "a file that `rerank experiment` wrote")
-    found = parse_json(read_text(path, "a file that `rerank experiment` wrote"), path, remedy="Run the study anew")
-    if not isinstance(found, dict):
+    value = parse_json(read_text(path, "a file that `rerank experiment` wrote"), path, remedy="Run the study anew")
+    if not isinstance(value, dict):
         raise FileFormatError(path, None, "expected a JSON object, got another value. Run the study anew.")
-    return found
+    return value
 
 
-def _checked(path: Path, found: dict[str, Any], fields: Record) -> dict[str, Any]:
+def _checked(path: Path, value: dict[str, Any], fields: Record) -> dict[str, Any]:
     try:
-        return fields.read(found, {})
+        return fields.read(value, {})
     except SchemaError as error:
         raise FileFormatError(path, None, error.fault("run the study anew.")) from None
 

@@ -1,4 +1,4 @@
-"""A study repeated from its folder: the same inputs and choices, and files that are compared byte for byte."""
+"""Replay of a study from its folder, with the same inputs and settings; output files are compared byte for byte."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rerank.workflows.record import check_files, check_inputs, input_checksums, 
 
 @dataclass(frozen=True, eq=False)
 class Replay:
-    """A study that was repeated; `n_files` files of it are those of the record, byte for byte."""
+    """A repeated study; all of its `n_files` output files are equal to those of the record."""
 
     result: StudyResult
     n_files: int
@@ -28,20 +28,37 @@ def replay_experiment(
     topics: Topics | Mapping[str, str],
     qrels: Qrels | Mapping[str, Mapping[str, int]],
     output: str | Path | None = None,
-    places: Mapping[str, str] | None = None,
+    names: Mapping[str, str] | None = None,
 ) -> Replay:
-    """Repeat the study of a folder, searches of hyper-parameters included.
+    """Repeat the study of a folder, including tuning.
 
-    output  folder for what the study writes; nothing stays where none is given
-    places  what messages call `index`, `topics` and `qrels`
-    Raises InvalidInputError, in one line, where an input is not the record's, and where a file comes out otherwise.
+    Parameters
+    ----------
+    folder : path
+        Folder that a study has written.
+    index, topics, qrels
+        Inputs of the study, see `run_experiment`.
+    output : path or None
+        Folder for the output files; None keeps none.
+    names : mapping of str to str or None
+        Names of `index`, `topics` and `qrels` in messages.
+
+    Returns
+    -------
+    Replay
+
+    Raises
+    ------
+    InvalidInputError
+        If an input or an output file differs from that of the record.
+
     """
     record: dict[str, Any] = read_record(Path(folder))
     target = None if output is None else check_output_folder(output)
     topics, qrels = Topics.of(topics), Qrels.of(qrels)
-    check_inputs(record, input_checksums(index, topics, qrels), places or {})
+    check_inputs(record, input_checksums(index, topics, qrels), names or {})
     study = Study.from_dict(record["study"])
     with TemporaryDirectory() as scratch:
-        written = target or Path(scratch)
-        result = run_experiment(index, topics, qrels, written, study)
-        return Replay(result, check_files(record, written))
+        folder_written = target or Path(scratch)
+        result = run_experiment(index, topics, qrels, folder_written, study)
+        return Replay(result, check_files(record, folder_written))

@@ -1,4 +1,4 @@
-"""The job that the product exists for: retrieve (or take a run), extract, score, reorder."""
+"""Reranking: retrieve (or take a run), compute features, score, reorder."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rerank.types import Run, Topics
 from rerank.types.retriever import Retriever
 from rerank.workflows.index import Index
 
-K1, B = 0.9, 0.4  # of BM25, for a model that was trained on other candidates
+K1, B = 0.9, 0.4  # of BM25, for a model that was not trained on BM25's candidates
 
 
 def rerank(
@@ -32,17 +32,42 @@ def rerank(
     other_index: bool = False,
     threads: int | None = None,
 ) -> Run:
-    """Return the best k documents of each topic in the model's order; the others follow below them.
+    """Return the top k documents of each topic in the order of a model, followed by the other documents of the run.
 
-    run          candidates; BM25's k best where none is given
-    k            documents of a query that are reranked; those of `run` beyond k keep their order below
-    k1, b        of BM25, where no run is given; those of the candidates that the model was trained on where None
-    base         scores to start from, where the model was warm-started from a run of its own
-    runs         other runs whose scores are features, by the names that they had in training
-    other_index  apply the model even though its features were made on another index
-    Raises ModelMismatchError where model and index do not belong together, or the model starts from scores of other
-    k1 and b than the candidates'; InvalidInputError where the run has queries without a topic or documents that the
-    index does not hold.
+    Parameters
+    ----------
+    index : Index
+        The index.
+    model : Ranker
+        Model that was trained on features with a recipe.
+    topics : Topics, mapping or DataFrame
+        The topics.
+    run : Run, mapping, DataFrame or None
+        Candidates; None is BM25's top k.
+    k : int
+        Number of documents of each query that are reranked. Documents of `run` below k follow in their order.
+    k1, b : float or None
+        Parameters of BM25 without `run`; None is those of the training candidates.
+    base : Run, mapping, DataFrame or None
+        Base scores, if the model was warm-started from a run.
+    runs : mapping of str to Run, mapping or DataFrame, or None
+        Other runs whose scores are features, by their names in training.
+    other_index : bool
+        Whether to accept a model whose features were computed on another index.
+    threads : int or None
+        Number of threads; None is all cores.
+
+    Returns
+    -------
+    Run
+
+    Raises
+    ------
+    ModelMismatchError
+        If the model was trained on another index, or with base scores of other k1 and b.
+    InvalidInputError
+        If the run has a query without a topic or a document that is not in the index.
+
     """
     if k < 1:
         raise InvalidInputError(f"k: expected a number of documents from 1, got {k}.")
@@ -53,16 +78,16 @@ def rerank(
     if not other_index:
         index.check_model(model)
     topics, others = Topics.of(topics), {name: Run.of(other) for name, other in (runs or {}).items()}
-    made = {name: other.retriever for name, other in others.items() if other.retriever is not None}
+    run_retrievers = {name: other.retriever for name, other in others.items() if other.retriever is not None}
     if base is not None:
         check_base_run(model, Run.of(base))
     if run is None:
         k1, b, field = _bm25(model, k1, b)
-        check_retrievers(model, Retriever.bm25(k1, b, field), made, "run", base is None)
+        check_retrievers(model, Retriever.bm25(k1, b, field), run_retrievers, "run", base is None)
         candidates = index.search(topics, k, k1=k1, b=b, field=field, threads=threads)
     else:
         candidates = Run.of(run)
-        check_retrievers(model, candidates.retriever, made, "run", base is None)
+        check_retrievers(model, candidates.retriever, run_retrievers, "run", base is None)
     try:
         recipe = Recipe.from_dict(model.recipe_)
     except InvalidInputError as error:
@@ -72,7 +97,7 @@ def rerank(
 
 
 def _bm25(model: Ranker, k1: float | None, b: float | None) -> tuple[float, float, str]:
-    """Return k1, b and field of the model's training, where k1 or b do not say otherwise."""
+    """Return k1 and b, those of the training where None, and the field of the training."""
     trained = trained_retriever(model)
     if trained is None or trained.k1 is None or trained.b is None:
         trained = Retriever.bm25(K1, B)
@@ -80,14 +105,14 @@ def _bm25(model: Ranker, k1: float | None, b: float | None) -> tuple[float, floa
 
 
 def _with_tail(head: Run, candidates: Run, k: int) -> Run:
-    """Put the documents that were not reranked below those that were, in their old order."""
+    """Append the documents that were not reranked, in their old order."""
     sizes = np.diff(candidates.query_ptr)
     if not (sizes > k).any():
         return head
-    place = np.arange(candidates.n_rows) - np.repeat(candidates.query_ptr[:-1], sizes)
-    tail = place >= k
+    rank = np.arange(candidates.n_rows) - np.repeat(candidates.query_ptr[:-1], sizes)
+    tail = rank >= k
     doc_ids, scores = candidates.doc_ids.copy(), np.empty(candidates.n_rows)
     doc_ids[~tail], scores[~tail] = head.doc_ids, head.scores
     lowest = np.repeat(head.scores[head.query_ptr[1:] - 1], sizes)
-    scores[tail] = (lowest + k - 1 - place)[tail]
+    scores[tail] = (lowest + k - 1 - rank)[tail]
     return replace(head, query_ptr=candidates.query_ptr, doc_ids=doc_ids, scores=scores)

@@ -11,10 +11,10 @@ from rerank.doctor.reading import READERS
 from tests.cli.conftest import Command
 
 
-def test_doctor_finds_nothing_grave_in_what_the_verbs_make(command: Command) -> None:
-    done = command("doctor qrels.txt bm25.run topics.tsv data.npz data.svm.gz --strict")
+def test_doctor_has_no_error_or_warning_about_the_output_of_other_verbs(command: Command) -> None:
+    done = command("doctor qrels.txt bm25.run topics.tsv data.npz data.svm.gz index --strict")
     assert (done.code, done.err) == (0, "")
-    assert done.out.splitlines()[-1].startswith("5 files examined: 0 errors, 0 warnings, ")
+    assert done.out.splitlines()[-1].startswith("6 files examined: 0 errors, 0 warnings, ")
 
 
 def test_doctor_exits_with_2_where_it_is_strict_and_something_is_wrong(command: Command, tmp_path: Path) -> None:
@@ -37,7 +37,7 @@ def test_doctor_writes_json(command: Command, tmp_path: Path) -> None:
 
 
 def test_kinds_that_are_named_are_believed(command: Command) -> None:
-    assert set(KINDS) == {*READERS, "train", "test"}
+    assert set(KINDS) == {*READERS, "train", "test", "index"}
     done = command("doctor --train data.npz --test data.svm.gz --run bm25.run --qrels qrels.txt --topics topics.tsv")
     assert done.code == 0
     assert done.out.startswith("error    data.svm.gz:")
@@ -48,7 +48,9 @@ def test_kinds_that_are_named_are_believed(command: Command) -> None:
     ("content", "arguments", "said"),
     [
         (None, "none", "none: expected a file to examine, got nothing there. Check the path."),
-        (None, "index", "index: expected a file to examine, got a folder. Name a file in it."),
+        (None, "--run index", "index: expected a file to examine, got a folder. Name a file in it."),
+        (None, "other", "other: expected a Lucene index, got a folder without one (no segments file). "),
+        (None, "--index none", "none: expected a folder with a Lucene index, got nothing there. Check the path."),
         (None, "", "files: expected files to examine, got none. Name one."),
         (b"", "FILE", "FILE: expected rows, got an empty file. Name a file with rows."),
         (b"# nothing\n", "--qrels FILE", "FILE: expected lines of 4 columns (qid iter docno label), got no line. "),

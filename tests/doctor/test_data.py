@@ -64,8 +64,7 @@ FAULTS = {
     ),
     "constant": (
         "0 qid:1 1:1 2:2 3:7\n1 qid:1 1:2 2:1 3:7\n",
-        "note     data: constant features: 3; no tree splits on them and no order rests on them: "
-        "time and space for nothing",
+        "note     data: constant features: 3; no ranker can use them; they only cost time and memory",
     ),
     "duplicate features": (
         "0 qid:1 1:1 2:2 3:1\n1 qid:1 1:2 2:0 3:2\n1 qid:1 1:3 2:-0 3:3\n",

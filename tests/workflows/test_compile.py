@@ -78,7 +78,7 @@ def test_first_kernel_of_a_room_has_the_rest_compiled_once(
     module: str, parts: list[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[tuple[str, ...]] = []
-    monkeypatch.setattr(ahead, "_WAITING", dict(ahead.ROOMS))
+    monkeypatch.setattr(ahead, "_UNCOMPILED", dict(ahead.PARTS_OF_MODULES))
     monkeypatch.setattr(ahead, "compile_kernels", asked.append)
     monkeypatch.setattr(ahead, "thread_count", lambda n_jobs: 2)
     ahead.compile_with(module)
@@ -92,7 +92,7 @@ def test_kernels_compile_one_by_one_where_no_process_can_be_started(
     def refuse(parts: tuple[str, ...]) -> None:
         raise OSError(11, "Resource temporarily unavailable")
 
-    monkeypatch.setattr(ahead, "_WAITING", dict(ahead.ROOMS))
+    monkeypatch.setattr(ahead, "_UNCOMPILED", dict(ahead.PARTS_OF_MODULES))
     monkeypatch.setattr(ahead, "compile_kernels", refuse)
     monkeypatch.setattr(ahead, "thread_count", lambda n_jobs: 2)
     with caplog.at_level(logging.INFO, "rerank"):

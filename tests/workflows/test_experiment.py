@@ -10,7 +10,7 @@ import rerank
 from rerank.cli.experiment import MEASURES as CLI_MEASURES
 from rerank.errors import InvalidInputError
 from rerank.workflows.experiment import MEASURES, Study, StudyResult, run_experiment
-from rerank.workflows.folds import deal_folds
+from rerank.workflows.folds import assign_folds
 from tests.workflows.tiny import Tiny
 
 STUDY = Study(folds=5, k=30, parameters={"n_estimators": 4, "min_child_samples": 5, "num_leaves": 4})
@@ -61,7 +61,7 @@ def test_experiment_ranks_each_query_by_a_model_that_saw_none_of_its_labels(
     index: rerank.Index, collection: Tiny, tune: int
 ) -> None:
     """Other labels for the queries of fold 2: its search, model and ranking stay, those of the others do not."""
-    folds = deal_folds(collection.topics, 5, 0)
+    folds = assign_folds(collection.topics, 5, 0)
     study = replace(STUDY, folds=folds, tune=tune)
     changed = {query_id: dict(docs) for query_id, docs in collection.qrels.items()}
     mine = [query_id for query_id, fold in folds.items() if fold == 2]
@@ -151,10 +151,10 @@ def test_experiment_refuses_what_it_cannot_study(index: rerank.Index, collection
 
 def test_folds_are_even_and_dealt_alike_for_any_order() -> None:
     names = [f"q{number}" for number in range(23)]
-    dealt = deal_folds(names, 5, 0)
+    dealt = assign_folds(names, 5, 0)
     assert sorted(list(dealt.values()).count(fold) for fold in range(5)) == [4, 4, 5, 5, 5]
-    assert deal_folds(reversed(names), 5, 0) == dealt
-    assert deal_folds(names, 5, 1) != dealt
+    assert assign_folds(reversed(names), 5, 0) == dealt
+    assert assign_folds(names, 5, 1) != dealt
 
 
 def test_measures_of_the_command_line_are_the_studys() -> None:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rerank.errors import InvalidInputError
-from rerank.workflows.folds import deal_folds, given_folds
+from rerank.workflows.folds import assign_folds, given_folds
 
 
 @given(
@@ -14,9 +14,9 @@ from rerank.workflows.folds import deal_folds, given_folds
     seed=st.integers(0, 9),
 )
 def test_folds_are_even_in_size_and_in_each_number_of_relevant_documents(relevant: dict, folds: int, seed: int) -> None:
-    dealt = deal_folds(relevant, folds, seed, relevant)
+    dealt = assign_folds(relevant, folds, seed, relevant)
     assert list(dealt) == list(relevant)
-    assert deal_folds(reversed(list(relevant)), folds, seed, relevant) == dealt
+    assert assign_folds(reversed(list(relevant)), folds, seed, relevant) == dealt
     for number in (None, *set(relevant.values())):
         mine = [dealt[query] for query, found in relevant.items() if number in (None, found)]
         sizes = [mine.count(fold) for fold in range(folds)]

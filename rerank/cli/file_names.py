@@ -1,4 +1,4 @@
-"""Errors begin with the file that they are about: the records that rooms hand to each other know none."""
+"""File names in errors: data structures do not know the file that they were read from, the command line does."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ QUERY, DOCUMENT = 0, 2  # columns of a run
 
 
 @contextmanager
-def places(files: Mapping[str, str | Path | None]) -> Iterator[None]:
-    """Put a file's name in the place of a record's, in the errors of the block.
+def errors_with_files(files: Mapping[str, str | Path | None]) -> Iterator[None]:
+    """Replace what an error is about by the name of its file, in the errors of the block.
 
-    files  record as errors call it (`training data`, `run`) -> file; None where there is none
+    files  what errors call an object (`training data`, `run`) -> its file; None if there is none
     """
     try:
         yield
     except (InvalidInputError, ModelMismatchError) as error:
-        record, _, message = str(error).partition(": ")
-        file = files.get(record)
+        subject, _, message = str(error).partition(": ")
+        file = files.get(subject)
         if file is None:
             raise
         raise type(error)(f"{file}: {message}") from error
 
 
 def check_queries(run: Run, path: Path, topics: Topics, topics_path: Path) -> None:
-    """Refuse a run with a query that the topics lack; the error names the run's line."""
+    """Refuse a run with a query that has no topic; the error has the line of the run."""
     unknown = next((query_id for query_id in run if query_id not in topics), None)
     if unknown is not None:
         raise FileFormatError(
@@ -47,7 +47,7 @@ def check_queries(run: Run, path: Path, topics: Topics, topics_path: Path) -> No
 
 
 def check_documents(run: Run, path: Path, index: Index) -> None:
-    """Refuse a run with a document that the index lacks; the error names the run's line."""
+    """Refuse a run with a document that is not in the index; the error has the line of the run."""
     unknown = np.flatnonzero(index.forward.doc_numbers(run.doc_ids) < 0)
     if len(unknown):
         query = int(np.searchsorted(run.query_ptr, unknown[0], side="right")) - 1
@@ -60,10 +60,10 @@ def check_documents(run: Run, path: Path, index: Index) -> None:
         )
 
 
-def _line(path: Path, wanted: Mapping[int, str]) -> int | None:
-    """Return the first line of a run that holds these columns: it is read again only when an error must say it."""
+def _line(path: Path, values: Mapping[int, str]) -> int | None:
+    """Return the first line of a run with these values by column; the file is read again only for an error."""
     for line, text in text_lines(path):
-        columns = text.encode().split()  # at ASCII's white space, as runs are
-        if len(columns) > max(wanted) and all(columns[place] == value.encode() for place, value in wanted.items()):
+        columns = text.encode().split()  # at ASCII white space, as runs are
+        if len(columns) > max(values) and all(columns[column] == value.encode() for column, value in values.items()):
             return line
     return None

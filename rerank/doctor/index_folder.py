@@ -1,0 +1,58 @@
+"""Reading of index folders for the checks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rerank.errors import IndexFolderError
+
+if TYPE_CHECKING:
+    from rerank.types.forward import ForwardIndex
+
+
+@dataclass(frozen=True, eq=False)
+class IndexContents:
+    """An index folder.
+
+    path     the folder
+    arrays   folder of the forward arrays
+    state    "current", "missing", "old" (of an earlier format), "other" (of another index) or "damaged"
+    message  error of damaged arrays
+    forward  the forward arrays, None unless they are current
+    """
+
+    path: str
+    arrays: str
+    state: str
+    message: str = ""
+    forward: ForwardIndex | None = None
+
+
+def read_index(path: Path) -> IndexContents:
+    """Read an index folder; raise MissingFileError or IndexFolderError if it has no Lucene index."""
+    from rerank.lucene.arrays import read_arrays
+    from rerank.lucene.folder import check_index_folder, commit_hash
+    from rerank.lucene.postings import SUBFOLDER
+    from rerank.lucene.verified import FORMAT, check_digests, read_manifest
+
+    commit = commit_hash(check_index_folder(path))
+    folder = path / SUBFOLDER
+
+    def contents(state: str, **members: Any) -> IndexContents:
+        return IndexContents(str(path), str(folder), state, **members)
+
+    try:
+        manifest = read_manifest(folder)
+        if manifest is None:
+            return contents("missing")
+        if manifest["format"] != FORMAT:
+            return contents("old")
+        if manifest.get("commit") != commit:
+            return contents("other")
+        forward = read_arrays(folder, manifest)
+        check_digests(folder, manifest)
+        return contents("current", forward=forward)
+    except IndexFolderError as error:
+        return contents("damaged", message=str(error).removeprefix(f"{folder}: ").rstrip("."))

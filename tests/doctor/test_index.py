@@ -1,0 +1,93 @@
+"""Index folders: each problem is one finding, and a sound index gives none."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from rerank.doctor.findings import Finding, examine
+from rerank.doctor.reading import read_files
+from rerank.errors import RerankError
+from rerank.lucene.build import build_index
+from rerank.lucene.postings import SUBFOLDER
+
+DOCUMENTS = [
+    {"id": f"d{number}", "title": "heat flow", "body": "wings in cold air", "year": 1960} for number in range(5)
+]
+WITHOUT_TEXT = [
+    {"id": "d0", "title": "", "body": "heat flow", "year": 1960},
+    {"id": "d1", "title": "", "body": "..."},
+    {"id": "d2", "title": "", "body": "?"},
+]
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("doctor") / "index"
+    build_index(DOCUMENTS, folder, threads=1)
+    return folder
+
+
+@pytest.fixture
+def copy(sound: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(sound, tmp_path / "index"))
+
+
+def findings(folder: Path) -> list[Finding]:
+    return examine(read_files([(None, folder)]))
+
+
+def test_sound_index_has_no_finding(sound: Path) -> None:
+    assert findings(sound) == []
+    assert examine(read_files([("index", sound)])) == []
+
+
+def test_documents_and_fields_without_text_are_found(tmp_path: Path) -> None:
+    build_index(WITHOUT_TEXT, tmp_path / "index", threads=1)
+    assert [finding.text.replace(str(tmp_path), "") for finding in findings(tmp_path / "index")] == [
+        "warning  /index: document 'd1' has no text (2 in all); BM25 does not retrieve them, and their text features "
+        "say nothing",
+        "warning  /index: fields without content: title; features of these fields are constant; leave them out of the "
+        "recipe",
+    ]
+
+
+@pytest.mark.parametrize("damage", ["changed", "cut short", "removed", "manifest"])
+def test_damaged_arrays_are_found(copy: Path, damage: str) -> None:
+    folder = copy / SUBFOLDER
+    array = folder / ("manifest.json" if damage == "manifest" else "0.freqs.npy")
+    content = array.read_bytes()
+    if damage == "removed":
+        array.unlink()
+    else:
+        array.write_bytes({"changed": content[:-4] + b"\7\0\0\0", "cut short": content[:-4], "manifest": b"{"}[damage])
+    (finding,) = findings(copy)
+    assert (finding.severity, finding.path) == ("error", str(folder))
+    assert finding.message.startswith("expected whole forward arrays, got damaged ones (")
+
+
+def test_arrays_of_another_index_are_found(copy: Path, tmp_path: Path) -> None:
+    build_index(DOCUMENTS[:3], tmp_path / "other", threads=1)
+    shutil.rmtree(copy / SUBFOLDER)
+    shutil.copytree(tmp_path / "other" / SUBFOLDER, copy / SUBFOLDER)
+    (finding,) = findings(copy)
+    assert (finding.severity, finding.message) == ("error", f"the forward arrays are of another state of {copy}")
+
+
+def test_index_without_arrays_of_this_format_is_noted(copy: Path) -> None:
+    manifest = copy / SUBFOLDER / "manifest.json"
+    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"format": 1}))
+    assert [(finding.severity, finding.message) for finding in findings(copy)] == [
+        ("note", "forward arrays of an earlier format")
+    ]
+    shutil.rmtree(copy / SUBFOLDER)
+    assert [(finding.severity, finding.message) for finding in findings(copy)] == [("note", "no forward arrays")]
+    assert not (copy / SUBFOLDER).exists()
+
+
+def test_folder_without_an_index_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RerankError, match="expected a Lucene index, got a folder without one"):
+        findings(tmp_path)
