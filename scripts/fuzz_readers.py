@@ -51,10 +51,10 @@ from rerank.rankers.registry import known_rankers
 from rerank.rankers.store import load_model
 from rerank.types import RankingData, Run, pointers
 from rerank.types.retriever import Retriever
-from rerank.workflows.experiment import Study
 from rerank.workflows.folds import given_folds
 from rerank.workflows.index import Index
 from rerank.workflows.record import check_files, check_inputs, read_record
+from rerank.workflows.study import Study
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 MEASURES = ("nDCG@10", "AP", "RR", "P@5", "ERR@10", "nDCG(dcg='exp-log2')@5", "RBP", "Bpref")

@@ -24,7 +24,7 @@ from rerank.cli.rankers import given_parameters, parameter_options, ranker_optio
 from rerank.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from rerank.workflows.experiment import Study
+    from rerank.workflows.study import Study
 
 MEASURES = ("RR@10", "nDCG@10", "AP")
 INPUTS = ("index", "topics", "qrels")
@@ -97,6 +97,7 @@ def _studied(output: Path, index: Path, topics: Path, qrels: Path, language: str
     from rerank.files.trec import read_qrels
     from rerank.workflows.experiment import run_experiment
     from rerank.workflows.index import Index
+    from rerank.workflows.output_folder import check_output_folder, removed_on_error
 
     study = _study(**options)
     folds = None if isinstance(study.folds, int) else options["folds"]
@@ -104,9 +105,10 @@ def _studied(output: Path, index: Path, topics: Path, qrels: Path, language: str
     with (
         Index.open(index, language) as opened,
         errors_with_files({"qrels": qrels, "folds": folds, "recipe": options["recipe"]}),
+        removed_on_error(check_output_folder(output)),
     ):
         table = run_experiment(opened, queries, judgements, output, study).table
-    _write_provenance(output, {"index": index, "topics": topics, "qrels": qrels})
+        _write_provenance(output, {"index": index, "topics": topics, "qrels": qrels})
     return table
 
 
@@ -127,7 +129,7 @@ def _study(
     from rerank.features.recipe import Recipe
     from rerank.files.folds import read_folds
     from rerank.metrics.registry import parse_measure, parse_measures
-    from rerank.workflows.experiment import Study
+    from rerank.workflows.study import Study
 
     names = tuple(measure.name for measure in parse_measures(measures or MEASURES))
     parameters = given_parameters(ranker, options)

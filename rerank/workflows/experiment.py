@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,114 +19,19 @@ import numpy as np
 from rerank.errors import InvalidInputError
 from rerank.evaluation.evaluate import EvaluationResult, evaluate
 from rerank.evaluation.report import comparison_table
-from rerank.features.recipe import Recipe
 from rerank.files.folds import write_folds
 from rerank.files.trec import write_run
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.registry import ranker_class
 from rerank.runtime.output import whole_file
 from rerank.runtime.progress import track
-from rerank.runtime.schema import Anything, Field, Items, Number, Plain, Record, Table, Text, Whole, at
 from rerank.types import Qrels, RankingData, Run, Topics
 from rerank.workflows.folds import assign_folds, given_folds
 from rerank.workflows.index import Index
+from rerank.workflows.output_folder import check_output_folder, removed_on_error
 from rerank.workflows.record import RECORD, study_record, write_record
+from rerank.workflows.study import Study
 from rerank.workflows.tuning import Try, best_model, best_try, draw_settings
-
-MEASURES = ("RR@10", "nDCG@10", "AP")
-
-
-@dataclass(frozen=True)
-class Study:
-    """Settings of a study.
-
-    Parameters
-    ----------
-    ranker : str
-        Name of the ranker, which is trained without a base and, as a second system, from BM25's scores.
-    metric : str
-        Measure for training and early stopping.
-    measures : tuple of str
-        Measures of the evaluation.
-    k : int
-        Number of BM25's documents that are reranked for each query.
-    k1, b : float
-        Parameters of BM25.
-    folds : int or mapping of str to int
-        Number of folds, to which judged queries are assigned at random, stratified by their number of relevant
-        documents; or the fold of each query, from 0.
-    random_state : int
-        Random seed of folds, tuning and rankers.
-    threads : int or None
-        Number of threads; None is all cores.
-    parameters : mapping
-        Hyper-parameters of the ranker that differ from its defaults.
-    repeats : int
-        Number of times that folds are assigned, with random_state, random_state + 1, ...
-    tune : int
-        Number of hyper-parameter settings that are tried in each fold beside `parameters`; 0 is none.
-    recipe : Recipe or None
-        The features; None is the default recipe.
-
-    """
-
-    ranker: str = "lambdamart"
-    metric: str = "nDCG@10"
-    measures: tuple[str, ...] = MEASURES
-    k: int = 1000
-    k1: float = 0.9
-    b: float = 0.4
-    folds: int | Mapping[str, int] = 5
-    random_state: int = 0
-    threads: int | None = None
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    repeats: int = 1
-    tune: int = 0
-    recipe: Recipe | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the settings as plain JSON values; `from_dict` is the inverse."""
-        folds = self.folds if isinstance(self.folds, int) else dict(self.folds)
-        recipe = None if self.recipe is None else self.recipe.to_dict()
-        plain = {"measures": list(self.measures), "folds": folds, "parameters": dict(self.parameters), "recipe": recipe}
-        return {**vars(self), **plain}
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Study:
-        """Return the study of plain values; raise InvalidInputError if a part is missing or invalid."""
-        with at("study"):
-            fields = _STUDY.read(values, {})
-        recipe = None if fields["recipe"] is None else Recipe.from_dict(fields["recipe"])
-        return cls(**{**fields, "measures": tuple(fields["measures"]), "recipe": recipe})
-
-
-@dataclass(frozen=True)
-class _Folds(Field):
-    """A number of folds, or the fold of each query."""
-
-    def read(self, value: Any, sizes: Any) -> Any:
-        """Return the folds."""
-        fold = Whole(0, 1_000_000)
-        return Table(fold).read(value, sizes) if isinstance(value, Mapping) else fold.read(value, sizes)
-
-
-_STUDY = Record(
-    {
-        "ranker": Text(100),
-        "metric": Text(1000),
-        "measures": Items(Text(1000)),
-        "k": Whole(1, 2**31 - 1),
-        "k1": Number(0.0),
-        "b": Number(0.0, 1.0),
-        "folds": _Folds(),
-        "random_state": Whole(0, 2**63),
-        "threads": Whole(1, 1_000_000, optional=True),
-        "parameters": Table(Anything()),
-        "repeats": Whole(1, 1_000_000),
-        "tune": Whole(0, 1_000_000),
-        "recipe": Plain(),
-    }
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,17 +137,10 @@ def run_experiment(
     results = {system: _mean_result(judgements, trials, system, study.measures) for system in trials[0].runs}
     result = StudyResult(trials, results, comparison_table(results, baseline="BM25"))
     if folder is not None:
-        written = _write(result, study, folder)
-        write_record(folder, study_record(study.to_dict(), index, topics, qrels, _choices(trials), written))
+        with removed_on_error(folder):
+            written = _write(result, study, folder)
+            write_record(folder, study_record(study.to_dict(), index, topics, qrels, _choices(trials), written))
     return result
-
-
-def check_output_folder(path: str | Path) -> Path:
-    """Return the path of an output folder, which may exist; refuse a file before the computation, not after it."""
-    folder = Path(path)
-    if folder.exists() and not folder.is_dir():
-        raise InvalidInputError(f"{folder}: expected a folder to write into, got a file. Name a folder.")
-    return folder
 
 
 def _judged(topics: Topics, qrels: Qrels) -> Topics:

@@ -9,9 +9,11 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from rerank.types import Qrels, Topics
-from rerank.workflows.experiment import Study, StudyResult, check_output_folder, run_experiment
+from rerank.workflows.experiment import StudyResult, run_experiment
 from rerank.workflows.index import Index
+from rerank.workflows.output_folder import check_output_folder
 from rerank.workflows.record import check_files, check_inputs, input_checksums, read_record
+from rerank.workflows.study import Study
 
 
 @dataclass(frozen=True, eq=False)

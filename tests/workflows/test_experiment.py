@@ -9,8 +9,9 @@ import pytest
 import rerank
 from rerank.cli.experiment import MEASURES as CLI_MEASURES
 from rerank.errors import InvalidInputError
-from rerank.workflows.experiment import MEASURES, Study, StudyResult, run_experiment
+from rerank.workflows.experiment import StudyResult, run_experiment
 from rerank.workflows.folds import assign_folds
+from rerank.workflows.study import MEASURES, Study
 from tests.workflows.tiny import Tiny
 
 STUDY = Study(folds=5, k=30, parameters={"n_estimators": 4, "min_child_samples": 5, "num_leaves": 4})

@@ -9,9 +9,10 @@ import pytest
 
 import rerank
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
-from rerank.workflows.experiment import Study, StudyResult, run_experiment
+from rerank.workflows.experiment import StudyResult, run_experiment
 from rerank.workflows.record import read_record
 from rerank.workflows.replay import replay_experiment
+from rerank.workflows.study import Study
 from tests.workflows.tiny import Tiny
 
 STUDY = Study(folds=3, k=30, repeats=2, tune=2, parameters={"n_estimators": 3, "min_child_samples": 5})

@@ -1,0 +1,105 @@
+"""Settings of a study."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rerank.features.recipe import Recipe
+from rerank.runtime.schema import Anything, Field, Items, Number, Plain, Record, Table, Text, Whole, at
+
+MEASURES = ("RR@10", "nDCG@10", "AP")
+
+
+@dataclass(frozen=True)
+class Study:
+    """Settings of a study.
+
+    Parameters
+    ----------
+    ranker : str
+        Name of the ranker, which is trained without a base and, as a second system, from BM25's scores.
+    metric : str
+        Measure for training and early stopping.
+    measures : tuple of str
+        Measures of the evaluation.
+    k : int
+        Number of BM25's documents that are reranked for each query.
+    k1, b : float
+        Parameters of BM25.
+    folds : int or mapping of str to int
+        Number of folds, to which judged queries are assigned at random, stratified by their number of relevant
+        documents; or the fold of each query, from 0.
+    random_state : int
+        Random seed of folds, tuning and rankers.
+    threads : int or None
+        Number of threads; None is all cores.
+    parameters : mapping
+        Hyper-parameters of the ranker that differ from its defaults.
+    repeats : int
+        Number of times that folds are assigned, with random_state, random_state + 1, ...
+    tune : int
+        Number of hyper-parameter settings that are tried in each fold beside `parameters`; 0 is none.
+    recipe : Recipe or None
+        The features; None is the default recipe.
+
+    """
+
+    ranker: str = "lambdamart"
+    metric: str = "nDCG@10"
+    measures: tuple[str, ...] = MEASURES
+    k: int = 1000
+    k1: float = 0.9
+    b: float = 0.4
+    folds: int | Mapping[str, int] = 5
+    random_state: int = 0
+    threads: int | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    repeats: int = 1
+    tune: int = 0
+    recipe: Recipe | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings as plain JSON values; `from_dict` is the inverse."""
+        folds = self.folds if isinstance(self.folds, int) else dict(self.folds)
+        recipe = None if self.recipe is None else self.recipe.to_dict()
+        plain = {"measures": list(self.measures), "folds": folds, "parameters": dict(self.parameters), "recipe": recipe}
+        return {**vars(self), **plain}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Study:
+        """Return the study of plain values; raise InvalidInputError if a part is missing or invalid."""
+        with at("study"):
+            fields = _STUDY.read(values, {})
+        recipe = None if fields["recipe"] is None else Recipe.from_dict(fields["recipe"])
+        return cls(**{**fields, "measures": tuple(fields["measures"]), "recipe": recipe})
+
+
+@dataclass(frozen=True)
+class _Folds(Field):
+    """A number of folds, or the fold of each query."""
+
+    def read(self, value: Any, sizes: Any) -> Any:
+        """Return the folds."""
+        fold = Whole(0, 1_000_000)
+        return Table(fold).read(value, sizes) if isinstance(value, Mapping) else fold.read(value, sizes)
+
+
+_STUDY = Record(
+    {
+        "ranker": Text(100),
+        "metric": Text(1000),
+        "measures": Items(Text(1000)),
+        "k": Whole(1, 2**31 - 1),
+        "k1": Number(0.0),
+        "b": Number(0.0, 1.0),
+        "folds": _Folds(),
+        "random_state": Whole(0, 2**63),
+        "threads": Whole(1, 1_000_000, optional=True),
+        "parameters": Table(Anything()),
+        "repeats": Whole(1, 1_000_000),
+        "tune": Whole(0, 1_000_000),
+        "recipe": Plain(),
+    }
+)
