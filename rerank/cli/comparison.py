@@ -108,7 +108,7 @@ def check_options(options: ComparisonOptions, n_runs: int, form: str) -> None:
     """Refuse options that would have no effect, before the runs are read."""
     for name, value in (("--model", options.models), ("--title", options.title)):
         if value and options.html is None:
-            raise InvalidInputError(f"{name}: expected --html FILE beside it, got none. It is for the page.")
+            raise InvalidInputError(f"{name}: expected --html FILE with it, got none. Add --html.")
     if options.changes and n_runs < 2:
         raise InvalidInputError("--changes: expected a run to compare with, got none. Name two runs or --baseline.")
     if options.changes and form not in ("table", "json") and options.html is None:
@@ -119,7 +119,7 @@ def check_options(options: ComparisonOptions, n_runs: int, form: str) -> None:
         read_documents(options.corpus)  # refuses a missing corpus now; documents are read later, if any is shown
     if not options.needs_runs and (options.topics or options.corpus):
         name = "--topics" if options.topics else "--corpus"
-        raise InvalidInputError(f"{name}: expected --changes N or --html FILE beside it, got neither. Add one.")
+        raise InvalidInputError(f"{name}: expected --changes N or --html FILE with it, got neither. Add one.")
 
 
 def changed_queries(

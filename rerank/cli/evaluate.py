@@ -94,7 +94,7 @@ def command(
 
 
 def _measured(
-    paths: list[Path], judgements: Qrels, wanted: Sequence[Measure], rules: dict[str, Any], keep_runs: bool
+    paths: list[Path], judgements: Qrels, measures: Sequence[Measure], rules: dict[str, Any], keep_runs: bool
 ) -> tuple[dict[str, EvaluationResult], dict[str, Run]]:
     """Return the results of each run file and, if `keep_runs`, the runs."""
     from rerank.cli.file_names import errors_with_files
@@ -105,7 +105,7 @@ def _measured(
     for path in paths:
         run = read_run(path)
         with errors_with_files({f"run {run.name}": path}):
-            results[str(path)] = evaluate(judgements, run, wanted, **rules)
+            results[str(path)] = evaluate(judgements, run, measures, **rules)
         if keep_runs:
             runs[str(path)] = run
         absent = len(judgements) - sum(query_id in run for query_id in judgements)

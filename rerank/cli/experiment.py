@@ -31,7 +31,7 @@ INPUTS = ("index", "topics", "qrels")
 BESIDE_REPLAY = frozenset(["replay", "output"])
 
 
-@click.command("experiment", short_help="a whole study")
+@click.command("experiment", short_help="run a study")
 @click.argument("index", type=path_type, required=False)
 @click.argument("topics", type=path_type, required=False)
 @click.argument("qrels", type=path_type, required=False)
@@ -113,31 +113,33 @@ def _studied(output: Path, index: Path, topics: Path, qrels: Path, language: str
 
 
 def _study(
-    folds: str,
-    tune: int | None,
     ranker: str,
     metric: str,
     measures: tuple[str, ...],
+    folds: str,
+    tune: int | None,
     recipe: Path | None,
-    repeats: int,
-    k: int,
-    k1: float,
-    b: float,
-    threads: int | None,
     **options: Any,
 ) -> Study:
+    """Return the settings of the options; those that are not fields of Study are hyper-parameters of the ranker."""
     from rerank.features.recipe import Recipe
     from rerank.files.folds import read_folds
     from rerank.metrics.registry import parse_measure, parse_measures
     from rerank.workflows.study import Study
 
-    names = tuple(measure.name for measure in parse_measures(measures or MEASURES))
+    settings = {name: options.pop(name) for name in ("k", "k1", "b", "threads", "repeats")}
     parameters = given_parameters(ranker, options)
-    seed = parameters.pop("random_state", 0)
-    assignment = int(folds) if folds.lstrip("-").isdigit() else read_folds(folds)
-    metric = parse_measure(metric).name
-    parsed = None if recipe is None else Recipe.from_toml(recipe)
-    return Study(ranker, metric, names, k, k1, b, assignment, seed, threads, parameters, repeats, tune or 0, parsed)
+    return Study(
+        ranker=ranker,
+        metric=parse_measure(metric).name,
+        measures=tuple(measure.name for measure in parse_measures(measures or MEASURES)),
+        folds=int(folds) if folds.lstrip("-").isdigit() else read_folds(folds),
+        random_state=parameters.pop("random_state", 0),
+        parameters=parameters,
+        tune=tune or 0,
+        recipe=None if recipe is None else Recipe.from_toml(recipe),
+        **settings,
+    )
 
 
 def _replayed(folder: Path, output: Path | None) -> str:
@@ -148,10 +150,10 @@ def _replayed(folder: Path, output: Path | None) -> str:
     from rerank.workflows.replay import replay_experiment
 
     read_record(folder)
-    paths = {name: Path(place) for name, place in read_provenance(folder)["inputs"].items()}
+    paths = {name: Path(path) for name, path in read_provenance(folder)["inputs"].items()}
     topics, qrels = read_topics(paths["topics"]), read_qrels(paths["qrels"])
     with Index.open(paths["index"]) as index:
-        names = {name: str(place) for name, place in paths.items()}
+        names = {name: str(path) for name, path in paths.items()}
         replayed = replay_experiment(folder, index, topics, qrels, output, names)
     if output is not None:
         _write_provenance(output, paths)

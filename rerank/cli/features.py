@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     from rerank.workflows.index import Index
 
 
-def _list(context: click.Context, option: click.Parameter, wanted: bool) -> None:
+def _list(context: click.Context, option: click.Parameter, requested: bool) -> None:
     """Print the catalogue and exit, whatever the other arguments."""
-    if wanted and not context.resilient_parsing:
+    if requested and not context.resilient_parsing:
         from rerank.features.catalogue import catalogue
 
         click.echo(catalogue())
         context.exit()
 
 
-def _template(context: click.Context, option: click.Parameter, wanted: bool) -> None:
+def _template(context: click.Context, option: click.Parameter, requested: bool) -> None:
     """Print the default recipe and exit, whatever the other arguments."""
-    if wanted and not context.resilient_parsing:
+    if requested and not context.resilient_parsing:
         from rerank.features.template import template
 
         click.echo(template(), nl=False)

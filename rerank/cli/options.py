@@ -237,7 +237,7 @@ def read_base_run(base: str | None) -> Run | None:
     return read_run(name)
 
 
-def base_file(base: str | None, found: Any) -> dict[str, str]:
+def base_file(base: str | None, base_run: Any) -> dict[str, str]:
     """Return the file of a base run, by what errors call the run."""
-    name = getattr(found, "name", None)
+    name = getattr(base_run, "name", None)
     return {f"base run {name}": split_base(base)[1]} if base and name else {}

@@ -34,7 +34,7 @@ def documents_not_judged(qrels: QrelsRows, run: RunRows) -> Iterator[Finding]:
         return f"no document of query {run.name(row)} is judged in {qrels.path}"
 
     if 2 * len(rows) > np.count_nonzero(of_run >= 0):
-        effect = "all measures are 0 in most queries: do qrels and run name documents alike?"
+        effect = "all measures are 0 in most queries: do qrels and run use the same document ids?"
         yield from at(run, "warning", rows, describe, effect)
     else:
         yield from at(run, "note", rows, describe, "all measures are 0 there")
@@ -57,7 +57,7 @@ def rows_in_both(train: DataRows, test: DataRows) -> Iterator[Finding]:
     known, codes = (row_codes(np.zeros(len(rows), dtype=np.int64), rows) for rows in (train_rows, test_rows))
     rows = np.flatnonzero(np.isin(codes, known) & test.X.any(axis=1))
     rows = rows[np.isin(test_rows[rows], train_rows[np.isin(known, codes[rows])])]
-    share = f"{len(rows) / len(test_rows):.2%} of the rows stand in {train.path} too, features and label alike"
+    share = f"{len(rows) / len(test_rows):.2%} of the rows are in {train.path} too, with the same features and label"
     yield from at(test, "warning", rows, share, "the model has seen them with their labels: figures are too good")
 
 

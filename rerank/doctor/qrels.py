@@ -29,7 +29,11 @@ def judged_again(qrels: QrelsRows) -> Iterator[Finding]:
 
     def describe(row: int) -> str:
         labels = f"{qrels.labels[before[row]]}, then {qrels.labels[row]}"
-        how = f"with another label ({labels})" if qrels.labels[row] != qrels.labels[before[row]] else "alike"
+        how = (
+            f"with another label ({labels})"
+            if qrels.labels[row] != qrels.labels[before[row]]
+            else "with the same label"
+        )
         return f"document {qrels.doc(row)} of query {qrels.name(row)} is judged again, {how}"
 
     effect = "rerank refuses the file; elsewhere the order of the lines decides which label counts"
@@ -44,7 +48,7 @@ def nothing_relevant(qrels: QrelsRows) -> Iterator[Finding]:
     np.maximum.at(highest, qrels.query, qrels.labels)
     rows = qrels.first_rows(np.flatnonzero(highest <= 0))
     message = "query {} has no document with a label above 0"
-    effect = "each run has 0 there in nDCG, AP, RR, P and R: it lowers all means alike"
+    effect = "each run has 0 there in nDCG, AP, RR, P and R: it lowers all means equally"
     yield from at(qrels, "warning", rows, lambda row: message.format(qrels.name(row)), effect)
 
 

@@ -20,5 +20,5 @@ def topics_and_run(topics: Rows, run: RunRows) -> Iterator[Finding]:
 @check("qrels", "topics")
 def qrels_and_topics(qrels: QrelsRows, topics: Rows) -> Iterator[Finding]:
     """Judged queries without a topic."""
-    effect = "no run of these topics holds it: with `evaluate -c` it counts 0, else it does not count"
+    effect = "no run of these topics contains it: with `evaluate -c` it counts 0, else it does not count"
     yield from missing_queries(qrels, topics, "warning", "judged query", effect)

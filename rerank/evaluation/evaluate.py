@@ -231,7 +231,7 @@ def ranked_lists(qrels: Qrels, run: Run, options: EvalOptions, with_judged: bool
     if not answered.any():
         raise InvalidInputError(
             f"run {run.name}: expected a query that is judged, got none (run has {next(iter(run), 'no query')!r}, "
-            f"qrels have {next(iter(qrels), 'no query')!r}). Check that both name queries alike."
+            f"qrels have {next(iter(qrels), 'no query')!r}). Check that both use the same query ids."
         )
     evaluated, counts = _evaluated_rows(run.query_ptr, answered, ordered, known, options)
     if evaluated is not None:

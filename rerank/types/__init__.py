@@ -1,6 +1,6 @@
 """The data structures that packages exchange: flat arrays with one vocabulary.
 
-query      one information need; `query_ids` holds the ids, `query_ptr` the rows of each query
+query      one information need; `query_ids` are the ids, `query_ptr` the rows of each query
 row        0-based index in flat arrays; the rows of query q are [query_ptr[q], query_ptr[q + 1])
 rank       position in an order by score: 0-based in code, 1-based in run files and data frames
 label      judged grade of a document for a query

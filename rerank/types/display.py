@@ -17,7 +17,7 @@ class Shown:
     """Base class of data structures that are shown as one line of counts and a table of their first rows."""
 
     def summary(self) -> str:
-        """Return one line that names the object and counts what it holds."""
+        """Return one line with the name and the counts of the object."""
         raise NotImplementedError
 
     def first_rows(self, n: int) -> tuple[list[str], list[list[Any]], int]:
@@ -47,7 +47,7 @@ def counted(count: int, noun: str, plural: str = "") -> str:
 
 
 def _shortened(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> tuple[list[str], list[list[Any]]]:
-    """Return the first columns of a table; `...` stands for the others."""
+    """Return the first columns of a table; `...` replaces the others."""
     if len(header) <= FIRST_COLUMNS:
         return list(header), [list(row) for row in rows]
     return [*header[:FIRST_COLUMNS], "..."], [[*row[:FIRST_COLUMNS], "..."] for row in rows]

@@ -87,7 +87,7 @@ def new_frame(
 
 
 def column_name(what: str, frame: Frame, column: str, required: bool = True) -> str | None:
-    """Return the name that a frame gives a column; refuse a frame that lacks it or has it under two names."""
+    """Return the name that a frame gives a column; refuse a frame without it or with two of its names."""
     names = [name for name in ALIASES.get(column, (column,)) if name in list(frame.columns)]
     if len(names) > 1:
         raise InvalidInputError(

@@ -149,7 +149,7 @@ def _judged(topics: Topics, qrels: Qrels) -> Topics:
     if not judged:
         raise InvalidInputError(
             f"qrels: expected judgements of the topics, got none (a topic is {next(iter(topics))!r}, a judged query "
-            f"{next(iter(qrels), 'none')!r}). Check that both files name queries alike."
+            f"{next(iter(qrels), 'none')!r}). Check that both files use the same query ids."
         )
     return Topics(judged)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +20,7 @@ from rerank.lucene.postings import open_forward
 from rerank.lucene.search import Searcher
 from rerank.types import Qrels, RankingData, Run, Topics
 from rerank.types.retriever import CONTENTS
+from rerank.workflows.fingerprints import fingerprint_differences
 
 if TYPE_CHECKING:
     from rerank.rankers.ranker import Ranker
@@ -167,7 +168,7 @@ class Index:
         run = self.searcher.search(Topics.of(topics), k=k, k1=k1, b=b, field=field, threads=threads)
         without = run.query_ids[np.diff(run.query_ptr) == 0].tolist()
         if without:
-            text = "Topics without hits, which the run file does not hold: %d of %d (%s%s)."
+            text = "Topics without hits, which a run file cannot contain: %d of %d (%s%s)."
             _log.warning(text, len(without), len(run), ", ".join(without[:3]), ", ..." if len(without) > 3 else "")
         return run
 
@@ -268,7 +269,7 @@ class Index:
         trained_on, fingerprint = model.fingerprint_, dict(self.forward.fingerprint)
         if trained_on is None or dict(trained_on) == fingerprint:
             return
-        name, trained, value = next(_differences("", dict(trained_on), fingerprint))
+        name, trained, value = next(fingerprint_differences("", dict(trained_on), fingerprint))
         raise ModelMismatchError(
             f"{self.path}: expected the index that the model was trained on ({name}: {trained}), got another "
             f"({name}: {value}). Train on this index, or allow it (other_index=True, --other-index)."
@@ -290,15 +291,3 @@ class Index:
         trace: TracebackType | None,
     ) -> None:
         self.close()
-
-
-def _differences(
-    prefix: str, trained_on: Mapping[str, Any], opened: Mapping[str, Any]
-) -> Iterator[tuple[str, Any, Any]]:
-    """Yield the dotted names of the parts in which two fingerprints differ, with both values."""
-    for key in dict.fromkeys((*opened, *trained_on)):
-        name, before, after = f"{prefix}{key}", trained_on.get(key), opened.get(key)
-        if isinstance(before, Mapping) and isinstance(after, Mapping):
-            yield from _differences(f"{name}.", before, after)
-        elif before != after:
-            yield name, before, after

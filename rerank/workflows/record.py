@@ -124,7 +124,7 @@ def check_files(record: Mapping[str, Any], folder: Path) -> int:
         updates = [f"{name} {then.get(name)} then, {now[name]} now" for name in now if then.get(name) != now[name]]
         raise InvalidInputError(
             f"replay: expected the files of the record, got {len(differing)} that differ, e.g. {differing[0]} "
-            f"({'; '.join(updates) or 'all versions alike'}). Install the versions of the record."
+            f"({'; '.join(updates) or 'the same versions'}). Install the versions of the record."
         )
     return len(record["files"])
 
@@ -141,9 +141,9 @@ def _checksum(content: bytes) -> str:
 def _read_json(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise MissingFileError(path, "a file that `rerank experiment` wrote")
-    value = parse_json(read_text(path, "a file that `rerank experiment` wrote"), path, remedy="Run the study anew")
+    value = parse_json(read_text(path, "a file that `rerank experiment` wrote"), path, remedy="Run the study again")
     if not isinstance(value, dict):
-        raise FileFormatError(path, None, "expected a JSON object, got another value. Run the study anew.")
+        raise FileFormatError(path, None, "expected a JSON object, got another value. Run the study again.")
     return value
 
 
@@ -151,7 +151,7 @@ def _checked(path: Path, value: dict[str, Any], fields: Record) -> dict[str, Any
     try:
         return fields.read(value, {})
     except SchemaError as error:
-        raise FileFormatError(path, None, error.fault("run the study anew.")) from None
+        raise FileFormatError(path, None, error.fault("Run the study again.")) from None
 
 
 @dataclass(frozen=True)

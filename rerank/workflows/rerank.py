@@ -71,16 +71,14 @@ def rerank(
     """
     if k < 1:
         raise InvalidInputError(f"k: expected a number of documents from 1, got {k}.")
-    if model.recipe_ is None:
-        raise ModelMismatchError(
-            "model: expected the recipe of its features, got none. Train it on data of `rerank features`."
-        )
+    recipe = _recipe(model)
     if not other_index:
         index.check_model(model)
     topics, others = Topics.of(topics), {name: Run.of(other) for name, other in (runs or {}).items()}
     run_retrievers = {name: other.retriever for name, other in others.items() if other.retriever is not None}
     if base is not None:
-        check_base_run(model, Run.of(base))
+        base = Run.of(base)
+        check_base_run(model, base)
     if run is None:
         k1, b, field = _bm25(model, k1, b)
         check_retrievers(model, Retriever.bm25(k1, b, field), run_retrievers, "run", base is None)
@@ -88,12 +86,20 @@ def rerank(
     else:
         candidates = Run.of(run)
         check_retrievers(model, candidates.retriever, run_retrievers, "run", base is None)
-    try:
-        recipe = Recipe.from_dict(model.recipe_)
-    except InvalidInputError as error:
-        raise ModelMismatchError(f"model: {error}") from None
     data = index.features(candidates.head(k), topics, recipe=recipe, runs=others, threads=threads)
     return _with_tail(model.rank(data, base=base), candidates, k)
+
+
+def _recipe(model: Ranker) -> Recipe:
+    """Return the recipe of a model's features."""
+    if model.recipe_ is None:
+        raise ModelMismatchError(
+            "model: expected the recipe of its features, got none. Train it on data of `rerank features`."
+        )
+    try:
+        return Recipe.from_dict(model.recipe_)
+    except InvalidInputError as error:
+        raise ModelMismatchError(f"model: {error}") from None
 
 
 def _bm25(model: Ranker, k1: float | None, b: float | None) -> tuple[float, float, str]:

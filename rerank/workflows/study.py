@@ -40,7 +40,7 @@ class Study:
     repeats : int
         Number of times that folds are assigned, with random_state, random_state + 1, ...
     tune : int
-        Number of hyper-parameter settings that are tried in each fold beside `parameters`; 0 is none.
+        Number of hyper-parameter settings that are tried in each fold in addition to `parameters`; 0 is none.
     recipe : Recipe or None
         The features; None is the default recipe.
 

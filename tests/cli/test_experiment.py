@@ -33,11 +33,11 @@ def test_experiment_says_what_is_missing_or_too_much(command: Command, tmp_path:
         (list(STUDY), "Missing option '-o' / '--output' (see `rerank experiment -h`)"),
         (
             ["experiment", "--replay", out, "--folds", "4"],
-            "--replay: expected nothing but -o beside it, got --folds. The record holds all of the study.",
+            "--replay: expected no other option than -o, got --folds. The record contains the whole study.",
         ),
         (
             ["experiment", "index", "--replay", out],
-            "--replay: expected nothing but -o beside it, got INDEX. The record holds all of the study.",
+            "--replay: expected no other option than -o, got INDEX. The record contains the whole study.",
         ),
         (
             ["experiment", "--replay", out],

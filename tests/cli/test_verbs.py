@@ -160,7 +160,7 @@ def test_topics_without_hits_are_told_of(command: Command, world: Path, tmp_path
     (tmp_path / "topics.tsv").write_text(text)
     done = command(f"retrieve index {tmp_path / 'topics.tsv'} -o {tmp_path / 'run'}")
     assert done.code == 0
-    said = f"which the run file does not hold: 5 of {text.count(chr(10))} (none0, none1, none2, ...).\n"
+    said = f"which a run file cannot contain: 5 of {text.count(chr(10))} (none0, none1, none2, ...).\n"
     assert f"rerank: Topics without hits, {said}" in done.err
 
 
@@ -211,7 +211,7 @@ def test_evaluate_prints_figures_on_stdout_and_notes_on_stderr(command: Command,
     assert done.out.split()[:6] == ["run", "nDCG@10", "AP", "RR", "P@10", "R@1000"]
     (tmp_path / "one.run").write_text("q1 Q0 d1 1 1.0 x\n")
     partial = command(f"evaluate qrels.txt {tmp_path}/one.run -m AP")
-    assert "9 of 10 judged queries are not in it and do not count; -c counts them 0" in partial.err
+    assert "9 of 10 judged queries are not in the run and do not count; with -c they count as 0" in partial.err
     assert command(f"-q evaluate qrels.txt {tmp_path}/one.run -m AP") == (0, partial.out, "")
     assert command(f"evaluate qrels.txt {tmp_path}/one.run -m AP -c").err == ""
 
@@ -289,8 +289,8 @@ def test_choices_of_a_comparison_are_those_there_are() -> None:
     [
         ("bm25.run --changes 2", "--changes: expected a run to compare with, got none"),
         ("bm25.run turned.run --changes 2 --format tsv", "--changes: expected --format table or json, got tsv"),
-        ("bm25.run turned.run --topics topics.tsv", "--topics: expected --changes N or --html FILE beside it"),
-        ("bm25.run --model model.json", "--model: expected --html FILE beside it"),
+        ("bm25.run turned.run --topics topics.tsv", "--topics: expected --changes N or --html FILE with it"),
+        ("bm25.run --model model.json", "--model: expected --html FILE with it"),
         ("bm25.run --model qrels.txt --html -", "qrels.txt:1: expected a model file"),
         ("bm25.run --model . --html -", "model.json"),
         ("bm25.run --samples 5", "5 is not in the range x>=100"),

@@ -23,7 +23,7 @@ def test_run_whose_documents_are_named_otherwise_than_the_judged(found: Examine)
     run = "q1 Q0 D1 1 2 x\nq1 Q0 D2 2 1 x\nq2 Q0 D1 1 2 x\n"
     assert only(found(qrels="q1 0 d1 1\nq2 0 d1 1\n", run=run)) == (
         "warning  run:1: no document of query 'q1' is judged in qrels (also line 3; 2 in all); "
-        "all measures are 0 in most queries: do qrels and run name documents alike?"
+        "all measures are 0 in most queries: do qrels and run use the same document ids?"
     )
 
 
@@ -35,7 +35,7 @@ def test_test_data_that_were_trained_on(found: Examine) -> None:
     assert [finding.text for finding in findings] == [
         "error    test:1: query '2' is in train too; "
         "figures on the test data are those of queries that were trained on",
-        "warning  test:1: 25.00% of the rows stand in train too, features and label alike; "
+        "warning  test:1: 25.00% of the rows are in train too, with the same features and label; "
         "the model has seen them with their labels: figures are too good",
     ]
 

@@ -21,7 +21,7 @@ FAULTS = {
     ),
     "duplicate": (
         "q1 0 d1 1\nq2 0 d1 1\nq1 0 d2 0\nq1 0 d1 1\n",
-        "error    qrels:4: document 'd1' of query 'q1' is judged again, alike; rerank refuses the file; "
+        "error    qrels:4: document 'd1' of query 'q1' is judged again, with the same label; rerank refuses the file; "
         "drop the second line",
     ),
     "query returns": (
@@ -32,7 +32,7 @@ FAULTS = {
     "nothing relevant": (
         "q1 0 d1 1\nq2 0 d1 0\nq2 0 d2 0\nq3 0 d1 0\n",
         "warning  qrels:2: query 'q2' has no document with a label above 0 (also line 4; 2 in all); "
-        "each run has 0 there in nDCG, AP, RR, P and R: it lowers all means alike",
+        "each run has 0 there in nDCG, AP, RR, P and R: it lowers all means equally",
     ),
     "below 0": (
         "q1 0 d1 1\nq1 0 d2 -2\n",

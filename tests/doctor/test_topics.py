@@ -46,5 +46,5 @@ def test_topics_and_run_lack_queries_of_each_other(found: Examine) -> None:
 def test_qrels_hold_queries_that_topics_lack(found: Examine) -> None:
     assert only(found(topics="q1\theat\nq2\tcold\n", qrels="q1 0 d1 1\nq3 0 d1 1\n")) == (
         "warning  qrels:2: judged query 'q3' is not in topics; "
-        "no run of these topics holds it: with `evaluate -c` it counts 0, else it does not count"
+        "no run of these topics contains it: with `evaluate -c` it counts 0, else it does not count"
     )

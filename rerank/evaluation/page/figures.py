@@ -66,7 +66,7 @@ def query_figure(comparison: Comparison, run: str, number: int, topics: Mapping[
     counts = f"{paired.wins} queries won, {paired.ties} tied, {paired.losses} lost; mean {paired.difference:+.4f}"
     title = f"{measure} by query, {run} minus {comparison.baseline}"
     chart = bars_by_query(f"queries{number}", title, counts, bars, f"difference in {measure}")
-    return _figure(chart, f"{title}: {counts}. Its figures stand under Every query.")
+    return _figure(chart, f"{title}: {counts}. Its figures are under Every query.")
 
 
 def recall_figure(curves: Curves) -> Element:
@@ -128,7 +128,7 @@ def _training_figure(models: Sequence[TrainedModel], numbers: Sequence[int]) -> 
     chart = line_chart("training", title, _named(series), series, x, y)
     every = [one for one in range(last + 1) if one % max(1, last // TABLE_STEPS) == 0 or one == last]
     shown = [Series(one.name, [point for point in one.points if point[0] in every], one.number) for one in series]
-    return _figure(chart, f"{title}; the dot is the model that was kept.", series, _line_table("iteration", shown))
+    return _figure(chart, f"{title}; the dot is the final model.", series, _line_table("iteration", shown))
 
 
 def _importance_figure(model: TrainedModel, number: int) -> Element:
