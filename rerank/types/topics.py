@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sized
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from rerank.errors import InvalidInputError
 from rerank.types import frames
+from rerank.types.display import Shown, counted
 from rerank.types.frames import Frame
 
 
-@dataclass(frozen=True)
-class Topics(Mapping[str, str]):
+@dataclass(frozen=True, repr=False)
+class Topics(Shown, Mapping[str, str]):
     """Texts of queries by query id, in the order of the input.
 
     Parameters
@@ -95,6 +97,14 @@ class Topics(Mapping[str, str]):
                 )
             texts[query_id] = text
         return cls(texts)
+
+    def summary(self) -> str:
+        """Return the number of topics."""
+        return f"Topics: {counted(len(self), 'query', 'queries')}"
+
+    def first_rows(self, n: int) -> tuple[list[str], list[list[Any]], int]:
+        """Return the first n topics."""
+        return ["query_id", "text"], [list(row) for row in islice(self.texts.items(), n)], len(self)
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with the columns query_id and text, a row for each query."""

@@ -67,7 +67,7 @@ def test_options_name_every_method_norm_and_way_with_missing_documents() -> None
         ("fuse bm25.run none.run -o out", "none.run: expected a run file, got nothing there. Check the path."),
         (
             "fuse bm25.run bm25.run --method weighted --weights 1;2 -o out",
-            "--weights: expected numbers parted by commas, got '1;2'. Write e.g. 0.7,0.3.",
+            "--weights: expected numbers separated by commas, got '1;2'. Write e.g. 0.7,0.3.",
         ),
         (
             "fuse bm25.run bm25.run --method weighted --weights 1 -o out",

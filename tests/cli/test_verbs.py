@@ -131,7 +131,7 @@ def test_help_names_every_measure_that_training_takes() -> None:
     trainable = [measure.symbol for measure in map(parse_measure, EXAMPLES) if measure.trainable]
     assert sorted(trainable_symbols()) == sorted(trainable)
     options = {option.name: option for option in cli.get_command(None, "train").params}  # type: ignore[union-attr,arg-type]
-    assert options["metric"].help.endswith(f"where it takes them: {', '.join(trainable_symbols())}.")
+    assert options["metric"].help.endswith(f"if it takes them: {', '.join(trainable_symbols())}.")
 
 
 def test_a_parameter_that_a_ranker_does_not_have_is_refused() -> None:

@@ -75,11 +75,13 @@ def test_replay_says_which_input_has_changed(
 ) -> None:
     qrels = {**collection.qrels, "q0": {**collection.qrels["q0"], "d1": 2}}
     with pytest.raises(
-        InvalidInputError, match=r"^replay: expected the inputs of the record, got changed: my\.qrels \(qrels: "
+        InvalidInputError, match=r"^replay: expected the inputs of the record, got changed ones: my\.qrels \(qrels: "
     ):
         replay_experiment(folder, index, collection.topics, qrels, tmp_path / "new", {"qrels": "my.qrels"})
     topics = {**collection.topics, "q0": "other"}
-    with pytest.raises(InvalidInputError, match=r"changed: index \(index: .* now\), topics \(topics: .* now\). Give"):
+    with pytest.raises(
+        InvalidInputError, match=r"changed ones: index \(index: .* now\), topics \(topics: .* now\). Restore"
+    ):
         replay_experiment(folder, other_index, topics, collection.qrels)
     assert not (tmp_path / "new").exists()
 
@@ -112,7 +114,9 @@ def test_replay_refuses_a_folder_without_a_record(index: rerank.Index, collectio
 
 def test_repeats_and_given_folds_do_not_go_together(index: rerank.Index, collection: Tiny) -> None:
     folds = {query_id: number % 3 for number, query_id in enumerate(collection.topics)}
-    with pytest.raises(InvalidInputError, match=r"repeats: expected 1 with given folds, got 2\. Let the folds"):
+    with pytest.raises(
+        InvalidInputError, match=r"repeats: expected 1 with the fold of each query, got 2\. Pass a number"
+    ):
         run_experiment(index, collection.topics, collection.qrels, study=replace(STUDY, folds=folds))
     with pytest.raises(InvalidInputError, match="repeats: expected a number from 1, got 0"):
         run_experiment(index, collection.topics, collection.qrels, study=replace(STUDY, repeats=0))
