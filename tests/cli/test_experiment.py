@@ -50,7 +50,7 @@ def test_experiment_says_what_is_missing_or_too_much(command: Command, tmp_path:
         (
             [*STUDY, "-o", out, "--folds", str(tmp_path / "few")],
             f"{tmp_path}/few: expected a fold for every judged query, got none for 'q2' (8 such queries in all). "
-            "Add them, or take out their judgements.",
+            "Add them, or remove their judgements.",
         ),
     ):
         assert command(*arguments) == (2, "", f"rerank: {said}\n")
