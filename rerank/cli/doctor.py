@@ -25,7 +25,8 @@ KINDS = {
 def kind_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the option of each kind of file."""
     for kind, text in reversed(KINDS.items()):
-        option = click.option(f"--{kind}", type=path_type, metavar="FILE", multiple=True, help=text)
+        metavar = "FOLDER" if kind == "index" else "FILE"
+        option = click.option(f"--{kind}", type=path_type, metavar=metavar, multiple=True, help=text)
         command = option(command)
     return command
 

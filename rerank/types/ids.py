@@ -135,8 +135,8 @@ class QueryDocIndex:
             equal = equal[id_bytes(self.doc_ids[indexed[equal]]) == id_bytes(doc_ids[rows[equal]])]
             matches[rows[equal]] = indexed[equal]
             position += 1
-            at_end = (self.codes.take(position, mode="clip") > codes[rows]) | (position >= len(self.codes))
-            more = (matches[rows] < 0) & ~at_end
+            next_codes = self.codes.take(position, mode="clip")
+            more = (matches[rows] < 0) & (next_codes <= codes[rows]) & (position < len(self.codes))
             rows, position = rows[more], position[more]
         rows = np.flatnonzero(matches >= 0)
         return rows, matches[rows]

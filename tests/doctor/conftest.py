@@ -14,8 +14,8 @@ Examine = Callable[..., list[Finding]]
 
 
 @pytest.fixture
-def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Examine:
-    """Write each text to a file named by its kind (`qrels`, `run`, `run2` …) and return what is found in them."""
+def findings_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Examine:
+    """Write each text to a file named by its kind (`qrels`, `run`, `run2` …) and return the findings."""
     monkeypatch.chdir(tmp_path)
 
     def call(**texts: str) -> list[Finding]:

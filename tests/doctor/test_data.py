@@ -84,13 +84,13 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_data_fault_is_reported_in_one_line(fault: str, found: Examine) -> None:
+def test_data_fault_is_reported_in_one_line(fault: str, findings_of: Examine) -> None:
     text, expected = FAULTS[fault]
-    assert only(found(data=text)) == expected
+    assert only(findings_of(data=text)) == expected
 
 
-def test_data_without_fault_give_no_finding(found: Examine) -> None:
-    assert found(data=GOOD) == []
+def test_data_without_fault_give_no_finding(findings_of: Examine) -> None:
+    assert findings_of(data=GOOD) == []
 
 
 def test_binary_data_are_examined_though_they_have_no_lines(tmp_path: Path) -> None:

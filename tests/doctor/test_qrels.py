@@ -48,19 +48,19 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_qrels_fault_is_reported_in_one_line(fault: str, found: Examine) -> None:
+def test_qrels_fault_is_reported_in_one_line(fault: str, findings_of: Examine) -> None:
     text, expected = FAULTS[fault]
-    said = [finding.text for finding in found(qrels=text)]
+    said = [finding.text for finding in findings_of(qrels=text)]
     assert expected in said
     if fault != "query returns" and fault != "duplicate":
         assert said == [expected]
 
 
-def test_qrels_without_fault_give_no_finding(found: Examine) -> None:
-    assert found(qrels="q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 4\n") == []
+def test_qrels_without_fault_give_no_finding(findings_of: Examine) -> None:
+    assert findings_of(qrels="q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 4\n") == []
 
 
-def test_a_finding_names_the_first_places_and_counts_all(found: Examine) -> None:
-    text = only(found(qrels="q1 0 d0 1\n" + "".join(f"q1 0 d{row} x\n" for row in range(1, 10))))
+def test_a_finding_names_the_first_places_and_counts_all(findings_of: Examine) -> None:
+    text = only(findings_of(qrels="q1 0 d0 1\n" + "".join(f"q1 0 d{row} x\n" for row in range(1, 10))))
     assert "qrels:2: " in text
     assert "(also lines 3, 4, 5; 9 in all)" in text

@@ -57,39 +57,39 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_run_fault_is_reported_in_one_line(fault: str, found: Examine) -> None:
+def test_run_fault_is_reported_in_one_line(fault: str, findings_of: Examine) -> None:
     text, expected = FAULTS[fault]
-    assert only(found(run=text)) == expected
+    assert only(findings_of(run=text)) == expected
 
 
-def test_run_without_fault_gives_no_finding(found: Examine) -> None:
-    assert found(run="q1 Q0 d2 1 1e3 x\nq1 Q0 d1 2 1e3 x\nq1 Q0 d3 3 -2 x\nq2 Q0 d1 1 5 x\n") == []
+def test_run_without_fault_gives_no_finding(findings_of: Examine) -> None:
+    assert findings_of(run="q1 Q0 d2 1 1e3 x\nq1 Q0 d1 2 1e3 x\nq1 Q0 d3 3 -2 x\nq2 Q0 d1 1 5 x\n") == []
 
 
-def test_ranks_that_are_no_numbers_or_all_the_same_contradict_nothing(found: Examine) -> None:
-    assert found(run="q1 Q0 d1 - 1 x\nq1 Q0 d2 - 2 x\nq1 Q0 d3 x 3 x\n") == []
-    assert found(run="q1 Q0 d1 0 1 x\nq1 Q0 d2 0 2 x\n") == []
+def test_ranks_that_are_no_numbers_or_all_the_same_contradict_nothing(findings_of: Examine) -> None:
+    assert findings_of(run="q1 Q0 d1 - 1 x\nq1 Q0 d2 - 2 x\nq1 Q0 d3 x 3 x\n") == []
+    assert findings_of(run="q1 Q0 d1 0 1 x\nq1 Q0 d2 0 2 x\n") == []
 
 
-def test_ranks_stand_by_their_rows_where_others_are_left_out(found: Examine) -> None:
-    findings = found(run="q1 Q0 d1 1 bad x\nq1 Q0 d2 2 5 x\nq1 Q0 d3\nq1 Q0 d4 3 6 x\n")
+def test_ranks_stand_by_their_rows_where_others_are_left_out(findings_of: Examine) -> None:
+    findings = findings_of(run="q1 Q0 d1 1 bad x\nq1 Q0 d2 2 5 x\nq1 Q0 d3\nq1 Q0 d4 3 6 x\n")
     assert [finding.lines for finding in findings] == [(1,), (3,), (4,)]
     assert "document 'd4' of query 'q1' has rank 3" in findings[2].message
 
 
-def test_tags_that_are_no_text_leave_the_rows_there(found: Examine, tmp_path: Path) -> None:
+def test_tags_that_are_no_text_leave_the_rows_there(findings_of: Examine, tmp_path: Path) -> None:
     (tmp_path / "tags").write_bytes(b"q1 Q0 d1 1 3 x\nq1 Q0 d2 2 2 \xff\nq1 Q0 d3 3 1 \xff\n")
     (run,) = read_files([("run", tmp_path / "tags")]).run
     assert run.scores.tolist() == [3, 2, 1]
     assert np.array_equal(run.ranks, [1, np.nan, np.nan], equal_nan=True)
 
 
-def test_a_query_called_as_an_archive_begins_is_a_query(found: Examine) -> None:
-    assert found(run="PK Q0 d1 1 2 x\nBZh Q0 d1 1 2 x\n") == []
+def test_a_query_called_as_an_archive_begins_is_a_query(findings_of: Examine) -> None:
+    assert findings_of(run="PK Q0 d1 1 2 x\nBZh Q0 d1 1 2 x\n") == []
 
 
-def test_scores_that_differ_beyond_float32_are_ties(found: Examine) -> None:
+def test_scores_that_differ_beyond_float32_are_ties(findings_of: Examine) -> None:
     assert "has the score of the rank before" in only(
-        found(run="q1 Q0 a 1 1 x\nq1 Q0 b 2 1.00000000001 x\nq1 Q0 c 3 0 x\n")
+        findings_of(run="q1 Q0 a 1 1 x\nq1 Q0 b 2 1.00000000001 x\nq1 Q0 c 3 0 x\n")
     )
-    assert found(run="q1 Q0 a 1 1e300 x\nq1 Q0 b 2 0 x\n") == []
+    assert findings_of(run="q1 Q0 a 1 1e300 x\nq1 Q0 b 2 0 x\n") == []

@@ -28,13 +28,13 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_topics_fault_is_reported_in_one_line(fault: str, found: Examine) -> None:
+def test_topics_fault_is_reported_in_one_line(fault: str, findings_of: Examine) -> None:
     text, expected = FAULTS[fault]
-    assert only(found(topics=text)) == expected
+    assert only(findings_of(topics=text)) == expected
 
 
-def test_topics_and_run_lack_queries_of_each_other(found: Examine) -> None:
-    findings = found(topics="q1\theat\nq2\tcold\nq3\twarm\n", run="q1 Q0 d1 1 2 x\nq9 Q0 d1 1 2 x\n")
+def test_topics_and_run_lack_queries_of_each_other(findings_of: Examine) -> None:
+    findings = findings_of(topics="q1\theat\nq2\tcold\nq3\twarm\n", run="q1 Q0 d1 1 2 x\nq9 Q0 d1 1 2 x\n")
     assert [finding.text for finding in findings] == [
         "error    run:2: query 'q9' is not in topics; "
         "`rerank features` and `rerank rerank` refuse the run: it was made for other topics",
@@ -43,8 +43,8 @@ def test_topics_and_run_lack_queries_of_each_other(found: Examine) -> None:
     ]
 
 
-def test_qrels_hold_queries_that_topics_lack(found: Examine) -> None:
-    assert only(found(topics="q1\theat\nq2\tcold\n", qrels="q1 0 d1 1\nq3 0 d1 1\n")) == (
+def test_qrels_hold_queries_that_topics_lack(findings_of: Examine) -> None:
+    assert only(findings_of(topics="q1\theat\nq2\tcold\n", qrels="q1 0 d1 1\nq3 0 d1 1\n")) == (
         "warning  qrels:2: judged query 'q3' is not in topics; "
         "no run of these topics contains it: with `evaluate -c` it counts 0, else it does not count"
     )
