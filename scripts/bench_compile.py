@@ -52,8 +52,8 @@ class Compiler(event.Listener):
 
 def features() -> None:
     """Build a small index and compute every feature."""
-    from rerank.features.families import family_names
     from rerank.features.recipe import Recipe
+    from rerank.features.registry import family_names
     from rerank.workflows.index import Index
 
     words = ["ranking", "queries", "documents", "indexes", "learning", "trees", "gradients", "measures"]

@@ -30,10 +30,10 @@ from bench_collection import java_class, lean_index, open_collection
 from bench_common import arguments, machine, ratio, report, seconds
 from bench_retrieval import K, Pyserini, read_hits
 
+from rerank.features.columns import column_groups
 from rerank.features.extract import extract
-from rerank.features.families import family_names
 from rerank.features.recipe import Recipe
-from rerank.features.registry import column_groups
+from rerank.features.registry import family_names
 from rerank.lucene.arrays import read_arrays, write_arrays
 from rerank.lucene.postings import SUBFOLDER, open_forward
 from rerank.lucene.verified import read_manifest

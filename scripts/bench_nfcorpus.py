@@ -25,9 +25,9 @@ import numpy as np
 import rerank
 from rerank.evaluation.evaluate import evaluate
 from rerank.evaluation.report import comparison_table
-from rerank.features.families import family_names
+from rerank.features.columns import column_groups
 from rerank.features.recipe import Recipe
-from rerank.features.registry import column_groups
+from rerank.features.registry import family_names
 
 DEFAULT = Path(os.environ.get("RERANK_TEST_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 SETTINGS = {

@@ -14,9 +14,9 @@ import numpy as np
 from bench_common import arguments, machine, report, seconds
 
 from rerank.features.extract import extract
-from rerank.features.families import family_names
 from rerank.features.families.proximity import MOST_TERMS
 from rerank.features.recipe import Recipe
+from rerank.features.registry import family_names
 from rerank.types import Ints, Run, pointers
 from rerank.types.forward import FieldArrays, ForwardIndex, document_slots
 

@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
+from rerank.features.base import FieldFamily, RunFamily
+from rerank.features.columns import ColumnGroup, column_groups, field_columns
 from rerank.features.functions import functions
 from rerank.features.match import Candidates, Documents, gather_candidates, match
 from rerank.features.normalise import chosen_columns, normalise, normalised_columns
 from rerank.features.recipe import Recipe
-from rerank.features.registry import ColumnGroup, FieldFamily, RunFamily, column_groups, field_columns
 from rerank.runtime.progress import track
 from rerank.runtime.threads import in_threads, kernel_threads
 from rerank.types import Floats, Ints, Qrels, RankingData, Run, query_rows
@@ -184,8 +185,8 @@ def _fill_batch(
 ) -> None:
     """Fill the rows of one batch: some of its queries after others on each thread, what users wrote on this one."""
     block = kept if len(plan.kept) == plan.width else np.empty((batch.n_rows, plan.width), dtype=np.float32)
-    alone = [placed for placed in plan.groups if placed[1].family.alone]
-    together = [placed for placed in plan.groups if not placed[1].family.alone]
+    alone = [placed for placed in plan.groups if placed[1].family.calling_thread]
+    together = [placed for placed in plan.groups if not placed[1].family.calling_thread]
     _fill_groups(forward, batch, alone, recipe, block)
 
     def fill(part: tuple[slice, Candidates]) -> None:

@@ -28,8 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, MissingFileError, RerankError
+from rerank.features.base import Cost, Feature, Missing
 from rerank.features.match import FieldBlock
-from rerank.features.registry import Cost, Feature, Missing
 from rerank.features.statistics import frozen, kept_with_field
 from rerank.types import Floats, Ints
 from rerank.types.forward import FieldArrays

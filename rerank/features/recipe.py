@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rerank.errors import FileFormatError, InvalidInputError, shown, unknown_name
-from rerank.features.families import default_family_names, family_names
+from rerank.features.registry import default_family_names, family_names
 from rerank.files.source import read_text
 from rerank.runtime.strict_json import ParseFault
 from rerank.runtime.strict_toml import parse_toml

@@ -15,8 +15,8 @@ import numpy as np
 
 from rerank.errors import InvalidInputError
 from rerank.evaluation.resampling import bootstrap_intervals
+from rerank.features.columns import column_groups
 from rerank.features.recipe import Recipe
-from rerank.features.registry import column_groups
 from rerank.metrics.base import Measure
 from rerank.metrics.registry import parse_measure
 from rerank.metrics.structures import RankedLists

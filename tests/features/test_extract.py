@@ -13,8 +13,8 @@ import pytest
 from rerank.errors import InvalidInputError
 from rerank.features import extract as extract_module
 from rerank.features.extract import extract
-from rerank.features.families import family_names
 from rerank.features.recipe import Recipe
+from rerank.features.registry import family_names
 from rerank.runtime import threads
 from rerank.types import Qrels, Run
 from rerank.types.forward import FieldArrays

@@ -201,4 +201,4 @@ def test_forked_process_is_refused() -> None:
 def test_index_of_another_lucene_is_refused_with_a_remedy(java_class: str, message: str, expected: str) -> None:
     error = jvm._error({"class": java_class, "message": message}, {"index": "indexes/mine"})
     assert isinstance(error, IndexFolderError)
-    assert re.match(rf"indexes/mine: expected .*, got {expected}\. .*Build the index anew\.$", str(error))
+    assert re.match(rf"indexes/mine: expected .*, got {expected}\. .*[Bb]uild the index anew\.$", str(error))

@@ -10,18 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
+from rerank.features.base import Feature, RunFamily
 from rerank.features.functions import Function, functions
 from rerank.features.match import Candidates
 from rerank.features.read_only import read_only
 from rerank.features.recipe import Recipe
-from rerank.features.registry import Feature, RunFamily
+from rerank.features.registry import register
 from rerank.runtime.strict_json import check_nesting
 
 
+@register("document")
 class DocumentFeatures(RunFamily):
     """A feature for each function of your own over the raw document."""
 
-    alone = True
+    calling_thread = True
 
     def features(self, recipe: Recipe) -> Sequence[Feature]:
         """Return the features in the order of their columns."""
@@ -68,6 +70,3 @@ def _parsed(text: str | None) -> Mapping[str, Any] | str:
     except ValueError:
         return text
     return document
-
-
-FAMILY = DocumentFeatures()

@@ -21,9 +21,10 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.features.base import Cost, Feature, FieldFamily, Missing
 from rerank.features.match import FieldBlock
 from rerank.features.recipe import Recipe
-from rerank.features.registry import Cost, Feature, FieldFamily, Missing
+from rerank.features.registry import register
 from rerank.features.statistics import field_idf, frozen, vector_norms
 from rerank.runtime.kernels import helper, kernel
 
@@ -98,6 +99,7 @@ _FEATURES = (
 )
 
 
+@register("feedback")
 class FeedbackFeatures(FieldFamily):
     """RM3, Rocchio, likeness to the first documents, overlap with their terms, clarity."""
 
@@ -350,6 +352,3 @@ def _finish_similarities(first, last, rows, docs, postings, norms, out):  # type
             else:
                 out[row, column] = max(out[row, column] / norms[docs[row]] - among, 0.0) / others
         place += itself
-
-
-FAMILY = FeedbackFeatures()

@@ -7,16 +7,18 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.features.base import Feature, FieldFamily
 from rerank.features.functions import Function, Matches, functions
 from rerank.features.match import FieldBlock
 from rerank.features.recipe import Recipe
-from rerank.features.registry import Feature, FieldFamily
+from rerank.features.registry import register
 
 
+@register("function")
 class FunctionFeatures(FieldFamily):
     """A feature for each function of your own over a field, and for each field."""
 
-    alone = True
+    calling_thread = True
 
     def features(self, recipe: Recipe) -> Sequence[Feature]:
         """Return the features in the order of their columns."""
@@ -35,6 +37,3 @@ class FunctionFeatures(FieldFamily):
 
 def _of_fields(recipe: Recipe) -> list[Function]:
     return [functions()[name] for name in recipe.functions or () if functions()[name].over == "field"]
-
-
-FAMILY = FunctionFeatures()

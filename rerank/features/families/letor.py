@@ -20,9 +20,10 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.features.base import Feature, FieldFamily, Missing
 from rerank.features.match import FieldBlock
 from rerank.features.recipe import Recipe
-from rerank.features.registry import Feature, FieldFamily, Missing
+from rerank.features.registry import register
 from rerank.runtime.kernels import helper, kernel
 from rerank.types import Floats
 
@@ -154,6 +155,7 @@ _TF, _NORMALISED_TF, _TF_IDF = range(4, 19, 5)
 _BOOLEAN, _VECTOR_SPACE, _BM25, _LM_ABSOLUTE, _LM_DIRICHLET, _LM_JELINEK_MERCER = range(19, 25)
 
 
+@register("letor")
 class LetorFeatures(FieldFamily):
     """Counts, pooled statistics of tf, tf / len and tf * idf, and six retrieval models."""
 
@@ -293,6 +295,3 @@ def _fill_models(  # type: ignore[no-untyped-def]
                 out[row, _VECTOR_SPACE] = product / (query_norm * norms[row])
                 out[row, _LM_ABSOLUTE] = absolute + log_p + known * np.log(delta * unique / length)
                 out[row, _LM_JELINEK_MERCER] = mercer + log_p + known * np.log(share)
-
-
-FAMILY = LetorFeatures()

@@ -12,9 +12,10 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.features.base import Cost, Feature, FieldFamily, Missing
 from rerank.features.match import FieldBlock
 from rerank.features.recipe import Recipe
-from rerank.features.registry import Cost, Feature, FieldFamily, Missing
+from rerank.features.registry import register
 from rerank.types import Floats, Ints, query_rows
 
 _CAUSES = (Missing.NO_QUERY_TERMS, Missing.NO_KNOWN_TERM)
@@ -60,6 +61,7 @@ _FEATURES = (
 )
 
 
+@register("performance")
 class PerformanceFeatures(FieldFamily):
     """Query-performance predictors from statistics of the query's terms."""
 
@@ -86,6 +88,3 @@ def _predictors(df: Ints, cf: Ints, share: Floats, query_freq: Ints, idf: Floats
     scq = (1.0 + np.log(cf)) * np.log1p(n_docs / df)
     scs = (r * np.log2(r / share)).sum()
     return scs, scq.sum(), scq.mean(), scq.max(), idf.std(), df.max() / n_docs
-
-
-FAMILY = PerformanceFeatures()

@@ -19,9 +19,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.features.base import Cost, Feature, FieldFamily, Missing
 from rerank.features.match import FieldBlock
 from rerank.features.recipe import Recipe
-from rerank.features.registry import Cost, Feature, FieldFamily, Missing
+from rerank.features.registry import register
 from rerank.runtime.kernels import helper, kernel
 
 NEGLIGIBLE = 1e-9  # what rounding may leave of a 0
@@ -108,8 +109,11 @@ _COLUMNS = np.array([[pool not in _ELSEWHERE.get(stem, ()) for pool in POOLS] fo
 _BM25, _DIRICHLET, _GL2, _INEXPB2, _DPH, _SUBLINEAR, _TF, _NORMALISED, _IDF, _ICTF = range(10)
 
 
+@register("pooled")
 class PooledFeatures(FieldFamily):
     """BM25, Dirichlet, DFR, DPH, tf, tf-idf, idf and ictf of each term, pooled."""
+
+    on_request = True
 
     def features(self, recipe: Recipe) -> Sequence[Feature]:
         """Return the features in the order of their columns."""
@@ -253,6 +257,3 @@ def _sort(values, spare):  # type: ignore[no-untyped-def]
                     spare[place] = values[right]
                     right += 1
         values[:], size = spare, 2 * size
-
-
-FAMILY = PooledFeatures()

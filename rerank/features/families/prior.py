@@ -12,9 +12,10 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.features.base import Cost, Feature, FieldFamily, Missing
 from rerank.features.match import FieldBlock
 from rerank.features.recipe import Recipe
-from rerank.features.registry import Cost, Feature, FieldFamily, Missing
+from rerank.features.registry import register
 from rerank.features.statistics import field_idf, frozen, kept_with_field
 from rerank.runtime.kernels import kernel
 from rerank.types.forward import FieldArrays
@@ -56,6 +57,7 @@ _FEATURES = (
 )
 
 
+@register("prior")
 class PriorFeatures(FieldFamily):
     """Entropy, common terms, different words, rarity."""
 
@@ -99,6 +101,3 @@ def _fill(postings, lengths, idf, doc_freq, common, out):  # type: ignore[no-unt
         out[doc, 2] = unique
         out[doc, 3] = unique / length
         out[doc, 4] = rarity / length
-
-
-FAMILY = PriorFeatures()

@@ -20,6 +20,7 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.features.base import Cost, Feature, FieldFamily, Missing
 from rerank.features.match import FieldBlock, match
 from rerank.features.positions import (
     NEAR,
@@ -32,7 +33,7 @@ from rerank.features.positions import (
     fill_proximity,
 )
 from rerank.features.recipe import Recipe
-from rerank.features.registry import Cost, Feature, FieldFamily, Missing
+from rerank.features.registry import register
 from rerank.features.statistics import frozen
 
 MOST_TERMS = 1024  # Lucene's default limit of clauses
@@ -144,6 +145,7 @@ _FEATURES = (
 )
 
 
+@register("proximity")
 class ProximityFeatures(FieldFamily):
     """Pairs in windows, spans, phrases, proximity scores, the sequential dependence model."""
 
@@ -173,6 +175,3 @@ class ProximityFeatures(FieldFamily):
             recipe.lm_dirichlet_mu,
             out,
         )
-
-
-FAMILY = ProximityFeatures()

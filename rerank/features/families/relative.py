@@ -12,9 +12,11 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.features.base import Cost, Feature, FieldFamily
+from rerank.features.columns import field_columns
 from rerank.features.match import FieldBlock
 from rerank.features.recipe import Recipe
-from rerank.features.registry import Cost, Feature, FieldFamily, family, field_columns
+from rerank.features.registry import family, register
 from rerank.runtime.kernels import helper, kernel
 from rerank.types import Ints
 
@@ -47,6 +49,7 @@ _FORMS = (
 _LOW = np.uint64(0xFFFFFFFF)  # the half of a key that says the row
 
 
+@register("relative")
 class RelativeFeatures(FieldFamily):
     """Min-max, z-score and rank, within the query, of the main scores; missing where the score is."""
 
@@ -158,6 +161,3 @@ def _sorted(keys, spare):  # type: ignore[no-untyped-def]
             counts[byte, digit] += 1
         keys, spare = spare, keys
     return keys
-
-
-FAMILY = RelativeFeatures()

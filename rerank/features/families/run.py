@@ -12,9 +12,10 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.features.base import Cost, Feature, Missing, RunFamily
 from rerank.features.match import Candidates
 from rerank.features.recipe import Recipe
-from rerank.features.registry import Cost, Feature, Missing, RunFamily
+from rerank.features.registry import register
 from rerank.types import Floats, Ints, query_rows
 
 _LEE = "Lee, SIGIR 1997"
@@ -87,6 +88,7 @@ _QUERY = (
 )
 
 
+@register("run")
 class RunFeatures(RunFamily):
     """Score, rank and normalised score of the run and of every other run; length of the query."""
 
@@ -136,6 +138,3 @@ def _deviations(query_ptr: Ints, scores: Floats) -> Floats:
         size = np.abs(best).mean() if len(best) else 0.0
         values[query] = best.std() / size if size > 0.0 else 0.0
     return values
-
-
-FAMILY = RunFeatures()

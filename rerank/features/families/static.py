@@ -8,13 +8,15 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.features.base import Cost, Feature, Missing, RunFamily
 from rerank.features.match import Candidates
 from rerank.features.recipe import Recipe
-from rerank.features.registry import Cost, Feature, Missing, RunFamily
+from rerank.features.registry import register
 
 _GREATEST = float(np.finfo(np.float32).max)
 
 
+@register("static")
 class StaticFeatures(RunFamily):
     """A feature for each number of the documents."""
 
@@ -38,6 +40,3 @@ class StaticFeatures(RunFamily):
         """Fill `out` (n_rows, a column for each number); what float32 cannot hold becomes its greatest number."""
         for column, name in enumerate(recipe.numbers or ()):
             out[:, column] = np.clip(candidates.numbers[name][candidates.docs], -_GREATEST, _GREATEST)
-
-
-FAMILY = StaticFeatures()
