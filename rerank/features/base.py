@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from rerank.features.match import Candidates, FieldBlock
+    from rerank.features.candidates import Candidates
+    from rerank.features.match import FieldBlock
     from rerank.features.recipe import Recipe
 
 
@@ -108,10 +109,14 @@ class FieldFamily(Family):
     ----------
     needs_positions : bool
         Whether the field has to be indexed with positions.
+    independent_rows : bool
+        Whether a row's values depend on the row and its query only. The rows of a query may then be filled in several
+        calls of `fill`; otherwise all rows of a query are in the same block.
 
     """
 
     needs_positions: ClassVar[bool] = False
+    independent_rows: ClassVar[bool] = False
 
     @abstractmethod
     def fill(self, block: FieldBlock, recipe: Recipe, out: NDArray[np.float32]) -> None:

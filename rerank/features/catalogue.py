@@ -1,4 +1,4 @@
-"""The catalogue of all features, as text, from what the families say of themselves."""
+"""The documentation of all features as text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rerank.features.registry import known_families
 
 
 def catalogue() -> str:
-    """Return every feature of every family: name, meaning, formula, source, unit, range, cost, what missing means."""
+    """Return every feature of every family: name, meaning, formula, source, unit, range, cost, when it is missing."""
     return "\n\n".join(_family(name, member) for name, member in known_families().items())
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.features.base import Family, Feature, FieldFamily, RunFamily
+from rerank.features.candidates import MOST_MATCHES
 from rerank.features.match import FieldBlock
 from rerank.features.recipe import Recipe
 from rerank.features.registry import family
@@ -72,12 +73,18 @@ def column_groups(recipe: Recipe) -> tuple[ColumnGroup, ...]:
 
 
 def field_columns(name: str, block: FieldBlock, recipe: Recipe) -> NDArray[np.float32]:
-    """Return the columns of a field family, (n_rows, n_features) float32; the block keeps them for the next call."""
+    """Return the columns of a field family, (n_rows, n_features) float32; the block keeps them for the next call.
+
+    A family that computes each row by itself is given the rows in blocks, so that the matches of a query of many
+    candidates and many terms need not be in memory at once.
+    """
     if name not in block.columns:
         member = family(name)
         if not isinstance(member, FieldFamily):
             raise TypeError(f"{name} is no family of a field")
         out = np.empty((block.candidates.n_rows, len(member.features(recipe))), dtype=np.float32)
-        member.fill(block, recipe, out)
+        blocks = block.row_blocks(MOST_MATCHES) if member.independent_rows else [(slice(0, len(out)), block)]
+        for rows, part in blocks:
+            member.fill(part, recipe, out[rows])
         block.columns[name] = out
     return block.columns[name]

@@ -1,4 +1,4 @@
-"""The default recipe as a commented TOML file, to start one's own from."""
+"""The default recipe as a commented TOML file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rerank.features.registry import default_family_names, known_families
 
 
 def template() -> str:
-    """Return a recipe that is the default one: a line with a # in front says what holds without it."""
+    """Return the default recipe as TOML; a line in comments shows an option and its default or an example."""
     default = Recipe()
     on_request = [name for name, member in known_families().items() if member.on_request]
     parameters = {key: value for key, value in default.to_dict().items() if isinstance(value, float)}

@@ -22,10 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError
+from rerank.files.decimals import parse_decimals
 from rerank.files.grouping import all_distinct, numbers_of, repeated_row
 from rerank.files.source import OnFault, check_file, chunks, refuse, shown, text
 from rerank.runtime.threads import NUMPY_THREADS
-from rerank.types import Floats, Ints, pointers
+from rerank.types import Ints, pointers
 from rerank.types.ids import (
     ID_RULE,
     ODD,
@@ -46,11 +47,7 @@ QUERY, DOC = 0, 2
 Bytes = NDArray[np.bytes_]
 PADDING = WIDEST + 8  # blanks after a chunk, so that each of its columns may be read in whole words
 
-BYTE, EACH, HIGH = np.uint64(0xFF), np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
-PAIRS = np.uint64(0x000000FF000000FF)
 FIRST_BYTES = np.array([(1 << 8 * count) - 1 for count in range(9)], dtype=np.uint64)
-TENS = np.array([10**count for count in range(9)], dtype=np.uint64)
-POWERS = np.array([10.0**power for power in range(20)])
 
 
 @dataclass(frozen=True)
@@ -257,8 +254,8 @@ def _values(padded: bytes, windows: Words, starts: Ints, lengths: Ints, layout: 
     """Return the column of numbers, or None where one is none."""
     if lengths.max() > WIDEST:
         return None
-    values, plain = _decimals(windows, starts, lengths, layout.dtype is np.int64)
-    other = np.flatnonzero(~plain)
+    values, parsed = parse_decimals(windows, starts, lengths, layout.dtype is np.int64)
+    other = np.flatnonzero(~parsed)
     if not len(other):
         return values
     where = zip(other.tolist(), starts[other].tolist(), lengths[other].tolist(), strict=True)
@@ -268,77 +265,6 @@ def _values(padded: bytes, windows: Words, starts: Ints, lengths: Ints, layout: 
             return None
         values[row] = value
     return values
-
-
-def _decimals(
-    windows: Words, starts: Ints, lengths: Ints, whole_numbers: bool
-) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Return numbers, and which are right: `[-]digits[.digits]` of up to 19 digits; others are still to be read."""
-    first = windows[starts]
-    negative = (first & BYTE) == ord("-")
-    if negative.any():
-        starts, lengths = starts + negative, lengths - negative
-        first = windows[starts]
-    dot = first ^ EACH * np.uint64(ord("."))
-    dot = (dot - EACH) & ~dot & HIGH  # the lowest bit that is set tells the first dot
-    whole = np.minimum(np.bitwise_count(~dot & (dot - np.uint64(1))) >> 3, lengths)
-    decimals = np.maximum(lengths - whole - 1, 0)
-    digits, wrong = _digits(first, whole)
-    for place in range(0, min(int(decimals.max()), 24), 8):
-        count = np.clip(decimals - place, 0, 8)
-        more, also_wrong = _digits(windows[starts + whole + (1 + place)], count)
-        digits = digits * TENS[count] + more
-        wrong |= also_wrong
-    plain = (wrong == 0) & (whole + decimals > 0) & (whole + decimals < 20)
-    if whole_numbers:
-        return np.where(negative, -digits.astype(np.int64), digits.astype(np.int64)), plain & (lengths == whole)
-    plain &= (whole < 8) | (lengths == whole)
-    values, certain = _quotients(digits * plain, np.minimum(decimals, 19))
-    return np.negative(values, out=values, where=negative), plain & certain
-
-
-def _quotients(digits: Words, decimals: Ints) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return digits / 10**decimals as float64, rounded once, and where that is certain.
-
-    10**decimals is exact, and so are digits below 2**53: then a division is all (Clinger 1990, How to read floating
-    point numbers accurately). Others are divided in double-double arithmetic (Dekker 1971); a quotient that lies
-    halfway between two numbers, as far as can be told, is not certain.
-    """
-    quotients, certain = digits / POWERS[decimals], np.ones(len(digits), dtype=np.bool_)
-    large = np.flatnonzero(digits >> np.uint64(53))
-    if len(large):
-        upper, power, quotient = digits[large].astype(np.float64), POWERS[decimals[large]], quotients[large]
-        lower = (digits[large] - upper.astype(np.uint64)).view(np.int64)
-        product, (high, low), (power_high, power_low) = quotient * power, _halves(quotient), _halves(power)
-        error = ((high * power_high - product) + high * power_low + low * power_high) + low * power_low
-        rest = ((upper - product) - error + lower) / power
-        quotients[large] = quotient + rest
-        certain[large] = quotient + rest * (1 - 1e-9) == quotient + rest * (1 + 1e-9)
-    return quotients, certain
-
-
-def _halves(numbers: Floats) -> tuple[Floats, Floats]:
-    """Return upper and lower 26 bits of float64 (Veltkamp's split)."""
-    scaled = numbers * float((1 << 27) + 1)
-    upper = scaled - (scaled - numbers)
-    return upper, numbers - upper
-
-
-def _digits(word: Words, count: Ints) -> tuple[Words, Words]:
-    """Return the number that the first `count` bytes of each word spell, and not 0 where one is no digit.
-
-    Pairs of digits, then pairs of pairs, are joined by one multiplication each (Lemire 2018, Quickly parsing eight
-    digits).
-    """
-    digits = (word ^ EACH * np.uint64(ord("0"))) << (64 - 8 * count).astype(np.uint64)
-    wrong = (digits + EACH * np.uint64(0x7F - 9)) & HIGH
-    digits = digits * np.uint64(10) + (digits >> np.uint64(8))
-    upper = (digits >> np.uint64(16)) & PAIRS
-    digits &= PAIRS
-    digits *= np.uint64(100 + (1000000 << 32))
-    digits += upper * np.uint64(1 + (10000 << 32))
-    digits >>= np.uint64(32)
-    return digits, wrong
 
 
 def _split_by_line(path: Path, first_line: int, chunk: bytes, layout: Layout, on_fault: OnFault) -> Rows:
