@@ -1,4 +1,4 @@
-"""One family of errors: each message says place, expected, got and remedy, in one line."""
+"""The errors of the package. A message is one line: where, what was expected, what was found, and the remedy."""
 
 from __future__ import annotations
 
@@ -10,40 +10,51 @@ from typing import Any
 
 
 class RerankError(Exception):
-    """A mistake in the input that the user can correct; the command line exits with 2."""
+    """An error in the input that the user can correct; the command line exits with 2."""
 
 
 class FileFormatError(RerankError, ValueError):
-    """A file whose text is not what its format asks for."""
+    """A file that does not follow its format.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    line : int or None
+        Line, 1-based; None if the error has no line.
+    message : str
+        What was expected, what was found, and the remedy.
+
+    """
 
     def __init__(self, path: str | Path, line: int | None, message: str) -> None:
-        place = f"{path}:{line}" if line is not None else str(path)
-        super().__init__(f"{place}: {message}")
+        location = f"{path}:{line}" if line is not None else str(path)
+        super().__init__(f"{location}: {message}")
         self.path = str(path)
         self.line = line
 
 
 class MissingFileError(RerankError, FileNotFoundError):
-    """A file or folder that is not there."""
+    """A file or folder that does not exist."""
 
     def __init__(self, path: str | Path, expected: str) -> None:
         super().__init__(f"{path}: expected {expected}, got nothing there. Check the path.")
 
 
 class InvalidInputError(RerankError, ValueError):
-    """An argument or a record that cannot be used: wrong value, shape or content."""
+    """An argument or data with a wrong value, shape or content."""
 
 
 class IndexFolderError(RerankError):
-    """A folder that is no usable index, or forward arrays that belong to another index."""
+    """A folder that is not a usable index, or forward arrays of another index."""
 
 
 class ModelMismatchError(RerankError):
-    """A model and data, a recipe or an index that do not belong together."""
+    """A model that does not match the data, the recipe or the index."""
 
 
 def unknown_name(what: str, name: str, known: Iterable[str]) -> InvalidInputError:
-    """Return the error for a name outside a registry, with the nearest known name."""
+    """Return the error for an unknown name, with the nearest known one."""
     choices = sorted(set(known))
     near = get_close_matches(name, choices, n=1)
     hint = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(choices)}."
@@ -51,10 +62,10 @@ def unknown_name(what: str, name: str, known: Iterable[str]) -> InvalidInputErro
 
 
 class _Short(Repr):
-    """Writes values that may be deep or long; a whole number may have more digits than Python writes."""
+    """`repr` limited in depth and length, and for integers of more digits than Python converts."""
 
     def repr_int(self, x: int, level: int) -> str:
-        """Return the number as `shown` has it."""
+        """Return the number as `shown` writes it."""
         return shown(x)
 
 
@@ -63,7 +74,9 @@ _SHORT.maxlevel = 3
 
 
 def shown(value: Any) -> str:
-    """Return a value as a message quotes it: on one line, and short whatever the value is."""
+    """Return a value as a message quotes it: on one line, and at most about 60 characters; bytes are taken as UTF-8."""
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "backslashreplace")
     if isinstance(value, str):
         return repr(value if len(value) <= 60 else value[:57] + "...")
     if isinstance(value, int) and value.bit_length() > 200:

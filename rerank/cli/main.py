@@ -14,7 +14,7 @@ import click
 
 from rerank.errors import RerankError, unknown_name
 from rerank.runtime import compile_hook
-from rerank.runtime.output import FULL, REFUSED
+from rerank.runtime.output import FULL, WRITE_ERRORS
 from rerank.runtime.progress import show_progress
 from rerank.version import __version__
 
@@ -150,7 +150,7 @@ def _refusal(fault: OSError) -> str:
     reason = os.strerror(fault.errno) if fault.errno else "an error of the system"
     if fault.filename is not None:
         return f"{fault.filename}: expected a path that can be used, got: {reason}. Check it or name another."
-    if fault.errno not in REFUSED:
+    if fault.errno not in WRITE_ERRORS:
         raise fault
     if fault.errno not in FULL:
         return f"disk: expected files that can be read and written, got: {reason}. Check the disk."

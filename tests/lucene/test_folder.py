@@ -80,7 +80,7 @@ def test_staged_folder_takes_the_place_of_what_stands_there(tmp_path: Path) -> N
 
 def test_staged_folder_gives_way_when_another_was_faster(tmp_path: Path) -> None:
     target = tmp_path / "index"
-    with staged_folder(target, is_there=lambda: True):
+    with staged_folder(target, exists_already=lambda: True):
         target.mkdir()
         (target / "theirs").write_text("x")
     assert [path.name for path in target.iterdir()] == ["theirs"]
