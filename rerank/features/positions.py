@@ -79,17 +79,7 @@ def fill_proximity(queries, matches, postings, lengths, saturation, k1, mu, out)
                 elif n_present == n_terms:
                     columns[PHRASE] = _count_phrases_in_one_pass(merged, owners, n_merged, query_tokens, borders)
             columns[SDM] = _dependence(
-                row_counts,
-                present,
-                query_freq,
-                pairs,
-                follower_ptr,
-                followers,
-                n_pairs,
-                p,
-                mu,
-                constants,
-                log_length,
+                row_counts, present, query_freq, pairs, follower_ptr, followers, n_pairs, p, mu, constants, log_length
             )
 
 

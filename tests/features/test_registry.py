@@ -1,4 +1,4 @@
-"""Laws that hold for every family there is."""
+"""Laws of all feature families."""
 
 from __future__ import annotations
 

@@ -141,7 +141,7 @@ def test_building_and_searching_print_nothing(tmp_path: Path) -> None:
     assert done.stderr == "Empty documents left out of the index: 1 (no run can retrieve them).\n"
 
 
-def test_java_that_already_runs_is_used(small_index: Path) -> None:
+def test_running_java_machine_is_used(small_index: Path) -> None:
     start = START_ONE + "jnius_config.set_classpath(str(anserini_jar())); import jnius;"
     done = run(start + SEARCH.format(index=str(small_index)))
     assert done.returncode == 0, done.stderr
