@@ -1,4 +1,4 @@
-"""The errors of the package. A message is one line: location, what was expected, what was found, and a remedy."""
+"""The errors of the package. A message is one line: where, what was expected, what was found, and the remedy."""
 
 from __future__ import annotations
 
@@ -10,11 +10,22 @@ from typing import Any
 
 
 class RerankError(Exception):
-    """Base class of errors that the user can correct; the command line exits with 2."""
+    """An error in the input that the user can correct; the command line exits with 2."""
 
 
 class FileFormatError(RerankError, ValueError):
-    """A file that does not follow its format."""
+    """A file that does not follow its format.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    line : int or None
+        Line, 1-based; None if the error has no line.
+    message : str
+        What was expected, what was found, and the remedy.
+
+    """
 
     def __init__(self, path: str | Path, line: int | None, message: str) -> None:
         location = f"{path}:{line}" if line is not None else str(path)
@@ -31,7 +42,7 @@ class MissingFileError(RerankError, FileNotFoundError):
 
 
 class InvalidInputError(RerankError, ValueError):
-    """An argument or a data structure with an invalid value, shape or content."""
+    """An argument or data with a wrong value, shape or content."""
 
 
 class IndexFolderError(RerankError):
@@ -39,11 +50,11 @@ class IndexFolderError(RerankError):
 
 
 class ModelMismatchError(RerankError):
-    """A model that does not fit data, a recipe or an index."""
+    """A model that does not match the data, the recipe or the index."""
 
 
 def unknown_name(what: str, name: str, known: Iterable[str]) -> InvalidInputError:
-    """Return the error for an unknown name, with the most similar known name."""
+    """Return the error for an unknown name, with the nearest known one."""
     choices = sorted(set(known))
     near = get_close_matches(name, choices, n=1)
     hint = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(choices)}."
@@ -51,7 +62,7 @@ def unknown_name(what: str, name: str, known: Iterable[str]) -> InvalidInputErro
 
 
 class _Short(Repr):
-    """Representation of nested and long values; Python refuses to write whole numbers of very many digits."""
+    """`repr` limited in depth and length, and for integers of more digits than Python converts."""
 
     def repr_int(self, x: int, level: int) -> str:
         """Return the number as `shown` writes it."""
@@ -63,7 +74,9 @@ _SHORT.maxlevel = 3
 
 
 def shown(value: Any) -> str:
-    """Return a value for a message, on one line and shortened."""
+    """Return a value as a message quotes it: on one line, and at most about 60 characters; bytes are taken as UTF-8."""
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "backslashreplace")
     if isinstance(value, str):
         return repr(value if len(value) <= 60 else value[:57] + "...")
     if isinstance(value, int) and value.bit_length() > 200:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-"""LambdaSMART's adaptation of a ranker to new queries, beside training from nothing on the same queries.
+"""LambdaSMART's adaptation of a ranker to new queries, compared with training from scratch on the same queries.
 
 Run: python scripts/bench_adaptation.py [--quick] [--picture docs/images/adaptation.png] [--output FILE]
 Two studies, nDCG@10, BM25's first 100 documents, several random draws of each number of queries:
@@ -53,7 +53,7 @@ def studies(settings: Mapping[str, Any]) -> list[Study]:
     dealt = np.random.default_rng(0).permutation(len(other))
     base = rerank.LambdaMART(**settings).fit(parts["train"], eval_set=parts["dev"])
     pool, test = other.select(np.sort(dealt[CRANFIELD_TEST:])), other.select(np.sort(dealt[:CRANFIELD_TEST]))
-    found = [Study("cranfield", base, pool, test, (50, 100, len(pool)))]
+    results = [Study("cranfield", base, pool, test, (50, 100, len(pool)))]
     words = _words(parts["train"])
     bound = np.median(words)
     short = rerank.LambdaMART(**settings).fit(
@@ -61,7 +61,7 @@ def studies(settings: Mapping[str, Any]) -> list[Study]:
         eval_set=parts["dev"].select(np.flatnonzero(_words(parts["dev"]) <= bound)),
     )
     pool, test = (parts[part].select(np.flatnonzero(_words(parts[part]) > bound)) for part in ("train", "test"))
-    return [*found, Study("nfcorpus", short, pool, test, (50, 200, min(1000, len(pool))))]
+    return [*results, Study("nfcorpus", short, pool, test, (50, 200, min(1000, len(pool))))]
 
 
 def _words(data: RankingData) -> np.ndarray:
@@ -78,7 +78,7 @@ def mean(qrels: Qrels, run: rerank.Run) -> float:
 def curve(study: Study, draws: int, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the figures of one study: every draw of every size, adapted and from nothing."""
     qrels = qrels_of(study.test)
-    found: dict[str, Any] = {
+    results: dict[str, Any] = {
         "BM25": mean(qrels, study.test.run(study.test.base_scores)),
         "base ranker": mean(qrels, study.base.rank(study.test)),
         "draws": [],
@@ -91,16 +91,16 @@ def curve(study: Study, draws: int, settings: Mapping[str, Any]) -> dict[str, An
             for name, base in (("adapted", study.base), ("from nothing", None)):
                 model = rerank.LambdaMART(**settings, base=base).fit(train, eval_set=stop)
                 line[name] = mean(qrels, model.rank(study.test))
-            found["draws"].append(line)
+            results["draws"].append(line)
             print(f"  {study.name}, {size} queries, draw {draw}", flush=True)
-    return found
+    return results
 
 
-def summary(found: Mapping[str, Any]) -> list[dict[str, Any]]:
+def summary(results: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return one line for each number of queries: means over the draws, standard deviations, and the difference."""
     lines = []
-    for size in sorted({line["queries"] for line in found["draws"]}):
-        drawn = [line for line in found["draws"] if line["queries"] == size]
+    for size in sorted({line["queries"] for line in results["draws"]}):
+        drawn = [line for line in results["draws"] if line["queries"] == size]
         adapted, fresh = (np.array([line[name] for line in drawn]) for name in ("adapted", "from nothing"))
         lines.append(
             {
@@ -110,8 +110,8 @@ def summary(found: Mapping[str, Any]) -> list[dict[str, Any]]:
                 "from nothing": fresh.mean(),
                 "sd ": fresh.std(),
                 "adapted - from nothing": (adapted - fresh).mean(),
-                "adapted - base": adapted.mean() - found["base ranker"],
-                "adapted - BM25": adapted.mean() - found["BM25"],
+                "adapted - base": adapted.mean() - results["base ranker"],
+                "adapted - BM25": adapted.mean() - results["BM25"],
             }
         )
     return lines
@@ -119,21 +119,27 @@ def summary(found: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def verdicts(lines: list[dict[str, Any]]) -> str:
     """Say where adaptation does not help."""
-    said = {
+    sizes_by_opponent = {
         "than training from nothing": [line["queries"] for line in lines if line["adapted - from nothing"] <= 0],
         "than the base ranker": [line["queries"] for line in lines if line["adapted - base"] <= 0],
         "than BM25": [line["queries"] for line in lines if line["adapted - BM25"] <= 0],
     }
-    found = [f"not better {than} at {', '.join(map(str, sizes))} queries" for than, sizes in said.items() if sizes]
-    return "; ".join(found) or "better than training from nothing, the base ranker and BM25 at every number of queries"
+    results = [
+        f"not better {than} at {', '.join(map(str, sizes))} queries"
+        for than, sizes in sizes_by_opponent.items()
+        if sizes
+    ]
+    return (
+        "; ".join(results) or "better than training from nothing, the base ranker and BM25 at every number of queries"
+    )
 
 
-def draw_picture(found: Mapping[str, Mapping[str, Any]], path: Path) -> None:
+def draw_picture(results: Mapping[str, Mapping[str, Any]], path: Path) -> None:
     """Draw the learning curves, a panel for each study."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.5, 3), dpi=80, layout="constrained")
-    for axes, (name, study) in zip(figure.subplots(1, len(found)), found.items(), strict=True):
+    for axes, (name, study) in zip(figure.subplots(1, len(results)), results.items(), strict=True):
         lines = summary(study)
         sizes = [line["queries"] for line in lines]
         for label, spread in (("adapted", "sd"), ("from nothing", "sd ")):
@@ -154,19 +160,19 @@ def main() -> None:
     options = arguments(__doc__.splitlines()[0], "--picture")
     settings, draws = (QUICK, 2) if options.quick else (SETTINGS, 5)
     begin = time.perf_counter()
-    found = {study.name: curve(study, draws, settings) for study in studies(settings)}
-    for name, study in found.items():
+    results = {study.name: curve(study, draws, settings) for study in studies(settings)}
+    for name, study in results.items():
         lines = summary(study)
         print(f"\n### {name}: base ranker {study['base ranker']:.4f}, BM25 {study['BM25']:.4f}, {draws} draws\n")
         print(tabulate(lines, headers="keys", tablefmt="github", floatfmt=".4f"))
         print(f"\nAdapted models are {verdicts(lines)}.")
     if options.picture:
-        draw_picture(found, Path(options.picture))
+        draw_picture(results, Path(options.picture))
     figures = {"machine": machine("numpy", "numba"), "seconds in all": time.perf_counter() - begin}
     print()
     report([], figures, None)
     if options.output:
-        options.output.write_text(json.dumps({**figures, **found}, indent=1) + "\n")
+        options.output.write_text(json.dumps({**figures, **results}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-"""nDCG@10 of every ranker of boosted trees on fold 1 of LETOR 4.0's MQ2008, beside the best single feature.
+"""nDCG@10 of every ranker of boosted trees on fold 1 of LETOR 4.0's MQ2008, and of the best single feature.
 
 Run: python scripts/bench_boosted.py [--data FOLDER] [--threads N]
 Trained on S1 to S3; learning rate, leaves and the number of trees are chosen on S4; S5 is measured once, with what was
@@ -41,7 +41,7 @@ COMMON = {"n_estimators": 500, "early_stopping_rounds": 50}
 
 
 def joined(parts: list[RankingData]) -> RankingData:
-    """Return parts as one; no query stands in two of them."""
+    """Return parts as one; no query is in two of them."""
     columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in ("doc_ids", "X", "labels")}
     query_ids = np.concatenate([part.query_ids for part in parts])
     counts = np.concatenate([np.diff(part.query_ptr) for part in parts])
@@ -60,11 +60,13 @@ def best_feature(train: RankingData) -> tuple[int, float]:
     return max(ways, key=lambda way: ndcg(train, way[1] * train.X[:, way[0]].astype(np.float64)))
 
 
-def chosen(kind: str, own: dict[str, Any], train: RankingData, valid: RankingData, threads: int) -> Ranker:
+def chosen(kind: str, parameters: dict[str, Any], train: RankingData, valid: RankingData, threads: int) -> Ranker:
     """Return the model with the best validation measure over the grid."""
     rates = GBRANK_RATES if kind == "gbrank" else RATES
     grid = [{"num_leaves": leaves, "learning_rate": rate} for leaves, rate in product(LEAVES, rates)]
-    models = [ranker_class(kind)(**COMMON, **own, **point, n_jobs=threads).fit(train, eval_set=valid) for point in grid]
+    models = [
+        ranker_class(kind)(**COMMON, **parameters, **point, n_jobs=threads).fit(train, eval_set=valid) for point in grid
+    ]
     return max(models, key=lambda model: max(model.evals_result_["valid"]["nDCG@10"]))
 
 
@@ -79,9 +81,9 @@ def main() -> None:
     column, sign = best_feature(train)
     print(f"best feature: {column + 1}, test nDCG@10 {ndcg(test, sign * test.X[:, column].astype(np.float64)):.4f}")
     print("system                        test   valid  trees  leaves  rate  seconds of the grid")
-    for system, (kind, own) in SYSTEMS.items():
+    for system, (kind, parameters) in SYSTEMS.items():
         start = time.perf_counter()
-        model = chosen(kind, own, train, valid, options.threads)
+        model = chosen(kind, parameters, train, valid, options.threads)
         seconds, best = time.perf_counter() - start, max(model.evals_result_["valid"]["nDCG@10"])
         settings = f"{model.best_iteration_:5d}  {model.num_leaves:6d}  {model.learning_rate:4.2f}"
         print(f"{system:28s}{ndcg(test, model.predict(test)):.4f}  {best:.4f}  {settings}  {seconds:7.1f}", flush=True)

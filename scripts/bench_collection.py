@@ -1,7 +1,7 @@
-"""A large collection of real text, offline: sentences of real documents, dealt anew into 100,000 documents.
+"""A large collection of real text, offline: sentences of real documents, redistributed to 100,000 documents.
 
 The sentences are those of the Python library's docstrings, and of nfcorpus where `../shared/data` (or
-`$RERANK_TEST_DATA`) holds it. Terms are thus as frequent as in English text; what a document is about is not kept.
+`$RERANK_TEST_DATA`) holds it. Terms are thus as frequent as in English text; documents have no topics.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
 def open_collection(n_documents: int, n_queries: int) -> tuple[Index, dict[str, str]]:
-    """Return an index of so many documents, built at the first call and kept in the temporary folder, and queries."""
+    """Return an index of so many documents, built at the first call and stored in the temporary folder, and queries."""
     folder = _folder(n_documents)
     queries = folder / "queries.json"
     if not queries.exists():
@@ -100,4 +100,4 @@ def _real_text() -> tuple[list[str], list[str], list[str]]:
     sentences = [part for document in documents for part in re.split(r"(?<=[.!?])\s+", document["body"]) if part]
     topics = [" ".join(topic.split()[:LONGEST_QUERY]) for topic in topics]
     order = np.random.default_rng(SEED).permutation(len(topics))
-    return [document["title"] for document in documents], sentences, [topics[place] for place in order]
+    return [document["title"] for document in documents], sentences, [topics[index] for index in order]

@@ -46,13 +46,13 @@ def timed(n_queries: int, n_relevant: int, measure: str) -> dict[str, Any]:
     """Return one line of the table."""
     first, second, qrels = generated(n_queries, n_relevant)
     start = time.perf_counter()
-    found = combine(first, second, qrels, measure)
+    combination = combine(first, second, qrels, measure)
     seconds = time.perf_counter() - start
-    measured = evaluate(qrels, found.run, [measure])[measure]
-    if abs(found.value - measured) > 1e-9:
-        raise SystemExit(f"{measure}: combine says {found.value}, evaluate {measured}")
-    line = {"queries": n_queries, "relevant": n_relevant, "measure": measure, "alpha": found.alpha}
-    return {**line, "value": found.value, "width": found.high - found.low, "seconds": seconds}
+    measured = evaluate(qrels, combination.run, [measure])[measure]
+    if abs(combination.value - measured) > 1e-9:
+        raise SystemExit(f"{measure}: combine says {combination.value}, evaluate {measured}")
+    line = {"queries": n_queries, "relevant": n_relevant, "measure": measure, "alpha": combination.alpha}
+    return {**line, "value": combination.value, "width": combination.high - combination.low, "seconds": seconds}
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""What the benchmarks share: arguments, medians of jobs that take turns, the table of ratios, JSON."""
+"""Functions of all benchmarks: arguments, medians of jobs run alternately, the table of ratios, JSON."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def seconds(
 
 
 def ratio(work: str, against: str, ours: float, theirs: float, bar: float | None = None) -> dict[str, Any]:
-    """Return one line of the table: seconds of ours and of a peer, their ratio and the ratio to reach."""
+    """Return one line of the table: seconds of this package and of a peer, their ratio and the ratio to reach."""
     return {"work": work, "against": against, "ours_s": ours, "theirs_s": theirs, "ratio": theirs / ours, "bar": bar}
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-"""The first compile of the kernels: `rerank compile` in an empty cache, and each kernel in a process of its own.
+"""The first compile of the kernels: `rerank compile` with an empty cache, and each kernel in a process of its own.
 
 `rerank compile` uses all cores, and is timed as it is called. The seconds of each kernel are those that Numba's
 compiler takes in one process, one after the other, for what a first experiment asks for: forward arrays of an index,
@@ -52,8 +52,8 @@ class Compiler(event.Listener):
 
 def features() -> None:
     """Build a small index and compute every feature."""
-    from rerank.features.families import family_names
     from rerank.features.recipe import Recipe
+    from rerank.features.registry import family_names
     from rerank.workflows.index import Index
 
     words = ["ranking", "queries", "documents", "indexes", "learning", "trees", "gradients", "measures"]
@@ -88,9 +88,9 @@ def call_verb() -> None:
 
 def main() -> None:
     """Compile into empty caches, and report."""
-    given = arguments(__doc__)
+    options = arguments(__doc__)
     figures: dict[str, Any] = {"machine": machine("numba", "numpy")}
-    figures["rerank compile, s"] = seconds({"verb": call_verb}, 1 if given.quick else REPEATS)["verb"]
+    figures["rerank compile, s"] = seconds({"verb": call_verb}, 1 if options.quick else REPEATS)["verb"]
     jobs: dict[str, Callable[[], None]] = {"features": features, "training and scoring": training}
     kernels: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder:
@@ -103,7 +103,7 @@ def main() -> None:
             kernels += compiler.seconds
     figures["in all, one process, s"] = kernels.total()
     figures |= {f"of it {kernel}": value for kernel, value in kernels.most_common(SHOWN)}
-    report([], figures, given.output)
+    report([], figures, options.output)
 
 
 if __name__ == "__main__":

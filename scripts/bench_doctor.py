@@ -1,4 +1,4 @@
-"""How long `rerank doctor` takes on a run of 2,000,000 lines with its judgements, and on 50,000 x 136 features.
+"""Seconds of `rerank doctor` on a run of 2,000,000 lines with its judgements, and on 50,000 x 136 features.
 
 python scripts/bench_doctor.py [FOLDER]
 """
@@ -35,7 +35,7 @@ def write_files(folder: Path) -> None:
 
 
 def main(folder: Path) -> None:
-    """Print the seconds of each examination, as whole processes."""
+    """Print the seconds of each examination in a new process."""
     write_files(folder)
     for files in (["big.run"], ["big.run", "big.qrels"], ["big.svm"], ["--train", "big.svm", "--test", "big.svm"]):
         began = time.perf_counter()

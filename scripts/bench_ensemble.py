@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-"""The Yahoo! challenge's winner in small: 8 LambdaMART, 2 LambdaRank nets and 2 logistic regressions, joined.
+"""A small version of the Yahoo! challenge's winner: 8 LambdaMART, 2 LambdaRank nets and 2 logistic regressions.
 
 Run: python scripts/bench_ensemble.py [--quick] [--output FILE]
 MQ2008's first fold: three parts train, the fourth stops, the fifth is measured. Shown are the mean of each kind of
@@ -42,9 +42,11 @@ def main() -> None:
         lines.append({"system": f"ensemble, {second}", **values(split, model.predict(split.test), MEASURES)})
         lines[-1]["seconds"] = seconds
     for kind in sorted({member.kind for member in model.members_}):
-        own = [values(split, each.predict(split.test), MEASURES) for each in model.members_ if each.kind == kind]
-        means = {measure: float(np.mean([one[measure] for one in own])) for measure in MEASURES}
-        lines.append({"system": f"{kind}, mean of {len(own)}", **means})
+        member_values = [
+            values(split, each.predict(split.test), MEASURES) for each in model.members_ if each.kind == kind
+        ]
+        means = {measure: float(np.mean([one[measure] for one in member_values])) for measure in MEASURES}
+        lines.append({"system": f"{kind}, mean of {len(member_values)}", **means})
     print(tabulate(lines, headers="keys", tablefmt="github", floatfmt=("", ".4f", ".4f", ".4f", ".1f")))
     figures = {"machine": machine("numpy", "numba")}
     report([], figures, None)

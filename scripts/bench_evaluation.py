@@ -1,9 +1,9 @@
 #!/usr/bin/env python
-"""Evaluation from files, whole processes: `rerank evaluate` beside ir_measures and ranx.
+"""Evaluation from files in new processes: `rerank evaluate` compared with ir_measures and ranx.
 
 Two pairs of files of 2,000 queries x 1,000 documents: one as Anserini writes it (seven-digit ids, scores with six
 decimals, best first), one with ClueWeb ids, full-precision scores and rows in no order. Five measures. The files are
-made once and kept. Before anything is timed, the figures must agree.
+generated once. The figures are compared before anything is timed.
 
     scripts/bench_evaluation.py [--quick] [--output FIGURES.json] [--ranx-python venv-with-ranx/bin/python]
 """
@@ -36,28 +36,28 @@ print(json.dumps({name: float(value) for name, value in evaluate(qrels, run, sys
 
 def main() -> None:
     """Make the files, compare the figures, time the processes, report."""
-    given = arguments(__doc__, "--ranx-python")
-    n_queries = 400 if given.quick else 2000
+    options = arguments(__doc__, "--ranx-python")
+    n_queries = 400 if options.quick else 2000
     folder = Path(tempfile.gettempdir()) / "rerank-bench-evaluation" / str(n_queries)
     ratios: list[dict[str, Any]] = []
     figures: dict[str, Any] = {"machine": machine("numpy", "ir-measures", "pytrec-eval-terrier")}
-    figures["machine"]["ranx"] = ranx_version(given.ranx_python)
+    figures["machine"]["ranx"] = ranx_version(options.ranx_python)
     for kind in ("sorted", "shuffled"):
         qrels, run = files(folder, kind, n_queries)
         megabytes: dict[str, float] = {}
         jobs = {
-            name: timed(name, command, megabytes) for name, command in commands(qrels, run, given.ranx_python).items()
+            name: timed(name, command, megabytes) for name, command in commands(qrels, run, options.ranx_python).items()
         }
         check(kind, {name: parse(name, job()) for name, job in jobs.items()})  # the warm-up, too
-        times = seconds(jobs, 3 if given.quick else REPEATS)
+        times = seconds(jobs, 3 if options.quick else REPEATS)
         work = f"{n_queries:,} x {DEPTH:,} {kind}, 5 measures"
         ours = times.pop("rerank")
-        bars = {} if given.quick else BARS  # small files: the start of the process is most of the time
+        bars = {} if options.quick else BARS  # small files: the start of the process is most of the time
         ratios += [ratio(work, name, ours, theirs, bars.get(name)) for name, theirs in times.items()]
         figures |= {f"peak_megabytes_{kind}_{name}": value for name, value in megabytes.items()}
-    if not given.quick:
+    if not options.quick:
         figures |= many_runs(folder, n_queries)
-    report(ratios, figures, given.output)
+    report(ratios, figures, options.output)
 
 
 def files(folder: Path, kind: str, n_queries: int) -> tuple[Path, Path]:
@@ -104,19 +104,19 @@ def commands(qrels: Path, run: Path, ranx_python: str | None) -> dict[str, list[
     """Return the command line of each peer."""
     here = Path(sys.executable).parent
     wanted = [word for measure in MEASURES for word in ("-m", measure)]
-    found = {
+    results = {
         "rerank": [str(here / "rerank"), "-q", "evaluate", str(qrels), str(run), *wanted, "--format", "json"],
         "ir_measures": [str(here / "ir_measures"), str(qrels), str(run), *MEASURES, "-p", "9"],
     }
     if ranx_python:
-        found["ranx"] = [ranx_python, "-c", RANX, str(qrels), str(run), *MEASURES.values()]
-    return found
+        results["ranx"] = [ranx_python, "-c", RANX, str(qrels), str(run), *MEASURES.values()]
+    return results
 
 
 def timed(name: str, command: list[str], megabytes: dict[str, float]) -> Callable[[], str]:
-    """Return a job that runs a whole process, returns what it prints and notes its peak of memory."""
+    """Return a job that runs a process, returns its output and records its peak memory."""
 
-    # As installed: pip compiles a peer's modules, and Python ours in the first run, unless it is told not to.
+    # As installed: pip compiles a peer's modules, and Python this package's in the first run.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
     def job() -> str:
@@ -136,20 +136,20 @@ def timed(name: str, command: list[str], megabytes: dict[str, float]) -> Callabl
 def parse(name: str, printed: str) -> dict[str, float]:
     """Return the figures that a peer printed, by our names of the measures."""
     if name == "rerank":
-        (found,) = json.loads(printed)["runs"].values()
-        return {measure: found["mean"][measure] for measure in MEASURES}
+        (results,) = json.loads(printed)["runs"].values()
+        return {measure: results["mean"][measure] for measure in MEASURES}
     if name == "ranx":
-        found = json.loads(printed)
-        return {ours: found[theirs] for ours, theirs in MEASURES.items()}
+        results = json.loads(printed)
+        return {ours: results[theirs] for ours, theirs in MEASURES.items()}
     return {measure: float(value) for measure, value in (line.split("\t") for line in printed.splitlines())}
 
 
-def check(kind: str, found: dict[str, dict[str, float]]) -> None:
-    """Stop where a peer's figures are others than ours; ranx breaks ties its own way, hence its wider margin."""
+def check(kind: str, results: dict[str, dict[str, float]]) -> None:
+    """Stop if a peer's figures differ; ranx breaks ties in another way, hence its wider margin."""
     for name, margin in (("ir_measures", 1e-8), ("ranx", 1e-3)):
-        for measure, value in found.get(name, {}).items():
-            if abs(value - found["rerank"][measure]) > margin:
-                raise SystemExit(f"{kind}: {measure} is {found['rerank'][measure]} here and {value} in {name}")
+        for measure, value in results.get(name, {}).items():
+            if abs(value - results["rerank"][measure]) > margin:
+                raise SystemExit(f"{kind}: {measure} is {results['rerank'][measure]} here and {value} in {name}")
 
 
 def many_runs(folder: Path, n_queries: int) -> dict[str, float]:

@@ -30,10 +30,10 @@ from bench_collection import java_class, lean_index, open_collection
 from bench_common import arguments, machine, ratio, report, seconds
 from bench_retrieval import K, Pyserini, read_hits
 
+from rerank.features.columns import column_groups
 from rerank.features.extract import extract
-from rerank.features.families import family_names
 from rerank.features.recipe import Recipe
-from rerank.features.registry import column_groups
+from rerank.features.registry import family_names
 from rerank.lucene.arrays import read_arrays, write_arrays
 from rerank.lucene.postings import SUBFOLDER, open_forward
 from rerank.lucene.verified import read_manifest
@@ -108,7 +108,7 @@ def small_model(index: Index, topics: Topics) -> LambdaMART:
 
 
 def bench_reranking(index: Index, model: LambdaMART, topics: Topics, peers: Mapping[str, Pyserini]) -> dict[str, Any]:
-    """Return seconds of each query, ours and the peers' in turn; one query must score as it does in a batch."""
+    """Return seconds of each query, of this package and its peers alternately; a query must score as in a batch."""
     full = {query_id: text for query_id, text in topics.items() if index.search({query_id: text}, K).n_rows == K}
     run = index.search(full, K)
     singles = {query_id: index.search({query_id: text}, K) for query_id, text in full.items()}
@@ -137,7 +137,7 @@ def _data(index: Index, query_id: str, text: str, runs: Mapping[str, Run]) -> Ra
 
 
 def bench_arrays(index: Index, repeats: int) -> tuple[float, float, float]:
-    """Return seconds of ours, of the peer, and MB of memory (not files) that ours adds."""
+    """Return seconds of this package and of the peer, and MB of anonymous memory that this package adds."""
     with tempfile.TemporaryDirectory() as folder:
         times, memory = [], []
         for number in range(repeats):
@@ -147,14 +147,14 @@ def bench_arrays(index: Index, repeats: int) -> tuple[float, float, float]:
                 write_arrays(index.path, Path(folder) / str(number), made_with_index=False)
                 times.append(time.perf_counter() - start)
             memory.append(peak())
-        place = Path(folder) / "0"
-        forward = read_arrays(place, read_manifest(place) or {})
+        arrays = Path(folder) / "0"
+        forward = read_arrays(arrays, read_manifest(arrays) or {})
         theirs = _postings_one_by_one(index, forward)
     return float(np.median(times)), theirs, float(np.median(memory))
 
 
 def _postings_one_by_one(index: Index, forward: Any) -> float:
-    """Return the seconds that the whole field would take; what is read must stand in the forward arrays."""
+    """Return the seconds that all of the field would take; what is read must be in the forward arrays."""
     utils = java_class("io.anserini.index.IndexReaderUtils")
     reader = utils.getReader(str(index.path))
     field = forward.fields["contents"]
@@ -201,7 +201,7 @@ def _peak_memory() -> Iterator[Callable[[], float]]:
 
 
 def _anonymous() -> float:
-    """Return KB of this process's memory that no file stands behind (0 where the system does not say)."""
+    """Return KB of this process's anonymous memory (0 if the system does not report it)."""
     status = Path("/proc/self/status")
     lines = status.read_text("utf8").splitlines() if status.exists() else []
     return next((float(line.split()[1]) for line in lines if line.startswith("RssAnon")), 0.0)
@@ -221,9 +221,9 @@ def main() -> None:
         ours, theirs, memory = bench_arrays(index, repeats)
     percentiles = {name: np.percentile(values, [50, 99]).tolist() for name, values in times.items()}
     ratios = [
-        ratio(f"reranking {K} documents, {part}", name, percentiles["rerank"][place], percentiles[name][place], 1.0)
+        ratio(f"reranking {K} documents, {part}", name, percentiles["rerank"][index], percentiles[name][index], 1.0)
         for name in peers
-        for place, part in enumerate(("p50", "p99"))
+        for index, part in enumerate(("p50", "p99"))
     ]
     ratios.append(ratio("forward arrays", "postings one by one, contents only", ours, theirs, ARRAYS_BAR))
     report(

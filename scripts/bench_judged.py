@@ -1,4 +1,4 @@
-"""Collections as the benchmarks use them: BM25's documents of some topics, their features and their labels."""
+"""Collections for benchmarks: BM25's documents of some topics, their features and their labels."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ K = 100  # of BM25's documents
 
 
 def collection(name: str, qrels: Mapping[str, str]) -> dict[str, RankingData]:
-    """Index a collection in a temporary folder; return the data of each part, whose qrels' file name is given.
+    """Index a collection in a temporary folder; return the data of each part, from the names of the qrels files.
 
     The rows are BM25's first 100 documents of every judged topic, the base scores BM25's.
     """
-    folder, found = SHARED / "collections" / name, {}
+    folder, data_of = SHARED / "collections" / name, {}
     topics = rerank.read_topics(folder / "topics.tsv")
     with (
-        tempfile.TemporaryDirectory() as place,
-        rerank.Index.build(folder / "corpus.jsonl", Path(place) / "index") as index,
+        tempfile.TemporaryDirectory() as temporary,
+        rerank.Index.build(folder / "corpus.jsonl", Path(temporary) / "index") as index,
     ):
         for part, file in qrels.items():
             judged = rerank.read_qrels(folder / file)
             wanted = {query_id: topics[query_id] for query_id in judged if query_id in topics}
-            found[part] = index.features(index.search(wanted, k=K), wanted, judged)
-    return found
+            data_of[part] = index.features(index.search(wanted, k=K), wanted, judged)
+    return data_of
 
 
 def qrels_of(data: RankingData) -> Qrels:
-    """Return the data's own labels as judgements, and what the run missed as documents of no name."""
+    """Return the data's labels as judgements, with unnamed documents for relevant ones that the run missed."""
     ideal_labels, ideal_ptr = data.ideal()
     queries, docs, labels = [], [], []
     for number, query_id in enumerate(data):
@@ -43,7 +43,7 @@ def qrels_of(data: RankingData) -> Qrels:
         for label in retrieved:
             missed.remove(label)
         queries += [query_id] * len(missed)
-        docs += [f"\x00missed{place}" for place in range(len(missed))]
+        docs += [f"\x00missed{index}" for index in range(len(missed))]
         labels += missed
     return Qrels.from_rows(
         [*data.query_ids[query_rows(data.query_ptr)].tolist(), *queries],

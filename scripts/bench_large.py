@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""100,000 documents of real sentences, from JSONL to a file of features, by the command line: time, memory, room.
+"""100,000 documents of real sentences, from JSONL to a file of features, by the command line: time, memory, disk space.
 
 Each step is a process of its own, whose seconds and peak of resident memory the system reports (wait4). Features are
 extracted for some queries and for four times as many: the memory of the second may not be much more, since features
@@ -53,7 +53,7 @@ def main() -> None:
         figures |= measure_arrays(folder / "index")
     report([], figures, options.output)
     if figures["arrays, share of the Lucene index"] > ROOM or figures["opening, s"] > OPENING:
-        raise SystemExit("bench_large: the forward arrays take too much room, or too long to open")
+        raise SystemExit("bench_large: the forward arrays take too much disk space, or too long to open")
 
 
 def write_input(folder: Path, n_documents: int, n_queries: int) -> None:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Milliseconds of one query against the number of candidates: retrieval, and reranking what it found.
+"""Milliseconds of one query by the number of candidates, for retrieval and reranking.
 
 The collection is bench_retrieval's; a model of 200 trees with 31 leaves on the full recipe; one query at a time,
-everything warm. Queries that find fewer documents than asked for are left out.
+everything warm. Queries with fewer hits than candidates are left out.
 
 Run:  .venv/bin/python scripts/bench_latency.py [--quick] [--picture docs/images/latency.png] [--output FILE]
 """
@@ -46,18 +46,18 @@ def latencies(index: Index, model: LambdaMART, topics: Mapping[str, str], k: int
     return times
 
 
-def draw(found: Mapping[int, Mapping[str, list[float]]], picture: Path) -> None:
+def draw(times_of: Mapping[int, Mapping[str, list[float]]], picture: Path) -> None:
     """Draw medians as lines, and up to the 99th percentile as bands."""
     from matplotlib import pyplot
 
-    figure, place = pyplot.subplots(figsize=(6, 3.6), layout="constrained")
+    figure, axes = pyplot.subplots(figsize=(6, 3.6), layout="constrained")
     for name in JOBS:
-        middle, high = (np.array([found[k][name][part] for k in found]) * 1e3 for part in (0, 1))
-        place.plot(list(found), middle, marker="o", label=f"{name}, p50 and p99")
-        place.fill_between(list(found), middle, high, alpha=0.15)
-    place.set(xlabel="candidates", ylabel="milliseconds a query", xscale="log", yscale="log")
-    place.grid(alpha=0.3)
-    place.legend()
+        middle, high = (np.array([times_of[k][name][part] for k in times_of]) * 1e3 for part in (0, 1))
+        axes.plot(list(times_of), middle, marker="o", label=f"{name}, p50 and p99")
+        axes.fill_between(list(times_of), middle, high, alpha=0.15)
+    axes.set(xlabel="candidates", ylabel="milliseconds a query", xscale="log", yscale="log")
+    axes.grid(alpha=0.3)
+    axes.legend()
     picture.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(picture, dpi=110)
 
@@ -67,20 +67,20 @@ def main() -> None:
     options = arguments(__doc__, "--picture")
     n_documents, n_queries = (20_000, 30) if options.quick else (100_000, 150)
     index, topics = open_collection(n_documents, n_queries)
-    found = {}
+    times_of = {}
     with index:
         model = small_model(index, topics)
         for k in CANDIDATES:
             times = latencies(index, model, topics, k)
             if times["reranking"]:
-                found[k] = {name: np.percentile(values, [50, 99]).tolist() for name, values in times.items()}
+                times_of[k] = {name: np.percentile(values, [50, 99]).tolist() for name, values in times.items()}
                 shown = ", ".join(
-                    f"{name} {1e3 * middle:.2f} / {1e3 * high:.2f}" for name, (middle, high) in found[k].items()
+                    f"{name} {1e3 * middle:.2f} / {1e3 * high:.2f}" for name, (middle, high) in times_of[k].items()
                 )
                 print(f"{k:6d} candidates, {len(times['reranking']):3d} queries, ms p50 / p99: {shown}")
     if options.picture:
-        draw(found, Path(options.picture))
-    figures = {"machine": machine("pyserini", "numba"), "documents": n_documents, "seconds": found}
+        draw(times_of, Path(options.picture))
+    figures = {"machine": machine("pyserini", "numba"), "documents": n_documents, "seconds": times_of}
     report([], figures, options.output)
 
 

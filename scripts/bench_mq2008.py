@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-"""nDCG@10 on the five folds of LETOR 4.0's MQ2008: LambdaMART beside LightGBM, same hyper-parameters, same data.
+"""nDCG@10 on the five folds of LETOR 4.0's MQ2008: LambdaMART and LightGBM, same hyper-parameters, same data.
 
 Run: python scripts/bench_mq2008.py [--data FOLDER] [--trees 100] [--output FILE]
 Each fold trains on three parts; the fourth is left alone (no early stopping), the fifth is measured. nDCG@10 has
@@ -31,7 +31,7 @@ SHARED = {"num_leaves": 31, "learning_rate": 0.1, "min_child_samples": 20, "max_
 
 
 def joined(parts: list[RankingData]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return X, labels and group sizes of some parts; no query stands in two of them."""
+    """Return X, labels and group sizes of some parts; no query is in two of them."""
     X = np.concatenate([part.X for part in parts])
     labels = np.concatenate([part.labels for part in parts])
     return X, labels, np.concatenate([np.diff(part.query_ptr) for part in parts])

@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-"""The main job on nfcorpus: BM25's 1,000, features, LambdaMART and LambdaSMART trained on train, stopped on dev.
+"""A study on nfcorpus: 1,000 documents of BM25, features, LambdaMART and LambdaSMART with early stopping on dev.
 
 Run: python scripts/bench_nfcorpus.py [--data FOLDER] [--output FILE] [--ablation]
 
@@ -25,9 +25,9 @@ import numpy as np
 import rerank
 from rerank.evaluation.evaluate import evaluate
 from rerank.evaluation.report import comparison_table
-from rerank.features.families import family_names
+from rerank.features.columns import column_groups
 from rerank.features.recipe import Recipe
-from rerank.features.registry import column_groups
+from rerank.features.registry import family_names
 
 DEFAULT = Path(os.environ.get("RERANK_TEST_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 SETTINGS = {
@@ -54,10 +54,10 @@ def main() -> None:
     options = parser.parse_args()
     seconds: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as folder:
-        found = (ablation if options.ablation else figures)(options.data, Path(folder) / "index", seconds)
+        results = (ablation if options.ablation else figures)(options.data, Path(folder) / "index", seconds)
     print("\nseconds: " + ", ".join(f"{step} {value:.1f}" for step, value in seconds.items()))
     if options.output:
-        options.output.write_text(json.dumps({"means": found, "seconds": seconds}, indent=1) + "\n")
+        options.output.write_text(json.dumps({"means": results, "seconds": seconds}, indent=1) + "\n")
 
 
 def figures(data: Path, index_folder: Path, seconds: dict[str, float]) -> dict[str, dict[str, float]]:
@@ -75,12 +75,14 @@ def study(
     """Return the test runs of BM25, of both models and of all seeds together, and the models."""
     parts = extracted(data, index_folder, ("train", "dev", "test"), None, seconds)
     test, cold = parts["test"], {seed: f"LambdaMART, seed {seed}" for seed in seeds}
-    found = [trained(parts, seconds, name, random_state=seed) for seed, name in cold.items()]
-    models = {"LambdaMART": found[0], "LambdaSMART": trained(parts, seconds, "LambdaSMART", base="run")}
+    seed_models = [trained(parts, seconds, name, random_state=seed) for seed, name in cold.items()]
+    models = {"LambdaMART": seed_models[0], "LambdaSMART": trained(parts, seconds, "LambdaSMART", base="run")}
     runs = {"BM25": test.run(test.base_scores, "BM25")}
     runs |= {name: model.rank(test, name=name) for name, model in models.items()}
-    if len(found) > 1:
-        runs[f"LambdaMART x {len(found)}"] = test.run(sum(model.predict(test) for model in found), "LambdaMART-seeds")
+    if len(seed_models) > 1:
+        runs[f"LambdaMART x {len(seed_models)}"] = test.run(
+            sum(model.predict(test) for model in seed_models), "LambdaMART-seeds"
+        )
     return runs, models
 
 
@@ -94,14 +96,14 @@ def ablation(data: Path, index_folder: Path, seconds: dict[str, float]) -> dict[
     trials = {"letor and run": FIRST}
     trials |= {f"+ {name}": (*FIRST, name) for name in others}
     trials |= {"all families": names} | {f"all but {name}": tuple(set(names) - {name}) for name in others}
-    qrels, found = rerank.read_qrels(data / "qrels.dev.txt"), {}
+    qrels, results = rerank.read_qrels(data / "qrels.dev.txt"), {}
     for trial, families in trials.items():
         chosen = {part: of_families(rows, families, family_of) for part, rows in parts.items()}
         model = trained(chosen, seconds, trial)
         result = evaluate(qrels, model.rank(chosen["dev"]), ("nDCG@10",), complete=True)
-        found[trial] = {"nDCG@10": result["nDCG@10"], "features": chosen["dev"].n_features}
+        results[trial] = {"nDCG@10": result["nDCG@10"], "features": chosen["dev"].n_features}
         print(f"{trial:24s} {chosen['dev'].n_features:4d} features  nDCG@10 {result['nDCG@10']:.4f}", flush=True)
-    return found
+    return results
 
 
 def extracted(
@@ -126,14 +128,14 @@ def extracted(
 def head(data: rerank.RankingData, depth: int) -> rerank.RankingData:
     """Return the first rows of each query."""
     counts = np.diff(data.query_ptr)
-    place = np.arange(data.n_rows) - np.repeat(data.query_ptr[:-1], counts)
+    rank = np.arange(data.n_rows) - np.repeat(data.query_ptr[:-1], counts)
     return replace(
         data,
         query_ptr=np.concatenate([[0], np.cumsum(np.minimum(counts, depth))]),
-        doc_ids=data.doc_ids[place < depth],
-        X=data.X[place < depth],
-        labels=data.labels[place < depth],
-        base_scores=data.base_scores[place < depth],
+        doc_ids=data.doc_ids[rank < depth],
+        X=data.X[rank < depth],
+        labels=data.labels[rank < depth],
+        base_scores=data.base_scores[rank < depth],
     )
 
 

@@ -68,14 +68,14 @@ def mq2008(quick: bool) -> list[Split]:
 
 def nfcorpus(quick: bool) -> list[Split]:
     """Return the collection's own split."""
-    found = collection("nfcorpus", {part: f"qrels.{part}.txt" for part in ("train", "dev", "test")})
+    data = collection("nfcorpus", {part: f"qrels.{part}.txt" for part in ("train", "dev", "test")})
     n_topics = 100 if quick else TRAINING_TOPICS
-    drawn = np.sort(np.random.default_rng(0).permutation(len(found["train"]))[:n_topics])
-    return [Split(found["train"].select(drawn), found["dev"], found["test"], qrels_of(found["test"]), "run")]
+    drawn = np.sort(np.random.default_rng(0).permutation(len(data["train"]))[:n_topics])
+    return [Split(data["train"].select(drawn), data["dev"], data["test"], qrels_of(data["test"]), "run")]
 
 
 def joined(parts: Sequence[RankingData]) -> RankingData:
-    """Return some parts as one; no query stands in two of them."""
+    """Return some parts as one; no query is in two of them."""
     return RankingData(
         query_ids=np.concatenate([part.query_ids for part in parts]),
         query_ptr=pointers(np.concatenate([np.diff(part.query_ptr) for part in parts])),
@@ -94,14 +94,16 @@ def values(split: Split, scores: np.ndarray, measures: Sequence[str]) -> dict[st
 
 def best_feature(split: Split, metric: str) -> tuple[str, int]:
     """Return the feature, and its sign, that ranks the training and validation parts best; missing counts as least."""
-    found: dict[tuple[str, int], float] = {}
+    results: dict[tuple[str, int], float] = {}
     for part in (split.train, split.valid):
         qrels = qrels_of(part)
         for name in part.feature_names:
             for sign in (1, -1):
                 run = part.run(signed(part, name, sign))
-                found[name, sign] = found.get((name, sign), 0.0) + len(part) * evaluate(qrels, run, [metric])[metric]
-    return max(found, key=lambda key: (found[key], key))
+                results[name, sign] = (
+                    results.get((name, sign), 0.0) + len(part) * evaluate(qrels, run, [metric])[metric]
+                )
+    return max(results, key=lambda key: (results[key], key))
 
 
 def signed(data: RankingData, name: str, sign: int) -> np.ndarray:
@@ -113,8 +115,8 @@ def signed(data: RankingData, name: str, sign: int) -> np.ndarray:
 def settings(name: str, quick: bool) -> dict[str, Any]:
     """Return the settings that a ranker has a parameter for."""
     known = inspect.signature(ranker_class(name)).parameters
-    given = {**SETTINGS, **QUICK} if quick else SETTINGS
-    return {key: value for key, value in given.items() if key in known}
+    parameters = {**SETTINGS, **QUICK} if quick else SETTINGS
+    return {key: value for key, value in parameters.items() if key in known}
 
 
 def systems(split: Split, names: Sequence[str], quick: bool) -> Iterator[tuple[str, str, np.ndarray, float]]:
@@ -135,28 +137,28 @@ def systems(split: Split, names: Sequence[str], quick: bool) -> Iterator[tuple[s
 
 def compare(splits: Sequence[Split], names: Sequence[str], quick: bool) -> list[dict[str, Any]]:
     """Return one line for every system: means over the splits."""
-    found: dict[tuple[str, str], list[dict[str, float]]] = {}
+    results: dict[tuple[str, str], list[dict[str, float]]] = {}
     for split in splits:
         for name, start, scores, seconds in systems(split, names, quick):
-            found.setdefault((name, start), []).append({**values(split, scores, MEASURES), "seconds": seconds})
+            results.setdefault((name, start), []).append({**values(split, scores, MEASURES), "seconds": seconds})
     return [
         {"ranker": name, "start": start, **{key: float(np.mean([line[key] for line in lines])) for key in lines[0]}}
-        for (name, start), lines in found.items()
+        for (name, start), lines in results.items()
     ]
 
 
 def trained_for_each(splits: Sequence[Split], quick: bool) -> dict[str, dict[str, float]]:
     """Return the test means of LambdaMART by the measure that it was trained for, then by measure."""
-    found: dict[str, list[dict[str, float]]] = {measure: [] for measure in TRAINED_FOR}
+    results: dict[str, list[dict[str, float]]] = {measure: [] for measure in TRAINED_FOR}
     for split in splits:
         for measure in TRAINED_FOR:
             model = ranker_class("lambdamart")(metric=measure, **settings("lambdamart", quick))
             model.fit(split.train, eval_set=split.valid)
-            found[measure].append(values(split, model.predict(split.test), TRAINED_FOR))
+            results[measure].append(values(split, model.predict(split.test), TRAINED_FOR))
             print(f"  lambdamart for {measure}: {model.best_iteration_} trees", flush=True)
     return {
         trained: {measure: float(np.mean([line[measure] for line in lines])) for measure in TRAINED_FOR}
-        for trained, lines in found.items()
+        for trained, lines in results.items()
     }
 
 
@@ -192,18 +194,18 @@ def main() -> None:
     options = arguments(__doc__.splitlines()[0], "--rankers")
     names = options.rankers.split(",") if options.rankers else list(known_rankers())
     figures: dict[str, Any] = {"machine": machine("numpy", "numba")}
-    begin, found = time.perf_counter(), {}
+    begin, results = time.perf_counter(), {}
     for title, load in (("MQ2008", mq2008), ("nfcorpus", nfcorpus)):
         print(f"{title} ...", flush=True)
         splits = load(options.quick)
-        found[title] = compare(splits, names, options.quick), trained_for_each(splits, options.quick)
-    for title, (lines, matrix) in found.items():
+        results[title] = compare(splits, names, options.quick), trained_for_each(splits, options.quick)
+    for title, (lines, matrix) in results.items():
         print_comparison(f"{title}: every ranker", lines)
         print_matrix(f"{title}: LambdaMART trained for each measure", matrix)
         figures[title] = {"rankers": lines, "trained for": matrix}
     figures["seconds in all"] = time.perf_counter() - begin
     print()
-    report([], {key: value for key, value in figures.items() if key not in found}, None)
+    report([], {key: value for key, value in figures.items() if key not in results}, None)
     if options.output:
         options.output.write_text(json.dumps(figures, indent=1) + "\n")
 

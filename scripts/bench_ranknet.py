@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-"""RankNet's update from summed lambdas beside the update pair by pair, at 50, 200 and 800 documents a query.
+"""RankNet's update from summed lambdas compared with the update pair by pair, at 50, 200 and 800 documents a query.
 
 The number of documents is the same each time, 80 % of label 0, 15 % of 1 and 5 % of 2, 46 features. Before a time
 counts, both gradients of a query must agree. The summed update is the product's own, an epoch of `RankNet.fit`; pair by

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""BM25 retrieval beside Pyserini: 1,000 queries, k = 1000, 2 threads, 100,000 documents, one Java machine.
+"""BM25 retrieval compared with Pyserini: 1,000 queries, k = 1000, 2 threads, 100,000 documents, one Java machine.
 
 The peer is what Pyserini's LuceneSearcher does (pyserini/search/lucene/_searcher.py; importing it would pull in
 PyTorch): SimpleSearcher through pyjnius, in batches and query by query, and each hit's docid and score read, as

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Scoring beside LightGBM, compiled trees (tl2cgen, lleaves) and Yggdrasil's QuickScorer.
+"""Scoring compared with LightGBM, compiled trees (tl2cgen, lleaves) and Yggdrasil's QuickScorer.
 
 LightGBM trains forests of 31 and of 255 leaves on generated data of MSLR's shape, some of it missing; the same trees
 are then scored by every system that is installed. LightGBM compares with float64 thresholds; ours are rounded down

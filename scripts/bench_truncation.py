@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-"""How deep LambdaMART's gradients should look when training for nDCG@10, measured on validation queries alone.
+"""Truncation levels of LambdaMART's gradients in training for nDCG@10, compared on validation queries only.
 
 Run: python scripts/bench_truncation.py [--data FOLDER] [--seeds 5] [--levels 10,15,20,30,50,100] [--output FILE]
      [--nfcorpus FILE]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Seconds that all features take for one long query and one document of 5 MB, all of whose words the query has.
+"""Seconds of all features for one long query and one document of 5 MB, whose terms are all in the query.
 
 The document (title, body, and both as contents) has 800,000 tokens in random order, drawn from as many words as the
 query has distinct ones that the proximity family reads: it is the slowest that we know. Queries are four words
@@ -14,9 +14,9 @@ import numpy as np
 from bench_common import arguments, machine, report, seconds
 
 from rerank.features.extract import extract
-from rerank.features.families import family_names
 from rerank.features.families.proximity import MOST_TERMS
 from rerank.features.recipe import Recipe
+from rerank.features.registry import family_names
 from rerank.types import Ints, Run, pointers
 from rerank.types.forward import FieldArrays, ForwardIndex, document_slots
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-"""Runs every example of the documentation, page by page, in a folder with a small collection.
+"""Run every example of the documentation, page by page, in a folder with a small collection.
 
 Run: .venv/bin/python scripts/check_docs.py [PAGE ...]
 The site itself is built by `mkdocs build`, which fails on a broken link or a notebook that raises.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-"""Kill every verb that writes, at many moments: nothing half-written may be left, and a rerun completes the work.
+"""Kill every verb that writes at many moments: no incomplete output may be left, and a rerun completes the work.
 
     scripts/check_kills.py [--moments 200] [--verb NAME ...] [--seed 0] [--jobs 2] [--no-mounts]
 

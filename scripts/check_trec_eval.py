@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-"""Random small runs measured here, by pytrec_eval and by ir_measures: prints how many and the largest difference.
+"""Evaluate random small runs with this package, pytrec_eval and ir_measures; print the largest difference.
 
     scripts/check_trec_eval.py [--cases 10000] [--seed 0]
 

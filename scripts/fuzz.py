@@ -55,7 +55,7 @@ _STATE = "6d"  # tried, accepted, refused, findings, when the present input bega
 
 
 class State:
-    """Counts of a worker, which its parent sees and which outlive it."""
+    """Counts of a worker in memory that it shares with its parent."""
 
     names = ("tried", "accepted", "refused", "findings", "began", "warm")
 
@@ -66,8 +66,8 @@ class State:
         return float(struct.unpack(_STATE, self._memory[:])[self.names.index(name)])
 
     def __setitem__(self, name: str, value: float) -> None:
-        place = 8 * self.names.index(name)
-        self._memory[place : place + 8] = struct.pack("d", value)
+        offset = 8 * self.names.index(name)
+        self._memory[offset : offset + 8] = struct.pack("d", value)
 
     def add(self, name: str) -> None:
         """Count one more."""
@@ -100,18 +100,18 @@ class Job:
     def keep(self, kind: str, where: str, text: str) -> None:
         """Keep the present input as a finding, once for each `where`; the shorter of two."""
         key = hashlib.sha256(f"{kind} {where}".encode()).hexdigest()[:10]
-        kept = self.findings / f"{self.name}.{kind}-{key}{self.input.suffix}"
+        finding = self.findings / f"{self.name}.{kind}-{key}{self.input.suffix}"
         self.state.add("findings")
-        if kept.exists() and kept.stat().st_size <= self.input.stat().st_size:
+        if finding.exists() and finding.stat().st_size <= self.input.stat().st_size:
             return
         self.findings.mkdir(parents=True, exist_ok=True)
-        shutil.copy(self.input, kept)
-        command = f"scripts/fuzz.py --replay {kept}"
-        kept.with_name(kept.name + ".log").write_text(f"{command}\n\n{text}\n", encoding="utf8", errors="replace")
+        shutil.copy(self.input, finding)
+        command = f"scripts/fuzz.py --replay {finding}"
+        finding.with_name(finding.name + ".log").write_text(f"{command}\n\n{text}\n", encoding="utf8", errors="replace")
 
 
 def attempt(job: Job, data: bytes) -> str:
-    """Feed one input to the reader and return what came of it, as a short text; findings are kept."""
+    """Feed one input to the reader and return the outcome as a short text; findings are kept."""
     job.input.write_bytes(data)
     job.state.add("tried")
     job.state["began"] = time.time()
@@ -155,11 +155,11 @@ def _message_fault(message: str) -> str | None:
 
 
 def _where(error: BaseException) -> str:
-    """Return type and place of an error: the innermost frames of the package, and what was called from there."""
+    """Return the type of an error and its location: the innermost frames of the package."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if f"{os.sep}rerank{os.sep}" in frame.filename] or frames
-    places = [f"{Path(frame.filename).name}:{frame.lineno}" for frame in own[-2:]]
-    return f"{type(error).__name__} {' '.join(places)}"
+    locations = [f"{Path(frame.filename).name}:{frame.lineno}" for frame in own[-2:]]
+    return f"{type(error).__name__} {' '.join(locations)}"
 
 
 def work(job: Job, inputs: int | None) -> None:
@@ -205,7 +205,7 @@ def _by_outcome(job: Job, seeds: list[bytes], seconds: float, inputs: int | None
 
 
 def _by_coverage(job: Job, seeds: list[bytes], seconds: float, inputs: int | None) -> None:
-    """Have libFuzzer choose the inputs that are mutated further, and mutate some itself."""
+    """Let libFuzzer choose the inputs to mutate further, and mutate some of them."""
     import atheris
 
     accepted = list(seeds)
@@ -214,7 +214,7 @@ def _by_coverage(job: Job, seeds: list[bytes], seconds: float, inputs: int | Non
         random = Random(seed)
         if random.random() < 0.1:
             return bytes(atheris.Mutate(data, most))
-        if random.random() < 0.5:  # libFuzzer mostly hands over what was refused before
+        if random.random() < 0.5:  # libFuzzer mostly chooses inputs that were refused
             data = random.choice(accepted)
         for _ in range(random.choice((1, 1, 1, 3))):
             data = job.reader.mutate(data, random)
@@ -224,8 +224,8 @@ def _by_coverage(job: Job, seeds: list[bytes], seconds: float, inputs: int | Non
         if attempt(job, data).startswith("accepted") and len(data) < LARGEST_KEPT:
             accepted[len(seeds) :] = [*accepted[len(seeds) :][-MOST_KEPT:], data]
 
-    left = [] if inputs is None else [f"-runs={max(int(inputs - job.state['tried']), 1)}"]
-    options = [f"-seed={job.seed + 1000 * job.restarts + 1}", f"-max_total_time={max(int(seconds), 1)}", *left]
+    runs_left = [] if inputs is None else [f"-runs={max(int(inputs - job.state['tried']), 1)}"]
+    options = [f"-seed={job.seed + 1000 * job.restarts + 1}", f"-max_total_time={max(int(seconds), 1)}", *runs_left]
     options += ["-max_len=4194304", "-len_control=0", "-rss_limit_mb=0", "-timeout=100000", "-verbosity=0"]
     options += [f"-handle_{name}=0" for name in ("segv", "bus", "abrt", "ill", "fpe", "int", "term", "xfsz")]
     atheris.Setup(
@@ -266,7 +266,7 @@ def _start(job: Job, inputs: int | None) -> None:
 
 
 def _has_ended(job: Job, inputs: int | None) -> bool:
-    """Look after a worker: kill it where an input takes too much, start another where it died."""
+    """Return whether a worker has ended; kill it if an input takes too much, and start another if it died."""
     pid, status = os.waitpid(job.pid, os.WNOHANG)
     fault = None if pid else _excess(job)
     if not pid and fault is None:
@@ -281,8 +281,8 @@ def _has_ended(job: Job, inputs: int | None) -> bool:
     log = (job.folder / "worker.log").read_text("utf8", errors="replace")[-4000:]
     job.keep("ended" if pid else "excess", _crash_place(log) if pid else fault.split(" ")[0], f"{fault}\n\n{log}")
     job.restarts += 1
-    left = job.deadline - time.time()
-    if job.restarts > MOST_RESTARTS or left <= 0 or (inputs is not None and job.state["tried"] >= inputs):
+    seconds_left = job.deadline - time.time()
+    if job.restarts > MOST_RESTARTS or seconds_left <= 0 or (inputs is not None and job.state["tried"] >= inputs):
         return True
     _start(job, inputs)
     return False
@@ -290,8 +290,8 @@ def _has_ended(job: Job, inputs: int | None) -> bool:
 
 def _crash_place(log: str) -> str:
     """Return the first frames of the package that faulthandler named."""
-    places = [line.strip() for line in log.splitlines() if line.strip().startswith("File ") and "/rerank/" in line]
-    return " ".join(places[-60:][:2])
+    locations = [line.strip() for line in log.splitlines() if line.strip().startswith("File ") and "/rerank/" in line]
+    return " ".join(locations[-60:][:2])
 
 
 def _processor_seconds(pid: int) -> float:
@@ -303,7 +303,7 @@ def _processor_seconds(pid: int) -> float:
 
 
 def _excess(job: Job) -> str | None:
-    """Return what an input takes too much of."""
+    """Return which limit an input exceeds, None if none."""
     began = job.state["began"]
     if not job.state["warm"]:
         return "seeds take too long" if time.time() - job.started > WARM_UP else None
@@ -314,12 +314,12 @@ def _excess(job: Job) -> str | None:
     if waited > STUCK or (waited > SLOWEST and _processor_seconds(job.pid) - job.busy[1] > SLOWEST):
         return f"seconds: more than {SLOWEST:g}"
     try:
-        held = int(Path(f"/proc/{job.pid}/statm").read_text("ascii").split()[1]) * mmap.PAGESIZE
+        memory = int(Path(f"/proc/{job.pid}/statm").read_text("ascii").split()[1]) * mmap.PAGESIZE
     except (OSError, IndexError):
         return None
-    job.base_memory = job.base_memory or held
+    job.base_memory = job.base_memory or memory
     most = MEMORY * (3 if job.reader.java else 1)
-    return f"memory: {held - job.base_memory:,} bytes more" if held - job.base_memory > most else None
+    return f"memory: {memory - job.base_memory:,} bytes more" if memory - job.base_memory > most else None
 
 
 def in_child(function: Callable[[], Any]) -> None:
@@ -337,23 +337,27 @@ def in_child(function: Callable[[], Any]) -> None:
         sys.exit("fuzz: making seeds failed")
 
 
-def prepare(names: list[str], work_folder: Path, given: argparse.Namespace) -> list[Job]:
+def prepare(names: list[str], work_folder: Path, options: argparse.Namespace) -> list[Job]:
     """Return the jobs, their seeds made."""
     from fuzz_readers import READERS, build_base_index
 
-    needs_index = any(not name.startswith(("qrels", "run", "topics")) for name in names)
-    if needs_index:
+    if any(map(_needs_index, names)):
         in_child(lambda: build_base_index(work_folder))
-    seconds = 60 * given.minutes * min(given.jobs, len(names)) / len(names)
+    seconds = 60 * options.minutes * min(options.jobs, len(names)) / len(names)
     jobs = []
     for name in names:
         folder = work_folder / name
         for part in ("seeds", "corpus"):
             (folder / part).mkdir(parents=True)
-        job = Job(name, READERS[name], folder, given.findings, given.seed, seconds)
+        job = Job(name, READERS[name], folder, options.findings, options.seed, seconds)
         in_child(lambda job=job: _write_seeds(job))
         jobs.append(job)
     return jobs
+
+
+def _needs_index(name: str) -> bool:
+    """Return whether a reader uses the base index, whose building starts Java."""
+    return not name.startswith(("qrels", "run", "topics"))
 
 
 def _write_seeds(job: Job) -> None:
@@ -362,12 +366,13 @@ def _write_seeds(job: Job) -> None:
 
 
 def replay(file: Path) -> int:
-    """Feed a kept input to its reader, in this process, and say what comes of it."""
+    """Feed a kept input to its reader in this process, and print the outcome."""
     from fuzz_readers import READERS, build_base_index
 
     name = file.name.split(".")[0]
     with tempfile.TemporaryDirectory() as scratch:
-        in_child(lambda: build_base_index(Path(scratch)))
+        if _needs_index(name):
+            in_child(lambda: build_base_index(Path(scratch)))
         job = Job(name, READERS[name], Path(scratch) / name, Path(scratch) / "findings", 0)
         job.folder.mkdir()
         job.input.write_bytes(file.read_bytes())
@@ -377,7 +382,7 @@ def replay(file: Path) -> int:
 
 
 def load_readers() -> None:
-    """Import the readers, instrumented for coverage where atheris is there; kernels stay as Numba wants them."""
+    """Import the readers, instrumented for coverage if atheris is installed; files with kernels are not."""
     sys.path.insert(0, str(ROOT / "scripts"))
     if importlib.util.find_spec("atheris") is None:
         import fuzz_readers
@@ -408,20 +413,20 @@ def main() -> None:
     parser.add_argument("--findings", type=Path, default=Path("fuzz-findings"))
     parser.add_argument("--replay", type=Path, metavar="FILE")
     parser.add_argument("--list", action="store_true", help="print the readers' names")
-    given = parser.parse_args()
+    options = parser.parse_args()
     load_readers()
     from fuzz_readers import READERS
 
-    if given.replay:
-        sys.exit(replay(given.replay))
-    names = [name for name in READERS if not given.reader or name.startswith(tuple(given.reader))]
-    if given.list or not names:
+    if options.replay:
+        sys.exit(replay(options.replay))
+    names = [name for name in READERS if not options.reader or name.startswith(tuple(options.reader))]
+    if options.list or not names:
         print("\n".join(READERS))
-        sys.exit(0 if given.list else 2)
+        sys.exit(0 if options.list else 2)
     with tempfile.TemporaryDirectory() as scratch:
-        jobs = prepare(names, Path(scratch), given)
-        fuzz(jobs, given.inputs, given.jobs)
-    sys.exit(_report(jobs, given.findings))
+        jobs = prepare(names, Path(scratch), options)
+        fuzz(jobs, options.inputs, options.jobs)
+    sys.exit(_report(jobs, options.findings))
 
 
 def _report(jobs: list[Job], findings: Path) -> int:
@@ -429,11 +434,11 @@ def _report(jobs: list[Job], findings: Path) -> int:
     print(f"\nMutations by {engine}.")
     columns = ("tried", "accepted", "refused", "findings")
     rows = [[job.name, *(int(job.state[name]) for name in columns), job.restarts] for job in jobs]
-    total = ["all", *(sum(row[place] for row in rows) for place in range(1, 6))]
+    total = ["all", *(sum(row[column] for row in rows) for column in range(1, 6))]
     print(tabulate([*rows, total], headers=["reader", *columns, "restarts"], intfmt=","))
-    kept = [path for path in sorted(findings.glob("*.log")) if path.name.split(".")[0] in {job.name for job in jobs}]
+    finding = [path for path in sorted(findings.glob("*.log")) if path.name.split(".")[0] in {job.name for job in jobs}]
     if total[4]:
-        for path in kept:
+        for path in finding:
             lines = path.read_text("utf8").strip().splitlines()
             print(f"{lines[0]}\n    {lines[-1][:300]}")
     return int(total[4] > 0)

@@ -1,7 +1,7 @@
-"""What is fuzzed: every reader of files, with seeds, mutations that fit its format, and what must hold of its records.
+"""The fuzzed readers of files, with seeds, mutations for their format, and checks of what they return.
 
 A reader returns a record or raises one of the package's errors. A record that was read can be used, and is the same
-after it was written and read again; `Wrong` is raised where it is not.
+after it was written and read again; otherwise `WrongRecord` is raised.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ WORDS = ("river", "bank", "money", "loan", "water", "flow", "heat", "naÃ¯ve", "æ
 BASES = ("feature", "run", "other", "scores", "model")
 
 
-class Wrong(Exception):
-    """What must hold of a record that was read and does not."""
+class WrongRecord(Exception):
+    """A record that was read fails a check."""
 
 
 @dataclass(frozen=True)
@@ -71,11 +71,11 @@ class Reader:
     """One reader.
 
     seeds   (work folder) -> inputs that must be read
-    read    path of an input -> record, or one of the package's errors
-    check   record, folder for files -> nothing, or any error
+    read    path of an input -> record; may raise the package's errors
+    check   record, folder for files -> None; raises an error if the record is wrong
     name    of the file that an input is written to
     mutate  input, random generator -> input
-    java    whether it starts Java: then memory is not limited, and coverage is not looked at
+    java    whether it starts Java: memory is then not limited, and coverage is not measured
     """
 
     seeds: Callable[[Path], Iterable[bytes]]
@@ -103,21 +103,21 @@ def same(one: Any, other: Any) -> bool:
 
 
 def expect_same(one: Any, other: Any, what: str = "written and read again") -> None:
-    """Raise where two records differ."""
+    """Raise WrongRecord if two records differ."""
     if not same(one, other):
-        raise Wrong(f"{what}: another record")
+        raise WrongRecord(f"{what}: another record")
 
 
 def beginnings(*names: str, n_lines: int = 12) -> list[bytes]:
-    """Return the first lines of real files that are there."""
+    """Return the first lines of those real files that exist."""
     files = [SHARED / name for name in names]
     return [b"".join(path.read_bytes().splitlines(True)[:n_lines]) for path in files if path.is_file()]
 
 
 def with_packed(seeds: Iterable[bytes]) -> list[bytes]:
     """Return seeds, and the first of them packed by gzip too."""
-    given = list(seeds)
-    return [*given, gzip.compress(given[0], mtime=0)]
+    inputs = list(seeds)
+    return [*inputs, gzip.compress(inputs[0], mtime=0)]
 
 
 # Judgements, runs, topics
@@ -383,10 +383,10 @@ def model_seeds(kind: str, work: Path) -> list[bytes]:
     if kind == "ensemble":
         small["members"] = "lambdamart(n_estimators=2, num_leaves=3), lambdarank(n_epochs=1), ranksvm"
     cls = known_rankers()[kind]
-    given = {name: value for name, value in small.items() if name in cls().get_params(deep=False)}
+    inputs = {name: value for name, value in small.items() if name in cls().get_params(deep=False)}
     seeds = []
     for base in (None, *BASES):
-        ranker = cls(**given)
+        ranker = cls(**inputs)
         scores = np.zeros(data.n_rows) if base == "scores" else None
         ranker.set_params(base=_base(base, data, small))
         with warnings.catch_warnings():
@@ -421,7 +421,7 @@ def _check_model(model: Any, folder: Path) -> None:
                 raise
             continue
         if scores.shape != (data.n_rows,) or not np.isfinite(scores).all():
-            raise Wrong("a model that was read scores rows with NaN or infinity")
+            raise WrongRecord("a model that was read scores rows with NaN or infinity")
         expect_same(scores, again.predict(data, **extra), "scores of the model written and read again")
     expect_same(plain(model.to_dict()), plain(again.to_dict()))
     if model.recipe_ is not None:
@@ -432,7 +432,7 @@ def _check_model(model: Any, folder: Path) -> None:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON gives it back."""
+    """Return a value after a round trip through JSON."""
     return json.loads(json.dumps(value))
 
 
@@ -451,8 +451,8 @@ def _read_study(path: Path) -> tuple[dict[str, Any], Study]:
     return record, study
 
 
-def _check_study(found: tuple[dict[str, Any], Study], folder: Path) -> None:
-    expect_same(plain(found[1].to_dict()), plain(Study.from_dict(plain(found[1].to_dict())).to_dict()))
+def _check_study(result: tuple[dict[str, Any], Study], folder: Path) -> None:
+    expect_same(plain(result[1].to_dict()), plain(Study.from_dict(plain(result[1].to_dict())).to_dict()))
 
 
 # The doctor reads everything
@@ -494,7 +494,7 @@ def _check_doctor(texts: list[str], folder: Path) -> None:
 
 
 def build_base_index(work: Path) -> None:
-    """Build the small index whose folder is damaged, and keep what its features are."""
+    """Build the small index whose folder is damaged, and store its features."""
     random = Random(3)
     documents = [
         {
@@ -515,7 +515,7 @@ def _index_seeds(work: Path) -> list[bytes]:
 
 
 def _mutate_index(data: bytes, random: Random) -> bytes:
-    """Change arrays or the manifest; mostly sizes and digests are then made to fit, as a forger would."""
+    """Change arrays or the manifest; sizes and digests are mostly corrected, so that only content is wrong."""
     parts = members(data)
     if parts is None:
         return data
@@ -553,14 +553,14 @@ def _read_index(path: Path) -> Any:
     return fitted, forward, features_of(forward, None)
 
 
-def _check_index(found: tuple[bool, Any, RankingData], folder: Path) -> None:
-    fitted, forward, data = found
+def _check_index(result: tuple[bool, Any, RankingData], folder: Path) -> None:
+    fitted, forward, data = result
     forward.doc_numbers(np.array([*forward.doc_ids.tolist(), "none"]))
     for number in range(min(len(forward.term_ptr) - 1, 100)):
         if forward.term_number(forward.term(number)) != number:
-            raise Wrong("a term is not where it is looked for")
+            raise WrongRecord("a term has another number than the one it is found by")
     if not fitted and not same(data.X, np.load(folder.parent / "base-features.npy")):
-        raise Wrong("features of a damaged index differ from those of the whole one, and nothing was said")
+        raise WrongRecord("features of a damaged index differ from those of the undamaged one, without an error")
 
 
 def _refuse_making(index: Path, *others: Any) -> None:
@@ -588,7 +588,7 @@ def _read_lucene(path: Path) -> Any:
 
 
 def _nothing(record: Any, folder: Path) -> None:
-    """What was read was used."""
+    """No check: the reader has used what it read."""
 
 
 def _model_readers() -> Iterator[tuple[str, Reader]]:

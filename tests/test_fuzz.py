@@ -1,4 +1,4 @@
-"""The fuzzer finds what it is for, and a short run of it finds nothing in this package."""
+"""The fuzzer finds planted faults, and a short run finds none in this package."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ import click
 
 from rerank.errors import RerankError, unknown_name
 from rerank.runtime import compile_hook
-from rerank.runtime.output import FULL, REFUSED
+from rerank.runtime.output import FULL, WRITE_ERRORS
 from rerank.runtime.progress import show_progress
 from rerank.version import __version__
 
@@ -150,7 +150,7 @@ def _refusal(error: OSError) -> str:
     reason = os.strerror(error.errno) if error.errno else "an error of the system"
     if error.filename is not None:
         return f"{error.filename}: expected a path that can be used, got: {reason}. Check it or name another."
-    if error.errno not in REFUSED:
+    if error.errno not in WRITE_ERRORS:
         raise error
     if error.errno not in FULL:
         return f"disk: expected files that can be read and written, got: {reason}. Check the disk."

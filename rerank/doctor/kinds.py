@@ -6,8 +6,8 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from rerank.errors import FileFormatError
-from rerank.files.source import chunks, number_or_nan, open_source, shown
+from rerank.errors import FileFormatError, shown
+from rerank.files.source import chunks, number_or_nan, open_source
 from rerank.files.trec import QRELS, RUN, parse_label
 
 ZIP_MAGIC = b"PK\x03\x04"

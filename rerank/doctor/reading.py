@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from rerank.doctor.index_folder import IndexContents, read_index
 from rerank.doctor.kinds import ZIP_MAGIC, kind_of, unknown_kind
-from rerank.errors import FileFormatError
+from rerank.errors import FileFormatError, shown
 from rerank.files import columns
 from rerank.files.data import read_binary
 from rerank.files.grouping import numbered
-from rerank.files.source import check_file, file_mode, number_or_nan, open_source, shown
+from rerank.files.source import check_file, file_mode, number_or_nan, open_source
 from rerank.files.svmlight import read_parts, row_queries, stacked
 from rerank.files.svmlight_header import Header
 from rerank.files.topics import topic_entries

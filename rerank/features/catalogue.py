@@ -1,17 +1,17 @@
-"""The catalogue of all features, as text, from what the families say of themselves."""
+"""The documentation of all features as text."""
 
 from __future__ import annotations
 
 from math import isinf
 
-from rerank.features.families import default_family_names, family_names
+from rerank.features.base import Family, Feature, FieldFamily
 from rerank.features.recipe import Recipe
-from rerank.features.registry import Family, Feature, FieldFamily, family
+from rerank.features.registry import known_families
 
 
 def catalogue() -> str:
-    """Return every feature of every family: name, meaning, formula, source, unit, range, cost, what missing means."""
-    return "\n\n".join(_family(name, family(name)) for name in family_names())
+    """Return every feature of every family: name, meaning, formula, source, unit, range, cost, when it is missing."""
+    return "\n\n".join(_family(name, member) for name, member in known_families().items())
 
 
 def _family(name: str, member: Family) -> str:
@@ -19,7 +19,7 @@ def _family(name: str, member: Family) -> str:
     about = [f"{len(features)} features of {'every field' if isinstance(member, FieldFamily) else 'no field'}"]
     if not features:
         about = [str(member.__doc__).rstrip(".")]
-    about.append("by default" if name in default_family_names() else "where a recipe names it")
+    about.append("where a recipe names it" if member.on_request else "by default")
     if isinstance(member, FieldFamily) and member.needs_positions:
         about.append("needs positions")
     if member.limit:

@@ -1,4 +1,4 @@
-"""Features of the user's own: one decorated Python function each.
+"""User-defined features: one decorated Python function each.
 
     @rerank.feature("first_word", meaning="Whether the field holds the query's first word.")
     def first_word(matches):
@@ -8,7 +8,7 @@
     def is_review(tokens, document):
         return "review" in document["title"].lower()
 
-Data and models keep a function's name, never its code: where it is not defined, they say so.
+Data and models store a function's name, never its code: where the function is not defined, an error names it.
 """
 
 from __future__ import annotations
@@ -28,30 +28,42 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, MissingFileError, RerankError
+from rerank.features.base import Cost, Feature, Missing
 from rerank.features.match import FieldBlock
-from rerank.features.registry import Cost, Feature, Missing
-from rerank.features.statistics import frozen, kept_with_field
+from rerank.features.statistics import cached_by_field
+from rerank.runtime.views import read_only_view
 from rerank.types import Floats, Ints
 from rerank.types.forward import FieldArrays
 
 Compute = TypeVar("Compute", bound=Callable[..., Any])
 OVER = ("field", "document")
 _functions: dict[str, Function] = {}
-_MOST_CHARACTERS = 200  # of what an exception says
+_MOST_CHARACTERS = 200  # of an exception's text
 
 
 @dataclass(frozen=True, eq=False)
 class Matches:
-    """A query, and one field of each of its candidates: what a function over a field is given, read-only.
+    """A query, and one field of each of its candidates: the read-only argument of a function over a field.
 
-    terms       distinct terms of the query, as the analyser made them
-    query_freq  (n_terms,) int64 occurrences in the query
-    tf          (n_rows, n_terms) int32 occurrences in the candidate's field
-    idf         (n_terms,) float64, Lucene's; 0 for a term that the field never holds
-    lengths     (n_rows,) int32 tokens of the candidate's field
-    docs        (n_rows,) int64 document numbers: places in the arrays of `field`
-    scores      (n_rows,) float64 scores of the run
-    field       forward arrays of the field
+    Parameters
+    ----------
+    terms : tuple of str
+        Distinct terms of the query, as the analyser made them.
+    query_freq : ndarray of shape (n_terms,) and dtype int64
+        Occurrences in the query.
+    tf : ndarray of shape (n_rows, n_terms) and dtype int32
+        Occurrences in the candidate's field.
+    idf : ndarray of shape (n_terms,) and dtype float64
+        Lucene's idf; 0 for a term that the field of no document holds.
+    lengths : ndarray of shape (n_rows,) and dtype int32
+        Tokens of the candidate's field.
+    docs : ndarray of shape (n_rows,) and dtype int64
+        Document numbers: indices into the arrays of `field`.
+    scores : ndarray of shape (n_rows,) and dtype float64
+        Scores of the run.
+    field : FieldArrays
+        Forward arrays of the field.
+
     """
 
     terms: tuple[str, ...]
@@ -72,28 +84,28 @@ class Matches:
         tf = block.tf[slice(*block.tf_ptr[query : query + 2].tolist())]
         return cls(
             terms=candidates.words[query],
-            query_freq=frozen(candidates.query_freq[terms]),
-            tf=frozen(tf.reshape(rows.stop - rows.start, terms.stop - terms.start)),
-            idf=frozen(block.idf[terms]),
-            lengths=frozen(block.lengths[rows]),
-            docs=frozen(candidates.docs[rows]),
-            scores=frozen(candidates.scores[rows]),
+            query_freq=read_only_view(candidates.query_freq[terms]),
+            tf=read_only_view(tf.reshape(rows.stop - rows.start, terms.stop - terms.start)),
+            idf=read_only_view(block.idf[terms]),
+            lengths=read_only_view(block.lengths[rows]),
+            docs=read_only_view(candidates.docs[rows]),
+            scores=read_only_view(candidates.scores[rows]),
             field=_frozen_field(block.field),
         )
 
 
 @dataclass(frozen=True)
 class Function:
-    """A function that is a feature, and what it says of itself."""
+    """A user-defined function, its documentation as a feature, and whether it is over a field or a document."""
 
     feature: Feature
     over: str
     compute: Callable[..., Any]
 
-    def call(self, place: str, *arguments: Any) -> Any:
-        """Return what the function makes of some arguments; whatever it raises but Ctrl-C is an InvalidInputError.
+    def call(self, subject: str, *arguments: Any) -> Any:
+        """Return the function's result; any exception but KeyboardInterrupt becomes an InvalidInputError.
 
-        place  query and document, for the error
+        subject  query and document, for the error
         """
         try:
             return self.compute(*arguments)
@@ -101,14 +113,14 @@ class Function:
             raise
         except BaseException as error:
             raise InvalidInputError(
-                f"{self._line(error)}feature {self.feature.name!r}: expected numbers for {place}, got "
+                f"{self._line(error)}feature {self.feature.name!r}: expected numbers for {subject}, got "
                 f"{_described(error)}. Correct the function."
             ) from error
 
-    def column(self, values: Any, n_rows: int, place: str) -> NDArray[np.float32]:
-        """Return what the function gave as (n_rows,) float32; refuse another shape, text, complex or infinite numbers.
+    def column(self, values: Any, n_rows: int, subject: str) -> NDArray[np.float32]:
+        """Return the function's result as (n_rows,) float32; refuse other shapes, and text, complex, infinite numbers.
 
-        place  query and document, for the error
+        subject  query and document, for the error
         """
         try:
             column = _as_float32(values)
@@ -122,12 +134,12 @@ class Function:
             raise InvalidInputError(
                 f"{self._line()}feature {self.feature.name!r}: expected {n_rows} finite numbers, or NaN where missing, "
                 f"got {'a number that float32 cannot hold' if infinite else type(values).__name__ + shape} for "
-                f"{place}. Correct the function."
+                f"{subject}. Correct the function."
             )
         return column
 
     def _line(self, error: BaseException | None = None) -> str:
-        """Return file and line of the function, or of the line in its file that raised an error; empty for others'."""
+        """Return file and line of the function, or of the line in its file that raised an error; empty if unknown."""
         code = getattr(unwrap(self.compute), "__code__", None)
         if code is None:
             return ""
@@ -137,9 +149,10 @@ class Function:
 
 
 def _as_float32(values: Any) -> NDArray[np.float32] | None:
-    """Return numbers as float32, infinity where they are too large, NaN for None or masked; None for what is no number.
+    """Return numbers as float32, None if they are no numbers.
 
-    Raises what the objects' own conversions raise.
+    Too large numbers become infinity; None and masked values become NaN. The conversion of a user's objects may raise
+    anything.
     """
     array = values if isinstance(values, np.ma.MaskedArray) else np.asarray(values)
     if array.dtype.kind == "O":
@@ -153,7 +166,7 @@ def _as_float32(values: Any) -> NDArray[np.float32] | None:
 
 
 def _described(error: BaseException) -> str:
-    """Return name and text of an exception, in one line."""
+    """Return the name and text of an exception in one line."""
     try:
         text = " ".join(str(error).split())
     except Exception:  # its __str__ is the user's
@@ -162,11 +175,13 @@ def _described(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
-@kept_with_field
+@cached_by_field
 def _frozen_field(field: FieldArrays) -> FieldArrays:
     """Return the arrays of a field, read-only."""
     arrays = {each.name: getattr(field, each.name) for each in fields(field)}
-    views: dict[str, Any] = {name: frozen(array) for name, array in arrays.items() if isinstance(array, np.ndarray)}
+    views: dict[str, Any] = {
+        name: read_only_view(array) for name, array in arrays.items() if isinstance(array, np.ndarray)
+    }
     return replace(field, **views)
 
 
@@ -174,19 +189,37 @@ def feature(
     name: str,
     *,
     over: str = "field",
-    meaning: str = "A feature of the user's own.",
+    meaning: str = "A user-defined feature.",
     formula: str = "a Python function",
     source: str = "the user",
     unit: str = "the function's",
     low: float = -inf,
     high: float = inf,
 ) -> Callable[[Compute], Compute]:
-    """Return a decorator that makes a function a feature.
+    """Return a decorator that makes a function a feature; NaN means missing.
 
-    name  of the column; a function over a field becomes a column for each field (`name.title`)
-    over  field: the function is given Matches and returns (n_rows,) numbers; document: it is given the query's
-          tokens and the document (a mapping where it is JSON, else text) and returns one number
-    NaN is missing. Raises InvalidInputError for a name that has a full stop or white space in it.
+    Parameters
+    ----------
+    name : str
+        Name of the column. A function over a field becomes a column for each field, e.g. `name.title`.
+    over : {"field", "document"}, default="field"
+        "field": the function takes `Matches` and returns (n_rows,) numbers. "document": it takes the query's tokens
+        and the document (a mapping if it is JSON, else text) and returns one number.
+    meaning, formula, source, unit : str
+        Documentation, see `rerank.features.base.Feature`.
+    low, high : float, default=-inf, inf
+        Bounds of the values, for documentation.
+
+    Returns
+    -------
+    callable
+        The decorator, which returns the function unchanged.
+
+    Raises
+    ------
+    InvalidInputError
+        If the name is not an identifier, or `over` is another word.
+
     """
     if over not in OVER:
         raise InvalidInputError(f"feature {name!r}: expected over={' or '.join(OVER)}, got {over!r}. Name one.")
@@ -202,14 +235,25 @@ def feature(
 
 
 def functions() -> Mapping[str, Function]:
-    """Return the functions that are defined, by name."""
+    """Return the user-defined functions by name."""
     return _functions
 
 
 def load_functions(path: str | Path) -> None:
-    """Run a Python file of the user's that defines features.
+    """Run a Python file that defines features.
 
-    Raises MissingFileError, or InvalidInputError with what Python says of the file, or where the file calls exit.
+    Parameters
+    ----------
+    path : str or Path
+        The Python file.
+
+    Raises
+    ------
+    MissingFileError
+        If there is no such file.
+    InvalidInputError
+        If the file raises an exception, or calls exit.
+
     """
     file = Path(path)
     if file.is_dir():

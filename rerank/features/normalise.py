@@ -1,9 +1,9 @@
-"""Normalisation within the query: values of a column made comparable between queries.
+"""Normalisation within the query, which makes the values of a column comparable between queries.
 
-minmax  (x - least) / (greatest - least) over the query's rows; 0 where all are equal
+minmax  (x - min) / (max - min) over the query's rows; 0 where all are equal
 zscore  (x - mean) / standard deviation over the query's rows; 0 where all are equal
 rank    1 + number of the query's rows with a greater value
-Missing values stay missing, and no other value is made of them.
+Missing values stay missing and do not influence the others.
 """
 
 from __future__ import annotations
@@ -19,40 +19,51 @@ from rerank.features.families.relative import relate
 from rerank.types import Ints
 
 _FORMS = ("minmax", "zscore", "rank")  # in the order of the kernel's columns
-_COLUMNS = 32  # at a time: the kernel makes three of each
+_COLUMNS = 32  # normalised at a time; the kernel computes all three forms of each
 
 
 def chosen_columns(what: str, patterns: Sequence[str], names: Sequence[str]) -> Ints:
-    """Return the places of the columns that fit one of the patterns, ascending; refuse a pattern that fits none."""
+    """Return the indices of the columns that match one of the patterns, ascending; refuse a pattern without a match."""
     for pattern in patterns:
-        if not any(_fits(name, pattern) for name in names):
+        if not any(_matches(name, pattern) for name in names):
             raise unknown_name(f"recipe: {what}", pattern, names)
-    fitting = [any(_fits(name, pattern) for pattern in patterns) for name in names]
-    return np.flatnonzero(np.array(fitting, dtype=np.bool_))
+    chosen = [any(_matches(name, pattern) for pattern in patterns) for name in names]
+    return np.flatnonzero(np.array(chosen, dtype=np.bool_))
 
 
-def _fits(name: str, pattern: str) -> bool:
+def _matches(name: str, pattern: str) -> bool:
     return name == pattern or fnmatchcase(name, pattern)
 
 
 def normalised_columns(table: Mapping[str, str], names: Sequence[str]) -> dict[str, Ints]:
-    """Return the places of the columns of each normalisation that changes values; the last pattern that fits holds."""
+    """Return the column indices of each normalisation but none; a column takes that of the last matching pattern."""
     if not table:
         return {}
-    how = np.full(len(names), "none", dtype=object)
-    for pattern, wanted in table.items():
+    form_of = np.full(len(names), "none", dtype=object)
+    for pattern, form in table.items():
         if pattern != "*":
-            how[chosen_columns("normalisation", [pattern], names)] = wanted
+            form_of[chosen_columns("normalisation", [pattern], names)] = form
         else:
-            how[:] = wanted
-    return {name: np.flatnonzero(how == name) for name in _FORMS if (how == name).any()}
+            form_of[:] = form
+    return {form: np.flatnonzero(form_of == form) for form in _FORMS if (form_of == form).any()}
 
 
 def normalise(X: NDArray[np.float32], query_ptr: Ints, columns: Mapping[str, Ints]) -> None:
-    """Normalise columns of X (n_rows, n_features) in place, query by query, as the relative family computes it."""
-    for name, places in columns.items():
-        for first in range(0, len(places), _COLUMNS):
-            some = places[first : first + _COLUMNS]
-            forms = np.empty((len(X), 3 * len(some)), dtype=np.float32)
-            relate(query_ptr, np.ascontiguousarray(X[:, some]), forms)
-            X[:, some] = forms[:, _FORMS.index(name) :: 3]
+    """Normalise columns in place, query by query, with the formulas of the relative family.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features) and dtype float32
+        The features.
+    query_ptr : ndarray of shape (n_queries + 1,) and dtype int64
+        First row of each query.
+    columns : mapping from str to ndarray of dtype int64
+        Column indices of each normalisation.
+
+    """
+    for form, indices in columns.items():
+        for first in range(0, len(indices), _COLUMNS):
+            some = indices[first : first + _COLUMNS]
+            all_forms = np.empty((len(X), 3 * len(some)), dtype=np.float32)
+            relate(query_ptr, np.ascontiguousarray(X[:, some]), all_forms)
+            X[:, some] = all_forms[:, _FORMS.index(form) :: 3]

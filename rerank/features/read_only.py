@@ -1,4 +1,4 @@
-"""JSON values that cannot be changed: several functions of the user's are given the same document."""
+"""Read-only JSON values: several user-defined functions receive the same document."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 
 def read_only(values: dict[str, Any]) -> dict[str, Any]:
-    """Return a dict as one that cannot be changed, the lists in it as well; for `json.loads(object_hook=...)`."""
+    """Return a read-only dict with read-only lists; for `json.loads(object_hook=...)`."""
     return _Dict({key: _List.of(value) if type(value) is list else value for key, value in values.items()})
 
 
@@ -16,7 +16,7 @@ def _refuse(self: Any, *arguments: Any, **options: Any) -> NoReturn:
 
 
 class _Dict(dict[str, Any]):
-    """A dict that cannot be changed; its copies can."""
+    """A read-only dict, whose copies can be changed."""
 
     __setitem__ = __delitem__ = __ior__ = _refuse
     clear = pop = popitem = setdefault = update = _refuse
@@ -29,14 +29,14 @@ class _Dict(dict[str, Any]):
 
 
 class _List(list[Any]):
-    """A list that cannot be changed; its copies can."""
+    """A read-only list, whose copies can be changed."""
 
     __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
     append = clear = extend = insert = pop = remove = reverse = sort = _refuse
 
     @classmethod
     def of(cls, values: list[Any]) -> _List:
-        """Return a list, and the lists in it, as lists that cannot be changed."""
+        """Return a list, and the lists in it, as read-only lists."""
         return cls([cls.of(value) if type(value) is list else value for value in values])
 
     def __deepcopy__(self, memo: dict[int, Any]) -> list[Any]:

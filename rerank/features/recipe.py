@@ -1,4 +1,4 @@
-"""What to extract: fields, families and the parameters of the models."""
+"""Recipes: which features to compute, and the parameters of the retrieval models."""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from rerank.errors import FileFormatError, InvalidInputError, shown, unknown_name
-from rerank.features.families import default_family_names, family_names
-from rerank.files.source import read_text
-from rerank.runtime.strict_json import ParseFault
-from rerank.runtime.strict_toml import parse_toml
+from rerank.features.registry import default_family_names, family_names
+from rerank.files.structured import read_toml
 
 NORMALISATIONS = ("none", "minmax", "zscore", "rank")
 _ABOVE_ZERO = nextafter(0.0, 1.0)
-MOST = 1e9  # beyond it features overflow, or no longer tell documents apart
+MOST = 1e9  # larger parameters overflow, or make all documents equal
 _RANGES = {
     "bm25_k1": (0.0, MOST),
     "bm25_b": (0.0, 1.0),
@@ -33,24 +31,43 @@ _RANGES = {
 
 @dataclass(frozen=True)
 class Recipe:
-    """How features are made; it travels, as plain values, in the data and in the model.
+    """Which features to compute, and how; stored as plain values in data and models.
 
-    fields                    names of fields of the index, `contents` is the whole document; None: all of them
-    families                  names of families; None: those that pay for most collections, see `rerank features --list`
-    features                  columns to keep, by name or pattern (`bm25.title`, `bm25.*`); None: all of the families'
-    normalisation             column or pattern -> none, minmax, zscore or rank within the query; the last that fits
-                              holds; one word is for all
-    numbers                   names of numbers of the documents; None: all that the index has
-    functions                 names of functions of the user's own (`rerank.feature`); None: all that are defined
-    runs                      names of other runs whose scores are features; the runs are given with the candidates
-    bm25_k1, bm25_b           Anserini's defaults
-    lm_absolute_delta         delta of absolute discounting, in occurrences
-    lm_dirichlet_mu           mu of Dirichlet smoothing, in tokens; Lucene and Anserini have 1000, MSLR had 2000
-    lm_jelinek_mercer_lambda  share of the collection's model
-    rm3_share                 share of the feedback documents' model in the expanded query
-    rocchio_alpha, _beta      weight of the query and of the feedback documents' centroid; Anserini's defaults
+    Parameters
+    ----------
+    fields : tuple of str, optional
+        Fields of the index; `contents` is the whole document. All fields by default.
+    families : tuple of str, optional
+        Families of features. By default all but those computed on request only, see `rerank features --list`.
+    features : tuple of str, optional
+        Columns to keep, by name or pattern (`bm25.title`, `bm25.*`). All columns of the families by default.
+    normalisation : mapping from str to str, or str
+        Normalisation within the query by column or pattern: none, minmax, zscore or rank. The last matching pattern
+        applies. A single word applies to all columns.
+    numbers : tuple of str, optional
+        Numbers of the documents. All numbers of the index by default.
+    functions : tuple of str, optional
+        User-defined functions (`rerank.feature`). All defined functions by default.
+    runs : tuple of str, default=()
+        Other runs whose scores are features; the runs themselves are arguments of `extract`.
+    bm25_k1, bm25_b : float, default=0.9, 0.4
+        Parameters of BM25; the defaults are Anserini's.
+    lm_absolute_delta : float, default=0.7
+        delta of absolute discounting, in occurrences.
+    lm_dirichlet_mu : float, default=1000.0
+        mu of Dirichlet smoothing, in tokens; 1000 in Lucene and Anserini, 2000 in MSLR.
+    lm_jelinek_mercer_lambda : float, default=0.1
+        lambda of Jelinek-Mercer smoothing: the weight of the collection's model.
+    rm3_share : float, default=0.5
+        Weight of the feedback documents' model in the expanded query.
+    rocchio_alpha, rocchio_beta : float, default=1.0, 0.75
+        Weights of the query and of the feedback documents' centroid; the defaults are Anserini's.
 
-    Raises InvalidInputError on an unknown family or a parameter out of its range.
+    Raises
+    ------
+    InvalidInputError
+        If a family is unknown, or a parameter is out of its range.
+
     """
 
     fields: tuple[str, ...] | None = None
@@ -73,8 +90,8 @@ class Recipe:
         for key in ("fields", "families", "features"):
             object.__setattr__(self, key, _names(key, getattr(self, key)))
         for key in ("numbers", "functions", "runs"):
-            given = getattr(self, key)
-            object.__setattr__(self, key, () if given in ((), []) else _names(key, given))
+            names = getattr(self, key)
+            object.__setattr__(self, key, () if names in ((), []) else _names(key, names))
         object.__setattr__(self, "normalisation", _normalisation(self.normalisation))
         for name in self.families or ():
             if name not in family_names():
@@ -85,10 +102,25 @@ class Recipe:
     def resolve(
         self, index_fields: Iterable[str], index_numbers: Iterable[str] = (), functions: Iterable[str] = ()
     ) -> Recipe:
-        """Return the recipe with all names spelt out for an index that has these fields and numbers.
+        """Return the recipe with explicit names for an index.
 
-        functions  names of the user's functions that are defined
-        Raises InvalidInputError where the recipe names what is not there.
+        Parameters
+        ----------
+        index_fields, index_numbers : iterable of str
+            Fields and numbers of the index.
+        functions : iterable of str
+            Names of the user-defined functions.
+
+        Returns
+        -------
+        Recipe
+            The recipe without None.
+
+        Raises
+        ------
+        InvalidInputError
+            If the recipe names a field, number or function that does not exist.
+
         """
         return replace(
             self,
@@ -99,22 +131,26 @@ class Recipe:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values; `from_dict` makes the same recipe of them."""
+        """Return the recipe as plain JSON values, the inverse of `from_dict`."""
         return {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
 
     def to_toml(self) -> str:
-        """Return the recipe as TOML; `from_toml` reads it again. What is left to its default is not written."""
-        given = {key: value for key, value in self.to_dict().items() if value is not None and value != {}}
-        normalisation = given.pop("normalisation", {})
-        lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in given.items()]
-        table = [f"{json.dumps(name, ensure_ascii=False)} = {json.dumps(how)}" for name, how in normalisation.items()]
+        """Return the recipe as TOML, the inverse of `from_toml`; keys without a value are left out."""
+        values = {key: value for key, value in self.to_dict().items() if value is not None and value != {}}
+        normalisation = values.pop("normalisation", {})
+        lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in values.items()]
+        table = [f"{json.dumps(name, ensure_ascii=False)} = {json.dumps(form)}" for name, form in normalisation.items()]
         return "\n".join([*lines, *(["", "[normalisation]", *table] if table else [])]) + "\n"
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Recipe:
-        """Make a recipe of plain values; a key that is not there keeps its default.
+        """Return the recipe of plain values; a missing key has its default.
 
-        Raises InvalidInputError on an unknown key, naming the nearest known one, or on a wrong value.
+        Raises
+        ------
+        InvalidInputError
+            If a key is unknown (the message names the nearest known one) or a value is wrong.
+
         """
         known = [attribute.name for attribute in fields(cls)]
         if not isinstance(values, Mapping):
@@ -128,29 +164,35 @@ class Recipe:
     def from_toml(cls, path: str | Path) -> Recipe:
         """Read a recipe from a TOML file whose keys are the recipe's attributes.
 
-        Raises MissingFileError, or FileFormatError with the file's name and the fault.
+        Raises
+        ------
+        MissingFileError
+            If there is no such file.
+        FileFormatError
+            If the file is not TOML, or not a recipe.
+
         """
-        text = read_text(path, "a recipe (TOML)")
+        values = read_toml(path, "a recipe (TOML)")
         try:
-            return cls.from_dict(parse_toml(text))
-        except ParseFault as fault:
-            raise FileFormatError(path, fault.line, f"expected TOML, got {fault}. Correct it.") from None
+            return cls.from_dict(values)
         except InvalidInputError as error:
             raise FileFormatError(path, None, str(error)) from None
 
 
-def _known(key: str, wanted: tuple[str, ...] | None, there: Iterable[str]) -> tuple[str, ...]:
-    known = tuple(there)
-    strangers = [name for name in wanted or () if name not in known]
-    if strangers:
+def _known(key: str, wanted: tuple[str, ...] | None, of_index: Iterable[str]) -> tuple[str, ...]:
+    """Return the wanted names, all of the index for None; refuse names that the index does not have."""
+    known = tuple(of_index)
+    unknown = [name for name in wanted or () if name not in known]
+    if unknown:
         raise InvalidInputError(
             f"recipe: expected {key} of the index ({', '.join(sorted(known)) or 'it has none'}), got "
-            f"{len(strangers)} that it does not have, e.g. {strangers[0]!r}. Name its {key} or none."
+            f"{len(unknown)} that it does not have, e.g. {unknown[0]!r}. Name its {key} or none."
         )
     return known if wanted is None else wanted
 
 
 def _defined(wanted: tuple[str, ...] | None, defined: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the wanted functions, all defined ones for None; refuse functions that are not defined."""
     missing = [name for name in wanted or () if name not in defined]
     if missing:
         raise InvalidInputError(
@@ -162,20 +204,22 @@ def _defined(wanted: tuple[str, ...] | None, defined: tuple[str, ...]) -> tuple[
 
 
 def _normalisation(value: Any) -> dict[str, str]:
+    """Return a table of normalisations by column or pattern; a single word is for all columns."""
     table = {"*": value} if isinstance(value, str) else value
     if not isinstance(table, Mapping):
         raise InvalidInputError(
             f"recipe: normalisation: expected one of {', '.join(NORMALISATIONS)} or a table of them by column, "
             f'got {shown(value)}. Write e.g. normalisation = "zscore".'
         )
-    for name, how in table.items():
-        if how not in NORMALISATIONS:
-            found = how if isinstance(how, str) else shown(how)
-            raise unknown_name(f"recipe: normalisation: {shown(str(name))[1:-1]}", found, NORMALISATIONS)
-    return {str(name): str(how) for name, how in table.items()}
+    for name, form in table.items():
+        if form not in NORMALISATIONS:
+            text = form if isinstance(form, str) else shown(form)
+            raise unknown_name(f"recipe: normalisation: {shown(str(name))[1:-1]}", text, NORMALISATIONS)
+    return {str(name): str(form) for name, form in table.items()}
 
 
 def _names(key: str, value: Any) -> tuple[str, ...] | None:
+    """Return a list of distinct names as a tuple."""
     if value is None:
         return None
     if isinstance(value, list | tuple) and value and all(isinstance(name, str) for name in value):
@@ -189,6 +233,7 @@ def _names(key: str, value: Any) -> tuple[str, ...] | None:
 
 
 def _parameter(key: str, value: Any) -> float:
+    """Return a parameter as float; refuse one that is out of its range."""
     low, high = _RANGES[key]
     number = isinstance(value, Real) and not isinstance(value, bool)
     if number and low <= value <= high:

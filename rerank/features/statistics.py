@@ -1,45 +1,59 @@
-"""Statistics of a field that several families read: idf, lengths as Lucene encodes them, vector norms."""
+"""Statistics of a field that several families use: idf, lengths as Lucene encodes them, vector norms."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, wraps
 from threading import Lock
-from typing import Any, TypeVar
+from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.runtime.kernels import kernel
+from rerank.runtime.views import read_only_view
 from rerank.types import Floats
 from rerank.types.forward import FieldArrays
 
-_EXACT_LENGTHS = 24  # SmallFloat.NUM_FREE_VALUES: lengths below it have a byte of their own
-Kept = TypeVar("Kept")
+_EXACT_LENGTHS = 24  # SmallFloat.NUM_FREE_VALUES: the encoding of lengths below it is the identity
+Result = TypeVar("Result")
 
 
-def kept_with_field(compute: Callable[[FieldArrays], Kept]) -> Callable[[FieldArrays], Kept]:
-    """Return `compute`, done once for a field, whichever thread asks first; the result is kept as long as the field."""
-    kept: WeakKeyDictionary[FieldArrays, Kept] = WeakKeyDictionary()
+def cached_by_field(compute: Callable[[FieldArrays], Result]) -> Callable[[FieldArrays], Result]:
+    """Return `compute` with a cache, which is shared by threads and holds a result as long as its field exists."""
+    results: WeakKeyDictionary[FieldArrays, Result] = WeakKeyDictionary()
     lock = Lock()
 
     @wraps(compute)
-    def found(field: FieldArrays) -> Kept:
+    def cached(field: FieldArrays) -> Result:
         with lock:
-            if field not in kept:
-                kept[field] = compute(field)
-            return kept[field]
+            if field not in results:
+                results[field] = compute(field)
+            return results[field]
 
-    return found
+    return cached
 
 
 def inverse_document_frequency(doc_freq: ArrayLike, n_docs_with: int) -> Floats:
-    """Return Lucene's idf, ln(1 + (N - df + 0.5) / (df + 0.5)); 0 for a term that no document holds.
+    """Return Lucene's idf, ln(1 + (N - df + 0.5) / (df + 0.5)), which is positive where df > 0.
 
-    doc_freq     documents that hold the term in the field
-    n_docs_with  N, documents that hold the field
-    Source: BM25Similarity.idf of Lucene, which rounds it to float32; always positive where df > 0.
+    Parameters
+    ----------
+    doc_freq : array-like of int
+        Number of documents that hold the term in the field, df.
+    n_docs_with : int
+        Number of documents that hold the field, N.
+
+    Returns
+    -------
+    ndarray of dtype float64
+        The idf of each term in nats; 0 for a term that no document holds.
+
+    References
+    ----------
+    `BM25Similarity.idf` of Lucene, which rounds it to float32.
+
     """
     doc_freq = np.asarray(doc_freq, dtype=np.float64)
     idf = np.log1p((n_docs_with - doc_freq + 0.5) / (doc_freq + 0.5))
@@ -47,34 +61,40 @@ def inverse_document_frequency(doc_freq: ArrayLike, n_docs_with: int) -> Floats:
 
 
 def lucene_lengths(lengths: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return lengths (tokens) as Lucene's one-byte norms hold them: rounded down to one of 256 values.
+    """Return lengths as Lucene's one-byte norms store them: exact up to 40, then rounded down to four significant bits.
 
-    Exact up to 40, then four significant bits. Source: SmallFloat.intToByte4 and byte4ToInt. Where a field is indexed
-    without norms Lucene takes every length for 1; here the tokens are counted all the same.
+    Parameters
+    ----------
+    lengths : ndarray of shape (n,) and dtype int32
+        Number of tokens. Lucene takes every length as 1 where a field is indexed without norms; this does not.
+
+    Returns
+    -------
+    ndarray of shape (n,) and dtype int32
+
+    References
+    ----------
+    `SmallFloat.intToByte4` and `SmallFloat.byte4ToInt` of Lucene.
+
     """
     table = _lucene_length_table()
     return table[np.searchsorted(table, lengths, side="right") - 1]
 
 
-@kept_with_field
+@cached_by_field
 def field_idf(field: FieldArrays) -> Floats:
     """Return the idf of every term in a field, (n_terms,) float64."""
     return inverse_document_frequency(field.doc_freq, field.n_docs_with)
 
 
-@kept_with_field
+@cached_by_field
 def vector_norms(field: FieldArrays) -> Floats:
     """Return the Euclidean norm of every document's vector of tf * idf, (n_docs,) float64."""
     norms = np.empty(len(field.lengths), dtype=np.float64)
-    _fill_norms(frozen(field.doc_ptr), frozen(field.terms), frozen(field.freqs), field_idf(field), norms)
+    _fill_norms(
+        read_only_view(field.doc_ptr), read_only_view(field.terms), read_only_view(field.freqs), field_idf(field), norms
+    )
     return norms
-
-
-def frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """Return a read-only plain view, so that arrays in memory and on disk need one compiled kernel."""
-    view = np.asarray(array).view()
-    view.flags.writeable = False
-    return view
 
 
 @cache

@@ -1,16 +1,17 @@
-"""The default recipe as a commented TOML file, to start one's own from."""
+"""The default recipe as a commented TOML file."""
 
 from __future__ import annotations
 
 import json
 
-from rerank.features.families import ON_REQUEST, default_family_names
 from rerank.features.recipe import NORMALISATIONS, Recipe
+from rerank.features.registry import default_family_names, known_families
 
 
 def template() -> str:
-    """Return a recipe that is the default one: a line with a # in front says what holds without it."""
+    """Return the default recipe as TOML; a line in comments shows an option and its default or an example."""
     default = Recipe()
+    on_request = [name for name, member in known_families().items() if member.on_request]
     parameters = {key: value for key, value in default.to_dict().items() if isinstance(value, float)}
     return "\n".join(
         [
@@ -20,7 +21,7 @@ def template() -> str:
             "# Fields of the index; all of them, and contents, the whole document, by default.",
             '# fields = ["contents", "title", "body"]',
             "",
-            f"# Families; on request also {', '.join(sorted(ON_REQUEST))}.",
+            f"# Families; on request also {', '.join(on_request)}.",
             f"families = {json.dumps(default_family_names())}",
             "",
             "# Columns to keep, by name or pattern; all by default.",

@@ -1,11 +1,11 @@
-"""Files of columns parted by white space: qrels and runs, at millions of lines a second.
+"""Files of columns separated by white space: qrels and runs, at millions of lines a second.
 
-row      one line that holds columns; blank lines and lines that begin with `#` hold none
-stretch  neighbouring rows of one query
-word     eight bytes of text as one number, the first byte lowest
-A chunk of plain ASCII with the right number of columns is split by NumPy, word by word; any other chunk is
-read line by line, which accepts what is unusual but right and names the first line that is wrong. Chunks are
-split by several threads.
+row    one line with columns; blank lines and lines that begin with `#` are skipped
+group  adjacent rows of one query
+word   eight bytes of text as one number, the first byte lowest
+A chunk of ASCII with the right number of columns in each line is split by NumPy, word by word. Any other chunk is read
+line by line, which accepts everything that the format allows and names the first wrong line. Several threads split
+chunks.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import FileFormatError
+from rerank.errors import FileFormatError, shown
+from rerank.files.decimals import parse_decimals
 from rerank.files.grouping import all_distinct, numbers_of, repeated_row
-from rerank.files.source import OnFault, check_file, chunks, refuse, shown, text
+from rerank.files.source import OnFault, check_file, chunks, refuse, text
 from rerank.runtime.threads import NUMPY_THREADS
-from rerank.types import Floats, Ints, pointers
+from rerank.types import Ints, pointers
 from rerank.types.ids import (
     ID_RULE,
     ODD,
@@ -39,28 +40,39 @@ from rerank.types.ids import (
     row_codes,
 )
 
-CHUNK_BYTES = 1 << 21  # smaller ones make threads wait for the interpreter's lock, larger ones leave the cache
-KEPT_BYTES = 31 << 20  # just below the most that glibc's dynamic threshold takes
-WIDEST = 256  # bytes of a column that the fast path takes
+CHUNK_BYTES = 1 << 21  # with smaller chunks threads wait for the GIL, larger ones do not fit into the cache
+KEPT_BYTES = 31 << 20  # just below the maximum of glibc's dynamic mmap threshold
+WIDEST = 256  # bytes of a column; wider ones are read line by line
 QUERY, DOC = 0, 2
 Bytes = NDArray[np.bytes_]
-PADDING = WIDEST + 8  # blanks after a chunk, so that each of its columns may be read in whole words
+PADDING = WIDEST + 8  # blanks after a chunk, so that its last columns can be read as words
 
-BYTE, EACH, HIGH = np.uint64(0xFF), np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
-PAIRS = np.uint64(0x000000FF000000FF)
 FIRST_BYTES = np.array([(1 << 8 * count) - 1 for count in range(9)], dtype=np.uint64)
-TENS = np.array([10**count for count in range(9)], dtype=np.uint64)
-POWERS = np.array([10.0**power for power in range(20)])
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Columns of a format: column 0 is the query id, 2 the document id, `value` a number.
+    """Columns of a format, of which column 2 is the document id.
 
-    parse   bytes of the number -> number, or None where it is none
-    wanted  what the number is, for messages
-    extra   whether columns after the last are passed over, as trec_eval does in runs
-    query   column that parts the rows into stretches
+    Parameters
+    ----------
+    what : str
+        Name of the format, for errors.
+    columns : tuple of str
+        Names of the columns.
+    value : int
+        Index of the column with the number.
+    dtype : type
+        NumPy type of the number.
+    parse : callable
+        Returns the number in bytes, or None if there is none.
+    wanted : str
+        What the number is, for errors.
+    extra : bool, default=False
+        Whether further columns are skipped, as trec_eval does in runs.
+    query : int, default=0
+        Index of the column with the query id, which groups the rows.
+
     """
 
     what: str
@@ -74,21 +86,31 @@ class Layout:
 
     @property
     def named(self) -> str:
-        """Number and names of the columns, for messages."""
+        """Number and names of the columns, for errors."""
         return f"{len(self.columns)} columns ({' '.join(self.columns)})"
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows as they stand in the file.
+    """Rows in the order of the file.
 
-    names     query id of each stretch
-    lengths   (n_stretches,) int64 rows of each
-    doc_ids   (n_rows,) UTF-8 bytes
-    codes     (n_rows,) uint64 codes of the document ids, see row_codes
-    values    (n_rows,) of the layout's dtype
-    lines     line numbers of the rows, stretch by stretch
-    tag       last column of the first row
+    Parameters
+    ----------
+    names : list of str
+        Query id of each group.
+    lengths : ndarray of shape (n_groups,) and dtype int64
+        Number of rows of each group.
+    doc_ids : ndarray of shape (n_rows,) and dtype bytes
+        Document ids in UTF-8.
+    codes : ndarray of shape (n_rows,) and dtype uint64
+        Hash codes of the document ids, see `row_codes`.
+    values : ndarray of shape (n_rows,)
+        The numbers, of the layout's dtype.
+    lines : list of range
+        Line numbers of the rows.
+    tag : str
+        Last column of the first row.
+
     """
 
     names: list[str]
@@ -102,10 +124,21 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Rows grouped by query, queries by first appearance, rows of a query in the order of the file.
+    """Rows grouped by query: queries by first appearance, rows of a query in the order of the file.
 
-    doc_ids are UTF-8 bytes.
-    tag   last column of the file's first row
+    Parameters
+    ----------
+    query_ids : ndarray of shape (n_queries,)
+        Query ids.
+    query_ptr : ndarray of shape (n_queries + 1,) and dtype int64
+        First row of each query.
+    doc_ids : ndarray of shape (n_rows,) and dtype bytes
+        Document ids in UTF-8.
+    values : ndarray of shape (n_rows,)
+        The numbers, of the layout's dtype.
+    tag : str
+        Last column of the file's first row.
+
     """
 
     query_ids: Ids
@@ -116,12 +149,12 @@ class Table:
 
 
 def read_table(path: str | Path, layout: Layout, chunk_bytes: int = CHUNK_BYTES) -> Table:
-    """Read a file of columns; a document that returns within a query is refused."""
+    """Read a file of columns; refuse a document that is repeated within a query."""
     return _grouped(Path(path), read_rows(path, layout, chunk_bytes=chunk_bytes))
 
 
 def read_rows(path: str | Path, layout: Layout, on_fault: OnFault = refuse, chunk_bytes: int = CHUNK_BYTES) -> Rows:
-    """Read the rows as they stand, documents that return among them; `on_fault` is told of every line that is wrong."""
+    """Read the rows in the order of the file, with repeated documents; `on_fault` is called for every wrong line."""
     path = check_file(path, f"a {layout.what} file")
     rows = _joined([part for part in _parts(path, layout, on_fault, chunk_bytes) if len(part.values)])
     if rows is None:
@@ -135,8 +168,8 @@ def _parts(path: Path, layout: Layout, on_fault: OnFault, chunk_bytes: int) -> I
     def split(line: int, chunk: bytes) -> Rows:
         return _split_fast(line, chunk, layout) or _split_by_line(path, line, chunk, layout, on_fault)
 
-    # Once a block of this size was freed, glibc keeps what chunks leave behind; else it gives every chunk's memory back
-    # to the system and fetches it again, which costs a tenth of an evaluation.
+    # Freeing a block of this size raises glibc's mmap threshold, so that it reuses the memory of chunks instead of
+    # returning it to the system, which would take a tenth of the time of an evaluation.
     np.empty(KEPT_BYTES, dtype=np.uint8)
     waiting: deque[Future[Rows]] = deque()
     with ThreadPoolExecutor(NUMPY_THREADS) as pool:
@@ -149,14 +182,14 @@ def _parts(path: Path, layout: Layout, on_fault: OnFault, chunk_bytes: int) -> I
 
 
 def _grouped(path: Path, rows: Rows) -> Table:
-    names, of_stretch = numbers_of(rows.names)
-    query_ptr = pointers(np.bincount(of_stretch, rows.lengths, len(names)).astype(np.int64))
-    together = bool(np.all(of_stretch[1:] >= of_stretch[:-1]))
-    if not (together and all_distinct(query_ptr, rows.codes)):
-        query = np.repeat(of_stretch, rows.lengths)
+    names, query_of_group = numbers_of(rows.names)
+    query_ptr = pointers(np.bincount(query_of_group, rows.lengths, len(names)).astype(np.int64))
+    is_grouped = bool(np.all(query_of_group[1:] >= query_of_group[:-1]))
+    if not (is_grouped and all_distinct(query_ptr, rows.codes)):
+        query = np.repeat(query_of_group, rows.lengths)
         _refuse_repeat(path, rows, names, query)
-        take = slice(None) if together else np.argsort(query, kind="stable")
-        rows = replace(rows, doc_ids=rows.doc_ids[take], values=rows.values[take])
+        order = slice(None) if is_grouped else np.argsort(query, kind="stable")
+        rows = replace(rows, doc_ids=rows.doc_ids[order], values=rows.values[order])
     return Table(id_array(names), query_ptr, rows.doc_ids, rows.values, rows.tag)
 
 
@@ -186,7 +219,7 @@ def _joined(parts: list[Rows]) -> Rows | None:
 
 
 def _split_fast(line: int, chunk: bytes, layout: Layout) -> Rows | None:
-    """Split a chunk without a Python loop over rows, or return None where it is not plain enough."""
+    """Split a chunk without a Python loop over rows, or return None where it has to be read line by line."""
     padded = chunk + b" " * PADDING
     bounds = _column_bounds(chunk, np.frombuffer(padded, dtype=np.uint8), len(layout.columns))
     if bounds is None:
@@ -233,7 +266,7 @@ def _column_bounds(chunk: bytes, letters: NDArray[np.uint8], n_columns: int) -> 
     starts = np.empty_like(ends)
     starts[0] = 0
     np.add(ends[:-1] if single else np.flatnonzero(blank[1:] < blank[:-1]), 1, out=starts[1:])
-    # As many newlines as rows, one right before each row: no row holds a newline, no line is blank.
+    # As many newlines as rows, and one directly before each row: no row has a newline in it, and no line is blank.
     if (letters[starts[n_columns::n_columns] - 1] != ord("\n")).any():
         return None
     ends -= starts
@@ -241,11 +274,11 @@ def _column_bounds(chunk: bytes, letters: NDArray[np.uint8], n_columns: int) -> 
 
 
 def _words(windows: Words, starts: Ints, lengths: Ints) -> Words:
-    """Return one column as (n_rows, width) words, filled up with 0."""
+    """Return one column as (n_rows, width) words, padded with 0."""
     words = np.empty((len(starts), -(-int(lengths.max()) // 8)), dtype="<u8")
-    for place in range(words.shape[1]):
-        word = windows[starts + 8 * place]
-        np.bitwise_and(word, FIRST_BYTES[np.clip(lengths - 8 * place, 0, 8)], out=words[:, place])
+    for index in range(words.shape[1]):
+        word = windows[starts + 8 * index]
+        np.bitwise_and(word, FIRST_BYTES[np.clip(lengths - 8 * index, 0, 8)], out=words[:, index])
     return words
 
 
@@ -254,15 +287,15 @@ def _as_bytes(words: Words) -> Bytes:
 
 
 def _values(padded: bytes, windows: Words, starts: Ints, lengths: Ints, layout: Layout) -> NDArray[Any] | None:
-    """Return the column of numbers, or None where one is none."""
+    """Return the column of numbers, or None where one is not a number."""
     if lengths.max() > WIDEST:
         return None
-    values, plain = _decimals(windows, starts, lengths, layout.dtype is np.int64)
-    other = np.flatnonzero(~plain)
-    if not len(other):
+    values, parsed = parse_decimals(windows, starts, lengths, layout.dtype is np.int64)
+    others = np.flatnonzero(~parsed)
+    if not len(others):
         return values
-    where = zip(other.tolist(), starts[other].tolist(), lengths[other].tolist(), strict=True)
-    for row, start, length in where:
+    bounds = zip(others.tolist(), starts[others].tolist(), lengths[others].tolist(), strict=True)
+    for row, start, length in bounds:
         value = layout.parse(padded[start : start + length])
         if value is None:
             return None
@@ -270,78 +303,8 @@ def _values(padded: bytes, windows: Words, starts: Ints, lengths: Ints, layout: 
     return values
 
 
-def _decimals(
-    windows: Words, starts: Ints, lengths: Ints, whole_numbers: bool
-) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Return numbers, and which are right: `[-]digits[.digits]` of up to 19 digits; others are still to be read."""
-    first = windows[starts]
-    negative = (first & BYTE) == ord("-")
-    if negative.any():
-        starts, lengths = starts + negative, lengths - negative
-        first = windows[starts]
-    dot = first ^ EACH * np.uint64(ord("."))
-    dot = (dot - EACH) & ~dot & HIGH  # the lowest bit that is set tells the first dot
-    whole = np.minimum(np.bitwise_count(~dot & (dot - np.uint64(1))) >> 3, lengths)
-    decimals = np.maximum(lengths - whole - 1, 0)
-    digits, wrong = _digits(first, whole)
-    for place in range(0, min(int(decimals.max()), 24), 8):
-        count = np.clip(decimals - place, 0, 8)
-        more, also_wrong = _digits(windows[starts + whole + (1 + place)], count)
-        digits = digits * TENS[count] + more
-        wrong |= also_wrong
-    plain = (wrong == 0) & (whole + decimals > 0) & (whole + decimals < 20)
-    if whole_numbers:
-        return np.where(negative, -digits.astype(np.int64), digits.astype(np.int64)), plain & (lengths == whole)
-    plain &= (whole < 8) | (lengths == whole)
-    values, certain = _quotients(digits * plain, np.minimum(decimals, 19))
-    return np.negative(values, out=values, where=negative), plain & certain
-
-
-def _quotients(digits: Words, decimals: Ints) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return digits / 10**decimals as float64, rounded once, and where that is certain.
-
-    10**decimals is exact, and so are digits below 2**53: then a division is all (Clinger 1990, How to read floating
-    point numbers accurately). Others are divided in double-double arithmetic (Dekker 1971); a quotient that lies
-    halfway between two numbers, as far as can be told, is not certain.
-    """
-    quotients, certain = digits / POWERS[decimals], np.ones(len(digits), dtype=np.bool_)
-    large = np.flatnonzero(digits >> np.uint64(53))
-    if len(large):
-        upper, power, quotient = digits[large].astype(np.float64), POWERS[decimals[large]], quotients[large]
-        lower = (digits[large] - upper.astype(np.uint64)).view(np.int64)
-        product, (high, low), (power_high, power_low) = quotient * power, _halves(quotient), _halves(power)
-        error = ((high * power_high - product) + high * power_low + low * power_high) + low * power_low
-        rest = ((upper - product) - error + lower) / power
-        quotients[large] = quotient + rest
-        certain[large] = quotient + rest * (1 - 1e-9) == quotient + rest * (1 + 1e-9)
-    return quotients, certain
-
-
-def _halves(numbers: Floats) -> tuple[Floats, Floats]:
-    """Return upper and lower 26 bits of float64 (Veltkamp's split)."""
-    scaled = numbers * float((1 << 27) + 1)
-    upper = scaled - (scaled - numbers)
-    return upper, numbers - upper
-
-
-def _digits(word: Words, count: Ints) -> tuple[Words, Words]:
-    """Return the number that the first `count` bytes of each word spell, and not 0 where one is no digit.
-
-    Pairs of digits, then pairs of pairs, are joined by one multiplication each (Lemire 2018, Quickly parsing eight
-    digits).
-    """
-    digits = (word ^ EACH * np.uint64(ord("0"))) << (64 - 8 * count).astype(np.uint64)
-    wrong = (digits + EACH * np.uint64(0x7F - 9)) & HIGH
-    digits = digits * np.uint64(10) + (digits >> np.uint64(8))
-    upper = (digits >> np.uint64(16)) & PAIRS
-    digits &= PAIRS
-    digits *= np.uint64(100 + (1000000 << 32))
-    digits += upper * np.uint64(1 + (10000 << 32))
-    digits >>= np.uint64(32)
-    return digits, wrong
-
-
 def _split_by_line(path: Path, first_line: int, chunk: bytes, layout: Layout, on_fault: OnFault) -> Rows:
+    """Split a chunk line by line; each row is a group of its own."""
     queries: list[str] = []
     docs: list[str] = []
     values: list[float | int] = []
@@ -363,26 +326,26 @@ def _split_by_line(path: Path, first_line: int, chunk: bytes, layout: Layout, on
         docs.append(doc)
         lines.append(range(line, line + 1))
     ones = np.ones(len(lines), dtype=np.int64)
-    found = np.array(values, dtype=layout.dtype)
+    numbers = np.array(values, dtype=layout.dtype)
     doc_ids = id_bytes(id_array(docs))
     codes = row_codes(np.zeros(len(lines), dtype=np.int64), doc_ids)
-    return Rows(queries, ones, doc_ids, codes, found, lines, tag)
+    return Rows(queries, ones, doc_ids, codes, numbers, lines, tag)
 
 
 def _checked(path: Path, line: int, fields: list[bytes], layout: Layout) -> float | int:
-    """Return the number of a line that has the right columns."""
+    """Return the number of a line; refuse a wrong number of columns."""
     wanted = len(layout.columns)
     if len(fields) < wanted:
         remedy = "Write the missing column" if wanted - len(fields) == 1 else "Write the missing columns"
         raise _wrong_columns(path, line, fields, layout, remedy)
-    # A space within a document id pushes all columns to the right: then column 3 is no whole number.
+    # A space in a document id shifts the columns after it: column 3 is then not a whole number.
     shifted = not layout.extra or not fields[3].lstrip(b"-").isdigit()
     if len(fields) > wanted and shifted:
         raise _wrong_columns(path, line, fields, layout, "Ids may hold no white space")
     value = layout.parse(fields[layout.value])
     if value is None:
-        name, found = layout.columns[layout.value], shown(fields[layout.value])
-        raise FileFormatError(path, line, f"expected {layout.wanted} as {name}, got {found}. Correct the {name}.")
+        name, value_text = layout.columns[layout.value], shown(fields[layout.value])
+        raise FileFormatError(path, line, f"expected {layout.wanted} as {name}, got {value_text}. Correct the {name}.")
     return value
 
 
@@ -394,8 +357,9 @@ def _checked_ids(path: Path, line: int, query: bytes, doc: bytes) -> tuple[str, 
         ("document", first_broken([names[1]]), ID_RULE),
     ):
         if broken is not None:
-            found = f"{shown(broken)} of {len(broken)}"
-            raise FileFormatError(path, line, f"expected {name} ids {rule}, got {found}. Rename it.")
+            raise FileFormatError(
+                path, line, f"expected {name} ids {rule}, got {shown(broken)} of {len(broken)}. Rename it."
+            )
     return names
 
 

@@ -1,12 +1,11 @@
-"""Documents from JSONL, one object a line, from a file or a folder of files, plain or gzip.
+"""Documents from JSONL, one object a line, in a file or a folder of files, plain or gzip.
 
     {"id": "d1", "title": "Heat flow", "body": "…", "year": 1967}
 
-id          `id`, `_id` or `docid` (the first that is there): text without white space, or a whole number
-fields      every other key: text, or a number, which is kept as it is; null, [] and {} hold nothing and
-            are dropped; true, false and anything nested are refused, unless `fields` leaves them out
-folder      all files below it that end in .jsonl or .json (also with .gz), by path; others are passed over, and a
-            note says which
+id      `id`, `_id` or `docid` (the first of these that exists): text without white space, or a whole number
+fields  every other key: text, or a number, which stays a number; null, [] and {} are left out; true, false and nested
+        values are refused, unless `fields` excludes them
+folder  all files below it that end in .jsonl or .json (also with .gz), ordered by path; a warning names other files
 """
 
 from __future__ import annotations
@@ -20,14 +19,14 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any, Literal, NoReturn
 
-from rerank.errors import FileFormatError, InvalidInputError
-from rerank.files.source import BYTE_ORDER_MARK, file_mode, open_source, shown, text_lines
+from rerank.errors import FileFormatError, InvalidInputError, shown
+from rerank.files.source import BYTE_ORDER_MARK, file_mode, open_source, text_lines
 from rerank.files.structured import parse_json
 from rerank.types.ids import ID_RULE, MOST_LETTERS, first_broken
 
 ID_KEYS = ("id", "_id", "docid")
 JSON_ENDINGS = (".jsonl", ".json", ".jsonl.gz", ".json.gz")
-BEGINNING = 1 << 16  # bytes in which a file must show what it is
+BEGINNING = 1 << 16  # bytes by which the format is detected
 
 UNIX_COMPRESS = re.compile(r"\.\d?z$", re.IGNORECASE)  # .Z, and .0z .1z .2z on the TREC disks
 
@@ -35,15 +34,24 @@ _log = logging.getLogger("rerank")
 
 
 class CorpusDocument(dict[str, Any]):
-    """A document, the place it stands at (`file:line`), and `again`, which reads its corpus once more."""
+    """A document with its location in the corpus.
 
-    def __init__(self, place: str, again: Callable[[], Iterator[CorpusDocument]]) -> None:
+    Parameters
+    ----------
+    location : str
+        `file:line`.
+    read_again : callable
+        Returns an iterator over all documents of the corpus.
+
+    """
+
+    def __init__(self, location: str, read_again: Callable[[], Iterator[CorpusDocument]]) -> None:
         super().__init__()
-        self.place, self._again = place, again
+        self.location, self._read_again = location, read_again
 
-    def first_place(self) -> str:
-        """Return the place of the first document with this id: only an error about ids that return asks for it."""
-        return next(document.place for document in self._again() if document["id"] == self["id"])
+    def first_location(self) -> str:
+        """Return the location of the first document with this id, for the error about a repeated id."""
+        return next(document.location for document in self._read_again() if document["id"] == self["id"])
 
 
 def read_documents(
@@ -51,37 +59,52 @@ def read_documents(
 ) -> Iterator[CorpusDocument]:
     """Read documents one by one from JSONL.
 
-    path      a file, or a folder of files
-    fields    keys to take, all others being left out on purpose; None: all keys
-    others    take the other keys too where they hold text or a number, and leave out those that hold neither
-    encoding  of the text, one of those in which ASCII is as it is in ASCII
+    Parameters
+    ----------
+    path : str or Path
+        A file, or a folder of files.
+    fields : collection of str, optional
+        Keys to read; all others are left out. All keys by default.
+    others : bool, default=False
+        Whether other keys are read too if they have text or a number.
+    encoding : str, default="utf-8"
+        Encoding of the text, which has to extend ASCII.
 
-    Returns an iterator of dicts: `id` (text) and the fields. Duplicate ids are not looked for. Raises
-    FileFormatError, with the line, for bad JSON, a key twice in an object, a number beyond float64, a line that is no
-    object, a missing, empty or broken id, or a value that is no text and no number; MissingFileError where there is
-    nothing.
+    Returns
+    -------
+    iterator of CorpusDocument
+        Dicts with `id` (text) and the fields. Repeated ids are not detected.
+
+    Raises
+    ------
+    MissingFileError
+        If there is no such file or folder.
+    FileFormatError
+        With the line, for a line that is not a JSON object, a repeated key, a number beyond float64, a missing, empty
+        or broken id, or a value that is neither text nor a number.
+
     """
     files, encoding = _json_files(Path(path)), check_encoding(encoding)
     wanted = None if fields is None else frozenset(fields)
 
     def documents() -> Iterator[CorpusDocument]:
         for file in files:
-            for line, given in _objects(file, encoding):
+            for line, members in _objects(file, encoding):
                 document = CorpusDocument(f"{file}:{line}", documents)
-                document.update(_members(file, line, given, wanted, others))
+                document.update(_fields(file, line, members, wanted, others))
                 yield document
 
     return documents()
 
 
 def check_encoding(encoding: str) -> str:
-    """Return the name of an encoding whose lines can be told by their bytes, or raise InvalidInputError."""
+    """Return the normal name of an encoding; raise InvalidInputError if it is unknown or does not extend ASCII."""
     try:
         name = codecs.lookup(encoding).name
-        by_lines = "<a\n".encode(name) == b"<a\n" and isinstance(b"".decode(name), str)
+        extends_ascii = "<a\n".encode(name) == b"<a\n" and isinstance(b"".decode(name), str)
     except (LookupError, ValueError):
-        by_lines = False
-    if not by_lines:
+        extends_ascii = False
+    if not extends_ascii:
         raise InvalidInputError(
             f"encoding: expected the name of one that extends ASCII, got {encoding!r}. Write e.g. utf-8, latin-1 or "
             "cp1252, or convert the corpus with `iconv`."
@@ -90,12 +113,12 @@ def check_encoding(encoding: str) -> str:
 
 
 def corpus_format(path: str | Path) -> Literal["jsonl", "trec"]:
-    """Tell JSONL from TREC SGML (`<DOC>`) by the first file whose beginning (or ending .Z) shows it."""
+    """Return the format of a corpus, detected by the beginning (or the ending .Z) of the first file that shows it."""
     path = Path(path)
     for file in corpus_files(path):
-        found = _format(file)
-        if found is not None:
-            return found
+        detected = _format(file)
+        if detected is not None:
+            return detected
     raise FileFormatError(
         path,
         None,
@@ -104,10 +127,10 @@ def corpus_format(path: str | Path) -> Literal["jsonl", "trec"]:
 
 
 def corpus_files(path: Path) -> list[Path]:
-    """Return the files below a folder, hidden ones left out, or the file itself."""
+    """Return the files below a folder without hidden ones, or the file itself."""
     mode = file_mode(path, "a corpus file or folder")
     if not stat.S_ISDIR(mode):
-        if not stat.S_ISREG(mode):  # a file is read twice: what it holds is told by its beginning
+        if not stat.S_ISREG(mode):  # it is read twice, first to detect its format
             raise FileFormatError(path, None, "expected a file or a folder, got a pipe or device. Name a file.")
         return [path]
     below = (file.relative_to(path) for file in path.rglob("*") if file.is_file())
@@ -120,7 +143,7 @@ def _json_files(path: Path) -> list[Path]:
         others = [file for file in files if not file.name.endswith(JSON_ENDINGS)]
         files = [file for file in files if file.name.endswith(JSON_ENDINGS)]
         if files and others:
-            _log.warning("%s", passed_over(others, f"end in none of {', '.join(JSON_ENDINGS)}"))
+            _log.warning("%s", skipped_files(others, f"end in none of {', '.join(JSON_ENDINGS)}"))
     if not files:
         raise FileFormatError(
             path, None, f"expected files that end in {', '.join(JSON_ENDINGS)}, got none. Rename the files."
@@ -138,48 +161,48 @@ def _format(path: Path) -> Literal["jsonl", "trec"] | None:
     return "trec" if re.search(rb"<DOC>", beginning, re.IGNORECASE) else None
 
 
-def passed_over(files: list[Path], why: str) -> str:
-    """Return a note on files that are passed over, the first few by name."""
+def skipped_files(files: list[Path], why: str) -> str:
+    """Return a warning about skipped files, which names the first few."""
     names = ", ".join(str(file) for file in files[:3]) + (", ..." if len(files) > 3 else "")
-    return f"Files of the corpus passed over, since they {why}: {len(files)} ({names})."
+    return f"Files of the corpus skipped, since they {why}: {len(files)} ({names})."
 
 
 def _objects(path: Path, encoding: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield line number and object of every line."""
+    """Yield the line number and the object of every line."""
     empty = True
     for line, content in text_lines(path, encoding):
         if content.strip():
             empty = False
-            given = parse_json(content, path, line, "a JSON object")
-            if not isinstance(given, dict):
+            members = parse_json(content, path, line, "a JSON object")
+            if not isinstance(members, dict):
                 raise FileFormatError(
                     path, line, f"expected a JSON object, got {shown(content.strip())}. Write one object a line."
                 )
-            yield line, given
+            yield line, members
     if empty:
         raise FileFormatError(
             path, None, "expected JSON objects, one a line, got an empty file. Remove it, or name another."
         )
 
 
-def _members(
-    path: Path, line: int, given: dict[str, Any], wanted: frozenset[str] | None, others: bool
+def _fields(
+    path: Path, line: int, members: dict[str, Any], wanted: frozenset[str] | None, others: bool
 ) -> dict[str, Any]:
-    """Return the id and the fields of an object."""
-    id_key = next((key for key in ID_KEYS if key in given), None)
+    """Return the id and the fields of a JSON object."""
+    id_key = next((key for key in ID_KEYS if key in members), None)
     if id_key is None:
         raise FileFormatError(
-            path, line, f"expected an id as {', '.join(ID_KEYS)}, got {_keys(given)}. Add the key `id`."
+            path, line, f"expected an id as {', '.join(ID_KEYS)}, got {_keys(members)}. Add the key `id`."
         )
-    document: dict[str, Any] = {"id": _checked_id(path, line, given.pop(id_key))}
-    if not given:
+    document: dict[str, Any] = {"id": _checked_id(path, line, members.pop(id_key))}
+    if not members:
         raise FileFormatError(path, line, "expected a text field beside the id, got none. Add one.")
-    for key, value in given.items():
-        named = wanted is None or key in wanted
+    for key, value in members.items():
+        is_wanted = wanted is None or key in wanted
         if isinstance(value, str) or (isinstance(value, int | float) and not isinstance(value, bool)):
-            if named or others:
+            if is_wanted or others:
                 document[key] = value
-        elif named and value is not None and value != [] and value != {}:
+        elif is_wanted and value is not None and value != [] and value != {}:
             _refuse_value(path, line, key, value)
     return document
 
@@ -195,8 +218,8 @@ def _checked_id(path: Path, line: int, value: object) -> str:
     if len(doc_id) > MOST_LETTERS:
         raise FileFormatError(path, line, f"expected an id {ID_RULE}, got {len(doc_id)}. Shorten it.")
     if first_broken([doc_id]) is not None:
-        found = shown(doc_id) if doc_id else "an empty one"
-        raise FileFormatError(path, line, f"expected an id without white space, got {found}. Correct the id.")
+        id_text = shown(doc_id) if doc_id else "an empty one"
+        raise FileFormatError(path, line, f"expected an id without white space, got {id_text}. Correct the id.")
     return doc_id
 
 
@@ -209,5 +232,5 @@ def _refuse_value(path: Path, line: int, key: str, value: object) -> NoReturn:
     )
 
 
-def _keys(given: dict[str, Any]) -> str:
-    return shown(", ".join(given)) if given else "no key"
+def _keys(members: dict[str, Any]) -> str:
+    return shown(", ".join(members)) if members else "no key"

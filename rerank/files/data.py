@@ -1,9 +1,9 @@
-"""Ranking data by the ending of the path: text (`svmlight.py`) or the native binary form.
+"""Ranking data as text (`svmlight.py`) or in the native binary format, by the ending of the path.
 
 .svm .txt .letor, also with .gz   LETOR / SVMlight text
-.npz                              NumPy arrays without pickle: every member of RankingData by its name, and
-                                  `about`, the UTF-8 bytes of JSON with format, version, recipe, fingerprint, and
-                                  what made the runs: retriever, run_retrievers
+.npz                              NumPy arrays without pickle: every attribute of RankingData by its name, and `about`,
+                                  the UTF-8 bytes of JSON with format, version, recipe, fingerprint, retriever and
+                                  run_retrievers
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from rerank.types.ids import id_array
 from rerank.types.retriever import retriever_members, stored_retrievers
 
 Floats32 = NDArray[np.float32]
-_ROWS = 4096  # written at a time
+_ROWS_PER_WRITE = 4096
 FORMAT, VERSION = "rerank data", 1
-LAST_LETTER, SURROGATES = 0x10FFFF, 0xD800 >> 11  # of Unicode; half a surrogate pair is no letter
+LAST_CHARACTER, SURROGATES = 0x10FFFF, 0xD800 >> 11  # of Unicode; a lone surrogate is not a character
 TEXT_ENDINGS = (".svm", ".txt", ".letor")
-KINDS: dict[str, tuple[str, Any]] = {  # member -> kinds of NumPy's types that it may have, what they are cast to
+KINDS: dict[str, tuple[str, Any]] = {  # array -> NumPy kinds that it may have, and the type that it is cast to
     "query_ids": ("USiu", np.str_),
     "query_ptr": ("iu", np.int64),
     "doc_ids": ("USiu", np.str_),
@@ -50,10 +50,26 @@ REQUIRED = ("query_ids", "query_ptr", "doc_ids", "X", "feature_names")
 
 
 def read_data(path: str | Path) -> RankingData:
-    """Read ranking data from a .svm, .txt, .letor (also .gz) or .npz file.
+    """Read ranking data.
 
-    Raises InvalidInputError for another ending, FileFormatError for content that is not what the ending
-    says or of a newer version, MissingFileError where there is no file.
+    Parameters
+    ----------
+    path : str or Path
+        A .svm, .txt, .letor (also with .gz) or .npz file.
+
+    Returns
+    -------
+    RankingData
+
+    Raises
+    ------
+    InvalidInputError
+        If the path has another ending.
+    MissingFileError
+        If there is no such file.
+    FileFormatError
+        If the content does not have the format of the ending, or is of a newer version.
+
     """
     if not _is_binary(path):
         return read_svmlight(path)
@@ -69,10 +85,17 @@ def read_data(path: str | Path) -> RankingData:
 
 
 def write_data(data: RankingData, path: str | Path, blocks: Iterable[Floats32] | None = None) -> None:
-    """Write ranking data as the ending of the path says (`-`: text to stdout).
+    """Write ranking data in the format of the path's ending.
 
-    blocks  the features, some whole queries at a time, (rows, n_features) float32, instead of the X of the data,
-            which gives the shape alone: features that never stand in memory together
+    Parameters
+    ----------
+    data : RankingData
+        The data.
+    path : str or Path
+        A .svm, .txt, .letor (also with .gz) or .npz file; `-` writes text to stdout.
+    blocks : iterable of ndarray of shape (n_rows_of_block, n_features) and dtype float32, optional
+        The features, in blocks of complete queries, in place of `data.X`, of which only the shape is then used.
+
     """
     if _is_binary(path):
         _write_binary(data, path, blocks)
@@ -112,7 +135,7 @@ def _write_binary(data: RankingData, path: str | Path, blocks: Iterable[Floats32
 
 
 def _entry(name: str) -> zipfile.ZipInfo:
-    """Return a part of the archive, with no time in it: the same data give the same bytes."""
+    """Return an archive entry without a time, so that the same data give the same bytes."""
     return zipfile.ZipInfo(f"{name}.npy")
 
 
@@ -120,8 +143,8 @@ def _write_features(entry: IO[bytes], shape_of: Floats32, blocks: Iterable[Float
     header = {"descr": "<f4", "fortran_order": False, "shape": shape_of.shape}
     np.lib.format.write_array_header_1_0(entry, header)
     for block in blocks:
-        for first in range(0, len(block), _ROWS):
-            entry.write(np.ascontiguousarray(block[first : first + _ROWS], dtype="<f4").tobytes())
+        for first in range(0, len(block), _ROWS_PER_WRITE):
+            entry.write(np.ascontiguousarray(block[first : first + _ROWS_PER_WRITE], dtype="<f4").tobytes())
 
 
 def _plain(value: Mapping[str, Any] | None) -> dict[str, Any] | None:
@@ -129,7 +152,7 @@ def _plain(value: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 
 def read_binary(path: str | Path) -> RankingData:
-    """Read a .npz file whose arrays fit; whether their values can be learned from is left to the caller."""
+    """Read a .npz file and check that its arrays have consistent shapes; values are not checked."""
     path = check_file(path, "a .npz file of ranking data")
     arrays = _arrays(path)
     about = _about(path, arrays.pop("about", None))
@@ -156,7 +179,7 @@ def _arrays(path: Path) -> dict[str, Any]:
 
 
 def _cast(path: Path, name: str, array: Any) -> Any:
-    """Return a member's values as the record holds them; a number too large for its type becomes infinite."""
+    """Return an array in the type of RankingData; a number too large for the type becomes infinite."""
     if KINDS[name][1] is not np.str_:
         with np.errstate(over="ignore"):
             return array.astype(KINDS[name][1], copy=False)
@@ -165,13 +188,14 @@ def _cast(path: Path, name: str, array: Any) -> Any:
     except UnicodeError:
         raise _damaged(path, f"{name} that are no text") from None
     texts = texts if texts.dtype.itemsize else texts.astype("U1")
-    letters = np.ascontiguousarray(texts).ravel().view(np.uint32)
-    if ((letters > LAST_LETTER) | (letters >> 11 == SURROGATES)).any():
+    characters = np.ascontiguousarray(texts).ravel().view(np.uint32)
+    if ((characters > LAST_CHARACTER) | (characters >> 11 == SURROGATES)).any():
         raise _damaged(path, f"{name} that are no text")
     return texts
 
 
 def _about(path: Path, raw: Any) -> dict[str, Any]:
+    """Return recipe, fingerprint and retrievers from the JSON of `about`."""
     if raw is None:
         raise _damaged(path, "arrays of something else")
     try:

@@ -1,6 +1,6 @@
-"""Folds of queries: `qid<TAB>fold`, one query a line, plain or gzip; blank lines hold nothing.
+"""Folds of queries: lines of `qid<TAB>fold`, plain or gzip; blank lines are skipped.
 
-Folds are whole numbers. They are numbered anew from 0 in their order, so that 1 to 5 become 0 to 4.
+Folds are whole numbers. They are renumbered from 0 in their order, so that 1 to 5 become 0 to 4.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from rerank.errors import FileFormatError, InvalidInputError
-from rerank.files.source import check_file, shown, text_lines
+from rerank.errors import FileFormatError, InvalidInputError, shown
+from rerank.files.source import check_file, text_lines
 from rerank.runtime.output import whole_file
 from rerank.types.ids import QUERY_RULE, WHITE_SPACE, first_broken_query
 
@@ -17,10 +17,25 @@ MOST_DIGITS = 18  # of the number of a fold
 
 
 def read_folds(path: str | Path) -> dict[str, int]:
-    """Return the fold of each query, in the order of the file.
+    """Read the folds of queries.
 
-    Raises FileFormatError, with the line, for a wrong number of columns, a fold that is no whole number and a query
-    that returns; MissingFileError where there is no file.
+    Parameters
+    ----------
+    path : str or Path
+        The file, plain or gzip.
+
+    Returns
+    -------
+    dict from str to int
+        The fold of each query from 0, in the order of the file.
+
+    Raises
+    ------
+    MissingFileError
+        If there is no such file.
+    FileFormatError
+        With the line, for a wrong number of columns, a fold that is not a whole number, or a repeated query.
+
     """
     path = check_file(path, "a file of folds")
     folds: dict[str, int] = {}
@@ -40,7 +55,7 @@ def read_folds(path: str | Path) -> dict[str, int]:
 
 
 def write_folds(folds: Mapping[str, int], path: str | Path) -> None:
-    """Write the fold of each query; raises InvalidInputError for an id or a fold that would not read back."""
+    """Write the fold of each query; raise InvalidInputError for an id or a fold that could not be read again."""
     broken = first_broken_query(list(folds))
     if broken is not None:
         raise InvalidInputError(f"folds: expected query ids {QUERY_RULE}, got {shown(broken)}. Rename it.")

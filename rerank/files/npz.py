@@ -1,4 +1,4 @@
-"""Arrays of a .npz file, read without pickle: each size that a header claims is checked before memory is taken."""
+"""Reading the arrays of a .npz file without pickle; the sizes in headers are checked before memory is allocated."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-MOST_UNPACKED = 1 << 28  # bytes that a compressed file may unpack to, whatever its size
-MOST_TIMES = 100  # ... or this many times its size
+MOST_UNPACKED = 1 << 28  # bytes that a compressed file of any size may unpack to
+MOST_RATIO = 100  # a larger file may unpack to this many times its size
 MOST_HEADER = 1 << 16
-_AT_ONCE = 1 << 22
+_BYTES_PER_READ = 1 << 22
 _MAGIC = b"\x93NUMPY"
-_ZIP_FAULTS = (  # what zipfile raises for damaged archives
+_ZIP_FAULTS = (  # raised by zipfile for damaged archives
     zipfile.BadZipFile,
     zlib.error,
     EOFError,
@@ -34,13 +34,24 @@ _HEADER = re.compile(
 
 
 class NpzFault(ValueError):
-    """What was found in place of such a file, in a few words."""
+    """An error in a .npz file; the message is a short description of what was found."""
 
 
 def read_arrays(path: Path, kinds: Mapping[str, str]) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a .npz file by name; raise NpzFault for what cannot be read.
+    """Return the arrays of a .npz file by name.
 
-    kinds  name -> letters of the NumPy kinds (`f`, `iu`, `U`) that its values may have; other names are passed over
+    Parameters
+    ----------
+    path : Path
+        The file.
+    kinds : mapping from str to str
+        Letters of the NumPy kinds (`f`, `iu`, `U`) that each array may have; arrays of other names are skipped.
+
+    Raises
+    ------
+    NpzFault
+        If the file cannot be read, or an array has another kind.
+
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -60,31 +71,31 @@ def _entries(path: Path, archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]
             raise NpzFault("an array that is compressed in an unknown way")
         entries[name] = entry
     packed, unpacked = path.stat().st_size, sum(entry.file_size for entry in entries.values())
-    if unpacked > max(MOST_UNPACKED, MOST_TIMES * packed):
+    if unpacked > max(MOST_UNPACKED, MOST_RATIO * packed):
         raise NpzFault(f"{packed} bytes that claim to unpack to {unpacked}")
     return entries
 
 
 def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, name: str, kinds: str) -> NDArray[Any]:
     with archive.open(entry) as member:
-        dtype, shape, by_column = _read_header(member, name)
+        dtype, shape, fortran_order = _read_header(member, name)
         if dtype.kind not in kinds:
             raise NpzFault(f"{name} of type {dtype}")
         size: int = prod(shape)
-        left = entry.file_size - member.tell()
+        n_bytes = entry.file_size - member.tell()
         if dtype.itemsize == 0 and size:
             raise NpzFault(f"{name} of empty values")
-        if size * dtype.itemsize != left:
-            raise NpzFault(f"{name} of shape {_shown(shape)} in {max(left, 0)} bytes")
+        if size * dtype.itemsize != n_bytes:
+            raise NpzFault(f"{name} of shape {_shape_text(shape)} in {max(n_bytes, 0)} bytes")
         flat = np.empty(size, dtype=dtype)
         _fill(member, flat.view(np.uint8) if size else np.empty(0, np.uint8), name)
     if dtype.kind == "U" and flat.view(dtype.byteorder + "u4").max(initial=0) > sys.maxunicode:
-        raise NpzFault(f"{name} that are no text")  # Python cannot read such a text
-    return flat.reshape(shape[::-1]).T if by_column else flat.reshape(shape)
+        raise NpzFault(f"{name} that are no text")  # Python cannot represent it
+    return flat.reshape(shape[::-1]).T if fortran_order else flat.reshape(shape)
 
 
 def _read_header(member: IO[bytes], name: str) -> tuple[np.dtype[Any], tuple[int, ...], bool]:
-    """Return type, shape, and whether columns stand together, of an array in NumPy's format."""
+    """Return the type and shape of an array in NumPy's format, and whether it is in Fortran order."""
     magic = member.read(8)
     width = 2 if magic[6:7] == b"\x01" else 4
     length = int.from_bytes(member.read(width), "little")
@@ -99,17 +110,17 @@ def _read_header(member: IO[bytes], name: str) -> tuple[np.dtype[Any], tuple[int
 
 
 def _fill(member: IO[bytes], buffer: NDArray[np.uint8], name: str) -> None:
-    """Fill the buffer (n_bytes,) from the file, and check that nothing is left."""
+    """Fill the buffer (n_bytes,) from the file, and check that the file has no more bytes."""
     done = 0
     while done < len(buffer):
-        part = member.read(min(_AT_ONCE, len(buffer) - done))
+        part = member.read(min(_BYTES_PER_READ, len(buffer) - done))
         if not part:
             raise NpzFault(f"{name} cut off")
         buffer[done : done + len(part)] = np.frombuffer(part, np.uint8)
         done += len(part)
-    if member.read(1):  # and the end is where the check sum is compared
+    if member.read(1):  # reading the end also compares the checksum
         raise NpzFault(f"{name} with bytes behind it")
 
 
-def _shown(shape: tuple[int, ...]) -> str:
+def _shape_text(shape: tuple[int, ...]) -> str:
     return "(" + ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")"

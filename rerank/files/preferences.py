@@ -1,10 +1,9 @@
-"""Preference pairs: which of two documents is better for a query, as people or clicks said.
+"""Preference pairs: which of two documents is better for a query, from judgements or clicks. Plain or gzip.
 
     qid<TAB>better docid<TAB>worse docid[<TAB>probability]
 
-The probability, 0 to 1, is how sure it is that the first is better: 1 where it is not written, 0.5 says that neither
-is. Pairs may contradict each other and may return: each counts. Blank lines and lines that begin with `#` hold
-nothing. Plain or gzip.
+The probability that the first document is better is a number from 0 to 1, by default 1; at 0.5 neither is better. Pairs
+may contradict each other and may be repeated: each counts. Blank lines and lines that begin with `#` are skipped.
 """
 
 from __future__ import annotations
@@ -13,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from rerank.errors import FileFormatError
-from rerank.files.source import check_file, finite_number, refuse_header, shown, text_lines
+from rerank.errors import FileFormatError, shown
+from rerank.files.source import check_file, finite_number, refuse_header, text_lines
 from rerank.types.ids import QUERY_RULE, WHITE_SPACE, first_broken, first_broken_query, id_array
 from rerank.types.preferences import Preferences
 
@@ -22,11 +21,26 @@ COLUMNS = "(qid, better docid, worse docid[, probability])"
 
 
 def read_preferences(path: str | Path) -> Preferences:
-    """Read preference pairs from a file of three or four columns parted by tabs, plain or gzip.
+    """Read preference pairs.
 
-    Returns the record, in the order of the file. Raises FileFormatError, with the line, for another number of
-    columns, an id with white space, a document preferred to itself, a probability outside 0 to 1, and for a file
-    without pairs; MissingFileError where there is no file.
+    Parameters
+    ----------
+    path : str or Path
+        A file of three or four columns separated by tabs, plain or gzip.
+
+    Returns
+    -------
+    Preferences
+        The pairs in the order of the file.
+
+    Raises
+    ------
+    MissingFileError
+        If there is no such file.
+    FileFormatError
+        With the line, for another number of columns, an id with white space, a document preferred to itself, a
+        probability outside 0 to 1, or a file without pairs.
+
     """
     path = check_file(path, "a file of preferences")
     lines = [(line, text) for line, text in text_lines(path) if text.strip() and not text.startswith("#")]

@@ -5,10 +5,10 @@
     <TEXT> ... </TEXT>
     </DOC>
 
-Tags may be in lower case, have attributes and stand anywhere in a line. A document is given in the one form that
-Anserini's TrecCollection, which reads line by line, takes whole. What that reader loses without a word is refused here:
-a <DOC> without </DOC>, one within another, one without <DOCNO> or with two, and text outside of all documents.
-A file without <DOC> is passed over, and so are Anserini's exceptions: folders `cr`, `dtd`, `dtds` and files `readme*`.
+Tags may be in lower case, have attributes and be anywhere in a line. A document is converted to a form that Anserini's
+TrecCollection, which reads line by line, reads completely. Input that TrecCollection drops silently is refused: a <DOC>
+without </DOC>, nested ones, one without <DOCNO> or with two, and text outside of documents. Files without <DOC> are
+skipped, and so are those that Anserini skips: folders `cr`, `dtd`, `dtds` and files `readme*`.
 """
 
 from __future__ import annotations
@@ -18,11 +18,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from rerank.errors import FileFormatError
+from rerank.errors import FileFormatError, shown
 from rerank.files.corpus import UNIX_COMPRESS, corpus_files
-from rerank.files.source import open_source, shown, text_lines
+from rerank.files.source import open_source, text_lines
 
-ELEMENTS = ("TEXT", "HEADLINE", "TITLE", "HL", "HEAD", "TTL", "DD", "DATE", "LP", "LEADPARA")  # those Anserini indexes
+ELEMENTS = (
+    "TEXT",
+    "HEADLINE",
+    "TITLE",
+    "HL",
+    "HEAD",
+    "TTL",
+    "DD",
+    "DATE",
+    "LP",
+    "LEADPARA",
+)  # that Anserini indexes
 _SKIPPED_FOLDERS = frozenset(["cr", "dtd", "dtds"])
 _BLOCK = 1 << 20
 
@@ -32,12 +43,25 @@ _DOCNO_BEGIN = re.compile(r"<docno(?:\s[^<>]*)?>", re.IGNORECASE)
 _DOCNO = re.compile(rf"{_DOCNO_BEGIN.pattern}(.*?)</docno\s*>", re.IGNORECASE | re.DOTALL)
 _TAG = re.compile(rf"<(/?)({'|'.join(ELEMENTS)})(?:\s[^<>]*)?>", re.IGNORECASE)
 _MARKUP = re.compile(r"<!--.*?-->|<[^<>]*>", re.DOTALL)
-_BLANKS = " \t\r\n\x1a"  # 0x1a ends files of DOS
+_BLANKS = " \t\r\n\x1a"  # 0x1a is the end of file in DOS
 
 
 @dataclass(frozen=True)
 class SgmlDocument:
-    """A document; `text` is everything but its id; each of ELEMENTS begins and ends a line."""
+    """A document with its file and line.
+
+    Parameters
+    ----------
+    doc_id : str
+        The id.
+    text : str
+        Everything but the id; tags of ELEMENTS are at the beginning or end of a line.
+    file : Path
+        The file.
+    line : int
+        Line of its <DOC>, 1-based.
+
+    """
 
     doc_id: str
     text: str
@@ -45,8 +69,8 @@ class SgmlDocument:
     line: int
 
     @property
-    def place(self) -> str:
-        """File and line of its <DOC>."""
+    def location(self) -> str:
+        """`file:line` of its <DOC>."""
         return f"{self.file}:{self.line}"
 
     @property
@@ -57,25 +81,36 @@ class SgmlDocument:
 
 @dataclass(frozen=True)
 class SgmlFiles:
-    """The files of a corpus: `read` by this package, `packed` by Unix compress (left to Anserini), and those passed
-    over: `excepted` as Anserini does, `others` for want of a <DOC>.
+    """The files of a corpus.
+
+    Parameters
+    ----------
+    read : list of Path
+        Files that this package reads.
+    packed : list of Path
+        Files of Unix compress, which Anserini reads.
+    excluded : list of Path
+        Files that are skipped because Anserini skips them.
+    others : list of Path
+        Files that are skipped because they have no <DOC>.
+
     """
 
     read: list[Path]
     packed: list[Path]
-    excepted: list[Path]
+    excluded: list[Path]
     others: list[Path]
 
 
 def sgml_files(path: str | Path) -> SgmlFiles:
-    """Sort the files of a corpus."""
+    """Return the files of a corpus by what becomes of them."""
     path, sorted_files = Path(path), SgmlFiles([], [], [], [])
     for file in corpus_files(path):
-        inside = file.relative_to(path).parts if path.is_dir() else ()
-        if _SKIPPED_FOLDERS.intersection(part.lower() for part in inside[:-1]) or (
-            inside and inside[-1].lower().startswith("readme")
+        parts = file.relative_to(path).parts if path.is_dir() else ()
+        if _SKIPPED_FOLDERS.intersection(part.lower() for part in parts[:-1]) or (
+            parts and parts[-1].lower().startswith("readme")
         ):
-            sorted_files.excepted.append(file)
+            sorted_files.excluded.append(file)
         elif UNIX_COMPRESS.search(file.name):
             sorted_files.packed.append(file)
         elif _has_documents(file):
@@ -86,7 +121,7 @@ def sgml_files(path: str | Path) -> SgmlFiles:
 
 
 def read_sgml(files: list[Path], encoding: str = "utf-8") -> Iterator[SgmlDocument]:
-    """Read the documents of files one by one; raises FileFormatError, with the line, for what would be lost."""
+    """Yield the documents of files; raise FileFormatError, with the line, for text that Anserini would drop."""
     return (document for file in files for document in _documents(file, encoding))
 
 
@@ -102,38 +137,38 @@ def _has_documents(path: Path) -> bool:
 
 def _documents(path: Path, encoding: str) -> Iterator[SgmlDocument]:
     """Yield the documents of a file."""
-    begun: int | None = None  # line of the <DOC> that is open
+    open_line: int | None = None  # line of the open <DOC>
     parts: list[str] = []
-    since = 1  # first line of the parts
+    first_line = 1  # of the parts
     line = 0
     for line, content in text_lines(path, encoding):
         end = 0
         for tag in _DOC.finditer(content) if "<" in content else ():
             parts.append(content[end : tag.start()])
             end = tag.end()
-            if tag[1] and begun is None:
+            if tag[1] and open_line is None:
                 raise FileFormatError(path, line, "expected <DOC> before </DOC>, got none. Add it.")
-            if tag[1] and begun is not None:
-                yield _document(path, begun, "".join(parts))
-                begun = None
-            elif begun is not None:
-                raise _not_closed(path, begun, f"<DOC> on line {line}")
+            if tag[1] and open_line is not None:
+                yield _document(path, open_line, "".join(parts))
+                open_line = None
+            elif open_line is not None:
+                raise _not_closed(path, open_line, f"<DOC> on line {line}")
             else:
-                _refuse_outside(path, since, "".join(parts))
-                begun = line
-            parts, since = [], line
+                _refuse_outside(path, first_line, "".join(parts))
+                open_line = line
+            parts, first_line = [], line
         parts += (content[end:], "\n")
-    if begun is not None:
-        raise _not_closed(path, begun, "the end of the file")
-    _refuse_outside(path, since, "".join(parts))
+    if open_line is not None:
+        raise _not_closed(path, open_line, "the end of the file")
+    _refuse_outside(path, first_line, "".join(parts))
 
 
-def _not_closed(path: Path, begun: int, found: str) -> FileFormatError:
-    return FileFormatError(path, begun, f"expected </DOC> for this <DOC>, got {found}. Add it, or fetch the file anew.")
+def _not_closed(path: Path, line: int, got: str) -> FileFormatError:
+    return FileFormatError(path, line, f"expected </DOC> for this <DOC>, got {got}. Add it, or fetch the file anew.")
 
 
 def _refuse_outside(path: Path, line: int, between: str) -> None:
-    """Refuse text outside of all documents; comments and tags alone may stand there."""
+    """Refuse text between documents other than comments and tags."""
     bare = _MARKUP.sub(lambda markup: re.sub(r"[^\n]", " ", markup[0]), between)
     stray = bare.lstrip(_BLANKS)
     if stray:
@@ -145,14 +180,14 @@ def _refuse_outside(path: Path, line: int, between: str) -> None:
 
 
 def _document(path: Path, line: int, block: str) -> SgmlDocument:
-    begun, whole = _DOCNO_BEGIN.findall(block), list(_DOCNO.finditer(block))
-    if len(begun) != 1 or len(whole) != 1:
-        found = "none" if not begun else f"{len(begun)}" if len(begun) > 1 else "one without </DOCNO>"
+    opening, complete = _DOCNO_BEGIN.findall(block), list(_DOCNO.finditer(block))
+    if len(opening) != 1 or len(complete) != 1:
+        got = "none" if not opening else f"{len(opening)}" if len(opening) > 1 else "one without </DOCNO>"
         raise FileFormatError(
-            path, line, f"expected one <DOCNO> in the document that begins here, got {found}. Correct it."
+            path, line, f"expected one <DOCNO> in the document that begins here, got {got}. Correct it."
         )
-    rest = block[: whole[0].start()] + "\n" + block[whole[0].end() :]
-    return SgmlDocument(whole[0][1].strip(), _TAG.sub(_on_its_own_line, rest), path, line)
+    rest = block[: complete[0].start()] + "\n" + block[complete[0].end() :]
+    return SgmlDocument(complete[0][1].strip(), _TAG.sub(_on_its_own_line, rest), path, line)
 
 
 def _on_its_own_line(tag: re.Match[str]) -> str:

@@ -1,8 +1,8 @@
-"""Bytes of input files: plain or gzip (told by the first bytes), with every fault named in one line.
+"""Reading input files, plain or gzip (detected by the first bytes); every fault is an error of one line.
 
-line    1-based, as editors count
-chunk   many whole lines as bytes, each ended by a newline
-A leading byte order mark is dropped; text is UTF-8. Lines end in LF or CR LF; a CR alone is refused.
+line    1-based
+chunk   many complete lines as bytes, each with a newline at its end
+A byte order mark is removed; text is UTF-8. Lines end in LF or CR LF; a CR alone is refused.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import BinaryIO, cast
 
 import numpy as np
 
-from rerank.errors import FileFormatError, MissingFileError
+from rerank.errors import FileFormatError, MissingFileError, shown
 
 GZIP_MAGIC = b"\x1f\x8b"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -28,7 +28,7 @@ CHUNK_BYTES = 1 << 22
 OnFault = Callable[[FileFormatError], None]
 HEADERS = frozenset(["id", "qid", "queryid", "topicid", "qno", "topicno", "querynumber", "topicnumber"])
 
-# Pattern of the first bytes of files that are no text -> what they are, and how they become text.
+# Pattern of the first bytes of files that are not text -> what they are, and how to convert them.
 _OTHER_FORMATS = {
     rb"PK\x03\x04.\0": ("a zip archive", "Unpack it"),
     rb"BZh[1-9]1AY&SY": ("a bzip2 file", "Unpack it with `bunzip2`"),
@@ -42,14 +42,27 @@ _LONE_RETURN = re.compile(rb"\r(?![\r\n])")
 
 
 def refuse(fault: FileFormatError) -> None:
-    """Stop at the first fault: what a reader does with faults unless it is told to take note of them and go on."""
+    """Raise the fault: the default `on_fault` of readers, which stops at the first fault."""
     raise fault
 
 
 def check_file(path: str | Path, expected: str) -> Path:
-    """Return the path of an input file, or raise because it is not there or is a folder.
+    """Return the path of an input file.
 
-    expected  what the file is, with its article, for messages ("a run file")
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    expected : str
+        What the file is, with its article, for errors ("a run file").
+
+    Raises
+    ------
+    MissingFileError
+        If there is no such file.
+    FileFormatError
+        If it is a folder.
+
     """
     path = Path(path)
     if stat.S_ISDIR(file_mode(path, expected)):
@@ -58,22 +71,22 @@ def check_file(path: str | Path, expected: str) -> Path:
 
 
 def file_mode(path: Path, expected: str) -> int:
-    """Return what the system says of the kind of a file; raises MissingFileError where there is none."""
-    with _refusals(path, expected):
+    """Return the mode of a file; raise MissingFileError if there is none."""
+    with _system_errors(path, expected):
         return os.stat(path).st_mode
 
 
 @contextmanager
 def open_source(path: Path) -> Iterator[BinaryIO]:
-    """Yield a handle on the plain bytes of a file; what cannot be read is a FileFormatError."""
-    with _refusals(path, "a file"), open(path, "rb") as raw:
+    """Yield a handle to the uncompressed bytes of a file; a file that cannot be read raises FileFormatError."""
+    with _system_errors(path, "a file"), open(path, "rb") as raw:
         packed = raw.peek(2)[:2] == GZIP_MAGIC
         yield cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if packed else raw
 
 
 @contextmanager
-def _refusals(path: Path, expected: str) -> Iterator[None]:
-    """Say in one line why a file cannot be opened or read to its end."""
+def _system_errors(path: Path, expected: str) -> Iterator[None]:
+    """Turn the errors of opening and reading a file into errors of this package."""
     try:
         yield
     except FileNotFoundError as fault:
@@ -106,26 +119,26 @@ def _missing(path: Path, expected: str) -> FileNotFoundError:
 
 
 def chunks(path: Path, size: int = CHUNK_BYTES) -> Iterator[tuple[int, bytes]]:
-    """Yield (number of the first line, whole lines) of about `size` bytes each."""
+    """Yield the number of the first line and the complete lines of each chunk of about `size` bytes."""
     with open_source(path) as handle:
         line, rest, first = 1, b"", True
         while block := handle.read(size):
             block = _plain_beginning(path, block) if first else block
             first = False
             block = rest + block
-            cut = block.rfind(b"\n") + 1
-            whole, rest = block[:cut], block[cut:]
-            if whole:
-                _refuse_lone_returns(path, line, whole)
-                yield line, whole
-                line += int(np.count_nonzero(np.frombuffer(whole, dtype=np.uint8) == ord("\n")))
+            end = block.rfind(b"\n") + 1
+            chunk, rest = block[:end], block[end:]
+            if chunk:
+                _refuse_lone_returns(path, line, chunk)
+                yield line, chunk
+                line += int(np.count_nonzero(np.frombuffer(chunk, dtype=np.uint8) == ord("\n")))
         if rest:
             _refuse_lone_returns(path, line, rest + b"\n")
             yield line, rest + b"\n"
 
 
 def text_lines(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
-    """Yield (line number, text without its line end) one by one."""
+    """Yield the number and the text of each line, without its line end."""
     with open_source(path) as handle:
         for line, raw in enumerate(handle, 1):
             raw = _plain_beginning(path, raw) if line == 1 else raw
@@ -146,7 +159,7 @@ def read_text(path: str | Path, expected: str) -> str:
 
 
 def text(path: Path, line: int, raw: bytes, encoding: str = "utf-8") -> str:
-    """Return the bytes of a line as text."""
+    """Return the bytes of a line as text; refuse another encoding and NUL bytes."""
     try:
         decoded = raw.decode(encoding)
     except UnicodeDecodeError as fault:
@@ -157,45 +170,45 @@ def text(path: Path, line: int, raw: bytes, encoding: str = "utf-8") -> str:
 
 
 def _wrong_byte(path: Path, line: int, fault: UnicodeDecodeError, encoding: str) -> FileFormatError:
-    found = f"byte 0x{fault.object[fault.start]:02x}"
+    byte = f"byte 0x{fault.object[fault.start]:02x}"
     if encoding == "utf-8":
         return FileFormatError(
             path,
             line,
-            f"expected UTF-8 text, got {found}. Convert the file, e.g. with `iconv -f LATIN1 -t UTF-8` "
+            f"expected UTF-8 text, got {byte}. Convert the file, e.g. with `iconv -f LATIN1 -t UTF-8` "
             "(`rerank index` takes --encoding latin-1).",
         )
-    return FileFormatError(path, line, f"expected {encoding} text, got {found}. Name another encoding.")
+    return FileFormatError(path, line, f"expected {encoding} text, got {byte}. Name another encoding.")
 
 
 def _plain_beginning(path: Path, beginning: bytes) -> bytes:
-    """Return the beginning of a file without its byte order mark; refuse what is no text."""
-    for magic, (found, remedy) in _OTHER_FORMATS.items():
+    """Return the beginning of a file without its byte order mark; refuse a file that is not text."""
+    for magic, (kind, remedy) in _OTHER_FORMATS.items():
         if re.match(magic, beginning, re.DOTALL):
-            raise FileFormatError(path, None, f"expected plain text or gzip, got {found}. {remedy}.")
+            raise FileFormatError(path, None, f"expected plain text or gzip, got {kind}. {remedy}.")
     return beginning.removeprefix(BYTE_ORDER_MARK)
 
 
-def _refuse_lone_returns(path: Path, first_line: int, whole: bytes) -> None:
-    """Refuse line ends of old Macs: all rows of such a file are one line."""
-    if b"\r" not in whole or whole.count(b"\r") == whole.count(b"\r\n"):
+def _refuse_lone_returns(path: Path, first_line: int, lines: bytes) -> None:
+    """Refuse CR as a line end (classic Mac OS), since such a file would be read as one line."""
+    if b"\r" not in lines or lines.count(b"\r") == lines.count(b"\r\n"):
         return
-    lone = _LONE_RETURN.search(whole)
+    lone = _LONE_RETURN.search(lines)
     if lone is not None:
         raise FileFormatError(
             path,
-            first_line + whole.count(b"\n", 0, lone.start()),
+            first_line + lines.count(b"\n", 0, lone.start()),
             "expected lines that end in LF or CR LF, got a CR alone. Convert them, e.g. with `tr '\\r' '\\n'`.",
         )
 
 
 def is_header(query_id: str) -> bool:
-    """Return whether an id is a usual name of the column of ids."""
+    """Return whether an id is a common name of the column of query ids."""
     return re.sub("[ _-]", "", query_id.lower()) in HEADERS
 
 
 def refuse_header(path: Path, line: int, content: str) -> None:
-    """Refuse the first line of a file of tabs where it names the columns: it would be read as a query."""
+    """Refuse a first line that names the columns, since it would be read as a query."""
     first = content.split("\t", 1)[0].strip()
     if is_header(first):
         raise FileFormatError(
@@ -203,20 +216,14 @@ def refuse_header(path: Path, line: int, content: str) -> None:
         )
 
 
-def shown(found: bytes | str) -> str:
-    """Return what was found, quoted and short enough for one line."""
-    found = found.decode("utf-8", "backslashreplace") if isinstance(found, bytes) else found
-    return repr(found if len(found) <= 60 else found[:57] + "...")
-
-
 def finite_number(token: bytes) -> float | None:
-    """Return the finite number that the bytes spell, or None."""
+    """Return the finite number in the bytes, or None."""
     number = number_or_nan(token)
     return number if number is not None and math.isfinite(number) else None
 
 
 def number_or_nan(token: bytes) -> float | None:
-    """Return the number that the bytes spell, NaN and infinity among them, or None."""
+    """Return the number in the bytes, which may be NaN or infinity, or None."""
     try:
         return None if b"_" in token else float(token)
     except ValueError:

@@ -1,4 +1,4 @@
-"""JSON in files: a fault is a FileFormatError with the file and the line."""
+"""JSON and TOML in files: an error is a FileFormatError with the file and the line."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from rerank.errors import FileFormatError
+from rerank.files.source import read_text
 from rerank.runtime import strict_json
 from rerank.runtime.strict_json import ParseFault
+from rerank.runtime.strict_toml import parse_toml
 
 
 def parse_json(
@@ -15,17 +17,54 @@ def parse_json(
 ) -> Any:
     """Return the value of a JSON text that was read from a file.
 
-    source  name of the file
-    line    line of the file, if the text is a single line of it; otherwise the line is counted within the text
-    what    what is expected, for messages
-    remedy  what the user can do, for messages; None: correct the text
+    Parameters
+    ----------
+    text : str
+        The text.
+    source : str or Path
+        Name of the file, for errors.
+    line : int, optional
+        Line of the file (1-based), if the text is a single line of it. By default the line is counted in the text.
+    what : str, default="JSON"
+        What is expected, for errors.
+    remedy : str, optional
+        What the user can do, for errors. By default, correct the text.
 
-    Raises FileFormatError for a text that is not JSON, and for a duplicate key, NaN, Infinity, a number beyond float64
-    and brackets nested too deep.
+    Raises
+    ------
+    FileFormatError
+        If the text is not JSON, or has a duplicate key, NaN, Infinity, a number beyond float64 or brackets nested too
+        deep.
+
     """
     try:
         return strict_json.parse_json(text, finite=True)
     except ParseFault as fault:
         remedy = remedy or f"Correct the {'file' if line is None else 'line'}"
-        at = fault.line if line is None else line
-        raise FileFormatError(source, at, f"expected {what}, got {fault}. {remedy}.") from None
+        number = fault.line if line is None else line
+        raise FileFormatError(source, number, f"expected {what}, got {fault}. {remedy}.") from None
+
+
+def read_toml(path: str | Path, expected: str) -> dict[str, Any]:
+    """Return the table of a TOML file, plain or gzip.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    expected : str
+        What the file is, with its article, for errors.
+
+    Raises
+    ------
+    MissingFileError
+        If there is no such file.
+    FileFormatError
+        If the file is not TOML.
+
+    """
+    text = read_text(path, expected)
+    try:
+        return parse_toml(text)
+    except ParseFault as fault:
+        raise FileFormatError(path, fault.line, f"expected TOML, got {fault}. Correct it.") from None

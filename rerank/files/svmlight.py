@@ -1,18 +1,18 @@
-"""Features and labels as LETOR, SVMlight and LightGBM write them: one row of text a document.
+"""Features and labels in the text format of LETOR, SVMlight and LightGBM: one line for each document.
 
     # features: bm25 length
     # rerank: {"version": 1, "recipe": {…}}
     2 qid:q1 1:12.5 2:140 # docid = GX008-86-4444840 base = 12.5
 
-- A row is label, query, then pairs `feature:value` in any order, features numbered from 1; a feature
-  without a pair is 0, as the format has it; `nan` is a missing value. A feature twice in a row is refused.
-- The comment may name the document (`docid = X`) and hold its base score (`base = S`, in all rows or
-  none). A document without a name is named by its line number. Other comments are passed over.
-- Rows of a query need not stand together; queries stand in the order of their first row.
-- Where no row has `qid:`, sizes of groups of neighbouring rows are taken from the companion file of
-  LightGBM: the path with `.query` added, one size a line. The queries are then named 1, 2, …
-- The two header comments are what `write_svmlight` adds, so that everything survives a round trip except
-  queries without rows (see `svmlight_header.py`); to other programs they are comments.
+- A row is label, query, then pairs `feature:value` in any order, with features numbered from 1. A feature without a
+  pair is 0, as the format defines; `nan` is a missing value. A repeated feature in a row is refused.
+- The comment may have the document id (`docid = X`) and the base score (`base = S`, in all rows or none). The default
+  document id is the line number. Other comments are skipped.
+- Rows of a query need not be adjacent; queries are ordered by their first row.
+- If no row has `qid:`, the numbers of rows of successive queries are read from LightGBM's companion file: the path with
+  `.query` added, one number a line. The queries are then named 1, 2, …
+- `write_svmlight` adds the two header comments, so that everything but queries without rows can be read again (see
+  `svmlight_header.py`); other programs take them for comments.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import FileFormatError, InvalidInputError
+from rerank.errors import FileFormatError, InvalidInputError, shown
 from rerank.files.grouping import numbered, repeated_row
-from rerank.files.source import OnFault, check_file, chunks, refuse, shown, text_lines
+from rerank.files.source import OnFault, check_file, chunks, refuse, text_lines
 from rerank.files.svmlight_header import Header, header_lines
 from rerank.files.svmlight_rows import Rows, split_rows
 from rerank.runtime.output import whole_file
@@ -37,14 +37,28 @@ MOST_DIGITS = 18  # of a number of rows
 
 
 def read_svmlight(path: str | Path, n_features: int | None = None) -> RankingData:
-    """Read features and labels from LETOR / SVMlight text, plain or gzip.
+    """Read features and labels from LETOR / SVMlight text.
 
-    n_features  columns to make at least (a file may lack the last ones: absent is 0), or None for the
-                largest feature number in the file
+    Parameters
+    ----------
+    path : str or Path
+        The file, plain or gzip.
+    n_features : int, optional
+        Least number of columns, since a file may have only zeros in the last ones. By default the largest feature
+        number in the file.
 
-    Raises FileFormatError, with the line, for a label or value that is no number, a missing query, a
-    feature that returns in a row or a document that returns in a query, and for a file without rows;
-    MissingFileError where there is no file.
+    Returns
+    -------
+    RankingData
+
+    Raises
+    ------
+    MissingFileError
+        If there is no such file.
+    FileFormatError
+        With the line, for a label or value that is not a number, a missing query, a repeated feature in a row, a
+        repeated document in a query, or a file without rows.
+
     """
     header = Header(Path(path))
     try:
@@ -58,7 +72,7 @@ def read_svmlight(path: str | Path, n_features: int | None = None) -> RankingDat
 
 
 def read_parts(path: str | Path, header: Header, on_fault: OnFault = refuse) -> list[Rows]:
-    """Read the rows of each chunk as they stand, and the header; `on_fault` is told of what is wrong in a row."""
+    """Read the header, and the rows of each chunk in the order of the file; `on_fault` is called for every fault."""
     path = check_file(path, "a file of feature rows")
     parts: list[Rows] = []
     for line, chunk in chunks(path):
@@ -73,12 +87,24 @@ def read_parts(path: str | Path, header: Header, on_fault: OnFault = refuse) -> 
 
 
 def write_svmlight(data: RankingData, path: str | Path, blocks: Iterable[NDArray[np.float32]] | None = None) -> None:
-    """Write data as LETOR / SVMlight text (`.gz` compresses, `-` is stdout).
+    """Write data as LETOR / SVMlight text.
 
-    blocks  the features, some whole queries at a time, in the place of the data's X
-    A value of 0 is left out, NaN is written as `nan`. Queries without rows are not written. Raises
-    InvalidInputError for an id or name with white space or #, or a label, base score or value that
-    cannot be written.
+    A value of 0 is left out, NaN is written as `nan`. Queries without rows are not written.
+
+    Parameters
+    ----------
+    data : RankingData
+        The data.
+    path : str or Path
+        The file; `.gz` compresses, `-` is stdout.
+    blocks : iterable of ndarray of shape (n_rows_of_block, n_features) and dtype float32, optional
+        The features, in blocks of complete queries, in place of `data.X`.
+
+    Raises
+    ------
+    InvalidInputError
+        If an id or name has white space or #, or a label, base score or value cannot be written.
+
     """
     _check_writable(data)
     header = list(header_lines(data))
@@ -96,7 +122,7 @@ def write_svmlight(data: RankingData, path: str | Path, blocks: Iterable[NDArray
 
 
 def _queries_of(query_ptr: Ints, first: int, last: int) -> range:
-    """Return the queries whose rows are [first, last); those without rows are nowhere."""
+    """Return the queries with the rows [first, last); queries without rows are left out."""
     return range(int(np.searchsorted(query_ptr, first, "right")) - 1, int(np.searchsorted(query_ptr, last, "left")))
 
 
@@ -107,18 +133,18 @@ def _record(path: Path, parts: list[Rows], header: Header, n_features: int) -> R
     bases = _bases(path, lines, [base for part in parts for base in part.bases])
     names, query, order = numbered(row_queries(path, parts, lines), np.ones(len(lines), np.int64))
     _refuse_repeats(path, lines, names, query, docs)
-    take = np.arange(len(lines)) if order is None else order
+    rows = np.arange(len(lines)) if order is None else order
     query_ids = id_array(names)
     X = stacked(parts, max(n_features, len(header.feature_names or ())))
     ideal_labels, ideal_ptr = header.ideal(query_ids)
     return RankingData(
         query_ids,
         pointers(np.bincount(query, minlength=len(names))),
-        docs[take],
-        X if order is None else X[take],
+        docs[rows],
+        X if order is None else X[rows],
         header.names(X.shape[1]),
-        labels=labels[take] if header.members.get("labels", True) else None,
-        base_scores=None if bases is None else bases[take],
+        labels=labels[rows] if header.members.get("labels", True) else None,
+        base_scores=None if bases is None else bases[rows],
         weights=header.weights(query_ids),
         ideal_labels=ideal_labels,
         ideal_ptr=ideal_ptr,
@@ -129,7 +155,7 @@ def _record(path: Path, parts: list[Rows], header: Header, n_features: int) -> R
 
 
 def stacked(parts: list[Rows], n_features: int) -> NDArray[np.float32]:
-    """Return the features of all parts as one matrix of at least so many columns."""
+    """Return the features of all parts as one matrix of at least `n_features` columns."""
     width = max(n_features, *(part.X.shape[1] for part in parts))
     X = np.zeros((sum(len(part.lines) for part in parts), width), dtype=np.float32)
     start = 0
@@ -164,7 +190,7 @@ def row_queries(path: Path, parts: list[Rows], lines: list[int]) -> list[str]:
 
 
 def _companion_queries(path: Path, lines: list[int]) -> list[str]:
-    """Return query ids from the group sizes in the file beside this one."""
+    """Return the query ids of LightGBM's companion file."""
     bare = path.with_name(path.name.removesuffix(".gz"))
     companion = next((c for c in (Path(f"{path}.query"), Path(f"{bare}.query")) if c.is_file()), None)
     if companion is None:
@@ -206,8 +232,8 @@ def _refuse_repeats(path: Path, lines: list[int], names: list[str], query: Ints,
 
 
 def _check_writable(data: RankingData) -> None:
-    for ids, also in ((list(data), "#"), (data.doc_ids.tolist(), "")):
-        broken = first_broken(ids, also)
+    for ids, forbidden in ((list(data), "#"), (data.doc_ids.tolist(), "")):
+        broken = first_broken(ids, forbidden)
         if broken is not None:
             raise InvalidInputError(
                 f"data: expected ids without white space (queries: or #), got {broken!r}. "
@@ -227,11 +253,11 @@ def _check_features(X: NDArray[np.float32]) -> None:
 
 def _row_lines(data: RankingData, query_id: str, rows: slice, X: NDArray[np.float32]) -> Iterator[str]:
     """Yield the rows of one query, with the features X, as text."""
-    kept = X != 0
-    features = (np.flatnonzero(kept) % max(data.n_features, 1) + 1).tolist()
-    values = X[kept].astype("S").tolist()  # the shortest text that reads back as the same float32
+    nonzero = X != 0
+    features = (np.flatnonzero(nonzero) % max(data.n_features, 1) + 1).tolist()
+    values = X[nonzero].astype("S").tolist()  # the shortest text that reads back as the same float32
     pairs = [f"{feature}:{value.decode()}" for feature, value in zip(features, values, strict=True)]
-    ends = np.cumsum(kept.sum(axis=1)).tolist()
+    ends = np.cumsum(nonzero.sum(axis=1)).tolist()
     start = 0
     for row, end in zip(range(rows.start, rows.stop), ends, strict=True):
         label = 0.0 if data.labels is None else float(data.labels[row])

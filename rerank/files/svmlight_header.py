@@ -1,14 +1,14 @@
-"""Comment lines before the first row of a svmlight file: what the rows themselves cannot hold.
+"""Comment lines before the first row of a SVMlight file, for data that rows cannot hold.
 
 `# features: bm25 length`   names of features 1, 2, …
-`# rerank: {"version": 1, …}`   JSON with the members that the data has:
-    labels       false where nothing is judged (the rows then bear 0)
+`# rerank: {"version": 1, …}`   JSON with these members, all optional:
+    labels       false if there are no judgements (the rows then have label 0)
     weights      {query id: weight}
-    ideal        {query id: [positive labels, best first]}, documents without a row among them
-    recipe       how the features were made
-    fingerprint  statistics of the index they were made on
+    ideal        {query id: [positive labels, best first]}, including documents without a row
+    recipe       recipe of the features
+    fingerprint  statistics of the index from which they were computed
     retriever, run_retrievers  tags of the runs that the rows came from and whose scores are features
-Any other comment line is passed over.
+Other comment lines are skipped.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from rerank.errors import FileFormatError, InvalidInputError
-from rerank.files.source import shown, text
+from rerank.errors import FileFormatError, InvalidInputError, shown
+from rerank.files.source import text
 from rerank.files.structured import parse_json
 from rerank.runtime.schema import SchemaError
 from rerank.types import Floats, Ints, RankingData, pointers
@@ -42,7 +42,7 @@ KINDS = {
 
 @dataclass
 class Header:
-    """What the comment lines before the first row say."""
+    """The content of the comment lines before the first row."""
 
     path: Path
     line: int | None = None
@@ -50,7 +50,7 @@ class Header:
     members: dict[str, Any] = field(default_factory=dict)
 
     def take(self, line: int, comment: bytes) -> None:
-        """Take a comment line (without its #) into account."""
+        """Read a comment line (without its #)."""
         words = comment.strip()
         if words.startswith(FEATURES.encode()):
             self._refuse_second(line, FEATURES, self.feature_names is not None)
@@ -61,14 +61,14 @@ class Header:
             self.members = self._parsed(line, text(self.path, line, words).removeprefix(MEMBERS))
             self.line = line
 
-    def _refuse_second(self, line: int, beginning: str, is_there: bool) -> None:
-        if is_there:
+    def _refuse_second(self, line: int, beginning: str, is_second: bool) -> None:
+        if is_second:
             raise FileFormatError(
                 self.path, line, f"expected one comment `# {beginning}`, got another. Remove one of the two."
             )
 
     def _names(self, line: int, words: list[bytes]) -> tuple[str, ...]:
-        """Return feature names, which ASCII's white space parts."""
+        """Return feature names as text; refuse those that could not be written again."""
         names = tuple(text(self.path, line, word) for word in words)
         broken = first_broken(list(names))
         if broken is not None:
@@ -80,7 +80,7 @@ class Header:
         return names
 
     def names(self, n_features: int) -> tuple[str, ...]:
-        """Return the name of every feature: those of the header, or else "1", "2", …"""
+        """Return the name of every feature: those of the header, by default "1", "2", …"""
         if self.feature_names is None:
             return tuple(str(number) for number in range(1, n_features + 1))
         if len(self.feature_names) < n_features:
@@ -115,13 +115,13 @@ class Header:
         return FileFormatError(self.path, self.line, f"{message}. Write the file anew with rerank.write_data.")
 
     def _by_query(self, member: str, query_ids: Ids) -> list[Any]:
-        known = self.members[member]
-        if not isinstance(known, dict):
-            raise self._wrong(f"expected an object as {member}, got {type(known).__name__}")
-        missing = [query_id for query_id in query_ids.tolist() if query_id not in known]
+        values = self.members[member]
+        if not isinstance(values, dict):
+            raise self._wrong(f"expected an object as {member}, got {type(values).__name__}")
+        missing = [query_id for query_id in query_ids.tolist() if query_id not in values]
         if missing:
             raise self._wrong(f"expected {member} of every query, got none for {missing[0]!r}")
-        return [known[query_id] for query_id in query_ids.tolist()]
+        return [values[query_id] for query_id in query_ids.tolist()]
 
     def _parsed(self, line: int, raw: str) -> dict[str, Any]:
         members = parse_json(raw, self.path, line, f"JSON after `# {MEMBERS}`", "Write the file anew")
@@ -133,11 +133,11 @@ class Header:
                 f"expected data of version {VERSION}, got {version}. "
                 "Update rerank, or write the file anew with this version.",
             )
-        for member, (kind, named) in KINDS.items():
+        for member, (kind, description) in KINDS.items():
             value = members.get(member)
             if value is not None and not isinstance(value, kind):
                 raise FileFormatError(
-                    self.path, line, f"expected {named} as {member}, got {type(value).__name__}. Write it anew."
+                    self.path, line, f"expected {description} as {member}, got {type(value).__name__}. Write it anew."
                 )
         try:
             stored_retrievers(members)
@@ -147,7 +147,7 @@ class Header:
 
 
 def header_lines(data: RankingData) -> Iterator[str]:
-    """Yield the comment lines that hold what the rows of the data cannot."""
+    """Yield the comment lines for the data that rows cannot hold."""
     broken = first_broken(list(data.feature_names)) if data.n_features else None
     if broken is not None:
         raise InvalidInputError(

@@ -1,8 +1,7 @@
-"""Rows of svmlight text, chunk by chunk: `label qid:Q feature:value … # comment`.
+"""Rows of SVMlight text, chunk by chunk: `label qid:Q feature:value … # comment`.
 
 pair    one `feature:value`
-The pairs of a chunk are parsed by NumPy in one go; where that fails, one by one, which names the
-first pair that is wrong.
+NumPy parses all pairs of a chunk at once. If that fails, they are parsed one by one, to name the first wrong pair.
 """
 
 from __future__ import annotations
@@ -15,13 +14,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import FileFormatError
-from rerank.files.source import OnFault, finite_number, number_or_nan, refuse, shown, text
+from rerank.errors import FileFormatError, shown
+from rerank.files.source import OnFault, finite_number, number_or_nan, refuse, text
 from rerank.files.svmlight_header import Header
 from rerank.types import Floats, Ints
 from rerank.types.ids import ID_RULE, MOST_LETTERS
 
-MOST_FEATURES = 100_000  # a dense matrix of more columns is a mistake in the ids
+MOST_FEATURES = 100_000  # a larger number is taken for an error: the matrix is dense
 _DOC = re.compile(rb"\bdocid\s*=\s*(\S+)(?:\s+base\s*=\s*(\S+))?")
 
 
@@ -29,9 +28,21 @@ _DOC = re.compile(rb"\bdocid\s*=\s*(\S+)(?:\s+base\s*=\s*(\S+))?")
 class Rows:
     """Rows of one chunk.
 
-    queries  the text after `qid:`, None where a row has none
-    bases    the number after `base =`, None where a row has none
-    X        (n_rows, largest feature id) float32, 0 where a row has no pair
+    Parameters
+    ----------
+    lines : list of int
+        Line numbers, 1-based.
+    labels : list of float
+        Labels.
+    queries : list of str or None
+        The text after `qid:`, None if a row has none.
+    doc_ids : list of str
+        Document ids.
+    bases : list of float or None
+        The number after `base =`, None if a row has none.
+    X : ndarray of shape (n_rows, largest_feature) and dtype float32
+        The features, 0 where a row has no pair.
+
     """
 
     lines: list[int] = field(default_factory=list)
@@ -45,10 +56,28 @@ class Rows:
 def split_rows(
     path: Path, first_line: int, chunk: bytes, header: Header, in_header: bool, on_fault: OnFault = refuse
 ) -> Rows:
-    """Parse a chunk of whole lines; comment lines before the first row of the file go to the header.
+    """Parse a chunk of complete lines.
 
-    `on_fault` is told of what is wrong: of a row, which is left out, of a pair, which is left out, or of a feature that
-    returns in a row, of which the last value is kept.
+    Parameters
+    ----------
+    path : Path
+        The file, for errors.
+    first_line : int
+        Number of the chunk's first line, 1-based.
+    chunk : bytes
+        The lines.
+    header : Header
+        Reads the comment lines before the first row of the file.
+    in_header : bool
+        Whether no earlier chunk had a row.
+    on_fault : callable
+        Called for a wrong row or a wrong pair, which is left out, and for a repeated feature in a row, of which the
+        last value is used. Raises the fault by default.
+
+    Returns
+    -------
+    Rows
+
     """
     rows, pairs = Rows(), []
     for line, raw in enumerate(chunk.split(b"\n"), first_line):
@@ -71,7 +100,7 @@ def split_rows(
 
 
 def _begin_row(path: Path, line: int, columns: list[bytes], comment: bytes, rows: Rows) -> bytes:
-    """Take label, query and comment of a line (split at most twice); return its pairs."""
+    """Append the label, query and comment of a line to the rows; return its pairs. `columns` is split at most twice."""
     label = finite_number(columns[0])
     if label is None:
         raise FileFormatError(
@@ -81,7 +110,7 @@ def _begin_row(path: Path, line: int, columns: list[bytes], comment: bytes, rows
     if has_query and len(columns[1]) == 4:
         raise FileFormatError(path, line, "expected a query id after `qid:`, got none. Write it.")
     query = _checked_id(path, line, "query", columns[1][4:]) if has_query else None
-    _take_comment(path, line, comment, rows)
+    _read_comment(path, line, comment, rows)
     rows.lines.append(line)
     rows.labels.append(label)
     rows.queries.append(query)
@@ -89,37 +118,38 @@ def _begin_row(path: Path, line: int, columns: list[bytes], comment: bytes, rows
 
 
 def _checked_id(path: Path, line: int, what: str, raw: bytes) -> str:
-    """Return the text of an id, which white space parts from the rest of the line."""
+    """Return an id as text; refuse one that is too long."""
     name = text(path, line, raw)
     if len(name) > MOST_LETTERS:
         raise FileFormatError(path, line, f"expected a {what} id {ID_RULE}, got {len(name)}. Shorten it.")
     return name
 
 
-def _take_comment(path: Path, line: int, comment: bytes, rows: Rows) -> None:
-    found = _DOC.search(comment)
-    doc_id = _checked_id(path, line, "document", found[1]) if found else str(line)
-    base = finite_number(found[2]) if found and found[2] is not None else None
-    if found and found[2] is not None and base is None:
+def _read_comment(path: Path, line: int, comment: bytes, rows: Rows) -> None:
+    """Append the document id and base score of a row's comment to the rows."""
+    match = _DOC.search(comment)
+    doc_id = _checked_id(path, line, "document", match[1]) if match else str(line)
+    base = finite_number(match[2]) if match and match[2] is not None else None
+    if match and match[2] is not None and base is None:
         raise FileFormatError(
-            path, line, f"expected a finite number as base, got {shown(found[2])}. Correct the base score."
+            path, line, f"expected a finite number as base, got {shown(match[2])}. Correct the base score."
         )
     rows.doc_ids.append(doc_id)
     rows.bases.append(base)
 
 
 def _pairs_at_once(joined: bytes) -> tuple[Ints, Floats] | None:
-    """Return feature ids and values of all pairs of a chunk, or None where one is not right."""
+    """Return feature numbers and values of all pairs of a chunk, or None if one is wrong."""
     if not joined:
         return np.zeros(0, np.int64), np.zeros(0)
     if b"  " in joined or b"\t" in joined:
         joined = b" ".join(joined.split())
     letters = np.frombuffer(joined, dtype=np.uint8)
-    parts = np.flatnonzero((letters == ord(":")) | (letters == ord(" ")))
-    if not _alternate(letters, parts):
+    separators = np.flatnonzero((letters == ord(":")) | (letters == ord(" ")))
+    if not _alternate(letters, separators):
         return None
     numbers = _numbers(joined.replace(b":", b" "))
-    if numbers is None or len(numbers) != len(parts) + 1:
+    if numbers is None or len(numbers) != len(separators) + 1:
         return None
     features, values = numbers[::2], numbers[1::2]
     if not _are_features(features).all() or np.isinf(_as_float32(values)).any():
@@ -127,14 +157,14 @@ def _pairs_at_once(joined: bytes) -> tuple[Ints, Floats] | None:
     return features.astype(np.int64), values
 
 
-def _alternate(letters: NDArray[np.uint8], parts: Ints) -> bool:
-    """Whether `:` and space stand in turn, beginning and ending with `:`, with something around each."""
-    marks = letters[parts]
+def _alternate(letters: NDArray[np.uint8], separators: Ints) -> bool:
+    """Return whether `:` and space alternate, from `:` to `:`, with text before and after each."""
+    marks = letters[separators]
     return bool(
-        len(parts) % 2 == 1
-        and parts[0] > 0
-        and parts[-1] < len(letters) - 1
-        and (np.diff(parts) > 1).all()
+        len(separators) % 2 == 1
+        and separators[0] > 0
+        and separators[-1] < len(letters) - 1
+        and (np.diff(separators) > 1).all()
         and (marks[::2] == ord(":")).all()
         and (marks[1::2] == ord(" ")).all()
     )
@@ -159,17 +189,17 @@ def _as_float32(values: Floats) -> NDArray[np.float32]:
 
 
 def _pairs_one_by_one(path: Path, lines: list[int], pairs: list[bytes], on_fault: OnFault) -> tuple[Ints, Ints, Floats]:
-    """Return the number of right pairs in each row, and their feature ids and values."""
-    found: list[tuple[float, float]] = []
+    """Return the number of correct pairs in each row, and their feature numbers and values."""
+    parsed: list[tuple[float, float]] = []
     ends: list[int] = []
     for line, row in zip(lines, pairs, strict=True):
         for pair in row.split():
             try:
-                found.append(_pair(path, line, pair))
+                parsed.append(_pair(path, line, pair))
             except FileFormatError as fault:
                 on_fault(fault)
-        ends.append(len(found))
-    features, values = np.array(found, dtype=np.float64).reshape(-1, 2).T
+        ends.append(len(parsed))
+    features, values = np.array(parsed, dtype=np.float64).reshape(-1, 2).T
     return np.diff(ends, prepend=0), features.astype(np.int64), values
 
 
@@ -203,16 +233,16 @@ def _dense(
     row = np.repeat(np.arange(len(lines)), counts)
     ascending = (features[1:] > features[:-1]) | (row[1:] != row[:-1])
     if not ascending.all():
-        _find_repeats(path, lines, row, features, on_fault)
+        _report_repeats(path, lines, row, features, on_fault)
     X = np.zeros((len(lines), int(features.max(initial=0))), dtype=np.float32)
     X[row, features - 1] = _as_float32(values)
     return X
 
 
-def _find_repeats(path: Path, lines: list[int], row: Ints, features: Ints, on_fault: OnFault) -> None:
-    """Tell of every row that holds a feature twice; features in any order are right."""
+def _report_repeats(path: Path, lines: list[int], row: Ints, features: Ints, on_fault: OnFault) -> None:
+    """Call `on_fault` for every repeated feature in a row; features may be in any order."""
     order = np.lexsort((features, row))
     same = (features[order][1:] == features[order][:-1]) & (row[order][1:] == row[order][:-1])
-    for place in order[1:][same].tolist():
-        wrong = f"expected each feature once in a row, got feature {features[place]} again. Keep one of its values."
-        on_fault(FileFormatError(path, lines[row[place]], wrong))
+    for pair in order[1:][same].tolist():
+        message = f"expected each feature once in a row, got feature {features[pair]} again. Keep one of its values."
+        on_fault(FileFormatError(path, lines[row[pair]], message))

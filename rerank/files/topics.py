@@ -1,13 +1,12 @@
-"""Topics: query ids and texts.
+"""Topics: query ids and texts, plain or gzip.
 
-Three formats, told by how the file begins:
+The format is detected by the beginning of the file:
 - two columns with a tab: `q1<TAB>text`;
-- TREC topics: `<top> <num> Number: 301 <title> text … </top>`; a title may run over lines, up to the
-  next tag; what stands in <desc> and <narr> is passed over; closing tags and the words `Number:` and
-  `Topic:` may stand or not;
+- TREC topics: `<top> <num> Number: 301 <title> text … </top>`; a title may have several lines and ends at the next tag;
+  <desc> and <narr> are skipped; closing tags and the words `Number:` and `Topic:` are optional;
 - JSONL: one object a line with an id (`id`, `qid`, `query_id`, `_id`) and a text (`text`, `query`, `title`).
-Plain or gzip; blank lines hold nothing; white space around a text is dropped. A first line that names the columns
-(`qid<TAB>query`), a topic without text, a tag that stands twice in a <top>, and text outside of all topics are refused.
+Blank lines are skipped, white space around a text is removed. A first line that names the columns (`qid<TAB>query`), a
+topic without text, a repeated tag in a <top>, and text outside of topics are refused.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
-from rerank.errors import FileFormatError, InvalidInputError
-from rerank.files.source import OnFault, check_file, is_header, refuse, refuse_header, shown, text_lines
+from rerank.errors import FileFormatError, InvalidInputError, shown
+from rerank.files.source import OnFault, check_file, is_header, refuse, refuse_header, text_lines
 from rerank.files.structured import parse_json
 from rerank.runtime.output import whole_file
 from rerank.types import Topics
@@ -45,17 +44,31 @@ _TITLE = re.compile(r"<title\b[^>]*>\s*(?:topic\s*:)?(.*?)(?=</?[a-z]+\b[^<>]*>|
 
 
 def read_topics(path: str | Path) -> Topics:
-    """Read topics from a file of two columns, TREC topics or JSONL, plain or gzip.
+    """Read topics.
 
-    Returns the record, in the order of the file. Raises FileFormatError, with the line, for a line without
-    id or text, an id with white space or one that returns, and for a file without topics; MissingFileError
-    where there is no file.
+    Parameters
+    ----------
+    path : str or Path
+        A file of two columns, TREC topics or JSONL, plain or gzip.
+
+    Returns
+    -------
+    Topics
+        The topics in the order of the file.
+
+    Raises
+    ------
+    MissingFileError
+        If there is no such file.
+    FileFormatError
+        With the line, for a line without id or text, an id with white space, a repeated id, or a file without topics.
+
     """
     return Topics({query_id: text for _, query_id, text in topic_entries(path)})
 
 
 def topic_entries(path: str | Path, on_fault: OnFault = refuse) -> list[Entry]:
-    """Return (line, query id, text) of every topic; `on_fault` is told of those that are wrong, which are left out."""
+    """Return (line, query id, text) of every topic; `on_fault` is called for wrong ones, which are left out."""
     path = check_file(path, "a topics file")
     lines = [(line, content) for line, content in text_lines(path) if content.strip()]
     if not lines:
@@ -66,9 +79,20 @@ def topic_entries(path: str | Path, on_fault: OnFault = refuse) -> list[Entry]:
 
 
 def write_topics(topics: Topics | Mapping[str, str], path: str | Path) -> None:
-    """Write topics as two columns with a tab, or as JSONL where the path ends in .jsonl or .jsonl.gz.
+    """Write topics.
 
-    Raises InvalidInputError for an id that is no single word, or a text that would not read back.
+    Parameters
+    ----------
+    topics : Topics or mapping from str to str
+        Texts by query id.
+    path : str or Path
+        The file. JSONL if it ends in .jsonl or .jsonl.gz, otherwise two columns with a tab.
+
+    Raises
+    ------
+    InvalidInputError
+        If an id has white space, or a text could not be read again.
+
     """
     topics = Topics.of(topics)
     broken = first_broken(list(topics))
@@ -86,7 +110,7 @@ def write_topics(topics: Topics | Mapping[str, str], path: str | Path) -> None:
 
 
 def _refuse_as_table(topics: Topics) -> None:
-    """Refuse a first id that would be read as another format, or as the name of a column."""
+    """Refuse a first id that would be read as another format or as the name of a column."""
     first = next(iter(topics))
     if first.startswith(("{", "<")) or is_header(first):
         raise InvalidInputError(
@@ -120,24 +144,24 @@ def _each(
 
 
 def _collected(path: Path, entries: Iterable[Entry], on_fault: OnFault) -> list[Entry]:
-    """Return the entries that are whole, each query once, without white space around its text."""
-    found: dict[str, Entry] = {}
+    """Return the correct entries, each query once, without white space around its text."""
+    topics: dict[str, Entry] = {}
     for line, query_id, text in entries:
         if first_broken([query_id]) is not None:
-            wrong = f"expected a query id without white space, got {shown(query_id)}. Correct the id."
+            message = f"expected a query id without white space, got {shown(query_id)}. Correct the id."
             if len(query_id) > MOST_LETTERS:
-                wrong = f"expected a query id {ID_RULE}, got {len(query_id)} characters. Shorten it."
+                message = f"expected a query id {ID_RULE}, got {len(query_id)} characters. Shorten it."
         elif first_broken_query([query_id]) is not None:
-            wrong = f"expected a query id {QUERY_RULE}, got {shown(query_id)}. Rename it."
+            message = f"expected a query id {QUERY_RULE}, got {shown(query_id)}. Rename it."
         elif not text.strip():
-            wrong = f"expected a text for query {shown(query_id)}, got none. Write it or drop the query."
-        elif query_id in found:
-            wrong = f"expected each query once, got {shown(query_id)} again. Remove one of the two."
+            message = f"expected a text for query {shown(query_id)}, got none. Write it or drop the query."
+        elif query_id in topics:
+            message = f"expected each query once, got {shown(query_id)} again. Remove one of the two."
         else:
-            found[query_id] = line, query_id, text.strip()
+            topics[query_id] = line, query_id, text.strip()
             continue
-        on_fault(FileFormatError(path, line, wrong))
-    return list(found.values())
+        on_fault(FileFormatError(path, line, message))
+    return list(topics.values())
 
 
 def _tab_entry(path: Path, line: int, content: str) -> Entry:
@@ -159,7 +183,7 @@ def _json_entry(path: Path, line: int, content: str) -> Entry:
 
 
 def _member(path: Path, line: int, topic: Mapping[str, object], keys: tuple[str, ...]) -> str:
-    """Return the first of some keys that the object has, as text."""
+    """Return the value of the first of some keys in the object as text."""
     for key in keys:
         value = topic.get(key)
         if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
@@ -182,41 +206,41 @@ def _member(path: Path, line: int, topic: Mapping[str, object], keys: tuple[str,
 
 
 def _listed(keys: Iterable[str]) -> str:
-    """Return keys as a message lists them: as they are, or quoted where they do not print on one line."""
+    """Return keys for an error: as they are, or quoted if they are not printable on one line."""
     text = ", ".join(keys)
     return (text if text.isprintable() and len(text) <= 60 else shown(text)) or "none"
 
 
 def _trec_blocks(path: Path, lines: list[tuple[int, str]], on_fault: OnFault) -> Iterator[tuple[int, str]]:
-    """Yield the first line of each topic, and its text; `on_fault` is called for text outside of all topics."""
+    """Yield the first line and the text of each topic; `on_fault` is called for text outside of topics."""
     numbers = [line for line, _ in lines]
-    whole = "\n".join(content for _, content in lines)
-    tops = list(_TOP.finditer(whole))
+    text = "\n".join(content for _, content in lines)
+    tops = list(_TOP.finditer(text))
     if not tops:
         raise FileFormatError(
             path, numbers[0], f"expected <top>, got {shown(lines[0][1].strip())}. Name a TREC topics file."
         )
 
     def line_of(offset: int) -> int:
-        return numbers[whole.count("\n", 0, offset)]
+        return numbers[text.count("\n", 0, offset)]
 
     starts = [0, *(top.end() for top in tops)]
-    ends = [top.start() for top in tops] + [len(whole)]
+    ends = [top.start() for top in tops] + [len(text)]
     for number, (start, end) in enumerate(zip(starts, ends, strict=True)):
-        closed = _TOP_END.search(whole, start, end) if number else None
-        if closed or not number:
-            begin = closed.end() if closed else start
-            outside = _MARKUP.sub(_blanked, whole[begin:end])
+        closing_tag = _TOP_END.search(text, start, end) if number else None
+        if closing_tag or not number:
+            begin = closing_tag.end() if closing_tag else start
+            outside = _MARKUP.sub(_blanked, text[begin:end])
             stray = outside.lstrip()
             if stray:
-                wrong = f"expected topics within <top> and </top>, got {shown(stray.splitlines()[0])}. Remove it."
-                on_fault(FileFormatError(path, line_of(begin + len(outside) - len(stray)), wrong))
+                message = f"expected topics within <top> and </top>, got {shown(stray.splitlines()[0])}. Remove it."
+                on_fault(FileFormatError(path, line_of(begin + len(outside) - len(stray)), message))
         if number:
-            yield line_of(tops[number - 1].start()), whole[start : closed.start() if closed else end]
+            yield line_of(tops[number - 1].start()), text[start : closing_tag.start() if closing_tag else end]
 
 
 def _blanked(markup: re.Match[str]) -> str:
-    """Return blanks in the place of comments and tags, line ends kept."""
+    """Return comments and tags as blanks; line ends stay."""
     return re.sub(r"[^\n]", " ", markup[0])
 
 
@@ -226,16 +250,16 @@ def _trec_entry(path: Path, line: int, block: str) -> Entry:
 
 
 def _tagged(path: Path, line: int, pattern: re.Pattern[str], tag: str, block: str) -> str:
-    found = list(pattern.finditer(block))
-    if not found:
+    matches = list(pattern.finditer(block))
+    if not matches:
         raise FileFormatError(path, line, f"expected <{tag}> in the topic that begins here, got none. Add it.")
-    if len(found) > 1:
+    if len(matches) > 1:
         raise FileFormatError(
             path,
             line,
-            f"expected one <{tag}> in the topic that begins here, got {len(found)}. Close each topic with </top>.",
+            f"expected one <{tag}> in the topic that begins here, got {len(matches)}. Close each topic with </top>.",
         )
-    return found[0].group(1).strip()
+    return matches[0].group(1).strip()
 
 
 def _tab_line(query_id: str, text: str) -> str:

@@ -1,13 +1,13 @@
 """Qrels and runs as trec_eval reads them, and topics (see `topics.py`).
 
-qrels   `qid iter docno label`: labels are whole numbers, negative ones too; iter is passed over
-run     `qid Q0 docno rank score tag`: rank is passed over, rows stand by score, then document id,
-        both descending; what follows the tag on a line is passed over, as trec_eval does
+qrels   `qid iter docno label`: labels are whole numbers, which may be negative; iter is ignored
+run     `qid Q0 docno rank score tag`: rank is ignored, rows are ordered by score, then document id, both descending;
+        further columns are ignored, as trec_eval does
 
-Columns are parted by spaces or tabs. Blank lines and lines that begin with `#` hold nothing. Ids have 1 to 512
-characters, and a query id does not begin with `#`: what is read can be written again. Rows of a query need not
-stand together. A document that returns within a query is refused, in both.
-Scores are written as the shortest text that reads back as the same float64.
+Columns are separated by spaces or tabs. Blank lines and lines that begin with `#` are skipped. Ids have 1 to 512
+characters, and a query id does not begin with `#`, so that everything that is read can be written. Rows of a query need
+not be adjacent. A repeated document in a query is refused. Scores are written as the shortest text that is read as the
+same float64.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from pathlib import Path
 
 import numpy as np
 
-from rerank.errors import FileFormatError, InvalidInputError
+from rerank.errors import FileFormatError, InvalidInputError, shown
 from rerank.files.columns import Layout, read_table
-from rerank.files.source import finite_number, shown
+from rerank.files.source import finite_number
 from rerank.files.topics import read_topics, write_topics
 from rerank.runtime.output import whole_file
 from rerank.types import Qrels, Run, query_rows
@@ -54,11 +54,26 @@ RUN = Layout(
 
 
 def read_qrels(path: str | Path) -> Qrels:
-    """Read judgements from a TREC qrels file, plain or gzip.
+    """Read judgements.
 
-    Returns the record, queries in the order of the file. Raises FileFormatError, with the line, for a
-    wrong number of columns, a label that is no whole number or a document judged twice in a query;
-    MissingFileError where there is no file.
+    Parameters
+    ----------
+    path : str or Path
+        A TREC qrels file, plain or gzip.
+
+    Returns
+    -------
+    Qrels
+        The judgements, with queries in the order of the file.
+
+    Raises
+    ------
+    MissingFileError
+        If there is no such file.
+    FileFormatError
+        With the line, for a wrong number of columns, a label that is not a whole number, or a repeated document in a
+        query.
+
     """
     table = read_table(path, QRELS)
     order = np.lexsort((*sort_keys(table.doc_ids), query_rows(table.query_ptr)))
@@ -66,28 +81,42 @@ def read_qrels(path: str | Path) -> Qrels:
 
 
 def read_run(path: str | Path) -> Run:
-    """Read a ranking from a TREC run file, plain or gzip.
+    """Read a ranking.
 
-    Returns the record, named by the tag of the first row, queries in the order of the file, rows by
-    score and document id, both descending. Raises FileFormatError, with the line, for a wrong number of
-    columns, a score that is no finite number or a document that returns in a query; MissingFileError
-    where there is no file.
+    Parameters
+    ----------
+    path : str or Path
+        A TREC run file, plain or gzip.
+
+    Returns
+    -------
+    Run
+        The ranking, named by the tag of the first row, with queries in the order of the file and rows by score and
+        document id, both descending.
+
+    Raises
+    ------
+    MissingFileError
+        If there is no such file.
+    FileFormatError
+        With the line, for a wrong number of columns, a score that is not finite, or a repeated document in a query.
+
     """
     table = read_table(path, RUN)
     if len(table.tag) > MOST_LETTERS:
         raise FileFormatError(
             path, None, f"expected a tag of at most {MOST_LETTERS} characters, got {len(table.tag)}. Shorten it."
         )
-    places, rows = trec_moves(table.query_ptr, table.values, table.doc_ids)
-    if isinstance(places, slice):
+    targets, rows = trec_moves(table.query_ptr, table.values, table.doc_ids)
+    if isinstance(targets, slice):
         table = replace(table, doc_ids=table.doc_ids.take(rows), values=table.values.take(rows))
-    else:  # most files stand in order; the columns are fresh from the file, nobody else's
-        table.doc_ids[places], table.values[places] = table.doc_ids.take(rows), table.values[rows]
+    else:  # most files are almost ordered; nothing else uses the columns, so they may be changed
+        table.doc_ids[targets], table.values[targets] = table.doc_ids.take(rows), table.values[rows]
     return Run(table.query_ids, table.query_ptr, table.doc_ids, table.values, table.tag)
 
 
 def write_qrels(qrels: Qrels | Mapping[str, Mapping[str, int]], path: str | Path) -> None:
-    """Write judgements as TREC qrels (`.gz` compresses, `-` is stdout)."""
+    """Write judgements as TREC qrels; `.gz` compresses, `-` is stdout."""
     qrels = Qrels.of(qrels)
     _check_ids("qrels", [*qrels], qrels.doc_ids.tolist())
     with whole_file(path) as handle:
@@ -96,9 +125,20 @@ def write_qrels(qrels: Qrels | Mapping[str, Mapping[str, int]], path: str | Path
 
 
 def write_run(run: Run | Mapping[str, Mapping[str, float]], path: str | Path) -> None:
-    """Write a ranking as a TREC run (`.gz` compresses, `-` is stdout), rank from 1, tagged `run.name`.
+    """Write a ranking as a TREC run with ranks from 1 and the tag `run.name`.
 
-    Raises InvalidInputError for an id or name that is no single word, or a score that is not finite.
+    Parameters
+    ----------
+    run : Run or mapping from str to mapping from str to float
+        Scores by query id and document id.
+    path : str or Path
+        The file; `.gz` compresses, `-` is stdout.
+
+    Raises
+    ------
+    InvalidInputError
+        If an id or the name has white space, or a score is not finite.
+
     """
     run = Run.of(run)
     _check_ids("run", [*run], [run.name, *run.doc_ids.tolist()])
@@ -124,7 +164,7 @@ def _check_ids(what: str, query_ids: list[str], others: list[str]) -> None:
         rule = f"of at most {MOST_LETTERS} characters" if len(broken) > MOST_LETTERS else "without white space"
         raise InvalidInputError(f"{what}: expected ids and a name {rule}, got {shown(broken)}. Rename it.")
     broken = first_broken_query(query_ids)
-    if broken is not None:  # its lines would be read as comments, or as those of another query
+    if broken is not None:  # its lines would be read as comments or as another query
         start = "#" if broken.startswith("#") else "a byte order mark"
         raise InvalidInputError(
             f"{what}: expected query ids that do not begin with {start}, got {shown(broken)}. Rename it."

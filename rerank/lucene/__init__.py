@@ -1,1 +1,1 @@
-"""The only place that knows Java: building, searching and exporting Lucene indexes."""
+"""Building, searching and exporting Lucene indexes; the only package that uses Java."""

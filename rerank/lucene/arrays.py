@@ -1,11 +1,11 @@
-"""Forward arrays on disk: made from Lucene's postings, read as memory maps.
+"""Forward arrays on disk: computed from Lucene's postings, read as memory maps.
 
-A folder holds `manifest.json` and .npy files: doc_ids, doc_slots, vocabulary, term_ptr, numbers (one row a name of the
-manifest), and for field number f (the order of the manifest) f.doc_ptr, f.terms, f.freqs, f.positions, f.position_ptr,
-f.lengths, f.doc_freq, f.collection_freq, as rerank/types/forward.py describes them.
+A folder holds `manifest.json` and .npy files: doc_ids, doc_slots, vocabulary, term_ptr, numbers (a row for each name in
+the manifest), and for field f (its number in the manifest) f.doc_ptr, f.terms, f.freqs, f.positions, f.position_ptr,
+f.lengths, f.doc_freq and f.collection_freq. rerank/types/forward.py describes them.
 
-What is checked: each time the folder is opened, the manifest's structure, and every file's size, type and shape. Once
-for each state of the files, which their sizes and times tell, everything that they hold: see `rerank.lucene.verified`.
+Opening a folder checks the structure of the manifest, and the size, type and shape of every file. The content of the
+files is checked once for each state of the files, identified by their sizes and times: see `rerank.lucene.verified`.
 """
 
 from __future__ import annotations
@@ -45,9 +45,24 @@ from rerank.types.ids import Ids, id_array
 
 
 def write_arrays(index: Path, folder: Path, made_with_index: bool, progress: Progress = None) -> None:
-    """Make the forward arrays of an index in a folder that holds none yet.
+    """Write the forward arrays of an index into a folder that has none.
 
-    `made_with_index` says that whoever built the index made them, in the same job.
+    Parameters
+    ----------
+    index : Path
+        Folder of the Lucene index.
+    folder : Path
+        Folder of the arrays.
+    made_with_index : bool
+        Whether the index was built just before by this package; the checksums of its files are then not compared.
+    progress : bool or callable, optional
+        See `rerank.lucene.progress.Progress`.
+
+    Raises
+    ------
+    IndexFolderError
+        If the index is damaged, has no text field, or changes meanwhile.
+
     """
     commit = commit_hash(index)
     raw = folder / "raw"
@@ -84,7 +99,7 @@ def write_arrays(index: Path, folder: Path, made_with_index: bool, progress: Pro
 def read_arrays(folder: Path, manifest: dict[str, Any]) -> ForwardIndex:
     """Return the forward arrays of a folder as read-only memory maps.
 
-    Raises IndexFolderError where a file is missing, or is not what the manifest says.
+    Raises IndexFolderError if a file is missing or does not match the manifest.
     """
     check_manifest(folder, manifest)
     state = state_of(folder, manifest)
@@ -113,21 +128,21 @@ def _mapped_forward(folder: Path, manifest: dict[str, Any]) -> ForwardIndex:
 
 
 def ids_from_bytes(text: bytes | memoryview, lengths: NDArray[np.int32]) -> Ids:
-    """Return ids that stand one after the other as UTF-8."""
+    """Return ids from their concatenated UTF-8 bytes and their lengths in bytes."""
     content, ends = bytes(text), np.cumsum(lengths, dtype=np.int64).tolist()
     starts = [0, *ends[:-1]]
     return id_array([content[start:end].decode("utf8") for start, end in zip(starts, ends, strict=True)])
 
 
 def _export(index: Path, raw: Path, check: bool) -> dict[str, Any]:
-    """Have all postings written to bare files; `check`: compare the checksums of Lucene's files first."""
+    """Export all postings to raw binary files; `check`: compare the checksums of Lucene's files first."""
     opened = open_index(index)
-    asked = {"handle": opened["handle"], "index": str(index)}
+    parameters = {"handle": opened["handle"], "index": str(index)}
     try:
-        report: dict[str, Any] = ask_json("export", **asked, folder=str(raw.absolute()), check=check)
+        report: dict[str, Any] = ask_json("export", **parameters, folder=str(raw.absolute()), check=check)
         report["language"] = stored_language(opened)
     finally:
-        ask_json("close", **asked)
+        ask_json("close", **parameters)
     for number, field in enumerate(report["fields"]):
         _check_postings(index, raw, number, report["documents"], field["positions"])
     if not report["fields"]:
@@ -136,7 +151,7 @@ def _export(index: Path, raw: Path, check: bool) -> dict[str, Any]:
 
 
 def _check_postings(index: Path, raw: Path, number: int, n_docs: int, positions: bool) -> None:
-    """Refuse what would send the kernels astray: a damaged file of Lucene's may still have a checksum that fits."""
+    """Refuse postings that kernels cannot read: a damaged Lucene file may still have a matching checksum."""
     doc_freq, docs, freqs = (_raw(raw, f"{number}.{name}") for name in ("doc_freq", "docs", "freqs"))
     n_postings, n_tokens = doc_freq.sum(dtype=np.int64), freqs.sum(dtype=np.int64)
     fits = len(docs) == len(freqs) == n_postings and (
@@ -168,7 +183,7 @@ def _write_terms(raw: Path, folder: Path) -> None:
 
 
 def _write_field(raw: Path, folder: Path, number: int, n_docs: int, positions: bool) -> dict[str, int]:
-    """Put one field's postings in document order; return its number of documents, tokens and terms."""
+    """Write one field's postings in document order; return its number of documents, tokens and terms."""
     from rerank.lucene import invert
 
     doc_freq, docs, freqs = (_raw(raw, f"{number}.{name}") for name in ("doc_freq", "docs", "freqs"))
@@ -192,7 +207,7 @@ def _write_field(raw: Path, folder: Path, number: int, n_docs: int, positions: b
 
 
 def _fingerprint(manifest: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Return what depends on the indexed text and its language alone, not on how the index was built."""
+    """Return statistics that depend on the indexed text and its language only, not on how the index was built."""
     fields, doc_ids = manifest["fields"], _mapped(folder, "doc_ids")
     return {
         "language": manifest["language"],
@@ -212,11 +227,11 @@ def _fingerprint(manifest: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def _checksum(fields: list[dict[str, Any]], folder: Path) -> str:
-    """Return a hash over the vocabulary and every field's document frequencies: equal counts are not enough."""
-    found = hashlib.sha256(_mapped(folder, "vocabulary").tobytes() + _mapped(folder, "term_ptr").tobytes())
+    """Return a hash of the vocabulary and every field's document frequencies, since counts may be equal by chance."""
+    checksum = hashlib.sha256(_mapped(folder, "vocabulary").tobytes() + _mapped(folder, "term_ptr").tobytes())
     for name, number in sorted((str(field["name"]), number) for number, field in enumerate(fields)):
-        found.update(name.encode("utf8", "replace") + _mapped(folder, f"{number}.doc_freq").tobytes())
-    return found.hexdigest()[:16]
+        checksum.update(name.encode("utf8", "replace") + _mapped(folder, f"{number}.doc_freq").tobytes())
+    return checksum.hexdigest()[:16]
 
 
 def _read_field(folder: Path, number: int, field: dict[str, Any], n_docs: int, n_terms: int) -> FieldArrays:
@@ -239,7 +254,7 @@ def _read_field(folder: Path, number: int, field: dict[str, Any], n_docs: int, n
 
 
 def _counts(folder: Path) -> tuple[int, int]:
-    """Return the number of documents and of terms, which all other shapes go by."""
+    """Return the number of documents and of terms, on which all other shapes depend."""
     doc_ids, term_ptr = _mapped(folder, "doc_ids"), _mapped(folder, "term_ptr")
     if doc_ids.ndim != 1 or term_ptr.ndim != 1 or not term_ptr.size:
         raise damaged(folder, "doc_ids.npy or term_ptr.npy is no list")
@@ -247,10 +262,10 @@ def _counts(folder: Path) -> tuple[int, int]:
 
 
 def _load(folder: Path, name: str, dtype: Any, *shape: int | None) -> NDArray[Any]:
-    """Map an array; None in its shape is for any length."""
+    """Map an array and check its type and shape; None in the shape matches any length."""
     array = _mapped(folder, name)
     fits = len(array.shape) == len(shape) and all(
-        length in (None, there) for there, length in zip(array.shape, shape, strict=True)
+        expected in (None, length) for length, expected in zip(array.shape, shape, strict=True)
     )
     is_text = dtype is np.str_ and array.dtype.kind == "U" and array.dtype.isnative and array.dtype.itemsize
     if not (fits and array.flags.c_contiguous and (is_text or array.dtype == dtype)):
@@ -264,7 +279,7 @@ def _load(folder: Path, name: str, dtype: Any, *shape: int | None) -> NDArray[An
 
 
 def _mapped(folder: Path, name: str) -> NDArray[Any]:
-    """Map an array; its header is checked first, as NumPy divides by the size of its type."""
+    """Map an array; its header is checked first, since NumPy divides by the size of the type."""
     path = folder / f"{name}.npy"
     try:
         with open(path, "rb") as file:
@@ -278,7 +293,7 @@ def _mapped(folder: Path, name: str) -> NDArray[Any]:
 
 
 def _header(file: IO[bytes]) -> tuple[np.dtype[Any], tuple[int, ...]]:
-    """Return type and shape of an array that `np.save` wrote (version 1.0 of its format, in the order of C)."""
+    """Return type and shape of an array that `np.save` wrote (version 1.0 of the format, C order)."""
     if file.read(8) != np.lib.format.magic(1, 0):
         raise ValueError("no .npy file of version 1.0")
     header = ast.literal_eval(file.read(int.from_bytes(file.read(2), "little")).decode("latin1"))
@@ -291,7 +306,7 @@ def _header(file: IO[bytes]) -> tuple[np.dtype[Any], tuple[int, ...]]:
 
 
 def _new(folder: Path, name: str, dtype: DTypeLike, length: int) -> NDArray[Any]:
-    """Map a new array; its disk space is reserved first, as writing to a map on a full disk ends the process."""
+    """Map a new array; its disk space is allocated first, since writing to a map on a full disk ends the process."""
     path = str(folder / f"{name}.npy")
     array = np.asarray(np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=(length,)))
     if hasattr(os, "posix_fallocate"):
@@ -301,7 +316,7 @@ def _new(folder: Path, name: str, dtype: DTypeLike, length: int) -> NDArray[Any]
 
 
 def _raw(raw: Path, name: str) -> NDArray[Any]:
-    """Map a bare int32 file (an empty one cannot be mapped)."""
+    """Map a raw int32 file (an empty one cannot be mapped)."""
     if not os.path.getsize(raw / name):
         return np.empty(0, np.int32)
     return np.asarray(np.memmap(raw / name, dtype=np.int32, mode="c"))

@@ -1,4 +1,4 @@
-"""Building Lucene indexes with Anserini, forward arrays included: whole, or not at all."""
+"""Building Lucene indexes with Anserini, including forward arrays; a failed build leaves nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import InvalidInputError, MissingFileError
-from rerank.files.corpus import check_encoding, passed_over
+from rerank.files.corpus import check_encoding, skipped_files
 from rerank.files.sgml import ELEMENTS, SgmlDocument, SgmlFiles, read_sgml, sgml_files
 from rerank.lucene.arrays import write_arrays
 from rerank.lucene.documents import DOCUMENTS_A_FILE, write_documents
@@ -30,7 +30,18 @@ _log = logging.getLogger("rerank")
 
 @dataclass(frozen=True)
 class BuildCounts:
-    """What a build made: documents indexed, documents left out for being empty, names of the text fields."""
+    """The result of a build.
+
+    Parameters
+    ----------
+    n_indexed : int
+        Documents in the index.
+    n_empty : int
+        Documents left out because they are empty.
+    fields : tuple of str
+        Names of the text fields.
+
+    """
 
     n_indexed: int
     n_empty: int
@@ -48,22 +59,43 @@ def build_index(
     numbers: Iterable[str] | None = None,
     language: str = ENGLISH,
 ) -> BuildCounts:
-    """Build a Lucene index, positions, document vectors and forward arrays included, of a stream of documents.
+    """Build a Lucene index with positions, document vectors and forward arrays from documents.
 
-    documents  mappings with `id` and text fields (text or lists of text), or `id` and `contents`
-    folder     where the index goes; it appears when it is whole
-    fields     names of the text fields; None for every field that holds text
-    threads    Java threads; None for one a core
-    overwrite  whether an index that stands there may be replaced (once the new one is whole)
-    progress   True for a bar on stderr, or a function (stage, done, total)
-    numbers    names of the fields whose numbers become features; None for every field that holds numbers
-    language   code of the analyser, as in Anserini's `-language`; the index notes it
-    Values that are neither text nor a number are passed over, unless `fields` names them: that is an error.
-    The field `contents`, the whole document, is the document's own or else all its text fields, joined by a
-    space in the order of `fields` (None: title, body, then as the document has them). Anserini leaves
-    documents out whose contents are empty: they are counted and a warning is logged.
-    Raises InvalidInputError for a document without id or text, an id that returns or holds white space, or
-    no document at all; IndexFolderError where `folder` may not be written over.
+    The field `contents`, the whole document, is the document's own or otherwise its text fields, joined by a space in
+    the order of `fields` (by default title, body, then the others in the document's order). Anserini leaves out
+    documents with empty contents: they are counted and a warning is logged.
+
+    Parameters
+    ----------
+    documents : iterable of mapping
+        Mappings with `id` and text fields (text or lists of text), or with `id` and `contents`. Values that are neither
+        text nor a number are ignored, but refused in `fields`.
+    folder : str or Path
+        Folder of the index; it appears when the index is complete.
+    fields : iterable of str, optional
+        Names of the text fields. Every field with text by default.
+    threads : int, optional
+        Java threads. One per core by default.
+    overwrite : bool, default=False
+        Whether to replace an existing index, once the new one is complete.
+    progress : bool or callable, optional
+        See `rerank.lucene.progress.Progress`.
+    numbers : iterable of str, optional
+        Names of the fields with numbers that become features. Every field with numbers by default.
+    language : str, default="en"
+        Code of the analyser, as in Anserini's `-language`; the index stores it.
+
+    Returns
+    -------
+    BuildCounts
+
+    Raises
+    ------
+    InvalidInputError
+        If a document has no id or no text, an id is repeated or has white space, or there is no document.
+    IndexFolderError
+        If `folder` must not be overwritten.
+
     """
     target, workers = Path(folder), java_threads(threads)
     check_language(language)
@@ -90,13 +122,34 @@ def build_index_from_sgml(
     language: str = ENGLISH,
     encoding: str = "utf-8",
 ) -> BuildCounts:
-    """Build a Lucene index of TREC SGML: a file or a folder of files, plain or `.gz` (see `files/sgml.py`).
+    """Build a Lucene index from TREC SGML (see `files/sgml.py`).
 
-    encoding  of the text, e.g. `latin-1`; it extends ASCII
-    A document is `<DOC>`, its id `<DOCNO>`; its one field `contents` is the text of the elements that
-    Anserini's TrecCollection takes (TEXT, HEADLINE, TITLE, HL, HEAD, TTL, DD, DATE, LP, LEADPARA).
-    Files of Unix compress (.Z) are left to Anserini, unchecked; a warning says so. The other arguments and errors are
-    those of `build_index`; FileFormatError is raised, with the line, for a document that is not whole.
+    A document is a `<DOC>`, its id `<DOCNO>`. Its only field `contents` is the text of the elements that Anserini's
+    TrecCollection reads (TEXT, HEADLINE, TITLE, HL, HEAD, TTL, DD, DATE, LP, LEADPARA). Anserini reads files of Unix
+    compress (.Z), which are not checked; a warning is logged.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file or a folder of files, plain or `.gz`.
+    folder, threads, overwrite, progress, language
+        See `build_index`.
+    encoding : str, default="utf-8"
+        Encoding of the text, e.g. `latin-1`, which has to extend ASCII.
+
+    Returns
+    -------
+    BuildCounts
+
+    Raises
+    ------
+    InvalidInputError, IndexFolderError
+        See `build_index`.
+    MissingFileError
+        If there is no such file or folder.
+    FileFormatError
+        With the line, for an incomplete document.
+
     """
     source, target, workers = Path(path), Path(folder), java_threads(threads)
     if not source.exists():
@@ -108,7 +161,7 @@ def build_index_from_sgml(
         corpus = staging / "corpus"
         corpus.mkdir()
         files = sgml_files(source)
-        _note_passed_over(files)
+        _warn_of_skipped_files(files)
         with stage(progress, "reading documents") as done:
             n_documents = _write_sgml(files.read, corpus, encoding, done)
         for number, packed in enumerate(files.packed):
@@ -120,60 +173,61 @@ def build_index_from_sgml(
     return counts
 
 
-def _note_passed_over(files: SgmlFiles) -> None:
-    for others, why in (
+def _warn_of_skipped_files(files: SgmlFiles) -> None:
+    for skipped, why in (
         (files.others, "hold no <DOC>"),
-        (files.excepted, "are those that Anserini passes over (readme*, folders cr, dtd, dtds)"),
+        (files.excluded, "are those that Anserini skips (readme*, folders cr, dtd, dtds)"),
     ):
-        if others:
-            _log.warning("%s", passed_over(others, why))
+        if skipped:
+            _log.warning("%s", skipped_files(skipped, why))
     if files.packed:
-        text = "Files of Unix compress are read by Anserini, which loses documents that are not whole: %d (%s ...)."
+        text = "Files of Unix compress are read by Anserini, which drops incomplete documents: %d (%s ...)."
         _log.warning(text, len(files.packed), files.packed[0])
 
 
 def _write_sgml(files: list[Path], folder: Path, encoding: str, done: Callable[[int], None]) -> int:
-    """Write documents in the form that Anserini takes whole, a thousand a file; return how many there are."""
+    """Write documents in the form that Anserini reads completely, a thousand in a file; return their number."""
     seen: set[str] = set()
-    bare: list[str] = []
+    without_elements: list[str] = []
     documents = read_sgml(files, encoding)
     while batch := list(islice(documents, DOCUMENTS_A_FILE)):
         for document in batch:
             _check_sgml_id(document, seen, files, encoding)
             if not document.is_indexed:
-                bare.append(document.doc_id)
+                without_elements.append(document.doc_id)
         text = "".join(f"<DOC>\n<DOCNO>{each.doc_id}</DOCNO>\n{each.text}\n</DOC>\n" for each in batch)
         (folder / f"{len(seen):012d}.sgml").write_text(text, encoding="utf8")
         done(len(seen))
-    if bare:
-        text = "Documents that hold none of the elements %s: %d (%s%s)."
-        _log.warning(text, ", ".join(ELEMENTS), len(bare), ", ".join(bare[:3]), ", ..." if len(bare) > 3 else "")
+    if without_elements:
+        text = "Documents that hold none of the elements %s: %d (%s)."
+        names = ", ".join(without_elements[:3]) + (", ..." if len(without_elements) > 3 else "")
+        _log.warning(text, ", ".join(ELEMENTS), len(without_elements), names)
     return len(seen)
 
 
 def _check_sgml_id(document: SgmlDocument, seen: set[str], files: list[Path], encoding: str) -> None:
     doc_id = document.doc_id
-    if doc_id.split() != [doc_id] or min(doc_id) < " ":  # Anserini takes control characters off
+    if doc_id.split() != [doc_id] or min(doc_id) < " ":  # Anserini strips control characters
         raise InvalidInputError(
-            f"{document.place}: expected ids without white space (run and qrels files are split there), got "
+            f"{document.location}: expected ids without white space (run and qrels files are split there), got "
             f"{doc_id[:80]!r}. Rename it."
         )
     if len(doc_id) > MOST_LETTERS:
         raise InvalidInputError(
-            f"{document.place}: expected an id of at most {MOST_LETTERS} characters, got {len(doc_id)}. Shorten it."
+            f"{document.location}: expected an id of at most {MOST_LETTERS} characters, got {len(doc_id)}. Shorten it."
         )
     if doc_id in seen:
         first = next(other for other in read_sgml(files, encoding) if other.doc_id == doc_id)
         raise InvalidInputError(
-            f"{document.place}: expected each id once, got {doc_id!r} again. It is that of {first.place} "
-            "too: give every document its own."
+            f"{document.location}: expected each id once, got {doc_id!r} again (first in {first.location}). "
+            "Give every document its own id."
         )
     seen.add(doc_id)
 
 
 @dataclass(frozen=True)
 class _Job:
-    """What Anserini is asked for; `fields` are those beside `contents`."""
+    """Parameters of Anserini's indexer; `fields` are the text fields apart from `contents`."""
 
     collection: str
     fields: Sequence[str]
@@ -193,12 +247,12 @@ def _index(corpus: Path, index: Path, job: _Job, n_documents: int | None, progre
             threads=job.threads,
             language=job.language,
         )
-    refused = counts["skipped"] + counts["errors"]
+    n_refused = counts["skipped"] + counts["errors"]
     if n_documents is not None:
-        refused = n_documents - counts["indexed"] - counts["empty"]
-    if refused:
+        n_refused = n_documents - counts["indexed"] - counts["empty"]
+    if n_refused:
         raise InvalidInputError(
-            f"documents: expected all of them to be indexed, got {refused} that Anserini refuses. "
+            f"documents: expected all of them to be indexed, got {n_refused} that Anserini refuses. "
             "Correct what its messages above name."
         )
     if not counts["indexed"]:
@@ -216,7 +270,7 @@ def _poll(done: Callable[[int], None]) -> Callable[[], None]:
 
 
 def _finish(staging: Path, target: Path, overwrite: bool, progress: Progress) -> None:
-    """Make the forward arrays; look once more at the ids (those of .Z files are not checked before), at the target."""
+    """Write the forward arrays, and check the ids (for .Z files the first time) and the target again."""
     arrays = staging / SUBFOLDER
     write_arrays(staging, arrays, made_with_index=True, progress=progress)
     _check_ids(np.sort(np.load(arrays / "doc_ids.npy")))
@@ -224,11 +278,12 @@ def _finish(staging: Path, target: Path, overwrite: bool, progress: Progress) ->
 
 
 def _check_ids(doc_ids: Ids) -> None:
-    """Refuse ids that return, or that would break the lines of a run; `doc_ids` ascend."""
-    twice = np.flatnonzero(doc_ids[1:] == doc_ids[:-1])
-    if len(twice):
+    """Refuse repeated ids, and ids with white space, which would break the lines of a run; `doc_ids` are sorted."""
+    repeated = np.flatnonzero(doc_ids[1:] == doc_ids[:-1])
+    if len(repeated):
         raise InvalidInputError(
-            f"documents: expected each id once, got {str(doc_ids[twice[0]])!r} again. Give every document its own id."
+            f"documents: expected each id once, got {str(doc_ids[repeated[0]])!r} again. "
+            "Give every document its own id."
         )
     for doc_id in doc_ids.tolist():
         if doc_id.split() != [doc_id]:

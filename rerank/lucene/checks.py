@@ -1,6 +1,6 @@
-"""The full check of forward arrays: whatever passes can be read by every kernel, and is what the manifest says.
+"""The complete check of forward arrays: every kernel can read arrays that pass it.
 
-It reads all arrays once, so that it is done once for each state of the files: see `postings.open_forward`.
+It reads all arrays, so it is done once for each state of the files: see `rerank.lucene.verified`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.runtime.kernels import kernel
+from rerank.runtime.views import read_only_view
 from rerank.types.forward import FieldArrays, ForwardIndex, document_slots
 
 _LAST_CHARACTER = 0x10FFFF
@@ -18,7 +19,7 @@ _SURROGATES = (0xD800, 0xDFFF)
 
 
 def fault_of(forward: ForwardIndex) -> str | None:
-    """Return what is wrong with forward arrays whose shapes and types fit, None where nothing is."""
+    """Return what is wrong with forward arrays whose shapes and types are right, None if nothing is."""
     fault = _documents_fault(forward) or _vocabulary_fault(forward)
     if fault is None and any(np.isinf(column).any() for column in forward.numbers.values()):
         fault = "numbers.npy holds infinity"
@@ -46,25 +47,27 @@ def _vocabulary_fault(forward: ForwardIndex) -> str | None:
         bytes(forward.vocabulary).decode("utf8")
     except UnicodeDecodeError:
         return "vocabulary.npy is no UTF-8"
-    if not _terms_ascend(_plain(forward.vocabulary), _plain(forward.term_ptr)):
+    if not _terms_ascend(read_only_view(forward.vocabulary), read_only_view(forward.term_ptr)):
         return "vocabulary.npy is not in order"
     return None
 
 
 def _field_fault(field: FieldArrays, n_terms: int) -> str | None:
-    """Return the array of a field that is wrong, and how."""
+    """Return what is wrong with the arrays of a field, None if nothing is."""
     if not _are_pointers(field.doc_ptr, len(field.terms)):
         return "doc_ptr.npy does not rise from 0 to the number of postings"
     if not np.array_equal(np.diff(field.position_ptr), field.lengths) or field.position_ptr[0] != 0:
         return "position_ptr.npy does not fit lengths.npy"
     doc_freq, collection_freq = np.zeros(n_terms, np.int64), np.zeros(n_terms, np.int64)
-    doc_ptr, terms, freqs, lengths = (_plain(part) for part in (field.doc_ptr, field.terms, field.freqs, field.lengths))
+    doc_ptr, terms, freqs, lengths = (
+        read_only_view(part) for part in (field.doc_ptr, field.terms, field.freqs, field.lengths)
+    )
     if not _count_terms(doc_ptr, terms, freqs, lengths, doc_freq, collection_freq):
         return "terms.npy or freqs.npy holds what no document can"
     for name, counted in (("doc_freq", doc_freq), ("collection_freq", collection_freq)):
         if not np.array_equal(getattr(field, name), counted):
             return f"{name}.npy does not fit the postings"
-    if field.positions is not None and not _positions_ascend(freqs, _plain(field.positions)):
+    if field.positions is not None and not _positions_ascend(freqs, read_only_view(field.positions)):
         return "positions.npy holds positions that do not rise"
     return None
 
@@ -73,36 +76,29 @@ def _are_pointers(pointers: NDArray[Any], end: int) -> bool:
     return bool(pointers[0] == 0 and pointers[-1] == end and (pointers[1:] >= pointers[:-1]).all())
 
 
-def _plain(array: NDArray[Any]) -> NDArray[Any]:
-    """Return a read-only plain view: one compiled kernel is enough."""
-    view = np.asarray(array).view()
-    view.flags.writeable = False
-    return view
-
-
 @kernel()
 def _terms_ascend(vocabulary: Any, term_ptr: Any) -> bool:
-    """Return whether each term begins a character and is behind the one before it in byte order."""
+    """Return whether each term begins with a whole character and is greater than the one before it in byte order."""
     for term in range(len(term_ptr) - 1):
         start, end = term_ptr[term], term_ptr[term + 1]
         if start < end and vocabulary[start] & 0xC0 == 0x80:
             return False
         if term == 0:
             continue
-        place, before = start, term_ptr[term - 1]
-        while place < end and before < start and vocabulary[place] == vocabulary[before]:
-            place += 1
-            before += 1
-        if place == end or (before < start and vocabulary[place] < vocabulary[before]):
+        index, previous = start, term_ptr[term - 1]
+        while index < end and previous < start and vocabulary[index] == vocabulary[previous]:
+            index += 1
+            previous += 1
+        if index == end or (previous < start and vocabulary[index] < vocabulary[previous]):
             return False
     return True
 
 
 @kernel()
 def _count_terms(doc_ptr: Any, terms: Any, freqs: Any, lengths: Any, doc_freq: Any, collection_freq: Any) -> bool:
-    """Return whether each document's terms ascend, are known, and occur as often as it is long; count them.
+    """Return whether each document's terms ascend and are known, and their frequencies add up to its length.
 
-    doc_freq, collection_freq  (n_terms,) int64, OUT (start at 0)
+    doc_freq, collection_freq  (n_terms,) int64, OUT, 0 before: counted from the postings
     """
     for doc in range(len(lengths)):
         last, total = -1, 0
@@ -121,13 +117,13 @@ def _count_terms(doc_ptr: Any, terms: Any, freqs: Any, lengths: Any, doc_freq: A
 
 @kernel()
 def _positions_ascend(freqs: Any, positions: Any) -> bool:
-    """Return whether the positions of each posting, which are as many as there are, ascend from 0 or above."""
-    place = 0
+    """Return whether the positions of each posting ascend and are not negative; their number is checked before."""
+    index = 0
     for posting in range(len(freqs)):
         last = 0
         for _ in range(freqs[posting]):
-            if positions[place] < last:
+            if positions[index] < last:
                 return False
-            last = positions[place]
-            place += 1
+            last = positions[index]
+            index += 1
     return True

@@ -1,4 +1,4 @@
-"""Documents of any shape -> the JSON that Anserini's JsonCollection reads, checked on the way."""
+"""Checks documents and writes them as the JSON that Anserini's JsonCollection reads."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from rerank.errors import InvalidInputError, unknown_name
 from rerank.types.ids import MOST_LETTERS, is_unicode
 
 CONTENTS = "contents"
-_GREATEST = sys.float_info.max  # NaN and infinity are no numbers of a document
+_GREATEST = sys.float_info.max  # NaN and infinity are not indexed
 _IDS = ("id", "_id", "docid")
 _FIRST_FIELDS = ("title", "body")
-_ANSERINIS_OWN = ("raw", "entity")
+_RESERVED_BY_ANSERINI = ("raw", "entity")
 DOCUMENTS_A_FILE = 1000
 
 
 @dataclass(frozen=True)
 class Written:
-    """What was written: how many documents, and the names of their text fields apart from `contents`."""
+    """Number of documents written, and names of their text fields apart from `contents`."""
 
     n_documents: int
     fields: tuple[str, ...]
@@ -36,7 +36,7 @@ def write_documents(
     done: Callable[[int], None],
     numbers: Iterable[str] | None = None,
 ) -> Written:
-    """Write documents as JSON lines, a thousand a file: a file is what one Java thread takes at a time."""
+    """Write documents as JSON lines, a thousand in a file: Java threads take one file at a time."""
     reader = _DocumentReader(fields, numbers)
     stream = iter(documents)
     for first in range(0, 2**62, DOCUMENTS_A_FILE):
@@ -50,14 +50,14 @@ def write_documents(
 
 
 class _DocumentReader:
-    """Turns one document after the other into a line; remembers ids and field names."""
+    """Converts documents to lines one by one, and keeps the ids and field names."""
 
     def __init__(self, fields: Iterable[str] | None, numbers: Iterable[str] | None = None) -> None:
-        for what, given in (("fields", fields), ("numbers", numbers)):
-            if isinstance(given, str):
-                raise InvalidInputError(f"{what}: expected a list of names, got the text {given!r}. Pass [{given!r}].")
+        for what, names in (("fields", fields), ("numbers", numbers)):
+            if isinstance(names, str):
+                raise InvalidInputError(f"{what}: expected a list of names, got the text {names!r}. Pass [{names!r}].")
         self.n_documents = 0
-        self._place = "documents"  # of the document that is read: its file and line, or its number
+        self._location = "documents"  # of the current document: its file and line, or its number
         self._wanted = None if fields is None else tuple(name for name in fields if name != CONTENTS)
         self._wanted_numbers = None if numbers is None else tuple(numbers)
         self._seen_numbers: set[str] = set()
@@ -65,8 +65,9 @@ class _DocumentReader:
         self._seen: dict[str, None] = {}
 
     def line(self, document: Mapping[str, Any]) -> str:
+        """Return the JSON line of a document."""
         self.n_documents += 1
-        self._place = getattr(document, "place", f"documents: number {self.n_documents}")
+        self._location = getattr(document, "location", f"documents: number {self.n_documents}")
         if not isinstance(document, Mapping):
             raise self._error(f"expected a mapping with 'id' and text, got {type(document).__name__}. Pass dicts")
         doc_id = self._id(document)
@@ -80,11 +81,11 @@ class _DocumentReader:
                     "Add one, or name its fields"
                 )
             contents = " ".join(filter(None, texts.values()))
-        whole = {"id": doc_id, CONTENTS: self._text(CONTENTS, contents, doc_id), **texts, **self._numbers(document)}
-        return json.dumps(whole, ensure_ascii=True) + "\n"
+        members = {"id": doc_id, CONTENTS: self._text(CONTENTS, contents, doc_id), **texts, **self._numbers(document)}
+        return json.dumps(members, ensure_ascii=True) + "\n"
 
     def field_names(self) -> tuple[str, ...]:
-        """Return the text fields of all documents; a wanted one that no document has is an error."""
+        """Return the text fields of all documents; refuse a wanted field that no document has."""
         if self._wanted is None:
             return tuple(sorted(self._seen, key=_field_order))
         for name in self._wanted:
@@ -99,8 +100,8 @@ class _DocumentReader:
                 raise unknown_name("numbers", name, self._seen_numbers)
 
     def _numbers(self, document: Mapping[str, Any]) -> dict[str, int | float]:
-        """Return the numbers of a document: its finite ones, true and false being none."""
-        found = {
+        """Return the finite numbers of a document; true and false are no numbers."""
+        finite = {
             name: value
             for name, value in document.items()
             if isinstance(value, int | float)
@@ -109,9 +110,9 @@ class _DocumentReader:
             and name not in _IDS
             and name not in (self._wanted or ())
         }
-        self._seen_numbers.update(found)
+        self._seen_numbers.update(finite)
         wanted = self._wanted_numbers
-        return found if wanted is None else {name: value for name, value in found.items() if name in wanted}
+        return finite if wanted is None else {name: value for name, value in finite.items() if name in wanted}
 
     def _id(self, document: Mapping[str, Any]) -> str:
         doc_id = document.get("id")
@@ -125,9 +126,9 @@ class _DocumentReader:
                 f"split there), got {doc_id[:80]!r}. Rename it"
             )
         if doc_id in self._ids:
-            first_place = getattr(document, "first_place", None)
-            before = f" (first in {first_place()})" if first_place else ""
-            raise self._error(f"expected each id once, got {doc_id!r} again{before}. Give every document its own id")
+            first_location = getattr(document, "first_location", None)
+            first = f" (first in {first_location()})" if first_location else ""
+            raise self._error(f"expected each id once, got {doc_id!r} again{first}. Give every document its own id")
         self._ids.add(doc_id)
         return doc_id
 
@@ -138,10 +139,10 @@ class _DocumentReader:
             return {name: self._text(name, document[name], doc_id) for name in wanted}
         names = [name for name in document if name not in ("id", CONTENTS) and _is_text(document[name])]
         for name in names:
-            if name in _ANSERINIS_OWN:
+            if name in _RESERVED_BY_ANSERINI:
                 raise self._error(
-                    f"(id {doc_id!r}) expected field names other than {_listed(_ANSERINIS_OWN)}, which Anserini keeps "
-                    f"for itself, got {name!r}. Rename it, or name the fields to index"
+                    f"(id {doc_id!r}) expected field names other than {_listed(_RESERVED_BY_ANSERINI)}, which Anserini "
+                    f"keeps for itself, got {name!r}. Rename it, or name the fields to index"
                 )
         self._seen.update(dict.fromkeys(names))
         return {name: self._text(name, document[name], doc_id) for name in sorted(names, key=_field_order)}
@@ -152,18 +153,18 @@ class _DocumentReader:
                 f"(id {doc_id!r}) expected text in field {name!r}, got {type(value).__name__}. "
                 "Make it text or leave the field out"
             )
-        return _whole_characters(value if isinstance(value, str) else " ".join(value))
+        return _without_lone_surrogates(value if isinstance(value, str) else " ".join(value))
 
     def _error(self, message: str) -> InvalidInputError:
-        return InvalidInputError(f"{self._place}: {message}.")
+        return InvalidInputError(f"{self._location}: {message}.")
 
 
 def _is_text(value: Any) -> bool:
     return isinstance(value, str) or (isinstance(value, list | tuple) and all(isinstance(part, str) for part in value))
 
 
-def _whole_characters(text: str) -> str:
-    """Replace lone surrogates: Lucene's tokenizer can lose a whole text over one."""
+def _without_lone_surrogates(text: str) -> str:
+    """Replace lone surrogates, which can make Lucene's tokenizer drop the rest of a text."""
     return text if text.isascii() else text.encode("utf8", "replace").decode("utf8")
 
 

@@ -1,4 +1,4 @@
-"""Index folders: what is one, which commit it holds, and how a new folder takes its place whole or not at all."""
+"""Index folders: detection, the hash of the commit, and atomic replacement."""
 
 from __future__ import annotations
 
@@ -14,19 +14,24 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from rerank.errors import IndexFolderError, MissingFileError, RerankError
-from rerank.runtime.output import REFUSED
+from rerank.runtime.output import WRITE_ERRORS
 from rerank.runtime.strict_json import parse_json
 
 MARKER = "rerank-unfinished.json"
-_LONGEST_MESSAGE = 500  # characters of what Lucene says
+_LONGEST_MESSAGE = 500  # characters of a message of Lucene
 _COMMIT_FILE = re.compile(r"segments_([0-9a-z]+)")
 
 
 def check_index_folder(path: str | Path) -> Path:
-    """Return the path of a folder that holds a Lucene index; nothing in it is opened.
+    """Return the path of a folder with a Lucene index, which is not opened.
 
-    Raises MissingFileError where nothing is there, IndexFolderError where it is a file, a half-built index
-    or a folder without a Lucene commit.
+    Raises
+    ------
+    MissingFileError
+        If there is no such folder.
+    IndexFolderError
+        If it is a file, an unfinished index, or a folder without a Lucene commit.
+
     """
     folder = Path(path)
     if not folder.exists():
@@ -45,16 +50,16 @@ def check_index_folder(path: str | Path) -> Path:
     return folder
 
 
-def damaged_lucene(folder: Path | str, found: str) -> IndexFolderError:
-    """Return the error for files of Lucene's that cannot be used."""
-    plain = "".join(letter if letter.isprintable() else "?" for letter in found[:_LONGEST_MESSAGE])
+def damaged_lucene(folder: Path | str, damage: str) -> IndexFolderError:
+    """Return the error for a damaged Lucene index."""
+    printable = "".join(letter if letter.isprintable() else "?" for letter in damage[:_LONGEST_MESSAGE])
     return IndexFolderError(
-        f"{folder}: expected a whole Lucene index, got a damaged one ({plain}). Build the index anew."
+        f"{folder}: expected a whole Lucene index, got a damaged one ({printable}). Build the index anew."
     )
 
 
 def commit_hash(folder: Path) -> str:
-    """Return the sha256 of the Lucene commit that an index folder holds; it changes with every change."""
+    """Return the sha256 of the Lucene commit of an index, which changes with every change of the index."""
     commit = _commit_file(folder)
     if commit is None:
         raise IndexFolderError(f"{folder}: expected a Lucene index, got none. Build it anew.")
@@ -65,13 +70,13 @@ def commit_hash(folder: Path) -> str:
 
 
 def _commit_file(folder: Path) -> Path | None:
-    """Return the newest segments file, as Lucene picks it: generations are written in base 36."""
-    found = [(int(match[1], 36), match[0]) for match in map(_COMMIT_FILE.fullmatch, os.listdir(folder)) if match]
-    return folder / max(found)[1] if found else None
+    """Return the newest segments file, as Lucene does; generations are in base 36."""
+    commits = [(int(match[1], 36), match[0]) for match in map(_COMMIT_FILE.fullmatch, os.listdir(folder)) if match]
+    return folder / max(commits)[1] if commits else None
 
 
 def check_target(target: Path, overwrite: bool) -> None:
-    """Refuse to build where something stands, unless it is an index and may be overwritten."""
+    """Refuse a folder that exists and is not empty, unless it is an index and may be overwritten."""
     if not os.path.lexists(target) or (target.is_dir() and not any(target.iterdir())):
         return
     is_index = target.is_dir() and ((target / MARKER).exists() or _commit_file(target) is not None)
@@ -87,46 +92,53 @@ def check_target(target: Path, overwrite: bool) -> None:
 
 
 @contextmanager
-def staged_folder(target: Path, is_there: Callable[[], bool] = lambda: False) -> Iterator[Path]:
-    """Yield a new hidden folder beside `target` that takes its place when the block ends well.
+def staged_folder(target: Path, exists_already: Callable[[], bool] = lambda: False) -> Iterator[Path]:
+    """Yield a new hidden folder next to `target`, which is renamed to `target` if the block ends without an error.
 
-    Until then it bears a marker, so that it does not pass for an index; after an error or Ctrl-C it is
-    removed. What a killed process left is removed by the next one that builds the same target. Where
-    `is_there` then finds that another process has done the same, that process's folder stays.
+    Until then a marker file shows that it is not a complete index; after an error or Ctrl-C the folder is removed. The
+    folder of a killed process is removed by the next one that builds the same target.
+
+    Parameters
+    ----------
+    target : Path
+        The folder to replace.
+    exists_already : callable
+        Returns whether another process has meanwhile built the same folder, which then stays.
+
     """
-    staging = _hidden(target, "building")
-    with _refusals(staging, target):
+    staging = _hidden_sibling(target, "building")
+    with _system_errors(staging, target):
         target.parent.mkdir(parents=True, exist_ok=True)
-        _sweep(target)
+        _remove_abandoned(target)
         staging.mkdir()
         try:
             owner = {"host": socket.gethostname(), "pid": os.getpid()}
             (staging / MARKER).write_text(json.dumps(owner), encoding="utf8")
             yield staging
             (staging / MARKER).unlink()
-            if is_there():
+            if exists_already():
                 shutil.rmtree(staging, ignore_errors=True)
             else:
-                _put_in_place(staging, target)
+                _replace(staging, target)
         except BaseException:
             shutil.rmtree(staging, ignore_errors=True)
             raise
 
 
 @contextmanager
-def _refusals(staging: Path, target: Path) -> Iterator[None]:
-    """Turn the system's refusal to write in these folders, or a full disk, into one line."""
+def _system_errors(staging: Path, target: Path) -> Iterator[None]:
+    """Turn errors of writing in these folders, and a full disk, into an IndexFolderError."""
     try:
         yield
     except OSError as fault:
         if isinstance(fault, RerankError):
             raise
         if fault.filename is None:
-            known = fault.errno in REFUSED
+            is_expected = fault.errno in WRITE_ERRORS
         else:
-            named = Path(os.fsdecode(fault.filename))
-            known = named in (staging, target, *target.parents) or staging in named.parents
-        if not known:
+            file = Path(os.fsdecode(fault.filename))
+            is_expected = file in (staging, target, *target.parents) or staging in file.parents
+        if not is_expected:
             raise
         raise IndexFolderError(
             f"{target}: expected a folder that can be written, got: {fault.strerror}. Free disk space, or write "
@@ -134,12 +146,12 @@ def _refusals(staging: Path, target: Path) -> Iterator[None]:
         ) from fault
 
 
-def _hidden(target: Path, state: str) -> Path:
+def _hidden_sibling(target: Path, state: str) -> Path:
     return target.with_name(f".{target.name}.{state}-{os.getpid()}-{secrets.token_hex(4)}")
 
 
-def _put_in_place(staging: Path, target: Path) -> None:
-    """Rename; what stands there moves aside first and goes only when the new folder is in place."""
+def _replace(staging: Path, target: Path) -> None:
+    """Rename the folder; an existing target is moved aside first, and removed after the renaming."""
     moved: list[Path] = []
     while True:
         try:
@@ -150,7 +162,7 @@ def _put_in_place(staging: Path, target: Path) -> None:
                 if moved:
                     os.rename(moved[-1], target)
                 raise
-            aside = _hidden(target, "replaced")
+            aside = _hidden_sibling(target, "replaced")
             with suppress(FileNotFoundError):
                 os.rename(target, aside)
                 moved.append(aside)
@@ -158,16 +170,16 @@ def _put_in_place(staging: Path, target: Path) -> None:
         shutil.rmtree(old, ignore_errors=True)
 
 
-def _sweep(target: Path) -> None:
-    """Remove what killed builds of this target left on this machine."""
-    for left in target.parent.glob(f".{_glob_escaped(target.name)}.building-*"):
+def _remove_abandoned(target: Path) -> None:
+    """Remove the folders that killed builds of this target left on this machine."""
+    for folder in target.parent.glob(f".{_glob_escaped(target.name)}.building-*"):
         try:
-            owner = parse_json((left / MARKER).read_text(encoding="utf8"))
+            owner = parse_json((folder / MARKER).read_text(encoding="utf8"))
             is_dead = owner["host"] == socket.gethostname() and not _is_running(int(owner["pid"]))
-        except (OSError, ValueError, KeyError, TypeError):  # not a marker that a build wrote
+        except (OSError, ValueError, KeyError, TypeError):  # not the marker of a build
             continue
         if is_dead:
-            shutil.rmtree(left, ignore_errors=True)
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _glob_escaped(name: str) -> str:

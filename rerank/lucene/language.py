@@ -1,4 +1,4 @@
-"""Languages: by its code, each has the analyser that Anserini's `-language` picks."""
+"""Languages by code; each has the analyser of Anserini's `-language`."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ ENGLISH = "en"
 
 @cache
 def languages() -> tuple[str, ...]:
-    """Return the codes that the installed Anserini knows."""
+    """Return the codes of the installed Anserini."""
     return tuple(ask_json("languages"))
 
 
 def check_language(code: str) -> str:
-    """Return the code; raises InvalidInputError, with all that are known, where Anserini has no analyser for it."""
+    """Return the code; raise InvalidInputError, with all known codes, if Anserini has no analyser for it."""
     if code != ENGLISH and code not in languages():
         raise InvalidInputError(
             f"language: expected a code that Anserini knows ({', '.join(languages())}), got {code!r}. "
@@ -29,18 +29,18 @@ def check_language(code: str) -> str:
 
 
 def stored_language(opened: Mapping[str, Any]) -> str:
-    """Return the language that an opened index notes; English where Anserini built it, which notes none."""
+    """Return the language stored in an open index; English if there is none, as in those that Anserini built."""
     return opened.get("language") or ENGLISH
 
 
-def chosen_language(opened: Mapping[str, Any], asked: str | None) -> str:
-    """Return the language of an opened index, `asked` where it notes none; refuse another than it notes."""
-    if asked is None:
+def chosen_language(opened: Mapping[str, Any], requested: str | None) -> str:
+    """Return the language stored in an open index, otherwise the requested one; refuse a different request."""
+    if requested is None:
         return stored_language(opened)
-    noted = opened.get("language")
-    if noted and noted != asked:
+    stored = opened.get("language")
+    if stored and stored != requested:
         raise InvalidInputError(
-            f"language: expected {noted!r}, in which the index was built, got {asked!r}. Leave it out, or build "
+            f"language: expected {stored!r}, in which the index was built, got {requested!r}. Leave it out, or build "
             "another index."
         )
-    return check_language(asked)
+    return check_language(requested)

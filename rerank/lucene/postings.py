@@ -1,4 +1,4 @@
-"""What stands in each document: the forward arrays of an index, made once, bound to its Lucene commit."""
+"""Opening the forward arrays of an index, which are computed once for each Lucene commit."""
 
 from __future__ import annotations
 
@@ -19,61 +19,77 @@ _log = logging.getLogger("rerank")
 
 
 def open_forward(folder: str | Path, progress: Progress = None) -> ForwardIndex:
-    """Return the forward arrays of an index as memory maps, made now if the index has none.
+    """Return the forward arrays of an index as memory maps; they are computed if the index has none.
 
-    They lie in `INDEX/rerank`, or where that cannot be written in `$RERANK_CACHE` (else the user's cache
-    folder). Java is needed only where they have to be made. Arrays of another format are made anew; so are
-    those of an index that Pyserini or Anserini built and has changed since.
-    Deleted documents keep their number, with an empty id and no terms; Lucene's own statistics count them
-    until it merges them away, these do not.
-    Raises MissingFileError or IndexFolderError where the folder is no index, the arrays are damaged, or an
-    index built by `rerank` is not the one that its arrays were made with.
+    The arrays are in `INDEX/rerank`, or if that cannot be written in `$RERANK_CACHE` (by default the user's cache
+    folder). Computing them needs Java. Arrays of another format are computed again, and so are those of an index that
+    Pyserini or Anserini built and has changed since. Deleted documents keep their number, with an empty id and no
+    terms. Lucene's statistics count them until their segments are merged, those of the arrays do not.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Folder of the Lucene index.
+    progress : bool or callable, optional
+        See `rerank.lucene.progress.Progress`.
+
+    Returns
+    -------
+    ForwardIndex
+
+    Raises
+    ------
+    MissingFileError
+        If there is no such folder.
+    IndexFolderError
+        If the folder has no index, the arrays are damaged, or an index built by `rerank` has changed since.
+
     """
     index = check_index_folder(folder)
     commit = commit_hash(index)
-    place = _place(index, commit)
-    manifest = read_manifest(place)
+    arrays = _arrays_folder(index, commit)
+    manifest = read_manifest(arrays)
     if manifest is None or not _is_current(manifest, commit):
         if manifest is not None:
-            _check_may_be_replaced(place, manifest)
-        _make(index, place, commit, progress)
-        manifest = read_manifest(place)
+            _check_may_be_replaced(arrays, manifest)
+        _make(index, arrays, commit, progress)
+        manifest = read_manifest(arrays)
     if manifest is None or not _is_current(manifest, commit):
         raise IndexFolderError(
-            f"{place}: expected the forward arrays of {index}, got others. Open the index when it is at rest."
+            f"{arrays}: expected the forward arrays of {index}, got others. Open the index when it is at rest."
         )
-    return read_arrays(place, manifest)
+    return read_arrays(arrays, manifest)
 
 
 def _is_current(manifest: dict[str, Any], commit: str) -> bool:
     return manifest["format"] == FORMAT and manifest.get("commit") == commit
 
 
-def _check_may_be_replaced(place: Path, manifest: dict[str, Any]) -> None:
-    """Refuse where an index of ours was changed by something else; log why arrays are made anew."""
+def _check_may_be_replaced(arrays: Path, manifest: dict[str, Any]) -> None:
+    """Refuse to replace the arrays of an index that `rerank` built; log why others are computed again."""
     if manifest["format"] != FORMAT:
-        _log.info("%s: forward arrays of format %s are made anew.", place, manifest["format"])
+        _log.info("%s: forward arrays of format %s are made anew.", arrays, manifest["format"])
     elif manifest.get("made_with_index", True):
         raise IndexFolderError(
-            f"{place}: expected the forward arrays of this index, got those of an earlier state of it. "
+            f"{arrays}: expected the forward arrays of this index, got those of an earlier state of it. "
             "Build the index anew, or delete this folder if the change was meant."
         )
     else:
-        _log.info("%s: the index has changed; its forward arrays are made anew.", place)
+        _log.info("%s: the index has changed; its forward arrays are made anew.", arrays)
 
 
-def _make(index: Path, place: Path, commit: str, progress: Progress) -> None:
-    def made_meanwhile() -> bool:
-        manifest = read_manifest(place)
+def _make(index: Path, arrays: Path, commit: str, progress: Progress) -> None:
+    def exists_already() -> bool:
+        manifest = read_manifest(arrays)
         return manifest is not None and _is_current(manifest, commit)
 
-    _log.info("%s: making forward arrays.", place)
-    with staged_folder(place, made_meanwhile) as staging:
+    _log.info("%s: making forward arrays.", arrays)
+    with staged_folder(arrays, exists_already) as staging:
         write_arrays(index, staging, made_with_index=False, progress=progress)
 
 
-def _place(index: Path, commit: str) -> Path:
-    """Return the folder inside the index, or one in the cache where the index cannot be written."""
+def _arrays_folder(index: Path, commit: str) -> Path:
+    """Return the folder in the index, or one in the cache folder if the index cannot be written."""
     inside = index / SUBFOLDER
     if os.access(index, os.W_OK):
         return inside

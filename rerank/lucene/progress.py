@@ -1,4 +1,4 @@
-"""Progress of long jobs: a bar on stderr or a function of the caller's, only where asked for."""
+"""Progress of long jobs, for callers that want it: a bar on stderr or a callback."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 Progress = bool | Callable[[str, int, int | None], None] | None
-"""None or False: silent; True: a bar on stderr once a stage lasts 2 s; else called with (stage, done, total)."""
+"""None or False: silent; True: a bar on stderr for stages of over 2 s; a callable: called with (stage, done, total)."""
 
 
 @contextmanager
 def stage(progress: Progress, name: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
-    """Yield a function that is told how much of a stage is done."""
+    """Yield a function to call with the amount of the stage that is done."""
     if progress is None or progress is False:
         yield lambda done: None
     elif progress is True:
@@ -25,5 +25,5 @@ def stage(progress: Progress, name: str, total: int | None = None) -> Iterator[C
 
             yield advance
     else:
-        tell = progress
-        yield lambda done: tell(name, done, total)
+        callback = progress
+        yield lambda done: callback(name, done, total)

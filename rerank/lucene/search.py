@@ -1,4 +1,4 @@
-"""BM25 over a Lucene index: the hits, scores and order of Anserini, many queries in one crossing."""
+"""BM25 search in a Lucene index with the hits, scores and order of Anserini, many queries in one call of Java."""
 
 from __future__ import annotations
 
@@ -28,16 +28,27 @@ _FEW_TEXTS = 16
 
 
 class Searcher:
-    """An open Lucene index that answers queries; close it, or use it in a `with` block.
+    """An open Lucene index; close it after use, or use it in a `with` block.
 
-    Raises MissingFileError or IndexFolderError where the folder holds no index that Lucene can read.
+    Parameters
+    ----------
+    folder : str or Path
+        Folder of the index.
+    language : str, optional
+        Code of the analyser, needed only for an index that Anserini built in another language than English.
+
+    Raises
+    ------
+    MissingFileError
+        If there is no such folder.
+    IndexFolderError
+        If Lucene cannot read the index.
+    InvalidInputError
+        If the language is unknown, or differs from the one stored in the index.
+
     """
 
     def __init__(self, folder: str | Path, language: str | None = None) -> None:
-        """Open an index; `language` is asked for only where an index that Anserini built is not English.
-
-        Raises InvalidInputError for an unknown language, or another one than the index notes.
-        """
         self.folder = check_index_folder(folder)
         opened = open_index(self.folder)
         self._handle: int | None = opened["handle"]
@@ -57,7 +68,7 @@ class Searcher:
         self.close()
 
     def close(self) -> None:
-        """Give the index back; closing twice does no harm."""
+        """Close the index; closing it twice is allowed."""
         handle, self._handle = self._handle, None
         if handle is not None:
             ask_json("close", handle=handle)
@@ -74,15 +85,40 @@ class Searcher:
     ) -> Run:
         """Return the k best documents of each topic by BM25, as Anserini's SimpleSearcher.batch_search does.
 
-        topics    {query id: text}
-        k         hits at most per topic
-        k1, b     BM25's parameters: k1 >= 0, 0 <= b <= 1 (Robertson and Zaragoza 2009; Lucene's variant)
-        threads   Java threads; None for one a core
-        field     the indexed field to search; `contents` is the whole document
-        Ties are broken by ascending document id, also at the cut. Scores are rounded to 4 decimals, and each
-        further document of a tie gets 1e-6 less (Anserini's ScoreTiesAdjusterReranker), so that a tool that
-        orders by score finds this order, as far as float32 can tell the scores apart. A topic without hits
-        stays, with no rows. The run's name tells k1, b and the field, see `Run.retriever`.
+        Ties are broken by ascending document id, including those at rank k. Scores are rounded to 4 decimals, and
+        each further document of a tie has 1e-6 less (Anserini's ScoreTiesAdjusterReranker), so that ordering by score
+        gives the same order, as far as float32 distinguishes the scores.
+
+        Parameters
+        ----------
+        topics : mapping from str to str
+            Texts by query id.
+        k : int, default=1000
+            Greatest number of hits of a topic.
+        k1, b : float, default=0.9, 0.4
+            Parameters of BM25 with k1 >= 0 and 0 <= b <= 1.
+        threads : int, optional
+            Java threads. One per core by default.
+        field : str, default="contents"
+            The indexed field to search; `contents` is the whole document.
+        progress : bool or callable, optional
+            See `rerank.lucene.progress.Progress`.
+
+        Returns
+        -------
+        Run
+            The hits; a topic without hits is in the run, without rows. The run's name has k1, b and the field, see
+            `Run.retriever`.
+
+        Raises
+        ------
+        InvalidInputError
+            If a parameter is out of its range, or the index does not have the field.
+
+        References
+        ----------
+        Robertson & Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond, 2009; Lucene's BM25Similarity.
+
         """
         topics = Topics.of(topics)
         parameters = self._parameters(k, k1, b, threads, field)
@@ -103,26 +139,26 @@ class Searcher:
         )
 
     def analyze(self, texts: Sequence[str]) -> list[list[str]]:
-        """Return the terms of each text, as the index's analyzer (that of its language) cuts it."""
+        """Return the terms of each text, from the analyser of the index's language."""
         few = len(texts) <= _FEW_TEXTS
         terms: list[list[str]] = ask_json("analyze", at_once=few, texts=list(texts), language=self.language)
         return terms
 
     def documents(self, numbers: Sequence[int]) -> list[str | None]:
-        """Return documents by number as they were indexed (JSON or SGML), None where the index does not keep them."""
-        found: list[str | None] = ask_json("raw", **self._asked(), documents=[int(n) for n in numbers])
-        return found
+        """Return documents by number as they were indexed (JSON or SGML), None if the index does not store them."""
+        texts: list[str | None] = ask_json("raw", **self._request(), documents=[int(n) for n in numbers])
+        return texts
 
     def statistics(self) -> dict[str, Any]:
-        """Return Lucene's counts: documents, deleted, segments, and per field documents, tokens, postings."""
-        counts: dict[str, Any] = ask_json("statistics", at_once=True, **self._asked())
+        """Return Lucene's counts: documents, deleted ones, segments, and documents, tokens, postings of each field."""
+        counts: dict[str, Any] = ask_json("statistics", at_once=True, **self._request())
         return counts
 
     @property
     def doc_ids(self) -> Ids:
-        """Ids by Lucene document number, fetched once; a deleted document has the empty id."""
+        """Ids by Lucene document number, read once; a deleted document has the empty id."""
         if self._doc_ids is None:
-            answer = ask("doc_ids", **self._asked())
+            answer = ask("doc_ids", **self._request())
             count = int(np.frombuffer(answer, np.int32, 1)[0])
             try:
                 self._doc_ids = ids_from_bytes(answer[4 + 4 * count :], np.frombuffer(answer, np.int32, count, 4))
@@ -137,33 +173,41 @@ class Searcher:
             raise InvalidInputError(f"k1: expected a number from 0, got {k1}. The usual k1 is 0.9.")
         if not 0 <= b <= 1:
             raise InvalidInputError(f"b: expected a number from 0 to 1, got {b}. The usual b is 0.4.")
-        asked, workers = self._asked(), java_threads(threads)
+        request, n_threads = self._request(), java_threads(threads)
         if field not in self._fields:
             raise unknown_name("field", field, self._fields)
-        return {**asked, "k": int(k), "k1": k1, "b": b, "threads": workers, "field": field, "language": self.language}
+        return {
+            **request,
+            "k": int(k),
+            "k1": k1,
+            "b": b,
+            "threads": n_threads,
+            "field": field,
+            "language": self.language,
+        }
 
     @cached_property
     def _fields(self) -> tuple[str, ...]:
         return tuple(self.statistics()["fields"])
 
-    def _asked(self) -> dict[str, Any]:
-        """Return what every question about this index names."""
+    def _request(self) -> dict[str, Any]:
+        """Return the parameters that every request about this index has."""
         if self._handle is None:
             raise InvalidInputError(f"{self.folder}: expected an open index, got a closed one. Open it again.")
         return {"handle": self._handle, "index": str(self.folder)}
 
 
 def _search(queries: list[str], parameters: dict[str, Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Return hits per query, and all their document numbers and scores, of one crossing."""
+    """Return the number of hits of each query, and their document numbers and scores, from one call of Java."""
     answer = ask("search", at_once=len(queries) == 1, **parameters, queries=queries)
     counts = np.frombuffer(answer, np.int32, len(queries))
-    rows, place = int(counts.sum()), 4 * len(queries)
-    numbers = np.frombuffer(answer, np.int32, rows, place)
-    return counts, numbers, np.frombuffer(answer, np.float32, rows, place + 4 * rows)
+    n_rows, offset = int(counts.sum()), 4 * len(queries)
+    numbers = np.frombuffer(answer, np.int32, n_rows, offset)
+    return counts, numbers, np.frombuffer(answer, np.float32, n_rows, offset + 4 * n_rows)
 
 
 def java_threads(threads: int | None) -> int:
-    """Return a number of threads for Java: one a core for None."""
+    """Return a number of threads for Java: one per core for None."""
     if threads is None:
         return os.cpu_count() or 1
     if threads != int(threads) or threads < 1:

@@ -1,8 +1,8 @@
-"""Whether a folder holds the forward arrays that were made: what the manifest says of them, and what they hold.
+"""Verification of forward arrays: their manifest, the digests of their files, and their content.
 
-The manifest has the sha256 of each file. Reading all files at each opening would take too long, so that what was found
-whole is noted, with the size and the times of each file; a file that is changed, copied or fetched has other times, and
-is read and checked once more. The note is kept beside the arrays, or in the user's cache if their folder is read-only.
+The manifest has the sha256 of each file. Reading all files at each opening would take too long, so a note records the
+size and times of verified files. A file that was changed, copied or downloaded has other times and is checked again.
+The note is next to the arrays, or in the user's cache folder if their folder is read-only.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 FORMAT = 4
 MANIFEST, NOTE = "manifest.json", "verified.json"
-# What damaged headers have Python and NumPy raise, beside the system's own errors.
+# Errors that Python and NumPy raise for damaged headers, and errors of the system.
 UNREADABLE = (OSError, ValueError, TypeError, LookupError, SyntaxError, OverflowError, MemoryError, RecursionError)
 _ARRAYS = ("doc_ids", "doc_slots", "numbers", "vocabulary", "term_ptr")
 _FIELD_ARRAYS = ("doc_ptr", "terms", "freqs", "position_ptr", "lengths", "doc_freq", "collection_freq")
@@ -34,7 +34,7 @@ _log = logging.getLogger("rerank")
 
 
 def read_manifest(folder: Path) -> dict[str, Any] | None:
-    """Return the manifest of forward arrays, None where there are none that are whole."""
+    """Return the manifest of forward arrays, None if there is none."""
     try:
         manifest = parse_json((folder / MANIFEST).read_bytes())
     except FileNotFoundError:
@@ -49,9 +49,9 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
 
 
 def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
-    """Write a manifest, signed so that a change of it is found."""
-    signed = {**manifest, "checksum": _signature(manifest)}
-    (folder / MANIFEST).write_text(json.dumps(signed, indent=1), encoding="utf8")
+    """Write a manifest with a checksum, by which changes are detected."""
+    with_checksum = {**manifest, "checksum": _signature(manifest)}
+    (folder / MANIFEST).write_text(json.dumps(with_checksum, indent=1), encoding="utf8")
 
 
 def _signature(manifest: Mapping[str, Any]) -> str:
@@ -61,7 +61,7 @@ def _signature(manifest: Mapping[str, Any]) -> str:
 
 
 def check_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
-    """Refuse a manifest of the present format that was changed or has a part missing or wrong, or files cut short."""
+    """Refuse a manifest that was changed, or has missing or wrong members, and files of another size."""
     if manifest.get("checksum") != _signature(manifest):
         raise damaged(folder, f"{MANIFEST} is not the one that was made")
     types = {"made_with_index": bool, "fields": list, "numbers": list, "language": str, "fingerprint": dict}
@@ -91,7 +91,7 @@ def file_names(manifest: Mapping[str, Any]) -> set[str]:
 
 
 def file_entry(content: Path | bytes) -> dict[str, Any]:
-    """Return what the manifest says of a file: its bytes, and their sha256."""
+    """Return the manifest's entry of a file: its number of bytes and sha256."""
     if isinstance(content, bytes):
         return {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
     with open(content, "rb") as file:
@@ -99,7 +99,7 @@ def file_entry(content: Path | bytes) -> dict[str, Any]:
 
 
 def check_digests(folder: Path, manifest: Mapping[str, Any]) -> None:
-    """Refuse files whose bytes are not those that the manifest tells."""
+    """Refuse files whose digests differ from those in the manifest."""
     _log.info("%s: checking the forward arrays, as their files are new or have changed.", folder)
     for name, entry in manifest["files"].items():
         if file_entry(folder / name) != entry:
@@ -109,7 +109,7 @@ def check_digests(folder: Path, manifest: Mapping[str, Any]) -> None:
 def check_contents(
     folder: Path, manifest: Mapping[str, Any], forward: ForwardIndex, fingerprint: Mapping[str, Any]
 ) -> None:
-    """Refuse arrays that hold what they cannot; `fingerprint` is made from them."""
+    """Refuse arrays with impossible content; `fingerprint` is computed from them."""
     from rerank.lucene.checks import fault_of
 
     fault = fault_of(forward)
@@ -120,12 +120,12 @@ def check_contents(
 
 
 def is_verified(folder: Path, state: Mapping[str, Any]) -> bool:
-    """Return whether the files are noted as whole in this state."""
+    """Return whether a note says that the files were verified in this state."""
     return any(_read_note(path) == state for path in _notes(folder))
 
 
 def state_of(folder: Path, manifest: Mapping[str, Any]) -> dict[str, list[int]]:
-    """Return size and times of each file: the time of its last change cannot be set by programs."""
+    """Return size and times of each file; programs cannot set the time of the last status change."""
     stats = {name: os.stat(folder / name) for name in (*sorted(manifest["files"]), MANIFEST)}
     return {name: [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns] for name, stat in stats.items()}
 
@@ -138,7 +138,7 @@ def _read_note(path: Path) -> Any:
 
 
 def note_verified(folder: Path, state: Mapping[str, Any]) -> None:
-    """Note that the files are whole in this state; where the note cannot be written, they are checked again."""
+    """Note that the files were verified in this state; if that cannot be written, they will be checked again."""
     for path in _notes(folder):
         with suppress(OSError, RerankError):
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -148,16 +148,16 @@ def note_verified(folder: Path, state: Mapping[str, Any]) -> None:
 
 
 def _notes(folder: Path) -> tuple[Path, Path]:
-    """Return where the note may stand."""
+    """Return the paths that the note may have."""
     name = hashlib.sha256(os.fsencode(folder.absolute())).hexdigest()[:32]
     return folder / NOTE, cache_folder() / f"verified-{name}.json"
 
 
 def cache_folder() -> Path:
-    """Return `$RERANK_CACHE`, else the folder `rerank` among the user's caches on this platform."""
-    named = os.environ.get("RERANK_CACHE")
-    if named:
-        return Path(named)
+    """Return `$RERANK_CACHE`, otherwise the folder `rerank` in the user's cache folder of the platform."""
+    folder = os.environ.get("RERANK_CACHE")
+    if folder:
+        return Path(folder)
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local")) / "rerank"
     if sys.platform == "darwin":
@@ -165,10 +165,10 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rerank"
 
 
-def damaged(folder: Path, found: str) -> IndexFolderError:
-    """Return the error for arrays that cannot be used."""
+def damaged(folder: Path, damage: str) -> IndexFolderError:
+    """Return the error for damaged forward arrays."""
     return IndexFolderError(
-        f"{folder}: expected whole forward arrays, got damaged ones ({found}). Delete this folder, "
+        f"{folder}: expected whole forward arrays, got damaged ones ({damage}). Delete this folder, "
         "it is made again when the index is opened."
     )
 

@@ -1,4 +1,4 @@
-"""What to run before a kernel compiles; apart from `kernels`, so that setting it does not import Numba."""
+"""A function to call before a kernel compiles; not in `kernels`, so that setting it does not import Numba."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Progress of long loops: silent, unless the command line asked to see it."""
+"""Progress bars of long loops, which the command line turns on."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _shown: ContextVar[bool] = ContextVar("progress_shown", default=False)
 
 @contextmanager
 def show_progress(shown: bool = True) -> Iterator[None]:
-    """Show bars on stderr inside the block, for loops that take over 2 s."""
+    """Show progress bars on stderr in the block, for loops of over 2 s."""
     token = _shown.set(shown)
     try:
         yield
@@ -22,7 +22,7 @@ def show_progress(shown: bool = True) -> Iterator[None]:
 
 
 def track(steps: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
-    """Yield the steps, with a bar where one is wanted and stderr is a terminal: in a file it is thousands of lines."""
+    """Yield the steps, with a progress bar if they are shown and stderr is a terminal."""
     if not _shown.get():
         yield from steps
         return

@@ -1,4 +1,4 @@
-"""JSON as its standard defines it, without duplicate keys, and without numbers or nesting that Python cannot hold."""
+"""JSON as its standard defines it, without duplicate keys, and without numbers or nesting beyond Python's limits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from rerank.errors import shown
 
 MOST_DIGITS = 308  # every whole number of so many digits is a finite float64
-MOST_NESTED = 500  # brackets; Python's own limit overflows the stack of a process in which Java runs (Python 3.13)
+MOST_NESTED = 500  # brackets; at Python's limit the stack overflows in a process with Java (Python 3.13)
 _BRACKETS = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[{\]}]', re.DOTALL)  # strings are matched whole, to be skipped
 
 # Message of Python's parser -> description of the text.
@@ -32,20 +32,37 @@ _FAULTS = {
 
 
 class ParseFault(ValueError):
-    """What is wrong with a text, in one line without the name of a file.
+    """An error in a text, without the name of a file.
 
-    line  1-based, or None where it is not known
+    Parameters
+    ----------
+    description : str
+        What was found, in one line.
+    line : int, optional
+        Line of the text, 1-based, if known.
+
     """
 
-    def __init__(self, found: str, line: int | None = None) -> None:
-        super().__init__(found)
+    def __init__(self, description: str, line: int | None = None) -> None:
+        super().__init__(description)
         self.line = line
 
 
 def parse_json(text: str | bytes, finite: bool = False) -> Any:
-    """Return the value of a JSON text (bytes: UTF-8); raise ParseFault if it is not JSON.
+    """Return the value of a JSON text.
 
-    finite  refuse numbers beyond float64 too, which takes time in a file of many numbers
+    Parameters
+    ----------
+    text : str or bytes
+        The text; bytes are UTF-8.
+    finite : bool, default=False
+        Whether numbers beyond float64 are refused, which takes time in a file of many numbers.
+
+    Raises
+    ------
+    ParseFault
+        If the text is not JSON.
+
     """
     try:
         decoded = text if isinstance(text, str) else text.decode("utf-8")
@@ -57,16 +74,16 @@ def parse_json(text: str | bytes, finite: bool = False) -> Any:
         if not decoded.strip():
             raise ParseFault("an empty text") from None
         cut_off = error.pos >= len(decoded.rstrip())
-        found = "a text that breaks off" if cut_off else _FAULTS.get(error.msg, "text that is not JSON")
-        raise ParseFault(f"{found} at column {error.colno}", error.lineno) from None
+        fault = "a text that breaks off" if cut_off else _FAULTS.get(error.msg, "text that is not JSON")
+        raise ParseFault(f"{fault} at column {error.colno}", error.lineno) from None
     except ParseFault:
         raise
-    except ValueError:  # Python's bound on the digits of a whole number
+    except ValueError:  # Python's limit of the digits of an integer
         raise ParseFault("a number of thousands of digits") from None
 
 
 def check_nesting(text: str) -> None:
-    """Raise ParseFault where a JSON text has more than MOST_NESTED brackets inside one another."""
+    """Raise ParseFault if a JSON text has more than MOST_NESTED nested brackets."""
     if text.count("[") + text.count("{") <= MOST_NESTED:
         return
     depth = 0
@@ -81,7 +98,7 @@ def check_nesting(text: str) -> None:
 
 
 def finite_number(token: str) -> float:
-    """Return the number that digits spell, or raise ParseFault where it is beyond float64."""
+    """Return the number in a text, or raise ParseFault if it is beyond float64."""
     number = float(token)
     if not math.isfinite(number):
         raise ParseFault(f"the number {shown(token)}, which is beyond 1.8e308")
@@ -94,19 +111,19 @@ def _whole_number(token: str) -> int:
     return int(token)
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
         counts = Counter(key for key, _ in pairs)
         raise ParseFault(f"the key {shown(counts.most_common(1)[0][0])} twice in one object")
-    return found
+    return members
 
 
 def _refuse(constant: str) -> NoReturn:
     raise ParseFault(f"{constant}, which is no number of JSON")
 
 
-_ANY = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_refuse)
+_ANY = json.JSONDecoder(object_pairs_hook=_without_duplicates, parse_constant=_refuse)
 _FINITE = json.JSONDecoder(
-    object_pairs_hook=_once, parse_constant=_refuse, parse_int=_whole_number, parse_float=finite_number
+    object_pairs_hook=_without_duplicates, parse_constant=_refuse, parse_int=_whole_number, parse_float=finite_number
 )

@@ -1,4 +1,4 @@
-"""TOML with finite numbers, and with faults in the same words as those of JSON."""
+"""TOML with finite numbers, and with errors worded as those of JSON."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def parse_toml(text: str) -> dict[str, Any]:
         raise
     except RecursionError:
         raise ParseFault("brackets nested too deep") from None
-    except ValueError:  # a whole number of more digits than Python converts
+    except ValueError:  # an integer of more digits than Python converts
         raise ParseFault("a number of too many digits") from None
 
 

@@ -1,4 +1,4 @@
-"""How many threads the kernels use."""
+"""Number of threads of kernels, and thread pools for NumPy code."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import TypeVar
 
 from rerank.errors import InvalidInputError
 
-# GNU OpenMP's threads spin for milliseconds before they sleep. Where another program wants the cores they spin away the
-# very time that the other thread of ours waits for.
+# GNU OpenMP's threads spin for milliseconds before they sleep. If another program uses the cores, spinning threads
+# delay the others.
 SPINS = "10000"
-NUMPY_THREADS = min(os.cpu_count() or 1, 4)  # more wait for the interpreter's lock
+NUMPY_THREADS = min(os.cpu_count() or 1, 4)  # more would wait for the GIL
 Part = TypeVar("Part")
-Made = TypeVar("Made")
-FEW_ROWS = 1 << 12  # below it, waking another thread for each kernel costs more time than it saves
+Result = TypeVar("Result")
+FEW_ROWS = 1 << 12  # with fewer rows, waking another thread for each kernel takes longer than it saves
 
 
 def thread_count(n_jobs: int | None) -> int:
-    """Return a number of threads: all cores for None or -1, at most what Numba was started with."""
+    """Return the number of threads: one per core for None or -1, at most Numba's number at its start."""
     import numba
 
     if n_jobs is not None and (n_jobs == 0 or n_jobs < -1):
@@ -31,9 +31,9 @@ def thread_count(n_jobs: int | None) -> int:
 
 @contextmanager
 def kernel_threads(n_jobs: int | None, n_rows: int = FEW_ROWS) -> Iterator[int]:
-    """Run kernels on so many threads inside the block, on one where there are few rows, and as before after it."""
+    """Set the number of threads of kernels in the block: one for few rows, otherwise that of `n_jobs`."""
     if "OMP_WAIT_POLICY" not in os.environ:
-        os.environ.setdefault("GOMP_SPINCOUNT", SPINS)  # read once, when Numba loads the library
+        os.environ.setdefault("GOMP_SPINCOUNT", SPINS)  # read when Numba loads the library
     import numba
 
     from rerank.runtime.kernels import announced_compiling
@@ -47,8 +47,8 @@ def kernel_threads(n_jobs: int | None, n_rows: int = FEW_ROWS) -> Iterator[int]:
         numba.set_num_threads(before)
 
 
-def in_threads(task: Callable[[Part], Made], parts: Iterable[Part], n_threads: int = NUMPY_THREADS) -> list[Made]:
-    """Return what task makes of each part, on so many threads: a gain where it lets go of the interpreter's lock."""
+def in_threads(task: Callable[[Part], Result], parts: Iterable[Part], n_threads: int = NUMPY_THREADS) -> list[Result]:
+    """Return the result of a task for each part, on several threads; faster if the task releases the GIL."""
     parts = list(parts)
     if n_threads == 1 or len(parts) < 2:
         return [task(part) for part in parts]
@@ -57,6 +57,6 @@ def in_threads(task: Callable[[Part], Made], parts: Iterable[Part], n_threads: i
 
 
 def row_parts(n_rows: int, n_threads: int) -> list[slice]:
-    """Return stretches of rows for `in_threads`, about four a thread: none waits long for the last."""
+    """Return slices of rows for `in_threads`, about four for each thread, so that threads end at similar times."""
     size = -(-max(n_rows, 1) // (4 * n_threads))
     return [slice(first, first + size) for first in range(0, n_rows, size)]

@@ -144,12 +144,15 @@ def _extract_positions() -> None:
 def _extract(needs_positions: bool) -> None:
     """Compute the families of features that need positions, or the others."""
     from rerank.features.extract import extract
-    from rerank.features.families import family_names
     from rerank.features.recipe import Recipe
-    from rerank.features.registry import family
+    from rerank.features.registry import known_families
     from rerank.types import Run
 
-    names = [name for name in family_names() if getattr(family(name), "needs_positions", False) == needs_positions]
+    names = [
+        name
+        for name, member in known_families().items()
+        if getattr(member, "needs_positions", False) == needs_positions
+    ]
     run = Run.of({"q": {f"d{number}": float(number) for number in range(N_DOCUMENTS)}})
     extract(_forward(), {"q": ["a", "b", "c"]}, run, Recipe(families=tuple(names)), threads=1)
 

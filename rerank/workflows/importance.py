@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import InvalidInputError
+from rerank.features.columns import column_groups
 from rerank.features.recipe import Recipe
-from rerank.features.registry import column_groups
 from rerank.metrics.registry import parse_measure
 from rerank.rankers.ranker import Ranker
 from rerank.runtime.progress import track

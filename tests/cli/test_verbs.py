@@ -21,9 +21,8 @@ from rerank.evaluation.comparison import DEFAULT_CORRECTION, DEFAULT_TEST
 from rerank.evaluation.report import FORMATS
 from rerank.evaluation.resampling import SAMPLES
 from rerank.evaluation.significance import CORRECTIONS, TESTS
-from rerank.features.families import family_names
 from rerank.features.recipe import Recipe
-from rerank.features.registry import family
+from rerank.features.registry import family, family_names
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.registry import known_objectives
 from rerank.rankers.registry import known_rankers

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 from rerank.errors import InvalidInputError
+from rerank.features import columns as columns_module
 from rerank.features import extract as extract_module
 from rerank.features.extract import extract
-from rerank.features.families import family_names
 from rerank.features.recipe import Recipe
+from rerank.features.registry import family_names
 from rerank.runtime import threads
 from rerank.types import Qrels, Run
 from rerank.types.forward import FieldArrays
@@ -81,6 +82,18 @@ def test_extract_is_bitwise_equal_for_any_number_of_threads_and_any_batch(
     for n_rows in (1, 20):
         monkeypatch.setattr(extract_module, "_BATCH_ROWS", n_rows)
         assert extract(index, QUERIES, run, recipe, threads=2).X.tobytes() == whole.X.tobytes()
+
+
+@pytest.mark.parametrize("n_matches", [1, 7, 40])
+def test_extract_is_bitwise_equal_when_a_query_of_many_matches_is_split(
+    n_matches: int, documents: Documents, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index, recipe = forward_index(documents), Recipe(families=family_names())
+    whole = extract(index, QUERIES, run, recipe)
+    monkeypatch.setattr(extract_module, "_PART_ROWS", 1)
+    monkeypatch.setattr(extract_module, "_BATCH_ROWS", 1)  # a batch is one query
+    monkeypatch.setattr(columns_module, "MOST_MATCHES", n_matches)
+    assert extract(index, QUERIES, run, recipe).X.tobytes() == whole.X.tobytes()
 
 
 def test_extract_reads_memory_mapped_arrays(documents: Documents, run: Run, tmp_path: Path) -> None:

@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rerank.features.extract import extract
-from rerank.features.families import family_names
 from rerank.features.families import proximity as proximity_family
 from rerank.features.recipe import Recipe
+from rerank.features.registry import family_names
 from rerank.types import RankingData, Run
 from rerank.types.forward import ForwardIndex
 from tests.features.awkward import QUERIES, words

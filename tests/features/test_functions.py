@@ -1,4 +1,4 @@
-"""Features of the user's own, static numbers, and what a recipe keeps and normalises: from extraction on."""
+"""User-defined features, numbers of documents, and the columns that a recipe keeps and normalises."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Laws that hold for every family there is."""
+"""Laws of all feature families."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from rerank.errors import InvalidInputError
+from rerank.features.base import Missing
+from rerank.features.columns import ColumnGroup, column_groups
 from rerank.features.extract import extract
-from rerank.features.families import ON_REQUEST, default_family_names, family_names
 from rerank.features.recipe import Recipe
-from rerank.features.registry import ColumnGroup, Missing, column_groups, family
+from rerank.features.registry import default_family_names, family, family_names, known_families
 from rerank.types import RankingData, Run, query_rows
 from tests.features.awkward import QUERIES
 from tests.features.collection import Documents, forward_index
@@ -47,9 +48,10 @@ def test_registry_finds_the_families() -> None:
     assert {"letor", "run"} <= set(family_names())
 
 
-def test_families_on_request_are_families_and_left_out_by_default() -> None:
-    assert set(family_names()) >= ON_REQUEST
-    assert set(default_family_names()) == set(family_names()) - ON_REQUEST
+def test_families_on_request_are_left_out_by_default() -> None:
+    on_request = {name for name, member in known_families().items() if member.on_request}
+    assert on_request == {"pooled"}
+    assert set(default_family_names()) == set(family_names()) - on_request
 
 
 def test_names_are_unique_over_all_families() -> None:

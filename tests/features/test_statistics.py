@@ -9,7 +9,7 @@ from time import sleep
 import numpy as np
 import pytest
 
-from rerank.features.statistics import inverse_document_frequency, kept_with_field, lucene_lengths, vector_norms
+from rerank.features.statistics import cached_by_field, inverse_document_frequency, lucene_lengths, vector_norms
 from rerank.types.forward import FieldArrays
 from tests.features.collection import forward_index
 from tests.oracles.features import lucene_length
@@ -34,7 +34,7 @@ def test_what_is_kept_with_a_field_is_computed_once_when_threads_ask_at_once() -
     field, asked = forward_index({"d1": {"title": ["a"]}}).fields["title"], Barrier(4)
     computed = []
 
-    @kept_with_field
+    @cached_by_field
     def slowly(field: FieldArrays) -> object:
         computed.append(field)
         sleep(0.05)

@@ -177,7 +177,7 @@ def test_run_bears_the_tag_of_its_first_row(tmp_path: Path) -> None:
     assert read_run(written(tmp_path, "# c\n" + GOOD_RUN.replace("tag", "BM25"))).name == "BM25"
 
 
-def test_rank_column_is_passed_over_and_ties_stand_by_document_id_descending(tmp_path: Path) -> None:
+def test_rank_column_is_ignored_and_ties_are_ordered_by_document_id_descending(tmp_path: Path) -> None:
     path = written(tmp_path, "q Q0 a 1 1 t\nq Q0 c 9 1 t\nq Q0 b 5 1.0 t\nq Q0 z 7 0.5 t\n")
     assert list(read_run(path)["q"]) == ["c", "b", "a", "z"]
 

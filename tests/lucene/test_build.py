@@ -217,9 +217,9 @@ def test_sgml_file_and_folder(tmp_path: Path, packed: bool) -> None:
     assert path.exists()
 
 
-def test_sgml_refuses_ids_that_return_and_what_is_none(tmp_path: Path) -> None:
+def test_sgml_refuses_repeated_and_broken_ids(tmp_path: Path) -> None:
     (tmp_path / "twice.sgml").write_text(SGML.format(1) + SGML.format(1))
-    with pytest.raises(InvalidInputError, match=r"expected each id once, got 'LA-1' again. "):
+    with pytest.raises(InvalidInputError, match=r"expected each id once, got 'LA-1' again \(first in "):
         build_index_from_sgml(tmp_path / "twice.sgml", tmp_path / "index")
     (tmp_path / "space.sgml").write_text(SGML.format("1 2"))
     with pytest.raises(InvalidInputError, match=r"expected ids without white space .* got 'LA-1 2'. "):
@@ -250,7 +250,7 @@ def test_sgml_that_anserini_would_read_in_part_is_indexed_whole(
     assert "none of the elements TEXT, HEADLINE, TITLE, HL, HEAD, TTL, DD, DATE, LP, LEADPARA: 1 (c)" in caplog.text
 
 
-def test_ids_that_return_name_both_places(tmp_path: Path) -> None:
+def test_error_for_a_repeated_id_names_both_locations(tmp_path: Path) -> None:
     corpus = tmp_path / "corpus"
     corpus.mkdir()
     (corpus / "a.jsonl").write_text('{"id": "x", "t": "a"}\n\n{"id": "y", "t": "a"}\n')
@@ -259,7 +259,7 @@ def test_ids_that_return_name_both_places(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match=f"^{again}: expected each id once, got 'y' again .first in {first}."):
         build_index(read_documents(corpus), tmp_path / "index")
     (tmp_path / "a.sgml").write_text(SGML.format(1) + SGML.format(2) + SGML.format(1))
-    with pytest.raises(InvalidInputError, match=r"a.sgml:19: .* got 'LA-1' again. It is that of .*a.sgml:1 too"):
+    with pytest.raises(InvalidInputError, match=r"a.sgml:19: .* got 'LA-1' again \(first in .*a.sgml:1\)"):
         build_index_from_sgml(tmp_path / "a.sgml", tmp_path / "index")
 
 
@@ -268,7 +268,7 @@ IDS = ["d#1", "<x>", "{", "é", "\ufeffx", "😀", '"', "a\\b", "&amp;", "-1", "
 JSON_IDS = {"<x>", "\x01"}  # those that SGML cannot hold
 
 
-def test_every_id_that_is_accepted_comes_back(tmp_path: Path) -> None:
+def test_every_accepted_id_is_read_again_unchanged(tmp_path: Path) -> None:
     """Through the index, a run that is written, and the run that is read."""
     (tmp_path / "c.jsonl").write_text("".join(json.dumps({"id": name, "t": "wing"}) + "\n" for name in IDS))
     sgml = "".join(f"<DOC>\n<DOCNO>{name}</DOCNO>\n<TEXT>wing</TEXT>\n</DOC>\n" for name in IDS if name not in JSON_IDS)
@@ -321,7 +321,7 @@ def test_interrupted_build_stops_soon_and_leaves_nothing(tmp_path: Path) -> None
     assert list(tmp_path.iterdir()) == []
 
 
-def test_killed_build_leaves_nothing_that_opens_and_the_next_one_sweeps(tmp_path: Path) -> None:
+def test_killed_build_leaves_no_index_and_the_next_build_removes_its_folder(tmp_path: Path) -> None:
     index = tmp_path / "index"
     assert signalled(index, signal.SIGKILL).returncode == -signal.SIGKILL
     (left,) = tmp_path.iterdir()

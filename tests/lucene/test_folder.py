@@ -67,7 +67,7 @@ def test_staged_folder_appears_whole(tmp_path: Path) -> None:
     assert list(target.parent.iterdir()) == [target]
 
 
-def test_staged_folder_takes_the_place_of_what_stands_there(tmp_path: Path) -> None:
+def test_staged_folder_replaces_an_existing_folder(tmp_path: Path) -> None:
     target = tmp_path / "index"
     target.mkdir()
     (target / "old").write_text("x")
@@ -78,9 +78,9 @@ def test_staged_folder_takes_the_place_of_what_stands_there(tmp_path: Path) -> N
     assert list(tmp_path.iterdir()) == [target]
 
 
-def test_staged_folder_gives_way_when_another_was_faster(tmp_path: Path) -> None:
+def test_staged_folder_is_removed_when_another_process_built_the_target(tmp_path: Path) -> None:
     target = tmp_path / "index"
-    with staged_folder(target, is_there=lambda: True):
+    with staged_folder(target, exists_already=lambda: True):
         target.mkdir()
         (target / "theirs").write_text("x")
     assert [path.name for path in target.iterdir()] == ["theirs"]
@@ -94,7 +94,7 @@ def test_staged_folder_leaves_nothing_after_an_error(tmp_path: Path, error: type
     assert list(tmp_path.iterdir()) == []
 
 
-def test_staged_folder_sweeps_what_dead_processes_left(tmp_path: Path) -> None:
+def test_staged_folder_removes_the_folders_of_killed_processes(tmp_path: Path) -> None:
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()
     owners = {

@@ -141,7 +141,7 @@ def test_building_and_searching_print_nothing(tmp_path: Path) -> None:
     assert done.stderr == "Empty documents left out of the index: 1 (no run can retrieve them).\n"
 
 
-def test_java_that_already_runs_is_used(small_index: Path) -> None:
+def test_running_java_machine_is_used(small_index: Path) -> None:
     start = START_ONE + "jnius_config.set_classpath(str(anserini_jar())); import jnius;"
     done = run(start + SEARCH.format(index=str(small_index)))
     assert done.returncode == 0, done.stderr
@@ -201,4 +201,4 @@ def test_forked_process_is_refused() -> None:
 def test_index_of_another_lucene_is_refused_with_a_remedy(java_class: str, message: str, expected: str) -> None:
     error = jvm._error({"class": java_class, "message": message}, {"index": "indexes/mine"})
     assert isinstance(error, IndexFolderError)
-    assert re.match(rf"indexes/mine: expected .*, got {expected}\. .*Build the index anew\.$", str(error))
+    assert re.match(rf"indexes/mine: expected .*, got {expected}\. .*[Bb]uild the index anew\.$", str(error))

@@ -278,7 +278,7 @@ def test_cache_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatch) -
     assert cache_folder() == Path("/elsewhere")
 
 
-def test_two_processes_may_make_arrays_at_once(tmp_path: Path, small_index: Path) -> None:
+def test_two_processes_can_write_forward_arrays_at_once(tmp_path: Path, small_index: Path) -> None:
     index = tmp_path / "index"
     shutil.copytree(small_index, index, ignore=shutil.ignore_patterns("rerank"))
     program = f"from rerank.lucene.postings import open_forward; print(open_forward({str(index)!r}).n_docs)"
@@ -287,7 +287,7 @@ def test_two_processes_may_make_arrays_at_once(tmp_path: Path, small_index: Path
     assert [path.name for path in index.iterdir() if path.is_dir()] == ["rerank"]
 
 
-def test_index_changed_in_mid_export_is_refused(
+def test_index_that_changes_during_the_export_is_refused(
     tmp_path: Path, small_index: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from rerank.lucene import arrays

@@ -49,9 +49,9 @@ def test_search_equals_anserini_on_nfcorpus(nfcorpus: Path, nfcorpus_index: Path
     with Searcher(nfcorpus_index) as searcher:
         run = searcher.search(topics, k=1000)
     assert len(run) == 323
-    assert {query_id: rows(run, query_id) for query_id in run} == anserini.batch_search(
-        nfcorpus_index, topics, 1000, 0.9, 0.4
-    )
+    some = dict(list(topics.items())[::3])  # Anserini's hits are read one by one
+    expected = anserini.batch_search(nfcorpus_index, some, 1000, 0.9, 0.4)
+    assert {query_id: rows(run, query_id) for query_id in some} == expected
 
 
 def test_search_is_the_same_for_any_number_of_threads(small_index: Path) -> None:

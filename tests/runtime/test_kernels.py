@@ -1,8 +1,9 @@
-"""What every compiled function keeps to, read from the source."""
+"""Rules for compiled functions, checked in the source."""
 
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,6 @@ import rerank
 
 ROOT = Path(rerank.__file__).parent
 TREES = {path: ast.parse(path.read_text("utf8")) for path in ROOT.rglob("*.py")}
-USERS = [path for folder in ("tests", "scripts") for path in (ROOT.parent / folder).rglob("*.py")]
 
 
 def _compiled(tree: ast.Module, *decorators: str) -> list[ast.FunctionDef]:
@@ -27,15 +27,23 @@ def _names(node: ast.AST) -> set[str]:
     return {name.id for name in ast.walk(node) if isinstance(name, ast.Name)}
 
 
-def _taken_from(module: str, tree: ast.Module) -> set[str]:
-    """Return what a file imports from a module, or names behind its last name and a dot."""
-    taken = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module == module:
-            taken |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.Attribute) and ast.unparse(node.value).split(".")[-1] == module.split(".")[-1]:
-            taken.add(node.attr)
-    return taken
+@cache
+def _uses() -> dict[Path, set[tuple[str, str]]]:
+    """Return the (module, name) pairs that each file imports, and those that it writes as `module.name`."""
+    users = [path for folder in ("tests", "scripts") for path in (ROOT.parent / folder).rglob("*.py")]
+    uses: dict[Path, set[tuple[str, str]]] = {}
+    for path, tree in {**TREES, **{user: ast.parse(user.read_text("utf8")) for user in users}}.items():
+        pairs = uses.setdefault(path, set())
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                pairs |= {(node.module, alias.name) for alias in node.names}
+            elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name | ast.Attribute):
+                pairs.add((node.value.id if isinstance(node.value, ast.Name) else node.value.attr, node.attr))
+    return uses
+
+
+def _pairs(modules: set[str], names: set[str]) -> set[tuple[str, str]]:
+    return {(module, name) for module in modules for name in names}
 
 
 WITH_HELPERS = sorted(path for path, tree in TREES.items() if _compiled(tree, "helper"))
@@ -52,11 +60,11 @@ def test_helpers_are_called_by_compiled_functions_of_their_file_alone(path: Path
     compiled, helpers = _compiled(TREES[path], "kernel", "helper"), {h.name for h in _compiled(TREES[path], "helper")}
     rest = ast.Module([line for line in TREES[path].body if line not in compiled], [])
     module = ".".join(path.relative_to(ROOT.parent).with_suffix("").parts)
-    others = {other: tree for other, tree in TREES.items() if other != path}
-    others |= {user: ast.parse(user.read_text("utf8")) for user in USERS}
+    modules = {module, module.rpartition(".")[2]}
+    used_in = [str(other) for other, uses in _uses().items() if other != path and uses & _pairs(modules, helpers)]
     assert helpers <= set().union(*(_names(function) for function in compiled))
     assert helpers & _names(rest) == set()
-    assert [str(other) for other, tree in others.items() if helpers & _taken_from(module, tree)] == []
+    assert used_in == []
 
 
 def test_kernels_that_call_parallel_helpers_keep_the_lock() -> None:

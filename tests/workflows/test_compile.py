@@ -18,7 +18,7 @@ STUDY = """
 import gc, json, sys
 import numpy as np
 from numba.core.dispatcher import Dispatcher
-from rerank.features.families import family_names
+from rerank.features.registry import family_names
 from rerank.features.recipe import Recipe
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.workflows.compile import PARTS

@@ -1,4 +1,4 @@
-"""The LETOR family: the 25 features that MSLR-WEB computes for each field.
+"""The LETOR family: the 25 features of MSLR-WEB for each field.
 
 T     distinct terms of the query          qtf   occurrences of a term in the query
 tf    occurrences in the document's field  len   tokens of the document's field (the exact count)
@@ -7,9 +7,15 @@ cf    occurrences of the term in the field of all documents; p = cf / tokens of 
 u     distinct terms of the document's field
 idf   ln(1 + (N - df + 0.5) / (df + 0.5)), Lucene's; a term that no document holds has none
 
-Pooled statistics take each distinct query term once; the models weigh a term by qtf. A term that no document
-holds counts in T and has tf = 0, so it is uncovered; idf sums and models leave it out. A query without terms
-leaves everything but the stream length missing.
+Pooled statistics use each distinct query term once; the models weight a term by qtf. A term that no document holds is
+in T with tf = 0, so it is not covered; sums of idf and the models leave it out. If a query has no terms, all features
+but the stream length are missing.
+
+References
+----------
+Qin & Liu, Introducing LETOR 4.0 Datasets, 2013; Manning, Raghavan & Schuetze, Introduction to Information Retrieval,
+2008, chapter 6; Zhai & Lafferty, SIGIR 2001; Lucene's BM25Similarity.
+
 """
 
 from __future__ import annotations
@@ -20,9 +26,10 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.features.base import Feature, FieldFamily, Missing
 from rerank.features.match import FieldBlock
 from rerank.features.recipe import Recipe
-from rerank.features.registry import Feature, FieldFamily, Missing
+from rerank.features.registry import register
 from rerank.runtime.kernels import helper, kernel
 from rerank.types import Floats
 
@@ -92,9 +99,9 @@ _MODELS = (
     ),
     Feature(
         name="bm25",
-        meaning="BM25 as Lucene scores it, but for its rounding to float32 at each step (1e-6).",
+        meaning="BM25 as in Lucene, without its rounding to float32 at each step (1e-6).",
         formula="sum over t in T of qtf * idf * tf / (tf + k1 * (1 - b + b * dl / avgdl)), "
-        "dl = len as Lucene's one byte holds it, avgdl = mean len of the N documents",
+        "dl = len as Lucene stores it in one byte, avgdl = mean len of the N documents",
         source="Lucene's BM25Similarity: no factor k1 + 1",
         unit="nats",
         missing=_QUERY,
@@ -154,8 +161,11 @@ _TF, _NORMALISED_TF, _TF_IDF = range(4, 19, 5)
 _BOOLEAN, _VECTOR_SPACE, _BM25, _LM_ABSOLUTE, _LM_DIRICHLET, _LM_JELINEK_MERCER = range(19, 25)
 
 
+@register("letor")
 class LetorFeatures(FieldFamily):
     """Counts, pooled statistics of tf, tf / len and tf * idf, and six retrieval models."""
+
+    independent_rows = True
 
     def features(self, recipe: Recipe) -> Sequence[Feature]:
         """Return the features in the order of their columns."""
@@ -201,7 +211,7 @@ def _fill_statistics(query_ptr, term_ptr, tf_ptr, tf, idf, doc_freq, lengths, ou
             idf_sum += idf[term]
             n_known += doc_freq[term] > 0
         for row in range(query_ptr[query], query_ptr[query + 1]):
-            place = tf_ptr[query] + (row - query_ptr[query]) * n_terms
+            start = tf_ptr[query] + (row - query_ptr[query]) * n_terms
             length = lengths[row]
             for column in range(_BOOLEAN):
                 out[row, column] = np.nan
@@ -209,30 +219,30 @@ def _fill_statistics(query_ptr, term_ptr, tf_ptr, tf, idf, doc_freq, lengths, ou
             if n_terms == 0:
                 continue
             covered = 0
-            for match in range(place, place + n_terms):
+            for match in range(start, start + n_terms):
                 covered += tf[match] > 0
             out[row, _COVERED] = covered
             out[row, _COVERED_RATIO] = covered / n_terms
             if n_known > 0:
                 out[row, _IDF_SUM] = idf_sum
-            for column in range(_TF, _BOOLEAN, 5):  # bare constants would compile `_pool` three times
+            for column in range(_TF, _BOOLEAN, 5):  # literal columns would compile `_pool` three times
                 scale = 1.0 / length if column == _NORMALISED_TF else 1.0
                 if column != _NORMALISED_TF or length > 0:
-                    _pool(tf, place, idf, first, n_terms, column == _TF_IDF, scale, out, row, column)
+                    _pool(tf, start, idf, first, n_terms, column == _TF_IDF, scale, out, row, column)
 
 
 @helper()
-def _pool(tf, place, idf, first, n_terms, weighted, scale, out, row, column):  # type: ignore[no-untyped-def]
+def _pool(tf, start, idf, first, n_terms, weighted, scale, out, row, column):  # type: ignore[no-untyped-def]
     """Fill sum, min, max, mean and variance of tf * scale, or of tf * idf * scale where `weighted`."""
     total, least, most = 0.0, np.inf, -np.inf
     for number in range(n_terms):
-        value = tf[place + number] * scale * (idf[first + number] if weighted else 1.0)
+        value = tf[start + number] * scale * (idf[first + number] if weighted else 1.0)
         total += value
         least = min(least, value)
         most = max(most, value)
     mean, squares = total / n_terms, 0.0
     for number in range(n_terms):
-        value = tf[place + number] * scale * (idf[first + number] if weighted else 1.0)
+        value = tf[start + number] * scale * (idf[first + number] if weighted else 1.0)
         squares += (value - mean) ** 2
     out[row, column] = total
     out[row, column + 1] = least
@@ -252,8 +262,8 @@ def _fill_models(  # type: ignore[no-untyped-def]
     saturation   (n_rows,) BM25's k1 * (1 - b + b * dl / avgdl)
     parameters   delta, mu, lambda
 
-    A language model's sum is taken apart as Zhai & Lafferty do (section 2), so that logarithms are taken only of
-    terms that occur: ln p(t|d) = ln(p(t|d) / (a * p)) + ln a + ln p with a the weight of p in the document.
+    The sum of a language model is split as in Zhai & Lafferty (section 2), so that only terms that occur need a
+    logarithm: ln p(t|d) = ln(p(t|d) / (a * p)) + ln a + ln p, with a the weight of p in the document.
     """
     delta, mu, share = parameters
     for query in range(len(query_ptr) - 1):
@@ -266,7 +276,7 @@ def _fill_models(  # type: ignore[no-untyped-def]
                 query_norm += (query_freq[term] * idf[term]) ** 2
         query_norm = np.sqrt(query_norm)
         for row in range(query_ptr[query], query_ptr[query + 1]):
-            place = tf_ptr[query] + (row - query_ptr[query]) * n_terms
+            start = tf_ptr[query] + (row - query_ptr[query]) * n_terms
             length, unique = lengths[row], unique_terms[row]
             for column in range(_BOOLEAN, out.shape[1]):
                 out[row, column] = np.nan
@@ -274,7 +284,7 @@ def _fill_models(  # type: ignore[no-untyped-def]
                 continue
             covered, product, bm25, absolute, dirichlet, mercer = 0, 0.0, 0.0, 0.0, 0.0, 0.0
             for number in range(n_terms):
-                count, term = tf[place + number], first + number
+                count, term = tf[start + number], first + number
                 if count == 0:
                     continue
                 weight, p = query_freq[term], probability[term]
@@ -293,6 +303,3 @@ def _fill_models(  # type: ignore[no-untyped-def]
                 out[row, _VECTOR_SPACE] = product / (query_norm * norms[row])
                 out[row, _LM_ABSOLUTE] = absolute + log_p + known * np.log(delta * unique / length)
                 out[row, _LM_JELINEK_MERCER] = mercer + log_p + known * np.log(share)
-
-
-FAMILY = LetorFeatures()

@@ -1,7 +1,12 @@
-"""The performance family: how well a query may be expected to do in a field, whatever the document.
+"""The performance family: predictors of the query's difficulty in a field, which do not depend on the document.
 
 T, qtf, N, df, cf, idf as in the LETOR family; a term that no document holds is left out. Clarity, which needs the first
-documents, is in the feedback family; the spread of the run's scores in the run family.
+documents, is in the feedback family, and the spread of the run's scores in the run family.
+
+References
+----------
+He & Ounis, SPIRE 2004; Zhao, Scholer & Tsegay, ECIR 2008.
+
 """
 
 from __future__ import annotations
@@ -12,25 +17,26 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.features.base import Cost, Feature, FieldFamily, Missing
 from rerank.features.match import FieldBlock
 from rerank.features.recipe import Recipe
-from rerank.features.registry import Cost, Feature, FieldFamily, Missing
+from rerank.features.registry import register
 from rerank.types import Floats, Ints, query_rows
 
-_CAUSES = (Missing.NO_QUERY_TERMS, Missing.NO_KNOWN_TERM)
+_MISSING = (Missing.NO_QUERY_TERMS, Missing.NO_KNOWN_TERM)
 _HE = "He & Ounis, SPIRE 2004"
 _ZHAO = "Zhao, Scholer & Tsegay, ECIR 2008"
 _COLLECTION_QUERY = "(1 + ln cf) * ln(1 + N / df)"
 
 
 def _feature(name: str, meaning: str, formula: str, source: str, unit: str, low: float = 0.0) -> Feature:
-    return Feature(name, meaning, formula, source, unit, low, inf, _CAUSES, Cost.QUERY)
+    return Feature(name, meaning, formula, source, unit, low, inf, _MISSING, Cost.QUERY)
 
 
 _FEATURES = (
     _feature(
         "scs",
-        "Simplified clarity: how far the query's words are from the words of the collection.",
+        "Simplified clarity: divergence of the query's terms from the terms of the collection.",
         "sum over t in T of r * log2(r / (cf / tokens of all documents)), r = qtf / sum of qtf",
         f"{_HE}, section 2.4",
         "bits",
@@ -38,28 +44,31 @@ _FEATURES = (
     ),
     _feature(
         "scq_sum",
-        "Likeness of query and collection.",
+        "Similarity of query and collection.",
         f"sum over t in T of {_COLLECTION_QUERY}",
         f"{_ZHAO}, section 3",
         "nats",
     ),
     _feature(
         "scq_mean",
-        "Likeness of query and collection, by term.",
+        "Similarity of query and collection, by term.",
         f"mean over t in T with df > 0 of {_COLLECTION_QUERY}",
         _ZHAO,
         "nats",
     ),
-    _feature("scq_max", "Likeness of the query's likest term.", f"largest {_COLLECTION_QUERY} over T", _ZHAO, "nats"),
     _feature(
-        "idf_deviation", "How unlike in rarity the terms are.", "standard deviation of idf", f"{_HE}, gamma1", "nats"
+        "scq_max", "Similarity of the query's most similar term.", f"largest {_COLLECTION_QUERY} over T", _ZHAO, "nats"
     ),
     _feature(
-        "df_share", "Share of documents with the commonest term.", "largest df / N", f"{_HE}, query scope", "share"
+        "idf_deviation", "How much the terms differ in rarity.", "standard deviation of idf", f"{_HE}, gamma1", "nats"
+    ),
+    _feature(
+        "df_share", "Share of documents with the most frequent term.", "largest df / N", f"{_HE}, query scope", "share"
     ),
 )
 
 
+@register("performance")
 class PerformanceFeatures(FieldFamily):
     """Query-performance predictors from statistics of the query's terms."""
 
@@ -72,20 +81,19 @@ class PerformanceFeatures(FieldFamily):
         batch, n_docs = block.candidates, block.field.n_docs_with
         values = np.full((len(batch.query_lengths), len(_FEATURES)), np.nan)
         for query in range(len(values)):
-            own = slice(batch.term_ptr[query], batch.term_ptr[query + 1])
-            known = block.doc_freq[own] > 0
+            of_query = slice(batch.term_ptr[query], batch.term_ptr[query + 1])
+            known = block.doc_freq[of_query] > 0
             if known.any():
-                df, cf = block.doc_freq[own][known], block.collection_freq[own][known]
+                df, cf = block.doc_freq[of_query][known], block.collection_freq[of_query][known]
                 share = cf / block.field.n_tokens
-                values[query] = _predictors(df, cf, share, batch.query_freq[own][known], block.idf[own][known], n_docs)
+                query_freq, idf = batch.query_freq[of_query][known], block.idf[of_query][known]
+                values[query] = _predictors(df, cf, share, query_freq, idf, n_docs)
         out[:] = values[query_rows(batch.query_ptr)]
 
 
 def _predictors(df: Ints, cf: Ints, share: Floats, query_freq: Ints, idf: Floats, n_docs: int) -> Sequence[float]:
+    """Return the columns of one query from its known terms; `share` is cf / tokens of all documents."""
     r = query_freq / query_freq.sum()
     scq = (1.0 + np.log(cf)) * np.log1p(n_docs / df)
     scs = (r * np.log2(r / share)).sum()
     return scs, scq.sum(), scq.mean(), scq.max(), idf.std(), df.max() / n_docs
-
-
-FAMILY = PerformanceFeatures()

@@ -1,15 +1,21 @@
-"""The pooled family: what each query term scores by eight more models, pooled over the query's terms six ways.
+"""The pooled family: ten statistics of each query term, pooled over the query's terms in six ways.
 
-Together with the LETOR, proximity and performance families these are the features that Pyserini 0.22's extractor
-had for a field; what the LETOR family has already (sums of BM25 and tf, least and largest tf, ...) is not here again.
+With the LETOR, proximity and performance families these are the features of Pyserini 0.22's extractor for a field.
+Those that the LETOR family has (sums of BM25 and tf, least and largest tf, ...) are left out.
 
 T, tf, len, N, df, cf, idf  as in the LETOR family
-dl       len as Lucene's one byte holds it; avgdl: mean tokens of the N documents
+dl       len as Lucene stores it in one byte; avgdl: mean tokens of the N documents
 tokens   tokens of the field in all documents
 
 BM25, Dirichlet and the two DFR models are Lucene's similarities: a term that the field does not hold scores 0.
-Each distinct query term is pooled once. ratio = max / min, 0 where the least is 0 (below 1e-9 in size). Terms that no
-document holds score 0 in all models, idf and ictf among them.
+Each distinct query term is used once. ratio = max / min, 0 where |min| is at most 1e-9. A term that no document holds
+scores 0 in all models, including idf and ictf.
+
+References
+----------
+Zhai & Lafferty, SIGIR 2001; Amati & van Rijsbergen, TOIS 2002; Amati et al., TREC 2007; Kwok, SIGIR 1996; Lucene's
+similarities.
+
 """
 
 from __future__ import annotations
@@ -19,15 +25,16 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.features.base import Cost, Feature, FieldFamily, Missing
 from rerank.features.match import FieldBlock
 from rerank.features.recipe import Recipe
-from rerank.features.registry import Cost, Feature, FieldFamily, Missing
+from rerank.features.registry import register
 from rerank.runtime.kernels import helper, kernel
 
-NEGLIGIBLE = 1e-9  # what rounding may leave of a 0
-_FEW = 32  # values, up to which they are put in order by insertion
+NEGLIGIBLE = 1e-9  # rounding may turn 0 into a number up to this
+_FEW = 32  # values, up to which insertion sort is used
 POOLS = ("sum", "mean", "median", "max", "min", "ratio")
-_ELSEWHERE = {  # pools that the LETOR family has
+_IN_LETOR = {  # pools that the LETOR family has
     "bm25": ("sum",),
     "tf": ("sum", "mean", "max", "min"),
     "normalised_tf": ("sum", "mean", "max", "min"),
@@ -89,7 +96,7 @@ def _pooled() -> list[Feature]:
         )
         for stem, model, formula, source, unit in _MODELS
         for pool in POOLS
-        if pool not in _ELSEWHERE.get(stem, ())
+        if pool not in _IN_LETOR.get(stem, ())
     ]
 
 
@@ -97,19 +104,23 @@ _FEATURES = (
     *_pooled(),
     Feature(
         "normalised_tf_idf",
-        "Share of the field that each query term takes, times its rarity.",
+        "Share of the field's tokens that each query term has, times its rarity.",
         "sum over t in T of tf / len * idf",
         "Pyserini 0.22's NormalizedTfIdf",
         "nats",
         missing=(Missing.NO_QUERY_TERMS,),
     ),
 )
-_COLUMNS = np.array([[pool not in _ELSEWHERE.get(stem, ()) for pool in POOLS] for stem, *_ in _MODELS], dtype=np.bool_)
+_COLUMNS = np.array([[pool not in _IN_LETOR.get(stem, ()) for pool in POOLS] for stem, *_ in _MODELS], dtype=np.bool_)
 _BM25, _DIRICHLET, _GL2, _INEXPB2, _DPH, _SUBLINEAR, _TF, _NORMALISED, _IDF, _ICTF = range(10)
 
 
+@register("pooled")
 class PooledFeatures(FieldFamily):
     """BM25, Dirichlet, DFR, DPH, tf, tf-idf, idf and ictf of each term, pooled."""
+
+    on_request = True
+    independent_rows = True
 
     def features(self, recipe: Recipe) -> Sequence[Feature]:
         """Return the features in the order of their columns."""
@@ -132,9 +143,9 @@ class PooledFeatures(FieldFamily):
 
 
 def term_constants(block: FieldBlock, recipe: Recipe) -> NDArray[np.float64]:
-    """Return what the models need of each query term, (n_query_terms, 7); all 0 where no document holds it.
+    """Return constants of each query term, (n_query_terms, 7) float64; all 0 where no document holds the term.
 
-    idf, ictf, 1 / (mu * q), G's two logarithms, Ine's factor, N / cf.
+    The columns are idf, ictf, 1 / (mu * q), the two logarithms of model G, the factor of model Ine, and N / cf.
     """
     field, df, cf = block.field, block.doc_freq.astype(np.float64), block.collection_freq.astype(np.float64)
     n_docs = np.float64(max(field.n_docs_with, 1))
@@ -161,7 +172,7 @@ def _fill(matches, constants, lengths, per_tf, saturation, log_mu, average, colu
     matches     query_ptr, term_ptr, tf_ptr, tf as in FieldBlock
     constants   (n_query_terms, 7) of `term_constants`
     per_tf      (n_rows,) log2(1 + avgdl / dl); saturation (n_rows,); log_mu (n_rows,) ln(mu / (dl + mu))
-    columns     (10, 6) bool: which pools of which model are asked for
+    columns     (10, 6) bool: the pools of each model that have a column
     """
     query_ptr, term_ptr, tf_ptr, tf = matches
     for query in range(len(query_ptr) - 1):
@@ -171,10 +182,10 @@ def _fill(matches, constants, lengths, per_tf, saturation, log_mu, average, colu
             if n_terms == 0:
                 out[row] = np.nan
                 continue
-            place = tf_ptr[query] + (row - query_ptr[query]) * n_terms
+            start = tf_ptr[query] + (row - query_ptr[query]) * n_terms
             length, sum_tf_idf = np.float64(lengths[row]), 0.0
             for number in range(n_terms):
-                count, term = np.float64(tf[place + number]), constants[first + number]
+                count, term = np.float64(tf[start + number]), constants[first + number]
                 values[_IDF, number], values[_ICTF, number] = term[0], term[1]
                 values[:_IDF, number] = 0.0
                 if count > 0.0:
@@ -211,15 +222,15 @@ def _fill(matches, constants, lengths, per_tf, saturation, log_mu, average, colu
 
 @helper()
 def _pool(values, out):  # type: ignore[no-untyped-def]
-    """Fill sum, mean, median, max, min, ratio of `values`, which are put in order on the way."""
+    """Fill sum, mean, median, max, min and ratio of `values`, which are sorted in index."""
     total = 0.0
     for number in range(len(values)):
-        value, place = values[number], number
+        value, index = values[number], number
         total += value
-        while place > 0 and values[place - 1] > value:
-            values[place] = values[place - 1]
-            place -= 1
-        values[place] = value
+        while index > 0 and values[index - 1] > value:
+            values[index] = values[index - 1]
+            index -= 1
+        values[index] = value
     n_values, least, most = len(values), values[0], values[-1]
     out[0], out[1], out[3], out[4] = total, total / n_values, most, least
     out[2] = 0.5 * (values[(n_values - 1) >> 1] + values[n_values >> 1])
@@ -228,7 +239,7 @@ def _pool(values, out):  # type: ignore[no-untyped-def]
 
 @helper()
 def _pool_many(values, spare, out):  # type: ignore[no-untyped-def]
-    """Do what `_pool` does, in n ln n: the sum is taken first, since it depends on the order."""
+    """Do what `_pool` does, in time n ln n; the sum is taken before sorting, since it depends on the order."""
     total = 0.0
     for number in range(len(values)):
         total += values[number]
@@ -239,20 +250,17 @@ def _pool_many(values, spare, out):  # type: ignore[no-untyped-def]
 
 @helper()
 def _sort(values, spare):  # type: ignore[no-untyped-def]
-    """Put values in ascending order, by merging neighbouring runs of a doubling size; `spare` is overwritten."""
+    """Sort values by merging adjacent runs of doubling size; `spare` is overwritten."""
     size, n_values = 1, len(values)
     while size < n_values:
         for low in range(0, n_values, 2 * size):
             middle, end = min(low + size, n_values), min(low + 2 * size, n_values)
             left, right = low, middle
-            for place in range(low, end):
+            for index in range(low, end):
                 if right == end or (left < middle and values[left] <= values[right]):
-                    spare[place] = values[left]
+                    spare[index] = values[left]
                     left += 1
                 else:
-                    spare[place] = values[right]
+                    spare[index] = values[right]
                     right += 1
         values[:], size = spare, 2 * size
-
-
-FAMILY = PooledFeatures()

@@ -1,7 +1,12 @@
-"""The prior family: what a field is like, whatever the query.
+"""The prior family: properties of a field that do not depend on the query.
 
-tf, len, u, idf as in the LETOR family; a common term is one that over a tenth of the documents with the field hold:
-what the analyser left of the stop words.
+tf, len, u, idf as in the LETOR family. A common term occurs in over a tenth of the documents with the field: these are
+the stop words that the analyser did not remove.
+
+References
+----------
+Bendersky, Croft & Diao, WSDM 2011; Zhou & Croft, CIKM 2005.
+
 """
 
 from __future__ import annotations
@@ -12,43 +17,45 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.features.base import Cost, Feature, FieldFamily, Missing
 from rerank.features.match import FieldBlock
 from rerank.features.recipe import Recipe
-from rerank.features.registry import Cost, Feature, FieldFamily, Missing
-from rerank.features.statistics import field_idf, frozen, kept_with_field
+from rerank.features.registry import register
+from rerank.features.statistics import cached_by_field, field_idf
 from rerank.runtime.kernels import kernel
+from rerank.runtime.views import read_only_view
 from rerank.types.forward import FieldArrays
 
-COMMON = 0.1
+COMMON_SHARE = 0.1
 _BENDERSKY = "Bendersky, Croft & Diao, WSDM 2011, table 1"
-_CAUSES = (Missing.EMPTY_FIELD,)
+_MISSING = (Missing.EMPTY_FIELD,)
 
 
 def _feature(name: str, meaning: str, formula: str, source: str, unit: str, high: float = inf) -> Feature:
-    return Feature(name, meaning, formula, source, unit, 0.0, high, _CAUSES, Cost.PAIR)
+    return Feature(name, meaning, formula, source, unit, 0.0, high, _MISSING, Cost.PAIR)
 
 
 _FEATURES = (
     _feature(
         "entropy",
-        "How evenly the field spreads over its words.",
+        "How evenly the field's tokens are spread over its terms.",
         "-sum over its terms of tf / len * ln(tf / len)",
         _BENDERSKY,
         "nats",
     ),
     _feature(
         "stop_share",
-        "Share of the field that common terms take.",
+        "Share of the field's tokens that are common terms.",
         "sum of tf over its common terms, / len",
         _BENDERSKY + ", fracStops",
         "share",
         1.0,
     ),
-    _feature("unique_terms", "Number of different words of the field.", "u", "Pyserini 0.22", "terms"),
-    _feature("unique_share", "How rarely words return in the field.", "u / len", _BENDERSKY, "share", 1.0),
+    _feature("unique_terms", "Number of distinct terms of the field.", "u", "Pyserini 0.22", "terms"),
+    _feature("unique_share", "How rarely terms are repeated in the field.", "u / len", _BENDERSKY, "share", 1.0),
     _feature(
         "mean_idf",
-        "How rare the field's words are.",
+        "How rare the field's terms are.",
         "mean over its tokens of idf",
         "Zhou & Croft, CIKM 2005, document quality",
         "nats",
@@ -56,8 +63,9 @@ _FEATURES = (
 )
 
 
+@register("prior")
 class PriorFeatures(FieldFamily):
-    """Entropy, common terms, different words, rarity."""
+    """Entropy, common terms, distinct terms, rarity."""
 
     def features(self, recipe: Recipe) -> Sequence[Feature]:
         """Return the features in the order of their columns."""
@@ -68,19 +76,19 @@ class PriorFeatures(FieldFamily):
         out[:] = _priors(block.field)[block.candidates.docs]
 
 
-@kept_with_field
+@cached_by_field
 def _priors(field: FieldArrays) -> NDArray[np.float32]:
     """Return the columns of every document, (n_docs, 5)."""
     table = np.empty((len(field.lengths), len(_FEATURES)), dtype=np.float32)
-    postings = (frozen(field.doc_ptr), frozen(field.terms), frozen(field.freqs))
-    lengths, doc_freq = frozen(field.lengths), frozen(field.doc_freq)
-    _fill(postings, lengths, field_idf(field), doc_freq, COMMON * field.n_docs_with, table)
+    postings = (read_only_view(field.doc_ptr), read_only_view(field.terms), read_only_view(field.freqs))
+    lengths, doc_freq = read_only_view(field.lengths), read_only_view(field.doc_freq)
+    _fill(postings, lengths, field_idf(field), doc_freq, COMMON_SHARE * field.n_docs_with, table)
     return table
 
 
 @kernel()
 def _fill(postings, lengths, idf, doc_freq, common, out):  # type: ignore[no-untyped-def]
-    """Fill the columns of every document; sum tf ln(tf) gives the entropy as ln(len) - sum / len."""
+    """Fill the columns of every document; the entropy is ln(len) - (sum of tf * ln(tf)) / len."""
     doc_ptr, terms, freqs = postings
     for doc in range(len(lengths)):
         if lengths[doc] == 0:
@@ -99,6 +107,3 @@ def _fill(postings, lengths, idf, doc_freq, common, out):  # type: ignore[no-unt
         out[doc, 2] = unique
         out[doc, 3] = unique / length
         out[doc, 4] = rarity / length
-
-
-FAMILY = PriorFeatures()

@@ -1,7 +1,12 @@
-"""The relative family: where the main scores of a document stand among those of the query's other candidates.
+"""The relative family: the main scores of a document relative to those of the query's other candidates.
 
-A tree compares a value with one threshold for all queries, though a BM25 of 9 is high for one query and low for
-another: these features make the scores comparable. They depend on the candidates: compare models on equal runs.
+A tree compares a value with one threshold for all queries, but a BM25 of 9 is high for one query and low for another.
+These features make the scores comparable. They depend on the candidates, so models are comparable on equal runs only.
+
+References
+----------
+Lee, SIGIR 1997 (score normalisation); Qin & Liu 2013 (LETOR 4.0).
+
 """
 
 from __future__ import annotations
@@ -12,9 +17,11 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.features.base import Cost, Feature, FieldFamily
+from rerank.features.columns import field_columns
 from rerank.features.match import FieldBlock
 from rerank.features.recipe import Recipe
-from rerank.features.registry import Cost, Feature, FieldFamily, family, field_columns
+from rerank.features.registry import family, register
 from rerank.runtime.kernels import helper, kernel
 from rerank.types import Ints
 
@@ -27,26 +34,27 @@ _FORMS = (
     (
         "minmax",
         "Score {} on a scale from the query's least (0) to its greatest (1).",
-        "(x - least) / (greatest - least); 0 where all are equal",
+        "(x - min) / (max - min); 0 where all are equal",
         "share",
         0.0,
         1.0,
     ),
     (
         "zscore",
-        "Score {} in deviations from the query's mean.",
+        "Score {} in standard deviations from the query's mean.",
         "(x - mean) / standard deviation; 0 where all are equal",
         "deviations",
         -inf,
         inf,
     ),
-    ("rank", "Place of the document by {}.", "1 + number of candidates with a greater value", "ranks", 1.0, inf),
+    ("rank", "Rank of the document by {}.", "1 + number of candidates with a greater value", "ranks", 1.0, inf),
 )
 
 
-_LOW = np.uint64(0xFFFFFFFF)  # the half of a key that says the row
+_LOW = np.uint64(0xFFFFFFFF)  # the half of a key that holds the row
 
 
+@register("relative")
 class RelativeFeatures(FieldFamily):
     """Min-max, z-score and rank, within the query, of the main scores; missing where the score is."""
 
@@ -90,14 +98,14 @@ def _scores(name: str, recipe: Recipe) -> list[Feature]:
 def relate(query_ptr: Ints, scores: NDArray[np.float32], out: NDArray[np.float32]) -> None:
     """Fill `out` (n_rows, 3 * n_scores) float32 with min-max, z-score and rank of `scores` (n_rows, n_scores).
 
-    A rank is found by sorting; equal values have the best rank among them.
+    Equal values all have the best rank among them.
     """
     _relate(query_ptr, scores, (scores + np.float32(0.0)).view(np.uint32), out)  # -0 becomes 0
 
 
 @kernel()
 def _relate(query_ptr, scores, bits, out):  # type: ignore[no-untyped-def]
-    """Do what `relate` says; bits (n_rows, n_scores) uint32 of the scores."""
+    """Do what `relate` does; bits (n_rows, n_scores) uint32 are those of the scores."""
     for query in range(len(query_ptr) - 1):
         first, last = query_ptr[query], query_ptr[query + 1]
         keys = np.empty((2, last - first), np.uint64)
@@ -120,10 +128,10 @@ def _relate(query_ptr, scores, bits, out):  # type: ignore[no-untyped-def]
                 squares += (scores[first + np.int64(keys[0, number] & _LOW), score] - mean) ** 2
             deviation, rank, spread = np.sqrt(squares / n_rows), 0, most > least
             order = _sorted(keys[0, :n_rows], keys[1, :n_rows])
-            for place in range(n_rows):
-                if place == 0 or order[place] >> np.uint64(32) != order[place - 1] >> np.uint64(32):
-                    rank = place + 1
-                row = first + np.int64(order[place] & _LOW)
+            for index in range(n_rows):
+                if index == 0 or order[index] >> np.uint64(32) != order[index - 1] >> np.uint64(32):
+                    rank = index + 1
+                row = first + np.int64(order[index] & _LOW)
                 value = scores[row, score]
                 out[row, column] = (value - least) / (most - least) if spread else 0.0
                 out[row, column + 1] = (value - mean) / deviation if spread else 0.0
@@ -132,15 +140,15 @@ def _relate(query_ptr, scores, bits, out):  # type: ignore[no-untyped-def]
 
 @helper()
 def _descending(bits):  # type: ignore[no-untyped-def]
-    """Return the bits of a float32 as a number that is the less, the greater the float is."""
+    """Return an integer that sorts float32 bits by descending value."""
     return np.uint64(bits) if bits >> np.uint32(31) else np.uint64(bits ^ np.uint32(0x7FFFFFFF))
 
 
 @helper()
 def _sorted(keys, spare):  # type: ignore[no-untyped-def]
-    """Return `keys` (uint64) ascending by their upper half, equal ones as they stood; both arrays are overwritten.
+    """Return `keys` (uint64) in ascending order of their upper half; a stable sort that overwrites both arrays.
 
-    A radix sort of four passes, a byte each, from the lowest; a byte that all keys share needs none.
+    A radix sort by one byte at a time, from the lowest; a byte that all keys share is skipped.
     """
     counts = np.zeros((4, 256), np.int64)
     for number in range(len(keys)):
@@ -158,6 +166,3 @@ def _sorted(keys, spare):  # type: ignore[no-untyped-def]
             counts[byte, digit] += 1
         keys, spare = spare, keys
     return keys
-
-
-FAMILY = RelativeFeatures()

@@ -1,7 +1,12 @@
-"""The run that the candidates came from, other runs given from outside, and the query's length.
+"""The run family: scores and ranks in the run of the candidates and in other runs, and the query's length.
 
-Ranks follow trec_eval's order: by score, ties by document id, both descending. Scores are made comparable within the
-query over the rows that the run in question holds; the other run may hold other documents besides, whose ranks count.
+Ranks follow trec_eval's order: by score, ties by document id, both descending. Scores are normalised within the query
+over the candidates that the run holds. The ranks of another run count its other documents too.
+
+References
+----------
+Lee, SIGIR 1997 (min-max); Shtok, Kurland & Carmel, ICTIR 2009 (NQC).
+
 """
 
 from __future__ import annotations
@@ -12,14 +17,15 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.features.match import Candidates
+from rerank.features.base import Cost, Feature, Missing, RunFamily
+from rerank.features.candidates import Candidates
 from rerank.features.recipe import Recipe
-from rerank.features.registry import Cost, Feature, Missing, RunFamily
+from rerank.features.registry import register
 from rerank.types import Floats, Ints, query_rows
 
 _LEE = "Lee, SIGIR 1997"
 _ORDER = "trec_eval's order"
-_DEPTH = 100  # scores that the deviation looks at
+_DEPTH = 100  # scores of which `query.deviation` is computed
 
 
 def _features_of(run: str, missing: tuple[Missing, ...]) -> list[Feature]:
@@ -27,21 +33,21 @@ def _features_of(run: str, missing: tuple[Missing, ...]) -> list[Feature]:
         return Feature(f"{run}.{name}", meaning, formula, source, unit, low, high, missing, Cost.PAIR)
 
     return [
-        feature("score", "Score that the run gives the document.", "as it stands", "the run", "the run's", -inf, inf),
+        feature("score", "Score of the document in the run.", "the score", "the run", "the run's", -inf, inf),
         feature(
             "rank",
-            "Place of the document in the run.",
+            "Rank of the document in the run.",
             "1 + number of documents before it",
             _ORDER,
             "ranks",
             1.0,
             inf,
         ),
-        feature("reciprocal_rank", "Inverse of the place in the run.", "1 / rank", _ORDER, "inverse ranks", 0.0, 1.0),
+        feature("reciprocal_rank", "Inverse of the rank in the run.", "1 / rank", _ORDER, "inverse ranks", 0.0, 1.0),
         feature(
             "minmax",
             "Score on a scale from the query's least (0) to its greatest (1).",
-            "(x - least) / (greatest - least) over the query's rows; 0 where all are equal",
+            "(x - min) / (max - min) over the query's rows; 0 where all are equal",
             _LEE,
             "share",
             0.0,
@@ -49,7 +55,7 @@ def _features_of(run: str, missing: tuple[Missing, ...]) -> list[Feature]:
         ),
         feature(
             "zscore",
-            "Score in deviations from the query's mean.",
+            "Score in standard deviations from the query's mean.",
             "(x - mean) / standard deviation over the query's rows; 0 where all are equal",
             "standard score",
             "deviations",
@@ -70,7 +76,7 @@ _QUERY = (
     ),
     Feature(
         name="query.terms",
-        meaning="Number of different terms of the query.",
+        meaning="Number of distinct terms of the query.",
         formula="|T|",
         source="Pyserini 0.22's UniqueTermCount",
         unit="terms",
@@ -78,7 +84,7 @@ _QUERY = (
     ),
     Feature(
         name="query.deviation",
-        meaning="How far apart the best scores of the run are: a predictor of its success.",
+        meaning="Spread of the best scores of the run: a predictor of its effectiveness.",
         formula=f"standard deviation of the first {_DEPTH} scores / their mean size; 0 where all are 0",
         source="Shtok, Kurland & Carmel, ICTIR 2009 (NQC), scaled by the scores themselves",
         unit="ratio",
@@ -87,6 +93,7 @@ _QUERY = (
 )
 
 
+@register("run")
 class RunFeatures(RunFamily):
     """Score, rank and normalised score of the run and of every other run; length of the query."""
 
@@ -106,36 +113,34 @@ class RunFeatures(RunFamily):
         ):
             out[:, 5 + column] = values[query]
         for number, name in enumerate(recipe.runs):
-            first, table = 8 + 5 * number, candidates.outside[name]
+            first, table = 8 + 5 * number, candidates.other_runs[name]
             _fill_run(query, table[:, 0], table[:, 1], out[:, first : first + 5])
 
 
 def _fill_run(query: Ints, scores: Floats, ranks: Floats, out: NDArray[np.float32]) -> None:
-    """Fill the five columns of one run; NaN in `scores` (n_rows,) and `ranks` is missing."""
-    held = np.flatnonzero(~np.isnan(scores))
+    """Fill the five columns of one run; NaN in `scores` and `ranks` (n_rows,) means missing."""
+    rows = np.flatnonzero(~np.isnan(scores))
     out[:] = np.nan
-    mine, x = query[held], scores[held]
+    row_query, x = query[rows], scores[rows]
     n_queries = int(query[-1]) + 1 if len(query) else 0
     least, greatest = np.full(n_queries, inf), np.full(n_queries, -inf)
-    np.minimum.at(least, mine, x)
-    np.maximum.at(greatest, mine, x)
-    counts = np.maximum(np.bincount(mine, minlength=n_queries), 1)
-    centred = x - (np.bincount(mine, x, n_queries) / counts)[mine]
-    deviation = np.sqrt(np.bincount(mine, centred**2, n_queries) / counts)[mine]
-    spread = greatest[mine] > least[mine]
-    out[held, 0], out[held, 1], out[held, 2] = x, ranks[held], 1.0 / ranks[held]
-    out[held, 3] = np.where(spread, (x - least[mine]) / np.where(spread, greatest[mine] - least[mine], 1.0), 0.0)
-    out[held, 4] = np.where(spread, centred / np.where(deviation > 0.0, deviation, 1.0), 0.0)
+    np.minimum.at(least, row_query, x)
+    np.maximum.at(greatest, row_query, x)
+    counts = np.maximum(np.bincount(row_query, minlength=n_queries), 1)
+    centred = x - (np.bincount(row_query, x, n_queries) / counts)[row_query]
+    deviation = np.sqrt(np.bincount(row_query, centred**2, n_queries) / counts)[row_query]
+    spread = (greatest - least)[row_query]
+    differ = spread > 0.0
+    out[rows, 0], out[rows, 1], out[rows, 2] = x, ranks[rows], 1.0 / ranks[rows]
+    out[rows, 3] = np.where(differ, (x - least[row_query]) / np.where(differ, spread, 1.0), 0.0)
+    out[rows, 4] = np.where(differ, centred / np.where(deviation > 0.0, deviation, 1.0), 0.0)
 
 
 def _deviations(query_ptr: Ints, scores: Floats) -> Floats:
-    """Return the predictor of each query, from its first scores."""
+    """Return `query.deviation` of each query."""
     values = np.zeros(len(query_ptr) - 1)
     for query in range(len(values)):
         best = scores[query_ptr[query] : min(query_ptr[query + 1], query_ptr[query] + _DEPTH)]
         size = np.abs(best).mean() if len(best) else 0.0
         values[query] = best.std() / size if size > 0.0 else 0.0
     return values
-
-
-FAMILY = RunFeatures()

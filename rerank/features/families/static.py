@@ -1,4 +1,4 @@
-"""The static family: numbers that the documents hold (year, clicks, stars), whatever the query."""
+"""The static family: numbers of the documents (year, clicks, stars), which do not depend on the query."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.features.match import Candidates
+from rerank.features.base import Cost, Feature, Missing, RunFamily
+from rerank.features.candidates import Candidates
 from rerank.features.recipe import Recipe
-from rerank.features.registry import Cost, Feature, Missing, RunFamily
+from rerank.features.registry import register
 
 _GREATEST = float(np.finfo(np.float32).max)
 
 
+@register("static")
 class StaticFeatures(RunFamily):
     """A feature for each number of the documents."""
 
@@ -24,7 +26,7 @@ class StaticFeatures(RunFamily):
             Feature(
                 name=f"static.{name}",
                 meaning=f"The document's own number {name}.",
-                formula="as it stands in the document",
+                formula="the number in the document",
                 source="the corpus",
                 unit="the corpus's",
                 low=-inf,
@@ -35,9 +37,6 @@ class StaticFeatures(RunFamily):
         ]
 
     def fill(self, candidates: Candidates, recipe: Recipe, out: NDArray[np.float32]) -> None:
-        """Fill `out` (n_rows, a column for each number); what float32 cannot hold becomes its greatest number."""
+        """Fill `out` (n_rows, a column for each number); numbers beyond float32 become its greatest number."""
         for column, name in enumerate(recipe.numbers or ()):
             out[:, column] = np.clip(candidates.numbers[name][candidates.docs], -_GREATEST, _GREATEST)
-
-
-FAMILY = StaticFeatures()

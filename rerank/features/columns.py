@@ -1,0 +1,90 @@
+"""The columns that a recipe asks for, in groups that one family fills."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.features.base import Family, Feature, FieldFamily, RunFamily
+from rerank.features.candidates import MOST_MATCHES
+from rerank.features.match import FieldBlock
+from rerank.features.recipe import Recipe
+from rerank.features.registry import family
+
+
+@dataclass(frozen=True)
+class ColumnGroup:
+    """Adjacent columns that one family fills, for one field or for none.
+
+    Parameters
+    ----------
+    name : str
+        Name of the family.
+    family : Family
+        The family.
+    field : str or None
+        Name of the field; None for a `RunFamily`.
+    features : tuple of Feature
+        The features in the order of their columns.
+
+    """
+
+    name: str
+    family: Family
+    field: str | None
+    features: tuple[Feature, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        suffix = "" if self.field is None else f".{self.field}"
+        return tuple(feature.name + suffix for feature in self.features)
+
+
+def column_groups(recipe: Recipe) -> tuple[ColumnGroup, ...]:
+    """Return the columns of a recipe: first field by field, then those that depend on no field.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        A recipe with explicit fields and families, see `Recipe.resolve`.
+
+    Returns
+    -------
+    tuple of ColumnGroup
+        The groups in the order of their columns.
+
+    """
+    families = {name: family(name) for name in recipe.families or ()}
+    of_fields = [
+        ColumnGroup(name, member, field, tuple(member.features(recipe)))
+        for field in recipe.fields or ()
+        for name, member in families.items()
+        if isinstance(member, FieldFamily)
+    ]
+    of_runs = [
+        ColumnGroup(name, member, None, tuple(member.features(recipe)))
+        for name, member in families.items()
+        if isinstance(member, RunFamily)
+    ]
+    return (*of_fields, *of_runs)
+
+
+def field_columns(name: str, block: FieldBlock, recipe: Recipe) -> NDArray[np.float32]:
+    """Return the columns of a field family, (n_rows, n_features) float32; the block keeps them for the next call.
+
+    A family that computes each row by itself is given the rows in blocks, so that the matches of a query of many
+    candidates and many terms need not be in memory at once.
+    """
+    if name not in block.columns:
+        member = family(name)
+        if not isinstance(member, FieldFamily):
+            raise TypeError(f"{name} is no family of a field")
+        out = np.empty((block.candidates.n_rows, len(member.features(recipe))), dtype=np.float32)
+        blocks = block.row_blocks(MOST_MATCHES) if member.independent_rows else [(slice(0, len(out)), block)]
+        for rows, part in blocks:
+            member.fill(part, recipe, out[rows])
+        block.columns[name] = out
+    return block.columns[name]

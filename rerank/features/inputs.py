@@ -1,0 +1,120 @@
+"""Checks of the arguments of `extract`: run, query terms, recipe and other runs."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import InvalidInputError
+from rerank.features.candidates import Documents
+from rerank.features.functions import functions
+from rerank.features.recipe import Recipe
+from rerank.types import Floats, Ints, Qrels, Run, query_rows
+from rerank.types.forward import ForwardIndex
+
+_log = logging.getLogger("rerank")
+
+
+def resolve_recipe(
+    recipe: Recipe, forward: ForwardIndex, runs: Mapping[str, Run], documents: Documents | None
+) -> Recipe:
+    """Return the recipe with explicit names; functions over documents need an index that stores its documents."""
+    unusable = [name for name, function in functions().items() if function.over == "document"]
+    if unusable and documents is not None and documents(np.array([_first_document(forward)]))[0] is not None:
+        unusable = []
+    usable = [name for name in functions() if name not in unusable]
+    named = [name for name in recipe.functions or () if name in unusable]
+    if named:
+        raise InvalidInputError(
+            f"recipe: functions: expected an index that keeps its documents for {named[0]!r}, got one without. "
+            "Index with raw documents (-storeRaw), or leave the function out."
+        )
+    if unusable and recipe.functions is None:
+        _log.info("features %s are left out: the index keeps no documents.", ", ".join(unusable))
+    return _with_runs(recipe, runs).resolve(forward.fields, forward.numbers, usable)
+
+
+def _first_document(forward: ForwardIndex) -> int:
+    """Return the number of the first document that is not deleted."""
+    return int(np.argmax(forward.doc_ids != ""))
+
+
+def _with_runs(recipe: Recipe, runs: Mapping[str, Run]) -> Recipe:
+    """Return the recipe with the names of the other runs; refuse a recipe that names a run which is not given."""
+    if not recipe.runs:
+        return replace(recipe, runs=tuple(runs))
+    missing = [name for name in recipe.runs if name not in runs]
+    if missing:
+        raise InvalidInputError(
+            f"runs: expected the runs that the recipe names ({', '.join(recipe.runs)}), got none called "
+            f"{missing[0]!r}. Give it, e.g. --run {missing[0]}=FILE."
+        )
+    return recipe
+
+
+def scores_in(other: Run, run: Run) -> Floats:
+    """Return score and rank in another run of each row of a run, (n_rows, 2) float64; NaN where it has no such row."""
+    other = other.take(other.trec_order())
+    table = np.full((run.n_rows, 2), np.nan)
+    for query, query_id in enumerate(run):
+        if query_id in other:
+            other_rows = other.rows(query_id)
+            index_of = {doc_id: index for index, doc_id in enumerate(other.doc_ids[other_rows].tolist())}
+            rows = range(int(run.query_ptr[query]), int(run.query_ptr[query + 1]))
+            in_both = [(row, index_of[doc_id]) for row in rows if (doc_id := str(run.doc_ids[row])) in index_of]
+            row, index = np.array(in_both, dtype=np.int64).reshape(-1, 2).T
+            table[row, 0] = other.scores[other_rows][index]
+            table[row, 1] = index + 1
+    return table
+
+
+def labels_of(qrels: Qrels, run: Run) -> NDArray[np.float64]:
+    """Return the label of each row, (n_rows,) float64; 0 for an unjudged document."""
+    labels, _ = qrels.lookup(run.query_ids, run.query_ptr, run.doc_ids)
+    return labels.astype(np.float64)
+
+
+def tokens_of(run: Run, query_terms: Mapping[str, Sequence[str]]) -> list[Sequence[str]]:
+    """Return the tokens of each query of a run; refuse a query without an entry, or with text in place of tokens."""
+    missing = [query_id for query_id in run if query_id not in query_terms]
+    if missing:
+        raise InvalidInputError(
+            f"topics: expected a topic for every query of the run, got none for {len(missing)} of {len(run)}, "
+            f"e.g. {missing[0]!r}. Add the topics or drop these queries from the run."
+        )
+    tokens = [query_terms[query_id] for query_id in run]
+    for query_id, terms in zip(run, tokens, strict=True):
+        if isinstance(terms, str):
+            raise InvalidInputError(
+                f"topics: expected a list of analysed terms for query {query_id!r}, got text. "
+                "Analyse it as the index was."
+            )
+    return tokens
+
+
+def doc_numbers(forward: ForwardIndex, run: Run) -> Ints:
+    """Return the document number of each row, (n_rows,) int64; refuse documents that the index does not hold."""
+    numbers = forward.doc_numbers(run.doc_ids)
+    unknown = np.flatnonzero(numbers < 0)
+    if len(unknown):
+        query_id = run.query_ids[query_rows(run.query_ptr)[unknown[0]]]
+        raise InvalidInputError(
+            f"run: expected documents that the index holds, got {len(unknown)} of {run.n_rows} rows with "
+            f"others, e.g. {str(run.doc_ids[unknown[0]])!r} (query {str(query_id)!r}). Use the index that the run "
+            "was made on."
+        )
+    return numbers
+
+
+def check_scores(run: Run) -> None:
+    """Refuse scores that are not finite."""
+    not_finite = np.flatnonzero(~np.isfinite(run.scores))
+    if len(not_finite):
+        raise InvalidInputError(
+            f"run: expected finite scores, got {len(not_finite)} others, e.g. {run.scores[not_finite[0]]} for document "
+            f"{str(run.doc_ids[not_finite[0]])!r}. Correct the run."
+        )
