@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from rerank.types.preferences import Preferences as Preferences
     from rerank.workflows.experiment import run_experiment as run_experiment
     from rerank.workflows.index import Index as Index
+    from rerank.workflows.rerank import rerank as rerank
 
 _HOMES = {
     "Ensemble": "rerank.rankers.ensemble",
@@ -81,6 +82,7 @@ _HOMES = {
     "read_qrels": "rerank.files.trec",
     "read_run": "rerank.files.trec",
     "read_topics": "rerank.files.topics",
+    "rerank": "rerank.workflows.rerank",
     "run_experiment": "rerank.workflows.experiment",
     "weight_curve": "rerank.rankers.diagnostics",
     "write_data": "rerank.files.data",

@@ -29,6 +29,7 @@ BELOW = {
     "evaluation": {"metrics"},
     "doctor": {"files", "lucene", "metrics"},
     "workflows": {"lucene", "features", "rankers", "evaluation", "files", "trees", "objectives", "metrics"},
+    "plugins": {"workflows", "features", "rankers", "files"},
     "cli": {"workflows", "doctor", "files", "rankers", "combination", "evaluation", "features", "metrics"},
 }
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
 from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.features.recipe import Recipe
+from rerank.files.topics import read_topics
+from rerank.files.trec import read_run
 from rerank.rankers.origin import check_base_run, check_retrievers, trained_retriever
 from rerank.rankers.ranker import Ranker
+from rerank.rankers.store import load_model
 from rerank.types import Run, Topics
 from rerank.types.retriever import Retriever
 from rerank.workflows.index import Index
@@ -19,10 +23,10 @@ K1, B = 0.9, 0.4  # of BM25, for a model that was not trained on BM25's candidat
 
 
 def rerank(
-    index: Index,
-    model: Ranker,
-    topics: Topics | Mapping[str, str],
-    run: Run | Mapping[str, Mapping[str, float]] | None = None,
+    index: Index | str | Path,
+    model: Ranker | str | Path,
+    topics: Topics | Mapping[str, str] | str | Path,
+    run: Run | Mapping[str, Mapping[str, float]] | str | Path | None = None,
     *,
     k: int = 1000,
     k1: float | None = None,
@@ -36,14 +40,14 @@ def rerank(
 
     Parameters
     ----------
-    index : Index
-        The index.
-    model : Ranker
-        Model that was trained on features with a recipe.
-    topics : Topics, mapping or DataFrame
-        The topics.
-    run : Run, mapping, DataFrame or None
-        Candidates; None is BM25's top k.
+    index : Index or path
+        The index, or its folder. Whoever calls this often opens the index once.
+    model : Ranker or path
+        Model that was trained on features with a recipe, or its file.
+    topics : Topics, mapping, DataFrame or path
+        The topics, or their file.
+    run : Run, mapping, DataFrame, path or None
+        Candidates, or their run file; None is BM25's top k.
     k : int
         Number of documents of each query that are reranked. Documents of `run` below k follow in their order.
     k1, b : float or None
@@ -71,10 +75,19 @@ def rerank(
     """
     if k < 1:
         raise InvalidInputError(f"k: expected a number of documents from 1, got {k}.")
+    if not isinstance(model, Ranker):
+        model = load_model(model)
+    if not isinstance(index, Index):
+        with Index.open(index) as opened:
+            return rerank(
+                opened, model, topics, run, k=k, k1=k1, b=b, base=base, runs=runs, other_index=other_index,
+                threads=threads,
+            )  # fmt: skip
     recipe = _recipe(model)
     if not other_index:
         index.check_model(model)
-    topics, others = Topics.of(topics), {name: Run.of(other) for name, other in (runs or {}).items()}
+    topics = read_topics(topics) if isinstance(topics, str | Path) else Topics.of(topics)
+    others = {name: Run.of(other) for name, other in (runs or {}).items()}
     run_retrievers = {name: other.retriever for name, other in others.items() if other.retriever is not None}
     if base is not None:
         base = Run.of(base)
@@ -84,7 +97,7 @@ def rerank(
         check_retrievers(model, Retriever.bm25(k1, b, field), run_retrievers, "run", base is None)
         candidates = index.search(topics, k, k1=k1, b=b, field=field, threads=threads)
     else:
-        candidates = Run.of(run)
+        candidates = read_run(run) if isinstance(run, str | Path) else Run.of(run)
         check_retrievers(model, candidates.retriever, run_retrievers, "run", base is None)
     data = index.features(candidates.head(k), topics, recipe=recipe, runs=others, threads=threads)
     return _with_tail(model.rank(data, base=base), candidates, k)

@@ -11,7 +11,6 @@ from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.features import extract as extract_module
 from rerank.rankers import origin
 from rerank.types.retriever import Retriever
-from rerank.workflows.rerank import rerank as rerank_run
 from tests.workflows.tiny import Tiny
 
 
@@ -45,7 +44,7 @@ def test_steps_from_a_real_collection_to_figures(shared_data: Path, tmp_path: Pa
         model = rerank.LambdaMART(n_estimators=20, base="run").fit(train)
         model.save(tmp_path / "model.json")
         better = rerank.load_model(tmp_path / "model.json").rank(test)
-        again = rerank_run(index, model, {query_id: topics[query_id] for query_id in test}, k=100)
+        again = rerank.rerank(index, model, {query_id: topics[query_id] for query_id in test}, k=100)
     held_out = {query_id: run[query_id] for query_id in test}
     before, after = (rerank.evaluate(qrels, found, ["nDCG@10"])["nDCG@10"] for found in (held_out, better))
     assert before > 0.5
@@ -91,17 +90,29 @@ def test_features_of_many_queries_never_stand_in_memory_together(
 def test_rerank_equals_its_steps(
     index: rerank.Index, collection: Tiny, data: rerank.RankingData, model: rerank.LambdaMART
 ) -> None:
-    done, steps = rerank_run(index, model, collection.topics, k=50), model.rank(data)
+    done, steps = rerank.rerank(index, model, collection.topics, k=50), model.rank(data)
     assert done.doc_ids.tolist() == steps.doc_ids.tolist()
     np.testing.assert_array_equal(done.scores, steps.scores)
+
+
+def test_rerank_takes_paths(index: rerank.Index, model: rerank.LambdaMART, collection: Tiny, tmp_path: Path) -> None:
+    model.save(tmp_path / "model.json")
+    run = index.search(collection.topics, k=30)
+    rerank.write_run(run, tmp_path / "bm25.run")
+    lines = [f"{query_id}\t{text}\n" for query_id, text in collection.topics.items()]
+    (tmp_path / "topics.tsv").write_text("".join(lines), encoding="utf8")
+    files = [tmp_path / name for name in ("model.json", "topics.tsv", "bm25.run")]
+    from_files, expected = rerank.rerank(index.path, *files), rerank.rerank(index, model, collection.topics, run)
+    assert from_files.doc_ids.tolist() == expected.doc_ids.tolist()
+    np.testing.assert_array_equal(from_files.scores, expected.scores)
 
 
 def test_rerank_keeps_the_tail_below_in_its_order(
     index: rerank.Index, collection: Tiny, model: rerank.LambdaMART
 ) -> None:
     run = index.search(collection.topics, k=30)
-    done = rerank_run(index, model, collection.topics, run, k=7)
-    top = rerank_run(index, model, collection.topics, run.head(7), k=7)
+    done = rerank.rerank(index, model, collection.topics, run, k=7)
+    top = rerank.rerank(index, model, collection.topics, run.head(7), k=7)
     assert list(done) == list(run)
     for query_id in run:
         old, new = run.doc_ids[run.rows(query_id)], done.doc_ids[done.rows(query_id)]
@@ -114,7 +125,7 @@ def test_rerank_keeps_the_tail_below_in_its_order(
 
 def test_rerank_takes_a_run_of_uneven_queries(index: rerank.Index, model: rerank.LambdaMART, collection: Tiny) -> None:
     run = {"q1": {"d3": 1.0}, "q2": {f"d{number}": -float(number) for number in range(6)}, "q0": {"d1": 2.0, "d2": 1.0}}
-    done = rerank_run(index, model, collection.topics, run, k=2)
+    done = rerank.rerank(index, model, collection.topics, run, k=2)
     assert {query_id: len(done[query_id]) for query_id in done} == {"q1": 1, "q2": 6, "q0": 2}
     assert done.doc_ids[done.rows("q2")].tolist()[2:] == ["d2", "d3", "d4", "d5"]
 
@@ -123,8 +134,8 @@ def test_rerank_refuses_a_model_of_another_index(
     index: rerank.Index, other_index: rerank.Index, collection: Tiny, model: rerank.LambdaMART
 ) -> None:
     with pytest.raises(ModelMismatchError, match=r"expected the index that the model was trained on .*--other-index"):
-        rerank_run(other_index, model, collection.topics, k=10)
-    allowed = rerank_run(other_index, model, collection.topics, k=10, other_index=True)
+        rerank.rerank(other_index, model, collection.topics, k=10)
+    allowed = rerank.rerank(other_index, model, collection.topics, k=10, other_index=True)
     assert len(allowed) == len(collection.topics)
 
 
@@ -133,7 +144,7 @@ def test_rerank_refuses_a_model_without_recipe(index: rerank.Index, collection: 
     X, y = draw.normal(size=(60, 3)), draw.integers(0, 2, 60)
     bare = rerank.LambdaMART(n_estimators=1, min_child_samples=1).fit(X, y, qid=np.repeat(np.arange(6), 10))
     with pytest.raises(ModelMismatchError, match="model: expected the recipe of its features, got none"):
-        rerank_run(index, bare, collection.topics)
+        rerank.rerank(index, bare, collection.topics)
 
 
 def test_rerank_wants_the_run_that_a_model_was_warm_started_from(
@@ -142,10 +153,10 @@ def test_rerank_wants_the_run_that_a_model_was_warm_started_from(
     dense = {query_id: {doc: float(len(doc)) + row for row, doc in enumerate(data.doc_ids)} for query_id in data}
     warm = rerank.LambdaMART(n_estimators=2, min_child_samples=5, base=dense).fit(data)
     with pytest.raises(ModelMismatchError, match=r"starts from the scores of run .*--base run:FILE"):
-        rerank_run(index, warm, collection.topics, k=10)
-    done = rerank_run(index, warm, collection.topics, k=10, base=dense)
+        rerank.rerank(index, warm, collection.topics, k=10)
+    done = rerank.rerank(index, warm, collection.topics, k=10, base=dense)
     flat = {query_id: dict.fromkeys(dense[query_id], 0.0) for query_id in dense}
-    assert done.scores.mean() > rerank_run(index, warm, collection.topics, k=10, base=flat).scores.mean()
+    assert done.scores.mean() > rerank.rerank(index, warm, collection.topics, k=10, base=flat).scores.mean()
 
 
 @pytest.mark.parametrize("base", ["run", "feature:run.score", "model"])
@@ -160,16 +171,16 @@ def test_rerank_retrieves_as_the_model_was_trained(
     start = rerank.LambdaMART(**settings, base="run").fit(data) if base == "model" else base
     rerank.LambdaMART(**settings, base=start).fit(data).save(tmp_path / "model.json")
     model = rerank.load_model(tmp_path / "model.json")
-    done, steps = rerank_run(index, model, collection.topics, k=50), model.rank(data)
+    done, steps = rerank.rerank(index, model, collection.topics, k=50), model.rank(data)
     assert done.doc_ids.tolist() == steps.doc_ids.tolist()
     np.testing.assert_array_equal(done.scores, steps.scores)
     with pytest.raises(ModelMismatchError, match=r"run: expected .* of bm25-k1=2.5-b=0.7, .* of bm25-k1=0.9-b=0.7. Re"):
-        rerank_run(index, model, collection.topics, k=50, k1=0.9)
+        rerank.rerank(index, model, collection.topics, k=50, k1=0.9)
     with pytest.raises(ModelMismatchError, match=r"run: expected .* of bm25-k1=2.5-b=0.7, .* of bm25-k1=0.9-b=0.4. Re"):
-        rerank_run(index, model, collection.topics, index.search(collection.topics, k=50))
+        rerank.rerank(index, model, collection.topics, index.search(collection.topics, k=50))
     assert caplog.text == ""
     origin._note.cache_clear()
-    unknown = rerank_run(index, model, collection.topics, {query_id: run[query_id] for query_id in run}, k=50)
+    unknown = rerank.rerank(index, model, collection.topics, {query_id: run[query_id] for query_id in run}, k=50)
     np.testing.assert_array_equal(np.sort(unknown.scores), np.sort(done.scores))
 
 
@@ -178,9 +189,9 @@ def test_rerank_searches_the_field_that_the_model_was_trained_on(index: rerank.I
     assert run.name == "bm25-k1=0.9-b=0.4-field=title"
     data = index.features(run, collection.topics, collection.qrels)
     model = rerank.LambdaMART(n_estimators=2, min_child_samples=5, base="run").fit(data)
-    np.testing.assert_array_equal(rerank_run(index, model, collection.topics, k=50).scores, model.rank(data).scores)
+    np.testing.assert_array_equal(rerank.rerank(index, model, collection.topics, k=50).scores, model.rank(data).scores)
     with pytest.raises(ModelMismatchError, match=r"got candidates of bm25-k1=0.9-b=0.4\. .* and b 0.4 on field title"):
-        rerank_run(index, model, collection.topics, index.search(collection.topics, k=50))
+        rerank.rerank(index, model, collection.topics, index.search(collection.topics, k=50))
 
 
 def test_features_carry_what_made_the_runs(index: rerank.Index, collection: Tiny) -> None:
@@ -196,8 +207,8 @@ def test_features_carry_what_made_the_runs(index: rerank.Index, collection: Tiny
 
 def test_rerank_names_what_it_cannot_use(index: rerank.Index, model: rerank.LambdaMART, collection: Tiny) -> None:
     with pytest.raises(InvalidInputError, match="k: expected a number of documents from 1, got 0"):
-        rerank_run(index, model, collection.topics, k=0)
+        rerank.rerank(index, model, collection.topics, k=0)
     with pytest.raises(InvalidInputError, match="run: expected a topic for every query, got none for 'q99'"):
-        rerank_run(index, model, collection.topics, {"q99": {"d1": 1.0}})
+        rerank.rerank(index, model, collection.topics, {"q99": {"d1": 1.0}})
     with pytest.raises(InvalidInputError, match="run: expected documents that the index holds, got 1 of 2 rows"):
-        rerank_run(index, model, collection.topics, {"q1": {"d1": 1.0, "nowhere": 0.5}})
+        rerank.rerank(index, model, collection.topics, {"q1": {"d1": 1.0, "nowhere": 0.5}})

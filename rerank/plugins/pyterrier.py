@@ -1,0 +1,228 @@
+"""PyTerrier transformers: BM25 and features of a Lucene index, and a ranker that reranks and can be trained.
+
+`import pyterrier as pt` finds them as `pt.rerank` through an entry point. Terrier is not needed; Java runs the index
+only. Frames have PyTerrier's columns: qid, query, docno, score, rank (from 0), features.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyterrier as pt
+
+from rerank.errors import InvalidInputError
+from rerank.features.recipe import Recipe
+from rerank.rankers.ranker import Ranker
+from rerank.rankers.store import load_model
+from rerank.types import Qrels, RankingData, Run, Topics
+from rerank.workflows.index import Index
+from rerank.workflows.rerank import rerank
+
+RESULT_COLUMNS = ("docno", "score", "rank")
+FORMAT = "rerank"
+
+
+class _OnIndex:
+    """What transformers of an index share."""
+
+    index: Index | str | Path
+
+    def schematic(self, *, input_columns: list[str] | None) -> dict[str, Any]:
+        """Return the label of the transformer in a drawn pipeline."""
+        return {"label": type(self).__name__, "help_url": ""}  # without one, PyTerrier asks the network
+
+    def _open(self) -> Index:
+        if not isinstance(self.index, Index):
+            self.index = Index.open(self.index)
+        return self.index
+
+
+class BM25(_OnIndex, pt.Transformer):
+    """Retrieve BM25's best documents of each query.
+
+    Parameters
+    ----------
+    index : Index or path
+        The index, or its folder.
+    k : int
+        Documents of a query.
+    k1, b : float
+        Parameters of BM25.
+
+    """
+
+    def __init__(self, index: Index | str | Path, k: int = 1000, k1: float = 0.9, b: float = 0.4) -> None:
+        super().__init__()
+        self.index, self.k, self.k1, self.b = index, k, k1, b
+
+    def transform(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return the documents of the queries of a frame; its other columns are repeated for each."""
+        pt.validate.query_frame(frame, extra_columns=["query"], context=self)
+        queries = frame.drop(columns=[name for name in RESULT_COLUMNS if name in frame])
+        if not len(frame):
+            return queries.assign(docno=[], score=[], rank=[]).astype({"docno": object, "score": float, "rank": int})
+        run = self._open().search(_topics(frame), self.k, k1=self.k1, b=self.b)
+        return queries.merge(_result_frame(run), on="qid", how="inner")
+
+    def fuse_rank_cutoff(self, k: int) -> BM25 | None:
+        """Return the retriever of `self % k`, or None where it retrieves fewer already."""
+        return type(self)(self.index, k, self.k1, self.b) if k < self.k else None
+
+
+class Features(_OnIndex, pt.Transformer):
+    """Add the features of each query-document pair, as the column `features`.
+
+    Parameters
+    ----------
+    index : Index or path
+        The index, or its folder.
+    recipe : Recipe, optional
+        Which features; by default those of `rerank features`.
+
+    """
+
+    def __init__(self, index: Index | str | Path, recipe: Recipe | None = None) -> None:
+        super().__init__()
+        self.index, self.recipe = index, recipe
+
+    def transform(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return the frame with features, one float32 array a row."""
+        pt.validate.result_frame(frame, extra_columns=["query", "score"], context=self)
+        if not len(frame):
+            return frame.assign(features=pd.Series(dtype=object))
+        data = self._open().features(_run(frame), _topics(frame), recipe=self.recipe)
+        return frame.assign(features=list(data.X[_rows_of(frame, data)]))
+
+
+class Reranker(_OnIndex, pt.Estimator):
+    """Reorder the best k documents of each query with a trained model, or train a ranker in a pipeline.
+
+    Parameters
+    ----------
+    index : Index or path
+        The index, or its folder.
+    model : Ranker or path
+        A fitted ranker or its file; or a ranker to be fitted by `fit`.
+    k : int
+        Documents of a query that are reordered; the others follow below them in their order.
+    recipe : Recipe, optional
+        Features that `fit` trains on; a fitted model has its own.
+
+    """
+
+    def __init__(
+        self, index: Index | str | Path, model: Ranker | str | Path, k: int = 1000, recipe: Recipe | None = None
+    ) -> None:
+        super().__init__()
+        self.index, self.model, self.k, self.recipe = index, model, k, recipe
+
+    def transform(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return the frame with the model's scores and ranks, best first within each query."""
+        pt.validate.result_frame(frame, extra_columns=["query", "score"], context=self)
+        if not len(frame):
+            return frame.assign(score=pd.Series(dtype=float), rank=pd.Series(dtype=int))
+        run = rerank(self._open(), self._fitted(), _topics(frame), _run(frame), k=self.k)
+        rest = frame.drop(columns=["score", "rank"], errors="ignore").astype({"qid": str, "docno": str})
+        return rest.merge(_result_frame(run), on=["qid", "docno"]).sort_values(
+            ["qid", "rank"], key=lambda column: _query_order(frame, column), kind="stable", ignore_index=True
+        )
+
+    def fit(
+        self,
+        topics_or_res_tr: pd.DataFrame,
+        qrels_tr: pd.DataFrame,
+        topics_or_res_va: pd.DataFrame | None = None,
+        qrels_va: pd.DataFrame | None = None,
+    ) -> None:
+        """Fit the ranker on the results of training queries; it stops early where validation results are given."""
+        model = self._fitted()
+        if topics_or_res_va is not None and len(topics_or_res_va):
+            if qrels_va is None:
+                raise InvalidInputError("qrels_va: expected judgements of the validation results, got none. Pass them.")
+            model.fit(self._data(topics_or_res_tr, qrels_tr), eval_set=self._data(topics_or_res_va, qrels_va))
+        else:
+            model.fit(self._data(topics_or_res_tr, qrels_tr))
+
+    def fuse_rank_cutoff(self, k: int) -> Reranker | None:
+        """Return None: what is reordered does not depend on how many results are kept."""
+        return None
+
+    def _data(self, frame: pd.DataFrame, qrels: pd.DataFrame) -> RankingData:
+        pt.validate.result_frame(frame, extra_columns=["query", "score"], context=self)
+        judged = Qrels.from_frame(qrels.rename(columns={"relevance": "label"}))
+        return self._open().features(_run(frame), _topics(frame), judged, recipe=self.recipe)
+
+    def _fitted(self) -> Ranker:
+        if not isinstance(self.model, Ranker):
+            self.model = load_model(self.model)
+        return self.model
+
+
+class Model(pt.Artifact):
+    """A model as a PyTerrier artifact: a folder with `model.json` that can be shared with `pt.Artifact`.
+
+    Parameters
+    ----------
+    path : path
+        The folder.
+
+    """
+
+    ARTIFACT_TYPE = "ltr_model"
+    ARTIFACT_FORMAT = FORMAT
+    ARTIFACT_PACKAGE_HINT = "lucene-rerank"
+
+    @classmethod
+    def save(cls, model: Ranker, path: str | Path) -> Model:
+        """Write a fitted ranker as an artifact into a new folder; return the artifact."""
+        folder = Path(path)
+        folder.mkdir(parents=True)
+        model.save(folder / "model.json")
+        artifact = cls(folder)
+        with pt.io.autoopen(str(folder / "pt_meta.json"), "wt") as handle:
+            handle.write(pd.Series(artifact._build_metadata()).to_json())
+        return artifact
+
+    def reranker(self, index: Index | str | Path, k: int = 1000) -> Reranker:
+        """Return the transformer that reranks with this model."""
+        return Reranker(index, load_model(Path(self.path) / "model.json"), k)
+
+
+def _topics(frame: pd.DataFrame) -> Topics:
+    """Return the queries of a frame, each once; the texts of a query must agree."""
+    queries = frame[["qid", "query"]].astype(str).drop_duplicates()
+    return Topics.of(dict(zip(queries["qid"], queries["query"], strict=True)))
+
+
+def _run(frame: pd.DataFrame) -> Run:
+    """Return the documents of a frame with their scores."""
+    return Run.from_rows(
+        frame["qid"].astype(str).to_numpy(str), frame["docno"].astype(str).to_numpy(str), frame["score"].to_numpy(float)
+    )
+
+
+def _result_frame(run: Run) -> pd.DataFrame:
+    """Return a run with PyTerrier's columns: ranks from 0."""
+    result = run.to_frame().rename(columns={"query_id": "qid", "doc_id": "docno"})
+    return result.assign(rank=result["rank"] - 1)[["qid", *RESULT_COLUMNS]]
+
+
+def _rows_of(frame: pd.DataFrame, data: RankingData) -> Any:
+    """Return the row of the data for each row of a frame."""
+    sizes = np.diff(data.query_ptr)
+    rows = pd.MultiIndex.from_arrays([np.repeat(data.query_ids, sizes), data.doc_ids])
+    return rows.get_indexer(pd.MultiIndex.from_frame(frame[["qid", "docno"]].astype(str)))
+
+
+def _query_order(frame: pd.DataFrame, column: pd.Series) -> pd.Series:
+    """Return the key that sorts queries in the order of a frame; other columns as they are."""
+    if column.name != "qid":
+        return column
+    order = {query: number for number, query in enumerate(frame["qid"].astype(str).drop_duplicates())}
+    return column.map(order)
+
+
+__all__ = ["BM25", "Features", "Model", "Reranker"]
