@@ -14,11 +14,11 @@ KINDS = ((False, False), (False, True), (True, False), (True, True))  # (first c
 
 def install() -> None:
     """Put the functions below where the kernels look for LLVM's, which do nothing but fail without a compiler."""
-    leafwise._fetch = fetch  # type: ignore[assignment]
+    leafwise._prefetch = prefetch  # type: ignore[assignment]
     quickscorer._exit_leaves = exit_leaves  # type: ignore[assignment]
 
 
-def fetch(array: NDArray[np.uint64], row: int) -> None:
+def prefetch(array: NDArray[np.uint64], row: int) -> None:
     """Read array[row], whose bounds a prefetch does not check."""
     array[row]
 

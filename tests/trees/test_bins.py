@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from rerank.trees.bins import AT_ONCE, Bins, learn_bins
+from rerank.trees.bins import FEATURES_AT_ONCE, Bins, learn_bins
 from rerank.trees.columns import WIDTH, Columns
 
 VALUES = st.one_of(st.floats(width=32), st.sampled_from([0.0, -0.0, 1.0, 1.0000001, np.inf, -np.inf]))
@@ -63,7 +63,7 @@ def test_bins_give_heavy_values_bins_of_their_own() -> None:
     assert (X[binned == heavy, 0] == 0.5).all()
 
 
-@pytest.mark.parametrize("n_features", [1, AT_ONCE, AT_ONCE + 1])
+@pytest.mark.parametrize("n_features", [1, FEATURES_AT_ONCE, FEATURES_AT_ONCE + 1])
 def test_bins_do_not_depend_on_rows_order_or_threads(n_features: int) -> None:
     random = np.random.default_rng(1)
     X = random.standard_normal((3000, n_features)).astype(np.float32)

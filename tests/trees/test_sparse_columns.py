@@ -8,8 +8,8 @@ import pytest
 from rerank.trees.bins import learn_bins
 from rerank.trees.columns import WIDTH, Columns, by_column
 from rerank.trees.grow import Grower, TreeLimits
-from rerank.trees.leafwise import CROWDED
-from rerank.trees.rare import EXCEPTIONS_A_ROW, LEAST_RARE, WORDS, exceptions, rare_features
+from rerank.trees.leafwise import OVERFLOW
+from rerank.trees.sparse_columns import EXCEPTIONS, LEAST_SPARSE, MEAN_EXCEPTIONS, list_exceptions, sparse_features
 
 
 def _sparse(n_rows: int, n_features: int, share: float, seed: int = 0) -> np.ndarray:
@@ -26,18 +26,18 @@ def test_bins_know_the_bin_of_most_rows() -> None:
     for feature in range(0, 8, 2):
         usual = np.isnan(X[:, feature]) if feature % 4 == 0 else X[:, feature] == 0.5
         at = bins.n_bins[feature] if feature % 4 == 0 else np.searchsorted(bins.edges[feature], np.float32(0.5))
-        assert bins.usual[feature] == at
-        assert bins.elsewhere[feature] == pytest.approx(1 - usual.mean(), abs=0.005)
+        assert bins.most_freq_bin[feature] == at
+        assert bins.exception_share[feature] == pytest.approx(1 - usual.mean(), abs=0.005)
 
 
-def test_rare_features_are_those_with_the_fewest_exceptions_and_none_where_they_are_too_few() -> None:
+def test_sparse_features_are_those_with_the_fewest_exceptions_and_none_where_they_are_too_few() -> None:
     bins = learn_bins(_sparse(4000, 60, 0.1), 255, 1)
-    found = rare_features(bins)
+    found = sparse_features(bins)
     assert sorted(found.tolist()) == list(range(0, 60, 2))
-    assert bins.elsewhere[found].sum() <= EXCEPTIONS_A_ROW
-    assert (np.diff(bins.elsewhere[found]) >= 0).all()
-    assert len(rare_features(learn_bins(_sparse(4000, 2 * LEAST_RARE - 2, 0.1), 255, 1))) == 0
-    assert len(rare_features(learn_bins(_sparse(4000, 60, 0.9), 255, 1))) == 0
+    assert bins.exception_share[found].sum() <= MEAN_EXCEPTIONS
+    assert (np.diff(bins.exception_share[found]) >= 0).all()
+    assert len(sparse_features(learn_bins(_sparse(4000, 2 * LEAST_SPARSE - 2, 0.1), 255, 1))) == 0
+    assert len(sparse_features(learn_bins(_sparse(4000, 60, 0.9), 255, 1))) == 0
 
 
 @pytest.mark.parametrize("n_threads", [1, 2])
@@ -47,16 +47,16 @@ def test_words_name_the_exceptions_of_each_row(n_threads: int) -> None:
     blocks = columns.blocks(X, np.arange(len(X)), 1)
     codes = by_column(blocks, n_threads)
     assert (codes.reshape(-1, WIDTH, len(X)).transpose(0, 2, 1) == blocks).all()
-    n_rare = len(columns.usual)
-    assert n_rare > LEAST_RARE
-    rare = codes[columns.first_rare : columns.first_rare + n_rare].T.astype(np.int64)
-    words = exceptions(blocks, columns.first_rare, columns.usual, n_threads)
-    usual = {256 * k + int(code) for k, code in enumerate(columns.usual)}
+    n_rare = len(columns.most_freq_code)
+    assert n_rare > LEAST_SPARSE
+    rare = codes[columns.first_sparse : columns.first_sparse + n_rare].T.astype(np.int64)
+    words = list_exceptions(blocks, columns.first_sparse, columns.most_freq_code, n_threads)
+    usual = {256 * k + int(code) for k, code in enumerate(columns.most_freq_code)}
     crowded = 0
     for row, named in zip(rare, words[:-1].tolist(), strict=True):
         expected = {256 * k + code for k, code in enumerate(row.tolist())} - usual
-        crowded += len(expected) > WORDS
-        assert named[0] == CROWDED if len(expected) > WORDS else set(named) - usual == expected
+        crowded += len(expected) > EXCEPTIONS
+        assert named[0] == OVERFLOW if len(expected) > EXCEPTIONS else set(named) - usual == expected
     assert 0 < crowded < len(X)
     assert set(words[-1].tolist()) < usual
 
@@ -70,9 +70,9 @@ def test_tree_is_the_same_whether_rare_columns_are_read_by_exceptions(
     random = np.random.default_rng(2)
     grad, hess = random.standard_normal(n_rows) + np.nan_to_num(X[:, 2]) - np.isnan(X[:, 4]), random.random(n_rows)
     bins = learn_bins(X, 255, 1)
-    by_exceptions, by_bytes = Columns.of(bins), Columns.of(replace(bins, elsewhere=np.ones(60)))
-    assert len(by_exceptions.usual) > 0
-    assert len(by_bytes.usual) == 0
+    by_exceptions, by_bytes = Columns.of(bins), Columns.of(replace(bins, exception_share=np.ones(60)))
+    assert len(by_exceptions.most_freq_code) > 0
+    assert len(by_bytes.most_freq_code) == 0
     for features in (np.arange(60), np.array([0, 2, 3, 30, 58])):
         trees = []
         for columns in (by_exceptions, by_bytes):
