@@ -129,8 +129,8 @@ class Grower:
         is_candidate[features] = True
         work.rows[0, :n_rows] = rows
         weights = hess if row_weights is None else row_weights
-        grad_unit, hess_unit, *totals = pack_gradients(grad, weights, rows, work.packed[0, :n_rows])
-        work.start(*totals, n_rows)
+        grad_unit, hess_unit, total_grad, total_hess = pack_gradients(grad, weights, rows, work.packed[0, :n_rows])
+        work.start(total_grad, total_hess, n_rows)
         task = TreeTask(is_candidate, *self._column_groups(features), grad_unit, hess_unit)
         n_leaves = grow_leaves(self._rows, task, self.limits.of_splits(newton), work)
         leaf_ptr = np.column_stack([work.leaves[end][:n_leaves] for end in ("first", "last")])

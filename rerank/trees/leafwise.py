@@ -431,8 +431,8 @@ def grow_leaves(data, task, limits, work):  # type: ignore[no-untyped-def]
                 if work.totals[slot]["n_rows"] >= least_rows:
                     open_slots[n_open] = slot
                     n_open += 1
-    for leaf in range(n_leaves):
-        record = work.leaves[leaf]
+    for number in range(n_leaves):
+        record = work.leaves[number]
         if record["buffer"] == 1:
             for i in range(record["first"], record["last"]):
                 work.rows[0, i] = work.rows[1, i]
