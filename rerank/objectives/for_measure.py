@@ -7,8 +7,8 @@ import numpy as np
 from rerank.errors import InvalidInputError
 from rerank.metrics.base import Measure
 from rerank.metrics.structures import RankedLists
-from rerank.objectives.lambdarank import LambdaRank
-from rerank.objectives.swap_blocks import BlockLambdaRank
+from rerank.objectives.lambdarank import LambdaRankObjective
+from rerank.objectives.swap_blocks import BlockLambdaRankObjective
 from rerank.types import Floats, Ints, query_rows
 
 
@@ -22,7 +22,7 @@ def lambdarank_for(
     sigma: float,
     truncation_level: int,
     normalize: bool,
-) -> LambdaRank | BlockLambdaRank:
+) -> LambdaRankObjective | BlockLambdaRankObjective:
     """Return the objective whose gradients better a measure.
 
     labels        (n_rows,) float64, query by query
@@ -54,7 +54,7 @@ def lambdarank_for(
     deep = measure.cut_for_training(truncation_level)
     swap = deep.swap_weights(labels, query_ptr, ideal_labels, ideal_ptr)
     if swap is None:
-        return BlockLambdaRank(
+        return BlockLambdaRankObjective(
             query_ptr, weights, labels, ideal_labels, ideal_ptr, deep, sigma, truncation_level, normalize
         )
-    return LambdaRank(query_ptr, weights, swap, sigma, deep.cutoff or truncation_level, normalize)
+    return LambdaRankObjective(query_ptr, weights, swap, sigma, deep.cutoff or truncation_level, normalize)

@@ -28,7 +28,7 @@ from rerank.types import Floats
 
 @register("logistrank")
 @dataclass(frozen=True, eq=False)
-class LogistRank(LabelObjective):
+class LogistRankObjective(LabelObjective):
     """Pointwise logistic cost, scaled by label."""
 
     def cost(self, scores: Floats) -> float:

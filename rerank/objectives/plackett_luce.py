@@ -27,7 +27,7 @@ LOWEST_EXPONENT = -300.0  # scores further below their query's best take one exp
 
 @register("plackett-luce")
 @dataclass(frozen=True, eq=False)
-class PlackettLuce(LabelObjective):
+class PlackettLuceObjective(LabelObjective):
     """Negative log likelihood of the judged order."""
 
     def cost(self, scores: Floats) -> float:

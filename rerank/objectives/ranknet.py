@@ -29,7 +29,7 @@ LOWEST_EXPONENT = -300.0  # scores further below their query's best take one exp
 
 @register("ranknet")
 @dataclass(frozen=True, eq=False)
-class RankNet(LabelObjective):
+class RankNetObjective(LabelObjective):
     """Pairwise logistic cost; sigma is the slope, 1 / score unit."""
 
     sigma: float = 1.0
