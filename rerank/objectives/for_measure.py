@@ -23,13 +23,34 @@ def lambdarank_for(
     truncation_level: int,
     normalize: bool,
 ) -> LambdaRankObjective | BlockLambdaRankObjective:
-    """Return the objective whose gradients better a measure.
+    """Return the LambdaRank objective of a measure.
 
-    labels        (n_rows,) float64, query by query
-    ideal_labels  (n_ideal,) float64: all positive labels of each query, best first, by ideal_ptr
-    weights       (n_queries,) float64, of the queries
-    sigma, truncation_level, normalize: see `rerank.objectives.lambdarank`
-    Raises InvalidInputError for a measure that cannot be trained for, or that no order of these rows changes.
+    Parameters
+    ----------
+    measure : Measure
+        What to optimise.
+    labels : float64 array of shape (n_rows,)
+        Labels, query by query.
+    query_ptr : int64 array of shape (n_queries + 1,)
+        Rows of query q are [query_ptr[q], query_ptr[q + 1]).
+    ideal_labels : float64 array of shape (n_ideal,)
+        All positive labels of each query, best first.
+    ideal_ptr : int64 array of shape (n_queries + 1,)
+        Ideal labels of each query.
+    weights : float64 array of shape (n_queries,)
+        Multiplied into the gradients of each query.
+    sigma, truncation_level, normalize
+        As in `rerank.objectives.lambdarank.LambdaRankObjective`.
+
+    Returns
+    -------
+    LambdaRankObjective or BlockLambdaRankObjective
+
+    Raises
+    ------
+    InvalidInputError
+        Where the measure cannot be trained for, or no order of these rows changes it.
+
     """
     if not measure.trainable:
         raise InvalidInputError(

@@ -115,8 +115,8 @@ class LambdaRankObjective(Objective):
     swap : SwapWeights
         Gains, discounts and inverse norms of the measure: the larger gain is the better label.
     sigma : float
-        Slope of the logistic, 1 / score unit. With Newton leaves it only sets the unit of the scores that trees add, and
-        so makes no difference to a model that starts from 0 (section 7).
+        Slope of the logistic, 1 / score unit. With Newton leaves it only sets the unit of the scores that trees add, so
+        that it makes no difference to a model that starts from 0 (section 7).
     truncation_level : int
         A pair counts when one of its documents is among the first so many.
     normalize : bool
@@ -243,7 +243,7 @@ def _add_pairs(columns, top, above, below, offset, slope):  # type: ignore[no-un
     """Add the pairs of each top document i and the documents j below it in rank; return the sum of |lambda_ij| / sigma.
 
     One exponential for each document: 1 / (1 + exp(sigma (s_i - s_j))) = e_j / (e_i + e_j). The documents j of larger
-    gain are the columns up to above[i], those of smaller gain the columns from below[i] on. Both loops take whole LANES:
+    gain are the columns up to above[i], those of smaller gain the columns from below[i] on. Loops take whole LANES:
     where the gap of gains or the difference of discounts is not positive, it is no pair, or padding, or a pair of j.
     """
     score, gain, e, discount = columns.score, columns.gain, columns.exponential, columns.discount
