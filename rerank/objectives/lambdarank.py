@@ -307,10 +307,12 @@ def _fill_query(query, ranking, by_gain, scores, scratch, grad, hess):  # type: 
     n, sigma, scale = scores.shape[0], ranking.sigma, ranking.weights[query]
     top, size = min(ranking.truncation_level, n), (n + LANES - 1) // LANES * LANES
     score, gain, e, discount = scratch[0, :size], scratch[1, :size], scratch[2, :size], scratch[3, :size]
-    columns = Columns(score, gain, e, discount, scratch[4, :size], scratch[5, :size])
+    own_grad, own_hess = scratch[4, :size], scratch[5, :size]
+    columns = Columns(score, gain, e, discount, own_grad, own_hess)
     best, lowest = scores[0], scores[0]
     for k in range(n):
-        score[k], gain[k], discount[k], columns.grad[k], columns.hess[k] = scores[rows[k]], gains[k], 0.0, 0.0, 0.0
+        score[k], gain[k] = scores[rows[k]], gains[k]
+        discount[k], own_grad[k], own_hess[k] = 0.0, 0.0, 0.0
         best, lowest = max(best, score[k]), min(lowest, score[k])
     far = sigma * (lowest - best) < LOWEST_EXPONENT
     for k in range(n):
@@ -320,7 +322,7 @@ def _fill_query(query, ranking, by_gain, scores, scratch, grad, hess):  # type: 
         discount[order[rank]] = scale * ranking.discounts[rank]
     for k in range(n, size):  # padding ranks above all documents, so it is in no pair
         score[k], gain[k], e[k], discount[k] = 0.0, 0.0, 1.0, scale * ranking.discounts[0]
-        columns.grad[k], columns.hess[k] = 0.0, 0.0
+        own_grad[k], own_hess[k] = 0.0, 0.0
     by_distance = ranking.normalize and lowest < best
     offset, slope = (0.01, sigma) if by_distance else (1.0, 0.0)
     if far:
@@ -330,8 +332,8 @@ def _fill_query(query, ranking, by_gain, scores, scratch, grad, hess):  # type: 
         total = _add_pairs(columns, order[:top], by_gain.above[first:last], by_gain.below[first:last], offset, slope)
     factor = np.log2(1.0 + 2.0 * total) / (2.0 * total) if ranking.normalize and total > 0.0 else 1.0
     for k in range(n):
-        grad[rows[k]] = columns.grad[k] * factor * sigma
-        hess[rows[k]] = columns.hess[k] * factor * sigma * sigma
+        grad[rows[k]] = own_grad[k] * factor * sigma
+        hess[rows[k]] = own_hess[k] * factor * sigma * sigma
 
 
 @helper()

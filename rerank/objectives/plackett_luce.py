@@ -92,8 +92,8 @@ def _fill_draws(query_ptr, by_label, labels, scores, weights, grad, hess, costs)
     """Fill gradient, curvature and each query's unweighted cost; a thread takes a query at a time.
 
     In prefix-sum form: upwards in label, `lower` sums e of all lower labels; downwards, `shares` sums
-    1 / (e_i + lower_i) over all higher ones, and `squares` its square: together the terms of a document in the draws of the
-    higher labels.
+    1 / (e_i + lower_i) over all higher ones, and `squares` its square: the terms of a document in
+    the draws of higher labels.
     """
     for q in prange(query_ptr.shape[0] - 1):
         first, last = query_ptr[q], query_ptr[q + 1]

@@ -78,9 +78,7 @@ def test_tree_is_the_same_whether_sparse_columns_are_read_by_exceptions(
         trees = []
         for columns in (by_exceptions, by_bytes):
             grower = Grower(columns, columns.blocks(X, np.arange(n_rows), 1), TreeLimits(), n_threads)
-            grower.grow(
-                hess, hess, np.arange(n_rows, dtype=np.int32), np.arange(60)
-            )  # fills the histograms with other sums
+            grower.grow(hess, hess, np.arange(n_rows, dtype=np.int32), np.arange(60))  # other histograms
             trees.append(grower.grow(grad, hess, np.arange(n_rows, dtype=np.int32), features)[0])
         assert len(trees[0].leaf_value) == 31
         for name in ("feature", "threshold", "missing_left", "gain", "leaf_value"):
