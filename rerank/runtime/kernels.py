@@ -19,8 +19,8 @@ Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 def kernel(*, parallel: bool = False, nogil: bool | None = None) -> Callable[[Kernel], Kernel]:
     """Return the decorator of a compiled function that Python calls.
 
-    The code is cached on disk and divides by zero as NumPy does. The wrapper for C, a tenth of the code, is omitted. All
-    kernels share these options: Numba compiles its own functions anew for every set of them.
+    The code is cached on disk and divides by zero as NumPy does. The wrapper for C, a tenth of the code, is omitted.
+    All kernels share these options: Numba compiles its own functions anew for every set of them.
 
     Parameters
     ----------
@@ -33,6 +33,7 @@ def kernel(*, parallel: bool = False, nogil: bool | None = None) -> Callable[[Ke
     Returns
     -------
     callable
+
     """
     return _numba(parallel=parallel, nogil=not parallel if nogil is None else nogil)
 
@@ -40,8 +41,8 @@ def kernel(*, parallel: bool = False, nogil: bool | None = None) -> Callable[[Ke
 def helper(**options: Any) -> Callable[[Kernel], Kernel]:
     """Return the decorator of a compiled function that only kernels of its own file call; options are Numba's.
 
-    The wrapper for Python, a sixth of the remaining code, is omitted, so that a call from Python would abort the process;
-    `tests/runtime/test_kernels.py` finds such calls. Of its own file, since Numba's cache sees no changes elsewhere.
+    The wrapper for Python, a sixth of the remaining code, is omitted, so that a call from Python would abort the
+    process; `tests/runtime/test_kernels.py` finds such calls. Of its own file, since Numba's cache sees no changes elsewhere.
 
     Parameters
     ----------
@@ -51,6 +52,7 @@ def helper(**options: Any) -> Callable[[Kernel], Kernel]:
     Returns
     -------
     callable
+
     """
     return _numba(nogil=True, no_cpython_wrapper=True, **options)
 
