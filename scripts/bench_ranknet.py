@@ -17,7 +17,7 @@ import numpy as np
 from bench_common import arguments, machine, ratio, report, seconds
 from threadpoolctl import threadpool_limits
 
-from rerank.objectives.ranknet import RankNet as PairwiseLogistic
+from rerank.objectives.ranknet import RankNetObjective
 from rerank.rankers.net import Net
 from rerank.rankers.ranknet import RankNet
 from rerank.types import RankingData, pointers
@@ -100,7 +100,7 @@ def check(data: RankingData) -> None:
     activations = net.activations(inputs)
     lambdas, curvatures = np.empty(len(labels)), np.empty(len(labels))
     count = np.count_nonzero(labels[:, None] > labels)
-    objective = PairwiseLogistic(pointers([len(labels)]), np.array([1.0 / max(1, count)]), labels)
+    objective = RankNetObjective(pointers([len(labels)]), np.array([1.0 / max(1, count)]), labels)
     objective.gradients(activations @ net.output, lambdas, curvatures)
     ours, theirs = net.gradient(inputs, activations, lambdas), pairwise_gradient(net, inputs, labels)
     np.testing.assert_allclose(ours, theirs, rtol=1e-7, atol=1e-12)

@@ -29,7 +29,7 @@ import numpy as np
 from bench_common import arguments, machine, ratio, report, seconds
 from bench_training import generate
 
-from rerank.trees import quickscorer
+from rerank.trees.bit_layout import bit_forest
 from rerank.trees.forest import Forest, Tree
 from rerank.trees.score import score_rows
 from rerank.types import Floats
@@ -263,7 +263,7 @@ def own_figures(name: str, forest: Forest, X: np.ndarray) -> dict[str, float]:
     for n in (1, 4, 8, 9, 64, 65, 100, 1000):
         jobs = {"ours": partial(score_rows, forest, np.ascontiguousarray(X[:n]))}
         figures[f"{name}, us a row, batch of {n:,}"] = seconds(jobs, 51)["ours"] / n * 1e6
-    layout = seconds({"layout": lambda: quickscorer.bit_forest(forest)}, REPEATS)["layout"]
+    layout = seconds({"layout": lambda: bit_forest(forest)}, REPEATS)["layout"]
     return {**figures, f"{name}, laid out once, us": layout * 1e6}
 
 

@@ -1,12 +1,13 @@
 """Two-class logistic cost with balanced classes (Burges 2010, section 6.1, equation 15).
 
-Each row weighs 1 / n+ or 1 / n-, so that the rare class counts as much as the common one. The weight I+ / n+ + I- / n-
-stands on both sums of a leaf:
+Each row weighs 1 / n+ or 1 / n-, so that both classes count as much. The weight I+ / n+ + I- / n- multiplies both sums
+of a leaf:
 
     sum w ybar / sum w |ybar| (2 sigma - |ybar|)
 
 which is not the plain step with weighted responses, sum (w ybar) / sum |w ybar| (2 sigma - |w ybar|). Convention: n+
-and n- count rows by their queries' weights; w is multiplied by half the rows, so that it is 1 where classes are even.
+and n- count rows by their queries' weights; w is multiplied by half the rows, so that it is 1 where classes
+have equal weight.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from rerank.types import Floats
 @register("balanced-logistic")
 @dataclass(frozen=True, eq=False)
 class BalancedLogistic(Logistic):
-    """Two-class logistic cost, both classes with half of the weight."""
+    """Two-class logistic cost, each class with half of the weight; parameters as in `Logistic`."""
 
     @cached_property
     def _row_weights(self) -> Floats:

@@ -13,28 +13,53 @@ class Objective(ABC):
 
     @abstractmethod
     def cost(self, scores: Floats) -> float:
-        """Return the cost at `scores` (n_rows,) float64, summed over the queries as they are weighed."""
+        """Return the cost, summed over the queries with their weights.
+
+        Parameters
+        ----------
+        scores : float64 array of shape (n_rows,)
+            Scores, query by query.
+
+        Returns
+        -------
+        float
+
+        """
 
     @abstractmethod
     def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
-        """Fill grad and hess (n_rows,) float64 with the cost's derivatives at `scores` (n_rows,) float64.
+        """Fill grad and hess with the derivatives of the cost.
 
-        hess is the second derivative by each document's own score, or what the objective says it puts in its place;
-        never negative: Newton steps divide by its sums.
+        Parameters
+        ----------
+        scores : float64 array of shape (n_rows,)
+            Scores, query by query.
+        grad : float64 array of shape (n_rows,)
+            Output: first derivatives.
+        hess : float64 array of shape (n_rows,)
+            Output: second derivative by each document's own score, or the replacement that the objective documents;
+            never negative, as Newton steps divide by its sums.
+
         """
 
     def constant(self) -> float | None:
-        """Return the score that every row of a cold model starts from; None where a constant changes no cost."""
+        """Return the start score of all rows of a model without a base; None where a constant changes no cost."""
         return None
 
 
 @dataclass(frozen=True, eq=False)
 class LabelObjective(Objective):
-    """An objective that asks for nothing but labels.
+    """An objective that needs labels only.
 
-    query_ptr  (n_queries + 1,) int64
-    weights    (n_queries,) float64, multiplied into the cost of each query
-    labels     (n_rows,) float64, query by query
+    Parameters
+    ----------
+    query_ptr : int64 array of shape (n_queries + 1,)
+        Rows of query q are [query_ptr[q], query_ptr[q + 1]).
+    weights : float64 array of shape (n_queries,)
+        Multiplied into the cost of each query.
+    labels : float64 array of shape (n_rows,)
+        Labels, query by query.
+
     """
 
     query_ptr: Ints

@@ -7,8 +7,8 @@ import numpy as np
 from rerank.errors import InvalidInputError
 from rerank.metrics.base import Measure
 from rerank.metrics.structures import RankedLists
-from rerank.objectives.lambdarank import LambdaRank
-from rerank.objectives.swap_blocks import BlockLambdaRank
+from rerank.objectives.lambdarank import LambdaRankObjective
+from rerank.objectives.swap_blocks import BlockLambdaRankObjective
 from rerank.types import Floats, Ints, query_rows
 
 
@@ -22,14 +22,35 @@ def lambdarank_for(
     sigma: float,
     truncation_level: int,
     normalize: bool,
-) -> LambdaRank | BlockLambdaRank:
-    """Return the objective whose gradients better a measure.
+) -> LambdaRankObjective | BlockLambdaRankObjective:
+    """Return the LambdaRank objective of a measure.
 
-    labels        (n_rows,) float64, query by query
-    ideal_labels  (n_ideal,) float64: all positive labels of each query, best first, by ideal_ptr
-    weights       (n_queries,) float64, of the queries
-    sigma, truncation_level, normalize: see `rerank.objectives.lambdarank`
-    Raises InvalidInputError for a measure that cannot be trained for, or that no order of these rows changes.
+    Parameters
+    ----------
+    measure : Measure
+        What to optimise.
+    labels : float64 array of shape (n_rows,)
+        Labels, query by query.
+    query_ptr : int64 array of shape (n_queries + 1,)
+        Rows of query q are [query_ptr[q], query_ptr[q + 1]).
+    ideal_labels : float64 array of shape (n_ideal,)
+        All positive labels of each query, best first.
+    ideal_ptr : int64 array of shape (n_queries + 1,)
+        Ideal labels of each query.
+    weights : float64 array of shape (n_queries,)
+        Multiplied into the gradients of each query.
+    sigma, truncation_level, normalize
+        As in `rerank.objectives.lambdarank.LambdaRankObjective`.
+
+    Returns
+    -------
+    LambdaRankObjective or BlockLambdaRankObjective
+
+    Raises
+    ------
+    InvalidInputError
+        Where the measure cannot be trained for, or no order of these rows changes it.
+
     """
     if not measure.trainable:
         raise InvalidInputError(
@@ -54,7 +75,7 @@ def lambdarank_for(
     deep = measure.cut_for_training(truncation_level)
     swap = deep.swap_weights(labels, query_ptr, ideal_labels, ideal_ptr)
     if swap is None:
-        return BlockLambdaRank(
+        return BlockLambdaRankObjective(
             query_ptr, weights, labels, ideal_labels, ideal_ptr, deep, sigma, truncation_level, normalize
         )
-    return LambdaRank(query_ptr, weights, swap, sigma, deep.cutoff or truncation_level, normalize)
+    return LambdaRankObjective(query_ptr, weights, swap, sigma, deep.cutoff or truncation_level, normalize)

@@ -1,4 +1,4 @@
-"""GBRank's cost: the square of what a pair lacks of a margin (Zheng et al. 2007).
+"""GBRank's cost: the squared shortfall of a pair from a margin.
 
 For documents x above y in label, h their scores and tau the margin:
 
@@ -7,6 +7,13 @@ For documents x above y in label, h their scores and tau the margin:
 A wrong pair, h(x) < h(y) + tau, has the targets h(y) + tau for x and h(x) - tau for y. The gradient is the distance of
 the scores from the targets, the curvature the number of targets: hess * h - grad is their sum. Pairs at the margin are
 right; documents of equal label make no pair.
+
+`gbrank` in `tests/oracles/objectives.py` and `tests/oracles/limits.py` is the slow form.
+
+References
+----------
+Z. Zheng et al., A Regression Framework for Learning Ranking Functions Using Relative Relevance Judgments, SIGIR 2007.
+
 """
 
 from __future__ import annotations
@@ -22,12 +29,12 @@ from rerank.objectives.registry import register
 from rerank.runtime.kernels import kernel
 from rerank.types import Floats, Ints, query_rows
 
-LARGE = 1e6  # a score's size: from here on h(y) + tau may round tau away
+LARGE = 1e6  # larger scores may round tau away in h(y) + tau
 
 
 @register("gbrank")
 @dataclass(frozen=True, eq=False)
-class GBRank(LabelObjective):
+class GBRankObjective(LabelObjective):
     """Half the squared hinge of pairs; tau is the margin, in score units."""
 
     tau: float = 0.1
@@ -41,8 +48,9 @@ class GBRank(LabelObjective):
         self._fill(scores, grad, hess)
 
     def _fill(self, scores: Floats, grad: Floats, hess: Floats) -> Floats:
-        costs = np.zeros(len(self.weights))
-        _fill_pairs(self.query_ptr, self._by_label, self.labels, scores, self.weights, self.tau, grad, hess, costs)
+        costs: Floats = _fill_pairs(
+            self.query_ptr, self._by_label, self.labels, scores, self.weights, self.tau, grad, hess
+        )
         return costs
 
     @cached_property
@@ -52,8 +60,9 @@ class GBRank(LabelObjective):
 
 
 @kernel(parallel=True)
-def _fill_pairs(query_ptr, by_label, labels, scores, weights, tau, grad, hess, costs):  # type: ignore[no-untyped-def]
-    """Fill gradient, curvature and each query's unweighted cost; a thread takes a query at a time."""
+def _fill_pairs(query_ptr, by_label, labels, scores, weights, tau, grad, hess):  # type: ignore[no-untyped-def]
+    """Fill gradient and curvature; return the unweighted cost of each query. A thread takes a query at a time."""
+    costs = np.zeros(query_ptr.shape[0] - 1)
     for q in prange(query_ptr.shape[0] - 1):
         first, last = query_ptr[q], query_ptr[q + 1]
         grad[first:last] = 0.0
@@ -66,11 +75,12 @@ def _fill_pairs(query_ptr, by_label, labels, scores, weights, tau, grad, hess, c
                 below += 1
             for j in range(below, last):
                 y = by_label[j]
-                lacking = tau - (scores[x] - scores[y]) if large else scores[y] + tau - scores[x]
-                if lacking > 0.0:
-                    cost += 0.5 * lacking * lacking
-                    grad[x] -= weight * lacking
-                    grad[y] += weight * lacking
+                shortfall = tau - (scores[x] - scores[y]) if large else scores[y] + tau - scores[x]
+                if shortfall > 0.0:
+                    cost += 0.5 * shortfall * shortfall
+                    grad[x] -= weight * shortfall
+                    grad[y] += weight * shortfall
                     hess[x] += weight
                     hess[y] += weight
         costs[q] = cost
+    return costs

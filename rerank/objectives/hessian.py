@@ -4,51 +4,77 @@ With the curvature c_ij = sigma^2 |dM_ij| rho (1 - rho) of a pair (Burges 2010, 
 
     sum over pairs (i, j) of c_ij (column_i - column_j)
 
-so what a column adds to all documents of a query alike is without effect. The order and what `normalize` multiplies
-the pairs by are held, as in the curvature of `rerank.objectives.lambdarank`, which is the diagonal of this matrix.
+so that a constant added to the column of all documents of a query changes nothing. The order and the factors of
+`normalize` are held constant, as in the curvature of `rerank.objectives.lambdarank`, the diagonal of this matrix.
+
+`tests/objectives/test_swap_blocks.py` compares the products with differences of the gradients.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import prange
 
 from rerank.runtime.kernels import kernel
+from rerank.types import Floats, Ints
+
+
+class PairWeights(NamedTuple):
+    """What the pairs of a query weigh, in either form of the objective.
+
+    Attributes
+    ----------
+    gains : float64 array of shape (n_rows,)
+        The larger one is the better document.
+    deltas : float64 array
+        Blocks of |dM_ij| by rank, (min(truncation, n), n) for each query. Empty:
+        |gain_i - gain_j| |discount_i - discount_j|.
+    delta_ptr : int64 array of shape (n_queries + 1,)
+        Where the blocks start.
+    discounts : float64 array of shape (longest query,)
+        By rank; used where `deltas` is empty.
+    weights : float64 array of shape (n_queries,)
+        Weight of the pairs of each query.
+
+    """
+
+    gains: Floats
+    deltas: Floats
+    delta_ptr: Ints
+    discounts: Floats
+    weights: Floats
 
 
 @kernel(parallel=True)
-def fill_products(  # type: ignore[no-untyped-def]
-    query_ptr, scores, gains, deltas, delta_ptr, discounts, weights, truncation, sigma, normalize, columns, out
-):
+def fill_products(query_ptr, scores, pairs, truncation, sigma, normalize, columns, out):  # type: ignore[no-untyped-def]
     """Fill out (n_rows, k) with the second derivatives at scores (n_rows,) times columns (n_rows, k).
 
-    gains    (n_rows,): the larger one is the better document
-    deltas   blocks of |dM_ij| by rank, (min(truncation, n), n) a query, by delta_ptr; where empty,
-             |gain_i - gain_j| |discount_i - discount_j|, discounts (longest query,) by rank
-    weights  (n_queries,) of the pairs
+    query_ptr (n_queries + 1,) int64; pairs `PairWeights`; the others as in `rerank.objectives.lambdarank`
     """
     for q in prange(query_ptr.shape[0] - 1):
         first, last = query_ptr[q], query_ptr[q + 1]
         n = last - first
         out[first:last] = 0.0
-        if n < 2 or weights[q] == 0.0:
+        if n < 2 or pairs.weights[q] == 0.0:
             continue
         rows = np.argsort(-scores[first:last], kind="mergesort") + first
         by_distance = normalize and scores[rows[n - 1]] < scores[rows[0]]
         total = 0.0
         for i in range(min(truncation, n)):
             for j in range(i + 1, n):
-                gap = gains[rows[i]] - gains[rows[j]]
+                gap = pairs.gains[rows[i]] - pairs.gains[rows[j]]
                 if gap == 0.0:
                     continue
-                if deltas.shape[0] > 0:
-                    share = weights[q] * deltas[delta_ptr[q] + i * n + j]
+                if pairs.deltas.shape[0] > 0:
+                    share = pairs.weights[q] * pairs.deltas[pairs.delta_ptr[q] + i * n + j]
                 else:
-                    below = discounts[j] if j < truncation else 0.0
-                    share = weights[q] * abs(gap) * abs(discounts[i] - below)
+                    below = pairs.discounts[j] if j < truncation else 0.0
+                    share = pairs.weights[q] * abs(gap) * abs(pairs.discounts[i] - below)
                 if share == 0.0:
                     continue
-                margin = sigma * (scores[rows[i]] - scores[rows[j]])  # not negative: i stands above j
+                margin = sigma * (scores[rows[i]] - scores[rows[j]])  # not negative: i ranks above j
                 small = np.exp(-margin)
                 if by_distance:
                     share /= 0.01 + margin

@@ -1,13 +1,20 @@
-"""Pairwise hinge, RankSVM's cost: pairs whose scores are not a margin of 1 apart count by what is missing.
+"""Pairwise hinge, the cost of RankSVM: the shortfall of each pair from a margin of 1.
 
-For documents i above j in label (Joachims 2002):
+For documents i above j in label:
 
     C_ij = max(0, 1 - (s_i - s_j))
 
-The cost is piecewise linear and has no curvature. In its place stands the number of a document's pairs inside the
-margin, so that a Newton step is their mean pull, never more than 1. Documents of equal label make no pair. After one
-sort by score, time is linear in a query's documents for each label: pairs are counted, not visited. In a query with a
-score beyond a million, whose sums would lose the margins, they are visited.
+The cost is piecewise linear and has no curvature. It is replaced by the number of a document's pairs inside the
+margin, so that a Newton step is the mean of their gradients, never more than 1. Documents of equal label make no pair.
+After one sort by score, time is linear in a query's documents for each label: pairs are counted, not visited. In a
+query with a score beyond a million, where sums of scores would round the margins away, they are visited.
+
+`hinge` in `tests/oracles/objectives.py` and `tests/oracles/limits.py` is the slow form.
+
+References
+----------
+T. Joachims, Optimizing Search Engines Using Clickthrough Data, KDD 2002.
+
 """
 
 from __future__ import annotations
@@ -22,13 +29,13 @@ from rerank.objectives.registry import register
 from rerank.runtime.kernels import helper, kernel
 from rerank.types import Floats
 
-LARGE = 1e6  # a score's size: from here on sums of scores round away what pairs lack of the margin
+LARGE = 1e6  # sums of larger scores round the shortfall of a pair away
 
 
 @register("hinge")
 @dataclass(frozen=True, eq=False)
 class Hinge(LabelObjective):
-    """Pairwise hinge cost."""
+    """Pairwise hinge cost; parameters as in `LabelObjective`."""
 
     def cost(self, scores: Floats) -> float:
         """Return the sum of the pairs' costs at `scores` (n_rows,) float64."""
@@ -75,9 +82,9 @@ def _add_far_pairs(labels, scores, weight, grad, hess):  # type: ignore[no-untyp
     cost = 0.0
     for i in range(labels.shape[0]):
         for j in range(labels.shape[0]):
-            lacking = 1.0 - (scores[i] - scores[j])
-            if labels[i] > labels[j] and lacking > 0.0:
-                cost += lacking
+            shortfall = 1.0 - (scores[i] - scores[j])
+            if labels[i] > labels[j] and shortfall > 0.0:
+                cost += shortfall
                 grad[i] -= weight
                 grad[j] += weight
                 hess[i] += weight
@@ -89,29 +96,29 @@ def _add_far_pairs(labels, scores, weight, grad, hess):  # type: ignore[no-untyp
 def _add_level(order, labels, scores, label, weight, grad, hess):  # type: ignore[no-untyped-def]
     """Add the pairs of the documents with this label and all lower ones; return their cost.
 
-    order (n,) rows by score, ascending. Going down, the lower documents with s_j > s_i - 1 are gathered; going up,
-    the better ones with s_i < s_j + 1 are counted.
+    order (n,) rows by score, ascending. Downwards the documents of lower label with s_j > s_i - 1 are summed, upwards
+    those of this label with s_i < s_j + 1 are counted.
     """
     n, cost = order.shape[0], 0.0
-    inside, total, place = 0, 0.0, n - 1
+    inside, total, rank = 0, 0.0, n - 1
     for i in order[::-1]:
         if labels[i] != label:
             continue
-        while place >= 0 and 1.0 - (scores[i] - scores[order[place]]) > 0.0:
-            if labels[order[place]] < label:
+        while rank >= 0 and 1.0 - (scores[i] - scores[order[rank]]) > 0.0:
+            if labels[order[rank]] < label:
                 inside += 1
-                total += scores[order[place]]
-            place -= 1
+                total += scores[order[rank]]
+            rank -= 1
         grad[i] -= weight * inside
         hess[i] += weight * inside
         cost += inside * (1.0 - scores[i]) + total
-    inside, place = 0, 0
+    inside, rank = 0, 0
     for j in order:
         if labels[j] >= label:
             continue
-        while place < n and 1.0 - (scores[order[place]] - scores[j]) > 0.0:
-            inside += labels[order[place]] == label
-            place += 1
+        while rank < n and 1.0 - (scores[order[rank]] - scores[j]) > 0.0:
+            inside += labels[order[rank]] == label
+            rank += 1
         grad[j] += weight * inside
         hess[j] += weight * inside
     return cost

@@ -1,23 +1,31 @@
-"""LambdaRank: pairwise logistic gradients, each weighed by what swapping the pair does to a measure.
+"""LambdaRank: pairwise logistic gradients, each weighted by what swapping the pair changes in a measure.
 
-For documents i above j in label, with rho = 1 / (1 + exp(sigma (s_i - s_j))) (Burges 2010, MSR-TR-2010-82):
+For documents i above j in label, with rho = 1 / (1 + exp(sigma (s_i - s_j))):
 
     lambda_ij  = -sigma |dM_ij| rho                 (section 4)
     d2C/ds_i^2 = sigma^2 |dM_ij| rho (1 - rho)      (section 7)
 
-Conventions. A pair counts when one of its documents stands among the first `truncation_level`; beyond
-that depth the discount is 0, so this is exactly the measure cut at the truncation level, not at the
-measure's own cutoff (a document just below the cutoff must feel a pull). `normalize` divides every pair
-by 0.01 + sigma |s_i - s_j| and scales a query's sum L of |lambda_ij| / sigma, both documents of a pair counted,
-to log2(1 + L), as LightGBM's `lambdarank_norm`: it keeps long queries from outweighing short ones. Burges has neither
-(`normalize=False`). Equal scores rank in the order of the rows. Scores of any finite size give the exact limits:
-a query whose scores span more than 300 / sigma takes one exponential a pair in place of one a document.
+Conventions. A pair counts when one of its documents is among the first `truncation_level`; beyond that depth the
+discount is 0, so this is exactly the measure cut at the truncation level, not at its own cutoff (a document just below
+the cutoff must get a gradient). `normalize` divides every pair by 0.01 + sigma |s_i - s_j| and scales a query's sum L
+of |lambda_ij| / sigma, both documents of a pair counted, to log2(1 + L), as LightGBM's `lambdarank_norm`: it keeps long
+queries from outweighing short ones. Burges has neither (`normalize=False`). Equal scores rank in the order of the rows.
+Scores of any finite size give the exact limits: a query whose scores span more than 300 / sigma takes one exponential
+for each pair instead of one for each document.
+
+`lambdas` in `tests/oracles/lambdas.py` is the slow form; `tests/oracles/limits.py` has scores of any size.
+
+References
+----------
+C. Burges, From RankNet to LambdaRank to LambdaMART: An Overview, MSR-TR-2010-82, 2010.
+
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numba import get_num_threads, prange
@@ -25,24 +33,95 @@ from numpy.typing import NDArray
 
 from rerank.metrics.structures import SwapWeights
 from rerank.objectives.base import Objective
-from rerank.objectives.hessian import fill_products
+from rerank.objectives.hessian import PairWeights, fill_products
 from rerank.runtime.kernels import helper, kernel
 from rerank.types import Floats, Ints
 
-LOWEST_EXPONENT = -300.0  # scores further below their query's best take one exponential a pair
+LOWEST_EXPONENT = -300.0  # scores further below their query's best take one exponential for each pair
 LARGEST = float(np.finfo(np.float64).max)
-LANES = 8  # documents at the top are padded to a multiple of this: no loop over them ends in odd ones
+LANES = 8  # documents of a query are padded to a multiple of this, so that vector loops have no remainder
+
+
+class ByGain(NamedTuple):
+    """Columns: the rows of each query by falling gain. All arrays have shape (n_rows,).
+
+    Attributes
+    ----------
+    gains : float64 array
+        Gain of each column.
+    rows : int32 array
+        Row of each column, counted from the first of its query.
+    above, below : int32 arrays
+        Where the columns of equal gain start and end: those before have larger gains, those after smaller ones.
+
+    """
+
+    gains: Floats
+    rows: NDArray[np.int32]
+    above: NDArray[np.int32]
+    below: NDArray[np.int32]
+
+
+class Ranking(NamedTuple):
+    """What of the queries and the measure no score changes, and the last order as a start for the next sort.
+
+    Attributes
+    ----------
+    query_ptr : int64 array of shape (n_queries + 1,)
+    part_ptr : int64 array of shape (n_parts + 1,)
+        Queries of each part; threads take one part at a time.
+    weights : float64 array of shape (n_queries,)
+        Inverse norms of the measure times the weights of the queries.
+    discounts : float64 array of shape (longest query,)
+        By rank, not rising.
+    orders : int32 array of shape (n_rows,)
+        Columns of each query in any order; a call leaves the best ones first.
+    sigma, truncation_level, normalize
+        As in `LambdaRankObjective`.
+
+    """
+
+    query_ptr: Ints
+    part_ptr: Ints
+    weights: Floats
+    discounts: Floats
+    orders: NDArray[np.int32]
+    sigma: float
+    truncation_level: int
+    normalize: bool
+
+
+class Columns(NamedTuple):
+    """Documents of one query by falling gain, padded to whole LANES."""
+
+    score: Floats
+    gain: Floats
+    exponential: Floats  # exp(sigma (score - best score))
+    discount: Floats  # by rank, times the query's weight; 0 below the truncation level
+    grad: Floats  # OUT: gradient / sigma and curvature / sigma^2, before `normalize` scales the query
+    hess: Floats
 
 
 @dataclass(frozen=True, eq=False)
-class LambdaRank(Objective):
-    """Gradients of LambdaRank for one set of queries.
+class LambdaRankObjective(Objective):
+    """Gradients of LambdaRank for one set of queries and a separable measure.
 
-    query_ptr  (n_queries + 1,) int64
-    weights    (n_queries,) float64, multiplied into each query's gradients
-    swap       gains, discounts and inverse norms of a separable measure: the larger gain is the better label
-    sigma      slope of the logistic, 1 / score unit; with Newton leaves it only sets the unit of the scores
-               that trees add, and so makes no difference to a model that starts from 0 (section 7)
+    Parameters
+    ----------
+    query_ptr : int64 array of shape (n_queries + 1,)
+        Rows of query q are [query_ptr[q], query_ptr[q + 1]).
+    weights : float64 array of shape (n_queries,)
+        Multiplied into the gradients of each query.
+    swap : SwapWeights
+        Gains, discounts and inverse norms of the measure: the larger gain is the better label.
+    sigma : float
+        Slope of the logistic, 1 / score unit. With Newton leaves it only sets the unit of the scores that trees add, so
+        that it makes no difference to a model that starts from 0 (section 7).
+    truncation_level : int
+        A pair counts when one of its documents is among the first so many.
+    normalize : bool
+        Whether pairs and queries are scaled as by LightGBM's `lambdarank_norm`.
+
     """
 
     query_ptr: Ints
@@ -76,51 +155,50 @@ class LambdaRank(Objective):
 
     def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
         """Fill grad and hess (n_rows,) float64 with the cost's derivatives at `scores` (n_rows,) float64."""
-        _fill_lambdas(
-            self.query_ptr,
-            scores,
-            *self._by_gain,
-            self.swap.discounts,
-            self.swap.inverse_norms * self.weights,
-            self.sigma,
-            self.truncation_level,
-            self.normalize,
-            self._orders,
-            self._stretches,
-            grad,
-            hess,
-        )
+        _fill_lambdas(self._ranking, self._by_gain, scores, grad, hess)
 
     def hessian_product(self, scores: Floats, columns: Floats, out: Floats) -> None:
         """Fill out (n_rows, k) float64 with the second derivatives at `scores` (n_rows,) times columns (n_rows, k)."""
-        weights = self.swap.inverse_norms * self.weights
-        pairs = self.swap.gains, np.empty(0), self.query_ptr, self.swap.discounts, weights, self.truncation_level
-        fill_products(self.query_ptr, scores, *pairs, self.sigma, self.normalize, columns, out)
+        pairs = PairWeights(
+            gains=self.swap.gains,
+            deltas=np.empty(0),
+            delta_ptr=self.query_ptr,
+            discounts=self.swap.discounts,
+            weights=self.swap.inverse_norms * self.weights,
+        )
+        top = self.truncation_level
+        fill_products(self.query_ptr, scores, pairs, top, self.sigma, self.normalize, columns, out)
 
     @cached_property
-    def _by_gain(self) -> tuple[Floats, NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-        """Columns: the rows of each query by falling gain. Gains, rows, and where those of equal gain begin and end."""
+    def _by_gain(self) -> ByGain:
         first = np.repeat(self.query_ptr[:-1], np.diff(self.query_ptr))
         order = np.lexsort((-self.swap.gains, first))
         gains = self.swap.gains[order]
         heads = (np.diff(gains, prepend=np.nan) != 0.0) | (np.diff(first, prepend=-1) != 0)
         ends = np.append(np.flatnonzero(heads), len(gains))
-        alike = np.cumsum(heads)
-        rows, above, below = ((found - first).astype(np.int32) for found in (order, ends[alike - 1], ends[alike]))
-        return gains, rows, above, below
+        group = np.cumsum(heads)
+        rows, above, below = ((rows - first).astype(np.int32) for rows in (order, ends[group - 1], ends[group]))
+        return ByGain(gains, rows, above, below)
 
     @cached_property
-    def _stretches(self) -> Ints:
-        """Where stretches of queries with about as many rows each begin, four for each thread."""
-        n_stretches = 4 * get_num_threads()
-        bounds = np.searchsorted(self.query_ptr, np.arange(n_stretches) * self.query_ptr[-1] // n_stretches)
-        return np.append(bounds, len(self.query_ptr) - 1)
-
-    @cached_property
-    def _orders(self) -> NDArray[np.int32]:
-        """Columns of each query as they last stood: only where the next sort starts."""
+    def _ranking(self) -> Ranking:
         counts = np.diff(self.query_ptr)
-        return (np.arange(self.query_ptr[-1]) - np.repeat(self.query_ptr[:-1], counts)).astype(np.int32)
+        orders = np.arange(self.query_ptr[-1]) - np.repeat(self.query_ptr[:-1], counts)
+        return Ranking(
+            query_ptr=self.query_ptr,
+            part_ptr=self._part_ptr(4 * get_num_threads()),
+            weights=self.swap.inverse_norms * self.weights,
+            discounts=self.swap.discounts,
+            orders=orders.astype(np.int32),
+            sigma=float(self.sigma),
+            truncation_level=int(self.truncation_level),
+            normalize=bool(self.normalize),
+        )
+
+    def _part_ptr(self, n_parts: int) -> Ints:
+        """Return where parts of the queries with about as many rows each start."""
+        starts = np.searchsorted(self.query_ptr, np.arange(n_parts) * self.query_ptr[-1] // n_parts)
+        return np.append(starts, len(self.query_ptr) - 1)
 
 
 def logistic_costs(sigma: float, better: Floats, worse: Floats) -> Floats:
@@ -131,152 +209,148 @@ def logistic_costs(sigma: float, better: Floats, worse: Floats) -> Floats:
 
 
 @helper()
-def _settle(order, place, scores, rows):  # type: ignore[no-untyped-def]
-    """Move the column at `place` up to where its score belongs; ties: earlier row first."""
-    column = order[place]
-    while place > 0:
-        above = order[place - 1]
+def _move_up(order, rank, scores, rows):  # type: ignore[no-untyped-def]
+    """Move the column at `rank` up to the rank of its score; of equal scores the earlier row is first."""
+    column = order[rank]
+    while rank > 0:
+        above = order[rank - 1]
         if scores[above] > scores[column] or (scores[above] == scores[column] and rows[above] < rows[column]):
             break
-        order[place] = above
-        place -= 1
-    order[place] = column
+        order[rank] = above
+        rank -= 1
+    order[rank] = column
 
 
 @helper()
-def _top_first(scores, rows, top, order):  # type: ignore[no-untyped-def]
+def _sort_top(scores, rows, top, order):  # type: ignore[no-untyped-def]
     """Bring the `top` best columns to the front of order (n,), best first; the others follow in any order.
 
-    From one tree to the next little moves, so a start from the last order costs little more than a look.
+    A tree changes few ranks, so that an insertion sort of the last order takes hardly more than one pass.
     """
-    for place in range(1, top):
-        _settle(order, place, scores, rows)
+    for rank in range(1, top):
+        _move_up(order, rank, scores, rows)
     last = order[top - 1]
-    for place in range(top, order.shape[0]):
-        column = order[place]
+    for rank in range(top, order.shape[0]):
+        column = order[rank]
         if scores[column] > scores[last] or (scores[column] == scores[last] and rows[column] < rows[last]):
-            order[place], order[top - 1] = last, column
-            _settle(order, top - 1, scores, rows)
+            order[rank], order[top - 1] = last, column
+            _move_up(order, top - 1, scores, rows)
             last = order[top - 1]
 
 
 @helper(fastmath={"reassoc", "contract", "nsz", "arcp"})
-def _pull_pairs(score, gain, e, discount, top, above, below, offset, slope, grad, hess):  # type: ignore[no-untyped-def]
-    """Add to grad and hess what each document of the top does to those it outranks, and what they do to it.
+def _add_pairs(columns, top, above, below, offset, slope):  # type: ignore[no-untyped-def]
+    """Add the pairs of each top document i and the documents j below it in rank; return the sum of |lambda_ij| / sigma.
 
-    One exponential a document: 1 / (1 + exp(sigma (s_i - s_j))) = e_j / (e_i + e_j). Columns stand by gain, the
-    largest first: those of document i's own gain, above[i] to below[i], are passed over. Both loops take whole
-    LANES: a gap or a difference of discounts that is not positive is no pair, another's, or padding.
-    Returns the sum of all |lambda_ij| / sigma.
+    One exponential for each document: 1 / (1 + exp(sigma (s_i - s_j))) = e_j / (e_i + e_j). The documents j of larger
+    gain are the columns up to above[i], those of smaller gain the columns from below[i] on. Loops take whole LANES:
+    where the gap of gains or the difference of discounts is not positive, it is no pair, or padding, or a pair of j.
     """
-    total = 0.0
+    score, gain, e, discount = columns.score, columns.gain, columns.exponential, columns.discount
+    grad, hess, total = columns.grad, columns.hess, 0.0
     for i in top:
         score_i, gain_i, e_i, discount_i = score[i], gain[i], e[i], discount[i]
-        won, lost, hess_i = 0.0, 0.0, 0.0
+        as_better, as_worse, hess_i = 0.0, 0.0, 0.0
         for j in range(np.uint64((above[i] + LANES - 1) // LANES * LANES)):
             distance = offset + slope * abs(score_i - score[j])
             share = 1.0 / ((e_i + e[j]) * distance)
-            pull = max(gain[j] - gain_i, 0.0) * max(discount_i - discount[j], 0.0) * share * e_i
-            curvature = pull * share * distance * e[j]
-            grad[j] -= pull
+            lambda_ij = max(gain[j] - gain_i, 0.0) * max(discount_i - discount[j], 0.0) * share * e_i
+            curvature = lambda_ij * share * distance * e[j]
+            grad[j] -= lambda_ij
             hess[j] += curvature
-            lost += pull
+            as_worse += lambda_ij
             hess_i += curvature
         for j in range(np.uint64(below[i] // LANES * LANES), np.uint64(score.shape[0])):
             distance = offset + slope * abs(score_i - score[j])
             share = 1.0 / ((e_i + e[j]) * distance)
-            pull = max(gain_i - gain[j], 0.0) * max(discount_i - discount[j], 0.0) * share * e[j]
-            curvature = pull * share * distance * e_i
-            grad[j] += pull
+            lambda_ij = max(gain_i - gain[j], 0.0) * max(discount_i - discount[j], 0.0) * share * e[j]
+            curvature = lambda_ij * share * distance * e_i
+            grad[j] += lambda_ij
             hess[j] += curvature
-            won += pull
+            as_better += lambda_ij
             hess_i += curvature
-        grad[i] += lost - won
+        grad[i] += as_worse - as_better
         hess[i] += hess_i
-        total += won + lost
+        total += as_better + as_worse
     return total
 
 
 @helper()
-def _pull_far_pairs(score, gain, discount, top, offset, slope, sigma, grad, hess):  # type: ignore[no-untyped-def]
-    """Do what `_pull_pairs` does for scores (n,) of any finite size, with one exponential a pair."""
-    total = 0.0
+def _add_far_pairs(columns, n, top, offset, slope, sigma):  # type: ignore[no-untyped-def]
+    """Do what `_add_pairs` does for n scores of any finite size, with one exponential for each pair."""
+    score, gain, discount, total = columns.score, columns.gain, columns.discount, 0.0
     for i in top:
-        for j in range(score.shape[0]):
-            worth = abs(gain[i] - gain[j]) * max(discount[i] - discount[j], 0.0)
-            if worth == 0.0:
+        for j in range(n):
+            delta = abs(gain[i] - gain[j]) * max(discount[i] - discount[j], 0.0)
+            if delta == 0.0:
                 continue
             better, worse = (i, j) if gain[i] > gain[j] else (j, i)
             margin = sigma * (score[better] - score[worse])
             small = np.exp(-abs(margin))
-            share = worth / (offset + slope * abs(margin)) if slope > 0.0 else worth / offset
-            pull = share * (small if margin > 0.0 else 1.0) / (1.0 + small)
+            share = delta / (offset + slope * abs(margin)) if slope > 0.0 else delta / offset
+            lambda_ij = share * (small if margin > 0.0 else 1.0) / (1.0 + small)
             curvature = share * small / ((1.0 + small) * (1.0 + small))
-            grad[better] -= pull
-            grad[worse] += pull
-            hess[better] += curvature
-            hess[worse] += curvature
-            total += pull
+            columns.grad[better] -= lambda_ij
+            columns.grad[worse] += lambda_ij
+            columns.hess[better] += curvature
+            columns.hess[worse] += curvature
+            total += lambda_ij
     return total
 
 
 @helper()
-def _fill_query(  # type: ignore[no-untyped-def]
-    scores, gains, rows, above, below, discounts, scale, sigma, truncation, normalize, order, scratch, grad, hess
-):
-    """Fill the gradients of one query; all arrays are its own (n,) but scratch (6, at least n + LANES)."""
-    n = scores.shape[0]
-    top = min(truncation, n)
-    size = (n + LANES - 1) // LANES * LANES
+def _fill_query(query, ranking, by_gain, scores, scratch, grad, hess):  # type: ignore[no-untyped-def]
+    """Fill the gradients of one query; scratch (6, longest query + LANES) float64."""
+    first, last = ranking.query_ptr[query], ranking.query_ptr[query + 1]
+    rows, order, gains = by_gain.rows[first:last], ranking.orders[first:last], by_gain.gains[first:last]
+    scores, grad, hess = scores[first:last], grad[first:last], hess[first:last]
+    n, sigma, scale = scores.shape[0], ranking.sigma, ranking.weights[query]
+    top, size = min(ranking.truncation_level, n), (n + LANES - 1) // LANES * LANES
     score, gain, e, discount = scratch[0, :size], scratch[1, :size], scratch[2, :size], scratch[3, :size]
-    pulls, curvatures = scratch[4, :size], scratch[5, :size]
+    own_grad, own_hess = scratch[4, :size], scratch[5, :size]
+    columns = Columns(score, gain, e, discount, own_grad, own_hess)
     best, lowest = scores[0], scores[0]
-    for column in range(n):
-        score[column] = scores[rows[column]]
-        gain[column] = gains[column]
-        discount[column], pulls[column], curvatures[column] = 0.0, 0.0, 0.0
-        best, lowest = max(best, score[column]), min(lowest, score[column])
+    for k in range(n):
+        score[k], gain[k] = scores[rows[k]], gains[k]
+        discount[k], own_grad[k], own_hess[k] = 0.0, 0.0, 0.0
+        best, lowest = max(best, score[k]), min(lowest, score[k])
     far = sigma * (lowest - best) < LOWEST_EXPONENT
-    for column in range(n):
-        e[column] = np.exp(sigma * (score[column] - best))
-    _top_first(score, rows, top, order)
-    for place in range(top):
-        discount[order[place]] = scale * discounts[place]
-    for column in range(n, size):  # padding: nobody outranks it, so it is in no pair
-        score[column], gain[column], e[column], discount[column] = 0.0, 0.0, 1.0, scale * discounts[0]
-        pulls[column], curvatures[column] = 0.0, 0.0
-    by_distance = normalize and lowest < best
+    for k in range(n):
+        e[k] = np.exp(sigma * (score[k] - best))
+    _sort_top(score, rows, top, order)
+    for rank in range(top):
+        discount[order[rank]] = scale * ranking.discounts[rank]
+    for k in range(n, size):  # padding ranks above all documents, so it is in no pair
+        score[k], gain[k], e[k], discount[k] = 0.0, 0.0, 1.0, scale * ranking.discounts[0]
+        own_grad[k], own_hess[k] = 0.0, 0.0
+    by_distance = ranking.normalize and lowest < best
     offset, slope = (0.01, sigma) if by_distance else (1.0, 0.0)
     if far:
         slope = 1.0 if by_distance else 0.0  # of margins, which are in units of 1 / sigma already
-        total = _pull_far_pairs(score[:n], gain, discount, order[:top], offset, slope, sigma, pulls, curvatures)
+        total = _add_far_pairs(columns, n, order[:top], offset, slope, sigma)
     else:
-        total = _pull_pairs(score, gain, e, discount, order[:top], above, below, offset, slope, pulls, curvatures)
-    factor = np.log2(1.0 + 2.0 * total) / (2.0 * total) if normalize and total > 0.0 else 1.0
-    for column in range(n):
-        grad[rows[column]] = pulls[column] * factor * sigma
-        hess[rows[column]] = curvatures[column] * factor * sigma * sigma
+        total = _add_pairs(columns, order[:top], by_gain.above[first:last], by_gain.below[first:last], offset, slope)
+    factor = np.log2(1.0 + 2.0 * total) / (2.0 * total) if ranking.normalize and total > 0.0 else 1.0
+    for k in range(n):
+        grad[rows[k]] = own_grad[k] * factor * sigma
+        hess[rows[k]] = own_hess[k] * factor * sigma * sigma
+
+
+@helper()
+def _fill_part(part, ranking, by_gain, scores, grad, hess):  # type: ignore[no-untyped-def]
+    """Fill the gradients of one part of the queries."""
+    scratch = np.empty((6, ranking.discounts.shape[0] + LANES))
+    for query in range(ranking.part_ptr[part], ranking.part_ptr[part + 1]):
+        first, last = ranking.query_ptr[query], ranking.query_ptr[query + 1]
+        if last - first < 2 or ranking.weights[query] == 0.0:
+            for row in range(first, last):
+                grad[row], hess[row] = 0.0, 0.0
+        else:
+            _fill_query(query, ranking, by_gain, scores, scratch, grad, hess)
 
 
 @kernel(parallel=True)
-def _fill_lambdas(  # type: ignore[no-untyped-def]
-    query_ptr, scores, gains, rows, above, below, discounts, inverse_norms, sigma, truncation, normalize, orders,
-    stretches, grad, hess,
-):  # fmt: skip
-    """Fill the gradients of all queries, in `stretches` (n_stretches + 1,) of queries.
-
-    gains, rows, above, below (n_rows,) as `LambdaRank._by_gain` has them; discounts (longest query,) by rank and not
-    rising; inverse_norms (n_queries,); orders (n_rows,) int32 the columns of each query in any order, left best first
-    """
-    for part in prange(stretches.shape[0] - 1):
-        scratch = np.empty((6, discounts.shape[0] + LANES))
-        for q in range(stretches[part], stretches[part + 1]):
-            here = slice(query_ptr[q], query_ptr[q + 1])
-            if query_ptr[q + 1] - query_ptr[q] < 2 or inverse_norms[q] == 0.0:
-                for row in range(query_ptr[q], query_ptr[q + 1]):
-                    grad[row], hess[row] = 0.0, 0.0
-                continue
-            _fill_query(
-                scores[here], gains[here], rows[here], above[here], below[here], discounts, inverse_norms[q], sigma,
-                truncation, normalize, orders[here], scratch, grad[here], hess[here],
-            )  # fmt: skip
+def _fill_lambdas(ranking, by_gain, scores, grad, hess):  # type: ignore[no-untyped-def]
+    """Fill grad and hess (n_rows,) float64 at scores (n_rows,) float64; ranking `Ranking`, by_gain `ByGain`."""
+    for part in prange(ranking.part_ptr.shape[0] - 1):
+        _fill_part(np.int64(part), ranking, by_gain, scores, grad, hess)

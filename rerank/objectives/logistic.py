@@ -1,4 +1,4 @@
-"""Two-class logistic cost (Burges 2010, section 6).
+"""Two-class logistic cost.
 
 With y = 1 for a positive label, else -1, and ybar = 2 y sigma / (1 + exp(2 y sigma F)):
 
@@ -6,8 +6,15 @@ With y = 1 for a positive label, else -1, and ybar = 2 y sigma / (1 + exp(2 y si
     -dL/dF   = ybar
     d2L/dF^2 = |ybar| (2 sigma - |ybar|)
 
-so that a leaf's Newton step is sum ybar / sum |ybar| (2 sigma - |ybar|), as section 6 has it. A query's weight is the
+so that a leaf's Newton step is sum ybar / sum |ybar| (2 sigma - |ybar|), as in section 6. A query's weight is the
 weight of each of its rows.
+
+`logistic` in `tests/oracles/objectives.py` and `tests/oracles/limits.py` is the slow form.
+
+References
+----------
+C. Burges, MSR-TR-2010-82, section 6.
+
 """
 
 from __future__ import annotations
@@ -22,13 +29,22 @@ from rerank.objectives.registry import register
 from rerank.types import Floats
 
 LARGEST = float(np.finfo(np.float64).max)
-LEAST_SHARE = 1e-6  # of a class, where the constant is taken from the shares: one class alone has none
+LEAST_SHARE = 1e-6  # of a class in `constant`: it would be infinite where all rows are of one class
 
 
 @register("logistic")
 @dataclass(frozen=True, eq=False)
 class Logistic(LabelObjective):
-    """Two-class logistic cost; sigma is half the slope, 1 / score unit."""
+    """Two-class logistic cost.
+
+    Parameters
+    ----------
+    query_ptr, weights, labels
+        As in `LabelObjective`; labels above 0 are positive.
+    sigma : float
+        Half the slope of the logistic, 1 / score unit.
+
+    """
 
     sigma: float = 1.0
 

@@ -1,4 +1,4 @@
-"""LogistRank's cost: pointwise logistic, the best labels weighed more (Yin et al. 2016).
+"""LogistRank's cost: pointwise logistic, with larger weights for the best labels.
 
 With y = 1 for the upper half of the grades (label >= half of the best label), else -1, and scale 3 for the best label,
 2 for the next, 1 for the others:
@@ -10,8 +10,15 @@ With y = 1 for the upper half of the grades (label >= half of the best label), e
 
 Conventions. Below the half, scale is 1, as for the paper's two lowest of five grades, so that two grades have 3 and 1.
 With scale 3 |ytilde| can exceed 2, where 2 - |ytilde| is negative: hence the absolute value of the product. hess is
-the paper's and no second derivative; it is 0 at |ytilde| = 2, where `min_child_weight` keeps leaves from being
+that of the paper, not the second derivative; it is 0 at |ytilde| = 2, where `min_child_weight` keeps leaves from being
 unbounded. A query's weight is that of each of its rows.
+
+`logistrank` in `tests/oracles/objectives.py` is the slow form.
+
+References
+----------
+D. Yin et al., Ranking Relevance in Yahoo Search, KDD 2016.
+
 """
 
 from __future__ import annotations
@@ -28,8 +35,8 @@ from rerank.types import Floats
 
 @register("logistrank")
 @dataclass(frozen=True, eq=False)
-class LogistRank(LabelObjective):
-    """Pointwise logistic cost, scaled by label."""
+class LogistRankObjective(LabelObjective):
+    """Pointwise logistic cost, scaled by label; parameters as in `LabelObjective`."""
 
     def cost(self, scores: Floats) -> float:
         """Return the sum of the rows' costs at `scores` (n_rows,) float64."""

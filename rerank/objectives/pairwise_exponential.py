@@ -1,12 +1,19 @@
-"""RankBoost's cost: each pair in the wrong order counts exponentially (Freund et al. 2003).
+"""RankBoost's cost: pairwise exponential.
 
     cost = sum over pairs with l_i > l_j of weight exp(-(s_i - s_j))
 
 The weight of a pair under RankBoost's distribution D is its share of the cost. Sums over the pairs of one document
-(its potential) need no pair: with the rows by label, exp(-s_i) times the running sum of exp(s_j) of all lower labels
-is document i's share as the better one. Time is linear in documents, and one sort by label is made at the start.
-A query whose scores span more than 600 is summed pair by pair. Where a better document stands more than 600 below a
-worse one, cost, gradient and curvature of the pair are those at 600: beyond 709 float64 ends.
+(its potential) have a prefix-sum form: with the rows by label, exp(-s_i) times the running sum of exp(s_j) of all lower
+labels is the share of document i as the better one. Time is linear in documents, after one sort by label at the start.
+A query whose scores span more than 600 is summed pair by pair. Where the score of the better document is more than 600
+below that of the worse one, cost, gradient and curvature of the pair are those at 600: exp(710) overflows.
+
+`tests/oracles/rankboost.py` has the sums over listed pairs, `exponential` in `tests/oracles/limits.py` any scores.
+
+References
+----------
+Y. Freund et al., An Efficient Boosting Algorithm for Combining Preferences, JMLR 4, 2003.
+
 """
 
 from __future__ import annotations
@@ -23,13 +30,13 @@ from rerank.objectives.registry import register
 from rerank.runtime.kernels import helper, kernel
 from rerank.types import Floats, Ints, query_rows
 
-WIDEST = 600.0  # between scores: pairs that stand wrong by more count as wrong by this much
+WIDEST = 600.0  # difference of scores: pairs in the wrong order by more count as wrong by this much
 
 
 @register("exponential")
 @dataclass(frozen=True, eq=False)
 class PairwiseExponential(LabelObjective):
-    """Pairwise exponential cost; the weight of a query is that of each of its pairs."""
+    """Pairwise exponential cost; parameters as in `LabelObjective`, a query's weight is that of each of its pairs."""
 
     def cost(self, scores: Floats) -> float:
         """Return the cost at `scores` (n_rows,) float64."""
@@ -38,15 +45,25 @@ class PairwiseExponential(LabelObjective):
     def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
         """Fill grad and hess (n_rows,) float64 with the cost's derivatives at `scores` (n_rows,) float64.
 
-        -grad is the potential of each document: the weight of the pairs that it should win, less that of
-        the pairs that it should lose.
+        -grad is the potential of each document: the weight of the pairs in which it is the better one, less that of
+        those in which it is the worse one.
         """
         self._fill(scores, grad, hess)
 
     def agreement(self, scores: Floats, chosen: NDArray[np.bool_]) -> tuple[float, float]:
         """Return W+ and W-: the weight of the pairs that h in {0, 1} orders rightly, and wrongly.
 
-        chosen  (n_rows,) bool: h
+        Parameters
+        ----------
+        scores : float64 array of shape (n_rows,)
+            Scores, query by query.
+        chosen : bool array of shape (n_rows,)
+            h of each row.
+
+        Returns
+        -------
+        right, wrong : float
+
         """
         right, wrong = np.zeros(len(self.weights)), np.zeros(len(self.weights))
         _fill_agreement(self.query_ptr, self._by_label, self.labels, scores, chosen, right, wrong)
@@ -66,13 +83,13 @@ class PairwiseExponential(LabelObjective):
 
 @helper()
 def _middle(scores):  # type: ignore[no-untyped-def]
-    """Return the score midway between the best and the worst: pairs only know differences."""
+    """Return the score midway between the best and the worst; only differences of scores matter."""
     return 0.5 * (scores.min() + scores.max())
 
 
 @helper()
 def _far_apart(scores):  # type: ignore[no-untyped-def]
-    """Return whether sums of exp(score) lose documents, so that the pairs have to be visited."""
+    """Return whether exp(score) of some document would vanish in a sum, so that the pairs have to be visited."""
     return scores.max() - scores.min() > WIDEST
 
 
@@ -123,26 +140,26 @@ def _fill_potentials(query_ptr, by_label, labels, scores, weights, grad, hess, c
             continue
         middle = _middle(scores[first:last])
         lower, same, label, cost = 0.0, 0.0, labels[by_label[first]], 0.0
-        for place in range(first, last):
-            row = by_label[place]
+        for i in range(first, last):
+            row = by_label[i]
             if labels[row] != label:
                 lower, same, label = lower + same, 0.0, labels[row]
             growth = np.exp(scores[row] - middle)
-            pull = weights[q] * lower / growth
-            grad[row] -= pull
-            hess[row] += pull
-            cost += pull
+            share = weights[q] * lower / growth
+            grad[row] -= share
+            hess[row] += share
+            cost += share
             same += growth
         costs[q] = cost
         higher, same, label = 0.0, 0.0, labels[by_label[last - 1]]
-        for place in range(last - 1, first - 1, -1):
-            row = by_label[place]
+        for i in range(last - 1, first - 1, -1):
+            row = by_label[i]
             if labels[row] != label:
                 higher, same, label = higher + same, 0.0, labels[row]
             growth = np.exp(scores[row] - middle)
-            push = weights[q] * higher * growth
-            grad[row] += push
-            hess[row] += push
+            share = weights[q] * higher * growth
+            grad[row] += share
+            hess[row] += share
             same += 1.0 / growth
 
 
@@ -160,8 +177,8 @@ def _fill_agreement(query_ptr, by_label, labels, scores, chosen, right, wrong): 
         lower = np.zeros(2)  # sums of exp(s_j) over lower labels, by h
         same = np.zeros(2)
         label = labels[by_label[first]]
-        for place in range(first, last):
-            row = by_label[place]
+        for i in range(first, last):
+            row = by_label[i]
             if labels[row] != label:
                 lower += same
                 same[:] = 0.0

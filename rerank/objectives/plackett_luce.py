@@ -1,12 +1,20 @@
-"""Plackett-Luce: the likelihood of the judged order, document by document from the best (Plackett 1975; ListMLE).
+"""Plackett-Luce: the likelihood of the judged order, document by document from the best (ListMLE).
 
-Each document i is drawn from what is left of its query with probability e^s_i / sum e^s_j:
+Each document i is drawn from the remaining documents of its query with probability e^s_i / sum e^s_j:
 
     C = sum over i of log(e^s_i + sum over j with l_j < l_i of e^s_j) - s_i
 
-Convention on ties: documents of equal label are not ordered by anyone, so each is drawn from itself and the documents
-of lower label, never against its equals; those of the lowest label cost nothing. (Breslow's form would draw it from its
-equals too, and pull their scores together.) With two labels and one relevant document it is the softmax cost.
+Convention on ties: the judgements do not order documents of equal label, so each is drawn from itself and the documents
+of lower label only; those of the lowest label cost nothing. (Breslow's form draws it from those of equal label too, and
+so moves their scores together.) With two labels and one relevant document it is the softmax cost.
+
+`plackett_luce` in `tests/oracles/objectives.py` and `tests/oracles/limits.py` is the slow form.
+
+References
+----------
+R. Plackett, The Analysis of Permutations, Applied Statistics 24, 1975.
+F. Xia et al., Listwise Approach to Learning to Rank: Theory and Algorithm, ICML 2008 (ListMLE).
+
 """
 
 from __future__ import annotations
@@ -22,13 +30,13 @@ from rerank.objectives.registry import register
 from rerank.runtime.kernels import helper, kernel
 from rerank.types import Floats, Ints, query_rows
 
-LOWEST_EXPONENT = -300.0  # scores further below their query's best take one exponential a pair
+LOWEST_EXPONENT = -300.0  # scores further below their query's best take one exponential for each pair
 
 
 @register("plackett-luce")
 @dataclass(frozen=True, eq=False)
-class PlackettLuce(LabelObjective):
-    """Negative log likelihood of the judged order."""
+class PlackettLuceObjective(LabelObjective):
+    """Negative log likelihood of the judged order; parameters as in `LabelObjective`."""
 
     def cost(self, scores: Floats) -> float:
         """Return the negative log likelihood at `scores` (n_rows,) float64."""
@@ -53,29 +61,28 @@ class PlackettLuce(LabelObjective):
 def _fill_far_draws(rows, scores, labels, weight, grad, hess):  # type: ignore[no-untyped-def]
     """Fill gradient and curvature of one query whose scores have any finite size; return its unweighted cost.
 
-    rows (n,) by label, ascending. Each draw has exponentials of its own, by its best score.
+    rows (n,) by label, ascending. The exponentials of each draw are relative to its best score.
     """
     cost, below = 0.0, 0
     for row in rows:
         grad[row], hess[row] = 0.0, 0.0
-    for place in range(rows.shape[0]):
-        i = rows[place]
+    for i in rows:
         while labels[rows[below]] < labels[i]:
             below += 1
         best = scores[i]
         for j in rows[:below]:
             best = max(best, scores[j])
         own = np.exp(scores[i] - best)
-        total, missed = own, 0.0
+        total, missing = own, 0.0
         for j in rows[:below]:
             total += np.exp(scores[j] - best)
         for j in rows[:below]:
             share = np.exp(scores[j] - best) / total
-            missed += share
+            missing += share
             grad[j] += weight * share
             hess[j] += weight * share * (1.0 - share)
-        grad[i] -= weight * missed
-        hess[i] += weight * missed * (own / total)
+        grad[i] -= weight * missing
+        hess[i] += weight * missing * (own / total)
         cost += np.log(total) + (best - scores[i])
     return cost
 
@@ -84,8 +91,9 @@ def _fill_far_draws(rows, scores, labels, weight, grad, hess):  # type: ignore[n
 def _fill_draws(query_ptr, by_label, labels, scores, weights, grad, hess, costs):  # type: ignore[no-untyped-def]
     """Fill gradient, curvature and each query's unweighted cost; a thread takes a query at a time.
 
-    Upwards in label, `lower` sums e of all lower labels; downwards, `shares` sums 1 / (e_i + lower_i) over all
-    higher ones, and `squares` its square: what the draws of the higher take from a document.
+    In prefix-sum form: upwards in label, `lower` sums e of all lower labels; downwards, `shares` sums
+    1 / (e_i + lower_i) over all higher ones, and `squares` its square: the terms of a document in
+    the draws of higher labels.
     """
     for q in prange(query_ptr.shape[0] - 1):
         first, last = query_ptr[q], query_ptr[q + 1]
@@ -100,24 +108,24 @@ def _fill_draws(query_ptr, by_label, labels, scores, weights, grad, hess, costs)
             continue
         label, e, below = labels[rows], np.empty(n), np.zeros(n)
         lower, same, cost = 0.0, 0.0, 0.0
-        for place in range(n):
-            e[place] = np.exp(scores[rows[place]] - best)
-            if place > 0 and label[place] != label[place - 1]:
+        for i in range(n):
+            e[i] = np.exp(scores[rows[i]] - best)
+            if i > 0 and label[i] != label[i - 1]:
                 lower, same = lower + same, 0.0
-            same += e[place]
-            below[place] = lower
-            cost += np.log(e[place] + lower) - np.log(e[place])
+            same += e[i]
+            below[i] = lower
+            cost += np.log(e[i] + lower) - np.log(e[i])
         costs[q] = cost
         shares, squares, same_shares, same_squares = 0.0, 0.0, 0.0, 0.0
-        for place in range(n - 1, -1, -1):
-            if place < n - 1 and label[place] != label[place + 1]:
+        for i in range(n - 1, -1, -1):
+            if i < n - 1 and label[i] != label[i + 1]:
                 shares, squares = shares + same_shares, squares + same_squares
                 same_shares, same_squares = 0.0, 0.0
-            share = 1.0 / (e[place] + below[place])
-            own, missed = e[place] * share, below[place] * share
-            taken = e[place] * shares
-            grad[rows[place]] = weights[q] * (taken - missed)
-            hess[rows[place]] = weights[q] * (own * missed + max(taken - e[place] * e[place] * squares, 0.0))
-            if missed > 0.0:
+            share = 1.0 / (e[i] + below[i])
+            own, missing = e[i] * share, below[i] * share
+            taken = e[i] * shares
+            grad[rows[i]] = weights[q] * (taken - missing)
+            hess[rows[i]] = weights[q] * (own * missing + max(taken - e[i] * e[i] * squares, 0.0))
+            if missing > 0.0:
                 same_shares += share
                 same_squares += share * share

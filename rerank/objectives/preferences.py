@@ -1,15 +1,21 @@
-"""Costs of given pairs, each with the probability that its first document is better: logistic, and exponential.
+"""Costs of listed pairs, each with the probability that its first document is better: logistic, and exponential.
 
-RankNet asks for nothing but pairs (Burges 2010, section 2): they may contradict each other, return, and carry a
-measured probability Pbar in place of 0, 1/2 and 1. With P = 1 / (1 + exp(-sigma (s_i - s_j))):
+RankNet needs pairs only: they may contradict each other, occur several times, and have a measured probability Pbar
+instead of 0, 1/2 and 1. With P = 1 / (1 + exp(-sigma (s_i - s_j))):
 
     C          = -Pbar log P - (1 - Pbar) log(1 - P) = (1 - Pbar) sigma (s_i - s_j) + log(1 + exp(-sigma (s_i - s_j)))
     lambda_ij  = sigma (P - Pbar)
     d2C/ds_i^2 = sigma^2 P (1 - P)
 
-RankBoost's exponential cost (Freund et al. 2003) counts a pair in either direction, by its probability:
+RankBoost's exponential cost counts a pair in either direction, by its probability:
 
     C          = Pbar exp(-(s_i - s_j)) + (1 - Pbar) exp(s_i - s_j)
+
+References
+----------
+C. Burges, MSR-TR-2010-82, section 2 (RankNet).
+Y. Freund et al., An Efficient Boosting Algorithm for Combining Preferences, JMLR 4, 2003 (RankBoost).
+
 """
 
 from __future__ import annotations
@@ -23,17 +29,24 @@ from rerank.objectives.base import Objective
 from rerank.types import Floats, Ints
 
 LARGEST = float(np.finfo(np.float64).max)
-WIDEST = 600.0  # between scores: exp() stays inside float64
+WIDEST = 600.0  # difference of scores: exp(710) overflows
 
 
 @dataclass(frozen=True, eq=False)
 class PreferencePairs(Objective):
     """Pairwise logistic cost of listed pairs.
 
-    first_row, second_row  (n_pairs,) int64, rows of one query
-    probability            (n_pairs,) float64, 0 to 1, that the first is better
-    weights                (n_pairs,) float64, multiplied into the cost of each pair
-    sigma                  slope of the logistic, 1 / score unit
+    Parameters
+    ----------
+    first_row, second_row : int64 arrays of shape (n_pairs,)
+        Rows of one query.
+    probability : float64 array of shape (n_pairs,)
+        That the first is better, 0 to 1.
+    weights : float64 array of shape (n_pairs,)
+        Multiplied into the cost of each pair.
+    sigma : float
+        Slope of the logistic, 1 / score unit.
+
     """
 
     first_row: Ints
@@ -51,10 +64,10 @@ class PreferencePairs(Objective):
     def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
         """Fill grad and hess (n_rows,) float64 with the cost's derivatives at `scores` (n_rows,) float64."""
         modelled = np.exp(-np.logaddexp(0.0, -self._margins(scores)))
-        pulls = self.weights * self.sigma * (modelled - self.probability)
+        slopes = self.weights * self.sigma * (modelled - self.probability)
         curvatures = self.weights * self.sigma**2 * modelled * (1.0 - modelled)
         n_rows = len(scores)
-        grad[:] = np.bincount(self.first_row, pulls, n_rows) - np.bincount(self.second_row, pulls, n_rows)
+        grad[:] = np.bincount(self.first_row, slopes, n_rows) - np.bincount(self.second_row, slopes, n_rows)
         hess[:] = np.bincount(self.first_row, curvatures, n_rows) + np.bincount(self.second_row, curvatures, n_rows)
 
     def _margins(self, scores: Floats) -> Floats:
@@ -67,7 +80,7 @@ class PreferencePairs(Objective):
 class ExponentialPairs(Objective):
     """Pairwise exponential cost of listed pairs; first_row, second_row, probability, weights as in `PreferencePairs`.
 
-    Pairs more than WIDEST apart count as this far.
+    Differences of scores beyond WIDEST count as WIDEST.
     """
 
     first_row: Ints

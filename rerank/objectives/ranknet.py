@@ -1,4 +1,4 @@
-"""RankNet: pairwise logistic cost of all pairs of a query whose labels differ (Burges 2010, section 2).
+"""RankNet: pairwise logistic cost of all pairs of a query whose labels differ.
 
 For documents i above j in label, with rho = 1 / (1 + exp(sigma (s_i - s_j))):
 
@@ -7,8 +7,16 @@ For documents i above j in label, with rho = 1 / (1 + exp(sigma (s_i - s_j))):
     d2C/ds_i^2 = sigma^2 rho (1 - rho)
 
 Conventions. Documents of equal label make no pair. Costs of pairs are summed, not averaged: a query with more pairs
-weighs more. One exponential a document: rho = e_j / (e_i + e_j), e = exp(sigma (s - max s)). A query whose scores span
-more than 300 / sigma, where e would underflow, takes one exponential a pair: scores of any size give the exact limits.
+weighs more. One exponential for each document: rho = e_j / (e_i + e_j), e = exp(sigma (s - max s)). A query whose
+scores span more than 300 / sigma, where e would underflow, takes one exponential for each pair: scores of any size give
+the exact limits.
+
+`ranknet` in `tests/oracles/objectives.py` and `pairwise_logistic` in `tests/oracles/limits.py` are the slow forms.
+
+References
+----------
+C. Burges, MSR-TR-2010-82, section 2.
+
 """
 
 from __future__ import annotations
@@ -24,13 +32,22 @@ from rerank.objectives.registry import register
 from rerank.runtime.kernels import helper, kernel
 from rerank.types import Floats, Ints, query_rows
 
-LOWEST_EXPONENT = -300.0  # scores further below their query's best take one exponential a pair
+LOWEST_EXPONENT = -300.0  # scores further below their query's best take one exponential for each pair
 
 
 @register("ranknet")
 @dataclass(frozen=True, eq=False)
-class RankNet(LabelObjective):
-    """Pairwise logistic cost; sigma is the slope, 1 / score unit."""
+class RankNetObjective(LabelObjective):
+    """Pairwise logistic cost.
+
+    Parameters
+    ----------
+    query_ptr, weights, labels
+        As in `LabelObjective`.
+    sigma : float
+        Slope of the logistic, 1 / score unit.
+
+    """
 
     sigma: float = 1.0
 
@@ -51,27 +68,27 @@ class RankNet(LabelObjective):
 
 
 @helper()
-def _pull_pairs(e, label, pull, curvature):  # type: ignore[no-untyped-def]
-    """Add every pair of a query to pull and curvature (n,); e (n,) exponentials of scores; label (n,) descending."""
+def _add_pairs(e, label, grad, hess):  # type: ignore[no-untyped-def]
+    """Add all pairs of a query to grad and hess (n,); e (n,) exponentials of scores; label (n,) descending."""
     below = 0  # where the lower labels start
     for i in range(label.shape[0]):
         while below < label.shape[0] and label[below] >= label[i]:
             below += 1
-        pull_i, curvature_i = 0.0, 0.0
+        grad_i, hess_i = 0.0, 0.0
         for j in range(below, label.shape[0]):
             rho = e[j] / (e[i] + e[j])
-            bend = rho * (e[i] / (e[i] + e[j]))
-            pull_i += rho
-            curvature_i += bend
-            pull[j] += rho
-            curvature[j] += bend
-        pull[i] -= pull_i
-        curvature[i] += curvature_i
+            curvature = rho * (e[i] / (e[i] + e[j]))
+            grad_i += rho
+            hess_i += curvature
+            grad[j] += rho
+            hess[j] += curvature
+        grad[i] -= grad_i
+        hess[i] += hess_i
 
 
 @helper()
-def _pull_far_pairs(score, label, sigma, pull, curvature):  # type: ignore[no-untyped-def]
-    """Do what `_pull_pairs` does for scores (n,) of any size, with one exponential a pair."""
+def _add_far_pairs(score, label, sigma, grad, hess):  # type: ignore[no-untyped-def]
+    """Do what `_add_pairs` does for scores (n,) of any size, with one exponential for each pair."""
     below = 0
     for i in range(label.shape[0]):
         while below < label.shape[0] and label[below] >= label[i]:
@@ -80,11 +97,11 @@ def _pull_far_pairs(score, label, sigma, pull, curvature):  # type: ignore[no-un
             margin = sigma * (score[i] - score[j])
             small = np.exp(-abs(margin))
             rho = (small if margin > 0.0 else 1.0) / (1.0 + small)
-            bend = small / ((1.0 + small) * (1.0 + small))
-            pull[i] -= rho
-            pull[j] += rho
-            curvature[i] += bend
-            curvature[j] += bend
+            curvature = small / ((1.0 + small) * (1.0 + small))
+            grad[i] -= rho
+            grad[j] += rho
+            hess[i] += curvature
+            hess[j] += curvature
 
 
 @kernel(parallel=True)
@@ -98,16 +115,16 @@ def _fill_lambdas(query_ptr, by_label, labels, scores, weights, sigma, grad, hes
         label, e, best, lowest = labels[rows], np.empty(last - first), scores[first], scores[first]
         for row in range(first, last):
             best, lowest = max(best, scores[row]), min(lowest, scores[row])
-        pull, curvature = np.zeros(last - first), np.zeros(last - first)
+        own_grad, own_hess = np.zeros(last - first), np.zeros(last - first)
         if sigma * (lowest - best) < LOWEST_EXPONENT:
-            _pull_far_pairs(scores[rows], label, sigma, pull, curvature)
+            _add_far_pairs(scores[rows], label, sigma, own_grad, own_hess)
         else:
-            for place in range(last - first):
-                e[place] = np.exp(sigma * (scores[rows[place]] - best))
-            _pull_pairs(e, label, pull, curvature)
-        for place in range(last - first):
-            grad[rows[place]] = weights[q] * sigma * pull[place]
-            hess[rows[place]] = weights[q] * sigma * sigma * curvature[place]
+            for i in range(last - first):
+                e[i] = np.exp(sigma * (scores[rows[i]] - best))
+            _add_pairs(e, label, own_grad, own_hess)
+        for i in range(last - first):
+            grad[rows[i]] = weights[q] * sigma * own_grad[i]
+            hess[rows[i]] = weights[q] * sigma * sigma * own_hess[i]
 
 
 @kernel(parallel=True)

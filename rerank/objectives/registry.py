@@ -1,4 +1,4 @@
-"""Objectives that need nothing but labels, by the name that `objective=` and the command line use."""
+"""Objectives that need labels only, by the name that `objective=` and the command line use."""
 
 from __future__ import annotations
 

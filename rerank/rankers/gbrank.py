@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from rerank.objectives.base import Objective
-from rerank.objectives.gbrank import GBRank as GBRankObjective
+from rerank.objectives.gbrank import GBRankObjective
 from rerank.rankers.boosted import BoostedTrees
 from rerank.rankers.registry import register
 from rerank.rankers.training import TrainingSet

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.for_measure import lambdarank_for
-from rerank.objectives.lambdarank import LambdaRank
-from rerank.objectives.swap_blocks import BlockLambdaRank
+from rerank.objectives.lambdarank import LambdaRankObjective
+from rerank.objectives.swap_blocks import BlockLambdaRankObjective
 from rerank.rankers.start import spread_at_the_top
 from rerank.rankers.training import TrainingSet, Validation
 from rerank.runtime.schema import Array, Record
@@ -79,7 +79,9 @@ class LinearStage:
         self.weights_ = learned["weights"]
 
 
-def newton_step(objective: LambdaRank | BlockLambdaRank, start: Floats, inputs: Floats, weights: Floats) -> Floats:
+def newton_step(
+    objective: LambdaRankObjective | BlockLambdaRankObjective, start: Floats, inputs: Floats, weights: Floats
+) -> Floats:
     """Return (H + ridge)^-1 g of the cost of start + inputs @ weights, (n_inputs,) float64.
 
     start  (n_rows,) float64, inputs (n_rows, n_inputs) float64

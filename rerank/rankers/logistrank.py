@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rerank.objectives.base import Objective
-from rerank.objectives.logistrank import LogistRank as LogistRankObjective
+from rerank.objectives.logistrank import LogistRankObjective
 from rerank.rankers.boosted import BoostedTrees
 from rerank.rankers.registry import register
 from rerank.rankers.training import TrainingSet

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rerank.objectives.base import Objective
-from rerank.objectives.plackett_luce import PlackettLuce as Likelihood
+from rerank.objectives.plackett_luce import PlackettLuceObjective
 from rerank.rankers.linear import LinearRanker
 from rerank.rankers.registry import register
 from rerank.rankers.training import TrainingSet
@@ -23,4 +23,4 @@ class PlackettLuce(LinearRanker):
     """
 
     def _objective(self, train: TrainingSet) -> Objective:
-        return Likelihood(train.query_ptr, train.weights, train.labels)
+        return PlackettLuceObjective(train.query_ptr, train.weights, train.labels)

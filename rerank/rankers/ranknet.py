@@ -8,7 +8,7 @@ import numpy as np
 
 from rerank.objectives.base import Objective
 from rerank.objectives.preferences import PreferencePairs
-from rerank.objectives.ranknet import RankNet as PairwiseLogistic
+from rerank.objectives.ranknet import RankNetObjective
 from rerank.rankers.netranker import NetRanker
 from rerank.rankers.preferences import LearnsFromPairs
 from rerank.rankers.registry import register
@@ -29,7 +29,7 @@ class RankNet(LearnsFromPairs, NetRanker):
         if self._pairs is None:
             if len(np.unique(query.labels)) < 2:
                 return None
-            return PairwiseLogistic(query.query_ptr, query.weights / pair_counts(query), query.labels)
+            return RankNetObjective(query.query_ptr, query.weights / pair_counts(query), query.labels)
         better, worse, probabilities = self._pairs.of_query(query.order)
         if not len(better):
             return None

@@ -1,4 +1,4 @@
-"""How kernels are compiled, and says when they are: the first use on a machine takes seconds."""
+"""Numba decorators of this package, and a log line when kernels compile: the first use on a machine takes seconds."""
 
 from __future__ import annotations
 
@@ -17,12 +17,23 @@ Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 
 def kernel(*, parallel: bool = False, nogil: bool | None = None) -> Callable[[Kernel], Kernel]:
-    """Return the decorator of a compiled function that Python calls: Numba's, with options that all kernels share.
+    """Return the decorator of a compiled function that Python calls.
 
-    nogil  whether it runs without the interpreter's lock; None: unless it is parallel, since some of Numba's threading
-           layers end a process in which two parallel kernels run at once
-    The code is kept on disk, divides by zero as NumPy does, and has no way in from C: Numba's would be a tenth of it,
-    and nobody takes it. Numba compiles its own functions anew for every set of options that asks for them.
+    The code is cached on disk and divides by zero as NumPy does. The wrapper for C, a tenth of the code, is omitted.
+    All kernels share these options: Numba compiles its own functions anew for every set of them.
+
+    Parameters
+    ----------
+    parallel : bool
+        Whether ``prange`` uses threads.
+    nogil : bool, optional
+        Whether the kernel releases the interpreter's lock. None: unless it is parallel, since some of Numba's threading
+        layers abort the process when two parallel kernels run at once.
+
+    Returns
+    -------
+    callable
+
     """
     return _numba(parallel=parallel, nogil=not parallel if nogil is None else nogil)
 
@@ -30,34 +41,46 @@ def kernel(*, parallel: bool = False, nogil: bool | None = None) -> Callable[[Ke
 def helper(**options: Any) -> Callable[[Kernel], Kernel]:
     """Return the decorator of a compiled function that only kernels of its own file call; options are Numba's.
 
-    It has no way in from Python either, which would be a sixth of the code that is left: a call from there would
-    end the process. A test finds any.
+    The wrapper for Python, a sixth of the remaining code, is omitted, so that a call from Python would abort the
+    process; `tests/runtime/test_kernels.py` finds such calls. Numba's cache does not see
+    changes in helpers of other files.
+
+    Parameters
+    ----------
+    **options
+        Options of ``numba.njit``.
+
+    Returns
+    -------
+    callable
+
     """
     return _numba(nogil=True, no_cpython_wrapper=True, **options)
 
 
 def _numba(**options: Any) -> Callable[[Kernel], Kernel]:
+    """Return Numba's decorator with the options that all compiled functions share."""
     untyped: Any = njit
     decorate: Callable[[Kernel], Kernel] = untyped(cache=True, error_model="numpy", no_cfunc_wrapper=True, **options)
     return decorate
 
 
 class _Announcer(event.Listener):
-    """Hears of each compilation that Numba's cache did not spare; announces the first of ours in a process."""
+    """Logs the first compilation of a kernel of this package in a process; kernels from the cache do not compile."""
 
-    said = False
+    announced = False
 
     def on_start(self, event: event.Event) -> None:
         """Log one line before the first kernel of this package compiles; see `compile_hook`."""
         module = event.data["dispatcher"].__module__
-        if module.startswith("rerank.") and not self.said:
-            self.said = True
+        if module.startswith("rerank.") and not self.announced:
+            self.announced = True
             log.info("compiling kernels, once on this machine (up to a minute) ...")
         if compile_hook.before_compilation is not None:
             compile_hook.before_compilation(module)
 
     def on_end(self, event: event.Event) -> None:
-        """Say nothing: what follows speaks for itself."""
+        """Do nothing."""
 
 
 _ANNOUNCER = _Announcer()
@@ -65,6 +88,6 @@ _ANNOUNCER = _Announcer()
 
 @contextmanager
 def announced_compiling() -> Iterator[None]:
-    """Log it when a kernel compiles inside the block; nothing where all come from Numba's cache."""
+    """Log a line when a kernel compiles inside the block."""
     with event.install_listener("numba:compile", _ANNOUNCER):
         yield

@@ -1,7 +1,9 @@
 """The bins of each feature: at most 255, learned from its values.
 
 edge     upper end of a bin: bin b holds edges[b - 1] < value <= edges[b]; the last edge is infinite
-missing  NaN lies in no bin; it goes its own way at every split
+missing  NaN is in no bin; each split decides on which side missing values go
+
+`choose_edges` in `tests/oracles/trees.py` is the slow form of `_choose_edges`.
 """
 
 from __future__ import annotations
@@ -15,44 +17,68 @@ from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.threads import in_threads
 
 MOST_BINS = 255
-AT_ONCE = 16  # features that are sorted together: the rows are read once for all of them
+FEATURES_AT_ONCE = 16  # sorted together: the rows are read once for all of them
 
 
 @dataclass(frozen=True, eq=False)
 class Bins:
-    """How values become bins, learned on the training rows.
+    """How values become bins, learned from the training rows.
 
-    edges      (n_features, 255) float32, padded with +inf
-    n_bins     (n_features,) int64 bins in use
-    missing    (n_features,) bool: whether the training rows held a missing value
-    usual      (n_features,) int64 the bin of most rows; n_bins where most are missing
-    elsewhere  (n_features,) float64 share of the rows that are not there
+    Parameters
+    ----------
+    edges : float32 array of shape (n_features, 255)
+        Upper ends of the bins, padded with +inf.
+    n_bins : int64 array of shape (n_features,)
+        Bins in use.
+    missing : bool array of shape (n_features,)
+        Whether the training rows hold a missing value.
+    most_freq_bin : int64 array of shape (n_features,)
+        Most frequent bin; n_bins where most values are missing.
+    exception_share : float64 array of shape (n_features,)
+        Share of the rows that are not in it.
+
     """
 
     edges: NDArray[np.float32]
     n_bins: NDArray[np.int64]
     missing: NDArray[np.bool_]
-    usual: NDArray[np.int64]
-    elsewhere: NDArray[np.float64]
+    most_freq_bin: NDArray[np.int64]
+    exception_share: NDArray[np.float64]
 
 
 def learn_bins(X: NDArray[np.float32], max_bin: int, n_threads: int) -> Bins:
-    """Choose the bins of every feature from all rows: one bin a distinct value, or about equal counts.
+    """Choose the bins of every feature from all rows: one bin for each distinct value, or about equal counts.
 
-    X        (n_rows, n_features) float32, NaN where missing
-    max_bin  most bins a feature gets, 2 to 255
-    Heavy values get bins of their own (as LightGBM's GreedyFindBin); edges stand midway between values.
-    The rows' order does not matter.
+    A value with many rows gets a bin for itself; edges are midway between values. The order of the rows does not
+    matter.
+
+    Parameters
+    ----------
+    X : float32 array of shape (n_rows, n_features)
+        Values, NaN where missing.
+    max_bin : int
+        Most bins of a feature, 2 to 255.
+    n_threads : int
+        Threads to use.
+
+    Returns
+    -------
+    Bins
+
+    References
+    ----------
+    LightGBM's ``GreedyFindBin`` (src/io/bin.cpp).
+
     """
     n_features = X.shape[1]
     edges = np.full((n_features, MOST_BINS), np.inf, dtype=np.float32)
     n_bins = np.ones(n_features, dtype=np.int64)
     missing = np.zeros(n_features, dtype=np.bool_)
-    usual, elsewhere = np.zeros(n_features, dtype=np.int64), np.zeros(n_features)
+    most_freq_bin, exception_share = np.zeros(n_features, dtype=np.int64), np.zeros(n_features)
 
     def learn(part: int) -> None:
-        first = part * AT_ONCE
-        columns = X[:, first : first + AT_ONCE].T.copy(order="C")
+        first = part * FEATURES_AT_ONCE
+        columns = X[:, first : first + FEATURES_AT_ONCE].T.copy(order="C")
         columns.sort(axis=1)
         for feature, column in enumerate(columns, first):
             n_present = int(np.searchsorted(column, np.nan)) if len(column) else 0
@@ -60,11 +86,11 @@ def learn_bins(X: NDArray[np.float32], max_bin: int, n_threads: int) -> Bins:
             n_bins[feature] = _choose_edges(column[:n_present], max_bin, edges[feature])
             ends = np.searchsorted(column[:n_present], edges[feature, : n_bins[feature]], side="right")
             counts = np.diff(ends, prepend=0, append=len(column))
-            usual[feature] = np.argmax(counts)
-            elsewhere[feature] = 1.0 - counts.max() / max(len(column), 1)
+            most_freq_bin[feature] = np.argmax(counts)
+            exception_share[feature] = 1.0 - counts.max() / max(len(column), 1)
 
-    in_threads(learn, range(-(-n_features // AT_ONCE)), n_threads)
-    return Bins(edges, n_bins, missing, usual, elsewhere)
+    in_threads(learn, range(-(-n_features // FEATURES_AT_ONCE)), n_threads)
+    return Bins(edges, n_bins, missing, most_freq_bin, exception_share)
 
 
 @helper()
@@ -74,40 +100,59 @@ def _between(low, high):  # type: ignore[no-untyped-def]
     return middle if low <= middle < high else low
 
 
+@helper()
+def _next_distinct(column, start):  # type: ignore[no-untyped-def]
+    """Return the index of the first value after those equal to column[start]."""
+    end = start + 1
+    while end < column.shape[0] and column[end] == column[start]:
+        end += 1
+    return end
+
+
+@helper()
+def _separate_all(column, edges):  # type: ignore[no-untyped-def]
+    """Fill edges between all distinct values; return the bins in use."""
+    n_bins = 0
+    for i in range(1, column.shape[0]):
+        if column[i] != column[i - 1]:
+            edges[n_bins] = _between(column[i - 1], column[i])
+            n_bins += 1
+    return n_bins + 1
+
+
+@helper()
+def _count_light(column, max_bin):  # type: ignore[no-untyped-def]
+    """Return rows and bins that are left for the values with fewer rows than an even share."""
+    n, start, n_heavy = column.shape[0], 0, 0
+    n_light_rows = n
+    while start < n:
+        end = _next_distinct(column, start)
+        if end - start >= n / max_bin:
+            n_heavy += 1
+            n_light_rows -= end - start
+        start = end
+    return n_light_rows, max(max_bin - n_heavy, 1)
+
+
 @kernel()
 def _choose_edges(column, max_bin, edges):  # type: ignore[no-untyped-def]
-    """Fill `edges` (255,) from one ascending column without missing values; return the bins in use."""
+    """Fill edges (255,) from one ascending column (n,) without missing values; return the bins in use.
+
+    A value with more rows than an even share gets a bin for itself; the others share the bins that are left.
+    """
     n = column.shape[0]
     n_distinct = min(n, 1)
     for i in range(1, n):
         n_distinct += column[i] != column[i - 1]
-    if n_distinct <= 1:
-        return 1
-    n_bins = 0
     if n_distinct <= max_bin:
-        for i in range(1, n):
-            if column[i] != column[i - 1]:
-                edges[n_bins] = _between(column[i - 1], column[i])
-                n_bins += 1
-        return n_bins + 1
-    # A value with more rows than an even share gets a bin of its own; the others share what is left.
-    share = n / max_bin
-    n_heavy, n_light_rows, start = 0, n, 0
-    for i in range(1, n + 1):
-        if i == n or column[i] != column[i - 1]:
-            if i - start >= share:
-                n_heavy += 1
-                n_light_rows -= i - start
-            start = i
-    n_light_bins = max(max_bin - n_heavy, 1)
-    in_bin, start, previous = 0, 0, 0
+        return _separate_all(column, edges)
+    n_light_rows, n_light_bins = _count_light(column, max_bin)
+    n_bins, in_bin, start, previous = 0, 0, 0, 0
     while start < n and n_bins < max_bin - 1:
-        end = start + 1
-        while end < n and column[end] == column[start]:
-            end += 1
-        heavy = end - start >= share
+        end = _next_distinct(column, start)
+        is_heavy = end - start >= n / max_bin
         light_share = n_light_rows / max(n_light_bins, 1)
-        if heavy and in_bin >= 0.5 * light_share and in_bin > 0:
+        if is_heavy and in_bin >= 0.5 * light_share and in_bin > 0:
             edges[n_bins] = _between(column[previous], column[start])
             n_bins += 1
             n_light_bins -= 1
@@ -116,13 +161,12 @@ def _choose_edges(column, max_bin, edges):  # type: ignore[no-untyped-def]
             if n_bins == max_bin - 1:
                 break
         in_bin += end - start
-        if end < n and (heavy or in_bin >= light_share):
+        if end < n and (is_heavy or in_bin >= light_share):
             edges[n_bins] = _between(column[start], column[end])
             n_bins += 1
-            if not heavy:
+            if not is_heavy:
                 n_light_bins -= 1
                 n_light_rows -= in_bin
             in_bin = 0
-        previous = start
-        start = end
+        previous, start = start, end
     return n_bins + 1

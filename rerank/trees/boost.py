@@ -1,4 +1,4 @@
-"""Boosting: trees one after the other on the gradients of whatever objective is handed in."""
+"""Boosting: trees one after the other, each on the gradients of an objective at the present scores."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rerank.trees.bins import learn_bins
 from rerank.trees.columns import Columns
 from rerank.trees.forest import Forest, Tree
 from rerank.trees.grow import Grower, TreeLimits
-from rerank.trees.leaves import add_leaf_values
+from rerank.trees.leaf_values import add_leaf_values
 from rerank.trees.score import score_rows
 from rerank.types import Floats, Ints
 
@@ -22,11 +22,28 @@ StepLength = Callable[[Floats, Floats], float]
 
 @dataclass(frozen=True)
 class BoostSettings:
-    """How a forest is grown; the names are LGBMRanker's.
+    """How a forest is grown; the names are those of LightGBM's ``LGBMRanker``.
 
-    subsample draws whole queries, colsample_bytree features, anew for every tree. `averaged` scores are a mean,
-    h_k = (k h_(k-1) + learning_rate g_k) / (k + 1), g_k the tree: GBRank's. Their sum h_0 + learning_rate (g_1 + ...
-    + g_k) is (k + 1) h_k and so ranks alike.
+    Parameters
+    ----------
+    n_estimators : int
+        Number of trees.
+    learning_rate : float
+        Factor of each tree.
+    max_bin : int
+        Most bins of a feature, 2 to 255.
+    subsample : float
+        Share of the queries that each tree is grown on, drawn anew for every tree.
+    colsample_bytree : float
+        Share of the features, drawn anew for every tree.
+    random_state : int
+        Seed of what is drawn.
+    limits : TreeLimits
+        When a tree stops growing.
+    averaged : bool
+        Whether scores are a mean, h_k = (k h_(k-1) + learning_rate g_k) / (k + 1), g_k the tree, as GBRank's. The sum
+        h_0 + learning_rate (g_1 + ... + g_k) is (k + 1) h_k, and so ranks alike.
+
     """
 
     n_estimators: int = 100
@@ -40,7 +57,42 @@ class BoostSettings:
 
 
 class Booster:
-    """Grows a forest tree by tree and keeps the training scores up to date."""
+    """Grows a forest tree by tree and keeps the training scores up to date.
+
+    Parameters
+    ----------
+    X : float32 array of shape (n_rows, n_features)
+        Rows in any order, NaN where missing.
+    order : int64 array of shape (n_rows,)
+        Their canonical order: row i of all that follows is X[order[i]].
+    query_ptr : int64 array of shape (n_queries + 1,)
+        Rows of query q are [query_ptr[q], query_ptr[q + 1]), to draw whole queries.
+    start_scores : float64 array of shape (n_rows,)
+        Zeros, or the scores of a base ranker for a warm start.
+    gradients : callable
+        ``gradients(scores, grad, hess)`` fills gradient and hessian, all float64 arrays of shape (n_rows,).
+    settings : BoostSettings
+        How the forest is grown.
+    n_threads : int
+        Threads to use.
+    step_length : callable, optional
+        ``step_length(scores, values)`` returns the factor of a new tree from the scores and the tree's values, float64
+        arrays of shape (n_rows,). None: the learning rate.
+    row_weights : float64 array of shape (n_rows,), optional
+        For splits by least squares (`Grower.grow`). None: by the gain of Newton steps.
+
+    Attributes
+    ----------
+    scores : float64 array of shape (n_rows,)
+        Scores of the training rows under the trees so far.
+    trees : list of Tree
+        Trees so far.
+
+    References
+    ----------
+    C. Burges, MSR-TR-2010-82, section 7: MART and, from the scores of a base ranker, LambdaSMART.
+
+    """
 
     def __init__(
         self,
@@ -54,24 +106,13 @@ class Booster:
         step_length: StepLength | None = None,
         row_weights: Floats | None = None,
     ) -> None:
-        """Bin the rows and take the scores to start from.
-
-        X             (n_rows, n_features) float32, NaN where missing, rows in any order
-        order         (n_rows,) int64, their canonical order: row i of all that follows is X[order[i]]
-        query_ptr     (n_queries + 1,) int64, for drawing whole queries
-        start_scores  (n_rows,) float64: zeros, or a base ranker's scores for a warm start (B 7)
-        gradients     fills gradient and hessian (n_rows,) float64 from scores (n_rows,) float64
-        step_length   share of a new tree that is taken, from scores and the tree's values (n_rows,) float64;
-                      None: the learning rate
-        row_weights   (n_rows,) float64, for splits by least squares (`Grower.grow`); None: by the gain of Newton steps
-        """
         self.settings, self.query_ptr, self.gradients = settings, query_ptr, gradients
         self._step_length, self._row_weights = step_length, row_weights
         columns = Columns.of(learn_bins(X, settings.max_bin, n_threads))
         self._X, self._order = X, order
         self._grower = Grower(columns, columns.blocks(X, order, n_threads), settings.limits, n_threads)
         self._random = np.random.default_rng(settings.random_state)
-        self._features = np.sort(columns.features)  # the others have one bin: they part nothing
+        self._features = np.sort(columns.features)  # the others have one bin
         self._all_rows = np.arange(len(X), dtype=np.int32)
         self._grad, self._hess = np.empty(len(X)), np.empty(len(X))
         self.scores = start_scores.astype(np.float64, copy=True)
@@ -79,17 +120,17 @@ class Booster:
 
     @property
     def can_split(self) -> bool:
-        """Whether any feature tells rows apart."""
+        """Whether any feature has more than one value."""
         return len(self._features) > 0
 
     def add_tree(self) -> Tree:
-        """Grow the next tree on the gradients at the present scores, and add it to them."""
+        """Grow the next tree on the gradients at the present scores, add it to the scores, and return it."""
         self.gradients(self.scores, self._grad, self._hess)
         rows = self._sample_rows()
         tree, ordered, leaf_ptr = self._grower.grow(
             self._grad, self._hess, rows, self._sample_features(), self._row_weights
         )
-        tree.leaf_value[:] *= self._share(tree)
+        tree.leaf_value[:] *= self._factor(tree)
         k = len(self.trees) + 1
         if self.settings.averaged:
             self.scores *= k
@@ -106,12 +147,14 @@ class Booster:
         """Return the first trees as a forest; all of them where no number is given."""
         return Forest.of(self.trees[:n_trees])
 
-    def _share(self, tree: Tree) -> float:
+    def _factor(self, tree: Tree) -> float:
+        """Return what the values of a new tree are multiplied by."""
         if self._step_length is None:
             return self.settings.learning_rate
         return self._step_length(self.scores, score_rows(Forest.of([tree]), self._X)[self._order])
 
     def _sample_rows(self) -> NDArray[np.int32]:
+        """Return the rows of the queries that are drawn for a tree, ascending."""
         if self.settings.subsample >= 1.0:
             return self._all_rows
         n_queries = len(self.query_ptr) - 1
@@ -121,6 +164,7 @@ class Booster:
         return self._all_rows[np.repeat(drawn, np.diff(self.query_ptr))]
 
     def _sample_features(self) -> Ints:
+        """Return the features that are drawn for a tree, ascending."""
         if self.settings.colsample_bytree >= 1.0:
             return self._features
         n_drawn = max(1, round(self.settings.colsample_bytree * len(self._features)))

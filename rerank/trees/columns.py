@@ -1,12 +1,15 @@
-"""Bins as training reads them: columns of one byte, in blocks of 16; features of few bins share a column.
+"""Bins as training reads them: columns of one byte a row, in blocks of 16.
 
-column   a byte a row. Features whose numbers of states multiply to at most 256 stand in one column, as digits of a
-         mixed-radix number: one add to the column's histogram serves them all, and loses nothing.
-state    what a feature's digit can be: its bins, and one more for missing values where it has any. A feature with a
-         column of its own has its bin, and 255 where it is missing.
-block    16 columns: a row's bytes of one block are one load, and the block's histograms stay in L1
-unit     4 columns, a quarter of a block: what one thread takes at least. Rare columns (rare.py) begin a unit, and no
-         others follow.
+column        one byte a row, its code. Features whose numbers of states multiply to at most 256 share a column, as
+              digits of a mixed-radix number: one addition to the column's histogram serves all of them, exactly.
+state         value of a feature's digit: its bins, and one more for missing values if it has any. A feature with a
+              column for itself has its bin as state, and 255 where it is missing.
+block         16 columns: the bytes of a row are one load, and the block's histograms fit into the L1 cache
+column group  4 columns, a quarter of a block: the least that one thread takes. Sparse columns (`sparse_columns.py`)
+              start a group, and only they follow.
+
+`find_bin` in `tests/oracles/trees.py` is the slow form of `_find_bins`; `tests/trees/test_bins.py` reads the states
+back from the blocks and compares.
 """
 
 from __future__ import annotations
@@ -19,26 +22,41 @@ from numpy.typing import NDArray
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.threads import in_threads, row_parts
 from rerank.trees.bins import Bins
-from rerank.trees.rare import rare_features
+from rerank.trees.sparse_columns import sparse_features
+from rerank.trees.structures import FEATURE
 from rerank.types import Ints, pointers
 
 WIDTH = 16
-UNIT = WIDTH // 4
+GROUP_WIDTH = WIDTH // 4
 MOST_CODES = 256
-ROWS_AT_ONCE = 128  # their features stay in L2 while column after column reads them
+ROWS_AT_ONCE = 128  # their features stay in the L2 cache while one column after the other reads them
 
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """Which column holds which features; a feature that parts nothing has no column (-1).
+    """Which column holds which features.
 
-    column         (n_features,) int64
-    stride         (n_features,) int64 what one state more adds to the column's byte
-    n_states       (n_features,) int64
-    missing_state  (n_features,) int64 state of a missing value
-    features       (n_stored,) int64 features column by column, with column_ptr (n_blocks * 16 + 1,) int64
-    first_rare     the first of the rare columns
-    usual          (n_rare,) uint8 code that most rows have in each of them
+    Parameters
+    ----------
+    bins : Bins
+        Bins of the features.
+    column : int64 array of shape (n_features,)
+        Column of each feature; -1 where it has one state only and so no column.
+    stride : int64 array of shape (n_features,)
+        What the next state adds to the column's code.
+    n_states : int64 array of shape (n_features,)
+        256 where a feature has a column for itself.
+    missing_state : int64 array of shape (n_features,)
+        State of a missing value.
+    features : int64 array of shape (n_stored,)
+        Features by column.
+    column_ptr : int64 array of shape (n_blocks * 16 + 1,)
+        The features of column c are features[column_ptr[c] : column_ptr[c + 1]].
+    first_sparse : int
+        First sparse column.
+    most_freq_code : uint8 array of shape (n_sparse,)
+        Most frequent code of each sparse column.
+
     """
 
     bins: Bins
@@ -48,45 +66,39 @@ class Columns:
     missing_state: Ints
     features: Ints
     column_ptr: Ints
-    first_rare: int
-    usual: NDArray[np.uint8]
+    first_sparse: int
+    most_freq_code: NDArray[np.uint8]
 
     @classmethod
     def of(cls, bins: Bins) -> Columns:
-        """Put features with the most states first, each into the first column that has room, and the rare behind."""
-        n_states, rare = bins.n_bins + bins.missing, rare_features(bins)
-        column, stride = np.full(len(n_states), -1), np.ones(len(n_states), dtype=np.int64)
-        codes: list[int] = []  # in use, of each column
-        for feature in np.argsort(-n_states, kind="stable"):
-            if n_states[feature] < 2 or feature in rare:
-                continue
-            free = (number for number, used in enumerate(codes) if used * n_states[feature] <= MOST_CODES)
-            column[feature] = place = next(free, len(codes))
-            if place == len(codes):
-                codes.append(1)
-            stride[feature] = codes[place]
-            codes[place] *= int(n_states[feature])
-        first_rare = -(-len(codes) // UNIT) * UNIT
-        column[rare] = first_rare + np.arange(len(rare))
-        counts = np.bincount(column[column >= 0], minlength=-(-max(first_rare + len(rare), 1) // WIDTH) * WIDTH)
+        """Assign columns: features with the most states first, each to the first column with codes left.
+
+        Sparse features follow in columns for themselves.
+        """
+        n_states, sparse = bins.n_bins + bins.missing, sparse_features(bins)
+        column, stride, n_columns = _share_columns(n_states, sparse)
+        first_sparse = -(-n_columns // GROUP_WIDTH) * GROUP_WIDTH
+        column[sparse] = first_sparse + np.arange(len(sparse))
+        counts = np.bincount(column[column >= 0], minlength=-(-max(first_sparse + len(sparse), 1) // WIDTH) * WIDTH)
         alone = counts[column] == 1
         missing_state = np.where(alone, MOST_CODES - 1, bins.n_bins).astype(np.int64)
         order = np.argsort(column, kind="stable")
+        most_freq_state = np.where(bins.most_freq_bin < bins.n_bins, bins.most_freq_bin, missing_state)
         return cls(
-            bins,
-            column,
-            stride,
-            np.where(alone, MOST_CODES, n_states).astype(np.int64),
-            missing_state,
-            order[column[order] >= 0],
-            pointers(counts),
-            first_rare,
-            np.where(bins.usual < bins.n_bins, bins.usual, missing_state)[rare].astype(np.uint8),
+            bins=bins,
+            column=column,
+            stride=stride,
+            n_states=np.where(alone, MOST_CODES, n_states).astype(np.int64),
+            missing_state=missing_state,
+            features=order[column[order] >= 0],
+            column_ptr=pointers(counts),
+            first_sparse=first_sparse,
+            most_freq_code=most_freq_state[sparse].astype(np.uint8),
         )
 
     @property
     def states(self) -> Ints:
-        """What each code of a feature's column says of the feature, (n_features, 256)."""
+        """State of a feature under each code of its column, int64 of shape (n_features, 256)."""
         return np.arange(MOST_CODES) // self.stride[:, None] % self.n_states[:, None]
 
     @property
@@ -94,34 +106,71 @@ class Columns:
         """Number of 16-column blocks."""
         return (len(self.column_ptr) - 1) // WIDTH
 
-    def blocks(self, X: NDArray[np.float32], rows: Ints, n_threads: int) -> NDArray[np.uint8]:
-        """Return the columns of X[rows] (k, n_features) as (n_blocks, k, 16) uint8; X itself is not copied."""
-        out = np.zeros((self.n_blocks, len(rows), WIDTH), dtype=np.uint8)
+    def records(self) -> NDArray[np.void]:
+        """Return the FEATURE record of each feature, shape (n_features,)."""
+        records = np.empty(len(self.column), dtype=FEATURE)
+        records["column"], records["n_states"] = self.column, self.n_states
+        records["missing_state"], records["n_bins"] = self.missing_state, self.bins.n_bins
+        records["has_missing"] = self.bins.missing
+        return records
 
-        def fill(here: slice) -> None:
-            bins = (self.bins.edges, self.bins.n_bins)
-            _fill_blocks(
-                X, rows[here], self.features, self.column, self.stride, self.missing_state, *bins, out[:, here]
-            )
+    def blocks(self, X: NDArray[np.float32], rows: Ints, n_threads: int) -> NDArray[np.uint8]:
+        """Return the codes of some rows; X is not copied as a whole.
+
+        Parameters
+        ----------
+        X : float32 array of shape (n_rows, n_features)
+            Values, NaN where missing.
+        rows : int64 array of shape (k,)
+            Rows of X.
+        n_threads : int
+            Threads to use.
+
+        Returns
+        -------
+        uint8 array of shape (n_blocks, k, 16)
+
+        """
+        out = np.zeros((self.n_blocks, len(rows), WIDTH), dtype=np.uint8)
+        records, bins = self.records(), self.bins
+
+        def fill(part: slice) -> None:
+            _fill_blocks(X, rows[part], self.features, records, self.stride, bins.edges, out[:, part])
 
         in_threads(fill, row_parts(len(rows), n_threads), n_threads)
         return out
 
 
+def _share_columns(n_states: Ints, sparse: Ints) -> tuple[Ints, Ints, int]:
+    """Return column and stride (n_features,) of the features that are not sparse, and the number of columns."""
+    column, stride = np.full(len(n_states), -1), np.ones(len(n_states), dtype=np.int64)
+    n_codes: list[int] = []  # in use, of each column
+    for feature in np.argsort(-n_states, kind="stable"):
+        if n_states[feature] < 2 or feature in sparse:
+            continue
+        with_space = (number for number, used in enumerate(n_codes) if used * n_states[feature] <= MOST_CODES)
+        column[feature] = number = next(with_space, len(n_codes))
+        if number == len(n_codes):
+            n_codes.append(1)
+        stride[feature] = n_codes[number]
+        n_codes[number] *= int(n_states[feature])
+    return column, stride, len(n_codes)
+
+
 def by_column(blocks: NDArray[np.uint8], n_threads: int) -> NDArray[np.uint8]:
-    """Return the bytes of blocks (n_blocks, n_rows, 16) column by column, (n_blocks * 16, n_rows)."""
+    """Return the codes of blocks (n_blocks, n_rows, 16) by column, uint8 of shape (n_blocks * 16, n_rows)."""
     out = np.empty((len(blocks), WIDTH, blocks.shape[1]), dtype=np.uint8)
 
-    def turn(block: int) -> None:
+    def transpose(block: int) -> None:
         out[block] = blocks[block].T
 
-    in_threads(turn, range(len(blocks)), n_threads)
+    in_threads(transpose, range(len(blocks)), n_threads)
     return out.reshape(len(blocks) * WIDTH, blocks.shape[1])
 
 
 @helper()
 def _find_bins(values, edges, n_bins, out):  # type: ignore[no-untyped-def]
-    """Fill out (k,) int64 with how many of the edges (255,), which end in +inf, lie below each value."""
+    """Fill out (k,) int64 with the number of edges (255,), padded with +inf, below each value: a binary search."""
     step = 1
     while 2 * step < n_bins:
         step *= 2
@@ -133,17 +182,19 @@ def _find_bins(values, edges, n_bins, out):  # type: ignore[no-untyped-def]
 
 
 @kernel()
-def _fill_blocks(X, rows, features, column, stride, missing_state, edges, n_bins, out):  # type: ignore[no-untyped-def]
-    """Write the bytes of some rows into out (n_blocks, k, 16), zero before."""
+def _fill_blocks(X, rows, stored_features, features, stride, edges, out):  # type: ignore[no-untyped-def]
+    """Add the codes of some rows of X to out (n_blocks, k, 16) uint8, zero before; features are FEATURE records."""
     values, bins = np.empty(ROWS_AT_ONCE, np.float32), np.empty(ROWS_AT_ONCE, np.int64)
     for first in range(0, rows.shape[0], ROWS_AT_ONCE):
         n = min(ROWS_AT_ONCE, rows.shape[0] - first)
-        for k in range(features.shape[0]):
-            feature = features[k]
+        for k in range(stored_features.shape[0]):
+            number = stored_features[k]
+            feature, feature_stride = features[number], stride[number]
+            missing_state = feature["missing_state"]
             for i in range(n):
-                values[i] = X[rows[first + i], feature]
-            _find_bins(values[:n], edges[feature], n_bins[feature], bins[:n])
-            block, c = column[feature] // WIDTH, column[feature] % WIDTH
+                values[i] = X[rows[first + i], number]
+            _find_bins(values[:n], edges[number], feature["n_bins"], bins[:n])
+            block, column = feature["column"] // WIDTH, feature["column"] % WIDTH
             for i in range(n):
-                state = bins[i] if values[i] == values[i] else missing_state[feature]
-                out[block, first + i, c] += np.uint8(state * stride[feature])
+                state = bins[i] if values[i] == values[i] else missing_state
+                out[block, first + i, column] += np.uint8(state * feature_stride)

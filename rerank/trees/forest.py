@@ -1,4 +1,4 @@
-"""Trees as flat arrays: the record that the engine grows, scores with and stores."""
+"""Trees as flat arrays, as they are grown, scored and stored."""
 
 from __future__ import annotations
 
@@ -17,12 +17,21 @@ from rerank.types import Floats, Ints, pointers
 class Tree:
     """One regression tree; node 0 is the root, a tree of one leaf has no node.
 
-    feature       (n_nodes,) int32 column that the node tests
-    threshold     (n_nodes,) float32: value <= threshold goes left
-    missing_left  (n_nodes,) bool: where a missing value goes
-    left, right   (n_nodes,) int32: a node, or ~leaf (negative) for a leaf
-    gain          (n_nodes,) float64: what the split took off the loss
-    leaf_value    (n_leaves,) float64, learning rate included
+    Parameters
+    ----------
+    feature : int32 array of shape (n_nodes,)
+        Feature that the node tests.
+    threshold : float32 array of shape (n_nodes,)
+        Value <= threshold goes left.
+    missing_left : bool array of shape (n_nodes,)
+        Whether a missing value goes left.
+    left, right : int32 arrays of shape (n_nodes,)
+        A node, or ~leaf (negative) for a leaf.
+    gain : float64 array of shape (n_nodes,)
+        Decrease of the loss by the split.
+    leaf_value : float64 array of shape (n_leaves,)
+        Value of each leaf, learning rate included.
+
     """
 
     feature: NDArray[np.int32]
@@ -36,7 +45,18 @@ class Tree:
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """Trees end to end: node n of tree t stands at node_ptr[t] + n, leaf l at leaf_ptr[t] + l."""
+    """Trees in the order in which they were grown, their arrays concatenated.
+
+    Parameters
+    ----------
+    node_ptr : int64 array of shape (n_trees + 1,)
+        Node n of tree t has the index node_ptr[t] + n.
+    leaf_ptr : int64 array of shape (n_trees + 1,)
+        Leaf l of tree t has the index leaf_ptr[t] + l.
+    feature, threshold, missing_left, left, right, gain, leaf_value : arrays
+        As in `Tree`.
+
+    """
 
     node_ptr: Ints
     leaf_ptr: Ints
@@ -88,14 +108,36 @@ class Forest:
 class StoredForest(Field):
     """A forest as `Forest.to_dict` wrote it.
 
-    columns  the size that says how many features there are
+    Parameters
+    ----------
+    columns : str
+        Name of the size that holds the number of features.
+
     """
 
     def __init__(self, columns: str = "n_features") -> None:
         self._columns = columns
 
     def read(self, value: Any, sizes: Sizes) -> Forest:
-        """Return the forest; every tree is binary, and its root reaches each of its nodes and leaves once."""
+        """Return the forest, checked: the root of each tree reaches each of its nodes and leaves once.
+
+        Parameters
+        ----------
+        value : object
+            Parsed JSON.
+        sizes : mapping of str to int
+            Sizes known so far.
+
+        Returns
+        -------
+        Forest
+
+        Raises
+        ------
+        SchemaError
+            Where the value is not a forest of binary trees over these features.
+
+        """
         forest = Forest(**_STORED.read(value, {"n_columns": sizes[self._columns]}))
         _check_pointers(forest)
         _check_children(forest)
@@ -119,7 +161,7 @@ _STORED = Record(
 
 
 def _check_pointers(forest: Forest) -> None:
-    """Refuse pointers that do not deal nodes and leaves out to trees of one leaf more than they have nodes."""
+    """Raise SchemaError unless the pointers rise, and each tree has one leaf more than it has nodes."""
     for name, ptr, end in (
         ("node_ptr", forest.node_ptr, len(forest.feature)),
         ("leaf_ptr", forest.leaf_ptr, len(forest.leaf_value)),
@@ -130,12 +172,12 @@ def _check_pointers(forest: Forest) -> None:
     if len(wrong):
         tree = int(wrong[0])
         nodes, leaves = (int(np.diff(ptr)[tree]) for ptr in (forest.node_ptr, forest.leaf_ptr))
-        found = f"{leaves} leaves beside {nodes} nodes"
-        raise SchemaError("a tree with one leaf more than it has nodes", found, path=f"leaf_ptr[{tree + 1}]")
+        got = f"{leaves} leaves beside {nodes} nodes"
+        raise SchemaError("a tree with one leaf more than it has nodes", got, path=f"leaf_ptr[{tree + 1}]")
 
 
 def _check_children(forest: Forest) -> None:
-    """Refuse children that are not of their tree, that two nodes share, or that the root does not reach."""
+    """Raise SchemaError for a child that is not of its tree, that two nodes share, or that the root does not reach."""
     counts = np.diff(forest.node_ptr)
     tree = np.repeat(np.arange(forest.n_trees), counts)
     children = np.concatenate([forest.left, forest.right]).astype(np.int64)
@@ -151,29 +193,29 @@ def _check_children(forest: Forest) -> None:
     above[nodes[is_node]] = parents[is_node]
     for _ in range(int(counts.max(initial=0)).bit_length()):  # each round doubles the way to the root
         above = above[above]
-    lost = np.flatnonzero(above != forest.node_ptr[tree])
-    if len(lost):
-        raise SchemaError("a node that its tree's root reaches", "one in a circle", path=f"left[{int(lost[0])}]")
+    unreached = np.flatnonzero(above != forest.node_ptr[tree])
+    if len(unreached):
+        path = f"left[{int(unreached[0])}]"
+        raise SchemaError("a node that its tree's root reaches", "one in a circle", path=path)
 
 
 def _shared(targets: Ints) -> NDArray[np.bool_]:
-    """Return which of the targets, -1 for none, stand there for a second time."""
-    again = np.zeros(len(targets), dtype=np.bool_)
+    """Return which of the targets (n,), -1 for none, occurred before."""
+    repeated = np.zeros(len(targets), dtype=np.bool_)
     if np.bincount(targets + 1, minlength=2)[1:].max() < 2:
-        return again
+        return repeated
     order = np.argsort(targets, kind="stable")
-    again[order[1:]] = (targets[order[1:]] == targets[order[:-1]]) & (targets[order[1:]] >= 0)
-    return again
+    repeated[order[1:]] = (targets[order[1:]] == targets[order[:-1]]) & (targets[order[1:]] >= 0)
+    return repeated
 
 
-def _refuse_child(forest: Forest, place: int, counts: Ints) -> None:
-    side, node = ("left", place) if place < len(forest.left) else ("right", place - len(forest.left))
-    found = int(getattr(forest, side)[node])
-    size = int(counts[place])
+def _refuse_child(forest: Forest, index: int, counts: Ints) -> None:
+    """Raise SchemaError for one of the children, all left ones before all right ones; counts of its tree's nodes."""
+    side, node = ("left", index) if index < len(forest.left) else ("right", index - len(forest.left))
+    child, size = int(getattr(forest, side)[node]), int(counts[index])
     nodes = f"a node from 1 to {size - 1} or " if size > 1 else ""
-    raise SchemaError(
-        f"{nodes}a leaf from -1 to {-size - 1}, each once in its tree", str(found), path=f"{side}[{node}]"
-    )
+    expected = f"{nodes}a leaf from -1 to {-size - 1}, each once in its tree"
+    raise SchemaError(expected, str(child), path=f"{side}[{node}]")
 
 
 _COLUMNS: dict[str, Any] = {

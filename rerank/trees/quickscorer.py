@@ -1,16 +1,23 @@
-"""Scores of 64 rows at a time with a bit for every leaf (QuickScorer, Lucchese et al., SIGIR 2015).
+"""Scores of 64 rows at a time with one bit for every leaf: QuickScorer.
 
-word   32 neighbouring leaves of one tree, one bit each; a tree of up to 32 leaves is one word
+word   32 consecutive leaves of one tree, one bit each; a tree of up to 32 leaves is one word
 test   one node as one word sees it: column, threshold and the bits to clear
-lane   one of the 64 rows of a block; a word of all lanes stays in vector registers
+lane   one of the 64 rows of a block; the words of all lanes stay in vector registers
 
 A test that fails clears the leaves of its node's first child; the lowest bit left is the exit leaf (section 3 of the
-paper). Its authors order the nodes by feature and threshold, so as to stop early; with 64 rows in a block hardly any
-node is spared, and words that stay in registers while all tests of a tree run are three times as fast. Trees with
-more than 32 leaves are as many words; a node stands only in the words that its first child reaches, and the
-smaller child is laid out first to keep those few.
+paper). The paper orders nodes by feature and threshold, to stop at the first test that holds; with 64 rows in a block
+hardly any test is saved, and words that stay in registers while all tests of a tree run are three times as fast. Trees
+of more than 32 leaves are several words. `bit_layout.py` arranges a forest so.
 
-The loop over nodes is written in LLVM's vector language, because its auto-vectoriser keeps no word in a register.
+The loop over tests is written in LLVM's vector language: its auto-vectoriser keeps no word in a register. It is one
+file with the kernel that calls it, since Numba's cache does not see changes in other files. `exit_leaves` in
+`tests/oracles/intrinsics.py` is the same loop in NumPy; `score` in `tests/oracles/trees.py` walks one row.
+
+References
+----------
+C. Lucchese et al., QuickScorer: A Fast Algorithm to Rank Documents with Additive Ensembles of Regression Trees, SIGIR
+2015.
+
 """
 
 from __future__ import annotations
@@ -27,26 +34,30 @@ from numpy.typing import NDArray
 
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.threads import in_threads, row_parts
-from rerank.trees.forest import Forest
-from rerank.types import Floats, Ints, pointers
+from rerank.types import Floats, Ints
 
 LANES = 64
-WORD = 32
+N_KINDS = 4  # of tests, in this order: (first child is the right one, missing values go right)
 TREES_AT_ONCE = 16
-
-# Nodes of a word stand in this order: (first child is the right one, missing values go right).
-N_KINDS = 4
 
 
 @dataclass(frozen=True, eq=False)
 class BitForest:
-    """A forest laid out as words.
+    """A forest arranged as words and tests.
 
-    features    (n_columns,) int32 features that any node tests, ascending: the columns of a block
-    tree_words  (n_trees + 1,) int64: words of tree t are [tree_words[t], tree_words[t + 1]), its last leaves first
-    words       (n_words, 6) int32: first test, ends of the four kinds, first leaf
-    tests       (n_tests, 3) int32: column * 64, threshold (bits of a float32), mask that clears leaves
-    leaf_value  (n_leaves,) float64, leaves from first child to second
+    Parameters
+    ----------
+    features : int32 array of shape (n_columns,)
+        Features that any node tests, ascending: the columns of a block.
+    tree_words : int64 array of shape (n_trees + 1,)
+        Words of tree t are [tree_words[t], tree_words[t + 1]), its last leaves first.
+    words : int32 array of shape (n_words, 6)
+        First test, ends of the tests of each kind, first leaf.
+    tests : int32 array of shape (n_tests, 3)
+        Column * 64, threshold (bits of a float32), mask that clears leaves.
+    leaf_value : float64 array of shape (n_leaves,)
+        Leaves from first child to second.
+
     """
 
     features: NDArray[np.int32]
@@ -56,27 +67,21 @@ class BitForest:
     leaf_value: Floats
 
 
-def bit_forest(forest: Forest) -> BitForest:
-    """Lay a forest out as words."""
-    features = np.unique(forest.feature)
-    children = np.stack((forest.left, forest.right), axis=1)
-    tree_words = pointers(-(-np.diff(forest.leaf_ptr) // WORD))
-    leaf_value = forest.leaf_value.copy()
-    nodes = np.zeros((len(children), 4), dtype=np.int32)
-    _order_leaves(forest.node_ptr, forest.leaf_ptr, children, forest.missing_left, forest.leaf_value, nodes, leaf_value)
-    words, tests = _spread_tests(
-        forest.node_ptr,
-        forest.leaf_ptr,
-        tree_words,
-        np.searchsorted(features, forest.feature),
-        forest.threshold.view(np.int32),
-        nodes,
-    )
-    return BitForest(features, tree_words, words, tests, leaf_value)
-
-
 def add_scores(forest: BitForest, X: NDArray[np.float32], out: Floats, n_threads: int = 1) -> None:
-    """Add every tree's value to out (n_rows,) float64, in the order of the trees."""
+    """Add the value of every tree to the scores of some rows, in the order of the trees.
+
+    Parameters
+    ----------
+    forest : BitForest
+        From `rerank.trees.bit_layout.bit_forest`.
+    X : float32 array of shape (n_rows, n_features)
+        Rows, NaN where missing.
+    out : float64 array of shape (n_rows,)
+        Scores, added to in place.
+    n_threads : int
+        Threads to use.
+
+    """
     layout = (forest.features, forest.tree_words, forest.words, forest.tests, forest.leaf_value)
 
     def add(rows: slice) -> None:
@@ -111,90 +116,10 @@ def _add_scores(X, features, tree_words, words, tests, leaf_value, out):  # type
 
 
 @helper()
-def _aligned(room):  # type: ignore[no-untyped-def]
-    """Return room (n + 64,) of four-byte values from its first cache line on: loads must not cross lines."""
-    skip = (-room.ctypes.data & 63) // 4
-    return room[skip:]
-
-
-@kernel()
-def _order_leaves(node_ptr, leaf_ptr, children, missing_left, leaf_value, nodes, ordered_value):  # type: ignore[no-untyped-def]
-    """Put every tree's leaves in order, first child before second.
-
-    children       (n_nodes, 2) int32: left and right, a node or ~leaf
-    nodes          (n_nodes, 4) int32, OUT, zero before: first leaf below the node, leaves below its first child,
-                   kind, leaves below the node
-    ordered_value  (n_leaves,) float64, OUT: leaf_value in that order
-    """
-    order = np.empty(nodes.shape[0], np.int32)
-    for t in range(node_ptr.shape[0] - 1):
-        first, last, first_leaf = node_ptr[t], node_ptr[t + 1], leaf_ptr[t]
-        wide = leaf_ptr[t + 1] - first_leaf > WORD
-        if last > first:
-            order[first] = first
-        n_placed = first + 1
-        for i in range(first, last):
-            for side in range(2):
-                child = children[order[i], side]
-                if child >= 0:
-                    order[n_placed] = first + child
-                    n_placed += 1
-        for i in range(last - 1, first - 1, -1):
-            n = order[i]
-            left, right = children[n, 0], children[n, 1]
-            n_left = nodes[first + left, 3] if left >= 0 else 1
-            n_right = nodes[first + right, 3] if right >= 0 else 1
-            turned = 1 if wide and n_right < n_left else 0
-            nodes[n, 1] = n_right if turned else n_left
-            nodes[n, 2] = 2 * turned + (0 if missing_left[n] else 1)
-            nodes[n, 3] = n_left + n_right
-        for i in range(first, last):
-            n = order[i]
-            for side in range(2):
-                child = children[n, side]
-                begin = nodes[n, 0] + (0 if side == nodes[n, 2] // 2 else nodes[n, 1])
-                if child >= 0:
-                    nodes[first + child, 0] = begin
-                else:
-                    ordered_value[first_leaf + begin] = leaf_value[first_leaf + ~child]
-
-
-@kernel()
-def _spread_tests(node_ptr, leaf_ptr, tree_words, column, threshold_bits, nodes):  # type: ignore[no-untyped-def]
-    """Return words and tests of a `BitForest` from nodes as `_order_leaves` filled them.
-
-    column (n_nodes,) int64 place of the node's feature among the columns; threshold_bits (n_nodes,) int32
-    """
-    words = np.zeros((tree_words[-1], N_KINDS + 2), np.int32)
-    for t in range(node_ptr.shape[0] - 1):
-        last_word = tree_words[t + 1] - 1
-        for w in range(tree_words[t], tree_words[t + 1]):
-            words[w, N_KINDS + 1] = leaf_ptr[t] + WORD * (last_word - w)
-        for n in range(node_ptr[t], node_ptr[t + 1]):
-            begin, end, kind = nodes[n, 0], nodes[n, 0] + nodes[n, 1], nodes[n, 2]
-            for w in range(begin // WORD, (end - 1) // WORD + 1):
-                words[last_word - w, kind + 1] += 1
-    n_tests = 0
-    for w in range(words.shape[0]):
-        words[w, 0] = n_tests
-        for kind in range(N_KINDS):  # where the kind begins, for now; filling moves it to the end
-            begin = n_tests
-            n_tests += words[w, kind + 1]
-            words[w, kind + 1] = begin
-    tests = np.empty((n_tests, 3), np.int32)
-    for t in range(node_ptr.shape[0] - 1):
-        for n in range(node_ptr[t], node_ptr[t + 1]):
-            begin, end, kind = nodes[n, 0], nodes[n, 0] + nodes[n, 1], nodes[n, 2]
-            for w in range(begin // WORD, (end - 1) // WORD + 1):
-                low, high = np.int64(max(begin - WORD * w, 0)), np.int64(min(end - WORD * w, WORD))
-                word = tree_words[t + 1] - 1 - w
-                test = words[word, kind + 1]
-                words[word, kind + 1] = test + 1
-                tests[test, 0] = column[n] * LANES
-                tests[test, 1] = threshold_bits[n]
-                above = -(1 << high) if high < WORD else 0  # 32 bits hold no more
-                tests[test, 2] = ((1 << low) - 1) | above
-    return words, tests
+def _aligned(values):  # type: ignore[no-untyped-def]
+    """Return four-byte values (n + 64,) from their first cache line on: loads must not cross cache lines."""
+    skip = (-values.ctypes.data & 63) // 4
+    return values[skip:]
 
 
 _FLOAT, _INT, _LONG = ir.FloatType(), ir.IntType(32), ir.IntType(64)
@@ -207,7 +132,7 @@ _GOES_RIGHT = ((False, "ordered"), (False, "unordered"), (True, "ordered"), (Tru
 def _exit_leaves(typing_context, columns, tests, words, first_word, last_word, leaves, slot):  # type: ignore[no-untyped-def]
     """Write the exit leaf of every lane of a block in one tree, counted from the forest's first leaf.
 
-    columns  (n_columns * 64,) float32, from a cache line on: 64 rows of the first column, of the second, ...
+    columns  (n_columns * 64,) float32, from a cache line on: 64 rows of the first column, then of the second, ...
     leaves   (n_slots * 64,) int32, OUT at slot * 64
     """
     signature = types.void(columns, tests, words, first_word, last_word, leaves, slot)
@@ -228,47 +153,47 @@ def _generate_exit_leaves(context: Any, builder: ir.IRBuilder, signature: Any, a
     def find_leaf(b: ir.IRBuilder, word: Any, leaf: Any) -> Any:
         start, *ends, first_leaf = (_load_int(b, words, word, N_KINDS + 2, i) for i in range(N_KINDS + 2))
         bits = ir.Constant(_INTS, [-1] * LANES)
-        for (turned, ordering), end in zip(_GOES_RIGHT, ends, strict=True):
-            bits = _clear_leaves(b, columns, tests, start, end, bits, turned, ordering)
+        for (right_first, ordering), end in zip(_GOES_RIGHT, ends, strict=True):
+            bits = _clear_leaves(b, columns, tests, start, end, bits, right_first, ordering)
             start = end
         lowest = b.call(count_zeros, [bits, ir.Constant(ir.IntType(1), 0)])
-        found = b.icmp_signed("!=", bits, ir.Constant(_INTS, [0] * LANES))
-        return b.select(found, b.add(lowest, _splat(b, b.trunc(first_leaf, _INT))), leaf)
+        is_here = b.icmp_signed("!=", bits, ir.Constant(_INTS, [0] * LANES))
+        return b.select(is_here, b.add(lowest, _splat(b, b.trunc(first_leaf, _INT))), leaf)
 
     leaf = _loop(builder, first_word, last_word, ir.Constant(_INTS, [0] * LANES), find_leaf)
-    place = builder.gep(leaves, [builder.mul(slot, ir.Constant(_LONG, LANES))])
-    builder.store(leaf, builder.bitcast(place, _INTS.as_pointer()), align=64)
+    target = builder.gep(leaves, [builder.mul(slot, ir.Constant(_LONG, LANES))])
+    builder.store(leaf, builder.bitcast(target, _INTS.as_pointer()), align=64)
     return context.get_dummy_value()
 
 
 def _clear_leaves(
-    builder: ir.IRBuilder, columns: Any, tests: Any, start: Any, end: Any, bits: Any, turned: bool, ordering: str
+    builder: ir.IRBuilder, columns: Any, tests: Any, start: Any, end: Any, bits: Any, right_first: bool, ordering: str
 ) -> Any:
-    """Return what tests [start, end), all of one kind, leave of the bits."""
+    """Return the bits that remain after tests [start, end), all of one kind."""
 
     def clear(b: ir.IRBuilder, test: Any, bits: Any) -> Any:
-        column, threshold, mask = (b.gep(tests, [_place(b, test, 3, i)]) for i in range(3))
-        place = b.gep(columns, [b.sext(b.load(column), _LONG)])
-        values = b.load(b.bitcast(place, _FLOATS.as_pointer()), align=64)
+        column, threshold, mask = (b.gep(tests, [_index(b, test, 3, i)]) for i in range(3))
+        address = b.gep(columns, [b.sext(b.load(column), _LONG)])
+        values = b.load(b.bitcast(address, _FLOATS.as_pointer()), align=64)
         limit = _splat(b, b.load(b.bitcast(threshold, _FLOAT.as_pointer())))
         compare = b.fcmp_ordered if ordering == "ordered" else b.fcmp_unordered
         goes_right = compare(">", values, limit)
         left_over = b.and_(bits, _splat(b, b.load(mask)))
-        return b.select(goes_right, bits, left_over) if turned else b.select(goes_right, left_over, bits)
+        return b.select(goes_right, bits, left_over) if right_first else b.select(goes_right, left_over, bits)
 
     return _loop(builder, start, end, bits, clear)
 
 
 def _loop(builder: ir.IRBuilder, start: Any, end: Any, value: Any, body: Any) -> Any:
-    """Return value after value = body(builder, i, value) for i from start to end, held in registers."""
+    """Return value after value = body(builder, i, value) for i from start to end; it stays in registers."""
     before, inside, after = builder.block, builder.append_basic_block(), builder.append_basic_block()
     builder.cbranch(builder.icmp_signed("<", start, end), inside, after)
     builder.position_at_end(inside)
-    i, held = builder.phi(_LONG), builder.phi(value.type)
-    result = body(builder, i, held)
+    i, current = builder.phi(_LONG), builder.phi(value.type)
+    result = body(builder, i, current)
     following = builder.add(i, ir.Constant(_LONG, 1))
     last = builder.block
-    for phi, first, later in ((i, start, following), (held, value, result)):
+    for phi, first, later in ((i, start, following), (current, value, result)):
         phi.add_incoming(first, before)
         phi.add_incoming(later, last)
     builder.cbranch(builder.icmp_signed("<", following, end), inside, after)
@@ -279,16 +204,18 @@ def _loop(builder: ir.IRBuilder, start: Any, end: Any, value: Any, body: Any) ->
     return outcome
 
 
-def _place(builder: ir.IRBuilder, row: Any, width: int, column: int) -> Any:
+def _index(builder: ir.IRBuilder, row: Any, width: int, column: int) -> Any:
+    """Return the index of an element of an array (n, width) in memory."""
     return builder.add(builder.mul(row, ir.Constant(_LONG, width)), ir.Constant(_LONG, column))
 
 
 def _load_int(builder: ir.IRBuilder, array: Any, row: Any, width: int, column: int) -> Any:
-    return builder.sext(builder.load(builder.gep(array, [_place(builder, row, width, column)])), _LONG)
+    """Return an element of an int32 array (n, width) as int64."""
+    return builder.sext(builder.load(builder.gep(array, [_index(builder, row, width, column)])), _LONG)
 
 
 def _splat(builder: ir.IRBuilder, value: Any) -> Any:
-    """Return a vector of 64 times the value."""
+    """Return a vector with the value in every lane."""
     vector = ir.VectorType(value.type, LANES)
     single = builder.insert_element(ir.Constant(vector, ir.Undefined), value, ir.Constant(_INT, 0))
     zeros = ir.Constant(ir.VectorType(_INT, LANES), [0] * LANES)

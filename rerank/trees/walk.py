@@ -1,12 +1,14 @@
 """Scores of a few rows: eight trees are walked in step, without a branch that depends on the row.
 
-place  where a node or a leaf stands; a node's children stand side by side, so that the next place is
-       that of the left one plus one where the row goes right; a leaf leads to itself
+position  index of a node or leaf in the arrays of a `WalkForest`. The children of a node are next to each other, so the
+          next position is that of the left one, plus one where the row goes right; a leaf is its own child.
+
+`score` in `tests/oracles/trees.py` walks one row through the trees as they are stored.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,17 +17,23 @@ from rerank.runtime.kernels import kernel
 from rerank.trees.forest import Forest
 from rerank.types import Floats
 
-GROUP = 8
+TREES_AT_ONCE = 8
 
 
-@dataclass(frozen=True, eq=False)
-class WalkForest:
-    """A forest laid out for walking.
+class WalkForest(NamedTuple):
+    """A forest arranged for walking.
 
-    roots      (n_groups, 8) int32 places; place 0 is a leaf of value 0 that fills up the last group
-    steps      (n_places, 2) int32: which of a row's values is tested (see `_add_scores`), place of the left child
-    threshold  (n_places,) float32: greater goes right; infinite at a leaf
-    value      (n_places,) float64: a leaf's value
+    Attributes
+    ----------
+    roots : int32 array of shape (n_groups, 8)
+        Position of the root of each tree; position 0 is a leaf of value 0, which fills up the last group.
+    steps : int32 array of shape (n_positions, 2)
+        Which of a row's values is tested (see `_add_scores`), position of the left child.
+    threshold : float32 array of shape (n_positions,)
+        Greater values go right; infinite at a leaf.
+    value : float64 array of shape (n_positions,)
+        Value of a leaf.
+
     """
 
     roots: NDArray[np.int32]
@@ -35,32 +43,35 @@ class WalkForest:
 
 
 def walk_forest(forest: Forest) -> WalkForest:
-    """Lay a forest out for walking."""
-    n_groups = -(-forest.n_trees // GROUP)
-    n_places = 1 + len(forest.feature) + len(forest.leaf_value)
-    steps = np.zeros((n_places, 2), dtype=np.int32)
-    threshold = np.full(n_places, np.inf, dtype=np.float32)
-    value = np.zeros(n_places)
-    roots = np.zeros((n_groups, GROUP), dtype=np.int32)
-    _lay_out(
-        forest.node_ptr,
-        forest.leaf_ptr,
-        # Values 2f + 1 and 2f + 2 of a row are those of feature f for either direction of the missing.
-        2 * forest.feature + 2 - forest.missing_left,
-        forest.threshold,
-        forest.left,
-        forest.right,
-        forest.leaf_value,
-        roots.ravel(),
-        steps,
-        threshold,
-        value,
+    """Return a forest arranged for `add_scores`."""
+    n_groups = -(-forest.n_trees // TREES_AT_ONCE)
+    n_positions = 1 + len(forest.feature) + len(forest.leaf_value)
+    walk = WalkForest(
+        roots=np.zeros((n_groups, TREES_AT_ONCE), dtype=np.int32),
+        steps=np.zeros((n_positions, 2), dtype=np.int32),
+        threshold=np.full(n_positions, np.inf, dtype=np.float32),
+        value=np.zeros(n_positions),
     )
-    return WalkForest(roots, steps, threshold, value)
+    # Values 2f + 1 and 2f + 2 of a row are those of feature f for either direction of missing values.
+    tested = 2 * forest.feature + 2 - forest.missing_left
+    children = np.stack((forest.left, forest.right), axis=1)
+    _arrange(forest.node_ptr, forest.leaf_ptr, tested, forest.threshold, children, forest.leaf_value, walk)
+    return walk
 
 
 def add_scores(forest: WalkForest, X: NDArray[np.float32], out: Floats) -> None:
-    """Add every tree's value to out (n_rows,) float64, in the order of the trees."""
+    """Add the value of every tree to the scores of some rows, in the order of the trees.
+
+    Parameters
+    ----------
+    forest : WalkForest
+        From `walk_forest`.
+    X : float32 array of shape (n_rows, n_features)
+        Rows, NaN where missing.
+    out : float64 array of shape (n_rows,)
+        Scores, added to in place.
+
+    """
     _add_scores(X, forest.roots, forest.steps, forest.threshold, forest.value, out)
 
 
@@ -68,13 +79,13 @@ def add_scores(forest: WalkForest, X: NDArray[np.float32], out: Floats) -> None:
 def _add_scores(X, roots, steps, threshold, value, out):  # type: ignore[no-untyped-def]
     """Add every tree's value to out (n_rows,) float64; the arrays are those of `WalkForest`.
 
-    A row is spread to 1 + 2 * n_features values: -inf for the leaves, which stay put, then every feature
-    twice: with -inf, which goes left, in place of NaN, and as it is, as NaN is not <= the threshold.
+    A row becomes 1 + 2 * n_features values: -inf, which leaves test and stay where they are, then every feature twice:
+    with -inf for NaN, which goes left, and as it is, as NaN is not <= the threshold and goes right.
     """
     n_features = X.shape[1]
     spread = np.empty(1 + 2 * n_features, np.float32)
     spread[0] = -np.inf
-    places = np.empty(GROUP, np.int32)
+    positions = np.empty(TREES_AT_ONCE, np.int32)
     for row in range(X.shape[0]):
         for f in range(n_features):
             x = X[row, f]
@@ -82,43 +93,42 @@ def _add_scores(X, roots, steps, threshold, value, out):  # type: ignore[no-unty
             spread[2 * f + 2] = x
         total = out[row]
         for g in range(roots.shape[0]):
-            for j in range(GROUP):
-                places[j] = roots[g, j]
+            for j in range(TREES_AT_ONCE):
+                positions[j] = roots[g, j]
             moved = np.int32(1)
             while moved:
                 moved = np.int32(0)
-                for j in range(GROUP):
-                    p = np.uint32(places[j])
-                    place = np.int32(steps[p, 1] + (not spread[np.uint32(steps[p, 0])] <= threshold[p]))
-                    moved |= place ^ places[j]
-                    places[j] = place
-            for j in range(GROUP):
-                total += value[np.uint32(places[j])]
+                for j in range(TREES_AT_ONCE):
+                    p = np.uint32(positions[j])
+                    position = np.int32(steps[p, 1] + (not spread[np.uint32(steps[p, 0])] <= threshold[p]))
+                    moved |= position ^ positions[j]
+                    positions[j] = position
+            for j in range(TREES_AT_ONCE):
+                total += value[np.uint32(positions[j])]
         out[row] = total
 
 
 @kernel()
-def _lay_out(node_ptr, leaf_ptr, tested, limit, left, right, leaf_value, roots, steps, threshold, value):  # type: ignore[no-untyped-def]
-    """Fill roots (n_trees or more,), steps, threshold and value of a `WalkForest`, breadth first.
+def _arrange(node_ptr, leaf_ptr, tested, threshold, children, leaf_value, walk):  # type: ignore[no-untyped-def]
+    """Fill the arrays of a `WalkForest`, each tree breadth first.
 
-    tested  (n_nodes,) int32 which of a row's values; limit (n_nodes,) float32
+    tested  (n_nodes,) int32 which of a row's values; children (n_nodes, 2) int32
     """
-    child = np.empty(steps.shape[0], np.int32)  # the node or ~leaf of a place
-    n_placed = 1
+    child = np.empty(walk.steps.shape[0], np.int32)  # the node or ~leaf at a position
+    roots, end = walk.roots.reshape(walk.roots.size), 1
     for t in range(node_ptr.shape[0] - 1):
-        first, p = node_ptr[t], n_placed
+        first, p = node_ptr[t], end
         roots[t] = p
         child[p] = 0 if node_ptr[t + 1] > first else -1
-        n_placed += 1
-        while p < n_placed:
-            steps[p, 1] = p
+        end += 1
+        while p < end:
+            walk.steps[p, 1] = p
             if child[p] < 0:
-                value[p] = leaf_value[leaf_ptr[t] + ~child[p]]
+                walk.value[p] = leaf_value[leaf_ptr[t] + ~child[p]]
             else:
                 n = first + child[p]
-                steps[p, 0] = tested[n]
-                steps[p, 1] = n_placed
-                threshold[p] = limit[n]
-                child[n_placed], child[n_placed + 1] = left[n], right[n]
-                n_placed += 2
+                walk.steps[p, 0], walk.steps[p, 1] = tested[n], end
+                walk.threshold[p] = threshold[n]
+                child[end], child[end + 1] = children[n, 0], children[n, 1]
+                end += 2
             p += 1

@@ -14,8 +14,8 @@ from rerank.metrics.registry import parse_measure
 from rerank.metrics.structures import RankedLists
 from rerank.metrics.swaps.default import fill_by_recomputing
 from rerank.objectives.for_measure import lambdarank_for
-from rerank.objectives.lambdarank import LambdaRank
-from rerank.objectives.swap_blocks import BlockLambdaRank
+from rerank.objectives.lambdarank import LambdaRankObjective
+from rerank.objectives.swap_blocks import BlockLambdaRankObjective
 from rerank.types import pointers
 from tests.metrics.examples import EXAMPLES
 from tests.metrics.test_measures import NAMES, joined, lists
@@ -61,7 +61,7 @@ def deltas(measure: Measure, lists: RankedLists, depth: int) -> tuple[np.ndarray
     return out, out_ptr
 
 
-def train(measure: Measure, lists: RankedLists) -> LambdaRank | BlockLambdaRank:
+def train(measure: Measure, lists: RankedLists) -> LambdaRankObjective | BlockLambdaRankObjective:
     rest = (np.ones(lists.n_queries), 1.0, 30, True)
     return lambdarank_for(measure, lists.labels, lists.query_ptr, lists.ideal_labels, lists.ideal_ptr, *rest)
 

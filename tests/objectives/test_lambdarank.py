@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from rerank.metrics.structures import SwapWeights
-from rerank.objectives.lambdarank import LambdaRank
+from rerank.objectives.lambdarank import LambdaRankObjective
 from rerank.types import pointers
 from tests.oracles import lambdas as oracle
 
 
-def _objective(labels, query_ptr, truncation=5, sigma=1.0, normalize=False, weights=None) -> LambdaRank:
+def _objective(labels, query_ptr, truncation=5, sigma=1.0, normalize=False, weights=None) -> LambdaRankObjective:
     n_queries, longest = len(query_ptr) - 1, int(np.diff(query_ptr).max())
     norms = []
     for q in range(n_queries):
@@ -19,7 +19,7 @@ def _objective(labels, query_ptr, truncation=5, sigma=1.0, normalize=False, weig
     discounts = np.array([oracle.discount(rank, truncation) for rank in range(longest)])
     swap = SwapWeights(labels.copy(), discounts, np.array(norms))
     weights = np.ones(n_queries) if weights is None else weights
-    return LambdaRank(query_ptr, weights, swap, sigma, truncation, normalize)
+    return LambdaRankObjective(query_ptr, weights, swap, sigma, truncation, normalize)
 
 
 def _lists(seed: int, ties: bool = False):
@@ -31,7 +31,7 @@ def _lists(seed: int, ties: bool = False):
     return query_ptr, labels, scores
 
 
-def _gradients(objective: LambdaRank, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _gradients(objective: LambdaRankObjective, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     grad, hess = np.full(len(scores), np.nan), np.full(len(scores), np.nan)
     objective.gradients(scores, grad, hess)
     return grad, hess

@@ -11,8 +11,8 @@ import pytest
 from rerank.errors import InvalidInputError
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.for_measure import lambdarank_for
-from rerank.objectives.lambdarank import LambdaRank
-from rerank.objectives.swap_blocks import BlockLambdaRank
+from rerank.objectives.lambdarank import LambdaRankObjective
+from rerank.objectives.swap_blocks import BlockLambdaRankObjective
 from rerank.types import Floats, Ints, pointers
 from tests.oracles import lambdas as oracle
 
@@ -42,7 +42,7 @@ def _objective(name, labels, query_ptr, truncation=5, sigma=1.0, normalize=False
     return lambdarank_for(parse_measure(name), labels, query_ptr, *ideal, weights, sigma, truncation, normalize)
 
 
-def _gradients(objective: LambdaRank | BlockLambdaRank, scores: Floats) -> tuple[Floats, Floats]:
+def _gradients(objective: LambdaRankObjective | BlockLambdaRankObjective, scores: Floats) -> tuple[Floats, Floats]:
     grad, hess = np.full(len(scores), np.nan), np.full(len(scores), np.nan)
     objective.gradients(scores, grad, hess)
     return grad, hess
@@ -99,8 +99,8 @@ def test_blocks_of_a_separable_measure_give_the_same_lambdas_as_its_vectors(name
     weights = np.array([1.0, 1.0, 0.5, 2.0, 3.0])
     vectors = _objective(name, labels, query_ptr, 6, 1.3, normalize, weights)
     deep = parse_measure(name).cut_for_training(6)
-    blocks = BlockLambdaRank(query_ptr, weights, labels, *_ideal(labels, query_ptr), deep, 1.3, 6, normalize)
-    assert isinstance(vectors, LambdaRank)
+    blocks = BlockLambdaRankObjective(query_ptr, weights, labels, *_ideal(labels, query_ptr), deep, 1.3, 6, normalize)
+    assert isinstance(vectors, LambdaRankObjective)
     np.testing.assert_allclose(_gradients(blocks, scores), _gradients(vectors, scores), rtol=1e-9, atol=1e-13)
 
 
@@ -152,7 +152,7 @@ def test_lambdas_weigh_relevant_documents_that_are_not_retrieved() -> None:
     np.testing.assert_allclose(found, np.array(expected) * 2 / 3, rtol=1e-12)
 
 
-def _weighed(name: str, normalize: bool) -> tuple[LambdaRank | BlockLambdaRank, Floats]:
+def _weighed(name: str, normalize: bool) -> tuple[LambdaRankObjective | BlockLambdaRankObjective, Floats]:
     query_ptr, labels, scores = _lists(2)
     weights = np.array([1.0, 2.0, 0.5, 1.0, 3.0])
     return _objective(name, labels, query_ptr, 5, 1.3, normalize, weights), scores

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.trees import leafwise, quickscorer
-from rerank.trees.quickscorer import LANES, N_KINDS, WORD
+from rerank.trees.bit_layout import WORD
+from rerank.trees.quickscorer import LANES, N_KINDS
 from rerank.types import Ints
 
 KINDS = ((False, False), (False, True), (True, False), (True, True))  # (first child is the right one, NaN goes right)
@@ -14,11 +15,11 @@ KINDS = ((False, False), (False, True), (True, False), (True, True))  # (first c
 
 def install() -> None:
     """Put the functions below where the kernels look for LLVM's, which do nothing but fail without a compiler."""
-    leafwise._fetch = fetch  # type: ignore[assignment]
+    leafwise._prefetch = prefetch  # type: ignore[assignment]
     quickscorer._exit_leaves = exit_leaves  # type: ignore[assignment]
 
 
-def fetch(array: NDArray[np.uint64], row: int) -> None:
+def prefetch(array: NDArray[np.uint64], row: int) -> None:
     """Read array[row], whose bounds a prefetch does not check."""
     array[row]
 
@@ -36,11 +37,11 @@ def exit_leaves(
     leaf = np.zeros(LANES, np.int32)
     for start, *ends, first_leaf in words[first_word:last_word].tolist():
         bits = np.full(LANES, -1, np.int32)
-        for (turned, missing_right), end in zip(KINDS, ends, strict=True):
+        for (right_first, missing_right), end in zip(KINDS, ends, strict=True):
             for column, threshold, mask in tests[start:end]:
                 values, limit = columns[column : column + LANES], np.int32(threshold).view(np.float32)
                 goes_right = (values > limit) | (np.isnan(values) & missing_right)
-                bits[goes_right != turned] &= mask
+                bits[goes_right != right_first] &= mask
             start = end
         leaf = np.where(bits != 0, first_leaf + lowest_bit(bits), leaf)
     leaves[slot * LANES : (slot + 1) * LANES] = leaf

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from rerank.trees.forest import Forest
@@ -39,19 +41,70 @@ def grow(X, grad, hess, num_leaves, min_rows, reg_lambda=0.0):
     leaves = [np.arange(len(X))]
     gains = []
     while len(leaves) < num_leaves:
-        found = [best_split(X, grad, hess, rows, min_rows, reg_lambda) for rows in leaves]
-        values = [split[0] if split else 0.0 for split in found]
+        splits = [best_split(X, grad, hess, rows, min_rows, reg_lambda) for rows in leaves]
+        values = [split[0] if split else 0.0 for split in splits]
         number = int(np.argmax(values))
         if values[number] <= 0:
             break
-        left, rows = found[number][2], leaves[number]
+        left, rows = splits[number][2], leaves[number]
         gains.append(values[number])
         leaves[number] = rows[left]
         leaves.append(rows[~left])
     out = np.empty(len(X))
     for rows in leaves:
-        out[rows] = -grad[rows].sum() / (hess[rows].sum() + reg_lambda)
+        out[rows] = leaf_value(grad[rows], hess[rows], reg_lambda)
     return out, gains
+
+
+def leaf_value(grad, hess, reg_lambda=0.0, least_hess=0.0):
+    """Return the Newton step of a leaf's rows; 0 where their hessian is too small."""
+    total = hess.sum() + reg_lambda
+    return -grad.sum() / total if hess.sum() >= least_hess and total > 0 else 0.0
+
+
+def pack(grad, hess, rows):
+    """Return gradient and hessian of each row as integers, and what 1 of either stands for."""
+    grad_scale, hess_scale = (2.0**30 / total if total > 0 else 1.0 for total in (np.abs(grad).sum(), hess.sum()))
+    integers = [(round(grad[row] * grad_scale), round(hess[row] * hess_scale)) for row in rows]
+    return integers, 1.0 / grad_scale, 1.0 / hess_scale
+
+
+def find_bin(value, edges):
+    """Return the first bin whose edge is not below the value."""
+    return next(number for number, edge in enumerate([*edges, np.inf]) if value <= edge)
+
+
+def choose_edges(values, max_bin):
+    """Return the edges below the last bin: every value apart, or about equal counts with large values alone."""
+    distinct, counts = np.unique(values, return_counts=True)
+    middles = [_between(low, high) for low, high in pairwise(distinct)]
+    if len(distinct) <= max_bin:
+        return middles
+    heavy = counts >= len(values) / max_bin
+    light_rows, light_bins = counts[~heavy].sum(), max(max_bin - heavy.sum(), 1)
+    edges, in_bin = [], 0
+    for i in range(len(distinct)):
+        share = light_rows / max(light_bins, 1)
+        if heavy[i] and in_bin > 0 and in_bin >= 0.5 * share and len(edges) < max_bin - 1:
+            edges.append(middles[i - 1])
+            light_bins, light_rows, in_bin = light_bins - 1, light_rows - in_bin, 0
+        in_bin += counts[i]
+        if i < len(middles) and (heavy[i] or in_bin >= share) and len(edges) < max_bin - 1:
+            edges.append(middles[i])
+            if not heavy[i]:
+                light_bins, light_rows = light_bins - 1, light_rows - in_bin
+            in_bin = 0
+    return edges
+
+
+def _between(low, high):
+    middle = np.float32(0.5 * float(low) + 0.5 * float(high))
+    return middle if low <= middle < high else low
+
+
+def exceptions_of_row(codes, most_freq_code):
+    """Return column * 256 + code of each sparse column in which a row has another code than the most frequent one."""
+    return [256 * k + code for k, code in enumerate(codes) if code != most_freq_code[k]]
 
 
 def score(forest: Forest, row: np.ndarray) -> float:

@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from rerank.trees.bins import AT_ONCE, Bins, learn_bins
+from rerank.trees.bins import FEATURES_AT_ONCE, Bins, learn_bins
 from rerank.trees.columns import WIDTH, Columns
+from tests.oracles import trees as oracle
 
 VALUES = st.one_of(st.floats(width=32), st.sampled_from([0.0, -0.0, 1.0, 1.0000001, np.inf, -np.inf]))
 
@@ -15,11 +16,11 @@ VALUES = st.one_of(st.floats(width=32), st.sampled_from([0.0, -0.0, 1.0, 1.00000
 def _digits(columns: Columns, X: np.ndarray, n_threads: int = 1) -> np.ndarray:
     """Read every feature's state back from the columns; a feature without a column has state 0."""
     blocks = columns.blocks(X, np.arange(len(X)), n_threads)
-    found = np.zeros(X.shape, dtype=np.int64)
+    states = np.zeros(X.shape, dtype=np.int64)
     for feature in columns.features:
         column = blocks[columns.column[feature] // WIDTH, :, columns.column[feature] % WIDTH].astype(np.int64)
-        found[:, feature] = column // columns.stride[feature] % columns.n_states[feature]
-    return found
+        states[:, feature] = column // columns.stride[feature] % columns.n_states[feature]
+    return states
 
 
 def _bins_of(X: np.ndarray, max_bin: int = 255) -> tuple:
@@ -35,10 +36,20 @@ def test_bins_agree_with_their_edges(X: np.ndarray, max_bin: int) -> None:
         column, edges = X[:, feature], bins.edges[feature]
         present = ~np.isnan(column)
         assert (binned[~present, feature] == Columns.of(bins).missing_state[feature]).all() or not present.any()
-        expected = np.searchsorted(edges, column[present], side="left")
+        expected = [oracle.find_bin(value, edges) for value in column[present]]
         np.testing.assert_array_equal(binned[present, feature], expected)
         assert binned[present, feature].max(initial=0) < bins.n_bins[feature] <= max_bin
         assert bins.missing[feature] == (not present.all())
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.tuples(st.integers(-40, 40), st.integers(1, 30)), min_size=1, max_size=60), st.integers(2, 40))
+def test_edges_equal_the_oracle(runs: list[tuple[int, int]], max_bin: int) -> None:
+    values, counts = zip(*runs, strict=True)
+    column = np.repeat(np.array(values, dtype=np.float32) / 3, counts)
+    bins = learn_bins(column[:, None], max_bin, 1)
+    assert bins.edges[0, : bins.n_bins[0] - 1].tolist() == oracle.choose_edges(column, max_bin)
+    assert np.isinf(bins.edges[0, bins.n_bins[0] - 1 :]).all()
 
 
 def test_bins_keep_distinct_values_apart_when_they_are_few() -> None:
@@ -63,7 +74,7 @@ def test_bins_give_heavy_values_bins_of_their_own() -> None:
     assert (X[binned == heavy, 0] == 0.5).all()
 
 
-@pytest.mark.parametrize("n_features", [1, AT_ONCE, AT_ONCE + 1])
+@pytest.mark.parametrize("n_features", [1, FEATURES_AT_ONCE, FEATURES_AT_ONCE + 1])
 def test_bins_do_not_depend_on_rows_order_or_threads(n_features: int) -> None:
     random = np.random.default_rng(1)
     X = random.standard_normal((3000, n_features)).astype(np.float32)
@@ -71,8 +82,8 @@ def test_bins_do_not_depend_on_rows_order_or_threads(n_features: int) -> None:
     order = random.permutation(len(X))
     one, two = learn_bins(X, 255, 1), learn_bins(X[order], 255, 2)
     np.testing.assert_array_equal(one.edges, two.edges)
-    found = Columns.of(one).blocks(X, order, 1), Columns.of(two).blocks(X[order], np.arange(len(X)), 2)
-    np.testing.assert_array_equal(*found)
+    blocks = Columns.of(one).blocks(X, order, 1), Columns.of(two).blocks(X[order], np.arange(len(X)), 2)
+    np.testing.assert_array_equal(*blocks)
 
 
 def test_bins_of_a_constant_feature_are_one() -> None:
@@ -85,14 +96,14 @@ def test_bins_of_a_constant_feature_are_one() -> None:
 @given(st.lists(st.tuples(st.integers(1, 255), st.booleans()), min_size=1, max_size=60))
 def test_columns_hold_each_feature_once_and_never_more_codes_than_a_byte(features: list[tuple[int, bool]]) -> None:
     n_bins, missing = (np.array(values) for values in zip(*features, strict=True))
-    edges, usual = np.full((len(features), 255), np.inf, np.float32), np.zeros(len(features), np.int64)
-    columns = Columns.of(Bins(edges, n_bins, missing, usual, np.full(len(features), 0.1)))
+    edges, most_freq_bin = np.full((len(features), 255), np.inf, np.float32), np.zeros(len(features), np.int64)
+    columns = Columns.of(Bins(edges, n_bins, missing, most_freq_bin, np.full(len(features), 0.1)))
     states = n_bins + missing
     assert sorted(columns.features.tolist()) == np.flatnonzero(states > 1).tolist()
     for column in range(len(columns.column_ptr) - 1):
-        held = columns.features[columns.column_ptr[column] : columns.column_ptr[column + 1]]
-        assert np.prod(states[held]) <= 256
-        assert (columns.column[held] == column).all()
+        features_of_column = columns.features[columns.column_ptr[column] : columns.column_ptr[column + 1]]
+        assert np.prod(states[features_of_column]) <= 256
+        assert (columns.column[features_of_column] == column).all()
 
 
 def test_columns_put_features_of_few_states_together() -> None:

@@ -9,8 +9,9 @@ import pytest
 from rerank.trees.bins import learn_bins
 from rerank.trees.columns import Columns
 from rerank.trees.forest import Forest
+from rerank.trees.gradients import pack_gradients
 from rerank.trees.grow import Grower, TreeLimits
-from rerank.trees.leaves import add_leaf_values
+from rerank.trees.leaf_values import add_leaf_values
 from rerank.trees.score import score_rows
 from tests.oracles import trees as oracle
 
@@ -53,16 +54,29 @@ def test_splits_by_least_squares_and_leaves_by_newton_steps_equal_the_oracle(see
     for leaf, (first, last) in enumerate(leaf_ptr):
         rows = ordered[first:last]
         assert len(np.unique(means[rows].round(9))) == 1
-        assert tree.leaf_value[leaf] == pytest.approx(-grad[rows].sum() / (hess[rows].sum() + 2.0), rel=1e-9)
+        assert tree.leaf_value[leaf] == pytest.approx(oracle.leaf_value(grad[rows], hess[rows], 2.0), rel=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1.0, 1e30, 0.0])
+def test_packed_gradients_equal_the_oracle(scale: float) -> None:
+    random = np.random.default_rng(9)
+    grad, hess = scale * random.standard_normal(300), scale * random.random(300)
+    rows, packed = np.arange(0, 300, 2, dtype=np.int32), np.empty(150, np.int64)
+    grad_unit, hess_unit, total_grad, total_hess = pack_gradients(grad, hess, rows, packed)
+    integers, *units = oracle.pack(grad, hess, rows)
+    assert packed.tolist() == [(high << 32) + low for high, low in integers]
+    np.testing.assert_allclose([grad_unit, hess_unit], units, rtol=1e-12)
+    totals = np.sum(integers, axis=0) * units
+    np.testing.assert_allclose([total_grad, total_hess], totals, rtol=1e-12)
 
 
 def test_leaves_of_hardly_any_hessian_take_no_step() -> None:
     X, grad, ones = _data(150, 4, 0)
     whole, _, _ = _grow(X, grad, 1e-9 * ones, TreeLimits())
     assert (len(whole.feature), whole.leaf_value.tolist()) == (0, [0.0])
-    parted, _, _ = _grow(X, grad, 1e-9 * ones, TreeLimits(), row_weights=ones)
-    assert len(parted.feature) > 0
-    assert not parted.leaf_value.any()
+    split, _, _ = _grow(X, grad, 1e-9 * ones, TreeLimits(), row_weights=ones)
+    assert len(split.feature) > 0
+    assert not split.leaf_value.any()
 
 
 def test_tree_takes_the_better_side_for_missing_values() -> None:
@@ -77,13 +91,13 @@ def test_tree_takes_the_better_side_for_missing_values() -> None:
 def test_tree_is_the_same_for_one_and_two_threads() -> None:
     X, grad, hess = _data(20_000, 20, 3, 0.1)
     hess = np.abs(grad)
-    found = []
+    trees = []
     for n_threads in (1, 2):
         numba.set_num_threads(min(n_threads, numba.config.NUMBA_NUM_THREADS))
-        found.append(_grow(X, grad, hess, TreeLimits(), n_threads)[0])
+        trees.append(_grow(X, grad, hess, TreeLimits(), n_threads)[0])
     numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
     for name in ("feature", "threshold", "missing_left", "left", "right", "gain", "leaf_value"):
-        np.testing.assert_array_equal(getattr(found[0], name), getattr(found[1], name))
+        np.testing.assert_array_equal(getattr(trees[0], name), getattr(trees[1], name))
 
 
 def test_tree_splits_on_wanted_features_only_after_one_that_had_all() -> None:
