@@ -45,6 +45,10 @@ class InvalidInputError(RerankError, ValueError):
     """An argument or data with a wrong value, shape or content."""
 
 
+class UnknownParameterError(InvalidInputError, TypeError):
+    """A keyword argument that a ranker does not have; a TypeError too, as for any Python function."""
+
+
 class IndexFolderError(RerankError):
     """A folder that is not a usable index, or forward arrays of another index."""
 
@@ -55,10 +59,14 @@ class ModelMismatchError(RerankError):
 
 def unknown_name(what: str, name: str, known: Iterable[str]) -> InvalidInputError:
     """Return the error for an unknown name, with the nearest known one."""
+    return InvalidInputError(f"{what}: expected a known name, got {shown(name)}. {suggestion(name, known)}")
+
+
+def suggestion(name: Any, known: Iterable[str]) -> str:
+    """Return a sentence with the nearest known name, or with all known names."""
     choices = sorted(set(known))
-    near = get_close_matches(name, choices, n=1)
-    hint = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(choices)}."
-    return InvalidInputError(f"{what}: expected a known name, got {shown(name)}. {hint}")
+    near = get_close_matches(name, choices, n=1) if isinstance(name, str) else []
+    return f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(choices)}."
 
 
 class _Short(Repr):

@@ -65,7 +65,7 @@ def generate(n_rows: int, size: int) -> RankingData:
 
 
 def epoch_seconds(data: RankingData, repeats: int) -> float:
-    """Return the seconds of an epoch: what more epochs cost, so that reading and standardising are left out."""
+    """Return the seconds of an epoch: what more epochs cost, so that reading and standardizing are left out."""
     jobs = {str(epochs): (lambda epochs=epochs: RankNet(n_epochs=epochs).fit(data)) for epochs in (1, 1 + EPOCHS)}
     times = seconds(jobs, repeats)
     return (times[str(1 + EPOCHS)] - times["1"]) / EPOCHS

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -77,12 +76,11 @@ def command(
 def _preferences(learner: type[Ranker], path: Path) -> Preferences:
     """Read preference pairs for a ranker that learns from them; any other is refused."""
     from rerank.files.preferences import read_preferences
-    from rerank.rankers.registry import known_rankers
+    from rerank.rankers.ranker import rankers_of_pairs
 
-    if "preferences" not in signature(learner.fit).parameters:
-        able = [name for name, known in known_rankers().items() if "preferences" in signature(known.fit).parameters]
+    if not learner.learns_from_pairs:
         raise InvalidInputError(
-            f"--preferences: expected a ranker that learns from pairs ({', '.join(able)}), got {learner.kind}. "
+            f"--preferences: expected a ranker that learns from pairs ({', '.join(rankers_of_pairs())}), got {learner.kind}. "
             "Choose one with --ranker."
         )
     return read_preferences(path)

@@ -13,7 +13,7 @@ import numpy as np
 from numba import get_num_threads
 from numpy.typing import NDArray
 
-from rerank.errors import InvalidInputError
+from rerank.errors import InvalidInputError, shown
 from rerank.runtime.kernels import kernel
 from rerank.runtime.threads import in_threads, row_parts
 from rerank.types import Floats, Ints, RankingData, pointers
@@ -33,7 +33,7 @@ def data_from_arrays(X: Any, y: Any, qid: Any, weights: Any = None) -> tuple[Ran
     names, matrix = column_names(X), feature_matrix(X)
     for name, column in (("y", y), ("qid", qid), ("sample_weight", weights)):
         check_index(name, column, X)
-    queries = _query_column(qid, len(matrix))
+    queries = _checked_queries(qid, len(matrix))
     labels = None if y is None else number_column("y", y, len(matrix))
     ids, inverse = np.unique(queries, return_inverse=True)
     order = np.argsort(inverse, kind="stable")
@@ -190,15 +190,33 @@ def number_column(what: str, values: Any, n_rows: int, unit: str = "number") -> 
     return column
 
 
-def _query_column(qid: Any, n_rows: int) -> NDArray[Any]:
+def query_column(qid: Any, group: Any, prefix: str = "") -> Any:
+    """Return the query of each row: qid as it is, or 0, 1, 2 ... for groups of rows that follow one another.
+
+    prefix  what messages put in front of the arguments' names
+    """
+    if group is None:
+        return qid
+    if qid is not None:
+        raise InvalidInputError(f"{prefix}group: expected no {prefix}qid beside it, got both. Pass one of them.")
+    sizes = numbers(f"{prefix}group", group)
+    if sizes.ndim != 1 or sizes.dtype.kind not in "iu" or (sizes < 1).any():
+        raise InvalidInputError(
+            f"{prefix}group: expected the number of rows of each query, from 1, got {shown(group)}. Pass a column of "
+            f"sizes, or {prefix}qid."
+        )
+    return np.repeat(np.arange(len(sizes)), sizes)
+
+
+def _checked_queries(qid: Any, n_rows: int) -> NDArray[Any]:
     """Return the query of each row, (n_rows,) numbers or text."""
     if qid is None:
-        raise InvalidInputError("qid: expected the query of every row, got none. Pass qid=.")
+        raise InvalidInputError("qid: expected the query of every row, got none. Pass qid= or group=.")
     queries = np.asarray(qid)
     if queries.shape != (n_rows,):
         raise InvalidInputError(
             f"qid: expected one query for each of {n_rows} rows, got shape {queries.shape}. "
-            "Pass a column of query ids, not group sizes."
+            "Pass a column of query ids, or the sizes as group=."
         )
     missing = [row for row, query in enumerate(queries.tolist()) if _is_missing(query)] if _may_miss(queries) else []
     if missing:

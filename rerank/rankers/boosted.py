@@ -13,15 +13,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError
-from rerank.metrics.registry import parse_measure
 from rerank.objectives.base import Objective
-from rerank.rankers.parameters import ROUNDS, SEED, Jobs, Metric
+from rerank.rankers.parameters import (
+    SEED,
+    base_parameter,
+    jobs_parameter,
+    parameter,
+    stopping_parameter,
+    watched_metric,
+)
 from rerank.rankers.ranker import PROGRESS, Ranker
 from rerank.rankers.start import spread_at_the_top, start_in_units
 from rerank.rankers.stopping import EarlyStopping
 from rerank.rankers.training import TrainingSet
 from rerank.runtime.progress import track
-from rerank.runtime.schema import Choice, Field, Number, Record, Whole
+from rerank.runtime.schema import Choice, Number, Record, Whole
 from rerank.trees.boost import Booster, BoostSettings, Gradients, StepLength
 from rerank.trees.forest import Forest, StoredForest
 from rerank.trees.grow import TreeLimits
@@ -39,70 +45,55 @@ class BoostedTrees(Ranker):
     (base - its mean) / u + the objective's constant: u is the spread of the base scores at the top of the queries, so
     that BM25's 20 and a probability's 0.9 start alike (1 for a cold start). The mean is that of each query where the
     objective only knows differences inside queries, else that of all rows. min_child_weight, min_split_gain and
-    reg_lambda act in units of u; the model is stored in the unit of the base. Training whose trees have no split is
-    said through the logger `rerank`. The fields are the constructor's arguments, here and in each ranker.
+    reg_lambda act in units of u; the model is stored in the unit of the base. Where no tree has a split, a warning is
+    logged (logger `rerank`).
 
     Where this differs from Burges 2010 on purpose: splits are those that gain most by Newton steps, G^2 / H over both
     sides, as in LightGBM and XGBoost; equation 11 fits the gradients by least squares, G^2 / rows, which
     split="least-squares" does. Leaves are the Newton steps of section 7 either way.
 
-    n_estimators           most trees
-    learning_rate          share of each Newton step that is taken
-    num_leaves, max_depth  size of a tree; max_depth -1 sets no bound
-    min_child_samples      rows on either side of a split; as in LightGBM estimated, while splits are
-                           compared, from the side's share of the hessian
-    min_child_weight       hessian on either side of a split
-    min_split_gain         least gain of a split
-    reg_lambda             added to the hessian of a leaf
-    split                  how splits are chosen: newton, or least-squares (a leaf with a hessian below
-                           min_child_weight then takes no step)
-    max_bin                most bins of a feature, 2 to 255
-    subsample              share of the queries drawn for each tree
-    colsample_bytree       share of the features drawn for each tree
-    metric                 measure that early stopping watches, by ir_measures' name
-    early_stopping_rounds  trees without a better validation measure before training stops
-    base                   None (cold), "run", "feature:NAME", a run, or a fitted ranker
-    random_state           seed of subsample and colsample_bytree
-    n_jobs                 threads; None or -1 for all cores. The model does not depend on it.
+    References
+    ----------
+    C. Burges, From RankNet to LambdaRank to LambdaMART: An Overview, MSR-TR-2010-82, sections 5 to 7.
+
     """
 
-    n_estimators: int = 500
-    learning_rate: float = 0.1
-    num_leaves: int = 31
-    max_depth: int = -1
-    min_child_samples: int = 20
-    min_child_weight: float = 1e-3
-    min_split_gain: float = 0.0
-    reg_lambda: float = 0.0
-    split: str = "newton"
-    max_bin: int = 255
-    subsample: float = 1.0
-    colsample_bytree: float = 1.0
-    metric: Any = "nDCG@10"
-    early_stopping_rounds: int = 100
-    base: Any = None
-    random_state: int = 0
-    n_jobs: int | None = None
+    n_estimators: int = parameter(500, Whole(1, 1_000_000), "Most trees.")
+    learning_rate: float = parameter(
+        0.1, Number(1e-9, 10.0), "Share of each Newton step that is taken.", search=(0.025, 0.05, 0.1, 0.2)
+    )
+    num_leaves: int = parameter(31, Whole(2, 4096), "Most leaves of a tree.", search=(8, 16, 31, 62))
+    max_depth: int = parameter(-1, Whole(-1, 4096), "Most levels of a tree; -1 for no limit.")
+    min_child_samples: int = parameter(
+        20,
+        Whole(0, 2**31),
+        "Rows on either side of a split; as in LightGBM estimated, while splits are compared, from the side's share "
+        "of the hessian.",
+        search=(5, 10, 20, 50, 100),
+    )
+    min_child_weight: float = parameter(1e-3, Number(0.0), "Hessian on either side of a split.")
+    min_split_gain: float = parameter(0.0, Number(0.0), "Least gain of a split.")
+    reg_lambda: float = parameter(0.0, Number(0.0), "Added to the hessian of a leaf.", search=(0.0, 1.0, 10.0))
+    split: str = parameter(
+        "newton",
+        Choice(lambda: SPLITS),
+        "How splits are chosen: newton, or least-squares (a leaf with a hessian below min_child_weight then takes no "
+        "step).",
+    )
+    max_bin: int = parameter(255, Whole(2, 255), "Most bins of a feature, 2 to 255.")
+    subsample: float = parameter(
+        1.0, Number(1e-9, 1.0), "Share of the queries drawn for each tree.", search=(0.5, 0.75, 1.0)
+    )
+    colsample_bytree: float = parameter(
+        1.0, Number(1e-9, 1.0), "Share of the features drawn for each tree.", search=(0.3, 0.6, 1.0)
+    )
+    metric: Any = watched_metric()
+    early_stopping_rounds: int = stopping_parameter(100, "Trees")
+    base: Any = base_parameter()
+    random_state: int = parameter(0, SEED, "Seed of subsample and colsample_bytree.")
+    n_jobs: int | None = jobs_parameter()
 
-    averages: ClassVar[bool] = False  # F_k is the mean of what the trees gave, not their sum
-    parameter_fields: ClassVar[Mapping[str, Field]] = {
-        "n_estimators": Whole(1, 1_000_000),
-        "learning_rate": Number(1e-9, 10.0),
-        "num_leaves": Whole(2, 4096),
-        "max_depth": Whole(-1, 4096),
-        "min_child_samples": Whole(0, 2**31),
-        "min_child_weight": Number(0.0),
-        "min_split_gain": Number(0.0),
-        "reg_lambda": Number(0.0),
-        "split": Choice(lambda: SPLITS),
-        "max_bin": Whole(2, 255),
-        "subsample": Number(1e-9, 1.0),
-        "colsample_bytree": Number(1e-9, 1.0),
-        "metric": Metric(),
-        "early_stopping_rounds": ROUNDS,
-        "random_state": SEED,
-        "n_jobs": Jobs(),
-    }
+    averages: ClassVar[bool] = False  # F_k is the mean of the trees' outputs, not their sum
 
     @abstractmethod
     def _objective(self, train: TrainingSet) -> Objective:
@@ -151,7 +142,6 @@ class BoostedTrees(Ranker):
         return self.forest_.gains(self.n_features_in_)
 
     def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
-        measure = parse_measure(self.metric)
         objective, unit = self._objective(train), self._unit(train)
         constant = objective.constant()
         start, centre = start_in_units(train, unit, by_query=constant is None)
@@ -175,7 +165,7 @@ class BoostedTrees(Ranker):
                 f"training data: expected labels that differ, got only {train.labels[0]:g}. Check that qrels and run "
                 "name the same documents."
             )
-        stopping = EarlyStopping(valid, measure, self.early_stopping_rounds)
+        stopping = self._stopping(valid)
         self.constant_ = unit * (constant or 0.0) - centre
         self._boost(booster, stopping, valid, unit)
         self.best_iteration_, self.evals_result_ = stopping.best, stopping.results()

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from rerank.errors import InvalidInputError
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.linearstage import LinearStage
 from rerank.rankers.members import Members, read_members
-from rerank.rankers.parameters import ROUNDS, Jobs, Metric
+from rerank.rankers.parameters import Metric, base_parameter, jobs_parameter, parameter, stopping_parameter
 from rerank.rankers.ranker import PROGRESS, Ranker
 from rerank.rankers.registry import register
 from rerank.rankers.start import spread_at_the_top, start_in_units
@@ -22,7 +21,7 @@ from rerank.rankers.store import StoredModel
 from rerank.rankers.training import TrainingSet
 from rerank.rankers.warm_start import BareBase, NoBase
 from rerank.runtime.progress import track
-from rerank.runtime.schema import LARGEST, Choice, Field, Items, Number, Record, SchemaError, Whole
+from rerank.runtime.schema import LARGEST, Choice, Items, Number, Record, SchemaError, Whole
 from rerank.types import Floats, Ints, joined_rows
 
 SECOND = ("linear", "boosted")
@@ -30,10 +29,11 @@ SEEDS = 1000  # between the seed of the members and that of the folds
 
 
 @register("ensemble")
+@dataclass(eq=False, repr=False)
 class Ensemble(Ranker):
-    """Rankers joined by a second stage that is trained on their held-out scores.
+    """Rankers combined by a second stage that is trained on their held-out scores.
 
-    The queries are dealt into folds; each member scores each fold after learning from the others. On these scores the
+    The queries are divided into folds; each member scores each fold after learning from the others. On these scores the
     second stage learns; the members that are kept have learned from all queries. A warm start is every member's and
     the second stage's: scores are base + u stage(what each member adds to base / u), u the spread of the base scores
     at the top of the queries (1 for a cold start).
@@ -41,59 +41,41 @@ class Ensemble(Ranker):
         linear   base + u sum_m w_m f_m, w by Newton's steps on LambdaRank's gradients
         boosted  base + u LambdaMART(f_1, f_2, ...)
 
-    members        rankers, not fitted and without a base, or text: NAME, N*NAME or N*NAME(PARAMETER=VALUE) with
-                   commas between; N copies differ in random_state. The winner of the Yahoo! challenge was
-                   "8*lambdamart(subsample=0.5), 2*lambdarank, 2*logisticregression"
-    second         second stage: linear or boosted
-    n_folds        parts that the training queries are dealt into
-    n_estimators   steps, or trees, of the second stage
-    learning_rate  share of each of the second stage's Newton steps that is taken
-    num_leaves     leaves of a tree of a boosted second stage
-    metric         measure that the second stage is trained for, and members that are given as text
-    early_stopping_rounds  steps, or trees, of the second stage without a better measure before it stops
-    base           None (cold), "run", "feature:NAME", a run, or a fitted ranker
-    random_state   seed of the folds, and of members that are given as text
-    n_jobs         threads; None or -1 for all cores
+    The winner of the Yahoo! challenge was the members "8*lambdamart(subsample=0.5), 2*lambdarank,
+    2*logisticregression".
+
+    References
+    ----------
+    C. Burges, From RankNet to LambdaRank to LambdaMART: An Overview, MSR-TR-2010-82, section 7.1.
+    C. Burges et al., Learning to rank using an ensemble of lambda-gradient models, JMLR Proceedings 14, 2011.
+
     """
 
-    parameter_fields: ClassVar[Mapping[str, Field]] = {
-        "members": Members(),
-        "second": Choice(lambda: SECOND),
-        "n_folds": Whole(1, 1_000_000),
-        "n_estimators": Whole(1, 1_000_000),
-        "learning_rate": Number(1e-9, 10.0),
-        "num_leaves": Whole(2, 4096),
-        "metric": Metric(),
-        "early_stopping_rounds": ROUNDS,
-        "random_state": Whole(0, 2**63),
-        "n_jobs": Jobs(),
-    }
-
-    def __init__(
-        self,
-        members: str | Sequence[Ranker] = "2*lambdamart(subsample=0.5), lambdarank, logisticregression",
-        second: str = "linear",
-        n_folds: int = 3,
-        n_estimators: int = 100,
-        learning_rate: float = 0.1,
-        num_leaves: int = 7,
-        metric: str = "nDCG@10",
-        early_stopping_rounds: int = 100,
-        base: Any = None,
-        random_state: int = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.members = members
-        self.second = second
-        self.n_folds = n_folds
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.num_leaves = num_leaves
-        self.metric = metric
-        self.early_stopping_rounds = early_stopping_rounds
-        self.base = base
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    members: str | Sequence[Ranker] = parameter(
+        "2*lambdamart(subsample=0.5), lambdarank, logisticregression",
+        Members(),
+        "Rankers, not fitted and without a base, or text: NAME, N*NAME or N*NAME(PARAMETER=VALUE) with commas between "
+        "them; N copies differ in random_state.",
+    )
+    second: str = parameter("linear", Choice(lambda: SECOND), "Second stage: linear or boosted.")
+    n_folds: int = parameter(3, Whole(1, 1_000_000), "Parts that the training queries are divided into.")
+    n_estimators: int = parameter(100, Whole(1, 1_000_000), "Most steps, or trees, of the second stage.")
+    learning_rate: float = parameter(
+        0.1,
+        Number(1e-9, 10.0),
+        "Share of each of the second stage's Newton steps that is taken.",
+        search=(0.025, 0.05, 0.1, 0.2),
+    )
+    num_leaves: int = parameter(
+        7, Whole(2, 4096), "Most leaves of a tree of a boosted second stage.", search=(2, 4, 7, 14)
+    )
+    metric: Any = parameter(
+        "nDCG@10", Metric(), "Measure that the second stage is trained for, and members that are given as text."
+    )
+    early_stopping_rounds: int = stopping_parameter(100, "Steps, or trees, of the second stage")
+    base: Any = base_parameter()
+    random_state: int = parameter(0, Whole(0, 2**63), "Seed of the folds, and of members that are given as text.")
+    n_jobs: int | None = jobs_parameter()
 
     def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
         members, stage, self.unit_ = self._new_members(), self._new_stage(), spread_at_the_top(train)
@@ -103,23 +85,25 @@ class Ensemble(Ranker):
         held_out = np.empty((len(train.order), len(members)), dtype=np.float32)
         jobs = [(number, column) for number in range(self.n_folds) for column in range(len(members))]
         for number, column in track(jobs, "members on folds", len(jobs)):
-            learner = clone(members[column])
+            learner = members[column].unfitted_copy()
             learner._learn(_part(train, fold != number), valid)
             rows = np.repeat(fold == number, np.diff(train.query_ptr))
             held_out[rows, column] = learner._scores(train.X[train.order[rows]])
         for member in track(members, "members", len(members)):
             member._learn(train, valid)
-            self._dress(member)
+            self._complete(member)
         self.members_ = members
-        watch = None if valid is None else _of_scores(valid, self._shares(valid.X)[valid.order])
-        stage._learn(_of_scores(train, held_out), watch)
+        stage_valid = None if valid is None else _of_scores(valid, self._shares(valid.X)[valid.order])
+        stage._callbacks = self._callbacks
+        stage._learn(_of_scores(train, held_out), stage_valid)
+        stage._callbacks = ()
         self.stage_, self.best_iteration_, self.evals_result_ = stage, stage.best_iteration_, stage.evals_result_
 
     def _new_members(self) -> list[Ranker]:
         """Return the members before they learn."""
         common = {"metric": self.metric, "random_state": self.random_state}
-        text = isinstance(self.members, str)
-        members = read_members(str(self.members), common) if text else [clone(each) for each in self.members]
+        given = self.members
+        members = read_members(given, common) if isinstance(given, str) else [each.unfitted_copy() for each in given]
         if not members or any(member.base is not None for member in members):
             raise InvalidInputError(
                 "members: expected at least one ranker, all without a base of their own. Give the base to the ensemble."
@@ -146,16 +130,18 @@ class Ensemble(Ranker):
         random = np.random.default_rng(SEEDS + self.random_state)
         return random.permutation(n_queries) % self.n_folds
 
-    def _dress(self, member: Ranker) -> None:
-        """Make a member a whole model of its own, whose base is known to the ensemble alone."""
+    def _complete(self, member: Ranker) -> None:
+        """Set what makes a member a model that can be stored; its base scores come from the ensemble."""
         member.feature_names_, member.n_features_in_ = self.feature_names_, self.n_features_in_
         member.recipe_, member.fingerprint_ = self.recipe_, self.fingerprint_
         member.retriever_, member.run_retrievers_ = self.retriever_, self.run_retrievers_
         member.base_ = NoBase() if isinstance(self.base_, NoBase) else BareBase()
 
     def _learned_nothing(self) -> str:
-        heard = [member for member in self.members_ if not member._learned_nothing()]
-        return "" if heard and not self.stage_._learned_nothing() else "no member that betters the base. Choose others"
+        learned = [member for member in self.members_ if not member._learned_nothing()]
+        return (
+            "" if learned and not self.stage_._learned_nothing() else "no member that betters the base. Choose others"
+        )
 
     def _shares(self, X: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return what each member adds to the base, in units of the base's spread, (n_rows, n_members) float32."""

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from rerank.objectives.base import Objective
 from rerank.objectives.gbrank import GBRankObjective
 from rerank.rankers.boosted import BoostedTrees
+from rerank.rankers.parameters import parameter
 from rerank.rankers.registry import register
 from rerank.rankers.training import TrainingSet
-from rerank.runtime.schema import Field, Flag, Number
+from rerank.runtime.schema import Flag, Number
 from rerank.trees.boost import Gradients
 from rerank.types import Floats
 
@@ -19,7 +19,7 @@ from rerank.types import Floats
 @register("gbrank")
 @dataclass(eq=False, repr=False)
 class GBRank(BoostedTrees):
-    """Regression trees on the pairs that stand wrong.
+    """Regression trees on the pairs that are in the wrong order.
 
     Each round takes the pairs with x above y in label and h(x) < h(y) + tau, fits a tree g to the targets h(y) + tau
     of x and h(x) - tau of y, and takes it into the mean
@@ -28,24 +28,31 @@ class GBRank(BoostedTrees):
 
     `predict` gives (k + 1) h_k, which ranks alike and leaves the base scores in their unit. The curvature is the number
     of a row's targets, so that splits and leaves are those of least squares. h_0 is the base less each query's mean,
-    in units of the base's spread: targets then lie about 0. The parameters of `BoostedTrees`, and:
+    in units of the base's spread: targets then lie about 0.
 
-    learning_rate          weight of each tree in the mean: eta
-    tau                    margin of a pair; for a warm start in units of the spread of the base scores at the top
-    keep_pairs             fit each tree to the wrong pairs of all rounds so far, each with the targets it got in its
-                           round, not only to those of this round
+    References
+    ----------
+    Z. Zheng et al., A general boosting method and its application to learning ranking functions for web search,
+    NIPS 2007, algorithm 1.
+
     """
 
-    learning_rate: float = 1.0
-    tau: float = 0.1
-    keep_pairs: bool = False
+    learning_rate: float = parameter(
+        1.0, Number(1e-9, 10.0), "Weight of each tree in the mean of the trees.", search=(0.25, 0.5, 1.0, 2.0)
+    )
+    tau: float = parameter(
+        0.1,
+        Number(1e-9, 1e9),
+        "Margin of a pair; for a warm start in units of the spread of the base scores at the top.",
+    )
+    keep_pairs: bool = parameter(
+        False,
+        Flag(),
+        "Fit each tree to the misordered pairs of all rounds so far, each with the targets that it had in its round, "
+        "not only to those of this round.",
+    )
 
-    averages = True
-    parameter_fields: ClassVar[Mapping[str, Field]] = {
-        **BoostedTrees.parameter_fields,
-        "tau": Number(1e-9, 1e9),
-        "keep_pairs": Flag(),
-    }
+    averages: ClassVar[bool] = True
 
     def _objective(self, train: TrainingSet) -> Objective:
         return GBRankObjective(train.query_ptr, train.weights, train.labels, self.tau)
@@ -63,7 +70,7 @@ class _Targets:
         self._counts: Floats | float = 0.0
 
     def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
-        """Fill grad (n_rows,) with minus the sum of each row's targets, hess with their number."""
+        """Fill grad (n_rows,) with the negative sum of each row's targets, hess with their number."""
         self._objective.gradients(scores, grad, hess)
         grad -= hess * scores
         grad += self._sums

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import Any
 
 from rerank.combination.line_search import TOLERANCE, Lines, best_share
 from rerank.errors import InvalidInputError
@@ -14,11 +13,12 @@ from rerank.objectives.base import Objective
 from rerank.objectives.for_measure import lambdarank_for
 from rerank.objectives.preferences import PreferencePairs
 from rerank.rankers.boosted import BoostedTrees
+from rerank.rankers.parameters import NORMALIZE, Metric, parameter
 from rerank.rankers.preferences import LearnsFromPairs
 from rerank.rankers.registry import register
 from rerank.rankers.start import spread_at_the_top
 from rerank.rankers.training import TrainingSet, Validation
-from rerank.runtime.schema import Choice, Field, Flag, Number, Whole
+from rerank.runtime.schema import Choice, Flag, Number, Whole
 from rerank.trees.boost import StepLength
 from rerank.types import Floats
 
@@ -28,7 +28,7 @@ STEPS = ("fixed", "line-search")
 @register("lambdamart")
 @dataclass(eq=False, repr=False)
 class LambdaMART(LearnsFromPairs, BoostedTrees):
-    """Boosted regression trees whose gradients are LambdaRank's (Burges 2010, section 7).
+    """Boosted regression trees whose gradients are LambdaRank's; LambdaSMART where they start from a base ranker.
 
     Preference pairs carry no labels, which the measure's swaps would need: from them it learns with RankNet's gradients
     (section 2), each pair with its query's weight; truncation_level and normalize are then without effect.
@@ -38,32 +38,38 @@ class LambdaMART(LearnsFromPairs, BoostedTrees):
     was better than 30 on both collections tried; without `normalize` both were slightly better (at most 0.005), at
     a fixed number of trees: the default stays LightGBM's (`scripts/bench_truncation.py`, docs/benchmarks.md).
 
-    The parameters of `BoostedTrees`, and:
+    References
+    ----------
+    C. Burges, From RankNet to LambdaRank to LambdaMART: An Overview, MSR-TR-2010-82, section 7.
 
-    metric                 measure that is trained for and that early stopping watches: ir_measures' name, or a
-                           function score(ranked_labels, ideal_labels): slow, seconds a tree (`rerank.metrics.custom`)
-    truncation_level       depth that gradients look at: `lambdarank_truncation_level` of LightGBM; P and R look
-                           down to their own cutoff
-    sigma                  slope of the pairwise logistic, 1 / unit of the scores; None: 1, or for a warm start
-                           1 / the spread of the base scores at the top. A cold start has the same trees for any sigma
-    normalize              even out the queries' gradients: `lambdarank_norm` of LightGBM
-    step                   length of each tree's step: fixed (the learning rate), or line-search: the share above 0
-                           with which the training queries' metric is best, found exactly (Burges 2010, section
-                           7.1); the learning rate where no share is better than it
     """
 
-    truncation_level: int = 30
-    sigma: float | None = None
-    normalize: bool = True
-    step: str = "fixed"
-
-    parameter_fields: ClassVar[Mapping[str, Field]] = {
-        **BoostedTrees.parameter_fields,
-        "truncation_level": Whole(1, 1_000_000),
-        "sigma": Number(1e-9, 1e9, optional=True),
-        "normalize": Flag(),
-        "step": Choice(lambda: STEPS),
-    }
+    metric: Any = parameter(
+        "nDCG@10",
+        Metric(),
+        "Measure that is trained for and that early stopping watches. A function score(ranked_labels, ideal_labels) "
+        "is slow: seconds for each tree.",
+    )
+    truncation_level: int = parameter(
+        30,
+        Whole(1, 1_000_000),
+        "Depth that gradients look at: lambdarank_truncation_level of LightGBM; P and R look down to their own cutoff.",
+        search=(10, 30, 99),
+    )
+    sigma: float | None = parameter(
+        None,
+        Number(1e-9, 1e9, optional=True),
+        "Slope of the pairwise logistic, 1 / unit of the scores. None: 1, or for a warm start 1 / the spread of the "
+        "base scores at the top. A cold start has the same trees for any sigma.",
+    )
+    normalize: bool = parameter(True, Flag(), NORMALIZE)
+    step: str = parameter(
+        "fixed",
+        Choice(lambda: STEPS),
+        "Length of each tree's step: fixed (the learning rate), or line-search: the share above 0 with which the "
+        "training queries' metric is best, found exactly (Burges 2010, section 7.1); the learning rate where no "
+        "share is better than it.",
+    )
 
     def _unit(self, train: TrainingSet) -> float:
         return 1.0 / self.sigma if self.sigma else spread_at_the_top(train, self.truncation_level)

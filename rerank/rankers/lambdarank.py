@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -12,33 +11,33 @@ from rerank.metrics.registry import parse_measure
 from rerank.objectives.base import Objective
 from rerank.objectives.for_measure import lambdarank_for
 from rerank.rankers.netranker import NetRanker
+from rerank.rankers.parameters import NORMALIZE, parameter, trained_metric
 from rerank.rankers.registry import register
 from rerank.rankers.training import TrainingSet
-from rerank.runtime.schema import Field, Flag, Whole
+from rerank.runtime.schema import Flag, Whole
 
 
 @register("lambdarank")
 @dataclass(eq=False, repr=False)
 class LambdaRank(NetRanker):
-    """A two-layer net whose gradients are LambdaRank's (Burges 2010, section 4), for any measure.
+    """A two-layer net whose gradients are LambdaRank's, for any measure.
 
         lambda_ij = -|dM_ij| / (1 + exp(s_i - s_j))    for documents i above j in label
 
-    The parameters of `NetRanker`, and:
+    References
+    ----------
+    C. Burges, From RankNet to LambdaRank to LambdaMART: An Overview, MSR-TR-2010-82, section 4.
 
-    metric            measure that is trained for and that early stopping watches, by ir_measures' name
-    truncation_level  depth that gradients look at: `lambdarank_truncation_level` of LightGBM
-    normalize         even out the queries' gradients: `lambdarank_norm` of LightGBM
     """
 
-    truncation_level: int = 30
-    normalize: bool = True
-
-    parameter_fields: ClassVar[Mapping[str, Field]] = {
-        **NetRanker.parameter_fields,
-        "truncation_level": Whole(1, 1_000_000),
-        "normalize": Flag(),
-    }
+    metric: Any = trained_metric()
+    truncation_level: int = parameter(
+        30,
+        Whole(1, 1_000_000),
+        "Depth that gradients look at: lambdarank_truncation_level of LightGBM; P and R look down to their own cutoff.",
+        search=(10, 30, 99),
+    )
+    normalize: bool = parameter(True, Flag(), NORMALIZE)
 
     def _objective(self, query: TrainingSet) -> Objective | None:
         if len(np.unique(query.labels)) < 2:

@@ -14,15 +14,19 @@ from scipy.optimize import minimize
 from threadpoolctl import threadpool_limits
 
 from rerank.errors import InvalidInputError
-from rerank.metrics.registry import parse_measure
 from rerank.objectives.base import Objective
-from rerank.rankers.parameters import ROUNDS, Jobs, Metric
+from rerank.rankers.parameters import (
+    base_parameter,
+    jobs_parameter,
+    parameter,
+    stopping_parameter,
+    watched_metric,
+)
 from rerank.rankers.ranker import PROGRESS, Ranker
-from rerank.rankers.standardise import BLOCK, FURTHEST, Standardiser, StoredStandardiser
+from rerank.rankers.standardize import BLOCK, FURTHEST, Standardizer, StoredStandardizer
 from rerank.rankers.start import spread_at_the_top, start_in_units
-from rerank.rankers.stopping import EarlyStopping
 from rerank.rankers.training import TrainingSet, check_pairs
-from rerank.runtime.schema import Array, Field, Number, Record, Whole
+from rerank.runtime.schema import Array, Number, Record, Whole
 from rerank.types import Floats
 
 WIDEST = 30.0  # how far the base's unit may lie from its spread
@@ -33,34 +37,25 @@ class LinearRanker(Ranker):
     """Base class of the linear rankers; a ranker adds its objective.
 
     The weights minimise 1/2 |w|^2 + C cost((base - m) / u + inputs @ w + b), found from w = 0. Inputs are the
-    standardised features (standardise.py); b is an intercept, where the ranker has one; m is the base scores' mean,
+    standardized features (standardize.py); b is an intercept, where the ranker has one; m is the base scores' mean,
     that of each query for a ranker without an intercept; u is the unit in which the base ranker alone costs least, 1
     for a cold start, so that BM25's 20 and a probability's 0.9 start alike: what is stored is w u and b u - m. With
     validation data the best iterate is kept, the base ranker itself among them.
-
-    C                      weight of the cost against that of large weights: the larger, the less regular
-    max_iter               most iterations of the search
-    metric                 measure that early stopping watches, by ir_measures' name
-    early_stopping_rounds  iterations without a better validation measure before training stops
-    base                   None (cold), "run", "feature:NAME", a run, or a fitted ranker
-    n_jobs                 threads; None or -1 for all cores. The model does not depend on it.
     """
 
-    C: float = 1.0
-    max_iter: int = 200
-    metric: Any = "nDCG@10"
-    early_stopping_rounds: int = 50
-    base: Any = None
-    n_jobs: int | None = None
+    C: float = parameter(
+        1.0,
+        Number(1e-12, 1e12),
+        "Weight of the cost against the penalty of large weights: the larger, the less regular.",
+        search=(0.01, 0.1, 1.0, 10.0, 100.0),
+    )
+    max_iter: int = parameter(200, Whole(1, 1_000_000), "Most iterations of the search.")
+    metric: Any = watched_metric()
+    early_stopping_rounds: int = stopping_parameter(50, "Iterations")
+    base: Any = base_parameter()
+    n_jobs: int | None = jobs_parameter()
 
     has_intercept: ClassVar[bool] = False
-    parameter_fields: ClassVar[Mapping[str, Field]] = {
-        "C": Number(1e-12, 1e12),
-        "max_iter": Whole(1, 1_000_000),
-        "metric": Metric(),
-        "early_stopping_rounds": ROUNDS,
-        "n_jobs": Jobs(),
-    }
 
     @abstractmethod
     def _objective(self, train: TrainingSet) -> Objective:
@@ -85,9 +80,9 @@ class LinearRanker(Ranker):
         start, centre = start_in_units(train, spread, by_query=objective.constant() is None)
         slope = _slope(objective, start)
         unit = spread / slope
-        self.standardiser_ = Standardiser.learn(train.X, train.order)
-        stopping = EarlyStopping(valid, parse_measure(self.metric), self.early_stopping_rounds)
-        inputs = self.standardiser_.stored_inputs(train.X, train.order)
+        self.standardizer_ = Standardizer.learn(train.X, train.order)
+        stopping = self._stopping(valid)
+        inputs = self.standardizer_.stored_inputs(train.X, train.order)
         cost = Cost(inputs, slope * start, objective, self.C, self.has_intercept)
         best = np.zeros(cost.n_weights)
         held_out = self._held_out(valid, unit)
@@ -101,14 +96,14 @@ class LinearRanker(Ranker):
         with threadpool_limits(1, user_api="blas"):  # sums in one order, whatever the threads
             self._minimise(cost, follow)
         self.best_iteration_, self.evals_result_ = stopping.best, stopping.results()
-        n_inputs = self.standardiser_.n_inputs
+        n_inputs = self.standardizer_.n_inputs
         self.weights_, self.intercept_ = unit * best[:n_inputs], unit * float(best[n_inputs:].sum()) - centre
 
     def _held_out(self, valid: TrainingSet | None, unit: float) -> Callable[[Floats], Floats]:
         """Return what gives the scores of the validation rows under other weights; of no rows where there are none."""
         if valid is None:
             return np.zeros_like
-        inputs = self.standardiser_.stored_inputs(valid.X, valid.order)
+        inputs = self.standardizer_.stored_inputs(valid.X, valid.order)
         return lambda weights: valid.start_scores + unit * linear_scores(inputs, weights)
 
     def _minimise(self, cost: Cost, follow: Callable[[Floats], None]) -> None:
@@ -126,7 +121,7 @@ class LinearRanker(Ranker):
         scores = np.empty(len(X))
         with threadpool_limits(1, user_api="blas"):
             for first in range(0, len(X), BLOCK):
-                scores[first : first + BLOCK] = self.standardiser_.inputs(X[first : first + BLOCK]) @ self.weights_
+                scores[first : first + BLOCK] = self.standardizer_.inputs(X[first : first + BLOCK]) @ self.weights_
         return scores + self.intercept_
 
     def _learned_nothing(self) -> str:
@@ -136,18 +131,18 @@ class LinearRanker(Ranker):
         return {
             "best_iteration": self.best_iteration_,
             "evals_result": self.evals_result_,
-            "standardiser": self.standardiser_.to_dict(),
+            "standardiser": self.standardizer_.to_dict(),
             "weights": self.weights_.tolist(),
             "intercept": self.intercept_,
         }
 
     def _learned_fields(self) -> Record:
         weights = Array(np.float64, "n_inputs")
-        return Record({**PROGRESS, "standardiser": StoredStandardiser(), "weights": weights, "intercept": Number()})
+        return Record({**PROGRESS, "standardiser": StoredStandardizer(), "weights": weights, "intercept": Number()})
 
     def _restore(self, learned: Mapping[str, Any]) -> None:
         self.best_iteration_, self.evals_result_ = learned["best_iteration"], learned["evals_result"]
-        self.standardiser_ = learned["standardiser"]
+        self.standardizer_ = learned["standardiser"]
         self.weights_, self.intercept_ = learned["weights"], learned["intercept"]
 
     def _largest_score(self) -> float:
@@ -177,7 +172,7 @@ class Cost:
     """The regularised cost of weights (n_inputs,), the intercept last where there is one."""
 
     def __init__(self, inputs: NDArray[np.float32], start: Floats, objective: Objective, C: float, intercept: bool):
-        """Take standardised inputs (n_rows, n_inputs) and the starting scores (n_rows,), in units of the objective."""
+        """Take standardized inputs (n_rows, n_inputs) and the starting scores (n_rows,), in units of the objective."""
         self._inputs, self._start, self._objective, self._C = inputs, start, objective, C
         self._grad, self._hess = np.empty(len(start)), np.empty(len(start))
         self.n_weights = inputs.shape[1] + intercept

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,8 @@ from rerank.objectives.for_measure import lambdarank_for
 from rerank.objectives.lambdarank import LambdaRankObjective
 from rerank.objectives.swap_blocks import BlockLambdaRankObjective
 from rerank.rankers.start import spread_at_the_top
-from rerank.rankers.training import TrainingSet, Validation
+from rerank.rankers.stopping import Callback, EarlyStopping
+from rerank.rankers.training import TrainingSet
 from rerank.runtime.schema import Array, Record
 from rerank.types import Floats
 
@@ -29,10 +30,12 @@ class LinearStage:
     (Burges 2010, sections 4 and 7). So a step does not depend on constants added to members' scores nor on their
     scale; the ridge is a share of H's own diagonal.
 
-    The first weights are equal: on the scores as they are for a warm start, which all add to one base, on scores of
-    the same spread otherwise. Of all weights, none at all (the base itself) and the equal ones included, the best by
-    the measure are kept: on the validation queries where there are some, else on the held-out scores themselves.
+    The first weights are equal, on members' scores divided by their standard deviations. Of all weights, none at all
+    (the base itself) and the equal ones included, the best by the measure are kept: on the validation queries where
+    there are some, else on the held-out scores themselves.
     """
+
+    _callbacks: Sequence[Callback] = ()
 
     def __init__(self, n_estimators: int, learning_rate: float, metric: Any, early_stopping_rounds: int) -> None:
         self.n_estimators = n_estimators
@@ -48,20 +51,18 @@ class LinearStage:
         inputs -= inputs.min(axis=0)  # a constant column is 0 exactly
         scales = np.where(inputs.any(axis=0), inputs.std(axis=0), 1.0) / spread
         inputs = (inputs - inputs.mean(axis=0)) / scales
-        validation = Validation(valid or train, measure)
-        held_out = validation.data.X[validation.data.order].astype(np.float64)
-        self.weights_, history = np.zeros(len(scales)), [validation.value(validation.data.start_scores)]
-        warm = bool(train.start_scores.any())
-        weights = (scales if warm else np.ones(len(scales))) / len(scales)  # of the inputs; of the members: / scales
+        followed = valid or train
+        stopping = EarlyStopping(followed, measure, self.early_stopping_rounds, self._callbacks)
+        held_out = followed.X[followed.order].astype(np.float64)
+        self.weights_ = np.zeros(len(scales))
+        weights = np.ones(len(scales)) / len(scales)  # of the inputs; of the members' scores: weights / scales
         for _ in range(self.n_estimators):
-            history.append(validation.value(validation.data.start_scores + held_out @ (weights / scales)))
-            if history[-1] > max(history[:-1]):
+            if stopping.add(followed.start_scores + held_out @ (weights / scales)):
                 self.weights_ = weights / scales
-            if len(history) - 1 - int(np.argmax(history)) >= self.early_stopping_rounds:
+            if stopping.over:
                 break
             weights = weights - self.learning_rate * newton_step(objective, train.start_scores, inputs, weights)
-        self.best_iteration_ = int(np.argmax(history))
-        self.evals_result_ = {"valid": {measure.name: history}} if valid else {}
+        self.best_iteration_, self.evals_result_ = stopping.best, stopping.results() if valid else {}
 
     def _scores(self, X: NDArray[np.float32]) -> Floats:
         return X.astype(np.float64) @ self.weights_

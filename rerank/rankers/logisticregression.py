@@ -18,7 +18,7 @@ class LogisticRegression(LinearRanker):
 
         1/2 |w|^2 + C sum over documents of log(1 + exp(-y s)),    s = base + inputs @ w + b,  y in {-1, 1}
 
-    b, the intercept, is not held small. A document weighs its query's weight.
+    b, the intercept, is not penalised. A document weighs its query's weight.
     """
 
     has_intercept = True

@@ -17,8 +17,12 @@ class LogistRank(BoostedTrees):
     """Boosted regression trees on the responses y / (1 + exp(y F)) times scale(label), 3, 2, 1, 1, 1 from perfect down.
 
     y is 1 for the upper half of the grades, else -1. A leaf is sum r / sum |r (2 - |r|)| over its responses r; F_0 is
-    the mean of y. Conventions for other grades than five: `rerank.objectives.logistrank`. The parameters are those of
-    `BoostedTrees`.
+    the mean of y. Conventions for other grades than five: `rerank.objectives.logistrank`.
+
+    References
+    ----------
+    D. Yin et al., Ranking relevance in Yahoo search, KDD 2016, section 3.
+
     """
 
     def _objective(self, train: TrainingSet) -> Objective:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 from rerank.errors import InvalidInputError
 from rerank.objectives.base import Objective
 from rerank.objectives.preferences import ExponentialPairs, PreferencePairs
 from rerank.objectives.registry import known_objectives, objective_class
 from rerank.rankers.boosted import BoostedTrees
+from rerank.rankers.parameters import parameter
 from rerank.rankers.preferences import LearnsFromPairs
 from rerank.rankers.registry import register
 from rerank.rankers.training import TrainingSet
-from rerank.runtime.schema import Choice, Field
+from rerank.runtime.schema import Choice
 
 OF_PAIRS: Mapping[str, type[PreferencePairs | ExponentialPairs]] = {
     "ranknet": PreferencePairs,
@@ -25,22 +25,21 @@ OF_PAIRS: Mapping[str, type[PreferencePairs | ExponentialPairs]] = {
 @register("mart")
 @dataclass(eq=False, repr=False)
 class MART(LearnsFromPairs, BoostedTrees):
-    """Boosted regression trees (Friedman 2001; Burges 2010, sections 5 and 6).
+    """Boosted regression trees on any cost that labels alone define.
 
     F_0 is the mean label for least-squares, half the log odds for logistic and balanced-logistic, the mean of y for
     logistrank, 0 for pairs.
     From preference pairs it minimises the cost of these pairs, each with its query's weight, for the objectives
-    ranknet and exponential. The parameters of `BoostedTrees`, and:
+    ranknet and exponential.
 
-    objective              what is minimised, by name (`rerank.objectives.registry`)
+    References
+    ----------
+    J. Friedman, Greedy function approximation: a gradient boosting machine, Annals of Statistics 29, 2001.
+    C. Burges, From RankNet to LambdaRank to LambdaMART: An Overview, MSR-TR-2010-82, sections 5 and 6.
+
     """
 
-    objective: str = "least-squares"
-
-    parameter_fields: ClassVar[Mapping[str, Field]] = {
-        **BoostedTrees.parameter_fields,
-        "objective": Choice(known_objectives),
-    }
+    objective: str = parameter("least-squares", Choice(known_objectives), "Cost that is minimised, by name.")
 
     def _objective(self, train: TrainingSet) -> Objective:
         if self._pairs is None:

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import ast
-import inspect
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from rerank.errors import InvalidInputError, shown
-from rerank.rankers.parameters import plain_parameters
+from rerank.rankers.parameters import check_names, declared_parameters, plain_parameters
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.registry import ranker_class
 from rerank.runtime.schema import Field, SchemaError, Sizes, Text
 
-ASIDE = ("base", "n_jobs")  # the ensemble's own
+OF_THE_ENSEMBLE = ("base", "n_jobs")  # parameters that members do not have of their own
 MOST_MEMBERS = 1000
 
 
 class Members(Field):
     """The members as a parameter: rankers, or text that names known ones; stored as text."""
+
+    type_name: ClassVar[str] = "str"
+
+    def accepts(self) -> str:
+        """Return what names members."""
+        return "text, or a sequence of rankers"
 
     def read(self, value: Any, sizes: Sizes) -> str:
         """Return the text."""
@@ -35,21 +40,34 @@ class Members(Field):
 def read_members(text: str, common: Mapping[str, Any]) -> list[Ranker]:
     """Return new rankers: each copy of an entry has the next random_state.
 
-    text    entries NAME, N*NAME or N*NAME(PARAMETER=VALUE, ...), with a comma between them
-    common  parameters of all rankers that have them, unless the text says otherwise
-    Raises InvalidInputError for other text, an unknown ranker or an unknown parameter.
+    Parameters
+    ----------
+    text : str
+        Entries NAME, N*NAME or N*NAME(PARAMETER=VALUE, ...), with a comma between them.
+    common : mapping
+        Parameters of all rankers that have them, unless the text gives others.
+
+    Returns
+    -------
+    list of Ranker
+
+    Raises
+    ------
+    InvalidInputError
+        For other text, an unknown ranker or an unknown parameter.
+
     """
     members: list[Ranker] = []
     for entry in _entries(text):
         copies, name, parameters = _entry(entry, text)
         learner = ranker_class(name)
-        known = inspect.signature(learner).parameters
-        unknown = [parameter for parameter in parameters if parameter not in known or parameter in ASIDE]
-        if unknown:
-            raise InvalidInputError(
-                f"members: expected parameters of {name}, got {unknown[0]!r}. Leave it out (base and n_jobs are the "
-                "ensemble's)."
-            )
+        known = [parameter for parameter in declared_parameters(learner) if parameter not in OF_THE_ENSEMBLE]
+        for parameter in OF_THE_ENSEMBLE:
+            if parameter in parameters:
+                raise InvalidInputError(
+                    f"members: expected parameters of {name}, got {parameter!r}, which is the ensemble's. Leave it out."
+                )
+        check_names(f"members: {name}", parameters, known)
         if len(members) + copies > MOST_MEMBERS:
             raise InvalidInputError(
                 f"members: expected at most {MOST_MEMBERS} rankers, got more in {shown(text)}. Name fewer."
@@ -67,9 +85,9 @@ def spell_members(members: Sequence[Ranker]) -> str:
 
 
 def _spelled(member: Ranker) -> str:
-    defaults = {name: known.default for name, known in inspect.signature(type(member)).parameters.items()}
-    given = {name: value for name, value in plain_parameters(member).items() if name not in ASIDE}
-    return f"{member.kind}({', '.join(f'{k}={v!r}' for k, v in given.items() if v != defaults[k])})"
+    declared = declared_parameters(type(member))
+    given = {name: value for name, value in plain_parameters(member).items() if name not in OF_THE_ENSEMBLE}
+    return f"{member.kind}({', '.join(f'{k}={v!r}' for k, v in given.items() if v != declared[k].default)})"
 
 
 def _entries(text: str) -> list[ast.expr]:

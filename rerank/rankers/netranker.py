@@ -6,25 +6,31 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits
 
 from rerank.errors import InvalidInputError
-from rerank.metrics.registry import parse_measure
 from rerank.objectives.base import Objective
 from rerank.rankers.linear import checked_weights
 from rerank.rankers.net import Net
-from rerank.rankers.parameters import ROUNDS, SEED, Jobs, Metric
+from rerank.rankers.parameters import (
+    SEED,
+    Jobs,
+    base_parameter,
+    parameter,
+    stopping_parameter,
+    watched_metric,
+)
 from rerank.rankers.ranker import PROGRESS, Ranker
-from rerank.rankers.standardise import BLOCK, Standardiser, StoredStandardiser
+from rerank.rankers.standardize import BLOCK, Standardizer, StoredStandardizer
 from rerank.rankers.start import spread_at_the_top, start_in_units
 from rerank.rankers.stopping import EarlyStopping
 from rerank.rankers.training import TrainingSet
 from rerank.runtime.progress import track
-from rerank.runtime.schema import Array, Field, Number, Record, Sizes, Whole
+from rerank.runtime.schema import Array, Number, Record, Sizes, Whole
 from rerank.runtime.threads import kernel_threads
 from rerank.types import Floats
 
@@ -35,7 +41,7 @@ MEAN_DECAY, SQUARE_DECAY, TINY = 0.9, 0.999, 1e-8  # Adam's
 class NetRanker(Ranker):
     """Base class of the nets; a ranker adds the objective of one query.
 
-    The net (net.py) reads standardised features (standardise.py) and adds to the base scores. An epoch passes over the
+    The net (net.py) reads standardized features (standardize.py) and adds to the base scores. An epoch passes over the
     queries once, in an order drawn anew, and updates the weights once per query: the lambdas of all its pairs are
     summed per document, then one backward pass over its documents gives the gradient (Burges 2010, section 2.1). The
     step is Adam's (Kingma and Ba 2015), its learning rate falling in a straight line to 0 over `n_epochs`, where Burges
@@ -44,37 +50,34 @@ class NetRanker(Ranker):
     scores less their mean; the net is stored in the base's own unit.
     Training runs on one thread: a query is too little for two, and sums keep their order.
 
-    hidden_units           hidden units (tanh)
-    n_epochs               most passes over the queries; the learning rate falls to 0 over them
-    learning_rate          learning rate of the first update; updates are Adam's, one a query
-    reg_lambda             weight decay: reg_lambda / 2 |w|^2 is added to the cost of each query
-    metric                 measure that early stopping watches, by ir_measures' name
-    early_stopping_rounds  epochs without a better validation measure before training stops
-    base                   None (cold), "run", "feature:NAME", a run, or a fitted ranker
-    random_state           seed of the first weights and of the order of the queries
-    n_jobs                 threads of prediction; training has one
+    References
+    ----------
+    C. Burges, From RankNet to LambdaRank to LambdaMART: An Overview, MSR-TR-2010-82, section 2.1.
+    D. Kingma and J. Ba, Adam: a method for stochastic optimization, ICLR 2015, algorithm 1.
+
     """
 
-    hidden_units: int = 32
-    n_epochs: int = 50
-    learning_rate: float = 0.001
-    reg_lambda: float = 0.001
-    metric: Any = "nDCG@10"
-    early_stopping_rounds: int = 10
-    base: Any = None
-    random_state: int = 0
-    n_jobs: int | None = None
-
-    parameter_fields: ClassVar[Mapping[str, Field]] = {
-        "hidden_units": Whole(1, 1_000_000),
-        "n_epochs": Whole(1, 1_000_000),
-        "learning_rate": Number(1e-12, 10.0),
-        "reg_lambda": Number(0.0),
-        "metric": Metric(),
-        "early_stopping_rounds": ROUNDS,
-        "random_state": SEED,
-        "n_jobs": Jobs(),
-    }
+    hidden_units: int = parameter(32, Whole(1, 1_000_000), "Hidden units (tanh).", search=(16, 32, 64))
+    n_epochs: int = parameter(
+        50, Whole(1, 1_000_000), "Most passes over the queries; the learning rate falls to 0 over them."
+    )
+    learning_rate: float = parameter(
+        0.001,
+        Number(1e-12, 10.0),
+        "Learning rate of the first of Adam's updates, one for each query.",
+        search=(0.00025, 0.0005, 0.001, 0.002),
+    )
+    reg_lambda: float = parameter(
+        0.001,
+        Number(0.0),
+        "Weight decay: reg_lambda / 2 |w|^2 is added to the cost of each query.",
+        search=(0.0001, 0.001, 0.01),
+    )
+    metric: Any = watched_metric()
+    early_stopping_rounds: int = stopping_parameter(10, "Epochs")
+    base: Any = base_parameter()
+    random_state: int = parameter(0, SEED, "Seed of the first weights and of the order of the queries.")
+    n_jobs: int | None = parameter(None, Jobs(), "Threads of prediction; training uses one.")
 
     @abstractmethod
     def _objective(self, query: TrainingSet) -> Objective | None:
@@ -94,7 +97,7 @@ class NetRanker(Ranker):
 
     def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
         unit = spread_at_the_top(train)
-        self.standardiser_ = Standardiser.learn(train.X, train.order)
+        self.standardizer_ = Standardizer.learn(train.X, train.order)
         with kernel_threads(1), threadpool_limits(1, user_api="blas"):
             queries = self._queries(train, unit)
             if not queries:
@@ -102,13 +105,13 @@ class NetRanker(Ranker):
                     "training data: expected a query with pairs to learn from, got none. Check that qrels and run "
                     "name the same documents."
                 )
-            stopping = EarlyStopping(valid, parse_measure(self.metric), self.early_stopping_rounds)
+            stopping = self._stopping(valid)
             net = self._train(queries, stopping, self._held_out(valid, unit))
         self.best_iteration_, self.evals_result_ = stopping.best, stopping.results()
         self.net_ = net.scaled(unit)
 
     def _queries(self, train: TrainingSet, unit: float) -> list[_Query]:
-        inputs = self.standardiser_.stored_inputs(train.X, train.order)
+        inputs = self.standardizer_.stored_inputs(train.X, train.order)
         found, (start, _) = [], start_in_units(train, unit, by_query=True)
         for number, query in enumerate(train.queries()):
             taught = len(query.labels) > 1 and query.weights[0] > 0.0
@@ -122,13 +125,13 @@ class NetRanker(Ranker):
         """Return what gives a net's scores of the validation rows; of none where there are none."""
         if valid is None:
             return lambda net: np.empty(0)
-        inputs = self.standardiser_.stored_inputs(valid.X, valid.order)
+        inputs = self.standardizer_.stored_inputs(valid.X, valid.order)
         return lambda net: valid.start_scores + unit * net_scores(net, inputs)
 
     def _train(self, queries: list[_Query], stopping: EarlyStopping, held_out: Callable[[Net], Floats]) -> Net:
         """Return the best net over the epochs."""
         random = np.random.default_rng(self.random_state)
-        net = best = Net.drawn(self.standardiser_.n_inputs, self.hidden_units, random)
+        net = best = Net.drawn(self.standardizer_.n_inputs, self.hidden_units, random)
         step = Adam(len(net.weights))
         n_steps = self.n_epochs * len(queries)
         for _ in track(range(self.n_epochs), "epochs", self.n_epochs):
@@ -153,7 +156,7 @@ class NetRanker(Ranker):
         scores = np.empty(len(X))
         with threadpool_limits(1, user_api="blas"):
             for first in range(0, len(X), BLOCK):
-                scores[first : first + BLOCK] = self.net_.scores(self.standardiser_.inputs(X[first : first + BLOCK]))
+                scores[first : first + BLOCK] = self.net_.scores(self.standardizer_.inputs(X[first : first + BLOCK]))
         return scores
 
     def _learned_nothing(self) -> str:
@@ -163,7 +166,7 @@ class NetRanker(Ranker):
         return {
             "best_iteration": self.best_iteration_,
             "evals_result": self.evals_result_,
-            "standardiser": self.standardiser_.to_dict(),
+            "standardiser": self.standardizer_.to_dict(),
             "weights": self.net_.weights.tolist(),
             "hidden_units": self.net_.n_hidden,
         }
@@ -172,7 +175,7 @@ class NetRanker(Ranker):
         return Record(
             {
                 **PROGRESS,
-                "standardiser": StoredStandardiser(),
+                "standardiser": StoredStandardizer(),
                 "hidden_units": Whole(1, 1_000_000, binds="n_hidden"),
                 "weights": Array(np.float64, _n_weights),
             }
@@ -180,7 +183,7 @@ class NetRanker(Ranker):
 
     def _restore(self, learned: Mapping[str, Any]) -> None:
         self.best_iteration_, self.evals_result_ = learned["best_iteration"], learned["evals_result"]
-        self.standardiser_ = learned["standardiser"]
+        self.standardizer_ = learned["standardiser"]
         self.net_ = Net(learned["weights"], learned["hidden_units"])
 
     def _largest_score(self) -> float:

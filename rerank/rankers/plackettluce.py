@@ -14,12 +14,18 @@ from rerank.rankers.training import TrainingSet
 @register("plackettluce")
 @dataclass(eq=False, repr=False)
 class PlackettLuce(LinearRanker):
-    """Linear ranker that maximises the Plackett-Luce likelihood of the judged order (Plackett 1975; ListMLE, Xia 2008).
+    """Linear ranker that maximises the Plackett-Luce likelihood of the judged order.
 
         1/2 |w|^2 - C sum over queries of log P(judged order)
         P = product over documents i of exp(s_i) / (exp(s_i) + sum over j with l_j < l_i of exp(s_j))
 
-    Documents of equal label are not ordered by anyone: each is drawn from itself and those of lower labels.
+    Documents of equal label have no order among themselves: each is drawn from itself and those of lower labels.
+
+    References
+    ----------
+    R. Plackett, The analysis of permutations, Applied Statistics 24, 1975.
+    F. Xia et al., Listwise approach to learning to rank (ListMLE), ICML 2008, section 4.
+
     """
 
     def _objective(self, train: TrainingSet) -> Objective:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -73,28 +73,22 @@ class LearnsFromPairs(Ranker):
     Its `_learn` reads the pairs from `_pairs`, None for labels.
     """
 
+    learns_from_pairs: ClassVar[bool] = True
     _pairs: PreferenceRows | None = None
 
-    def fit(
-        self,
-        X: RankingData | ArrayLike,
-        y: ArrayLike | None = None,
-        *,
-        preferences: Preferences | Iterable[Sequence[Any]] | None = None,
-        **arguments: Any,
-    ) -> Self:
-        """Learn to rank as `Ranker.fit`, or from preference pairs.
+    def _with_preferences(
+        self, preferences: Preferences | Iterable[Sequence[Any]] | None, X: RankingData | ArrayLike
+    ) -> RankingData | ArrayLike:
+        if preferences is None:
+            return X
+        self._pairs = _rows_of(preferences, X)
+        if isinstance(X, RankingData) and X.labels is None:
+            return replace(X, labels=np.zeros(X.n_rows))
+        return X
 
-        preferences  a record, or (qid, better docid, worse docid[, probability]) rows: they take the place of the
-                     labels, which may then be missing. X is RankingData, which knows its documents.
-        """
-        self._pairs = None if preferences is None else _rows_of(preferences, X)
-        if preferences is not None and isinstance(X, RankingData) and X.labels is None:
-            X = replace(X, labels=np.zeros(X.n_rows))
-        try:
-            return super().fit(X, y, **arguments)
-        finally:
-            del self._pairs
+    def _forget_input(self) -> None:
+        super()._forget_input()
+        self.__dict__.pop("_pairs", None)
 
     def _learns_from_labels(self) -> bool:
         return self._pairs is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numba
 import numpy as np
@@ -13,10 +13,15 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from rerank.errors import InvalidInputError
-from rerank.metrics.registry import parse_measure
 from rerank.objectives.pairwise_exponential import PairwiseExponential
 from rerank.objectives.preferences import ExponentialPairs
-from rerank.rankers.parameters import ROUNDS, Jobs, Metric
+from rerank.rankers.parameters import (
+    base_parameter,
+    jobs_parameter,
+    parameter,
+    stopping_parameter,
+    watched_metric,
+)
 from rerank.rankers.preferences import LearnsFromPairs
 from rerank.rankers.ranker import PROGRESS
 from rerank.rankers.registry import register
@@ -26,7 +31,7 @@ from rerank.rankers.thresholds import MISSING, Agreements
 from rerank.rankers.training import TrainingSet, check_pairs, pair_counts
 from rerank.runtime.kernels import kernel
 from rerank.runtime.progress import track
-from rerank.runtime.schema import Choice, Field, Number, Record, Whole
+from rerank.runtime.schema import Choice, Number, Record, Whole
 from rerank.trees.bins import learn_bins
 from rerank.trees.columns import MOST_CODES, WIDTH, Columns
 from rerank.trees.forest import Forest, StoredForest, Tree
@@ -42,9 +47,9 @@ LEAST_AGREEMENT = 1e-9  # |r| below it is rounding
 @register("rankboost")
 @dataclass(eq=False, repr=False)
 class RankBoost(LearnsFromPairs):
-    """Boosted weak rankers h in {0, 1}, each a threshold on a feature (Freund et al. 2003).
+    """Boosted weak rankers h in {0, 1}, each a threshold on a feature.
 
-    D, a distribution over the pairs with document x above document y, begins even (each query weighs its
+    D, a distribution over the pairs with document x above document y, is uniform at first (each query weighs its
     weight, whatever its number of pairs). A base ranker is the first weak ranker, its alpha found by bisection; the
     model is stored in the unit of the base's scores. After each round
 
@@ -66,37 +71,24 @@ class RankBoost(LearnsFromPairs):
     A missing value is h = 0 or h = 1, whichever agrees better; h = 0 where training saw none missing. The preference
     pairs of a query share its weight evenly; one with a probability P̄ counts P̄ with x above y, 1 - P̄ with y above x.
 
-    n_estimators           most weak rankers
-    learning_rate          share of alpha that is taken
-    alpha                  how alpha is chosen: binary, bisection or bound
-    choose                 how h is chosen: r or z
-    max_bin                most bins of a feature, 2 to 255; thresholds stand between bins
-    metric                 measure that early stopping watches, by ir_measures' name
-    early_stopping_rounds  weak rankers without a better validation measure before training stops
-    base                   None (cold), "run", "feature:NAME", a run, or a fitted ranker
-    n_jobs                 threads; None or -1 for all cores. The model does not depend on it.
+    References
+    ----------
+    Y. Freund, R. Iyer, R. Schapire and Y. Singer, An efficient boosting algorithm for combining preferences, Journal
+    of Machine Learning Research 4, 2003, section 3.
+
     """
 
-    n_estimators: int = 300
-    learning_rate: float = 1.0
-    alpha: str = "bound"
-    choose: str = "r"
-    max_bin: int = 255
-    metric: Any = "nDCG@10"
-    early_stopping_rounds: int = 100
-    base: Any = None
-    n_jobs: int | None = None
-
-    parameter_fields: ClassVar[Mapping[str, Field]] = {
-        "n_estimators": Whole(1, 1_000_000),
-        "learning_rate": Number(1e-9, 10.0),
-        "alpha": Choice(lambda: ALPHAS),
-        "choose": Choice(lambda: CHOICES),
-        "max_bin": Whole(2, 255),
-        "metric": Metric(),
-        "early_stopping_rounds": ROUNDS,
-        "n_jobs": Jobs(),
-    }
+    n_estimators: int = parameter(300, Whole(1, 1_000_000), "Most weak rankers.")
+    learning_rate: float = parameter(
+        1.0, Number(1e-9, 10.0), "Share of alpha that is taken.", search=(0.25, 0.5, 1.0, 2.0)
+    )
+    alpha: str = parameter("bound", Choice(lambda: ALPHAS), "How alpha is chosen: binary, bisection or bound.")
+    choose: str = parameter("r", Choice(lambda: CHOICES), "How the weak ranker is chosen: r or z.")
+    max_bin: int = parameter(255, Whole(2, 255), "Most bins of a feature, 2 to 255; thresholds lie between bins.")
+    metric: Any = watched_metric()
+    early_stopping_rounds: int = stopping_parameter(100, "Weak rankers")
+    base: Any = base_parameter()
+    n_jobs: int | None = jobs_parameter()
 
     @property
     def feature_importances_(self) -> Floats:
@@ -110,7 +102,7 @@ class RankBoost(LearnsFromPairs):
         spread = spread_at_the_top(train)
         start, _ = start_in_units(train, spread, by_query=True)
         alpha = _base_alpha(objective, start)
-        stopping = EarlyStopping(valid, parse_measure(self.metric), self.early_stopping_rounds)
+        stopping = self._stopping(valid)
         trees = self._boost(search, agreements, objective, alpha * start, valid, spread / alpha, stopping)
         self.best_iteration_, self.evals_result_ = stopping.best, stopping.results()
         self.forest_ = Forest.of(trees[: self.best_iteration_])

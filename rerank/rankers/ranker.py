@@ -1,20 +1,20 @@
-"""What every ranker is: a scikit-learn estimator that learns from queries, ranks, saves and loads."""
+"""Base class of the rankers: a scikit-learn estimator that learns from queries, ranks, saves and loads."""
 
 from __future__ import annotations
 
 import logging
 import warnings
 from abc import abstractmethod
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 
-from rerank.errors import InvalidInputError, ModelMismatchError
+from rerank.errors import InvalidInputError, ModelMismatchError, UnknownParameterError
+from rerank.metrics.registry import parse_measure
 from rerank.rankers.arrays import (
     check_index,
     column_names,
@@ -22,17 +22,22 @@ from rerank.rankers.arrays import (
     feature_matrix,
     number_column,
     numbered_names,
+    query_column,
 )
+from rerank.rankers.estimator import Estimator, not_fitted
 from rerank.rankers.origin import check_base_run, check_retrievers, note_unknown_start
 from rerank.rankers.parameters import check_parameters, plain_parameters
+from rerank.rankers.registry import known_rankers
+from rerank.rankers.stopping import Callback, EarlyStopping
 from rerank.rankers.store import StoredModel, save_model
-from rerank.rankers.training import TrainingSet, check_training_data
+from rerank.rankers.training import TrainingSet, Validation, check_training_data
 from rerank.rankers.warm_start import BareBase, CandidateRunBase, NoBase, StoredBase, resolve_base, run_scores
 from rerank.runtime.schema import (
     LARGEST,
     Anything,
     Choice,
     Field,
+    Flag,
     Names,
     Numbers,
     Plain,
@@ -44,7 +49,8 @@ from rerank.runtime.schema import (
     at,
 )
 from rerank.runtime.threads import kernel_threads
-from rerank.types import Floats, RankingData, Run
+from rerank.types import Floats, Ints, RankingData, Run
+from rerank.types.preferences import Preferences
 from rerank.types.retriever import RETRIEVERS, retriever_members
 
 log = logging.getLogger("rerank")
@@ -57,23 +63,66 @@ _PARTS: dict[str, Field] = {
     "recipe": Plain(),
     "fingerprint": Plain(),
     **RETRIEVERS,
+    "columns": Flag(),
     "learned": Anything(),
 }
-_NAMING = ("fields", "families", "features", "numbers", "functions", "runs")  # what these choose shows in the names
+_OPTIONAL: dict[str, Any] = {"retriever": None, "run_retrievers": {}, "columns": False}
+_NAMING = ("fields", "families", "features", "numbers", "functions", "runs")  # the features' names show these parts
 
 
-class Ranker(BaseEstimator):  # type: ignore[misc]
+@dataclass(frozen=True)
+class Validated:
+    """Validation data as `fit` is given them."""
+
+    data: Any
+    qid: Any
+    group: Any
+    init_score: Any
+
+    @property
+    def given(self) -> bool:
+        """Whether there are validation data; raises InvalidInputError where only parts of them are given."""
+        for name in ("qid", "group", "init_score"):
+            if self.data is None and getattr(self, name) is not None:
+                raise InvalidInputError(f"eval_{name}: expected eval_set beside it, got none. Pass eval_set.")
+        return self.data is not None
+
+
+class Ranker(Estimator):
     """Base class of the rankers: input, base ranker, prediction; a learner adds `_learn` and `_scores`.
 
-    After `fit`: `feature_names_`, `n_features_in_`, `base_`, `recipe_`, `fingerprint_`, `retriever_` and
-    `run_retrievers_` (of the data), `best_iteration_` and `evals_result_` ({"valid": {measure: values}}); and
-    `feature_names_in_` where the features had names.
+    A ranker is an estimator of scikit-learn.
+
+    Attributes
+    ----------
+    feature_names_ : tuple of str
+        Names of the features.
+    feature_names_in_ : ndarray of shape (n_features,), object
+        The same, where the features had names.
+    n_features_in_ : int
+        Number of features.
+    best_iteration_ : int
+        Iterations that the model keeps.
+    evals_result_ : dict
+        {"valid": {measure: values}}: the metric on the validation data before and after each iteration.
+    base_ : Base
+        What the model starts from.
+    recipe_, fingerprint_, retriever_, run_retrievers_
+        Recipe, index and retrievers of the training data, where they are known.
+
     """
 
     kind: ClassVar[str] = ""
+    learns_from_pairs: ClassVar[bool] = False
     parameter_fields: ClassVar[Mapping[str, Field]]  # of the constructor's arguments but `base`
+    metric: Any
+    early_stopping_rounds: int
     base: Any
     n_jobs: int | None
+    best_iteration_: int
+    evals_result_: dict[str, dict[str, list[float]]]
+    _callbacks: tuple[Callback, ...] = ()
+    _columns_named = False  # whether training had a data frame, whose columns have names
 
     @abstractmethod
     def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
@@ -84,7 +133,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         """Return what the learner adds to the base scores, (n_rows,) float64."""
 
     def _learned_nothing(self) -> str:
-        """Return what was found in place of something that tells documents apart; empty where something was learned."""
+        """Return why the model gives all documents the same score, as an error has it; empty where it does not."""
         return ""
 
     @abstractmethod
@@ -97,11 +146,11 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
 
     @abstractmethod
     def _restore(self, learned: Mapping[str, Any]) -> None:
-        """Take back what `_learned` returned, as its fields read it."""
+        """Set the attributes from what `_learned` returned, as its fields read it."""
 
     @abstractmethod
     def _largest_score(self) -> float:
-        """Return a bound of what the learner adds to the base scores, up or down."""
+        """Return a bound of the size of what the learner adds to the base scores."""
 
     def fit(
         self,
@@ -109,41 +158,101 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         y: ArrayLike | None = None,
         *,
         qid: ArrayLike | None = None,
+        group: ArrayLike | None = None,
         init_score: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         eval_set: Any = None,
-        eval_init_score: ArrayLike | None = None,
+        eval_qid: Any = None,
+        eval_group: Any = None,
+        eval_init_score: Any = None,
+        preferences: Preferences | Iterable[Sequence[Any]] | None = None,
+        callbacks: Iterable[Callback] | None = None,
     ) -> Self:
         """Learn to rank.
 
-        X                RankingData, or features (n_rows, n_features) with `y` (n_rows,) labels and `qid`
-                         (n_rows,) queries, in any order; NaN is missing. The columns of a data frame are features
-                         by name; a sparse matrix is made dense, and its zeros are values
-        init_score       (n_rows,) scores of a base ranker; `predict` will ask for them too
-        sample_weight    (n_rows,) weights, the same for all rows of a query
-        eval_set         RankingData, or (X, y, qid), on which early stopping watches the measure
-        eval_init_score  (n_rows,) of eval_set, where init_score is given
-        Returns the fitted ranker. Raises InvalidInputError where the data cannot be learned from.
+        Parameters
+        ----------
+        X : RankingData, or array, data frame or sparse matrix of shape (n_rows, n_features)
+            NaN is missing. The columns of a data frame are features by name; a sparse matrix is made dense, and its
+            zeros are values.
+        y : array of shape (n_rows,)
+            Labels; those of RankingData where X is one.
+        qid : array of shape (n_rows,)
+            Query of each row, in any order.
+        group : array of shape (n_queries,)
+            In place of qid: the number of rows of each query, whose rows follow one another.
+        init_score : array of shape (n_rows,), optional
+            Scores of a base ranker; `predict` then needs them too.
+        sample_weight : array of shape (n_rows,), optional
+            Weights, the same for all rows of a query.
+        eval_set : RankingData, (X, y, qid), or (X, y) with eval_qid or eval_group; or a list of one, optional
+            Validation data, on which early stopping watches the metric.
+        eval_qid, eval_group : array, or list of one, optional
+            Those of eval_set, as qid and group.
+        eval_init_score : array, or list of one, optional
+            That of eval_set, where init_score is given.
+        preferences : Preferences, or rows (qid, better docid, worse docid[, probability]), optional
+            Preference pairs to learn from in place of the labels, which may then be missing. X is RankingData, which
+            holds the document ids. Only for rankers that learn from pairs (`learns_from_pairs`).
+        callbacks : iterable of callables, optional
+            Each is called after each iteration with a `TrainingProgress`: its iteration, evals_result, and stop().
+
+        Returns
+        -------
+        Ranker
+            The ranker itself.
+
+        Raises
+        ------
+        InvalidInputError
+            Where the data cannot be learned from.
+
         """
         check_parameters(self)
-        data, scores = self._given(X, y, qid, init_score, sample_weight)
+        self._callbacks = () if callbacks is None else tuple(callbacks)
+        try:
+            X = self._with_preferences(preferences, X)
+            data, scores = self._training_data(X, y, qid, group, init_score, sample_weight)
+            self._columns_named = not isinstance(X, RankingData) and column_names(X) is not None
+            return self._fit_data(data, scores, Validated(eval_set, eval_qid, eval_group, eval_init_score))
+        finally:
+            self._forget_input()
+
+    def _fit_data(self, data: RankingData, init_score: Floats | None, validated: Validated) -> Self:
         check_training_data(data, "training data")
         if isinstance(self.base, Ranker) and hasattr(self.base, "base_"):
             check_retrievers(self.base, data.retriever, data.run_retrievers, "training data")
-        self.base_, start = (BareBase(), scores) if scores is not None else resolve_base(self.base, data)
+        self.base_, start = (BareBase(), init_score) if init_score is not None else resolve_base(self.base, data)
         self.feature_names_, self.n_features_in_ = data.feature_names, data.n_features
         self.recipe_, self.fingerprint_ = data.recipe, data.fingerprint
         self.retriever_, self.run_retrievers_ = data.retriever, dict(data.run_retrievers)
         if self.retriever_ is None and isinstance(self.base_, CandidateRunBase) and isinstance(self.base, Run):
             self.retriever_ = self.base.retriever  # of a run whose scores are the data's
         note_unknown_start(self)
-        valid = None
-        if eval_set is not None:
-            valid = self._validation_set(eval_set, eval_init_score)
+        valid = validated.given and self._validation_set(validated)
         with kernel_threads(self.n_jobs):
-            self._learn(TrainingSet.of(data, start), valid)
+            self._learn(TrainingSet.of(data, start), valid or None)
         self._warn_of_nothing()
         return self
+
+    def _with_preferences(
+        self, preferences: Preferences | Iterable[Sequence[Any]] | None, X: RankingData | ArrayLike
+    ) -> RankingData | ArrayLike:
+        """Take preference pairs to learn from; return X, with labels where there are none."""
+        if preferences is not None:
+            raise UnknownParameterError(
+                f"preferences: expected a ranker that learns from pairs, got {type(self).__name__}, which learns from "
+                f"labels. Take one of {', '.join(rankers_of_pairs())}, or pass labels."
+            )
+        return X
+
+    def _forget_input(self) -> None:
+        """Drop what only training needs."""
+        del self._callbacks
+
+    def _stopping(self, valid: TrainingSet | None) -> EarlyStopping:
+        """Return what follows the metric on the validation data, None for none, while the ranker learns."""
+        return EarlyStopping(valid, parse_measure(self.metric), self.early_stopping_rounds, self._callbacks)
 
     def predict(
         self,
@@ -152,14 +261,28 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         init_score: ArrayLike | None = None,
         base: Run | Mapping[str, Mapping[str, float]] | None = None,
     ) -> Floats:
-        """Return the score of every row, (n_rows,) float64, the base ranker's share included.
+        """Return the score of every row, the base ranker's part included.
 
-        X           RankingData, whose features are known by name, or (n_rows, n_features) features in the order of
-                    training; the columns of a data frame must have the names of training, in that order
-        init_score  (n_rows,) base scores, where the model was fitted with bare ones
-        base        the run to start from, where the model was warm-started from a run
-        Raises ModelMismatchError where features are unknown, base scores are wanted and not given, or the scores that
-        the model starts from were retrieved with other parameters.
+        Parameters
+        ----------
+        X : RankingData, or array, data frame or sparse matrix of shape (n_rows, n_features)
+            The features of RankingData are known by name; those of an array are in the order of training; the columns
+            of a data frame must have the names of training, in that order.
+        init_score : array of shape (n_rows,), optional
+            Base scores, where the model was fitted with `init_score`.
+        base : Run or {qid: {docid: score}}, optional
+            The run to start from, where the model was warm-started from a run.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,), float64
+
+        Raises
+        ------
+        ModelMismatchError
+            Where features are unknown, base scores are needed and not given, or the scores that the model starts from
+            were retrieved with other parameters.
+
         """
         self._check_fitted()
         check_index("init_score", init_score, X)
@@ -168,6 +291,42 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
             check_retrievers(self, X.retriever, X.run_retrievers, "data", init_score is None and base is None)
         with kernel_threads(self.n_jobs, data.n_rows):
             return self._start(data, init_score, base) + self._scores(data.X)
+
+    def score(
+        self,
+        X: RankingData | ArrayLike,
+        y: ArrayLike | None = None,
+        *,
+        qid: ArrayLike | None = None,
+        group: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        init_score: ArrayLike | None = None,
+        base: Run | Mapping[str, Mapping[str, float]] | None = None,
+    ) -> float:
+        """Return the mean of the ranker's metric over the queries, weighted as they are.
+
+        Parameters
+        ----------
+        X, y, qid, group, sample_weight
+            Labelled data, as for `fit`.
+        init_score, base
+            Scores to start from, as for `predict`.
+
+        Returns
+        -------
+        float
+
+        """
+        self._check_fitted()
+        scores = self.predict(X, init_score=init_score, base=base)
+        if isinstance(X, RankingData):
+            data = X
+        else:
+            data, order = _labelled(X, y, qid, group, sample_weight)
+            scores = scores[order]
+        check_training_data(data, "data")
+        rows = TrainingSet.of(data, scores)
+        return Validation(rows, parse_measure(self.metric)).value(rows.start_scores)
 
     def rank(
         self,
@@ -194,6 +353,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
             "recipe": Plain().read(self.recipe_, {}),
             "fingerprint": Plain().read(self.fingerprint_, {}),
             **retriever_members(self.retriever_, self.run_retrievers_),
+            **({"columns": True} if self._columns_named else {}),
             "base": self.base_.to_dict(),
             "learned": self._learned(),
         }
@@ -205,51 +365,58 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def read(cls, stored: Any, inner: Field, sizes: Sizes) -> Self:
-        """Return the model that `to_dict` wrote, after a check of the whole of it; raises SchemaError.
+        """Return the model that `to_dict` wrote, checked completely; raises SchemaError.
 
-        inner  reads the models inside it
-        sizes  `depth`: how many models it is inside
+        Parameters
+        ----------
+        stored : object
+            What a model file holds.
+        inner : Field
+            Reads the models inside it.
+        sizes : dict
+            `depth`: how many models it is inside.
+
         """
         sizes = {"depth": sizes.get("depth", 0)}
         kind = {"ranker": Choice(lambda: [cls.kind]), "parameters": Record(cls.parameter_fields, partial=True)}
         parts = {**kind, **_PARTS, "base": StoredBase(inner)}
-        found = Record(parts, optional={"retriever": None, "run_retrievers": {}}).read(stored, sizes)
-        model = cls(**found["parameters"])
-        model.feature_names_, model.n_features_in_ = found["feature_names"], len(found["feature_names"])
-        model.recipe_, model.fingerprint_ = found["recipe"], found["fingerprint"]
-        model.retriever_, model.run_retrievers_ = found["retriever"], found["run_retrievers"]
-        model.base_ = found["base"]
+        values = Record(parts, optional=_OPTIONAL).read(stored, sizes)
+        model = cls(**values["parameters"])
+        model.feature_names_, model.n_features_in_ = values["feature_names"], len(values["feature_names"])
+        model.recipe_, model.fingerprint_ = values["recipe"], values["fingerprint"]
+        model.retriever_, model.run_retrievers_ = values["retriever"], values["run_retrievers"]
+        model.base_, model._columns_named = values["base"], values["columns"]
         with at("base"):
             model.base_.check_features(model.feature_names_)
         with at("learned"):
-            model._restore(model._learned_fields().read(found["learned"], sizes))
+            model._restore(model._learned_fields().read(values["learned"], sizes))
             if not model._largest_score() <= LARGEST:
                 raise SchemaError(f"scores up to {LARGEST:.3g}", f"some up to {model._largest_score():.3g}")
         return model
 
     def _warn_of_nothing(self) -> None:
         """Log a warning where the model adds the same to every document."""
-        found = self._learned_nothing()
-        if found and self.evals_result_ and self.best_iteration_ == 0:
-            found = "no iteration that betters the measure of the validation data. Give other features or more queries"
-        if found:
+        reason = self._learned_nothing()
+        if reason and self.evals_result_ and self.best_iteration_ == 0:
+            reason = "no iteration that betters the measure of the validation data. Give other features or more queries"
+        if reason:
             ranks = "has one score for all documents" if isinstance(self.base_, NoBase) else "ranks as its base does"
-            log.warning("%s: expected to learn from the data, got %s. The model %s.", self.kind, found, ranks)
+            log.warning("%s: expected to learn from the data, got %s. The model %s.", self.kind, reason, ranks)
 
-    def _given(
+    def _training_data(
         self,
         X: RankingData | ArrayLike,
         y: ArrayLike | None,
         qid: ArrayLike | None,
+        group: ArrayLike | None,
         init_score: ArrayLike | None,
         sample_weight: ArrayLike | None,
     ) -> tuple[RankingData, Floats | None]:
+        """Return the data that `fit` was given, and the base scores of their rows."""
         if isinstance(X, RankingData):
             data, order = X, np.arange(X.n_rows)
         else:
-            if y is None:
-                raise InvalidInputError("y: expected a label for every row, got none. Pass fit(X, y, qid=qid).")
-            data, order = data_from_arrays(X, y, qid, sample_weight)
+            data, order = _labelled(X, y, qid, group, sample_weight)
         if init_score is None:
             return data, None
         check_index("init_score", init_score, X)
@@ -257,19 +424,16 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
             raise InvalidInputError("init_score: expected no base= beside it, got both. Pass one of them.")
         return data, number_column("init_score", init_score, data.n_rows, "score")[order]
 
-    def _validation_set(self, eval_set: Any, init_score: ArrayLike | None) -> TrainingSet:
-        if isinstance(eval_set, list) and len(eval_set) == 1:
-            eval_set = eval_set[0]
-        if not isinstance(eval_set, RankingData) and not (isinstance(eval_set, tuple | list) and len(eval_set) == 3):
-            raise InvalidInputError("eval_set: expected RankingData or (X, y, qid), got another value. Pass either.")
-        X, y, qid = (eval_set, None, None) if isinstance(eval_set, RankingData) else eval_set
+    def _validation_set(self, validated: Validated) -> TrainingSet:
+        X, y, qid, group = _validation_arrays(validated)
+        init_score = _only("eval_init_score", validated.init_score)
         if isinstance(self.base_, BareBase) and init_score is None:
             raise InvalidInputError("eval_set: expected eval_init_score beside init_score, got none. Pass both.")
         if isinstance(X, RankingData):
             data, order = self._matching(X), None
             check_retrievers(self, X.retriever, X.run_retrievers, "validation data", init_score is None)
         else:
-            data, order = data_from_arrays(X, y, qid)
+            data, order = data_from_arrays(X, y, query_column(qid, group, "eval_"))
             self._check_columns(data.X, column_names(X), "eval_set")
             data = replace(data, feature_names=tuple(self.feature_names_))
         check_training_data(data, "validation data")
@@ -309,7 +473,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
                 f"{what}: expected {self.n_features_in_} features a row, got shape {X.shape}. Pass the "
                 "columns that it was trained on."
             )
-        if names is None and hasattr(self, "feature_names_in_"):
+        if names is None and self._columns_named:
             text = f"X does not have valid feature names, but {kind} was fitted with feature names"
             warnings.warn(text, UserWarning, 4)
 
@@ -331,17 +495,57 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
                 f"data: expected the model's {self.n_features_in_} features, got {data.n_features}, without "
                 f"{', '.join(missing[:3])}{' ...' if len(missing) > 3 else ''}. Make the data with the model's recipe."
             )
-        places = [data.feature_names.index(name) for name in self.feature_names_]
-        log.info("data: %d features that the model does not use are left out", data.n_features - len(places))
-        return replace(data, X=np.ascontiguousarray(data.X[:, places]), feature_names=tuple(self.feature_names_))
+        columns = [data.feature_names.index(name) for name in self.feature_names_]
+        log.info("data: %d features that the model does not use are left out", data.n_features - len(columns))
+        return replace(data, X=np.ascontiguousarray(data.X[:, columns]), feature_names=tuple(self.feature_names_))
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "base_"):
-            raise InvalidInputError(f"{type(self).__name__}: expected a fitted model, got a new one. Call fit first.")
+            raise not_fitted(f"{type(self).__name__}: expected a fitted model, got a new one. Call fit first.")
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "base_")
+
+
+def rankers_of_pairs() -> list[str]:
+    """Return the names of the rankers that learn from preference pairs."""
+    return [name for name, ranker in known_rankers().items() if ranker.learns_from_pairs]
+
+
+def _labelled(
+    X: ArrayLike, y: ArrayLike | None, qid: ArrayLike | None, group: ArrayLike | None, sample_weight: ArrayLike | None
+) -> tuple[RankingData, Ints]:
+    """Return labelled arrays as a record, and the input row of each of its rows."""
+    if y is None:
+        raise InvalidInputError("y: expected a label for every row, got none. Pass fit(X, y, qid=qid).")
+    return data_from_arrays(X, y, query_column(qid, group), sample_weight)
+
+
+def _validation_arrays(validated: Validated) -> tuple[Any, Any, Any, Any]:
+    """Return X, labels, queries and group sizes of the validation data; X may be RankingData."""
+    data, qid, group = validated.data, _only("eval_qid", validated.qid), _only("eval_group", validated.group)
+    if isinstance(data, list) and len(data) == 1:
+        data = data[0]
+    if isinstance(data, RankingData):
+        return data, None, None, None
+    if isinstance(data, tuple | list) and len(data) == 3:
+        return *data, None
+    if isinstance(data, tuple | list) and len(data) == 2 and (qid is not None or group is not None):
+        return *data, qid, group
+    raise InvalidInputError(
+        "eval_set: expected RankingData, (X, y, qid), or (X, y) beside eval_qid or eval_group, got another value. "
+        "Pass one of them."
+    )
+
+
+def _only(name: str, values: Any) -> Any:
+    """Return the value of a list of one, as LightGBM takes what belongs to each validation set; others as they are."""
+    one = isinstance(values, list) and len(values) == 1 and np.ndim(values[0]) == 1
+    return values[0] if one else values
 
 
 def _check_recipe(trained: Mapping[str, Any] | None, given: Mapping[str, Any] | None) -> None:
-    """Refuse features of the same names that were computed in another way: other parameters or normalisation."""
+    """Refuse features of the same names that were computed in another way: other parameters or normalization."""
     for key in trained or {}:
         same = given is None or key not in given or given[key] == (trained or {})[key]
         if not same and key not in _NAMING:
@@ -352,14 +556,14 @@ def _check_recipe(trained: Mapping[str, Any] | None, given: Mapping[str, Any] | 
 
 
 def _difference(trained: tuple[str, ...], names: tuple[str, ...]) -> str:
-    """Return in what the names of a data frame's columns differ from those of training, and what to do."""
+    """Return how the names of a data frame's columns differ from those of training, and what to do."""
     unknown = [name for name in names if name not in trained]
     missing = [name for name in trained if name not in names]
     if not unknown and not missing:
-        place = next(place for place, pair in enumerate(zip(trained, names, strict=True)) if pair[0] != pair[1])
+        column = next(column for column, pair in enumerate(zip(trained, names, strict=True)) if pair[0] != pair[1])
         return (
-            f"expected the columns in the order of training, got {names[place]!r} where {trained[place]!r} was "
-            f"(column {place + 1}). Pass X[list(model.feature_names_)]."
+            f"expected the columns in the order of training, got {names[column]!r} where {trained[column]!r} was "
+            f"(column {column + 1}). Pass X[list(model.feature_names_)]."
         )
     parts = [
         f"{what} {', '.join(map(repr, some[:3]))}{' ...' if len(some) > 3 else ''}"

@@ -18,11 +18,16 @@ from rerank.rankers.training import TrainingSet, pair_counts
 @register("ranknet")
 @dataclass(eq=False, repr=False)
 class RankNet(LearnsFromPairs, NetRanker):
-    """A two-layer net that minimises the pairwise logistic cost (Burges 2010, section 2).
+    """A two-layer net that minimises the pairwise logistic cost.
 
     P_ij = 1 / (1 + exp(-(s_i - s_j))) is the probability that document i is better than j; the cost of a pair is the
     cross entropy with what is known, P̄_ij: 1 where i has the higher label, or what preference pairs say. Each query
     weighs its weight, whatever its number of pairs.
+
+    References
+    ----------
+    C. Burges, From RankNet to LambdaRank to LambdaMART: An Overview, MSR-TR-2010-82, section 2.
+
     """
 
     def _objective(self, query: TrainingSet) -> Objective | None:

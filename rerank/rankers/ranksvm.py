@@ -9,8 +9,10 @@ from rerank.objectives.base import Objective
 from rerank.objectives.hinge import Hinge
 from rerank.rankers.bundle import minimise_by_bundle
 from rerank.rankers.linear import Cost, LinearRanker
+from rerank.rankers.parameters import parameter
 from rerank.rankers.registry import register
 from rerank.rankers.training import TrainingSet, pair_counts
+from rerank.runtime.schema import Number
 from rerank.types import Floats
 
 TOLERANCE = 1e-3  # share of the cost by which the minimum may be missed
@@ -19,15 +21,26 @@ TOLERANCE = 1e-3  # share of the cost by which the minimum may be missed
 @register("ranksvm")
 @dataclass(eq=False, repr=False)
 class RankSVM(LinearRanker):
-    """Linear ranker that minimises the pairwise hinge (Joachims 2002; Herbrich, Graepel and Obermayer 2000).
+    """Linear ranker that minimises the pairwise hinge.
 
         1/2 |w|^2 + C sum over queries of the mean over pairs with l_i > l_j of max(0, 1 - (s_i - s_j))
 
     Each query weighs its weight, whatever its number of pairs. The bundle method (bundle.py) ends within a thousandth
     of the least cost.
+
+    References
+    ----------
+    T. Joachims, Optimizing search engines using clickthrough data, KDD 2002.
+    R. Herbrich, T. Graepel and K. Obermayer, Large margin rank boundaries for ordinal regression, 2000.
+
     """
 
-    C: float = 0.1
+    C: float = parameter(
+        0.1,
+        Number(1e-12, 1e12),
+        "Weight of the cost against the penalty of large weights: the larger, the less regular.",
+        search=(0.001, 0.01, 0.1, 1.0, 10.0),
+    )
 
     def _objective(self, train: TrainingSet) -> Objective:
         return Hinge(train.query_ptr, train.weights / pair_counts(train), train.labels)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
+from rerank.rankers.parameters import declared_parameters, documentation
 from rerank.runtime.registry import Registry
 
 if TYPE_CHECKING:
@@ -17,10 +19,19 @@ R = TypeVar("R", bound="type[Ranker]")
 
 
 def register(name: str) -> Callable[[R], R]:
-    """Return a decorator that registers a ranker's class under a name."""
+    """Return a decorator that registers a ranker's class, a dataclass, under a name.
+
+    It also sets what follows from the declared hyper-parameters: `parameter_fields`, and the section `Parameters` of
+    the class's docstring.
+    """
 
     def add(ranker: R) -> R:
+        parameters = declared_parameters(ranker)
         ranker.kind = name
+        ranker.parameter_fields = {key: each.field for key, each in parameters.items() if each.field is not None}
+        text, heading, references = inspect.cleandoc(ranker.__doc__ or "").partition("References\n----------\n")
+        sections = (text.rstrip(), documentation(parameters.values()), f"{heading}{references}".rstrip())
+        ranker.__doc__ = "\n\n".join(filter(None, sections)) + "\n"
         return _REGISTRY.register(name)(ranker)
 
     return add

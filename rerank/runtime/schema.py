@@ -1,4 +1,4 @@
-"""What stored values may be: fields that models and parameters declare, checked before anything is made of them.
+"""Declarations of stored values: fields that check parameters, models and records when they are read.
 
 A field reads a plain value (of JSON, or a constructor's argument) and returns the value it represents, or raises
 SchemaError. `sizes` holds the lengths that other fields depend on, such as `n_features`: a field that
@@ -12,18 +12,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from difflib import get_close_matches
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InvalidInputError, shown
+from rerank.errors import InvalidInputError, shown, suggestion
 
 LARGEST = float(np.finfo(np.float32).max)  # a score beyond it has no order for trec_eval, which holds float32
 LONGEST_TEXT = 100_000  # characters
 DEEPEST = 32  # brackets of plain JSON inside one another
+UNBOUNDED = 1_000_000  # whole numbers with a bound this high or higher are documented without one
 REMEDY = "Correct it."
 Sizes = dict[str, int]
 Size = str | Callable[[Sizes], int] | None
@@ -32,23 +32,31 @@ Size = str | Callable[[Sizes], int] | None
 class SchemaError(InvalidInputError):
     """A stored value that is not what its field declares.
 
-    path  where it stands, from the outermost key in: `learned`, `.forest`, `.left`, `[12]`
+    Parameters
+    ----------
+    expected, got : str
+        What the field declares, and what the value is.
+    remedy : str, optional
+        What to do, as a sentence; `fault` is given a general one.
+    path : str
+        Where the value is, from the outermost key in: `learned.forest.left[12]`.
+
     """
 
-    def __init__(self, expected: str, found: str, remedy: str | None = None, path: str = "") -> None:
-        super().__init__(expected, found)
-        self.path, self.expected, self.found, self.remedy = path, expected, found, remedy
+    def __init__(self, expected: str, got: str, remedy: str | None = None, path: str = "") -> None:
+        super().__init__(expected, got)
+        self.path, self.expected, self.got, self.remedy = path, expected, got, remedy
 
     def within(self, step: str) -> SchemaError:
-        """Put one more step before the path; return the error."""
+        """Put one more step in front of the path; return the error."""
         joint = "." if self.path and not self.path.startswith("[") else ""
         self.path = f"{step}{joint}{self.path}"
         return self
 
     def fault(self, otherwise: str) -> str:
-        """Return the whole message, with a remedy for the case that the field knows none."""
-        place = f"{self.path}: " if self.path else ""
-        return f"{place}expected {self.expected}, got {self.found}. {self.remedy or otherwise}"
+        """Return the whole message; `otherwise` is the remedy where the field has none."""
+        path = f"{self.path}: " if self.path else ""
+        return f"{path}expected {self.expected}, got {self.got}. {self.remedy or otherwise}"
 
     def __str__(self) -> str:
         return self.fault(REMEDY)
@@ -57,19 +65,30 @@ class SchemaError(InvalidInputError):
 class Field(ABC):
     """A declared value."""
 
+    type_name: ClassVar[str] = "object"  # Python's type of the value, for documentation and command-line options
+
     @abstractmethod
     def read(self, value: Any, sizes: Sizes) -> Any:
         """Return the value that the plain value represents."""
+
+    def accepts(self) -> str:
+        """Return what the field accepts beyond its type, for documentation: a range or choices."""
+        return ""
 
 
 @dataclass(frozen=True)
 class Whole(Field):
     """A whole number from low to high, both included; None too where it is optional."""
 
+    type_name: ClassVar[str] = "int"
     low: int
     high: int
     optional: bool = False
     binds: str = ""
+
+    def accepts(self) -> str:
+        """Return the range."""
+        return _range(str(self.low), str(self.high), self.high >= UNBOUNDED, self.optional)
 
     def read(self, value: Any, sizes: Sizes) -> int | None:
         """Return the number as int."""
@@ -87,9 +106,14 @@ class Whole(Field):
 class Number(Field):
     """A finite number from low to high, both included; None too where it is optional."""
 
+    type_name: ClassVar[str] = "float"
     low: float = -LARGEST
     high: float = LARGEST
     optional: bool = False
+
+    def accepts(self) -> str:
+        """Return the range."""
+        return _range(f"{self.low:g}", f"{self.high:g}", self.high >= LARGEST, self.optional)
 
     def read(self, value: Any, sizes: Sizes) -> float | None:
         """Return the number as float."""
@@ -105,6 +129,8 @@ class Number(Field):
 class Flag(Field):
     """True or false."""
 
+    type_name: ClassVar[str] = "bool"
+
     def read(self, value: Any, sizes: Sizes) -> bool:
         """Return the flag as bool."""
         if not isinstance(value, bool | np.bool_):
@@ -116,6 +142,7 @@ class Flag(Field):
 class Text(Field):
     """Text that UTF-8 can hold, with at least one character."""
 
+    type_name: ClassVar[str] = "str"
     longest: int = LONGEST_TEXT
 
     def read(self, value: Any, sizes: Sizes) -> str:
@@ -131,23 +158,26 @@ class Text(Field):
 class Choice(Field):
     """One of some names."""
 
+    type_name: ClassVar[str] = "str"
     names: Callable[[], Iterable[str]]
 
+    def accepts(self) -> str:
+        """Return the names."""
+        return ", ".join(self.names())
+
     def read(self, value: Any, sizes: Sizes) -> str:
-        """Return the name; the error for another hints at the nearest."""
+        """Return the name; the error for another name suggests the nearest one."""
         names = list(self.names())
         if isinstance(value, str) and value in names:
             return value
         if len(names) < 3:
             raise SchemaError(" or ".join(names), shown(value))
-        near = get_close_matches(value, names, n=1) if isinstance(value, str) else []
-        hint = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(sorted(names))}."
-        raise SchemaError("a known name", shown(value), hint)
+        raise SchemaError("a known name", shown(value), suggestion(value, names))
 
 
 @dataclass(frozen=True)
 class Names(Field):
-    """A list of texts, each there once."""
+    """A list of different texts."""
 
     binds: str
 
@@ -159,8 +189,8 @@ class Names(Field):
         for number, name in enumerate(value):
             _inside(f"[{number}]", text, name, sizes)
         if len(set(value)) < len(value):
-            twice = _first_repeated(value)
-            raise SchemaError("each name once", f"{shown(value[twice])} again", path=f"[{twice}]")
+            repeated = _first_repeated(value)
+            raise SchemaError("each name once", f"{shown(value[repeated])} again", path=f"[{repeated}]")
         sizes[self.binds] = len(value)
         return tuple(value)
 
@@ -169,10 +199,17 @@ class Names(Field):
 class Array(Field):
     """A list of numbers, or of true and false, as a NumPy array.
 
-    dtype      np.float64, np.float32, np.int64, np.int32 or np.bool_
-    size       its length: the name of a size, what works it out, or None for any
-    binds      name that its length gets
-    low, high  bounds of the values, both included
+    Parameters
+    ----------
+    dtype : numpy dtype
+        np.float64, np.float32, np.int64, np.int32 or np.bool_.
+    size : str, callable or None
+        Its length: the name of a size, a function of the sizes, or None for any length.
+    binds : str
+        Name of the size that its length sets.
+    low, high : float
+        Bounds of the values, both included.
+
     """
 
     dtype: Any = np.float64
@@ -185,33 +222,33 @@ class Array(Field):
         """Return the array, its length, types and values checked."""
         if not isinstance(value, list):
             raise SchemaError("a list", shown(value))
-        wanted = None if self.size is None else sizes[self.size] if isinstance(self.size, str) else self.size(sizes)
-        if wanted is not None and len(value) != wanted:
-            raise SchemaError(f"{wanted} values", str(len(value)))
+        length = None if self.size is None else sizes[self.size] if isinstance(self.size, str) else self.size(sizes)
+        if length is not None and len(value) != length:
+            raise SchemaError(f"{length} values", str(len(value)))
         if self.binds:
             sizes[self.binds] = len(value)
         return self._values(value, sizes)
 
     def _values(self, value: list[Any], sizes: Sizes) -> NDArray[Any]:
-        kind, kinds = np.dtype(self.dtype).kind, set(map(type, value))
+        kind, types = np.dtype(self.dtype).kind, set(map(type, value))
         what, allowed, wide = _KINDS[kind]
-        if not kinds <= allowed:
-            place = next(place for place, entry in enumerate(value) if type(entry) not in allowed)
-            raise SchemaError(what, shown(value[place]), path=f"[{place}]")
+        if not types <= allowed:
+            number = next(number for number, entry in enumerate(value) if type(entry) not in allowed)
+            raise SchemaError(what, shown(value[number]), path=f"[{number}]")
         if kind == "b":
             return np.array(value, dtype=np.bool_)
         low, high = self.low, self.high(sizes) if callable(self.high) else self.high
         if kind == "i":
-            held = np.iinfo(self.dtype)
-            low, high = max(low, held.min), min(high, held.max)
+            limits = np.iinfo(self.dtype)
+            low, high = max(low, limits.min), min(high, limits.max)
         try:
             array = np.array(value, dtype=wide)
             bad = ~((array >= low) & (array <= high))
         except OverflowError:
             bad = np.array([not low <= entry <= high for entry in value], dtype=np.bool_)
         if bad.any():
-            place = int(np.argmax(bad))
-            raise SchemaError(f"{what} from {low:.9g} to {high:.9g}", shown(value[place]), path=f"[{place}]")
+            number = int(np.argmax(bad))
+            raise SchemaError(f"{what} from {low:.9g} to {high:.9g}", shown(value[number]), path=f"[{number}]")
         return array.astype(self.dtype, copy=False)
 
 
@@ -226,8 +263,15 @@ _KINDS: dict[str, tuple[str, set[type], Any]] = {
 class Record(Field):
     """An object with these keys and no other.
 
-    optional  defaults of keys that may be missing
-    partial   any key may be missing, and is then not returned
+    Parameters
+    ----------
+    fields : mapping of str to Field
+        The field of each key.
+    optional : mapping, optional
+        Defaults of keys that may be missing.
+    partial : bool
+        Any key may be missing, and is then not returned.
+
     """
 
     fields: Mapping[str, Field]
@@ -241,20 +285,20 @@ class Record(Field):
         for key in value:
             if key not in self.fields:
                 raise SchemaError(f"keys {', '.join(self.fields)}", shown(key))
-        optional, found = self.optional or {}, {}
+        optional, values = self.optional or {}, {}
         for key, field in self.fields.items():
             if key in value:
-                found[key] = _inside(key, field, value[key], sizes)
+                values[key] = _inside(key, field, value[key], sizes)
             elif key in optional:
-                found[key] = optional[key]
+                values[key] = optional[key]
             elif not self.partial:
                 raise SchemaError(f"the key {key}", "none")
-        return found
+        return values
 
 
 @dataclass(frozen=True)
 class Table(Field):
-    """An object of any keys, the values alike."""
+    """An object of any keys, whose values are all of one field."""
 
     values: Field
 
@@ -268,7 +312,7 @@ class Table(Field):
 
 @dataclass(frozen=True)
 class Items(Field):
-    """A list of at least one value, all alike."""
+    """A list of at least one value, all of one field."""
 
     each: Field
     binds: str = ""
@@ -304,13 +348,13 @@ class Plain(Field):
             return None
         if not isinstance(value, Mapping):
             raise SchemaError("an object or null", shown(value))
-        found: dict[str, Any] = _plain(value, DEEPEST)
-        return found
+        plain: dict[str, Any] = _plain(value, DEEPEST)
+        return plain
 
 
 @dataclass(frozen=True)
 class Anything(Field):
-    """A value that another field reads once more is known."""
+    """A value that is not checked here."""
 
     def read(self, value: Any, sizes: Sizes) -> Any:
         """Return the value."""
@@ -319,7 +363,7 @@ class Anything(Field):
 
 @contextmanager
 def at(step: str) -> Iterator[None]:
-    """Put a step before the path of a SchemaError that is raised inside the block."""
+    """Put a step in front of the path of a SchemaError that is raised inside the block."""
     try:
         yield
     except SchemaError as error:
@@ -327,27 +371,32 @@ def at(step: str) -> Iterator[None]:
 
 
 def _inside(step: str, field: Field, value: Any, sizes: Sizes) -> Any:
-    """Read a value that stands inside another; an error says where."""
+    """Read a value inside another one; an error says where it is."""
     with at(step):
         return field.read(value, sizes)
 
 
 def _step(key: str) -> str:
-    """Return a key of the file's as a step of a path."""
+    """Return a key of a file as a step of a path."""
     return key if key.isidentifier() else f"[{shown(key)}]"
+
+
+def _range(low: str, high: str, unbounded: bool, optional: bool) -> str:
+    """Return a range of numbers as documentation has it."""
+    return f"{f'from {low}' if unbounded else f'{low} to {high}'}{', or None' if optional else ''}"
 
 
 def _first_repeated(names: list[str]) -> int:
     seen: set[str] = set()
-    for place, name in enumerate(names):
+    for number, name in enumerate(names):
         if name in seen:
-            return place
+            return number
         seen.add(name)
     raise ValueError("no name is repeated")
 
 
 def _encodable(text: str) -> bool:
-    """Return whether UTF-8 can hold the text: half a surrogate pair, which JSON can spell, is none."""
+    """Return whether UTF-8 can hold the text: not half a surrogate pair, which JSON can contain."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

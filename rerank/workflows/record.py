@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 FORMAT, VERSION = "rerank study", 1
 RECORD, PROVENANCE = "record.json", "provenance.json"
-PACKAGES = ("numpy", "numba", "scikit-learn")
+PACKAGES = ("numpy", "numba", "scipy")
 
 
 def study_record(

@@ -1,10 +1,9 @@
-"""Search of hyper-parameters on the training part of a fold: the held-out queries take no part in it.
+"""Search of hyper-parameters on the training part of a fold, without the held-out queries.
 
-Random search (Bergstra and Bengio 2012, Random search for hyper-parameter optimization), by scikit-learn: the
-settings are drawn beforehand, so a search is the same whatever it finds, and one setting can be repeated by itself.
+Random search (Bergstra and Bengio 2012, Random search for hyper-parameter optimization): the settings are drawn
+beforehand and do not depend on each other's results, so that a search can be repeated, and one setting by itself.
 
-The space of a ranker is what `FACTORS` and `SHARES` say of the parameters that it has: multiples of the ranker's own
-default, so that a learning rate of 0.1 and one of 0.001 are each searched where they make sense.
+The space of a ranker is declared with its parameters (`rerank.rankers.parameters`).
 """
 
 from __future__ import annotations
@@ -14,59 +13,67 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from rerank.errors import InvalidInputError
+from rerank.rankers.parameters import check_names, declared_parameters
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.registry import ranker_class
 from rerank.types import RankingData
 
-FACTORS: Mapping[str, tuple[float, ...]] = {  # of the ranker's default
-    "C": (0.01, 0.1, 1, 10, 100),
-    "hidden_units": (0.5, 1, 2),
-    "learning_rate": (0.25, 0.5, 1, 2),
-    "min_child_samples": (0.25, 0.5, 1, 2.5, 5),
-    "num_leaves": (0.25, 0.5, 1, 2),
-    "reg_lambda": (0.1, 1, 10),
-    "truncation_level": (0.33, 1, 3.3),
-}
-SHARES: Mapping[str, tuple[float, ...]] = {"colsample_bytree": (0.3, 0.6, 1.0), "subsample": (0.5, 0.75, 1.0)}
-FROM_ZERO = (0.0, 1.0, 10.0)  # where the default is 0, which has no multiples
-
 
 @dataclass(frozen=True)
 class Try:
-    """One setting that was tried in a fold: its measure on the queries that stop the training."""
+    """One setting that was tried in a fold, and its measure on the queries that stop the training."""
 
     parameters: Mapping[str, Any]
     value: float
 
 
 def search_space(ranker: str, fixed: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """Return the values of each parameter that is searched; `fixed` ones are not.
+    """Return the values of each parameter that is searched.
 
-    Raises InvalidInputError where nothing is left to search.
+    Parameters
+    ----------
+    ranker : str
+        Name of the ranker.
+    fixed : mapping
+        Parameters that are given and therefore not searched.
+
+    Returns
+    -------
+    dict of str to list
+        Values by parameter, in alphabetical order.
+
+    Raises
+    ------
+    InvalidInputError
+        Where nothing is left to search, or `fixed` has a name that the ranker does not have.
+
     """
-    defaults = ranker_class(ranker)().get_params(deep=False)
-    space = {name: _values(name, value) for name, value in sorted(defaults.items()) if name not in fixed}
-    found = {name: values for name, values in space.items() if len(values) > 1}
-    if not found:
+    learner = ranker_class(ranker)
+    declared = declared_parameters(learner)
+    check_names(learner.__name__, fixed, declared)
+    searched = {name: list(each.search) for name, each in sorted(declared.items()) if each.search}
+    space = {name: values for name, values in searched.items() if name not in fixed}
+    if not space:
         raise InvalidInputError(
-            f"tune: expected a parameter of {ranker} to search ({', '.join(sorted({*FACTORS, *SHARES}))}), got none "
-            "that it has and that is not given. Give fewer, or do not tune."
+            f"tune: expected a parameter of {ranker} to search ({', '.join(searched)}), got none that is not given. "
+            "Give fewer, or do not tune."
         )
-    return found
+    return space
 
 
 def draw_settings(ranker: str, fixed: Mapping[str, Any], number: int, random_state: int) -> list[dict[str, Any]]:
     """Return the ranker's defaults (as an empty setting), then up to `number` other settings, each once."""
     if number < 1:
-        raise InvalidInputError(f"tune: expected a number of settings from 1, got {number}.")
-    from sklearn.model_selection import ParameterSampler
-
-    space = search_space(ranker, fixed)
-    defaults = {name: value for name, value in ranker_class(ranker)().get_params(deep=False).items() if name in space}
-    wanted = min(number + 1, prod(map(len, space.values())))
-    drawn = [dict(setting) for setting in ParameterSampler(space, wanted, random_state=random_state)]
-    return [{}, *[setting for setting in drawn if setting != defaults][:number]]
+        raise InvalidInputError(f"tune: expected a number of settings from 1, got {number}. Give a larger one.")
+    space, declared = search_space(ranker, fixed), declared_parameters(ranker_class(ranker))
+    size = prod(map(len, space.values()))
+    drawn = _different_numbers(size, min(number + 1, size), np.random.default_rng(random_state))
+    settings = [_setting(space, one) for one in drawn]
+    defaults = {name: declared[name].default for name in space}
+    return [{}, *[setting for setting in settings if setting != defaults][:number]]
 
 
 def best_model(
@@ -76,9 +83,19 @@ def best_model(
     stop: RankingData,
     value: Callable[[RankingData, Ranker], float],
 ) -> tuple[Ranker, list[Try]]:
-    """Return the model of the setting that is best on `stop` (of equal ones the first), and all that was tried.
+    """Return the model of the setting that is best on `stop` (of equal ones the first), and all settings tried.
 
-    value  measure of a model on data
+    Parameters
+    ----------
+    new_model : callable
+        Makes an unfitted ranker of a setting.
+    settings : sequence of mapping
+        The settings.
+    train, stop : RankingData
+        Queries to train on, and to stop the training and to choose by.
+    value : callable
+        Measure of a model on data.
+
     """
     models = [new_model(setting).fit(train, eval_set=stop) for setting in settings]
     tries = [Try(dict(setting), value(stop, model)) for setting, model in zip(settings, models, strict=True)]
@@ -90,13 +107,18 @@ def best_try(tries: Sequence[Try]) -> Try:
     return max(tries, key=lambda one: one.value)
 
 
-def _values(name: str, default: Any) -> list[Any]:
-    if name in SHARES:
-        return list(SHARES[name])
-    if name not in FACTORS:
-        return []
-    if not default:
-        return [type(default)(value) for value in FROM_ZERO]
-    if isinstance(default, int):
-        return list(dict.fromkeys(max(round(default * factor), 2) for factor in FACTORS[name]))
-    return [float(f"{default * factor:.6g}") for factor in FACTORS[name]]
+def _different_numbers(end: int, count: int, random: np.random.Generator) -> list[int]:
+    """Return `count` different numbers below `end`, drawn at random; a space may be too large to shuffle."""
+    drawn: dict[int, None] = {}
+    while len(drawn) < count:
+        drawn[int(random.integers(end))] = None
+    return list(drawn)
+
+
+def _setting(space: Mapping[str, Sequence[Any]], number: int) -> dict[str, Any]:
+    """Return one of all combinations of values, by its number."""
+    setting = {}
+    for name, values in space.items():
+        number, chosen = divmod(number, len(values))
+        setting[name] = values[chosen]
+    return setting

@@ -12,7 +12,7 @@ from rerank.rankers.linear import Cost
 from rerank.rankers.logisticregression import LogisticRegression
 from rerank.rankers.plackettluce import PlackettLuce
 from rerank.rankers.ranksvm import RankSVM
-from rerank.rankers.standardise import Standardiser
+from rerank.rankers.standardize import Standardizer
 from rerank.rankers.training import TrainingSet
 from tests.oracles import linear as oracle
 from tests.rankers.conftest import ranking_data
@@ -28,7 +28,7 @@ def small():
 
 def _inputs(data, start):
     train = TrainingSet.of(data, start)
-    return train, Standardiser.learn(train.X, train.order).stored_inputs(train.X, train.order).astype(float)
+    return train, Standardizer.learn(train.X, train.order).stored_inputs(train.X, train.order).astype(float)
 
 
 @pytest.mark.parametrize("C", [0.1, 1.0, 10.0])
@@ -81,7 +81,7 @@ def test_logistic_regression_is_that_of_scikit_learn(small) -> None:
 def test_weights_come_out_and_go_in(ranker, small) -> None:
     model = ranker().fit(small)
     weights = model.weights()
-    assert weights.shape == (model.standardiser_.n_inputs,)
+    assert weights.shape == (model.standardizer_.n_inputs,)
     moved = model.with_weights(2.0 * weights)
     expected = 2.0 * (model.predict(small) - model.intercept_) + model.intercept_
     np.testing.assert_allclose(moved.predict(small), expected, rtol=1e-9, atol=1e-9)

@@ -10,7 +10,7 @@ from rerank.rankers.lambdarank import LambdaRank
 from rerank.rankers.net import Net
 from rerank.rankers.netranker import Adam
 from rerank.rankers.ranknet import RankNet
-from rerank.rankers.standardise import Standardiser
+from rerank.rankers.standardize import Standardizer
 from rerank.rankers.store import load_model
 from rerank.rankers.training import TrainingSet
 from rerank.types import RankingData
@@ -26,8 +26,8 @@ BOTH = pytest.mark.parametrize("ranker", [RankNet, LambdaRank])
 def _queries(model, data: RankingData, start: np.ndarray):
     """The queries as the net learns from them, a net with some weight everywhere, and the canonical data."""
     train = TrainingSet.of(data, start)
-    model.standardiser_ = Standardiser.learn(train.X, train.order)
-    weights = np.random.default_rng(1).normal(0, 0.5, (model.standardiser_.n_inputs + 2) * model.hidden_units)
+    model.standardizer_ = Standardizer.learn(train.X, train.order)
+    weights = np.random.default_rng(1).normal(0, 0.5, (model.standardizer_.n_inputs + 2) * model.hidden_units)
     return train, model._queries(train, 1.0), Net(weights, model.hidden_units)
 
 

@@ -1,4 +1,8 @@
-"""Features made even for learners that add them up: mean 0, variance 1, and what is missing said apart."""
+"""Features standardized for learners that add them up: mean 0, variance 1, missing values as inputs of their own.
+
+The statistics are those of all training rows, weigh every row alike and are stored with the model. The normalization of
+features (rerank/features) and of runs (rerank/combination/fusion.py) is another: it is computed anew inside each query.
+"""
 
 from __future__ import annotations
 
@@ -19,16 +23,22 @@ ROUNDING = 1e-7  # a deviation below this share of the mean is rounding of float
 
 
 @dataclass(frozen=True, eq=False)
-class Standardiser:
+class Standardizer:
     """How features become inputs, learned on the training rows and stored with the model.
 
-    means     (n_features,) float64, of the values that are there
-    scales    (n_features,) float64, 1 / standard deviation; 0 for a feature that never changes, whose input is 0
-    missing   (m,) int64, features that had missing values: each has one more input
+    The input of a feature is (value - mean) * scale, clipped at 10 standard deviations. A missing value has input 0,
+    the mean; to tell the two apart, the feature has a further input, which is 1 where the value is missing and 0
+    elsewhere. A missing value of a feature that had none in training is the mean.
 
-    The input of a feature is (value - mean) * scale, kept within 10 standard deviations. A missing value has input 0,
-    the mean; so that it is not taken for one, the feature's further input is 1 where the value is missing and 0
-    elsewhere. A value that is missing where training saw none missing is just the mean.
+    Attributes
+    ----------
+    means : ndarray of shape (n_features,), float64
+        Means of the values that are not missing.
+    scales : ndarray of shape (n_features,), float64
+        1 / standard deviation; 0 for a constant feature, whose input is 0.
+    missing : ndarray of shape (m,), int64
+        Features that had missing values: each has one more input.
+
     """
 
     means: Floats
@@ -36,7 +46,7 @@ class Standardiser:
     missing: Ints
 
     @classmethod
-    def learn(cls, X: NDArray[np.float32], rows: Ints) -> Standardiser:
+    def learn(cls, X: NDArray[np.float32], rows: Ints) -> Standardizer:
         """Learn from X[rows], float32, in canonical order, NaN where missing.
 
         Raises InvalidInputError for an infinite value, and where no feature tells rows apart.
@@ -89,12 +99,12 @@ class Standardiser:
         return {"means": self.means.tolist(), "scales": self.scales.tolist(), "missing": self.missing.tolist()}
 
 
-class StoredStandardiser(Field):
-    """A standardiser as `Standardiser.to_dict` wrote it; binds `n_inputs`."""
+class StoredStandardizer(Field):
+    """A standardizer as `Standardizer.to_dict` wrote it; binds `n_inputs`."""
 
-    def read(self, value: Any, sizes: Sizes) -> Standardiser:
-        """Return the standardiser of `n_features` features."""
-        found = Standardiser(**_STORED.read(value, sizes))
+    def read(self, value: Any, sizes: Sizes) -> Standardizer:
+        """Return the standardizer of `n_features` features."""
+        found = Standardizer(**_STORED.read(value, sizes))
         if (np.diff(found.missing) <= 0).any():
             raise SchemaError("ascending features, each once", "others", path="missing")
         sizes["n_inputs"] = found.n_inputs

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rerank.errors import InvalidInputError
-from rerank.rankers.standardise import FURTHEST, Standardiser, StoredStandardiser
+from rerank.rankers.standardize import FURTHEST, Standardizer, StoredStandardizer
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def X():
 
 
 def _learned(X):
-    return Standardiser.learn(X, np.arange(len(X)))
+    return Standardizer.learn(X, np.arange(len(X)))
 
 
 def test_inputs_have_mean_0_and_variance_1(X) -> None:
@@ -39,38 +39,38 @@ def test_missing_is_the_mean_and_said_apart(X) -> None:
 
 
 def test_a_feature_that_never_changes_is_no_input(X) -> None:
-    standardiser = _learned(X)
-    assert (standardiser.inputs(X)[:, 3] == 0).all()
+    standardizer = _learned(X)
+    assert (standardizer.inputs(X)[:, 3] == 0).all()
     other = np.where(np.arange(4) == 3, np.float32(np.inf), X)
-    assert (standardiser.inputs(other)[:, 3] == 0).all()
+    assert (standardizer.inputs(other)[:, 3] == 0).all()
 
 
 def test_values_far_from_training_are_kept_within_bounds(X) -> None:
-    standardiser = _learned(X)
+    standardizer = _learned(X)
     far = np.array([[np.inf, -1e30, 1e30, 7], [-np.inf, 5e5, np.nan, 7]], np.float32)
     np.testing.assert_allclose(
-        standardiser.inputs(far)[:, :3],
-        [[FURTHEST, -FURTHEST, FURTHEST], [-FURTHEST, standardiser.inputs(X)[0, 1] * 0, 0]],
+        standardizer.inputs(far)[:, :3],
+        [[FURTHEST, -FURTHEST, FURTHEST], [-FURTHEST, standardizer.inputs(X)[0, 1] * 0, 0]],
         atol=0.1,
     )
 
 
 def test_only_the_rows_named_are_learned_from_and_kept(X) -> None:
     rows = np.array([5, 3, 300])
-    standardiser = Standardiser.learn(X, rows)
-    np.testing.assert_allclose(standardiser.means, np.nanmean(X[rows].astype(float), axis=0))
-    kept = standardiser.stored_inputs(X, rows)
+    standardizer = Standardizer.learn(X, rows)
+    np.testing.assert_allclose(standardizer.means, np.nanmean(X[rows].astype(float), axis=0))
+    kept = standardizer.stored_inputs(X, rows)
     assert kept.dtype == np.float32
-    np.testing.assert_allclose(kept, standardiser.inputs(X[rows]), rtol=1e-6)
+    np.testing.assert_allclose(kept, standardizer.inputs(X[rows]), rtol=1e-6)
 
 
-def test_standardiser_comes_back_from_json(X) -> None:
-    standardiser = _learned(X)
-    again = StoredStandardiser().read(json.loads(json.dumps(standardiser.to_dict())), {"n_features": X.shape[1]})
-    np.testing.assert_array_equal(again.inputs(X), standardiser.inputs(X))
+def test_standardizer_comes_back_from_json(X) -> None:
+    standardizer = _learned(X)
+    again = StoredStandardizer().read(json.loads(json.dumps(standardizer.to_dict())), {"n_features": X.shape[1]})
+    np.testing.assert_array_equal(again.inputs(X), standardizer.inputs(X))
 
 
-def test_features_that_cannot_be_standardised_are_refused(X) -> None:
+def test_features_that_cannot_be_standardized_are_refused(X) -> None:
     X[7, 1] = np.inf
     with pytest.raises(
         InvalidInputError, match=r"training data: expected finite or missing values, got inf.* column 2"

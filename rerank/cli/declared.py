@@ -1,0 +1,18 @@
+"""What the help of the commands tells of rankers, objectives and measures, without importing them.
+
+`scripts/write_declared.py` writes it to `declared.json` from the declarations; a test compares the two.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+
+@cache
+def declared() -> dict[str, Any]:
+    """Return `measures` and `objectives` (lists of names) and `rankers` (parameters by ranker and name)."""
+    contents: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text("utf8"))
+    return contents

@@ -1,0 +1,185 @@
+"""scikit-learn's estimator interface, without scikit-learn: it is imported by what only scikit-learn calls.
+
+scikit-learn knows an estimator by its methods, not by its base class: parameters (`get_params`, `set_params`), copies
+(`__sklearn_clone__`), tags (`__sklearn_tags__`) and metadata routing (`get_metadata_routing`, `set_fit_request`, ...).
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import inspect
+import sys
+from functools import cache
+from typing import Any, Self
+
+from rerank.errors import InvalidInputError
+from rerank.rankers.parameters import check_names
+
+_ROUTED = ("fit", "predict", "score")  # methods whose further arguments scikit-learn may route
+
+
+class Estimator:
+    """Base class of an estimator whose parameters are the fields of a dataclass."""
+
+    def __new__(cls, *arguments: Any, **parameters: Any) -> Self:
+        """Refuse unknown parameters with the nearest known name."""
+        check_names(cls.__name__, parameters, _names(cls))
+        return super().__new__(cls)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the hyper-parameters by name.
+
+        Parameters
+        ----------
+        deep : bool
+            Add those of estimators among the values, as `base__num_leaves`.
+
+        Returns
+        -------
+        dict
+
+        """
+        parameters: dict[str, Any] = {}
+        for name in _names(type(self)):
+            value = getattr(self, name)
+            if deep and hasattr(value, "get_params") and not isinstance(value, type):
+                parameters.update((f"{name}__{inner}", each) for inner, each in value.get_params().items())
+            parameters[name] = value
+        return parameters
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Change hyper-parameters by name; `base__num_leaves` is one of the estimator `base`.
+
+        Raises
+        ------
+        UnknownParameterError
+            For an unknown name.
+
+        """
+        check_names(type(self).__name__, [name.partition("__")[0] for name in parameters], _names(type(self)))
+        inner: dict[str, dict[str, Any]] = {}
+        for name, value in parameters.items():
+            outer, separator, rest = name.partition("__")
+            if not separator:
+                setattr(self, name, value)
+                continue
+            if not hasattr(getattr(self, outer), "set_params"):
+                raise InvalidInputError(f"{name}: expected an estimator as {outer}, got another value. Set {outer}.")
+            inner.setdefault(outer, {})[rest] = value
+        for outer, values in inner.items():
+            getattr(self, outer).set_params(**values)
+        return self
+
+    def __repr__(self) -> str:
+        defaults = {name: each.default for name, each in inspect.signature(type(self)).parameters.items()}
+        given = {name: value for name, value in self.get_params(deep=False).items() if not _same(value, defaults[name])}
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in given.items())})"
+
+    def unfitted_copy(self) -> Self:
+        """Return an unfitted estimator with the same parameters.
+
+        Estimators in a sequence are copied in the same way; all other values, a fitted base ranker among them, are
+        shared.
+        """
+        parameters = {name: _unfitted(value) for name, value in self.get_params(deep=False).items()}
+        other = type(self)(**parameters)
+        if hasattr(self, "_metadata_request"):
+            other._metadata_request = copy.deepcopy(self._metadata_request)
+        return other
+
+    def __sklearn_clone__(self) -> Self:
+        return self.unfitted_copy()
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import InputTags, Tags, TargetTags
+
+        inputs = InputTags(sparse=True, allow_nan=True)
+        return Tags(estimator_type=None, target_tags=TargetTags(required=True), input_tags=inputs)
+
+    def get_metadata_routing(self) -> Any:
+        """Return scikit-learn's `MetadataRequest`: which arguments of `fit`, `predict` and `score` are routed."""
+        from sklearn.utils.metadata_routing import MetadataRequest
+
+        if hasattr(self, "_metadata_request"):
+            return copy.deepcopy(self._metadata_request)
+        request = MetadataRequest(owner=self)
+        for method in _ROUTED:
+            for name in _metadata_names(type(self), method):
+                getattr(request, method).add_request(param=name, alias=None)
+        return request
+
+    def set_fit_request(self, **requests: bool | str | None) -> Self:
+        """Say which arguments of `fit` scikit-learn's meta-estimators pass on: `set_fit_request(qid=True)`.
+
+        Parameters
+        ----------
+        **requests : bool, str or None
+            For each argument True (pass it on), False (do not), a str (the name that it has there), or None (an error
+            where it is given).
+
+        Returns
+        -------
+        Ranker
+            The ranker itself.
+
+        """
+        return self._set_request("fit", requests)
+
+    def set_predict_request(self, **requests: bool | str | None) -> Self:
+        """Say which arguments of `predict` are passed on; see `set_fit_request`."""
+        return self._set_request("predict", requests)
+
+    def set_score_request(self, **requests: bool | str | None) -> Self:
+        """Say which arguments of `score` are passed on; see `set_fit_request`."""
+        return self._set_request("score", requests)
+
+    def _set_request(self, method: str, requests: dict[str, bool | str | None]) -> Self:
+        import sklearn
+
+        if not sklearn.get_config()["enable_metadata_routing"]:
+            raise RuntimeError(
+                f"set_{method}_request: expected metadata routing to be enabled, got it disabled. Call "
+                "sklearn.set_config(enable_metadata_routing=True)."
+            )
+        check_names(f"{type(self).__name__}.set_{method}_request", requests, _metadata_names(type(self), method))
+        routing = self.get_metadata_routing()
+        for name, alias in requests.items():
+            getattr(routing, method).add_request(param=name, alias=alias)
+        self._metadata_request = routing
+        return self
+
+
+def not_fitted(message: str) -> InvalidInputError:
+    """Return the error for an estimator that is not fitted: scikit-learn's NotFittedError too, where it is imported."""
+    exceptions = sys.modules.get("sklearn.exceptions")
+    return (InvalidInputError if exceptions is None else _not_fitted_error(exceptions.NotFittedError))(message)
+
+
+@cache
+def _not_fitted_error(error: Any) -> type[InvalidInputError]:
+    return type("NotFittedError", (InvalidInputError, error), {"__doc__": "An estimator that is not fitted."})
+
+
+def _names(kind: type) -> tuple[str, ...]:
+    """Return the names of the constructor's parameters."""
+    if dataclasses.is_dataclass(kind):
+        return tuple(field.name for field in dataclasses.fields(kind) if field.init)
+    return tuple(inspect.signature(kind).parameters)
+
+
+def _metadata_names(kind: type, method: str) -> tuple[str, ...]:
+    """Return the keyword arguments of a method."""
+    parameters = inspect.signature(getattr(kind, method)).parameters.values()
+    return tuple(each.name for each in parameters if each.kind is each.KEYWORD_ONLY)
+
+
+def _unfitted(value: Any) -> Any:
+    if isinstance(value, list | tuple) and any(isinstance(each, Estimator) for each in value):
+        return type(value)(each.unfitted_copy() if isinstance(each, Estimator) else each for each in value)
+    return value
+
+
+def _same(value: Any, default: Any) -> bool:
+    """Return whether a parameter has its default; arrays and the like have not."""
+    return type(value) is type(default) and bool(value == default)
