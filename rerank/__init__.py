@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from rerank.rankers.logistrank import LogistRank as LogistRank
     from rerank.rankers.mart import MART as MART
     from rerank.rankers.plackettluce import PlackettLuce as PlackettLuce
+    from rerank.rankers.plots import plot_importance as plot_importance
+    from rerank.rankers.plots import plot_metric as plot_metric
     from rerank.rankers.rankboost import RankBoost as RankBoost
     from rerank.rankers.ranknet import RankNet as RankNet
     from rerank.rankers.ranksvm import RankSVM as RankSVM
@@ -76,6 +78,8 @@ _HOMES = {
     "fuse": "rerank.combination.fusion",
     "load_model": "rerank.rankers.store",
     "local_optimality": "rerank.rankers.diagnostics",
+    "plot_importance": "rerank.rankers.plots",
+    "plot_metric": "rerank.rankers.plots",
     "read_data": "rerank.files.data",
     "read_documents": "rerank.files.corpus",
     "read_preferences": "rerank.files.preferences",

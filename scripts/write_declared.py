@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-"""Writes what is derived from the declarations of rankers, objectives and measures; tests compare it with them.
+"""Writes what is derived from the declarations of rankers, objectives, measures and fusion; tests compare the two.
 
     rerank/cli/declared.json  names, parameters and help for the command line, which imports none of their modules
     docs/rankers.md           the tables of hyper-parameters, behind the line <!-- generated -->
@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from rerank.cli.rankers import ELSEWHERE  # noqa: E402
+from rerank.combination.fusion import known_methods, known_norms  # noqa: E402
 from rerank.metrics.registry import known_measures  # noqa: E402
 from rerank.objectives.registry import known_objectives  # noqa: E402
 from rerank.rankers.parameters import Parameter, declared_parameters  # noqa: E402
@@ -34,6 +35,8 @@ def declared_json() -> str:
     }
     contents = {
         "measures": sorted(measures, key=str.lower),
+        "methods": list(known_methods()),
+        "norms": list(known_norms()),
         "objectives": list(known_objectives()),
         "rankers": rankers,
     }

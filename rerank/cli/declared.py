@@ -1,4 +1,4 @@
-"""What the help of the commands tells of rankers, objectives and measures, without importing them.
+"""What the help of the commands tells of rankers, objectives, measures and fusion, without importing them.
 
 `scripts/write_declared.py` writes it to `declared.json` from the declarations; a test compares the two.
 """
@@ -13,6 +13,6 @@ from typing import Any
 
 @cache
 def declared() -> dict[str, Any]:
-    """Return `measures` and `objectives` (lists of names) and `rankers` (parameters by ranker and name)."""
+    """Return `measures`, `objectives`, `methods` and `norms` (names), `rankers` (parameters by ranker and name)."""
     contents: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text("utf8"))
     return contents

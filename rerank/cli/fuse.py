@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 
 import click
 
+from rerank.cli.declared import declared
 from rerank.cli.options import file_option, output_option, path_type
 from rerank.errors import InvalidInputError
-
-
-@cache
-def fusion_names(mark: str) -> tuple[str, ...]:
-    """Return the names registered by `@method` or `@norm`, read from the source, as help must not import NumPy."""
-    spec = find_spec("rerank.combination.fusion")
-    source = Path(spec.origin).read_text("utf8") if spec and spec.origin else ""
-    return tuple(re.findall(rf'^@{mark}\("([\w-]+)"\)', source, re.MULTILINE))
 
 
 @click.command("fuse", short_help="make one run of several")
@@ -26,15 +16,15 @@ def fusion_names(mark: str) -> tuple[str, ...]:
 @output_option("the fused run")
 @click.option(
     "--method",
-    type=click.Choice(fusion_names("method")),
+    type=click.Choice(declared()["methods"]),
     default="rrf",
     show_default=True,
     help="Fusion method.",
 )
 @click.option(
     "--norm",
-    type=click.Choice(fusion_names("norm")),
-    help="Normalisation of the scores of each run and query.  [default: min-max; none for best; not used by rrf]",
+    type=click.Choice(declared()["norms"]),
+    help="Normalization of the scores of each run and query.  [default: minmax; none for best; not used by rrf]",
 )
 @click.option("--weights", metavar="X,X,...", help="A number for each run, for `weighted`.")
 @click.option("--rrf-k", "k", type=float, metavar="X", default=60.0, show_default=True, help="RRF's constant.")

@@ -79,8 +79,9 @@ def _preferences(learner: type[Ranker], path: Path) -> Preferences:
     from rerank.rankers.ranker import rankers_of_pairs
 
     if not learner.learns_from_pairs:
+        able = ", ".join(rankers_of_pairs())
         raise InvalidInputError(
-            f"--preferences: expected a ranker that learns from pairs ({', '.join(rankers_of_pairs())}), got {learner.kind}. "
+            f"--preferences: expected a ranker that learns from pairs ({able}), got {learner.kind}. "
             "Choose one with --ranker."
         )
     return read_preferences(path)

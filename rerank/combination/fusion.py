@@ -1,13 +1,16 @@
-"""Fusion: several runs made one, from their documents' ranks or scores.
+"""Fusion: one run of several, from their documents' ranks or scores.
 
-To add a method or a normaliser is to add a function here under `@method` or `@norm`. A pool holds each document of a
-query once, whichever runs found it. Conventions, on which tools disagree:
+A new method or normalization is a function here under `@method` or `@norm` (and `scripts/write_declared.py`). A pool
+holds each document of a query once, whichever runs retrieved it. Conventions, on which tools disagree:
 
-rank     place in trec_eval's order (score, then document id, descending), from 1
+rank     position in trec_eval's order (score, then document id, descending), from 1
 norm     per query and run; a query whose scores are all equal gets 0 for each document, except by `rank` and `max`
-missing  a document that a run does not hold adds nothing (`zero`, as in ranx), or has the lowest normalised score
+missing  a document that a run does not hold adds nothing (`zero`, as in ranx), or has the lowest normalized score
          that its query has there (`lowest`); a run without the query adds 0 either way
 best     the weights are chosen on the qrels that are given: a figure on those qrels is a figure on training data
+
+minmax, zscore and rank are those of a recipe's features, computed here on float64 without missing values; features
+(rerank/features) are float32, with NaN, in columns.
 """
 
 from __future__ import annotations
@@ -35,14 +38,23 @@ MISSING = ("zero", "lowest")
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """The documents of some queries, and what each run says of them.
+    """The documents of some queries, with their scores and ranks in each run.
 
-    query    (n_documents,) int64 number of the query, ascending
-    doc_ids  (n_documents,) UTF-8 bytes
-    scores   (n_runs, n_documents) normalised, and filled in where a run lacks the document
-    ranks    (n_runs, n_documents) int64 from 1; 0 where a run lacks the document
-    weights  (n_runs,) float64
-    k        RRF's constant
+    Attributes
+    ----------
+    query : ndarray of shape (n_documents,), int64
+        Number of the query, ascending.
+    doc_ids : ndarray of shape (n_documents,), UTF-8 bytes
+        Document ids.
+    scores : ndarray of shape (n_runs, n_documents), float64
+        Normalized scores, filled in where a run lacks the document.
+    ranks : ndarray of shape (n_runs, n_documents), int64
+        Ranks from 1; 0 where a run lacks the document.
+    weights : ndarray of shape (n_runs,), float64
+        Weights of the runs.
+    k : float
+        RRF's constant.
+
     """
 
     query: Ints
@@ -60,13 +72,23 @@ _NORMS: dict[str, Norm] = {}
 
 
 def method(name: str) -> Callable[[Method], Method]:
-    """Enter a method of fusion under its name."""
+    """Return a decorator that registers a method of fusion under a name."""
     return lambda function: _METHODS.setdefault(name, function)
 
 
 def norm(name: str) -> Callable[[Norm], Norm]:
-    """Enter a normaliser under its name."""
+    """Return a decorator that registers a normalization under a name."""
     return lambda function: _NORMS.setdefault(name, function)
+
+
+def known_methods() -> tuple[str, ...]:
+    """Return the names of the methods of fusion."""
+    return tuple(_METHODS)
+
+
+def known_norms() -> tuple[str, ...]:
+    """Return the names of the normalizations."""
+    return tuple(_NORMS)
 
 
 @method("rrf")
@@ -99,7 +121,7 @@ def _none(scores: Floats, first: Ints, counts: Ints) -> Floats:
     return scores
 
 
-@norm("min-max")
+@norm("minmax")
 def _min_max(scores: Floats, first: Ints, counts: Ints) -> Floats:
     """(s - min) / (max - min)."""
     low, high = np.minimum.reduceat(scores, first), np.maximum.reduceat(scores, first)
@@ -112,7 +134,7 @@ def _max(scores: Floats, first: Ints, counts: Ints) -> Floats:
     high = np.maximum.reduceat(scores, first)
     if (high <= 0).any():
         raise InvalidInputError(
-            f"norm: expected a best score above 0 in every query for max, got {high.min():g}. Use min-max."
+            f"norm: expected a best score above 0 in every query for max, got {high.min():g}. Use minmax."
         )
     return scores / np.repeat(high, counts)  # type: ignore[no-any-return]
 
@@ -124,7 +146,7 @@ def _sum(scores: Floats, first: Ints, counts: Ints) -> Floats:
     return _quotient(above, np.add.reduceat(above, first), counts)
 
 
-@norm("z-score")
+@norm("zscore")
 def _z_score(scores: Floats, first: Ints, counts: Ints) -> Floats:
     """(s - mean) / standard deviation, of the query's documents as the whole population."""
     equal = np.minimum.reduceat(scores, first) == np.maximum.reduceat(scores, first)
@@ -136,7 +158,7 @@ def _z_score(scores: Floats, first: Ints, counts: Ints) -> Floats:
 @norm("rank")
 def _rank(scores: Floats, first: Ints, counts: Ints) -> Floats:
     """1 - (rank - 1) / number of documents."""
-    return 1.0 - _places(counts) / np.repeat(counts, counts)
+    return 1.0 - _positions(counts) / np.repeat(counts, counts)
 
 
 def fuse(
@@ -154,45 +176,72 @@ def fuse(
 ) -> Run:
     """Return one run of several.
 
-    runs     two or more, each a record or `{qid: {docid: score}}`; their queries and documents are united
-    method   `rrf`, `combsum`, `combmnz`, `weighted`, or `best`: of two runs, the weights alpha and 1 - alpha for which
-             no other alpha in [0, 1] has a better mean of `metric` on `qrels` (see `combine`)
-    norm     `none`, `min-max`, `max`, `sum`, `z-score` or `rank`, which makes the scores of different runs alike; by
-             default `min-max`, and `none` for `best` and for `rrf`, which looks at ranks alone
-    weights  one finite number a run, for `weighted`
-    k        RRF's constant, 60 as in the paper
-    missing  `zero` or `lowest`: what a run says of a document that it does not hold; by default `zero`, and `lowest`
-             for `best`, which knows no other
-    hits     most documents of a query; all by default
-    name     the new run's name; the method's by default
-    qrels    judgements that `best` chooses alpha on
-    metric   measure that `best` chooses alpha by
-
-    To choose alpha on the qrels that a figure is reported on is to train on them. Choose it with `best` on other
-    queries; the log says alpha, the interval on which it is best, and the arguments that fuse any other queries alike:
+    Alpha chosen on the qrels that a figure is reported on is training on them. Choose it with `best` on other
+    queries; the log gives alpha, the interval on which it is best, and the arguments that fuse any other queries alike:
     `weighted` with these weights, norm and `lowest`, which on the same queries gives the very same run.
-    Raises InvalidInputError for fewer than two runs, unknown names, weights that do not fit, `best` without qrels or
-    with other than two runs, and scores that are not finite.
+
+    Parameters
+    ----------
+    runs : sequence of Run or {qid: {docid: score}}
+        Two or more; their queries and documents are united.
+    method : str
+        `rrf`, `combsum`, `combmnz`, `weighted`, or `best`: of two runs, the weights alpha and 1 - alpha for which no
+        other alpha in [0, 1] has a better mean of `metric` on `qrels` (see `combine`).
+    norm : str, optional
+        `none`, `minmax`, `max`, `sum`, `zscore` or `rank`, which makes the scores of different runs comparable; by
+        default `minmax`, and `none` for `best` and for `rrf`, which uses ranks alone.
+    weights : sequence of float, optional
+        One finite number for each run, for `weighted`.
+    k : float
+        RRF's constant, 60 as in the paper.
+    missing : str, optional
+        `zero` or `lowest`: the score of a document that a run does not hold; by default `zero`, and `lowest` for
+        `best`, which takes no other.
+    hits : int, optional
+        Most documents of a query; all by default.
+    name : str, optional
+        The new run's name; the method's by default.
+    qrels : Qrels or mapping, optional
+        Judgements that `best` chooses alpha on.
+    metric : str
+        Measure that `best` chooses alpha by.
+
+    Returns
+    -------
+    Run
+
+    Raises
+    ------
+    InvalidInputError
+        For fewer than two runs, unknown names, weights that do not fit, `best` without qrels or with other than two
+        runs, and scores that are not finite.
+
+    References
+    ----------
+    G. Cormack, C. Clarke and S. Buettcher, Reciprocal rank fusion, SIGIR 2009.
+    E. Fox and J. Shaw, Combination of multiple searches, TREC-2, 1994.
+    C. Burges, From RankNet to LambdaRank to LambdaMART: An Overview, MSR-TR-2010-82, section 7.1.
+
     """
     records = [Run.of(run) for run in runs]
     missing = missing or ("lowest" if method == "best" else "zero")
     _check(records, method, norm, weights, k, missing, hits)
     _check_best(len(records), method, missing, qrels)
-    chosen = norm or ("none" if method in {"rrf", "best"} else "min-max")
+    chosen = norm or ("none" if method in {"rrf", "best"} else "minmax")
     if qrels is not None:
         weights = _best_weights(records, chosen, qrels, metric)
     given = np.ones(len(records)) if weights is None else np.asarray(weights, dtype=np.float64)
     query_ids = id_array(list(dict.fromkeys(query_id for run in records for query_id in run)))
     ordered = [run.take(run.trec_order()) for run in records]
-    stretches = [_Stretches.of(run, query_ids, chosen) for run in ordered]
-    pools = _pools(stretches, missing, given, k)
+    rows = [_QueryRows.of(run, query_ids, chosen) for run in ordered]
+    pools = _pools(rows, missing, given, k)
     fused = _united(query_ids, [(pool.query, pool.doc_ids, _METHODS[method](pool)) for pool in pools], name or method)
     return fused if hits is None else fused.head(hits)
 
 
 @dataclass(frozen=True, eq=False)
-class _Stretches:
-    """A run's rows by the numbers of the united queries: where each query begins, and how long it is."""
+class _QueryRows:
+    """A run's rows by the number of the united queries: first row and number of rows of each query."""
 
     starts: Ints
     counts: Ints
@@ -200,19 +249,19 @@ class _Stretches:
     scores: Floats
 
     @classmethod
-    def of(cls, run: Run, query_ids: Ids, norm: str) -> _Stretches:
+    def of(cls, run: Run, query_ids: Ids, norm: str) -> _QueryRows:
         numbers = {query_id: number for number, query_id in enumerate(query_ids.tolist())}
-        mine = np.array([numbers[query_id] for query_id in run], dtype=np.int64)
+        queries = np.array([numbers[query_id] for query_id in run], dtype=np.int64)
         starts, counts = np.zeros((2, len(query_ids)), dtype=np.int64)
-        starts[mine], counts[mine] = run.query_ptr[:-1], np.diff(run.query_ptr)
-        return cls(starts, counts, run.stored_ids, _normalised(run, norm))
+        starts[queries], counts[queries] = run.query_ptr[:-1], np.diff(run.query_ptr)
+        return cls(starts, counts, run.stored_ids, _normalized(run, norm))
 
 
-def _normalised(run: Run, norm: str) -> Floats:
-    """Return the scores of a run whose rows stand in trec_eval's order, made alike."""
+def _normalized(run: Run, norm: str) -> Floats:
+    """Return the normalized scores of a run whose rows are in trec_eval's order."""
     sizes = np.diff(run.query_ptr)
-    held = np.flatnonzero(sizes)
-    return _NORMS[norm](run.scores, run.query_ptr[held], sizes[held]) if len(held) else run.scores
+    filled = np.flatnonzero(sizes)
+    return _NORMS[norm](run.scores, run.query_ptr[filled], sizes[filled]) if len(filled) else run.scores
 
 
 def _best_weights(runs: Sequence[Run], norm: str, qrels: Judgements, metric: str) -> tuple[float, float]:
@@ -220,7 +269,7 @@ def _best_weights(runs: Sequence[Run], norm: str, qrels: Judgements, metric: str
     from rerank.combination.mixture import combine  # Numba: the other methods do without
 
     ordered = [run.take(run.trec_order()) for run in runs]
-    first, second = (replace(run, scores=_normalised(run, norm)) for run in ordered)
+    first, second = (replace(run, scores=_normalized(run, norm)) for run in ordered)
     best = combine(first, second, qrels, metric)
     weights = best.alpha, 1.0 - best.alpha
     log.info(
@@ -231,7 +280,7 @@ def _best_weights(runs: Sequence[Run], norm: str, qrels: Judgements, metric: str
     return weights
 
 
-def _pools(runs: Sequence[_Stretches], missing: str, weights: Floats, k: float) -> Iterator[Pool]:
+def _pools(runs: Sequence[_QueryRows], missing: str, weights: Floats, k: float) -> Iterator[Pool]:
     """Yield the pools of some queries each, queries in their order."""
     rows = pointers(np.sum([run.counts for run in runs], axis=0))
     cuts = np.searchsorted(rows, np.arange(BATCH_ROWS, int(rows[-1]), BATCH_ROWS), side="left")
@@ -240,35 +289,35 @@ def _pools(runs: Sequence[_Stretches], missing: str, weights: Floats, k: float) 
         yield _pool(runs, first, last, missing, weights, k)
 
 
-def _pool(runs: Sequence[_Stretches], first: int, last: int, missing: str, weights: Floats, k: float) -> Pool:
+def _pool(runs: Sequence[_QueryRows], first: int, last: int, missing: str, weights: Floats, k: float) -> Pool:
     rows = [joined_rows(run.starts[first:last], run.counts[first:last])[0] for run in runs]
     counts = [run.counts[first:last] for run in runs]
     query = np.concatenate([np.repeat(np.arange(first, last), count) for count in counts])
-    ids = np.concatenate([id_bytes(run.doc_ids[mine]) for run, mine in zip(runs, rows, strict=True)])
+    ids = np.concatenate([id_bytes(run.doc_ids[own]) for run, own in zip(runs, rows, strict=True)])
     document, example = _numbered(query, ids)
     scores = np.zeros((len(runs), len(example)))
     ranks = np.zeros((len(runs), len(example)), dtype=np.int64)
-    parts = np.split(document, pointers([len(mine) for mine in rows])[1:-1])
-    for number, (run, mine, place, count) in enumerate(zip(runs, rows, parts, counts, strict=True)):
+    parts = np.split(document, pointers([len(own) for own in rows])[1:-1])
+    for number, (run, own, documents, count) in enumerate(zip(runs, rows, parts, counts, strict=True)):
         if missing == "lowest":
-            scores[number] = _lowest(run.scores[mine], count)[query[example] - first]
-        scores[number, place] = run.scores[mine]
-        ranks[number, place] = _places(count) + 1
+            scores[number] = _lowest(run.scores[own], count)[query[example] - first]
+        scores[number, documents] = run.scores[own]
+        ranks[number, documents] = _positions(count) + 1
     return Pool(query[example], ids[example], scores, ranks, weights, k)
 
 
 def _lowest(scores: Floats, counts: Ints) -> Floats:
     """Return the lowest score of each query; 0 where the run lacks the query."""
-    held, lowest = np.flatnonzero(counts), np.zeros(len(counts))
-    if len(held):
-        lowest[held] = np.minimum.reduceat(scores, pointers(counts)[:-1][held])
+    filled, lowest = np.flatnonzero(counts), np.zeros(len(counts))
+    if len(filled):
+        lowest[filled] = np.minimum.reduceat(scores, pointers(counts)[:-1][filled])
     return lowest
 
 
 def _numbered(query: Ints, ids: NDArray[np.bytes_]) -> tuple[Ints, Ints]:
     """Return the number of each row's document, by query, and a row of each document.
 
-    Rows are told apart by a code of 64 bits; where two documents share one, by their ids.
+    Rows are compared by a code of 64 bits; where two documents share one, by their ids.
     """
     codes = row_codes(query, ids)
     order = np.argsort(codes)
@@ -279,10 +328,10 @@ def _numbered(query: Ints, ids: NDArray[np.bytes_]) -> tuple[Ints, Ints]:
         group, starts = _groups(np.array(keys)[:, order])
     example = order[starts]
     by_query = np.argsort(query[example], kind="stable")
-    place = np.empty(len(starts), dtype=np.int64)
-    place[by_query] = np.arange(len(starts))
+    number = np.empty(len(starts), dtype=np.int64)
+    number[by_query] = np.arange(len(starts))
     document = np.empty(len(order), dtype=np.int64)
-    document[order] = place[group]
+    document[order] = number[group]
     return document, example[by_query]
 
 
@@ -306,7 +355,7 @@ def _quotient(scores: Floats, divisors: Floats, counts: Ints) -> Floats:
     return np.divide(scores, spread, out=np.zeros_like(scores), where=spread > 0)
 
 
-def _places(counts: Ints) -> Ints:
+def _positions(counts: Ints) -> Ints:
     """Return 0, 1, 2 ... within each query, (n_rows,) int64."""
     return np.arange(counts.sum()) - np.repeat(pointers(counts)[:-1], counts)
 
@@ -330,7 +379,7 @@ def _check(
         if found not in known:
             raise unknown_name(what, found, known)
     if method == "rrf" and norm not in {None, "none"}:
-        raise InvalidInputError(f"norm: expected none beside rrf, which looks at ranks alone, got {norm}. Drop it.")
+        raise InvalidInputError(f"norm: expected none beside rrf, which uses ranks alone, got {norm}. Drop it.")
     if k <= 0 or not np.isfinite(k):
         raise InvalidInputError(f"k: expected a number above 0, got {k:g}. 60 is usual.")
     if hits is not None and hits < 1:

@@ -92,7 +92,7 @@ def feature_matrix(X: Any) -> NDArray[np.float32]:
     else:
         values = _as_float32(X)
     if values.ndim != 2:
-        raise InvalidInputError(f"X: expected two dimensions (rows, features), got {values.ndim}. Reshape it.")
+        raise InvalidInputError(f"X: expected two dimensions (rows, features), got {values.ndim}. Reshape your data.")
     matrix = np.ascontiguousarray(values)
     _check_finite(matrix, column_names(X))
     return matrix

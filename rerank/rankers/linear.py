@@ -73,6 +73,17 @@ class LinearRanker(Ranker):
         other.weights_ = checked_weights(weights, len(self.weights_))
         return other
 
+    @property
+    def feature_importances_(self) -> Floats:
+        """Size of each feature's weight on standardized values, (n_features,) float64.
+
+        The weight of the input that says whether the feature is missing is added.
+        """
+        n_features, sizes = self.n_features_in_, np.abs(self.weights_)
+        importances: Floats = sizes[:n_features].copy()
+        importances[self.standardizer_.missing] += sizes[n_features:]
+        return importances
+
     def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
         check_pairs(train)
         objective = self._objective(train)

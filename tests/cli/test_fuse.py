@@ -6,7 +6,6 @@ import pytest
 
 import rerank
 from rerank.cli.fuse import command as fuse_command
-from rerank.cli.fuse import fusion_names
 from rerank.combination import fusion
 from tests.cli.conftest import Command
 
@@ -20,8 +19,8 @@ def test_fuse_writes_the_run_that_python_makes(command: Command, world: Path, tm
         ([], rerank.fuse(runs)),
         (["--rrf-k", "5", "-k", "7", "--name", "x"], rerank.fuse(runs, k=5, hits=7, name="x")),
         (
-            ["--method", "weighted", "--weights", "0.7,0.3", "--norm", "z-score", "--missing", "lowest"],
-            rerank.fuse(runs, "weighted", weights=[0.7, 0.3], norm="z-score", missing="lowest"),
+            ["--method", "weighted", "--weights", "0.7,0.3", "--norm", "zscore", "--missing", "lowest"],
+            rerank.fuse(runs, "weighted", weights=[0.7, 0.3], norm="zscore", missing="lowest"),
         ),
     ):
         done = command("fuse", *files, *arguments, "-o", str(tmp_path / "out"))
@@ -46,9 +45,8 @@ def test_best_chosen_on_dev_is_fused_alike_on_test_by_the_options_that_it_says(
 
 def test_options_name_every_method_norm_and_way_with_missing_documents() -> None:
     options = {option.name: option for option in fuse_command.params}
-    assert tuple(options["method"].type.choices) == fusion_names("method")
-    assert set(fusion_names("method")) == set(fusion._METHODS)
-    assert set(fusion_names("norm")) == set(fusion._NORMS)
+    assert tuple(options["method"].type.choices) == fusion.known_methods()
+    assert tuple(options["norm"].type.choices) == fusion.known_norms()
     assert tuple(options["missing"].type.choices) == fusion.MISSING
 
 

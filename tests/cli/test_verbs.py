@@ -107,13 +107,38 @@ def test_help_of_train_names_the_objectives_there_are(command: Command) -> None:
     assert f"Known: {', '.join(known_objectives())}." in " ".join(command("train -h").out.split()).replace("- ", "-")
 
 
-def test_help_of_train_tells_defaults_that_differ(command: Command) -> None:
+def test_help_of_train_tells_help_and_defaults_that_differ(command: Command) -> None:
     help_text = " ".join(command("train -h").out.split())
-    told = re.search(r"--learning-rate X Share of each Newton step that is taken\. \[default: ([^\]]*)\]", help_text)
+    trees = r"lambdamart, logistrank, mart: Share of each Newton step that is taken\. \[default: 0\.1\]"
+    assert re.search(rf"--learning-rate X .*{trees}", help_text)
+    assert "lambdarank, ranknet: Learning rate of the first of Adam's updates" in help_text
+    assert "--random-state N" in help_text
+    told = re.search(r"--max-iter N Most iterations of the search\. \[default: 200\]", help_text)
     assert told
-    by_default = {names: value for names, value in (part.rsplit(" ", 1) for part in told[1].split("; "))}
-    for ranker, expected in (("gbrank", "1.0"), ("lambdamart", "0.1"), ("mart", "0.1")):
-        assert [value for names, value in by_default.items() if ranker in names.split(", ")] == [expected]
+    told = re.search(r"Weight of the cost against the penalty .*?\[default: ([^\]]*)\]", help_text)
+    assert told
+    assert told[1] == "logisticregression, plackettluce 1.0; ranksvm 0.1"
+
+
+@pytest.mark.parametrize("ranker", known_rankers())
+def test_help_after_a_ranker_shows_its_own_parameters(ranker: str, command: Command) -> None:
+    help_text = " ".join(command(f"train --ranker {ranker} -h").out.split())
+    own = ranker_parameters()[ranker]
+    for parameters in ranker_parameters().values():
+        for name, parameter in parameters.items():
+            assert (f" {parameter.option} " in help_text) == (name in own)
+    for parameter in own.values():
+        shown = f"{parameter.help} [default: {parameter.default}]" if parameter.default else parameter.help
+        assert "".join(shown.split()) in "".join(help_text.split())
+
+
+@pytest.mark.parametrize("verb", ["train data.npz -o m", "experiment index topics qrels -o out"])
+def test_misspelt_option_is_refused_with_the_nearest(verb: str, command: Command) -> None:
+    done = command(f"{verb} --num-leafs 3")
+    assert done.code == 2
+    assert "--num-leafs" in done.err
+    assert "--num-leaves" in done.err
+    assert done.err.count("\n") == 1
 
 
 @pytest.mark.parametrize("metric", ["AP", "ERR@20", "RR@10", "AUC"])

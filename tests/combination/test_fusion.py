@@ -13,7 +13,7 @@ from rerank.types import Run
 from tests.oracles.fusion import fused
 
 METHODS = ("rrf", "combsum", "combmnz", "weighted")
-NORMS = ("none", "min-max", "max", "sum", "z-score", "rank")
+NORMS = ("none", "minmax", "max", "sum", "zscore", "rank")
 scores = st.integers(-4, 40).map(lambda number: number / 4)
 words = st.text("aé0", min_size=1, max_size=10)
 rankings = st.dictionaries(
@@ -97,9 +97,9 @@ RUNS = [{"q": {"a": 1.0}}, {"q": {"a": -2.0, "b": -3.0}}]
     [
         ({"runs": RUNS[:1]}, "runs: expected at least two to fuse, got 1. Name more runs."),
         ({"method": "rff"}, "method: expected a known name, got 'rff'. Did you mean 'rrf'?"),
-        ({"method": "combsum", "norm": "minmax"}, "norm: expected a known name, got 'minmax'. Did you mean"),
+        ({"method": "combsum", "norm": "min-max"}, "norm: expected a known name, got 'min-max'. Did you mean"),
         ({"missing": "nil"}, "missing: expected a known name, got 'nil'. Known: lowest, zero."),
-        ({"norm": "sum"}, "norm: expected none beside rrf, which looks at ranks alone, got sum. Drop it."),
+        ({"norm": "sum"}, "norm: expected none beside rrf, which uses ranks alone, got sum. Drop it."),
         ({"k": 0}, "k: expected a number above 0, got 0. 60 is usual."),
         ({"hits": 0}, "hits: expected a number of documents from 1, got 0."),
         ({"method": "weighted"}, "weights: expected them for the method weighted and no other, got none."),
@@ -110,7 +110,7 @@ RUNS = [{"q": {"a": 1.0}}, {"q": {"a": -2.0, "b": -3.0}}]
         ),
         (
             {"method": "combsum", "norm": "max"},
-            "norm: expected a best score above 0 in every query for max, got -2. Use min-max.",
+            "norm: expected a best score above 0 in every query for max, got -2. Use minmax.",
         ),
         ({"method": "best"}, "qrels: expected them for the method best and no other, got none."),
         ({"qrels": {"q": {"a": 1}}}, "qrels: expected them for the method best and no other, got some for rrf."),
@@ -140,7 +140,7 @@ def _judged(runs: list) -> dict[str, dict[str, int]]:
 
 
 @settings(max_examples=30, deadline=None)
-@given(runs=st.lists(rankings, min_size=2, max_size=2), norm=st.sampled_from([None, "none", "min-max", "z-score"]))
+@given(runs=st.lists(rankings, min_size=2, max_size=2), norm=st.sampled_from([None, "none", "minmax", "zscore"]))
 def test_best_is_the_weighted_sum_that_its_log_names(runs: list, norm: str | None) -> None:
     qrels = _judged(runs)
     said: list[tuple] = []

@@ -24,9 +24,9 @@ def normalised(scores, norm):
         return {doc: score / high for doc, score in scores.items()}
     mean = math.fsum(values) / len(values)
     shift, divisor = {
-        "min-max": (low, high - low),
+        "minmax": (low, high - low),
         "sum": (low, math.fsum(value - low for value in values)),
-        "z-score": (mean, math.sqrt(math.fsum((value - mean) ** 2 for value in values) / len(values))),
+        "zscore": (mean, math.sqrt(math.fsum((value - mean) ** 2 for value in values) / len(values))),
     }[norm]
     return {doc: (score - shift) / divisor if high > low else 0.0 for doc, score in scores.items()}
 

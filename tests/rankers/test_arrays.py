@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from rerank.errors import InvalidInputError, ModelMismatchError
-from rerank.rankers.arrays import feature_matrix, number_column
+from rerank.rankers.arrays import data_from_arrays, feature_matrix, number_column
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.store import load_model
 from rerank.types.ranking_data import AT_ONCE, first_infinite
@@ -115,6 +115,17 @@ def test_columns_are_known_by_name_as_in_scikit_learn(tmp_path) -> None:
         bare.predict(FRAME)
 
 
+def test_plain_array_after_data_with_names_is_taken_without_a_warning(tmp_path) -> None:
+    data, _ = data_from_arrays(FRAME, Y, QID)
+    model = LambdaMART(n_estimators=2).fit(data)
+    model.save(tmp_path / "model.json")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for each in (model, load_model(tmp_path / "model.json")):
+            each.predict(A)
+            each.predict(FRAME)
+
+
 @pytest.mark.parametrize(
     ("X", "message"),
     [
@@ -182,7 +193,10 @@ def test_features_that_are_no_numbers_are_refused_in_one_line(X, message) -> Non
         ({"sample_weight": pd.Series(np.ones(N))[::-1]}, "sample_weight: expected the rows in X's order"),
         ({"init_score": pd.Series(np.ones(N))[::-1]}, "init_score: expected the rows in X's order"),
         ({"qid": None}, "qid: expected the query of every row, got none. Pass qid="),
-        ({"qid": [10] * 6}, r"qid: expected one query for each of 60 rows, got shape \(6,\). .* not group sizes"),
+        (
+            {"qid": [10] * 6},
+            r"qid: expected one query for each of 60 rows, got shape \(6,\). .* or the sizes as group=",
+        ),
         ({"qid": np.where(QID == 2, np.nan, QID)}, "qid: expected the query of every row, got nan at row 20. Fill"),
         ({"qid": pd.array([*[1] * 30, *[None] * 30], dtype="Int64")}, "qid: expected the query .* at row 30"),
         ({"qid": [*["q1"] * 30, *[None] * 30]}, "qid: expected the query of every row, got None at row 30"),
@@ -190,7 +204,10 @@ def test_features_that_are_no_numbers_are_refused_in_one_line(X, message) -> Non
         ({"sample_weight": -np.ones(N)}, "training data: expected finite weights of at least 0"),
         ({"sample_weight": np.arange(N)}, "sample_weight: expected one weight for all rows of a query"),
         ({"init_score": ["x"] * N}, "init_score: expected numbers, got values of type <U1"),
-        ({"eval_set": A}, r"eval_set: expected RankingData or \(X, y, qid\)"),
+        (
+            {"eval_set": A},
+            r"eval_set: expected RankingData, \(X, y, qid\), or \(X, y\) beside eval_qid or eval_group, got",
+        ),
     ],
 )
 def test_columns_that_do_not_fit_are_refused_in_one_line(arguments, message) -> None:

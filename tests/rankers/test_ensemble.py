@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 
 from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.evaluation.evaluate import evaluate
@@ -82,10 +81,10 @@ def test_linear_stage_does_not_depend_on_constants_added_to_members(train, warm)
     assert plain.best_iteration_ > 0
 
 
-def test_linear_stage_of_a_cold_start_does_not_depend_on_scales_of_members(train) -> None:
-    """A warm start begins at the mean of the members' scores as they are, which their scale changes."""
+@pytest.mark.parametrize("warm", [False, True])
+def test_linear_stage_does_not_depend_on_scales_of_members(train, warm) -> None:
     factors = np.array([8.0, 1.0, 1 / 32])
-    plain, scaled = _stage(train), _stage(train, factor=factors)
+    plain, scaled = _stage(train, warm=warm), _stage(train, factor=factors, warm=warm)
     np.testing.assert_allclose(scaled.weights_ * factors, plain.weights_, rtol=1e-9)
 
 
@@ -139,10 +138,12 @@ def test_members_are_read_from_text_and_spelled_again() -> None:
     assert [member.get_params() for member in again] == [member.get_params() for member in members]
 
 
-def test_ensemble_is_an_estimator_of_scikit_learn() -> None:
-    copy = clone(Ensemble([LambdaMART(num_leaves=5)], second="boosted"))
+def test_copy_of_an_ensemble_has_members_of_its_own() -> None:
+    ensemble = Ensemble([LambdaMART(num_leaves=5)], second="boosted")
+    copy = ensemble.unfitted_copy()
     assert copy.second == "boosted"
     assert copy.members[0].num_leaves == 5
+    assert copy.members[0] is not ensemble.members[0]
 
 
 @pytest.mark.parametrize(
@@ -153,7 +154,10 @@ def test_ensemble_is_an_estimator_of_scikit_learn() -> None:
         ({"members": "0*lambdamart"}, "members: expected rankers such as"),
         ({"members": "lambdamart(7)"}, "members: expected rankers such as"),
         ({"members": "lambdamart(num_leaves=x)"}, "members: expected rankers such as"),
-        ({"members": "lambdamart(leaves=3)"}, "members: expected parameters of lambdamart, got 'leaves'"),
+        (
+            {"members": "lambdamart(leaves=3)"},
+            "members: lambdamart: expected a known parameter, got 'leaves'. Did you mean 'num_leaves'?",
+        ),
         ({"members": "lambdamart(base='run')"}, "members: expected parameters of lambdamart, got 'base'"),
         ({"members": [LambdaMART(base="run")]}, "all without a base of their own"),
         ({"members": []}, "members: expected at least one ranker"),

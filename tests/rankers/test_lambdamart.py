@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 
 from rerank.errors import InvalidInputError
 from rerank.metrics.registry import parse_measure
@@ -159,12 +158,6 @@ def test_missing_values_are_learned_not_read_as_zero() -> None:
     model = LambdaMART(**SMALL).fit(found)
     scores = model.predict(found)
     assert scores[np.isnan(X[:, 0])].min() > scores[~np.isnan(X[:, 0])].max()
-
-
-def test_lambdamart_is_an_estimator_of_scikit_learn() -> None:
-    model = clone(LambdaMART(num_leaves=7, base="run"))
-    assert model.get_params()["num_leaves"] == 7
-    assert model.set_params(learning_rate=0.2).learning_rate == 0.2
 
 
 def test_importances_are_gains_by_feature(train) -> None:

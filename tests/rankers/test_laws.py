@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 
 from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.metrics.registry import parse_measure
@@ -281,10 +280,76 @@ def test_ranker_keeps_what_retrieved_its_data(name, train, test, tmp_path) -> No
 
 
 @ALL
-def test_ranker_is_an_estimator_of_scikit_learn(name) -> None:
-    model = clone(_ranker(name, base="run"))
+def test_ranker_is_copied_and_changed_by_its_parameters(name) -> None:
+    model = _ranker(name, base="run").unfitted_copy()
     assert model.get_params() == _ranker(name, base="run").get_params()
     assert model.set_params(metric="AP").metric == "AP"
+
+
+@ALL
+def test_score_is_the_mean_of_the_metric_for_data_and_for_arrays_in_any_order(name, train, test) -> None:
+    model = _ranker(name, FEW_ROUNDS).fit(train)
+    assert model.score(test) == pytest.approx(ndcg(test, model.predict(test)), abs=1e-12)
+    rows = np.random.default_rng(0).permutation(test.n_rows)
+    qid = np.repeat(test.query_ids, np.diff(test.query_ptr))
+    shuffled = model.score(test.X[rows], test.labels[rows], qid=qid[rows])
+    assert shuffled == pytest.approx(model.score(test), abs=0.02)  # rows of equal scores in another order
+
+
+@ALL
+def test_group_sizes_are_another_way_to_give_the_queries(name, train) -> None:
+    qid, sizes = np.repeat(np.arange(len(train)), np.diff(train.query_ptr)), np.diff(train.query_ptr)
+    X, y = train.X, train.labels
+    by_qid = _ranker(name, FEW_ROUNDS).fit(X, y, qid=qid, eval_set=(X, y, qid))
+    for given in (
+        {"group": sizes, "eval_set": [(X, y)], "eval_group": [sizes]},
+        {"group": sizes.tolist(), "eval_set": (X, y), "eval_qid": qid},
+    ):
+        assert _ranker(name, FEW_ROUNDS).fit(X, y, **given)._learned() == by_qid._learned()
+    with pytest.raises(InvalidInputError, match="group: expected no qid beside it, got both"):
+        _ranker(name, FEW_ROUNDS).fit(X, y, qid=qid, group=sizes)
+
+
+@ALL
+def test_callbacks_follow_each_iteration_and_can_stop_the_training(name, train, valid) -> None:
+    kept = []
+    whole = _ranker(name, FEW_ROUNDS).fit(train, eval_set=valid, callbacks=[kept.append])
+    history = whole.evals_result_["valid"]["nDCG@10"]
+    assert [progress.iteration for progress in kept] == list(range(1, len(history)))
+    assert [progress.evals_result["valid"]["nDCG@10"] for progress in kept] == [
+        history[: number + 2] for number in range(len(kept))
+    ]
+    assert not hasattr(whole, "_pairs") or whole._pairs is None
+    assert whole._callbacks == ()
+    assert _ranker(name, FEW_ROUNDS).fit(train, eval_set=valid)._learned() == whole._learned()
+    for data in (None, valid):
+        stopped = _ranker(name, FEW_ROUNDS).fit(train, eval_set=data, callbacks=[lambda progress: progress.stop()])
+        assert stopped.best_iteration_ <= 1
+        assert np.isfinite(stopped.predict(train)).all()
+
+
+@ALL
+def test_unknown_parameter_is_refused_with_the_nearest_name(name) -> None:
+    kind = ranker_class(VARIANTS[name][0])
+    for parameter in kind().get_params(deep=False):
+        misspelt = parameter[:-1] + "x" if len(parameter) > 3 else None
+        if misspelt is None:
+            continue
+        for use in (kind, kind().set_params):
+            with pytest.raises(TypeError, match=f"{kind.__name__}: expected a known parameter, got {misspelt!r}. Did"):
+                use(**{misspelt: 1})
+            with pytest.raises(InvalidInputError):
+                use(**{misspelt: 1})
+
+
+@ALL
+def test_preferences_are_refused_in_one_line_by_rankers_of_labels(name, train) -> None:
+    model = _ranker(name, FEW_ROUNDS)
+    if model.learns_from_pairs:
+        pytest.skip("learns from pairs")
+    with pytest.raises(TypeError, match="preferences: expected a ranker that learns from pairs, got") as caught:
+        model.fit(train, preferences=[("q0", "a", "b")])
+    assert "\n" not in str(caught.value)
 
 
 @ALL

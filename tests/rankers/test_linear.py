@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.optimize import check_grad
-from sklearn.linear_model import LogisticRegression as Sklearn
 
 from rerank.errors import InvalidInputError
 from rerank.rankers.linear import Cost
@@ -69,9 +68,10 @@ def test_smooth_costs_are_left_with_no_slope(ranker, small) -> None:
 
 
 def test_logistic_regression_is_that_of_scikit_learn(small) -> None:
+    linear_model = pytest.importorskip("sklearn.linear_model")
     train, inputs = _inputs(small, np.zeros(small.n_rows))
     weights = np.repeat(train.weights, np.diff(train.query_ptr))
-    theirs = Sklearn(C=1.0, tol=1e-8).fit(inputs, train.labels > 0, sample_weight=weights)
+    theirs = linear_model.LogisticRegression(C=1.0, tol=1e-8).fit(inputs, train.labels > 0, sample_weight=weights)
     ours = LogisticRegression(C=1.0).fit(small)
     np.testing.assert_allclose(ours.weights(), theirs.coef_[0], atol=2e-3)
     np.testing.assert_allclose(ours.predict(small)[train.order], theirs.decision_function(inputs), atol=1e-2)

@@ -38,6 +38,23 @@ def test_settings_are_no_more_than_the_space_holds() -> None:
     assert sorted(drawn, key=str) == [{"subsample": 0.5}, {"subsample": 0.75}, {}]
 
 
+def test_settings_are_drawn_evenly() -> None:
+    space = search_space("rankboost", {})
+    counts = dict.fromkeys(space["learning_rate"], 0)
+    for seed in range(200):
+        for setting in draw_settings("lambdarank", {}, 1, seed)[1:]:
+            assert set(setting) == set(search_space("lambdarank", {}))
+        for setting in draw_settings("rankboost", {}, 1, seed)[1:]:
+            counts[setting["learning_rate"]] += 1
+    others = [count for value, count in counts.items() if value != 1.0]
+    assert min(others) > 40
+
+
+def test_search_refuses_a_misspelt_parameter_with_the_nearest() -> None:
+    with pytest.raises(InvalidInputError, match=r"expected a known parameter, got 'num_leafs'. Did you mean 'num_leav"):
+        search_space("lambdamart", {"num_leafs": 3})
+
+
 def test_best_try_is_the_first_of_equal_ones() -> None:
     tries = [Try({}, 0.1), Try({"a": 1}, 0.3), Try({"a": 2}, 0.3)]
     assert best_try(tries).parameters == {"a": 1}

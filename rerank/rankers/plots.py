@@ -1,0 +1,102 @@
+"""Plots of a fitted ranker, with matplotlib (`pip install 'lucene-rerank[plots]'`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rerank.errors import InvalidInputError, RerankError
+from rerank.rankers.ranker import Ranker
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+WIDTH, ROW_HEIGHT, BAR_COLOR = 7.0, 0.3, "#4477aa"  # inches
+
+
+def plot_importance(model: Ranker, *, max_num_features: int = 20, ax: Axes | None = None) -> Axes:
+    """Plot the most important features as horizontal bars.
+
+    Parameters
+    ----------
+    model : Ranker
+        A fitted ranker with `feature_importances_`: boosted trees, RankBoost or a linear ranker.
+    max_num_features : int
+        Most features that are shown.
+    ax : matplotlib.axes.Axes, optional
+        Where to plot; a new figure by default.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    InvalidInputError
+        For a model without importances, or that is not fitted.
+
+    """
+    _check_fitted(model)
+    importances = getattr(model, "feature_importances_", None)
+    if importances is None:
+        raise InvalidInputError(
+            f"model: expected one with feature_importances_, got {type(model).__name__}. Pass boosted trees, RankBoost "
+            "or a linear ranker."
+        )
+    if max_num_features < 1:
+        raise InvalidInputError(f"max_num_features: expected a number from 1, got {max_num_features}. Show more.")
+    chosen = np.argsort(importances, kind="stable")[-max_num_features:]
+    axes = ax or _new_axes(ROW_HEIGHT * len(chosen) + 1.0)
+    axes.barh([model.feature_names_[number] for number in chosen], importances[chosen], color=BAR_COLOR)
+    axes.set(xlabel="importance", title=f"{type(model).__name__}: feature importance")
+    return axes
+
+
+def plot_metric(model: Ranker, *, ax: Axes | None = None) -> Axes:
+    """Plot the metric on the validation data by iteration, with a line at the iteration that the model keeps.
+
+    Parameters
+    ----------
+    model : Ranker
+        A ranker fitted with `eval_set`.
+    ax : matplotlib.axes.Axes, optional
+        Where to plot; a new figure by default.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    InvalidInputError
+        For a model that was trained without validation data, or that is not fitted.
+
+    """
+    _check_fitted(model)
+    if not model.evals_result_:
+        raise InvalidInputError("model: expected one trained with validation data, got none. Pass fit(eval_set=...).")
+    axes = ax or _new_axes(4.0)
+    for data, histories in model.evals_result_.items():
+        for measure, values in histories.items():
+            axes.plot(range(len(values)), values, label=f"{measure} ({data})", color=BAR_COLOR)
+            axes.set(xlabel="iteration", ylabel=measure, title=f"{type(model).__name__}: {measure}")
+    axes.axvline(model.best_iteration_, color="grey", linewidth=0.8, label=f"best iteration ({model.best_iteration_})")
+    axes.legend()
+    return axes
+
+
+def _check_fitted(model: Any) -> None:
+    if not isinstance(model, Ranker):
+        raise InvalidInputError(f"model: expected a ranker, got {type(model).__name__}. Pass a fitted ranker.")
+    model._check_fitted()
+
+
+def _new_axes(height: float) -> Axes:
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise RerankError(
+            "matplotlib: expected it installed for a plot, got none. Run `pip install 'lucene-rerank[plots]'`."
+        ) from error
+    return pyplot.subplots(figsize=(WIDTH, height), layout="constrained")[1]
