@@ -63,7 +63,7 @@ class TwoQueries:
 
 
 def _with_queries(y: Any, arguments: dict[str, Any]) -> dict[str, Any]:
-    return arguments if y is None else {"qid": np.arange(len(y)) % 2, **arguments}
+    return arguments if y is None else {"qid": 2 * np.arange(len(y)) // max(len(y), 1), **arguments}
 
 
 for _name, _kind in known_rankers().items():  # module attributes, so that pickle finds them
@@ -81,7 +81,7 @@ def routing():
         yield
 
 
-@pytest.mark.parametrize("name", known_rankers())
+@pytest.mark.parametrize("name", ["ensemble", "lambdamart", "lambdarank", "logisticregression", "rankboost", "ranksvm"])
 def test_ranker_passes_the_checks_of_scikit_learn(name: str, caplog) -> None:
     caplog.set_level(logging.CRITICAL, logger="rerank")
     with warnings.catch_warnings():
