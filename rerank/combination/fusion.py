@@ -371,17 +371,17 @@ def _check(
 ) -> None:
     if len(runs) < 2:
         raise InvalidInputError(f"runs: expected at least two to fuse, got {len(runs)}. Name more runs.")
-    for what, found, known in (
+    for what, name, known in (
         ("method", method, _METHODS),
         ("norm", norm or "none", _NORMS),
         ("missing", missing, MISSING),
     ):
-        if found not in known:
-            raise unknown_name(what, found, known)
+        if name not in known:
+            raise unknown_name(what, name, known)
     if method == "rrf" and norm not in {None, "none"}:
         raise InvalidInputError(f"norm: expected none beside rrf, which uses ranks alone, got {norm}. Drop it.")
     if k <= 0 or not np.isfinite(k):
-        raise InvalidInputError(f"k: expected a number above 0, got {k:g}. 60 is usual.")
+        raise InvalidInputError(f"k: expected a number above 0, got {k:g}. The paper has 60.")
     if hits is not None and hits < 1:
         raise InvalidInputError(f"hits: expected a number of documents from 1, got {hits}.")
     _check_weights(len(runs), method, weights)
@@ -394,8 +394,8 @@ def _check(
 
 def _check_best(n_runs: int, method: str, missing: str, qrels: Judgements | None) -> None:
     if (method == "best") != (qrels is not None):
-        found = "none" if qrels is None else f"some for {method}"
-        raise InvalidInputError(f"qrels: expected them for the method best and no other, got {found}.")
+        got = "none" if qrels is None else f"some for {method}"
+        raise InvalidInputError(f"qrels: expected them for the method best and no other, got {got}.")
     if method == "best" and n_runs != 2:
         raise InvalidInputError(f"runs: expected two for the method best, got {n_runs}. Fuse two at a time.")
     if method == "best" and missing != "lowest":
@@ -404,10 +404,10 @@ def _check_best(n_runs: int, method: str, missing: str, qrels: Judgements | None
 
 def _check_weights(n_runs: int, method: str, weights: Sequence[float] | None) -> None:
     if (method == "weighted") != (weights is not None):
-        found = "none" if weights is None else f"some for {method}"
-        raise InvalidInputError(f"weights: expected them for the method weighted and no other, got {found}.")
+        got = "none" if weights is None else f"some for {method}"
+        raise InvalidInputError(f"weights: expected them for the method weighted and no other, got {got}.")
     if weights is not None and (len(weights) != n_runs or not np.isfinite(weights).all()):
-        found = ", ".join(f"{weight:g}" for weight in weights)
+        got = ", ".join(f"{weight:g}" for weight in weights)
         raise InvalidInputError(
-            f"weights: expected a finite number for each of {n_runs} runs, got {found}. Give one weight a run."
+            f"weights: expected a finite number for each of {n_runs} runs, got {got}. Give one weight a run."
         )

@@ -4,9 +4,9 @@ Each document's score is a line in alpha, and the measure changes only where two
 For each document that a measure counts, all its crossings are sorted and walked, and its share of the measure is
 followed; the shares' changes, as whole numbers, add up to the step function of the mean over the queries.
 
-Conventions. Equal scores stand in the order of the rows. A crossing at c makes up to two steps: at c itself, where the
+Conventions. Equal scores rank in the order of the rows. A crossing at c makes up to two steps: at c itself, where the
 documents tie, and behind it. A step's `key` orders them: the bits of c, doubled, plus 1 for the step behind it.
-The initial values, at alpha 0, are steps from 0 with key 0. Where c is no float64 the nearest one takes its place.
+The initial values, at alpha 0, are steps from 0 with key 0. A c between two float64 is the nearest one.
 
 Memory. Steps are first only summed, in buckets of alpha: a bucket's sum of rises bounds what the measure can reach in
 it. Kept are the steps of those buckets that can hold the best value.
@@ -28,14 +28,14 @@ from rerank.types import Floats, Ints, pointers
 LAST_KEY = int(np.float64(1.0).view(np.int64)) * 2  # alpha 1, where ties are ties
 MOST_BUCKETS = 1 << 18
 TOLERANCE = 1e-12  # means closer than this are the same: what rounding leaves
-LABELS_AT_ONCE = 1 << 22  # of the lists that a measure without a prefix-sum form is asked about
+LABELS_AT_ONCE = 1 << 22  # of the lists for which a measure without a prefix-sum form is computed at a time
 
 
 @dataclass(frozen=True, eq=False)
 class Lines:
     """Documents whose scores are alpha * a + (1 - alpha) * b.
 
-    query_ptr     (n_queries + 1,) int64; equal scores stand in the order of the rows
+    query_ptr     (n_queries + 1,) int64; equal scores rank in the order of the rows
     a, b          (n_rows,) float64
     labels        (n_rows,) float64
     weights       (n_queries,) float64 of the mean
@@ -53,7 +53,7 @@ class Lines:
 
 @dataclass(frozen=True)
 class BestAlpha:
-    """The best alpha and the widest stretch [low, high] about it, both ends included, on which the measure is best."""
+    """The best alpha and the widest interval [low, high] about it, both ends included, on which the measure is best."""
 
     alpha: float
     low: float
@@ -63,24 +63,24 @@ class BestAlpha:
 def best_alpha(lines: Lines, measure: Measure, inside: bool = False) -> BestAlpha:
     """Return the alpha in [0, 1] at which the measure's weighted mean over the queries is greatest.
 
-    inside  leave out 0 and 1 themselves, where one of the two rankers has no say
-    Of equally good stretches the widest is taken, of equally wide ones the lowest; alpha is its middle.
+    inside  leave out 0 and 1 themselves, where one of the two rankers has no weight
+    Of equally good intervals the widest is taken, of equally wide ones the lowest; alpha is its middle.
     """
     prefix_sum = measure.prefix_sum(lines.labels, lines.query_ptr, lines.ideal_labels, lines.ideal_ptr)
     if prefix_sum is None:
         unit = _unit(float(len(lines.labels)) * lines.weights.max(initial=0.0) * len(lines.weights))
         keys, steps = _steps_by_measuring(lines, measure, unit)
-        return _best_stretch(keys, np.cumsum(steps), TOLERANCE * unit * lines.weights.sum(), inside)
+        return _best_interval(keys, np.cumsum(steps), TOLERANCE * unit * lines.weights.sum(), inside)
     unit = _unit(_bound(prefix_sum, lines))
     keys, values = _best_buckets(lines, prefix_sum, unit, inside)
-    return _best_stretch(keys, values, TOLERANCE * unit * lines.weights.sum(), inside)
+    return _best_interval(keys, values, TOLERANCE * unit * lines.weights.sum(), inside)
 
 
 def best_share(lines: Lines, measure: Measure) -> float:
     """Return the share in (0, infinity) at which the measure of the scores b + share * a is greatest.
 
     The order is that of alpha * a + (1 - alpha) * b with share = alpha / (1 - alpha), so alpha inside (0, 1) is
-    searched, and the stretch chosen and its middle taken there, as in `best_alpha`: above the last crossing c that is
+    searched, and the interval chosen and its middle taken there, as in `best_alpha`: above the last crossing c that is
     the share 1 + 2 c. At 0, which is left out, documents tie that any share parts.
     """
     alpha = best_alpha(lines, measure, inside=True).alpha
@@ -88,7 +88,7 @@ def best_share(lines: Lines, measure: Measure) -> float:
 
 
 def order_at(lines: Lines, alpha: float) -> Ints:
-    """Return the rows query by query as they stand at alpha, (n_rows,) int64, with ties where lines cross there."""
+    """Return the rows query by query in their order at alpha, (n_rows,) int64, with ties where lines cross there."""
     scores = alpha * lines.a + (1.0 - alpha) * lines.b
     order = np.empty(len(scores), dtype=np.int64)
     _fill_order(lines.query_ptr, lines.a, lines.b, scores, int(np.float64(alpha).view(np.int64)) * 2, order)
@@ -111,7 +111,7 @@ def _bound(prefix_sum: PrefixSum, lines: Lines) -> float:
 
 
 def _best_buckets(lines: Lines, prefix_sum: PrefixSum, unit: float, inside: bool) -> tuple[Ints, Ints]:
-    """Return the keys of the steps that can border the best stretch, ascending, and the measure behind each."""
+    """Return the keys of the steps that can border the best interval, ascending, and the measure behind each."""
     n_buckets = int(min(MOST_BUCKETS, max(1 << 10, len(lines.labels))))
     chunks = np.linspace(0, len(lines.query_ptr) - 1, 2 * numba.get_num_threads() + 1).astype(np.int64)
     depth = int(np.flatnonzero(prefix_sum.discounts).max(initial=-1)) + 1
@@ -132,9 +132,9 @@ def _best_buckets(lines: Lines, prefix_sum: PrefixSum, unit: float, inside: bool
     measured = filled & (np.arange(n_buckets) < n_buckets - inside)  # the last bucket ends with alpha 1
     least = np.max(ends, where=measured, initial=ends.min(initial=0))
     wanted = filled & (starts + rises.sum(axis=0) >= least - slack)
-    places = pointers(counts[:, wanted].sum(axis=1))
-    keys, steps = np.empty((2, places[-1]), dtype=np.int64)
-    _collect_steps(*walked, wanted, places, keys, steps)
+    step_ptr = pointers(counts[:, wanted].sum(axis=1))
+    keys, steps = np.empty((2, step_ptr[-1]), dtype=np.int64)
+    _collect_steps(*walked, wanted, step_ptr, keys, steps)
     keys, steps = _joined(keys, steps)
     bucket = np.minimum((_alphas(keys) * n_buckets).astype(np.int64), n_buckets - 1)
     before = np.cumsum(steps) - steps
@@ -156,8 +156,8 @@ def _alphas(keys: Ints) -> Floats:
     return (keys >> 1).view(np.float64)
 
 
-def _best_stretch(keys: Ints, values: Ints, slack: float, inside: bool) -> BestAlpha:
-    """Return the widest stretch of neighbouring pieces whose value is best; `values` hold from a key to the next."""
+def _best_interval(keys: Ints, values: Ints, slack: float, inside: bool) -> BestAlpha:
+    """Return the widest interval of neighbouring pieces whose value is best; `values` hold from a key to the next."""
     if not len(keys):
         return BestAlpha(0.5, 0.0, 1.0)
     ends = np.append(keys[1:], LAST_KEY + 1)
@@ -180,7 +180,7 @@ def _best_stretch(keys: Ints, values: Ints, slack: float, inside: bool) -> BestA
 
 def _steps_by_measuring(lines: Lines, measure: Measure, unit: float) -> tuple[Ints, Ints]:
     """Return all steps of a measure that is known only by its values: measured anew behind each crossing."""
-    found = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
+    parts = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
     for query in range(len(lines.query_ptr) - 1):
         rows = slice(*lines.query_ptr[query : query + 2])
         a, b, labels = lines.a[rows], lines.b[rows], lines.labels[rows]
@@ -188,8 +188,8 @@ def _steps_by_measuring(lines: Lines, measure: Measure, unit: float) -> tuple[In
             keys = np.unique(np.append(_crossing_keys(a, b, labels), 0))
             ideal = lines.ideal_labels[slice(*lines.ideal_ptr[query : query + 2])]
             values = _measured(a, b, labels, ideal, keys, measure) * (unit * lines.weights[query])
-            found.append((keys, np.diff(np.rint(values).astype(np.int64), prepend=0)))
-    return _joined(*(np.concatenate(part) for part in zip(*found, strict=True)))
+            parts.append((keys, np.diff(np.rint(values).astype(np.int64), prepend=0)))
+    return _joined(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
 
 def _measured(a: Floats, b: Floats, labels: Floats, ideal: Floats, keys: Ints, measure: Measure) -> Floats:
@@ -213,11 +213,11 @@ def _measured(a: Floats, b: Floats, labels: Floats, ideal: Floats, keys: Ints, m
 
 @helper(inline="always")
 def _change(at_zero, at_one, first):  # type: ignore[no-untyped-def]
-    """Return how a document stands to another: above it at alpha 0 or not, where that changes, and on which side.
+    """Return whether a document ranks above another at alpha 0, where that changes, and on which side.
 
-    The place is in [0, 1], -1 where nothing changes; the side is 1 for a change behind that alpha, 0 for one at it.
+    The crossing is in [0, 1], -1 where nothing changes; the side is 1 for a change behind that alpha, 0 for one at it.
     at_zero, at_one  its score minus the other's at the ends
-    first            whether it stands first where they tie
+    first            whether it ranks first where they tie
     """
     if at_zero == 0.0:
         behind = at_one > 0.0 or (at_one == 0.0 and first)
@@ -227,15 +227,15 @@ def _change(at_zero, at_one, first):  # type: ignore[no-untyped-def]
         return above, (1.0 if above != first else -1.0), 0
     if above == (at_one > 0.0):
         return above, -1.0, 0
-    place = at_zero / (at_zero - at_one)
-    if place <= 0.0:
+    crossing = at_zero / (at_zero - at_one)
+    if crossing <= 0.0:
         return above, 0.0, 1
-    return above, min(place, 1.0), (1 if first == above and place < 1.0 else 0)
+    return above, min(crossing, 1.0), (1 if first == above and crossing < 1.0 else 0)
 
 
 @helper()
 def _document_steps(  # type: ignore[no-untyped-def]
-    i, first, last, a, b, terms, scale, wanted, places, others, keys, steps
+    i, first, last, a, b, terms, scale, wanted, crossings, others, keys, steps
 ):
     """Fill keys and steps with the changes of one document's share of the measure; return their number.
 
@@ -244,15 +244,15 @@ def _document_steps(  # type: ignore[no-untyped-def]
     terms   gains, add, keep, own, discounts of the prefix-sum form, and the depth at which the discounts end
     scale   whole units of a term of this query
     wanted  (n_buckets,) bool
-    places  (n,) float64 and others (n,) int64, for work: the rows that cross document i, ~row for those that fall
+    crossings (n,) float64 and others (n,) int64 are for work: the rows that cross document i, ~row for those that fall
     """
     gains, add, keep, own, discounts, depth = terms
-    bits = places.view(np.int64)
+    bits = crossings.view(np.int64)
     rank, total, product, stops, n, falling, n_wanted = 0, own, 1.0, 0, 0, 0, int(wanted[0])
     for j in range(first, last):
         if j == i:
             continue
-        above, place, behind = _change(b[j] - b[i], a[j] - a[i], j < i)
+        above, crossing, behind = _change(b[j] - b[i], a[j] - a[i], j < i)
         if above:
             rank += 1
             total += add[j]
@@ -260,9 +260,9 @@ def _document_steps(  # type: ignore[no-untyped-def]
                 stops += 1
             else:
                 product *= keep[j]
-        if place >= 0.0:
-            n_wanted += wanted[min(int(place * wanted.shape[0]), wanted.shape[0] - 1)]
-            places[n] = place
+        if crossing >= 0.0:
+            n_wanted += wanted[min(int(crossing * wanted.shape[0]), wanted.shape[0] - 1)]
+            crossings[n] = crossing
             bits[n] = bits[n] * 2 + behind
             others[n] = ~j if above else j
             falling += above
@@ -272,8 +272,8 @@ def _document_steps(  # type: ignore[no-untyped-def]
     share = round(scale * gains[i] * discounts[rank] * total * product) if stops == 0 else 0
     keys[0], steps[0], n_steps = 0, share, 1
     order = np.argsort(bits[:n])
-    for place in range(n):
-        other = others[order[place]]
+    for number in range(n):
+        other = others[order[number]]
         j = other if other >= 0 else ~other
         sign = 1 if other >= 0 else -1
         rank += sign
@@ -282,8 +282,8 @@ def _document_steps(  # type: ignore[no-untyped-def]
             stops += sign
         else:
             product = product * keep[j] if other >= 0 else product / keep[j]
-        key = bits[order[place]]
-        if place + 1 < n and bits[order[place + 1]] == key:
+        key = bits[order[number]]
+        if number + 1 < n and bits[order[number + 1]] == key:
             continue
         new = round(scale * gains[i] * discounts[rank] * total * product) if stops == 0 else 0
         if new != share:
@@ -343,21 +343,21 @@ def _collect_steps(  # type: ignore[no-untyped-def]
 
 
 @helper()
-def _stands_above(i, j, a, b, key, bits):  # type: ignore[no-untyped-def]
-    """Return whether row i stands above row j from a key on; bits (1,) int64 is for work."""
-    above, place, behind = _change(b[i] - b[j], a[i] - a[j], i < j)
-    if place < 0.0:
+def _ranks_above(i, j, a, b, key, bits):  # type: ignore[no-untyped-def]
+    """Return whether row i ranks above row j from a key on; bits (1,) int64 is for work."""
+    above, crossing, behind = _change(b[i] - b[j], a[i] - a[j], i < j)
+    if crossing < 0.0:
         return above
-    bits.view(np.float64)[0] = place
+    bits.view(np.float64)[0] = crossing
     return above != (bits[0] * 2 + behind <= key)
 
 
 @helper()
 def _settle(a, b, key, order, bits):  # type: ignore[no-untyped-def]
     """Put rows that are nearly in order exactly in the order that holds from a key on."""
-    for place in range(1, order.shape[0]):
-        row, to = order[place], place
-        while to > 0 and _stands_above(row, order[to - 1], a, b, key, bits):
+    for position in range(1, order.shape[0]):
+        row, to = order[position], position
+        while to > 0 and _ranks_above(row, order[to - 1], a, b, key, bits):
             order[to] = order[to - 1]
             to -= 1
         order[to] = row
@@ -375,15 +375,15 @@ def _fill_order(query_ptr, a, b, scores, key, out):  # type: ignore[no-untyped-d
 
 @kernel()
 def _crossing_keys(a, b, labels):  # type: ignore[no-untyped-def]
-    """Return the keys at which two documents of different labels change places, in no order."""
-    found, n = np.empty(labels.shape[0] * (labels.shape[0] - 1) // 2), 0
-    bits = found.view(np.int64)
+    """Return the keys at which two documents of different labels swap, in no order."""
+    crossings, n = np.empty(labels.shape[0] * (labels.shape[0] - 1) // 2), 0
+    bits = crossings.view(np.int64)
     for i in range(labels.shape[0]):
         for j in range(i + 1, labels.shape[0]):
             if labels[i] != labels[j]:
-                _, place, behind = _change(b[i] - b[j], a[i] - a[j], True)
-                if place >= 0.0:
-                    found[n] = place
+                _, crossing, behind = _change(b[i] - b[j], a[i] - a[j], True)
+                if crossing >= 0.0:
+                    crossings[n] = crossing
                     bits[n] = bits[n] * 2 + behind
                     n += 1
     return bits[:n].copy()
@@ -391,7 +391,7 @@ def _crossing_keys(a, b, labels):  # type: ignore[no-untyped-def]
 
 @kernel()
 def _fill_ranked(a, b, labels, keys, order, out):  # type: ignore[no-untyped-def]
-    """Fill out (n_keys, n) with the labels in the order from each key on; `order` goes along from key to key."""
+    """Fill out (n_keys, n) with the labels in the order from each key on; `order` is updated from key to key."""
     bits = np.empty(1, np.int64)
     for number in range(keys.shape[0]):
         _settle(a, b, keys[number], order, bits)

@@ -25,11 +25,19 @@ Rankings = Run | Mapping[str, Mapping[str, float]]
 class Combination:
     """The best alpha of two runs.
 
-    alpha      share of the first run's scores, the middle of the interval
-    value      mean of the measure over the judged queries at alpha: what `evaluate` says of `run`
-    low, high  the interval about alpha on which the measure is best, both ends included
-    metric     the measure's name
-    run        the combined run of all queries at alpha
+    Attributes
+    ----------
+    alpha : float
+        Share of the first run's scores, the middle of the interval.
+    value : float
+        Mean of the measure over the judged queries at alpha, as `evaluate` returns it for `run`.
+    low, high : float
+        The interval about alpha on which the measure is best, both ends included.
+    metric : str
+        The measure's name.
+    run : Run
+        The combined run of all queries at alpha.
+
     """
 
     alpha: float
@@ -45,20 +53,39 @@ def combine(
 ) -> Combination:
     """Return the alpha in [0, 1] for which alpha * s_a + (1 - alpha) * s_b is best on the judged queries.
 
-    run_a, run_b  runs, or {qid: {docid: score}}; finite scores, on scales of their own
-    qrels         judgements of at least one of the queries
-    metric        any measure, by ir_measures' name
-    n_jobs        threads; None or -1 for all cores
+    The measure is followed from crossing to crossing of two documents' scores, not on a grid, so no other alpha is
+    better (by more than 1e-12). Scores are taken as float32, as in trec_eval; where two lines cross, and all along
+    where they coincide, the larger document id ranks first. A document that one run lacks has the lowest score that
+    its query has there; where a run lacks the query, all documents have 0 there. Of equally good intervals the widest
+    is taken, of equally wide ones the lowest. `run` keeps its order as float32: a score that would be rounded onto a
+    better one, or above it, is moved the least step that keeps the order. A measure that has no prefix-sum form
+    (PairAccuracy, a user's own) is measured anew behind every crossing: a query of 100 documents takes 0.03 s or more,
+    one of 1,000 minutes; the others, 10 ms or less for 1,000 documents.
 
-    No grid: the measure is followed from crossing to crossing of two documents' scores, so no other alpha is better
-    (by more than 1e-12). Scores are taken as float32, as trec_eval holds them; where two lines cross, and all along
-    where they coincide, the larger document id stands first. A document that one run does not hold has the lowest
-    score that its query has there; where a run lacks the query, all documents have 0 there. Of equally good
-    intervals the widest is taken, of equally wide ones the lowest. `run` keeps its order when held as float32: a score
-    that would be rounded onto a better one, or above it, is moved the least step that keeps the order. A measure that
-    has no prefix-sum form (PairAccuracy, a user's own) is measured anew behind every crossing: a query of 100 documents
-    takes 0.03 s or more, one of 1,000 minutes; the others, 10 ms or less for 1,000 documents.
-    Raises InvalidInputError where no query is judged or a score is not finite.
+    Parameters
+    ----------
+    run_a, run_b : Run or {qid: {docid: score}}
+        The runs; finite scores, each on its own scale.
+    qrels : Qrels or {qid: {docid: label}}
+        Judgements of at least one of the queries.
+    metric : str or Measure
+        Any measure, by ir_measures' name.
+    n_jobs : int, optional
+        Threads; None or -1 for all cores.
+
+    Returns
+    -------
+    Combination
+
+    Raises
+    ------
+    InvalidInputError
+        Where no query is judged or a score is not finite.
+
+    References
+    ----------
+    C. Burges, From RankNet to LambdaRank to LambdaMART: An Overview, MSR-TR-2010-82, section 7.1.
+
     """
     measure, first, second = parse_measure(metric), Run.of(run_a), Run.of(run_b)
     pairs, judgements = _paired(first, second), Qrels.of(qrels)
@@ -86,7 +113,7 @@ class _Pairs:
 
 def _paired(first: Run, second: Run) -> _Pairs:
     names = list(dict.fromkeys([*first, *second]))
-    number = {name: place for place, name in enumerate(names)}
+    number = {name: index for index, name in enumerate(names)}
     runs = (first, second)
     query = np.concatenate([np.repeat([number[name] for name in run], np.diff(run.query_ptr)) for run in runs])
     doc_ids = id_array(np.concatenate([run.doc_ids for run in runs]))
@@ -130,14 +157,14 @@ def _lines(pairs: _Pairs, qrels: Qrels) -> Lines:
     judged *= np.diff(pairs.query_ptr) > 0
     if not judged.any():
         raise InvalidInputError(
-            "qrels: expected judgements of a query of the runs, got none. Check that they name queries alike."
+            "qrels: expected judgements of a query of the runs, got none. Check that the query ids are the same."
         )
     ideal_labels, ideal_ptr = qrels.ideal(pairs.query_ids)
     return Lines(pairs.query_ptr, pairs.a, pairs.b, labels.astype(np.float64), judged, ideal_labels, ideal_ptr)
 
 
 def _float32_steps(pairs: _Pairs, alpha: float, order: Ints) -> Floats:
-    """Return the combined scores in the given order, such that trec_eval's comparison as float32 leaves that order."""
+    """Return the combined scores in the given order, such that trec_eval's comparison as float32 keeps that order."""
     scores = (alpha * pairs.a + (1.0 - alpha) * pairs.b)[order].astype(np.float32)
     _keep_order(pairs.query_ptr, order, scores)
     return scores.astype(np.float64)
@@ -145,11 +172,11 @@ def _float32_steps(pairs: _Pairs, alpha: float, order: Ints) -> Floats:
 
 @kernel()
 def _keep_order(query_ptr, order, scores):  # type: ignore[no-untyped-def]
-    """Lower scores (n_rows,) float32 that are not below those before them; equal ones may stand by ascending row."""
+    """Lower scores (n_rows,) float32 that are not below those before them; equal ones may follow by ascending row."""
     for q in range(query_ptr.shape[0] - 1):
-        for place in range(query_ptr[q] + 1, query_ptr[q + 1]):
-            before = scores[place - 1]
-            if scores[place] < before:
+        for position in range(query_ptr[q] + 1, query_ptr[q + 1]):
+            before = scores[position - 1]
+            if scores[position] < before:
                 continue
-            falls = order[place] < order[place - 1]
-            scores[place] = np.nextafter(before, np.float32(-np.inf)) if falls else before
+            falls = order[position] < order[position - 1]
+            scores[position] = np.nextafter(before, np.float32(-np.inf)) if falls else before

@@ -120,15 +120,15 @@ def numbers(what: str, values: Any, column: Any = None) -> NDArray[Any]:
             f"{what}: expected numbers, got values of type {array.dtype}{of_column}. {_remedy(array.dtype.kind)}."
         )
     converted = np.empty(array.shape)
-    for place, value in np.ndenumerate(array):
+    for index, value in np.ndenumerate(array):
         number = _number(value)
         if number is None:
-            row = f" at row {place[0]}" if place else ""
+            row = f" at row {index[0]}" if index else ""
             raise InvalidInputError(
                 f"{what}: expected numbers, got {_short(value)} ({type(value).__name__}){row}{of_column}. "
                 f"{_remedy('U' if isinstance(value, str | bytes) else 'O')}."
             )
-        converted[place] = number
+        converted[index] = number
     return converted
 
 
@@ -164,9 +164,9 @@ def _real_kind(what: str, dtype: Any) -> Any:
 
 def _check_finite(X: NDArray[np.float32], names: tuple[str, ...] | None) -> None:
     """Refuse infinite features, as the readers of files do; NaN is a missing value."""
-    place = first_infinite(X)
-    if place is not None:
-        row, column = place
+    cell = first_infinite(X)
+    if cell is not None:
+        row, column = cell
         name = numbered_names(X.shape[1])[column] if names is None else names[column]
         raise InvalidInputError(
             f"X: expected finite features (as float32) or NaN, got {X[row, column]} at row {row} in column {name!r}. "
@@ -239,12 +239,12 @@ def _is_missing(query: Any) -> bool:
 
 def check_index(what: str, column: Any, X: Any) -> None:
     """Refuse a column whose index has the labels of X's in another order: values go to rows by position."""
-    ours, theirs = getattr(X, "index", None), getattr(column, "index", None)
-    if ours is None or theirs is None or callable(ours) or callable(theirs):  # arrays; a list's index is a method
+    of_X, of_column = getattr(X, "index", None), getattr(column, "index", None)
+    if of_X is None or of_column is None or callable(of_X) or callable(of_column):  # arrays; a list's index is a method
         return
-    if len(ours) != len(theirs) or np.array_equal(np.asarray(ours), np.asarray(theirs)):
+    if len(of_X) != len(of_column) or np.array_equal(np.asarray(of_X), np.asarray(of_column)):
         return
-    one, other = np.asarray(ours).tolist(), np.asarray(theirs).tolist()
+    one, other = np.asarray(of_X).tolist(), np.asarray(of_column).tolist()
     if sorted(map(repr, one)) == sorted(map(repr, other)):
         row = next(row for row, (a, b) in enumerate(zip(one, other, strict=True)) if a != b)
         raise InvalidInputError(

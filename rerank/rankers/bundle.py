@@ -28,7 +28,7 @@ def minimise_by_bundle(
     """Minimise 1/2 |w|^2 + R(w) for convex R from w = 0, until within `tolerance`, a share of the cost, of the minimum.
 
     value_and_gradient  the whole cost and a slope of it
-    follow              is handed the best weights (n_weights,) after each round; its StopIteration ends the search
+    follow              is called with the best weights (n_weights,) after each round; its StopIteration ends the search
     """
     weights, least = np.zeros(n_weights), np.inf
     best = weights
@@ -63,9 +63,9 @@ def _share_out(products, offsets, tolerance, most_moves, shares):  # type: ignor
     for _ in range(most_moves):
         low = np.argmin(slopes)
         high = -1
-        for place in range(shares.shape[0]):
-            if shares[place] > 0.0 and (high < 0 or slopes[place] > slopes[high]):
-                high = place
+        for tangent in range(shares.shape[0]):
+            if shares[tangent] > 0.0 and (high < 0 or slopes[tangent] > slopes[high]):
+                high = tangent
         gain = slopes[high] - slopes[low]
         if gain <= tolerance:
             break

@@ -1,4 +1,4 @@
-"""The measure around a model's weights: random directions, and single weights (Burges 2010, section 4.2)."""
+"""The measure near a model's weights: along random directions, and along single weights (Burges 2010, section 4.2)."""
 
 from __future__ import annotations
 
@@ -41,17 +41,28 @@ class Weighted(Protocol):
 class LocalOptimality:
     """How the measure changed along random directions from a model's weights.
 
-    metric         the measure's name
-    value          its mean at the model's own weights
-    directions     number of directions
-    rises          directions along which the measure rose
-    falls          directions along which it fell
-    unchanged      directions along which it did neither; they are no evidence of an optimum
-    best           the highest mean along any direction
-    p0             share of rising directions that was to be ruled out
-    confidence     that fewer than p0 of the directions in which the measure changes are rising ones:
-                   1 - (1 - p0)^falls where none rose, else 0
-    step           length of each move, relative to the weights' length
+    Attributes
+    ----------
+    metric : str
+        The measure's name.
+    value : float
+        Its mean at the model's own weights.
+    directions : int
+        Number of directions.
+    rises, falls : int
+        Directions along which the measure rose, and fell.
+    unchanged : int
+        Directions along which it did neither; they are no evidence of an optimum.
+    best : float
+        The highest mean along any direction.
+    p0 : float
+        Share of rising directions that was to be ruled out.
+    confidence : float
+        That fewer than p0 of the directions in which the measure changes are rising ones: 1 - (1 - p0)^falls where
+        none rose, else 0.
+    step : float
+        Length of each move, relative to the weights' length.
+
     """
 
     metric: str
@@ -68,13 +79,21 @@ class LocalOptimality:
 
 @dataclass(frozen=True, eq=False)
 class WeightCurve:
-    """A measure along the axis of one weight, all others held: M(w_i) of Burges 2010, section 4.2.
+    """A measure along the axis of one weight, all others fixed: M(w_i) of Burges 2010, section 4.2.
 
-    metric    the measure's name
-    weight    number of the weight in `weights()`
-    at        its value in the model
-    values    (n_values,) float64: values of the weight, ascending
-    measures  (n_values,) float64: the measure's mean at each
+    Attributes
+    ----------
+    metric : str
+        The measure's name.
+    weight : int
+        Number of the weight in `weights()`.
+    at : float
+        Its value in the model.
+    values : ndarray of shape (n_values,), float64
+        Values of the weight, ascending.
+    measures : ndarray of shape (n_values,), float64
+        The measure's mean at each.
+
     """
 
     metric: str
@@ -108,20 +127,43 @@ def local_optimality(
 ) -> LocalOptimality:
     """Move a model's weights along n random directions, and count where the measure rises, falls and stays.
 
-    model         a fitted net, linear model or tree ensemble: what has `weights()` and `with_weights()`
-    data          labelled RankingData; for the question of section 4.2 the model's training data
-    metric        measure, by ir_measures' name; its mean is weighed by the queries' weights
-    n             directions, Gaussian and so uniform on the sphere
-    step          length of a move, as a share of the weights' Euclidean length. A measure is a step function of the
-                  weights: too small a step changes no order, and a large one leaves the neighbourhood. Where many
-                  directions are unchanged the confidence is low; take a larger step.
-    p0            share of rising directions that is to be ruled out
-    random_state  seed of the directions
-    base          the run to start from, where the model was warm-started from a run
-
-    An optimum asks for a fall in every direction (section 4.2), so only falls add to the confidence: a model whose
+    At an optimum the measure falls in every direction (section 4.2), so only falls add to the confidence: a model whose
     measure does not change, e.g. one that is 0 whatever the weights, has confidence 0.
-    Raises InvalidInputError for a model without weights, and where n or step is not above 0.
+
+    Parameters
+    ----------
+    model : Ranker
+        A fitted net, linear model or boosted trees: a model with `weights()` and `with_weights()`.
+    data : RankingData
+        Labelled data; for the question of section 4.2 the model's training data.
+    metric : str or Measure
+        Measure, by ir_measures' name; its mean is weighted by the queries' weights.
+    n : int
+        Number of directions, which are Gaussian and so uniform on the sphere.
+    step : float
+        Length of a move, as a share of the weights' Euclidean length. A measure is a step function of the weights: too
+        small a step changes no order, and a large one leaves the neighbourhood. Where many directions are unchanged
+        the confidence is low; take a larger step.
+    p0 : float
+        Share of rising directions that is to be ruled out.
+    random_state : int
+        Seed of the directions.
+    base : Run or {qid: {docid: score}}, optional
+        The run to start from, where the model was warm-started from a run.
+
+    Returns
+    -------
+    LocalOptimality
+
+    Raises
+    ------
+    InvalidInputError
+        For a model without weights, and where n or step is not above 0.
+
+    References
+    ----------
+    C. Burges, From RankNet to LambdaRank to LambdaMART: An Overview, MSR-TR-2010-82, section 4.2.
+
     """
     _check_model(model)
     if n < 1 or not 0.0 < step < math.inf:
@@ -152,14 +194,31 @@ def weight_curve(
     *,
     base: Run | Mapping[str, Mapping[str, float]] | None = None,
 ) -> WeightCurve:
-    """Return a measure as a function of one of the model's weights, the others held (Burges 2010, section 4.2).
+    """Return a measure as a function of one of the model's weights, the others fixed.
 
-    model, data, metric, base  as for `local_optimality`
-    weight                     number of the weight in `model.weights()`, from 0
-    values                     (n_values,) values of the weight; None: 101 of them, evenly spaced, as far to either
-                               side of the model's own value as that value or the weights' root mean square, the larger
-    Raises InvalidInputError for a model without weights, a weight that it does not have, and values that are not
-    finite.
+    Parameters
+    ----------
+    model, data, metric, base
+        As for `local_optimality`.
+    weight : int
+        Number of the weight in `model.weights()`, from 0.
+    values : array of shape (n_values,), optional
+        Values of the weight; by default 101 of them, evenly spaced, as far to either side of the model's own value as
+        that value or the weights' root mean square, the larger.
+
+    Returns
+    -------
+    WeightCurve
+
+    Raises
+    ------
+    InvalidInputError
+        For a model without weights, a weight that it does not have, and values that are not finite.
+
+    References
+    ----------
+    C. Burges, From RankNet to LambdaRank to LambdaMART: An Overview, MSR-TR-2010-82, section 4.2.
+
     """
     _check_model(model)
     measure, weights = parse_measure(metric), model.weights()

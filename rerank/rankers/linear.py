@@ -29,7 +29,7 @@ from rerank.rankers.training import TrainingSet, check_pairs
 from rerank.runtime.schema import Array, Number, Record, Whole
 from rerank.types import Floats
 
-WIDEST = 30.0  # how far the base's unit may lie from its spread
+WIDEST = 30.0  # largest ratio of the base's unit to its spread, either way
 
 
 @dataclass(eq=False, repr=False)
@@ -118,7 +118,7 @@ class LinearRanker(Ranker):
         return lambda weights: valid.start_scores + unit * linear_scores(inputs, weights)
 
     def _minimise(self, cost: Cost, follow: Callable[[Floats], None]) -> None:
-        """Search for the minimum, handing each iterate to `follow`; L-BFGS is for smooth costs."""
+        """Search for the minimum and call `follow` with each iterate; L-BFGS is for smooth costs."""
         minimize(
             cost.value_and_gradient,
             np.zeros(cost.n_weights),
@@ -175,8 +175,8 @@ def _slope(objective: Objective, base: Floats) -> float:
         return objective.cost(scores), np.array([grad @ base, grad.sum()])
 
     bounds = [(1.0 / WIDEST, WIDEST), (None, None)]
-    found = minimize(value_and_gradient, np.array([1.0, 0.0]), method="L-BFGS-B", jac=True, bounds=bounds)
-    return float(found.x[0])
+    minimum = minimize(value_and_gradient, np.array([1.0, 0.0]), method="L-BFGS-B", jac=True, bounds=bounds)
+    return float(minimum.x[0])
 
 
 class Cost:
@@ -217,7 +217,7 @@ def _sums(inputs: NDArray[np.float32], grad: Floats, n_weights: int) -> Floats:
 
 def checked_weights(weights: ArrayLike, count: int) -> Floats:
     """Return weights as (count,) float64; another shape is refused."""
-    found = np.array(weights, dtype=np.float64)
-    if found.shape != (count,):
-        raise InvalidInputError(f"weights: expected {count} numbers, got shape {found.shape}. Change weights().")
-    return found
+    array = np.array(weights, dtype=np.float64)
+    if array.shape != (count,):
+        raise InvalidInputError(f"weights: expected {count} numbers, got shape {array.shape}. Change weights().")
+    return array

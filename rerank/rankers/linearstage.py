@@ -19,7 +19,7 @@ from rerank.runtime.schema import Array, Record
 from rerank.types import Floats
 
 DEPTH = 30  # that gradients look at
-RIDGE = 1e-3  # of each weight's own curvature: scores that say the same share their weight
+RIDGE = 1e-3  # share of each weight's own curvature: members with equal scores get equal weights
 
 
 class LinearStage:

@@ -42,7 +42,7 @@ class NetRanker(Ranker):
     """Base class of the nets; a ranker adds the objective of one query.
 
     The net (net.py) reads standardized features (standardize.py) and adds to the base scores. An epoch passes over the
-    queries once, in an order drawn anew, and updates the weights once per query: the lambdas of all its pairs are
+    queries once, in a new random order, and updates the weights once per query: the lambdas of all its pairs are
     summed per document, then one backward pass over its documents gives the gradient (Burges 2010, section 2.1). The
     step is Adam's (Kingma and Ba 2015), its learning rate falling in a straight line to 0 over `n_epochs`, where Burges
     takes plain gradient steps: Adam's need no learning rate that suits the size of each measure's gradients. Scores are
@@ -81,7 +81,7 @@ class NetRanker(Ranker):
 
     @abstractmethod
     def _objective(self, query: TrainingSet) -> Objective | None:
-        """Return what is minimised over one query of two documents or more; None where it teaches nothing."""
+        """Return what is minimised over one query of two documents or more; None where it has no pairs."""
 
     def weights(self) -> Floats:
         """Return all weights of the net, (n_weights,) float64."""
@@ -112,14 +112,14 @@ class NetRanker(Ranker):
 
     def _queries(self, train: TrainingSet, unit: float) -> list[_Query]:
         inputs = self.standardizer_.stored_inputs(train.X, train.order)
-        found, (start, _) = [], start_in_units(train, unit, by_query=True)
+        queries, (start, _) = [], start_in_units(train, unit, by_query=True)
         for number, query in enumerate(train.queries()):
-            taught = len(query.labels) > 1 and query.weights[0] > 0.0
-            objective = self._objective(query) if taught else None
+            has_weight = len(query.labels) > 1 and query.weights[0] > 0.0
+            objective = self._objective(query) if has_weight else None
             if objective is not None:
                 rows = slice(int(train.query_ptr[number]), int(train.query_ptr[number + 1]))
-                found.append(_Query(inputs[rows], start[rows], objective))
-        return found
+                queries.append(_Query(inputs[rows], start[rows], objective))
+        return queries
 
     def _held_out(self, valid: TrainingSet | None, unit: float) -> Callable[[Net], Floats]:
         """Return what gives a net's scores of the validation rows; of none where there are none."""
@@ -203,10 +203,10 @@ class _Query(NamedTuple):
 
 
 class Adam:
-    """Adam's steps (Kingma and Ba 2015, algorithm 1): each weight's gradient over its own usual size."""
+    """Adam's steps (Kingma and Ba 2015, algorithm 1): each weight's gradient divided by its running mean size."""
 
     def __init__(self, n_weights: int) -> None:
-        """Begin with no gradient seen."""
+        """Start with no gradient."""
         self.count = 0
         self._mean, self._square = np.zeros(n_weights), np.zeros(n_weights)
 

@@ -1,8 +1,8 @@
 """Whether the candidates that a model is applied to were retrieved as those that it was trained on.
 
 BM25's scores change with k1 and b: a model that starts from them has learned for one scale, so other parameters are
-refused. A model without such a start is only told of: features of the run, and those computed over a query's
-candidates, change as well. A tag that tells no parameters is never refused.
+refused. For a model without such a start a warning is logged: features of the run, and those computed over a query's
+candidates, change as well. A tag without parameters is never refused.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def check_retrievers(
 
 
 def check_base_run(model: Ranker, run: Run) -> None:
-    """Refuse a run to start from whose scores are of other parameters than the one of training; log another name."""
+    """Refuse a run to start from whose retriever had other parameters than that of training; log another name."""
     base = model.base_
     trained = model.retriever_
     if isinstance(base, OtherRunBase):
@@ -70,7 +70,7 @@ def check_base_run(model: Ranker, run: Run) -> None:
 
 
 def note_unknown_start(model: Ranker) -> None:
-    """Log that nothing tells, when the model is applied, whether the scores it starts from are of the same kind."""
+    """Log that the retriever of the scores to start from is unknown and cannot be checked at `predict`."""
     if model.base_.source == CANDIDATES and not (model.retriever_ and model.retriever_.known):
         tag = f" (tag {model.retriever_})" if model.retriever_ else ""
         _note(

@@ -28,41 +28,41 @@ class PreferenceRows(NamedTuple):
 
     @classmethod
     def of(cls, preferences: Preferences, data: RankingData) -> PreferenceRows:
-        """Find the documents; pairs with one that the data lack are left out, and the log says how many.
+        """Return the rows of the pairs; those with a document that the data lack are left out and counted in the log.
 
         Raises InvalidInputError where no pair is left.
         """
         row_of = _rows_by_id(preferences, data)
         columns = (preferences.query_ids, preferences.better, preferences.worse)
         pairs = zip(*(column.tolist() for column in columns), strict=True)
-        found = np.array([(row_of.get((query, x), -1), row_of.get((query, y), -1)) for query, x, y in pairs])
-        kept = np.flatnonzero((found >= 0).all(axis=1))
+        rows = np.array([(row_of.get((query, x), -1), row_of.get((query, y), -1)) for query, x, y in pairs])
+        kept = np.flatnonzero((rows >= 0).all(axis=1))
         if not len(kept):
             raise InvalidInputError(
                 "preferences: expected pairs of documents that the training data hold, got none. Check that both "
                 "name the same queries and documents."
             )
-        if len(kept) < len(found):
-            log.info("preferences: %d of %d pairs are of documents not in the data", len(found) - len(kept), len(found))
-        kept = kept[np.argsort(found[kept, 0], kind="stable")]
-        return cls(found[kept, 0], found[kept, 1], preferences.probabilities[kept])
+        if len(kept) < len(rows):
+            log.info("preferences: %d of %d pairs are of documents not in the data", len(rows) - len(kept), len(rows))
+        kept = kept[np.argsort(rows[kept, 0], kind="stable")]
+        return cls(rows[kept, 0], rows[kept, 1], preferences.probabilities[kept])
 
     def of_query(self, rows: Ints) -> PreferenceRows:
-        """Return the pairs of the query whose documents are these rows of the data, by place among them.
+        """Return the pairs of the query whose documents are these rows of the data, by position among them.
 
         rows  (n,) all rows of one query, in any order
         """
         lowest = int(rows.min())
         first, last = np.searchsorted(self.better, [lowest, lowest + len(rows)])
-        place = np.argsort(rows)
-        better, worse = (place[column[first:last] - lowest] for column in (self.better, self.worse))
+        position = np.argsort(rows)
+        better, worse = (position[column[first:last] - lowest] for column in (self.better, self.worse))
         return PreferenceRows(better, worse, self.probabilities[first:last])
 
     def in_order(self, order: Ints) -> PreferenceRows:
         """Return the pairs by canonical row; order (n_rows,) are the data's rows in canonical order."""
-        place = np.empty(len(order), dtype=np.int64)
-        place[order] = np.arange(len(order))
-        better, worse = place[self.better], place[self.worse]
+        position = np.empty(len(order), dtype=np.int64)
+        position[order] = np.arange(len(order))
+        better, worse = position[self.better], position[self.worse]
         sums = np.lexsort((self.probabilities, worse, better))  # in one order, whatever that of the data
         return PreferenceRows(better[sums], worse[sums], self.probabilities[sums])
 
@@ -114,17 +114,17 @@ class LearnsFromPairs(Ranker):
 def _rows_of(preferences: Preferences | Iterable[Sequence[Any]], X: RankingData | ArrayLike) -> PreferenceRows:
     if not isinstance(X, RankingData):
         raise InvalidInputError(
-            "preferences: expected RankingData beside them, got arrays without document ids. Pass a record."
+            "preferences: expected RankingData beside them, got arrays without document ids. Pass RankingData."
         )
     return PreferenceRows.of(Preferences.of(preferences), X)
 
 
 def _rows_by_id(preferences: Preferences, data: RankingData) -> dict[tuple[str, str], int]:
     """Return the row of each (query id, document id) of the queries that have preferences."""
-    found: dict[tuple[str, str], int] = {}
+    row_of: dict[tuple[str, str], int] = {}
     for query_id in set(preferences.query_ids.tolist()).intersection(data):
         rows = data.rows(query_id)
-        found.update(
-            ((query_id, doc_id), rows.start + place) for place, doc_id in enumerate(data.doc_ids[rows].tolist())
+        row_of.update(
+            ((query_id, doc_id), rows.start + number) for number, doc_id in enumerate(data.doc_ids[rows].tolist())
         )
-    return found
+    return row_of

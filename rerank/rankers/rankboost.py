@@ -154,8 +154,8 @@ class RankBoost(LearnsFromPairs):
         return score_rows(self.forest_, X)
 
     def _learned_nothing(self) -> str:
-        known = self.forest_.leaf_value.any()
-        return "" if known else "no threshold that orders more pairs rightly than wrongly. Give other features"
+        learned = self.forest_.leaf_value.any()
+        return "" if learned else "no threshold that orders more pairs rightly than wrongly. Give other features"
 
     def _learned(self) -> dict[str, Any]:
         return {
@@ -210,8 +210,8 @@ class _Search:
         potentials  (n_rows,) float64: of each document, the share of D that it should win less that it should lose
         """
         _sum_by_byte(self._blocks, potentials, self._sums)
-        found = max((self._best_edge(feature) for feature in self._features.tolist()), key=lambda w: abs(w.agreement))
-        return found if abs(found.agreement) > LEAST_AGREEMENT else None
+        best = max((self._best_edge(feature) for feature in self._features.tolist()), key=lambda w: abs(w.agreement))
+        return best if abs(best.agreement) > LEAST_AGREEMENT else None
 
     def _best_edge(self, feature: int) -> _Weak:
         """Return the feature's threshold with the largest |r|, summed from the potentials in each of its bins."""
@@ -219,7 +219,7 @@ class _Search:
         present = sums[: self._bins.n_bins[feature]]
         missing = sums[self._columns.missing_state[feature]] if self._bins.missing[feature] else 0.0
         above = present.sum() - np.cumsum(present)
-        above[-1] = 0.0  # no value lies above the last bin: there all that are present stand against the missing ones
+        above[-1] = 0.0  # no value lies above the last bin: there all present values are compared with the missing ones
         either = np.column_stack([above, above + missing])
         edge, side = divmod(int(np.argmax(np.abs(either))), 2)
         return _Weak(feature, edge, bool(side), float(either[edge, side]))
@@ -240,10 +240,10 @@ class _Search:
         """Return what gives W+ and W- of every threshold."""
         bins = np.empty((len(self._features), self._blocks.shape[1]), dtype=np.uint8)
         for number, feature in enumerate(self._features.tolist()):
-            states, place = self._states(feature), int(self._columns.column[feature])
+            states, column = self._states(feature), int(self._columns.column[feature])
             if self._bins.missing[feature]:
                 states = np.where(states == self._columns.missing_state[feature], MISSING, states)
-            bins[number] = states[self._blocks[place // WIDTH][:, place % WIDTH]]
+            bins[number] = states[self._blocks[column // WIDTH][:, column % WIDTH]]
         return Agreements.of(objective, bins, query_ptr)
 
     def _states(self, feature: int) -> Ints:
@@ -253,10 +253,10 @@ class _Search:
 
     def chosen(self, weak: _Weak) -> NDArray[np.bool_]:
         """Return h of every training row."""
-        states, place = self._states(weak.feature), int(self._columns.column[weak.feature])
+        states, column = self._states(weak.feature), int(self._columns.column[weak.feature])
         absent = self._bins.missing[weak.feature] & (states == self._columns.missing_state[weak.feature])
         by_byte = np.where(absent, weak.missing, states > weak.edge)
-        return by_byte[self._blocks[place // WIDTH][:, place % WIDTH]]  # type: ignore[no-any-return]
+        return by_byte[self._blocks[column // WIDTH][:, column % WIDTH]]  # type: ignore[no-any-return]
 
     def tree(self, weak: _Weak, step: float, gain: float) -> Tree:
         """Return the weak ranker as a tree of two leaves, 0 and `step`."""

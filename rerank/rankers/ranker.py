@@ -336,11 +336,26 @@ class Ranker(Estimator):
         base: Run | Mapping[str, Mapping[str, float]] | None = None,
         name: str | None = None,
     ) -> Run:
-        """Return the documents of each query in the order of their new scores."""
+        """Return the documents of each query in the order of their new scores.
+
+        Parameters
+        ----------
+        data : RankingData
+            Candidates with their features.
+        init_score, base
+            Scores to start from, as for `predict`.
+        name : str, optional
+            The run's name; the ranker's by default.
+
+        Returns
+        -------
+        Run
+
+        """
         return data.run(self.predict(data, init_score=init_score, base=base), name or self.kind)
 
     def save(self, path: str | Path) -> None:
-        """Write the model as JSON: no code in it, nothing of pickle."""
+        """Write the model as JSON, which holds no code."""
         save_model(self, path)
 
     def to_dict(self) -> dict[str, Any]:

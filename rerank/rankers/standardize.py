@@ -104,11 +104,11 @@ class StoredStandardizer(Field):
 
     def read(self, value: Any, sizes: Sizes) -> Standardizer:
         """Return the standardizer of `n_features` features."""
-        found = Standardizer(**_STORED.read(value, sizes))
-        if (np.diff(found.missing) <= 0).any():
+        standardizer = Standardizer(**_STORED.read(value, sizes))
+        if (np.diff(standardizer.missing) <= 0).any():
             raise SchemaError("ascending features, each once", "others", path="missing")
-        sizes["n_inputs"] = found.n_inputs
-        return found
+        sizes["n_inputs"] = standardizer.n_inputs
+        return standardizer
 
 
 _STORED = Record(

@@ -27,9 +27,9 @@ def spread_at_the_top(train: TrainingSet, depth: int = DEPTH_OF_SPREAD) -> float
     """Return the standard deviation, inside queries, of the best `depth` starting scores: the unit of a warm start.
 
     Queries count by their weights. Where the best scores of every query are equal, the spread of all its scores; where
-    these are equal, too, 1; and 1 where the spread is below 1e-304, whose shares float64 cannot hold. Never so little
-    that learned scores would be lost beside the largest base score. Pairs that lie many slopes apart have no curvature
-    left, and Newton steps on them overshoot.
+    these are equal, too, 1; and 1 where the spread is below 1e-304, whose fractions float64 cannot hold. It is never so
+    small that learned scores would be lost beside the largest base score. Pairs that lie many slopes apart have no
+    curvature left, and Newton steps on them overshoot.
     """
     if not train.start_scores.any():  # a cold start, which need not look at each query
         return 1.0

@@ -27,7 +27,7 @@ REMEDY = "Train the model again, or fetch the file again."
 
 
 class StoredModel(Field):
-    """A ranker as `Ranker.to_dict` wrote it, inside as many models as `depth` says."""
+    """A ranker as `Ranker.to_dict` wrote it, inside `depth` other models."""
 
     def read(self, value: Any, sizes: Sizes) -> Ranker:
         """Return the ranker."""
@@ -42,7 +42,7 @@ class StoredModel(Field):
 
 
 def save_model(model: Ranker, path: str | Path) -> None:
-    """Write a fitted model; the file appears whole or not at all.
+    """Write a fitted model; the file is complete or missing.
 
     Raises InvalidInputError for one that `load_model` would refuse.
     """
@@ -57,10 +57,26 @@ def save_model(model: Ranker, path: str | Path) -> None:
 
 
 def load_model(path: str | Path) -> Ranker:
-    """Read a model, checked whole: what is returned can be applied.
+    """Read a model file, which is checked completely: the model can be applied.
 
-    Raises FileFormatError, with what is wrong and where, for a file that is no model or a damaged one,
-    ModelMismatchError for one of a version that this package does not know, MissingFileError where there is no file.
+    Parameters
+    ----------
+    path : str or Path
+        A file that `Ranker.save` or `rerank train` wrote.
+
+    Returns
+    -------
+    Ranker
+
+    Raises
+    ------
+    FileFormatError
+        For a file that is no model or a damaged one, with the place and the reason.
+    ModelMismatchError
+        For a version of the format that this package cannot read.
+    MissingFileError
+        Where there is no file.
+
     """
     source = Path(path)
     if not source.is_file():

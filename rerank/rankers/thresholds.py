@@ -102,8 +102,8 @@ def _fill_of_labels(bins, orders, query_ptr, levels, growths, weights, n_levels,
                     growth = growths[row]
                     better[0, levels[row]] += 1.0 / growth
                     worse[0, levels[row]] += growth
-                for place in range(first, last):
-                    row = orders[feature, place]
+                for position in range(first, last):
+                    row = orders[feature, position]
                     here = bins[feature, row]
                     if here == MISSING and side == 0:
                         continue

@@ -1,7 +1,7 @@
-"""What a learner trains on: rows in one canonical order, so that their order in the input is without effect.
+"""Training data: rows in one canonical order, so that their order in the input has no effect.
 
-Queries stand by id, the rows of a query by document id, descending: equal scores then rank as trec_eval
-ranks them. Rows given without document ids get one from their content.
+Queries are in the order of their ids, the rows of a query by document id, descending: equal scores then rank as in
+trec_eval. Rows without document ids get one from their content.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ DEEPEST_INSERTION = 100  # down to here keeping the best rows in order beats sor
 
 @dataclass(frozen=True, eq=False)
 class TrainingSet:
-    """Data in canonical order; only the features stay as they lie.
+    """Data in canonical order, but for the features.
 
-    X             (n_rows, n_features) float32, in the data's own order: copying it would double the memory
+    X             (n_rows, n_features) float32, in the data's own order: a copy would double the memory
     order         (n_rows,) int64: canonical row i is X[order[i]]
     labels        (n_rows,) float64
     start_scores  (n_rows,) float64: a base ranker's, or 0
@@ -125,7 +125,7 @@ class Validation:
         self._labels, self._deepest = np.empty(self._out_ptr[-1]), np.diff(self._out_ptr).max(initial=0)
 
     def value(self, scores: Floats) -> float:
-        """Return the measure's mean over the queries, weighed as they are, for scores (n_rows,) float64."""
+        """Return the measure's mean over the queries, weighted as they are, for scores (n_rows,) float64."""
         if self._deepest <= DEEPEST_INSERTION:
             _rank_labels(self.data.query_ptr, scores, self.data.labels, self._out_ptr, self._labels)
         else:
@@ -156,11 +156,11 @@ def _rank_labels(query_ptr, scores, labels, out_ptr, out):  # type: ignore[no-un
         for row in range(first, last):
             if n_best == depth and scores[row] <= best[depth - 1]:
                 continue
-            place = min(n_best, depth - 1)
-            while place > 0 and best[place - 1] < scores[row]:
-                best[place] = best[place - 1]
-                ranked[place] = ranked[place - 1]
-                place -= 1
-            best[place] = scores[row]
-            ranked[place] = labels[row]
+            rank = min(n_best, depth - 1)
+            while rank > 0 and best[rank - 1] < scores[row]:
+                best[rank] = best[rank - 1]
+                ranked[rank] = ranked[rank - 1]
+                rank -= 1
+            best[rank] = scores[row]
+            ranked[rank] = labels[row]
             n_best = min(n_best + 1, depth)

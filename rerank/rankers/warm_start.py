@@ -1,11 +1,11 @@
-"""The base ranker of a warm start: what LambdaSMART's F_0 is, stored in the model and applied at predict.
+"""The base ranker of a warm start, F_0 of LambdaSMART: stored in the model and applied at predict.
 
 Burges 2010, section 7: F_0(x) = BaseModel(x) where there is a base model, else 0.
 
     feature:NAME  a column of the data
     run:FILE      the scores of a run; where it is the run that the data came from, the data hold them
     model:FILE    another ranker, stored whole inside this one
-    bare          scores given to `fit` as `init_score`: `predict` must be given them too
+    bare          scores given to `fit` as `init_score`: `predict` needs them too
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class CandidateRunBase(Base):
 
 @dataclass(frozen=True)
 class OtherRunBase(Base):
-    """A run from elsewhere (dense, neural, another engine): each use of the model needs its scores anew."""
+    """A run of another system (dense, neural, another engine): each use of the model needs its scores again."""
 
     name: str
     kind: ClassVar[str] = "run"
@@ -135,7 +135,7 @@ class OtherRunBase(Base):
 
 @dataclass(frozen=True)
 class BareBase(Base):
-    """Scores that only the caller knows."""
+    """Scores that the caller passes."""
 
     kind: ClassVar[str] = "init_score"
 
@@ -159,7 +159,7 @@ class ModelBase(Base):
         return self.model.predict(data)
 
     def check_features(self, names: tuple[str, ...]) -> None:
-        """Raise SchemaError where the inner model wants a feature that is not among the names."""
+        """Raise SchemaError where the inner model needs a feature that is not among the names."""
         missing = sorted(set(self.model.feature_names_) - set(names))
         if missing:
             raise SchemaError("features of the outer model", shown(missing[0]), path="model.feature_names")
@@ -172,8 +172,8 @@ class ModelBase(Base):
 def run_scores(run: Run, data: RankingData) -> Floats:
     """Return the run's score of every row of the data.
 
-    A document that the run does not hold gets the lowest score that its query has there: the run put
-    it below all others. A query that the run does not hold is refused.
+    A document that the run lacks gets the lowest score that its query has there: the run ranks it below all others. A
+    query that the run lacks is refused.
     """
     scores = np.empty(data.n_rows)
     for number, query_id in enumerate(data):
@@ -182,10 +182,10 @@ def run_scores(run: Run, data: RankingData) -> Floats:
                 f"base run {run.name}: expected every query of the data, got none of query {query_id}. "
                 "Give a run that covers them."
             )
-        known = run[query_id]
-        lowest = min(known.values())
+        retrieved = run[query_id]
+        lowest = min(retrieved.values())
         rows = slice(int(data.query_ptr[number]), int(data.query_ptr[number + 1]))
-        scores[rows] = [known.get(doc_id, lowest) for doc_id in data.doc_ids[rows].tolist()]
+        scores[rows] = [retrieved.get(doc_id, lowest) for doc_id in data.doc_ids[rows].tolist()]
     return scores
 
 
@@ -195,13 +195,13 @@ def resolve_base(base: Any, data: RankingData) -> tuple[Base, Floats]:
     base  None, "run" (the run that the data came from), "feature:NAME", a Run or {qid: {docid: score}},
           or a fitted ranker
     """
-    found = _as_base(base)
-    if not isinstance(found, Run):
-        return found, found.scores(data)
-    scores = run_scores(found, data)
+    start = _as_base(base)
+    if not isinstance(start, Run):
+        return start, start.scores(data)
+    scores = run_scores(start, data)
     if data.base_scores is not None and np.array_equal(scores, data.base_scores):
         return CandidateRunBase(), scores
-    return OtherRunBase(found.name), scores
+    return OtherRunBase(start.name), scores
 
 
 def _as_base(base: Any) -> Base | Run:
@@ -237,8 +237,8 @@ class StoredBase(Field):
         """Return the base."""
         kind = value.get("kind") if isinstance(value, Mapping) else None
         record = self._records.get(kind, self._bare) if isinstance(kind, str) else self._bare
-        found = record.read(value, sizes)
-        return _MAKERS[found.pop("kind")](**found)
+        stored = record.read(value, sizes)
+        return _MAKERS[stored.pop("kind")](**stored)
 
 
 _MAKERS: dict[str, Callable[..., Base]] = {
