@@ -30,9 +30,12 @@ class LinearStage:
     (Burges 2010, sections 4 and 7). So a step does not depend on constants added to members' scores nor on their
     scale; the ridge is a share of H's own diagonal.
 
-    The first weights are equal, on members' scores divided by their standard deviations. Of all weights, none at all
-    (the base itself) and the equal ones included, the best by the measure are kept: on the validation queries where
-    there are some, else on the held-out scores themselves.
+    The first weights are equal. Those of a cold start are of members' scores divided by their standard deviations,
+    since members of different kinds have different units. Those of a warm start are of the scores as they are: base +
+    f_m is member m's own model, all in the unit of the base, so that the mean of the models is where training starts.
+    A member's scale is then part of what it learned: a larger one would be another model, not the same one in another
+    unit. Of all weights, none at all (the base itself) and the equal ones included, the best by the measure are kept:
+    on the validation queries where there are some, else on the held-out scores themselves.
     """
 
     _callbacks: Sequence[Callback] = ()
@@ -55,7 +58,8 @@ class LinearStage:
         stopping = EarlyStopping(followed, measure, self.early_stopping_rounds, self._callbacks)
         held_out = followed.X[followed.order].astype(np.float64)
         self.weights_ = np.zeros(len(scales))
-        weights = np.ones(len(scales)) / len(scales)  # of the inputs; of the members' scores: weights / scales
+        warm = bool(train.start_scores.any())
+        weights = (scales if warm else np.ones(len(scales))) / len(scales)  # of the inputs; of the members: / scales
         for _ in range(self.n_estimators):
             if stopping.add(followed.start_scores + held_out @ (weights / scales)):
                 self.weights_ = weights / scales

@@ -100,7 +100,7 @@ RUNS = [{"q": {"a": 1.0}}, {"q": {"a": -2.0, "b": -3.0}}]
         ({"method": "combsum", "norm": "min-max"}, "norm: expected a known name, got 'min-max'. Did you mean"),
         ({"missing": "nil"}, "missing: expected a known name, got 'nil'. Known: lowest, zero."),
         ({"norm": "sum"}, "norm: expected none beside rrf, which uses ranks alone, got sum. Drop it."),
-        ({"k": 0}, "k: expected a number above 0, got 0. 60 is usual."),
+        ({"k": 0}, "k: expected a number above 0, got 0. The paper has 60."),
         ({"hits": 0}, "hits: expected a number of documents from 1, got 0."),
         ({"method": "weighted"}, "weights: expected them for the method weighted and no other, got none."),
         ({"weights": [1, 1]}, "weights: expected them for the method weighted and no other, got some for rrf."),

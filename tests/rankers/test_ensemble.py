@@ -81,11 +81,21 @@ def test_linear_stage_does_not_depend_on_constants_added_to_members(train, warm)
     assert plain.best_iteration_ > 0
 
 
-@pytest.mark.parametrize("warm", [False, True])
-def test_linear_stage_does_not_depend_on_scales_of_members(train, warm) -> None:
+def test_linear_stage_of_a_cold_start_does_not_depend_on_scales_of_members(train) -> None:
+    """A warm start begins at the mean of the members' models, of which their scale is a part."""
     factors = np.array([8.0, 1.0, 1 / 32])
-    plain, scaled = _stage(train, warm=warm), _stage(train, factor=factors, warm=warm)
+    plain, scaled = _stage(train), _stage(train, factor=factors)
     np.testing.assert_allclose(scaled.weights_ * factors, plain.weights_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("factor", [1.0, 1e-6, 1e6])
+def test_warm_start_begins_at_the_mean_of_the_members_models(train, valid, factor) -> None:
+    """In whatever unit the base is; weights after more steps may be better."""
+    data, held_out = (replace(each, base_scores=each.base_scores * factor) for each in (train, valid))
+    model = Ensemble("2*lambdamart(n_estimators=5, subsample=0.5), ranksvm", base="run", n_estimators=1, n_jobs=1)
+    model.fit(data, eval_set=held_out)
+    members = [held_out.base_scores + model.unit_ * member._scores(held_out.X) for member in model.members_]
+    np.testing.assert_allclose(model.predict(held_out), np.mean(members, axis=0), rtol=1e-5, atol=1e-5 * factor)
 
 
 def test_newton_step_does_not_depend_on_constants_and_scales(train) -> None:
