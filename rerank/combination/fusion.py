@@ -18,20 +18,19 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, unknown_name
-from rerank.types import Floats, Ints, Qrels, Run, joined_rows, pointers
+from rerank.types import Floats, Ints, Qrels, Run, joined_rows, pointers, query_blocks
 from rerank.types.ids import Ids, id_array, id_bytes, row_codes, sort_keys
 
 log = logging.getLogger("rerank")
 Judgements = Qrels | Mapping[str, Mapping[str, int]]
 Rankings = Run | Mapping[str, Mapping[str, float]]
-BATCH_ROWS = 1 << 16  # rows that are pooled at a time: what is made of them stays in a core's cache
+BATCH_ROWS = 1 << 16  # rows that are pooled at a time, so that temporary arrays fit in a core's cache
 RRF_K = 60
 MISSING = ("zero", "lowest")
 
@@ -282,10 +281,7 @@ def _best_weights(runs: Sequence[Run], norm: str, qrels: Judgements, metric: str
 
 def _pools(runs: Sequence[_QueryRows], missing: str, weights: Floats, k: float) -> Iterator[Pool]:
     """Yield the pools of some queries each, queries in their order."""
-    rows = pointers(np.sum([run.counts for run in runs], axis=0))
-    cuts = np.searchsorted(rows, np.arange(BATCH_ROWS, int(rows[-1]), BATCH_ROWS), side="left")
-    bounds = np.unique(np.concatenate([[0], cuts, [len(rows) - 1]]))
-    for first, last in pairwise(bounds.tolist()):
+    for first, last in query_blocks(pointers(np.sum([run.counts for run in runs], axis=0)), BATCH_ROWS):
         yield _pool(runs, first, last, missing, weights, k)
 
 

@@ -1,4 +1,4 @@
-"""Names for what a package offers: a module in the package that registers an object is all that a new one needs."""
+"""Registries: objects by name. A new object is a module of the package that registers it."""
 
 from __future__ import annotations
 
