@@ -29,6 +29,7 @@ from rerank.rankers.training import TrainingSet
 from rerank.runtime.progress import track
 from rerank.runtime.schema import Choice, Number, Record, Whole
 from rerank.trees.boost import Booster, BoostSettings, Gradients, StepLength
+from rerank.trees.contributions import add_contributions
 from rerank.trees.forest import Forest, StoredForest
 from rerank.trees.grow import TreeLimits
 from rerank.trees.score import score_rows
@@ -206,6 +207,10 @@ class BoostedTrees(Ranker):
 
     def _scores(self, X: NDArray[np.float32]) -> Floats:
         return self.constant_ + score_rows(self.forest_, X)
+
+    def _add_contributions(self, X: NDArray[np.float32], out: Floats, n_threads: int) -> None:
+        add_contributions(self.forest_, X, out, n_threads)
+        out[:, -1] += self.constant_
 
     def _learned_nothing(self) -> str:
         if len(self.forest_.feature) and self.forest_.leaf_value.any():

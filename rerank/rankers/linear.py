@@ -135,6 +135,14 @@ class LinearRanker(Ranker):
                 scores[first : first + BLOCK] = self.standardizer_.inputs(X[first : first + BLOCK]) @ self.weights_
         return scores + self.intercept_
 
+    def _add_contributions(self, X: NDArray[np.float32], out: Floats, n_threads: int) -> None:
+        n_features = self.n_features_in_
+        for first in range(0, len(X), BLOCK):
+            added = self.standardizer_.inputs(X[first : first + BLOCK]) * self.weights_
+            out[first : first + BLOCK, :n_features] += added[:, :n_features]
+            out[first : first + BLOCK, self.standardizer_.missing] += added[:, n_features:]
+        out[:, -1] += self.intercept_
+
     def _learned_nothing(self) -> str:
         return "" if self.weights_.any() else f"no weight but 0. Raise C ({self.C:g}) or give other features"
 

@@ -34,6 +34,7 @@ from rerank.runtime.progress import track
 from rerank.runtime.schema import Choice, Number, Record, Whole
 from rerank.trees.bins import learn_bins
 from rerank.trees.columns import MOST_CODES, WIDTH, Columns
+from rerank.trees.contributions import add_contributions
 from rerank.trees.forest import Forest, StoredForest, Tree
 from rerank.trees.score import score_rows
 from rerank.types import Floats, Ints
@@ -153,6 +154,9 @@ class RankBoost(LearnsFromPairs):
     def _scores(self, X: NDArray[np.float32]) -> Floats:
         return score_rows(self.forest_, X)
 
+    def _add_contributions(self, X: NDArray[np.float32], out: Floats, n_threads: int) -> None:
+        add_contributions(self.forest_, X, out, n_threads)
+
     def _learned_nothing(self) -> str:
         learned = self.forest_.leaf_value.any()
         return "" if learned else "no threshold that orders more pairs rightly than wrongly. Give other features"
@@ -270,6 +274,7 @@ class _Search:
             right=np.array([~1], np.int32),
             gain=np.array([gain]),
             leaf_value=np.array([0.0, step]),
+            leaf_count=np.bincount(self.chosen(weak), minlength=2).astype(np.int64),
         )
 
 

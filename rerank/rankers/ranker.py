@@ -284,13 +284,70 @@ class Ranker(Estimator):
             were retrieved with other parameters.
 
         """
+        data = self._rows_to_score(X, init_score, base)
+        with kernel_threads(self.n_jobs, data.n_rows):
+            return self._start(data, init_score, base) + self._scores(data.X)
+
+    def contributions(
+        self,
+        X: RankingData | ArrayLike,
+        *,
+        init_score: ArrayLike | None = None,
+        base: Run | Mapping[str, Mapping[str, float]] | None = None,
+    ) -> Floats:
+        """Return what each feature adds to the score of every row.
+
+        Trees have their exact SHAP values, path-dependent: a feature that is not known follows both children of a
+        node, weighted by their training rows (LightGBM's `pred_contrib`). A linear ranker has weight times input, whose
+        mean over the training rows is 0. A base ranker that is a feature or a model adds to its features.
+
+        Parameters
+        ----------
+        X, init_score, base
+            As in `predict`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_features + 1), float64
+            The last column is what no feature adds: the expected score, and the scores of a base run. The sum of a
+            row is its score, up to rounding.
+
+        Raises
+        ------
+        InvalidInputError
+            Where the ranker has no contributions: nets, ensembles, and models of versions before contributions.
+        ModelMismatchError
+            As in `predict`.
+
+        References
+        ----------
+        Lundberg, Erion and Lee (2018), Consistent individualized feature attribution for tree ensembles.
+
+        """
+        data = self._rows_to_score(X, init_score, base)
+        out = np.zeros((data.n_rows, self.n_features_in_ + 1))
+        with kernel_threads(self.n_jobs, data.n_rows) as n_threads:
+            self._add_contributions(data.X, out, n_threads)
+            if init_score is None and base is None:
+                self.base_.add_contributions(data, out)
+            else:
+                out[:, -1] += self._start(data, init_score, base)
+        return out
+
+    def _add_contributions(self, X: NDArray[np.float32], out: Floats, n_threads: int) -> None:
+        """Add what each feature adds to what was learned to out (n_rows, n_features + 1)."""
+        raise InvalidInputError(
+            f"contributions: expected a ranker of trees or a linear one, got {self.kind}. Train one of these."
+        )
+
+    def _rows_to_score(self, X: RankingData | ArrayLike, init_score: ArrayLike | None, base: Any) -> RankingData:
+        """Return the rows with the model's features, checked."""
         self._check_fitted()
         check_index("init_score", init_score, X)
         data = self._matching(X) if isinstance(X, RankingData) else self._rows(X)
         if isinstance(X, RankingData):
             check_retrievers(self, X.retriever, X.run_retrievers, "data", init_score is None and base is None)
-        with kernel_threads(self.n_jobs, data.n_rows):
-            return self._start(data, init_score, base) + self._scores(data.X)
+        return data
 
     def score(
         self,

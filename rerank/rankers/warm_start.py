@@ -41,6 +41,10 @@ class Base(ABC):
     def scores(self, data: RankingData) -> Floats:
         """Return the starting score of every row, (n_rows,) float64."""
 
+    def add_contributions(self, data: RankingData, out: Floats) -> None:
+        """Add what each feature adds to the base scores to out (n_rows, n_features + 1); by default the last column."""
+        out[:, -1] += self.scores(data)
+
     def check_features(self, names: tuple[str, ...]) -> None:
         """Raise SchemaError where a model that has these features cannot start from the base."""
         return
@@ -86,6 +90,10 @@ class FeatureBase(Base):
                 f"infinite, first at document {data.doc_ids[missing[0]]}. Start from a feature that is never missing."
             )
         return column
+
+    def add_contributions(self, data: RankingData, out: Floats) -> None:
+        """Add the column to that of its feature."""
+        out[:, data.feature_names.index(self.name)] += self.scores(data)
 
     def check_features(self, names: tuple[str, ...]) -> None:
         """Raise SchemaError where the column is not among the names."""
@@ -157,6 +165,11 @@ class ModelBase(Base):
     def scores(self, data: RankingData) -> Floats:
         """Return the inner model's scores."""
         return self.model.predict(data)
+
+    def add_contributions(self, data: RankingData, out: Floats) -> None:
+        """Add the inner model's contributions to those of its features."""
+        columns = [data.feature_names.index(name) for name in self.model.feature_names_]
+        out[:, [*columns, -1]] += self.model.contributions(data)
 
     def check_features(self, names: tuple[str, ...]) -> None:
         """Raise SchemaError where the inner model needs a feature that is not among the names."""

@@ -23,6 +23,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.errors import InvalidInputError
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.threads import in_threads, row_parts
 from rerank.trees.forest import Forest
@@ -31,6 +32,7 @@ from rerank.types import Floats, Ints
 BLOCK = 48  # rows: a multiple of the processor's lanes, and the sums of a block fit into its second cache
 ROWS_A_THREAD = 64
 
+EMPTY_LEAF = 1e-9  # training rows of a leaf that has none: its share of its parent stays above 0
 EDGE = np.dtype(
     [
         ("parent", np.int32),  # the edge above, plus 1; 0 for an edge from the root
@@ -82,17 +84,13 @@ class ContributionForest:
 _LAID_OUT: WeakKeyDictionary[Forest, ContributionForest] = WeakKeyDictionary()
 
 
-def add_contributions(
-    forest: Forest, leaf_count: NDArray[np.integer], X: NDArray[np.float32], out: Floats, n_threads: int = 1
-) -> None:
+def add_contributions(forest: Forest, X: NDArray[np.float32], out: Floats, n_threads: int = 1) -> None:
     """Add the contributions of each feature to out.
 
     Parameters
     ----------
     forest : Forest
-        Its arrays must not change after the first call.
-    leaf_count : (n_leaves,) int
-        Training rows of each leaf.
+        It must have a `leaf_count`, and its arrays must not change after the first call.
     X : (n_rows, n_features) float32
         Features; NaN is a missing value.
     out : (n_rows, n_features + 1) float64
@@ -100,8 +98,19 @@ def add_contributions(
     n_threads : int
         Rows are parted among them; the result does not depend on their number.
 
+    Raises
+    ------
+    InvalidInputError
+        If the forest has no `leaf_count`.
+
+
     """
-    layout = _LAID_OUT.get(forest) or _LAID_OUT.setdefault(forest, contribution_forest(forest, leaf_count))
+    if forest.leaf_count is None:
+        raise InvalidInputError(
+            "contributions: expected trees with the training rows of their leaves, got a model of an earlier version "
+            "or of another system. Train it again."
+        )
+    layout = _LAID_OUT.get(forest) or _LAID_OUT.setdefault(forest, contribution_forest(forest))
     X = np.ascontiguousarray(X, dtype=np.float32)
 
     def fill(rows: slice) -> None:
@@ -119,8 +128,9 @@ def add_contributions(
     out[:, -1] += layout.expected
 
 
-def contribution_forest(forest: Forest, leaf_count: NDArray[np.integer]) -> ContributionForest:
-    """Lay a forest out for contributions; `leaf_count` (n_leaves,) has the training rows of each leaf."""
+def contribution_forest(forest: Forest) -> ContributionForest:
+    """Lay a forest out for contributions."""
+    leaf_count = np.maximum(np.asarray(forest.leaf_count, dtype=np.float64), EMPTY_LEAF)
     n_edges = 2 * np.diff(forest.node_ptr)
     edge_ptr = np.concatenate([[0], np.cumsum(n_edges)])
     edges = np.zeros(int(edge_ptr[-1]), dtype=EDGE)
@@ -128,7 +138,7 @@ def contribution_forest(forest: Forest, leaf_count: NDArray[np.integer]) -> Cont
     _lay_out(
         (forest.node_ptr, forest.leaf_ptr, edge_ptr),
         (forest.feature, forest.left, forest.right),
-        leaf_count.astype(np.float64),
+        leaf_count,
         edges,
         (share, share_above, depth),
     )
@@ -137,7 +147,7 @@ def contribution_forest(forest: Forest, leaf_count: NDArray[np.integer]) -> Cont
     n_points = -(-np.maximum(deepest, 1) // 2)
     table_ptr = np.concatenate([[0], np.cumsum(n_edges * n_points)])
     factor, ratio, weight = _tables(edge_ptr, table_ptr, n_points, share, share_above)
-    expected = _expected(forest, leaf_count.astype(np.float64))
+    expected = _expected(forest, leaf_count)
     return ContributionForest(edge_ptr, edges, n_points, table_ptr, factor, ratio, weight, expected)
 
 

@@ -31,6 +31,8 @@ class Tree:
         Decrease of the loss by the split.
     leaf_value : float64 array of shape (n_leaves,)
         Value of each leaf, learning rate included.
+    leaf_count : int64 array of shape (n_leaves,) or None
+        Training rows of each leaf; None where they are not known.
 
     """
 
@@ -41,6 +43,7 @@ class Tree:
     right: NDArray[np.int32]
     gain: Floats
     leaf_value: Floats
+    leaf_count: Ints | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +56,7 @@ class Forest:
         Node n of tree t has the index node_ptr[t] + n.
     leaf_ptr : int64 array of shape (n_trees + 1,)
         Leaf l of tree t has the index leaf_ptr[t] + l.
-    feature, threshold, missing_left, left, right, gain, leaf_value : arrays
+    feature, threshold, missing_left, left, right, gain, leaf_value, leaf_count : arrays
         As in `Tree`.
 
     """
@@ -67,6 +70,7 @@ class Forest:
     right: NDArray[np.int32]
     gain: Floats
     leaf_value: Floats
+    leaf_count: Ints | None = None
 
     @classmethod
     def of(cls, trees: Sequence[Tree]) -> Forest:
@@ -79,6 +83,7 @@ class Forest:
             node_ptr=pointers([len(tree.feature) for tree in trees]),
             leaf_ptr=pointers([len(tree.leaf_value) for tree in trees]),
             **{name: join(name, dtype) for name, dtype in _COLUMNS.items()},
+            leaf_count=None if any(tree.leaf_count is None for tree in trees) else join("leaf_count", np.int64),
         )
 
     @property
@@ -96,7 +101,8 @@ class Forest:
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Return plain lists, for JSON; float32 and float64 values come back exactly."""
-        return {column.name: getattr(self, column.name).tolist() for column in fields(self)}
+        values = {column.name: getattr(self, column.name) for column in fields(self)}
+        return {name: array.tolist() for name, array in values.items() if array is not None}
 
     def largest_score(self) -> float:
         """Return a bound of the scores' size: the sum of each tree's largest leaf value."""
@@ -145,6 +151,7 @@ class StoredForest(Field):
 
 
 _LARGEST_GAIN = 1e300  # sums of gains stay finite
+_MOST_ROWS = 2**40  # of a leaf
 _STORED = Record(
     {
         "feature": Array(np.int32, binds="n_nodes", low=0, high=lambda sizes: sizes["n_columns"] - 1),
@@ -154,9 +161,11 @@ _STORED = Record(
         "right": Array(np.int32, "n_nodes", low=-(2**31), high=2**31 - 1),
         "gain": Array(np.float64, "n_nodes", low=-_LARGEST_GAIN, high=_LARGEST_GAIN),
         "leaf_value": Array(np.float64, binds="n_leaves"),
+        "leaf_count": Array(np.int64, "n_leaves", low=0, high=_MOST_ROWS),
         "node_ptr": Array(np.int64, binds="n_pointers", low=0, high=lambda sizes: sizes["n_nodes"]),
         "leaf_ptr": Array(np.int64, "n_pointers", low=0, high=lambda sizes: sizes["n_leaves"]),
-    }
+    },
+    {"leaf_count": None},  # models of earlier versions have none
 )
 
 

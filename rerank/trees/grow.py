@@ -138,7 +138,11 @@ class Grower:
         # Splits by the hessian leave no child with less; a tree of one leaf, or of other splits, is not checked yet.
         least_hess = self.limits.min_child_weight if n_leaves == 1 or not newton else 0.0
         newton_steps(grad, hess, work.rows[0], leaf_ptr, self.limits.reg_lambda, least_hess, values)
-        return self._tree(work.nodes[: n_leaves - 1], values), work.rows[0, :n_rows], leaf_ptr
+        return (
+            self._tree(work.nodes[: n_leaves - 1], values, leaf_ptr[:, 1] - leaf_ptr[:, 0]),
+            work.rows[0, :n_rows],
+            leaf_ptr,
+        )
 
     def _column_groups(self, features: Ints) -> tuple[Ints, Ints]:
         """Return the column groups of some features, ascending, and where those of each thread start.
@@ -159,7 +163,7 @@ class Grower:
         ends = np.arange(1, self.n_threads) * work.sum() / self.n_threads
         return groups, np.concatenate([[0], np.minimum(np.searchsorted(before, ends), n_dense), [len(groups)]])
 
-    def _tree(self, nodes: NDArray[np.void], values: Floats) -> Tree:
+    def _tree(self, nodes: NDArray[np.void], values: Floats, counts: Ints) -> Tree:
         """Return the tree of NODE records and leaf values."""
         edges = self.columns.bins.edges[nodes["feature"], nodes["bin"]]
         return Tree(
@@ -170,4 +174,5 @@ class Grower:
             nodes["right"].astype(np.int32),
             nodes["gain"].copy(),
             values,
+            counts.astype(np.int64),
         )

@@ -15,7 +15,7 @@ from rerank.metrics.structures import RankedLists
 from rerank.rankers.boosted import BoostedTrees
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.registry import known_rankers, ranker_class
-from rerank.rankers.store import load_model
+from rerank.rankers.store import load_model, model_from_dict
 from rerank.types import Floats, RankingData, pointers
 from rerank.types.ids import id_array
 from rerank.types.ordering import trec_order
@@ -233,6 +233,23 @@ def test_ranker_stops_at_the_best_validation_measure(name, train, valid) -> None
     history = model.evals_result_["valid"]["nDCG@10"]
     assert model.best_iteration_ == int(np.argmax(history))
     assert ndcg(valid, model.predict(valid)) == pytest.approx(max(history), abs=1e-9)
+
+
+@ALL
+def test_contributions_of_the_features_sum_to_the_score(name, train, test) -> None:
+    linear, model = _ranker("ranksvm", FEW_ROUNDS).fit(train), _ranker(name, FEW_ROUNDS, base="feature:f0").fit(train)
+    if type(model)._add_contributions is Ranker._add_contributions:
+        with pytest.raises(InvalidInputError, match="contributions: expected a ranker of trees or a linear one, got"):
+            model.contributions(test)
+        return
+    for base in ("feature:f0", linear):
+        model = _ranker(name, FEW_ROUNDS, base=base).fit(train)
+        contributions = model_from_dict(model.to_dict()).contributions(test)
+        assert contributions.shape == (test.n_rows, test.n_features + 1)
+        np.testing.assert_allclose(contributions.sum(axis=1), model.predict(test), rtol=1e-9, atol=1e-9)
+        spread = contributions.std(axis=0)
+        assert (spread[:-1] > 0.0).any()
+        assert spread[-1] < 1e-9
 
 
 @ALL

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -20,7 +22,7 @@ def _rows(random: np.random.Generator, n_rows: int, n_features: int) -> np.ndarr
 
 def _contributions(forest: Forest, leaf_count: np.ndarray, X: np.ndarray, n_threads: int = 1) -> np.ndarray:
     out = np.zeros((X.shape[0], X.shape[1] + 1))
-    add_contributions(forest, leaf_count, X, out, n_threads)
+    add_contributions(replace(forest, leaf_count=leaf_count), X, out, n_threads)
     return out
 
 
