@@ -162,7 +162,7 @@ def _tree(raw: Any, n_features: int) -> Tree:
     left, right = (wholes(key, member(raw, key, list), -1, n_nodes - 1, n_nodes) for key in _CHILDREN)
     feature = wholes("split_indices", member(raw, "split_indices", list), 0, NO_PARENT, n_nodes)
     value = numbers("split_conditions", member(raw, "split_conditions", list), n_nodes)
-    default_left = wholes("default_left", list(map(int, member(raw, "default_left", list))), 0, 1, n_nodes)
+    default_left = wholes("default_left", member(raw, "default_left", list), 0, 1, n_nodes)
     gain = numbers("loss_changes", raw.get("loss_changes") or [0.0] * n_nodes, n_nodes)
     is_leaf = left < 0
     if ((right < 0) != is_leaf).any():

@@ -109,7 +109,7 @@ def _read(node: Any, features: _Features, zero: bool) -> Leaf | Node:
     if isinstance(node, Mapping) and "leaf" in node:
         return Leaf(float(_single("leaf", node["leaf"])))
     children = {_id(child): child for child in member(node, "children", list)}
-    yes, no, missing = (node.get(key) for key in ("yes", "no", "missing"))
+    yes, no, missing = (member(node, key, int) for key in ("yes", "no", "missing"))
     if len(children) != 2 or len(node["children"]) != 2 or {yes, no} != set(children) or missing not in (yes, no):
         got = f"yes {shown(yes)}, no {shown(no)}, missing {shown(missing)}"
         raise FormatFault("two children that yes and no name, one of them missing", got)
