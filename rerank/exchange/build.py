@@ -20,10 +20,11 @@ MOST_FEATURES = 1_000_000
 REMEDY = "Export the model again, or fetch the file again."
 
 
-def numbers(where: str, values: Sequence[Any], size: int | None = None) -> Floats:
+def numbers(where: str, values: Sequence[Any], size: int | None = None, infinite: bool = False) -> Floats:
     """Return finite numbers of a file as (n,) float64; raises FormatFault, which names `where` they are.
 
-    size  how many there must be
+    size      how many there must be
+    infinite  whether infinite ones are allowed
     """
     _check_size(where, values, size)
     try:
@@ -32,9 +33,9 @@ def numbers(where: str, values: Sequence[Any], size: int | None = None) -> Float
         array = np.array([_number(value) for value in values], dtype=np.float64)
     if array.ndim != 1:
         raise FormatFault(f"{where} as numbers", "lists")
-    wrong = np.flatnonzero(~np.isfinite(array))
+    wrong = np.flatnonzero(np.isnan(array) if infinite else ~np.isfinite(array))
     if len(wrong):
-        raise FormatFault(f"{where} as finite numbers", shown(values[int(wrong[0])]))
+        raise FormatFault(f"{where} as {'' if infinite else 'finite '}numbers", shown(values[int(wrong[0])]))
     return array
 
 

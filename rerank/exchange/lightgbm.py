@@ -26,7 +26,7 @@ NONE, ZERO, NAN = 0, 1, 2
 ZERO_SIZE = np.float32(1e-35)  # kZeroThreshold
 MOST_LEAVES = 1 << 24
 ENDS = ("end of trees", "feature importances:")  # of version 3 and later, and of older ones
-_NUMBERS = re.compile(r"[-+0-9.eE ]*")
+_NUMBERS = re.compile(r"(?:[-+0-9.eE ]|inf|nan)*")
 
 
 @register("lightgbm")
@@ -163,7 +163,7 @@ def _tree(fields: Mapping[str, str], n_features: int, zero: _ZeroFeatures) -> Tr
     if (kinds >> 2 == 3).any():
         raise FormatFault("a decision_type up to 11", "one of another kind of missing value")
     feature = wholes("split_feature", _tokens(fields, "split_feature"), 0, n_features - 1, n_nodes)
-    threshold = numbers("threshold", _tokens(fields, "threshold"), n_nodes)
+    threshold = numbers("threshold", _tokens(fields, "threshold"), n_nodes, infinite=True)  # inf: all that is there
     left, right = (
         wholes(s, _tokens(fields, s), -n_leaves, n_nodes - 1, n_nodes) for s in ("left_child", "right_child")
     )

@@ -144,12 +144,7 @@ def import_model(
         given = tuple(plan["features"])
     if isinstance(source, str | Path):
         return _of_file(Path(source), format, given, plan)
-    kind, content = _of_estimator(source)
-    try:
-        found = content if isinstance(content, TreeModel) else kind.read(content, given)
-    except FormatFault as fault:
-        raise InvalidInputError(f"{kind.name}: {fault}") from None
-    return _ranker(found, kind.name, given, plan, kind.name)
+    return _of_estimator(source, given, plan)
 
 
 def _of_file(path: Path, format: str | None, names: tuple[str, ...] | None, recipe: Any) -> ImportedTrees:
@@ -174,11 +169,16 @@ def _format_of(path: Path, content: bytes) -> Format:
     )
 
 
-def _of_estimator(estimator: Any) -> tuple[Format, bytes | TreeModel]:
+def _of_estimator(estimator: Any, names: tuple[str, ...] | None, recipe: Any) -> ImportedTrees:
     for kind in known_formats().values():
-        content = kind.content_of(estimator)
-        if content is not None:
-            return kind, content
+        try:
+            content = kind.content_of(estimator)
+            if content is None:
+                continue
+            found = content if isinstance(content, TreeModel) else kind.read(content, names)
+        except FormatFault as fault:
+            raise InvalidInputError(f"{kind.name}: {fault}") from None
+        return _ranker(found, kind.name, names, recipe, kind.name)
     raise InvalidInputError(
         "source: expected a model file, or a fitted model of LightGBM, XGBoost, CatBoost, treelite or scikit-learn, "
         f"got {type(estimator).__module__}.{type(estimator).__name__}. Save it to a file of a known format."

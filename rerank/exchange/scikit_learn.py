@@ -73,8 +73,8 @@ def _tree(tree: Any, factor: float) -> Tree:
     if tree.value.shape[1:] != (1, 1):
         raise FormatFault("one score", f"values of shape {tree.value.shape[1:]}")
     missing = getattr(tree, "missing_go_to_left", np.zeros(tree.node_count, dtype=np.uint8))
-    values = factor * numbers("value", tree.value[:, 0, 0])
-    threshold = at_most(numbers("threshold", tree.threshold))
+    values = factor * numbers("value", tree.value[:, 0, 0].tolist())
+    threshold = at_most(numbers("threshold", tree.threshold.tolist(), infinite=True))
     return flat_tree(
         is_leaf,
         np.where(is_leaf, 0, tree.feature),
@@ -91,8 +91,7 @@ def _histogram_tree(nodes: Any) -> Tree:
         raise FormatFault("numerical splits", "categorical ones", remedy="Train without categorical features.")
     is_leaf = nodes["is_leaf"] > 0
     # the threshold of a split between values and missing ones is infinite
-    with np.errstate(over="ignore"):
-        threshold = at_most(np.nan_to_num(nodes["num_threshold"].astype(np.float64), posinf=1e308, neginf=-1e308))
+    threshold = at_most(numbers("num_threshold", nodes["num_threshold"].tolist(), infinite=True))
     return flat_tree(
         is_leaf,
         wholes("feature_idx", np.where(is_leaf, 0, nodes["feature_idx"]).tolist(), 0, 2**31 - 1),
@@ -100,5 +99,5 @@ def _histogram_tree(nodes: Any) -> Tree:
         nodes["missing_go_to_left"] > 0,
         nodes["left"].astype(np.int64),
         nodes["right"].astype(np.int64),
-        numbers("value", nodes["value"]),
+        numbers("value", nodes["value"].tolist()),
     )

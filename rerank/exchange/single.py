@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.exchange.registry import TreeModel, cannot_say
-from rerank.exchange.thresholds import Floats32, next_above
+from rerank.exchange.thresholds import LARGEST, next_above
+from rerank.trees.forest import Forest
 from rerank.types import Floats
 
 
@@ -39,12 +42,20 @@ def summed(model: TreeModel, format: str) -> TreeModel:
     return model
 
 
-def thresholds_below(thresholds: Floats32, format: str) -> Floats32:
-    """Return thresholds for tests `x < threshold`, (n,) float32."""
-    above = next_above(thresholds)
-    if np.isinf(above).any():
-        raise cannot_say(format, "thresholds below 3.4e38", "one of 3.4e38", "Divide the feature by a constant.")
-    return above
+def with_tests_below(forest: Forest) -> Forest:
+    """Return the same trees for tests `x < threshold`.
+
+    Where every value goes left, since the threshold is the largest float32, the children change places: no value is
+    below the smallest float32.
+    """
+    turned = forest.threshold == LARGEST
+    return replace(
+        forest,
+        threshold=np.where(turned, -LARGEST, next_above(forest.threshold)),
+        missing_left=forest.missing_left ^ turned,
+        left=np.where(turned, forest.right, forest.left),
+        right=np.where(turned, forest.left, forest.right),
+    )
 
 
 def refuse_missing_direction(model: TreeModel, format: str) -> None:

@@ -28,9 +28,9 @@ def less_than(threshold: Floats) -> Floats32:
 
 
 def _largest(threshold: Floats, too_large: Any) -> Floats32:
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore"):  # beyond float32 is infinite
         nearest = np.asarray(threshold, dtype=np.float64).astype(np.float32)
-    below = np.nextafter(nearest, np.float32(-np.inf))
+        below = np.nextafter(nearest, np.float32(-np.inf))
     return np.where(too_large(nearest.astype(np.float64), threshold), below, nearest)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.exchange.registry import TreeModel
+from rerank.exchange.thresholds import LARGEST
 from rerank.rankers.arrays import numbered_names
 from rerank.rankers.imported import ImportedTrees
 from rerank.trees.forest import Forest
@@ -17,18 +18,18 @@ def boundary_rows(forest: Forest, n_features: int, n_rows: int, seed: int = 0) -
     """Return rows (n_rows, n_features) float32: values on thresholds, one float to either side, missing, 0, others."""
     random = np.random.default_rng(seed)
     X = np.empty((n_rows, n_features), dtype=np.float32)
-    lowest, infinity = np.float32(-np.inf), np.float32(np.inf)
+    lowest, highest = -LARGEST, LARGEST
     for feature in range(n_features):
         on = np.unique(forest.threshold[forest.feature == feature])
         if not len(on):
             X[:, feature] = random.normal(size=n_rows)
             continue
-        between = random.uniform(on[0] - 1.0, on[-1] + 1.0, n_rows).astype(np.float32)
+        inner = on[np.abs(on) < LARGEST] if (np.abs(on) < LARGEST).any() else np.zeros(1)
+        between = random.uniform(inner[0] - 1.0, inner[-1] + 1.0, n_rows).astype(np.float32)
         chosen = on[random.integers(0, len(on), n_rows)]
         kinds = random.integers(0, 6, n_rows)
-        options = [chosen, np.nextafter(chosen, lowest), np.nextafter(chosen, infinity), between]
+        options = [chosen, np.nextafter(chosen, lowest), np.nextafter(chosen, highest), between]
         X[:, feature] = np.choose(kinds, [*options, np.full(n_rows, np.nan), np.zeros(n_rows)])
-    X[~np.isfinite(X) & ~np.isnan(X)] = 0.0
     return X
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from rerank.errors import shown
 from rerank.exchange.build import MOST_FEATURES, flat_tree, joined, leaf_tree, numbers, wholes
 from rerank.exchange.registry import Format, FormatFault, TreeModel, WriteOptions, cannot_say, register
-from rerank.exchange.single import single, summed, thresholds_below
+from rerank.exchange.single import single, summed, with_tests_below
 from rerank.exchange.structured import member, names_of, parsed
 from rerank.exchange.thresholds import less_than
 from rerank.exchange.ubjson import parse_ubjson
@@ -79,7 +79,7 @@ class XGBoost(Format):
 
     def write(self, model: TreeModel, options: WriteOptions) -> bytes:
         """Return the JSON of a model; XGBoost sums its leaf values in float32."""
-        forest = summed(model, "xgboost").forest
+        forest = with_tests_below(summed(model, "xgboost").forest)
         names = list(model.feature_names or ())
         if tuple(names) == numbered_names(model.n_features):  # no names were given: XGBoost then asks for none
             names = []
@@ -215,8 +215,7 @@ def _stored_tree(forest: Forest, number: int, n_features: int) -> dict[str, Any]
         np.append(column[nodes], np.zeros(1, column.dtype))[places]  # one more for a tree without a node
         for column in (forest.threshold, forest.gain, forest.feature, forest.missing_left)
     )
-    limits = np.where(inner, limits, np.float32(0.0))
-    conditions = np.where(inner, thresholds_below(limits, "xgboost").astype(float), values)
+    conditions = np.where(inner, limits.astype(np.float64), values)
     return {
         "base_weights": np.where(inner, 0.0, values).tolist(),
         "categories": [],

@@ -18,7 +18,7 @@ from rerank.exchange.build import MOST_FEATURES, joined, numbers
 from rerank.exchange.nested import Leaf, Node, check_depth, nested, tree_of
 from rerank.exchange.ranklib import rescore
 from rerank.exchange.registry import Format, FormatFault, TreeModel, WriteOptions, register
-from rerank.exchange.single import single, summed, thresholds_below
+from rerank.exchange.single import single, summed, with_tests_below
 from rerank.exchange.structured import member, parsed
 from rerank.exchange.thresholds import less_than
 from rerank.rankers.arrays import numbered_names
@@ -62,10 +62,10 @@ class XGBoostDump(Format):
 
     def write(self, model: TreeModel, options: WriteOptions) -> bytes:
         """Return an object of the trees; a constant is a tree of one leaf."""
-        forest = summed(model, "xgboost-dump").forest
+        forest = with_tests_below(summed(model, "xgboost-dump").forest)
         check_depth(forest, DEEPEST, "xgboost-dump")
         names = model.feature_names or numbered_names(model.n_features)
-        limits = thresholds_below(forest.threshold, "xgboost-dump").astype(float).tolist()
+        limits = forest.threshold.astype(float).tolist()
         values = single(forest.leaf_value).tolist()
         trees = [_dumped(forest, tree, names, limits, values) for tree in range(forest.n_trees)]
         if model.constant:
