@@ -17,7 +17,6 @@ from rerank.trees.forest import Forest, Tree, check_forest
 from rerank.types import Floats, Ints
 
 MOST_FEATURES = 1_000_000
-REMEDY = "Export the model again, or fetch the file again."
 
 
 def numbers(where: str, values: Sequence[Any], size: int | None = None, infinite: bool = False) -> Floats:
@@ -148,7 +147,7 @@ def _in_its_tree(trees: Sequence[Tree], whole: SchemaError) -> FormatFault:
         try:
             check_forest(Forest.of([tree]))
         except SchemaError as error:
-            return FormatFault(f"tree {number}: {error.path}: {error.expected}", error.found)
+            return FormatFault(error.expected, error.found, where=f"tree {number}: {error.path}")
     return FormatFault(whole.expected, whole.found)
 
 

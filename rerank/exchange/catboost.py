@@ -62,8 +62,7 @@ class CatBoost(Format):
             try:
                 trees.append(_tree(raw, columns, missing_right))
             except FormatFault as fault:
-                fault.args = (f"tree {number}: {fault}",)
-                raise
+                raise fault.within(f"tree {number}") from None
         scale, bias = _scale_and_bias(stored.get("scale_and_bias"))
         trees = trees if scale == 1.0 else [Tree(**{**vars(t), "leaf_value": scale * t.leaf_value}) for t in trees]
         complete = len(column_names) == n_features and all(column_names)

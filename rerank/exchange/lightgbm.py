@@ -58,12 +58,14 @@ class LightGBM(Format):
             try:
                 trees.append(_tree(fields, n_features, zero))
             except FormatFault as fault:
-                raise _in_tree(number, fault, line) from None
+                raise fault.within(f"tree {number}", line) from None
         sizes = header.get("tree_sizes", "").split()
         if sizes and len(sizes) != len(trees):
             raise FormatFault(f"{len(sizes)} trees, as the header says", str(len(trees)), line)
         divisor = float(len(trees)) if "average_output" in header else 1.0
         feature_names = tuple(header["feature_names"].split()) if "feature_names" in header else None
+        if feature_names == tuple(f"Column_{place}" for place in range(n_features)):
+            feature_names = None  # LightGBM's names for columns that had none
         forest = joined(trees, n_features)
         return TreeModel(forest, n_features, feature_names, divisor=divisor, zero_missing=zero.features())
 
@@ -193,12 +195,6 @@ def _tokens(fields: Mapping[str, str], key: str) -> list[str]:
 
 def _whole(fields: Mapping[str, str], key: str, low: int, high: int) -> int:
     return int(wholes(key, _tokens(fields, key), low, high, 1)[0])
-
-
-def _in_tree(number: int, fault: FormatFault, line: int) -> FormatFault:
-    wrapped = FormatFault("", "", line)
-    wrapped.args = (f"tree {number}: {fault}",)
-    return wrapped
 
 
 def _tree_text(model: TreeModel, number: int) -> str:

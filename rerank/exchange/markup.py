@@ -89,8 +89,7 @@ def read_ensemble(ensemble: ElementTree.Element) -> tuple[list[Tree], list[float
                 raise FormatFault("an element split", "none")
             trees.append(tree_of(root, read))
         except FormatFault as fault:
-            fault.args = (f"tree {count}: {fault}",)
-            raise
+            raise fault.within(f"tree {count}") from None
     return trees, weights, max(ids)
 
 

@@ -13,6 +13,8 @@ from rerank.runtime.registry import Registry
 from rerank.trees.forest import Forest
 from rerank.types import Ints
 
+REMEDY = "Export the model again, or fetch the file again."
+
 
 @dataclass(frozen=True, eq=False)
 class TreeModel:
@@ -56,14 +58,23 @@ class WriteOptions:
 class FormatFault(ValueError):
     """A file whose content is not what its format asks for; `import_model` adds the file's name.
 
-    line    1-based, or None where it is not known
+    line   1-based, or None where it is not known
+    where  the part of the file: `tree 3: left[5]`
     """
 
-    def __init__(self, expected: str, got: str, line: int | None = None, remedy: str = "") -> None:
-        super().__init__(
-            f"expected {expected}, got {got}. {remedy or 'Export the model again, or fetch the file again.'}"
-        )
-        self.line = line
+    def __init__(self, expected: str, got: str, line: int | None = None, remedy: str = REMEDY, where: str = "") -> None:
+        super().__init__(expected, got)
+        self.expected, self.got, self.line, self.remedy, self.where = expected, got, line, remedy, where
+
+    def within(self, where: str, line: int | None = None) -> FormatFault:
+        """Put what the fault is in before its place; return the fault."""
+        self.where = f"{where}: {self.where}" if self.where else where
+        self.line = self.line or line
+        return self
+
+    def __str__(self) -> str:
+        where = f"{self.where}: " if self.where else ""
+        return f"{where}expected {self.expected}, got {self.got}. {self.remedy}"
 
 
 class Format(ABC):

@@ -59,8 +59,7 @@ class Solr(Format):
                 root = tree_of(member(raw, "root"), lambda node: _read(node, columns, null_is_zero))
                 trees.append(_weighed(root, weight))
             except FormatFault as fault:
-                fault.args = (f"tree {number}: {fault}",)
-                raise
+                raise fault.within(f"tree {number}") from None
         return TreeModel(joined(trees, len(features), np.float32), len(features), features)
 
     def write(self, model: TreeModel, options: WriteOptions) -> bytes:

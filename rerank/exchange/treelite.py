@@ -53,8 +53,7 @@ class Treelite(Format):
             try:
                 trees.append(_tree(tree, n_features, single))
             except FormatFault as fault:
-                fault.args = (f"tree {number}: {fault}",)
-                raise
+                raise fault.within(f"tree {number}") from None
         base = stored.get("base_scores", 0.0)
         constant = numbers("base_scores", base if isinstance(base, list) else [base], 1)
         divisor = float(len(trees)) if stored.get("average_tree_output") in (True, 1) else 1.0

@@ -74,8 +74,7 @@ class XGBoost(Format):
         try:
             return _tree(raw, n_features)
         except FormatFault as fault:
-            fault.args = (f"tree {number}: {fault}",)
-            raise
+            raise fault.within(f"tree {number}") from None
 
     def write(self, model: TreeModel, options: WriteOptions) -> bytes:
         """Return the JSON of a model; XGBoost sums its leaf values in float32."""

@@ -54,8 +54,7 @@ class XGBoostDump(Format):
             try:
                 trees.append(tree_of(root, lambda node: _read(node, features, zero)))
             except FormatFault as fault:
-                fault.args = (f"tree {number}: {fault}",)
-                raise
+                raise fault.within(f"tree {number}") from None
         stored_names, place = features.ordered()
         trees = [Tree(**{**vars(tree), "feature": place[tree.feature].astype(np.int32)}) for tree in trees]
         return TreeModel(joined(trees, len(stored_names), np.float32), len(stored_names), stored_names)

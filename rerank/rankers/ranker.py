@@ -285,8 +285,12 @@ class Ranker(Estimator):
 
         """
         self._check_fitted()
+        if not isinstance(X, RankingData) and isinstance(self.base_, NoBase) and init_score is None and base is None:
+            rows = self._matrix(X)  # no record of them is needed: one row is scored in half the time
+            with kernel_threads(self.n_jobs, len(rows)):
+                return 0.0 + self._scores(rows)
         check_index("init_score", init_score, X)
-        data = self._matching(X) if isinstance(X, RankingData) else self._rows(X)
+        data = self._matching(X) if isinstance(X, RankingData) else self._rows(self._matrix(X))
         if isinstance(X, RankingData):
             check_retrievers(self, X.retriever, X.run_retrievers, "data", init_score is None and base is None)
         with kernel_threads(self.n_jobs, data.n_rows):
@@ -492,10 +496,14 @@ class Ranker(Estimator):
             text = f"X does not have valid feature names, but {kind} was fitted with feature names"
             warnings.warn(text, UserWarning, 4)
 
-    def _rows(self, X: Any) -> RankingData:
-        """Return bare features as a record with one nameless query."""
+    def _matrix(self, X: Any) -> NDArray[np.float32]:
+        """Return bare features, whose columns are those of the model."""
         array = feature_matrix(X)
         self._check_columns(array, column_names(X), "X")
+        return array
+
+    def _rows(self, array: NDArray[np.float32]) -> RankingData:
+        """Return bare features as a record with one nameless query."""
         ids = np.zeros(len(array), dtype="U1")
         return RankingData(np.array(["q"]), np.array([0, len(array)]), ids, array, tuple(self.feature_names_))
 
