@@ -24,7 +24,10 @@ log = logging.getLogger("rerank")
     "content.",
 )
 @file_option("--names", "Names of the features, one a line, in the order of the model's training.")
-@file_option("--recipe", "TOML of how the features are made, which `rerank rerank` needs; its features are the names.")
+@file_option(
+    "--recipe",
+    "TOML of how the features are made, for `rerank rerank`; its features are the names where FILE has none.",
+)
 def command(file: Path, output: Path, format: str | None, names: Path | None, recipe: Path | None) -> None:
     """Write another system's model FILE as a model of this package.
 

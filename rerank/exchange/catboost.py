@@ -64,9 +64,10 @@ class CatBoost(Format):
             except FormatFault as fault:
                 raise fault.within(f"tree {number}") from None
         scale, bias = _scale_and_bias(stored.get("scale_and_bias"))
-        trees = trees if scale == 1.0 else [Tree(**{**vars(t), "leaf_value": scale * t.leaf_value}) for t in trees]
+        with np.errstate(over="ignore"):  # an infinite score is refused below
+            scaled = [Tree(**{**vars(tree), "leaf_value": scale * tree.leaf_value}) for tree in trees]
         complete = len(column_names) == n_features and all(column_names)
-        return TreeModel(joined(trees, n_features), n_features, tuple(column_names) if complete else None, bias)
+        return TreeModel(joined(scaled, n_features), n_features, tuple(column_names) if complete else None, bias)
 
 
 def _columns(features: list[Any]) -> tuple[list[int], list[bool], list[str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ from rerank.rankers.imported import ImportedTrees
 from rerank.rankers.linear import LinearRanker
 from rerank.rankers.ranker import Ranker
 from rerank.runtime.output import whole_file
-from rerank.runtime.schema import SchemaError
+from rerank.runtime.schema import LARGEST, SchemaError
 
 
 def export_model(
@@ -119,8 +119,8 @@ def import_model(
     format : str or None
         The name of the file's format; None: told by its content.
     feature_names : sequence of str or None
-        Names of the columns, in the order in which the model was trained on them; None: those in the file, else
-        "1", "2", ... or the features of the recipe.
+        Names of the columns, in the order in which the model was trained on them; None: those in the file, else the
+        features of the recipe, else "1", "2", ...
     recipe : Recipe, mapping or None
         How the features are made, which `rerank.rerank` needs.
 
@@ -138,25 +138,38 @@ def import_model(
         For an estimator of another kind, and for names that do not fit the model.
 
     """
-    given = None if feature_names is None else tuple(feature_names)
-    plan = _plain_recipe(recipe)
-    if given is None and plan is not None and plan.get("features"):
-        given = tuple(plan["features"])
+    given = _Given(None if feature_names is None else tuple(feature_names), _plain_recipe(recipe))
     if isinstance(source, str | Path):
-        return _of_file(Path(source), format, given, plan)
-    return _of_estimator(source, given, plan)
+        return _of_file(Path(source), format, given)
+    return _of_estimator(source, given)
 
 
-def _of_file(path: Path, format: str | None, names: tuple[str, ...] | None, recipe: Any) -> ImportedTrees:
+@dataclass(frozen=True)
+class _Given:
+    """What the user says of the features: names and a recipe; None where nothing."""
+
+    names: tuple[str, ...] | None
+    recipe: dict[str, Any] | None
+
+    @property
+    def hint(self) -> tuple[str, ...] | None:
+        """The names, or else the recipe's features where these are no patterns."""
+        features = (self.recipe or {}).get("features")
+        if self.names is not None or not features or any("*" in name for name in features):
+            return self.names
+        return tuple(features)
+
+
+def _of_file(path: Path, format: str | None, given: _Given) -> ImportedTrees:
     path = check_file(path, "a model file")
     with open_source(path) as handle:
         content = handle.read()
     kind = _format_of(path, content) if format is None else format_named(format)
     try:
-        found = kind.read(content, names)
+        found = _with_finite_scores(kind.read(content, given.hint))
     except FormatFault as fault:
         raise FileFormatError(path, fault.line, str(fault)) from None
-    return _ranker(found, kind.name, names, recipe, str(path))
+    return _ranker(found, kind.name, given, str(path))
 
 
 def _format_of(path: Path, content: bytes) -> Format:
@@ -169,20 +182,28 @@ def _format_of(path: Path, content: bytes) -> Format:
     )
 
 
-def _of_estimator(estimator: Any, names: tuple[str, ...] | None, recipe: Any) -> ImportedTrees:
+def _of_estimator(estimator: Any, given: _Given) -> ImportedTrees:
     for kind in known_formats().values():
         try:
             content = kind.content_of(estimator)
             if content is None:
                 continue
-            found = content if isinstance(content, TreeModel) else kind.read(content, names)
+            found = _with_finite_scores(content if isinstance(content, TreeModel) else kind.read(content, given.hint))
         except FormatFault as fault:
             raise InvalidInputError(f"{kind.name}: {fault}") from None
-        return _ranker(found, kind.name, names, recipe, kind.name)
+        return _ranker(found, kind.name, given, kind.name)
     raise InvalidInputError(
         "source: expected a model file, or a fitted model of LightGBM, XGBoost, CatBoost, treelite or scikit-learn, "
         f"got {type(estimator).__module__}.{type(estimator).__name__}. Save it to a file of a known format."
     )
+
+
+def _with_finite_scores(found: TreeModel) -> TreeModel:
+    """Return the model; raises FormatFault where its constant takes scores beyond float32."""
+    largest = abs(found.constant) + found.forest.largest_score()
+    if not largest <= LARGEST:
+        raise FormatFault(f"scores up to {LARGEST:.3g}", f"some up to {largest:.3g}")
+    return found
 
 
 def _plain_recipe(recipe: Any) -> dict[str, Any] | None:
@@ -191,10 +212,10 @@ def _plain_recipe(recipe: Any) -> dict[str, Any] | None:
     return dict(recipe.to_dict() if hasattr(recipe, "to_dict") else recipe)
 
 
-def _ranker(found: TreeModel, source: str, names: Any, recipe: Any, what: str) -> ImportedTrees:
+def _ranker(found: TreeModel, source: str, given: _Given, what: str) -> ImportedTrees:
     """Return a model as a ranker; `what` is where messages say that it is from."""
-    model_names = found.feature_names or numbered_names(found.n_features)
-    if names is not None and len(names) < found.n_features:
+    names = given.names or found.feature_names or given.hint or numbered_names(found.n_features)
+    if len(names) != found.n_features:
         raise InvalidInputError(
             f"{what}: expected names of {found.n_features} features, got {len(names)}. Name them all, in the order of "
             "the model's training."
@@ -202,12 +223,12 @@ def _ranker(found: TreeModel, source: str, names: Any, recipe: Any, what: str) -
     try:
         return ImportedTrees.of(
             found.forest,
-            model_names if names is None else names,
+            names,
             source,
             constant=found.constant,
             divisor=found.divisor,
             zero_missing=found.zero_missing.tolist(),
-            recipe=recipe,
+            recipe=given.recipe,
         )
     except SchemaError as error:
         got = f"{error.path}: expected {error.expected}, got {error.found}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from rerank.errors import shown
@@ -32,8 +32,10 @@ def member(value: Any, keys: str, kind: type | tuple[type, ...] = object) -> Any
     return value
 
 
-def names_of(value: Iterable[Any], what: str) -> tuple[str, ...]:
+def names_of(value: Any, what: str) -> tuple[str, ...]:
     """Return a list of texts; raises FormatFault."""
+    if not isinstance(value, list):
+        raise FormatFault(f"{what} as a list", shown(value))
     names = tuple(value)
     for name in names:
         if not isinstance(name, str):

@@ -65,7 +65,7 @@ class XGBoost(Format):
         base = _base(member(parameters, "base_score"), member(stored, "learner.objective.name", str))
         if base:
             trees.insert(0, leaf_tree(float(base)))
-        stored_names = names_of(member(stored, "learner").get("feature_names") or (), "feature names")
+        stored_names = names_of(member(stored, "learner").get("feature_names") or [], "feature names")
         if stored_names and len(stored_names) != n_features:
             raise FormatFault(f"{n_features} feature names", str(len(stored_names)))
         return TreeModel(joined(trees, n_features, np.float32), n_features, stored_names or None)
@@ -156,7 +156,7 @@ def _tree(raw: Any, n_features: int) -> Tree:
     size = member(raw, "tree_param", dict).get("size_leaf_vector", "1")
     if str(size) not in ("0", "1"):
         raise FormatFault("leaves of one value", f"vectors of {shown(size)}", remedy=AGAIN)
-    if any(member(raw, "split_type", list)) or any(raw.get("categories") or ()):
+    if any(member(raw, "split_type", list)) or raw.get("categories"):
         raise FormatFault("numerical splits", "categorical ones", remedy="Train without categorical features.")
     left, right = (wholes(key, member(raw, key, list), -1, n_nodes - 1, n_nodes) for key in _CHILDREN)
     feature = wholes("split_indices", member(raw, "split_indices", list), 0, NO_PARENT, n_nodes)

@@ -57,7 +57,8 @@ class XGBoostDump(Format):
                 raise fault.within(f"tree {number}") from None
         stored_names, place = features.ordered()
         trees = [Tree(**{**vars(tree), "feature": place[tree.feature].astype(np.int32)}) for tree in trees]
-        return TreeModel(joined(trees, len(stored_names), np.float32), len(stored_names), stored_names)
+        forest, n_features = joined(trees, len(stored_names), np.float32), len(stored_names)
+        return TreeModel(forest, n_features, None if stored_names == numbered_names(n_features) else stored_names)
 
     def write(self, model: TreeModel, options: WriteOptions) -> bytes:
         """Return an object of the trees; a constant is a tree of one leaf."""

@@ -192,6 +192,10 @@ def test_names_replace_those_of_the_file(tmp_path: Path) -> None:
     path.write_text(_lightgbm_text())
     assert rerank.import_model(path, feature_names=["x", "y"]).feature_names_ == ("x", "y")
     recipe = rerank.Recipe(features=("bm25.title", "bm25.body"))
+    assert rerank.import_model(path, recipe=recipe).feature_names_ == ("a", "b")
+    path.write_text(_lightgbm_text(feature_names="Column_0 Column_1"))
+    assert rerank.import_model(path).feature_names_ == ("1", "2")
+    assert rerank.import_model(path, recipe=rerank.Recipe(features=("bm25.*",))).feature_names_ == ("1", "2")
     model = rerank.import_model(path, recipe=recipe)
     assert model.feature_names_ == ("bm25.title", "bm25.body")
     assert model.recipe_ is not None
