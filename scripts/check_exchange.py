@@ -196,8 +196,8 @@ def again_of(path: Path, name: str, X: np.ndarray, scores: np.ndarray) -> str:
     twice = rerank.import_model(
         path.with_suffix(".again"), format=name, feature_names=FEATURES if name == "xgboost-dump" else None
     )
-    mine = model._scores(X)
-    same = np.array_equal(mine, twice._scores(X)) and np.array_equal(mine.astype(scores.dtype), scores)
+    ours = model._scores(X)
+    same = np.array_equal(ours, twice._scores(X)) and np.array_equal(ours.astype(scores.dtype), scores)
     return "yes" if same else "no"
 
 
@@ -284,13 +284,13 @@ def check_imports(data: Any, n_random: int, folder: Path) -> int:
             X = rows.X[~rows.infinite]
             expected = score(X)
             X = np.nan_to_num(X) if "gradient boosting" in name else X
-            mine = model._scores(X)
+            ours = model._scores(X)
             single = model.forest_.leaf_value.dtype == np.float32
             path = folder / "own.json"
             model.save(path)
-            kept = np.array_equal(rerank.load_model(path)._scores(X), mine)
-            same = (mine.astype(np.float32) == expected.astype(np.float32)).mean()
-            difference, orders = np.abs(mine - expected).max(), orders_that_differ(mine, expected)
+            kept = np.array_equal(rerank.load_model(path)._scores(X), ours)
+            same = (ours.astype(np.float32) == expected.astype(np.float32)).mean()
+            difference, orders = np.abs(ours - expected).max(), orders_that_differ(ours, expected)
             fails = same < 1.0 or orders > 0 or not kept
             failures += bool(fails)
             what = source.suffix if isinstance(source, Path) else "object"
@@ -316,20 +316,20 @@ def check_imports(data: Any, n_random: int, folder: Path) -> int:
 
 def sources_of(name: str, owner: Any, folder: Path) -> list[Any]:
     """Return the model as an object and in its files."""
-    found: list[Any] = [owner]
+    sources: list[Any] = [owner]
     if name.startswith("LightGBM"):
-        found.append(folder / "owner.txt")
-        owner.save_model(found[-1])
+        sources.append(folder / "owner.txt")
+        owner.save_model(sources[-1])
     if name.startswith("XGBoost"):
         for ending in ("json", "ubj"):
-            found.append(folder / f"owner.{ending}")
-            owner.save_model(found[-1])
+            sources.append(folder / f"owner.{ending}")
+            owner.save_model(sources[-1])
         loaded = treelite.frontend.load_xgboost_model(folder / "owner.json")
         assert loaded.num_tree == owner.num_boosted_rounds()
     if name == "CatBoost":
-        found.append(folder / "catboost.json")
-        owner.save_model(str(found[-1]), format="json")
-    return found
+        sources.append(folder / "catboost.json")
+        owner.save_model(str(sources[-1]), format="json")
+    return sources
 
 
 def best_time(call: Any, repeats: int) -> float:

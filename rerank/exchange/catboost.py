@@ -74,8 +74,8 @@ def _columns(features: list[Any]) -> tuple[list[int], list[bool], list[str]]:
     """Return of each float feature its column, whether its missing values go right, and the columns' names."""
     columns, right, names = [], [], dict[int, str]()
     for number, feature in enumerate(features):
-        place = member(feature, "flat_feature_index", int)
-        columns.append(int(wholes("flat_feature_index", [place], 0, MOST_FEATURES, 1)[0]))
+        column = member(feature, "flat_feature_index", int)
+        columns.append(int(wholes("flat_feature_index", [column], 0, MOST_FEATURES, 1)[0]))
         if member(feature, "feature_index", int) != number:
             raise FormatFault(f"feature_index {number}", shown(feature["feature_index"]))
         kind = feature.get("nan_value_treatment", "AsIs")

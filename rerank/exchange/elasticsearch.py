@@ -79,4 +79,4 @@ def _stored(forest: Forest, tree: int) -> list[dict[str, Any]]:
         )
     ]
     values = forest.leaf_value[leaves].tolist()
-    return stored + [{"node_index": n_nodes + place, "leaf_value": value} for place, value in enumerate(values)]
+    return stored + [{"node_index": n_nodes + index, "leaf_value": value} for index, value in enumerate(values)]

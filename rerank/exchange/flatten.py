@@ -70,9 +70,9 @@ def _after(base: TreeModel, own: TreeModel, format: str) -> TreeModel:
             f"{format}: expected a base that reads 0 as a value, got one that reads 0 as missing. Train without it."
         )
     names = own.feature_names or ()
-    place = np.array([names.index(name) for name in base.feature_names or ()], dtype=np.int32)
+    column = np.array([names.index(name) for name in base.feature_names or ()], dtype=np.int32)
     first, second = base.forest, own.forest
-    moved = replace(first, feature=place[first.feature], leaf_value=first.leaf_value.astype(np.float64) / base.divisor)
+    moved = replace(first, feature=column[first.feature], leaf_value=first.leaf_value.astype(np.float64) / base.divisor)
     joined = {
         name: np.concatenate([getattr(moved, name), getattr(second, name)])
         for name in ("feature", "threshold", "missing_left", "left", "right", "gain", "leaf_value")

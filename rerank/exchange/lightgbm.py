@@ -64,7 +64,7 @@ class LightGBM(Format):
             raise FormatFault(f"{len(sizes)} trees, as the header says", str(len(trees)), line)
         divisor = float(len(trees)) if "average_output" in header else 1.0
         feature_names = tuple(header["feature_names"].split()) if "feature_names" in header else None
-        if feature_names == tuple(f"Column_{place}" for place in range(n_features)):
+        if feature_names == tuple(f"Column_{index}" for index in range(n_features)):
             feature_names = None  # LightGBM's names for columns that had none
         forest = joined(trees, n_features)
         return TreeModel(forest, n_features, feature_names, divisor=divisor, zero_missing=zero.features())

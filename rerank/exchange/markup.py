@@ -113,12 +113,12 @@ def numeric(text: str | None, what: str) -> float:
 def tree_lines(forest: Forest, tree: int, thresholds: Floats32, values: Floats, indent: int) -> list[str]:
     """Return the lines of a tree's `split`, one tag or tag with its text a line."""
 
-    def leaf(place: int, depth: int) -> list[str]:
-        return [f"<output> {decimal(values[place])} </output>"]
+    def leaf(index: int, depth: int) -> list[str]:
+        return [f"<output> {decimal(values[index])} </output>"]
 
-    def node(place: int, depth: int, left: list[str], right: list[str]) -> list[str]:
-        feature = int(forest.feature[place]) + 1
-        lines = [f"<feature> {feature} </feature>", f"<threshold> {decimal(thresholds[place])} </threshold>"]
+    def node(index: int, depth: int, left: list[str], right: list[str]) -> list[str]:
+        feature = int(forest.feature[index]) + 1
+        lines = [f"<feature> {feature} </feature>", f"<threshold> {decimal(thresholds[index])} </threshold>"]
         for side, child in (("left", left), ("right", right)):
             lines += [f'<split pos="{side}">', *child, "</split>"]
         return lines

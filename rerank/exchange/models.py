@@ -166,10 +166,10 @@ def _of_file(path: Path, format: str | None, given: _Given) -> ImportedTrees:
         content = handle.read()
     kind = _format_of(path, content) if format is None else format_named(format)
     try:
-        found = _with_finite_scores(kind.read(content, given.hint))
+        model = _with_finite_scores(kind.read(content, given.hint))
     except FormatFault as fault:
         raise FileFormatError(path, fault.line, str(fault)) from None
-    return _ranker(found, kind.name, given, str(path))
+    return _ranker(model, kind.name, given, str(path))
 
 
 def _format_of(path: Path, content: bytes) -> Format:
@@ -188,22 +188,22 @@ def _of_estimator(estimator: Any, given: _Given) -> ImportedTrees:
             content = kind.content_of(estimator)
             if content is None:
                 continue
-            found = _with_finite_scores(content if isinstance(content, TreeModel) else kind.read(content, given.hint))
+            model = _with_finite_scores(content if isinstance(content, TreeModel) else kind.read(content, given.hint))
         except FormatFault as fault:
             raise InvalidInputError(f"{kind.name}: {fault}") from None
-        return _ranker(found, kind.name, given, kind.name)
+        return _ranker(model, kind.name, given, kind.name)
     raise InvalidInputError(
         "source: expected a model file, or a fitted model of LightGBM, XGBoost, CatBoost, treelite or scikit-learn, "
         f"got {type(estimator).__module__}.{type(estimator).__name__}. Save it to a file of a known format."
     )
 
 
-def _with_finite_scores(found: TreeModel) -> TreeModel:
+def _with_finite_scores(model: TreeModel) -> TreeModel:
     """Return the model; raises FormatFault where its constant takes scores beyond float32."""
-    largest = abs(found.constant) + found.forest.largest_score()
+    largest = abs(model.constant) + model.forest.largest_score()
     if not largest <= LARGEST:
         raise FormatFault(f"scores up to {LARGEST:.3g}", f"some up to {largest:.3g}")
-    return found
+    return model
 
 
 def _plain_recipe(recipe: Any) -> dict[str, Any] | None:
@@ -212,22 +212,22 @@ def _plain_recipe(recipe: Any) -> dict[str, Any] | None:
     return dict(recipe.to_dict() if hasattr(recipe, "to_dict") else recipe)
 
 
-def _ranker(found: TreeModel, source: str, given: _Given, what: str) -> ImportedTrees:
+def _ranker(model: TreeModel, source: str, given: _Given, what: str) -> ImportedTrees:
     """Return a model as a ranker; `what` is where messages say that it is from."""
-    names = given.names or found.feature_names or given.hint or numbered_names(found.n_features)
-    if len(names) != found.n_features:
+    names = given.names or model.feature_names or given.hint or numbered_names(model.n_features)
+    if len(names) != model.n_features:
         raise InvalidInputError(
-            f"{what}: expected names of {found.n_features} features, got {len(names)}. Name them all, in the order of "
+            f"{what}: expected names of {model.n_features} features, got {len(names)}. Name them all, in the order of "
             "the model's training."
         )
     try:
         return ImportedTrees.of(
-            found.forest,
+            model.forest,
             names,
             source,
-            constant=found.constant,
-            divisor=found.divisor,
-            zero_missing=found.zero_missing.tolist(),
+            constant=model.constant,
+            divisor=model.divisor,
+            zero_missing=model.zero_missing.tolist(),
             recipe=given.recipe,
         )
     except SchemaError as error:

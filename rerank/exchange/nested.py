@@ -40,15 +40,15 @@ def tree_of(root: Any, read: Callable[[Any], Leaf | Node]) -> Tree:
     children: list[list[int]] = []
     while waiting:
         raw, parent, side = waiting.pop()
-        place, node = len(rows), read(raw)
+        index, node = len(rows), read(raw)
         if parent >= 0:
-            children[parent][side] = place
+            children[parent][side] = index
         children.append([0, 0])
         if isinstance(node, Leaf):
             rows.append((True, 0, 0.0, False, 0, 0, node.value))
         else:
             rows.append((False, node.feature, node.threshold, node.missing_left, 0, 0, 0.0))
-            waiting += [(node.right, place, 1), (node.left, place, 0)]
+            waiting += [(node.right, index, 1), (node.left, index, 0)]
     columns = list(zip(*rows, strict=True))
     left, right = (np.array([pair[side] for pair in children], dtype=np.int64) for side in (0, 1))
     return flat_tree(
@@ -79,20 +79,20 @@ def nested(
     nodes = slice(first, int(forest.node_ptr[tree + 1]))
     left, right = forest.left[nodes].tolist(), forest.right[nodes].tolist()
     order, depth = [0], {0: 0}
-    for place in order:
-        for child in (left[place], right[place]):
+    for index in order:
+        for child in (left[index], right[index]):
             if child >= 0:
                 order.append(child)
-                depth[child] = depth[place] + 1
+                depth[child] = depth[index] + 1
     made: dict[int, Made] = {}
 
     def child_of(child: int, below: int) -> Made:
         return made.pop(child) if child >= 0 else leaf(first_leaf + ~child, below)
 
-    for place in reversed(order):
-        below = depth[place] + 1
-        pair = child_of(left[place], below), child_of(right[place], below)
-        made[place] = node(first + place, depth[place], *pair)
+    for index in reversed(order):
+        below = depth[index] + 1
+        pair = child_of(left[index], below), child_of(right[index], below)
+        made[index] = node(first + index, depth[index], *pair)
     return made[0]
 
 

@@ -55,7 +55,7 @@ class Onnx(Format):
         graph = helper.make_graph([cast, trees], options.name, [X], [scores])
         opsets = [helper.make_opsetid("", 13), helper.make_opsetid("ai.onnx.ml", 3)]
         made = helper.make_model(graph, opset_imports=opsets, producer_name="rerank", ir_version=8)
-        helper.set_model_props(made, {f"feature.{place}": name for place, name in enumerate(model.feature_names or ())})
+        helper.set_model_props(made, {f"feature.{index}": name for index, name in enumerate(model.feature_names or ())})
         return bytes(made.SerializeToString())
 
 

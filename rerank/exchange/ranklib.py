@@ -58,10 +58,10 @@ class RankLib(Format):
         trees: list[Tree] = []
         n_features, exact = len(names or ()), True
         for ensemble in ensembles:
-            found, weights, largest = read_ensemble(ensemble)
+            own, weights, largest = read_ensemble(ensemble)
             n_features = max(n_features, largest)
             exact = exact and all(weight == 1.0 for weight in weights)
-            trees += [_weighed(tree, weight) for tree, weight in zip(found, weights, strict=True)]
+            trees += [_weighed(tree, weight) for tree, weight in zip(own, weights, strict=True)]
         forest = joined(trees, n_features, np.float32 if exact and len(ensembles) == 1 else np.float64)
         return TreeModel(forest, n_features, divisor=float(len(ensembles)))
 

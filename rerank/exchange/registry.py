@@ -67,7 +67,7 @@ class FormatFault(ValueError):
         self.expected, self.got, self.line, self.remedy, self.where = expected, got, line, remedy, where
 
     def within(self, where: str, line: int | None = None) -> FormatFault:
-        """Put what the fault is in before its place; return the fault."""
+        """Say of which part of the file the fault is; return the fault."""
         self.where = f"{where}: {self.where}" if self.where else where
         self.line = self.line or line
         return self

@@ -45,7 +45,7 @@ def summed(model: TreeModel, format: str) -> TreeModel:
 def with_tests_below(forest: Forest) -> Forest:
     """Return the same trees for tests `x < threshold`.
 
-    Where every value goes left, since the threshold is the largest float32, the children change places: no value is
+    Where every value goes left, since the threshold is the largest float32, the children are exchanged: no value is
     below the smallest float32.
     """
     turned = forest.threshold == LARGEST

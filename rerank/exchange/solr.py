@@ -88,7 +88,7 @@ def without_slack(thresholds: Floats32, features: Any, names: tuple[str, ...]) -
     """
     with np.errstate(over="ignore"):
         nearest = (thresholds.astype(np.float64) - float(SLACK)).astype(np.float32)
-        found, done = nearest.copy(), nearest + SLACK == thresholds
+        adjusted, done = nearest.copy(), nearest + SLACK == thresholds
         below, above = nearest, nearest
         for _ in range(TRIES):
             if done.all():
@@ -96,16 +96,16 @@ def without_slack(thresholds: Floats32, features: Any, names: tuple[str, ...]) -
             below, above = np.nextafter(below, np.float32(-np.inf)), np.nextafter(above, np.float32(np.inf))
             for candidate in (below, above):
                 fits = ~done & (candidate + SLACK == thresholds)
-                found[fits], done = candidate[fits], done | fits
+                adjusted[fits], done = candidate[fits], done | fits
     if not done.all():
-        place = int(np.argmin(done))
+        index = int(np.argmin(done))
         raise cannot_say(
             "solr",
             "thresholds that are a float32 plus 1e-6, which Solr adds",
-            f"{thresholds[place]!s} of feature {names[int(features[place])]}",
+            f"{thresholds[index]!s} of feature {names[int(features[index])]}",
             "Multiply the feature by 1,000 or more in the recipe and train again, or choose another format.",
         )
-    return found
+    return adjusted
 
 
 def _content(kind: str, options: WriteOptions, names: tuple[str, ...], params: Mapping[str, Any]) -> bytes:
@@ -114,14 +114,14 @@ def _content(kind: str, options: WriteOptions, names: tuple[str, ...], params: M
 
 
 def _stored(forest: Forest, tree: int, names: tuple[str, ...], limits: Any, values: Any) -> dict[str, Any]:
-    def leaf(place: int, depth: int) -> dict[str, Any]:
-        return {"value": decimal(values[place])}
+    def leaf(index: int, depth: int) -> dict[str, Any]:
+        return {"value": decimal(values[index])}
 
-    def node(place: int, depth: int, left: dict[str, Any], right: dict[str, Any]) -> dict[str, Any]:
+    def node(index: int, depth: int, left: dict[str, Any], right: dict[str, Any]) -> dict[str, Any]:
         return {
-            "feature": names[int(forest.feature[place])],
-            "threshold": decimal(limits[place]),
-            "missing": _SIDES[0] if forest.missing_left[place] else _SIDES[1],
+            "feature": names[int(forest.feature[index])],
+            "threshold": decimal(limits[index]),
+            "missing": _SIDES[0] if forest.missing_left[index] else _SIDES[1],
             "left": left,
             "right": right,
         }
@@ -147,10 +147,10 @@ def _number(what: str, value: Any) -> float:
     """Return a number as Java's Float.parseFloat reads it: text may end in f or F."""
     text = value.strip().rstrip("fF") if isinstance(value, str) else value
     with np.errstate(over="ignore"):
-        found = numbers(what, [text], 1).astype(np.float32)
-    if not np.isfinite(found[0]):
+        single_value = numbers(what, [text], 1).astype(np.float32)
+    if not np.isfinite(single_value[0]):
         raise FormatFault(f"{what} as float32", shown(value))
-    return float(found[0])
+    return float(single_value[0])
 
 
 def _weighed(tree: Tree, weight: float) -> Tree:

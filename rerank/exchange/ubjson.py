@@ -17,28 +17,28 @@ def parse_ubjson(content: bytes) -> Any:
     """Return the value of a UBJSON text; raises FormatFault where it is none."""
     reader = _Reader(content)
     value = reader.value(reader.marker(), 0)
-    if reader.place != len(content):
+    if reader.position != len(content):
         raise FormatFault("one UBJSON value", "more bytes behind it")
     return value
 
 
 class _Reader:
-    """A position in the bytes."""
+    """What is left of the bytes."""
 
     def __init__(self, content: bytes) -> None:
-        self.content, self.place = content, 0
+        self.content, self.position = content, 0
 
     def take(self, size: int) -> bytes:
-        if size < 0 or self.place + size > len(self.content):
+        if size < 0 or self.position + size > len(self.content):
             raise FormatFault("a whole UBJSON file", "one that breaks off")
-        self.place += size
-        return self.content[self.place - size : self.place]
+        self.position += size
+        return self.content[self.position - size : self.position]
 
     def marker(self) -> str:
         while True:
-            found = self.take(1).decode("latin-1")
-            if found != "N":
-                return found
+            marker = self.take(1).decode("latin-1")
+            if marker != "N":
+                return marker
 
     def value(self, marker: str, depth: int) -> Any:
         if marker in _CONSTANTS:
@@ -48,7 +48,7 @@ class _Reader:
         if marker == "S":
             return self._text()
         if marker not in "[{" or depth >= DEEPEST:
-            raise FormatFault("a UBJSON value", f"the marker {marker!r} at byte {self.place}")
+            raise FormatFault("a UBJSON value", f"the marker {marker!r} at byte {self.position}")
         return self._list(depth + 1) if marker == "[" else self._object(depth + 1)
 
     def _array(self, marker: str, count: int) -> list[Any]:
@@ -60,7 +60,7 @@ class _Reader:
     def _count(self) -> int:
         marker = self.marker()
         if marker not in "iUIlL":
-            raise FormatFault("a count", f"the marker {marker!r} at byte {self.place}")
+            raise FormatFault("a count", f"the marker {marker!r} at byte {self.position}")
         count = int(self._array(marker, 1)[0])
         if not 0 <= count <= len(self.content):
             raise FormatFault("a count of what is in the file", str(count))
@@ -80,13 +80,13 @@ class _Reader:
         if self._next_is("#"):
             count = self._count()
         if kind and (count is None or kind not in [*_NUMBERS, "S"]):
-            raise FormatFault("a typed list of numbers with its count", f"type {kind!r} at byte {self.place}")
+            raise FormatFault("a typed list of numbers with its count", f"type {kind!r} at byte {self.position}")
         return kind, count
 
     def _next_is(self, sign: str) -> bool:
-        found = self.content[self.place : self.place + 1] == sign.encode()
-        self.place += found
-        return found
+        follows = self.content[self.position : self.position + 1] == sign.encode()
+        self.position += follows
+        return follows
 
     def _list(self, depth: int) -> list[Any]:
         kind, count = self._head()

@@ -208,10 +208,10 @@ def _stored_tree(forest: Forest, number: int, n_features: int) -> dict[str, Any]
     nodes = slice(int(forest.node_ptr[number]), int(forest.node_ptr[number + 1]))
     leaves = slice(int(forest.leaf_ptr[number]), int(forest.leaf_ptr[number + 1]))
     order, left, right, parents = _siblings(forest.left[nodes].tolist(), forest.right[nodes].tolist())
-    inner, places = order >= 0, np.where(order >= 0, order, 0)
+    inner, indices = order >= 0, np.where(order >= 0, order, 0)
     values = single(forest.leaf_value[leaves])[np.where(inner, 0, ~order)]
     limits, gains, features, missing = (
-        np.append(column[nodes], np.zeros(1, column.dtype))[places]  # one more for a tree without a node
+        np.append(column[nodes], np.zeros(1, column.dtype))[indices]  # one more for a tree without a node
         for column in (forest.threshold, forest.gain, forest.feature, forest.missing_left)
     )
     conditions = np.where(inner, limits.astype(np.float64), values)
@@ -244,10 +244,10 @@ def _siblings(left: list[int], right: list[int]) -> tuple[Any, list[int], list[i
     """Return nodes and ~leaves from the root down, siblings side by side as XGBoost needs them, with their links."""
     order, parents = [0 if left else -1], [NO_PARENT]
     lefts: list[int] = []
-    for place, child in enumerate(order):
+    for index, child in enumerate(order):
         lefts.append(len(order) if child >= 0 else -1)
         if child >= 0:
             order += [left[child], right[child]]
-            parents += [place, place]
+            parents += [index, index]
     rights = [child + 1 if child >= 0 else -1 for child in lefts]
     return np.array(order, dtype=np.int64), lefts, rights, parents

@@ -55,8 +55,8 @@ class XGBoostDump(Format):
                 trees.append(tree_of(root, lambda node: _read(node, features, zero)))
             except FormatFault as fault:
                 raise fault.within(f"tree {number}") from None
-        stored_names, place = features.ordered()
-        trees = [Tree(**{**vars(tree), "feature": place[tree.feature].astype(np.int32)}) for tree in trees]
+        stored_names, column = features.ordered()
+        trees = [Tree(**{**vars(tree), "feature": column[tree.feature].astype(np.int32)}) for tree in trees]
         forest, n_features = joined(trees, len(stored_names), np.float32), len(stored_names)
         return TreeModel(forest, n_features, None if stored_names == numbered_names(n_features) else stored_names)
 
@@ -127,10 +127,10 @@ def _single(what: str, value: Any) -> Any:
     if isinstance(value, str):
         raise FormatFault(f"{what} as a number", shown(value))
     with np.errstate(over="ignore"):
-        found = numbers(what, [value], 1).astype(np.float32)
-    if not np.isfinite(found[0]):
+        single_value = numbers(what, [value], 1).astype(np.float32)
+    if not np.isfinite(single_value[0]):
         raise FormatFault(f"{what} as float32", shown(value))
-    return found[0]
+    return single_value[0]
 
 
 def _dumped(
@@ -139,18 +139,18 @@ def _dumped(
     first, n_nodes = int(forest.node_ptr[tree]), int(forest.node_ptr[tree + 1] - forest.node_ptr[tree])
     first_leaf = int(forest.leaf_ptr[tree])
 
-    def leaf(place: int, depth: int) -> dict[str, Any]:
-        return {"nodeid": n_nodes + place - first_leaf, "leaf": values[place]}
+    def leaf(index: int, depth: int) -> dict[str, Any]:
+        return {"nodeid": n_nodes + index - first_leaf, "leaf": values[index]}
 
-    def node(place: int, depth: int, yes: dict[str, Any], no: dict[str, Any]) -> dict[str, Any]:
+    def node(index: int, depth: int, yes: dict[str, Any], no: dict[str, Any]) -> dict[str, Any]:
         return {
-            "nodeid": place - first,
+            "nodeid": index - first,
             "depth": depth,
-            "split": names[int(forest.feature[place])],
-            "split_condition": limits[place],
+            "split": names[int(forest.feature[index])],
+            "split_condition": limits[index],
             "yes": yes["nodeid"],
             "no": no["nodeid"],
-            "missing": (yes if forest.missing_left[place] else no)["nodeid"],
+            "missing": (yes if forest.missing_left[index] else no)["nodeid"],
             "children": [yes, no],
         }
 

@@ -48,16 +48,16 @@ def random_tree(random: np.random.Generator, n_leaves: int, n_features: int = 8)
     )
 
 
-def random_model(seed: int, n_trees: int = 6, usual: bool = False) -> ImportedTrees:
-    """A model of random trees; `usual`: no threshold of a size that some formats cannot hold."""
+def random_model(seed: int, n_trees: int = 6, moderate: bool = False) -> ImportedTrees:
+    """A model of random trees; `moderate`: no threshold of a size that some formats cannot hold."""
     random = np.random.default_rng(seed)
     trees = [random_tree(random, int(random.integers(1, 40))) for _ in range(n_trees)]
-    if usual:
-        trees = [replace(tree, threshold=np.where(_usual(tree), tree.threshold, np.float32(0.75))) for tree in trees]
+    if moderate:
+        trees = [replace(tree, threshold=np.where(_moderate(tree), tree.threshold, np.float32(0.75))) for tree in trees]
     return ImportedTrees.of(Forest.of(trees), NAMES, "random", constant=float(random.normal()))
 
 
-def _usual(tree: Tree) -> np.ndarray:
+def _moderate(tree: Tree) -> np.ndarray:
     size = np.abs(tree.threshold)
     return (size >= 0.01) & (size < 1e6)
 

@@ -103,13 +103,13 @@ def ubjson(value: object) -> bytes:
 
 @pytest.fixture(scope="session")
 def contents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    folder, model, found = tmp_path_factory.mktemp("formats"), random_model(0, 3, usual=True), {}
+    folder, model, files = tmp_path_factory.mktemp("formats"), random_model(0, 3, moderate=True), {}
     for name in FORMATS[:6]:
         rerank.export_model(model, folder / name, name, missing_as_zero=name in ("ranklib", "quickrank"))
-        found[name] = (folder / name).read_bytes()
-    found["catboost"], found["treelite"] = json.dumps(CATBOOST).encode(), json.dumps(TREELITE).encode()
-    found["ubjson"] = ubjson(json.loads(found["xgboost"]))
-    return found
+        files[name] = (folder / name).read_bytes()
+    files["catboost"], files["treelite"] = json.dumps(CATBOOST).encode(), json.dumps(TREELITE).encode()
+    files["ubjson"] = ubjson(json.loads(files["xgboost"]))
+    return files
 
 
 def _assert_refused_or_usable(content: bytes, name: str, path: Path) -> bool:
@@ -150,9 +150,9 @@ def test_any_changed_bytes_are_refused_or_can_be_used(
 ) -> None:
     pick, content = random.Random(seed), contents[name]
     for _ in range(pick.randint(1, 3)):
-        place, length = pick.randrange(len(content)), pick.choice([0, 1, 1, 2, 5, 30])
-        new = pick.choice([pick.choice(TOKENS), bytes([pick.randrange(256)]), content[place : place + 20]])
-        content = content[:place] + new + content[place + length :]
+        position, length = pick.randrange(len(content)), pick.choice([0, 1, 1, 2, 5, 30])
+        new = pick.choice([pick.choice(TOKENS), bytes([pick.randrange(256)]), content[position : position + 20]])
+        content = content[:position] + new + content[position + length :]
     _assert_refused_or_usable(content, name, tmp_path / "model")
 
 
@@ -174,13 +174,15 @@ def test_any_number_in_place_of_any_other_is_refused_or_can_be_used(
     name: str, contents: dict[str, bytes], tmp_path: Path
 ) -> None:
     pick, refused = random.Random(0), 0
-    places = [
-        place for place in range(1, len(contents[name])) if contents[name][place - 1 : place] in (b" ", b"=", b'"')
+    positions = [
+        position
+        for position in range(1, len(contents[name]))
+        if contents[name][position - 1 : position] in (b" ", b"=", b'"')
     ]
     for _ in range(200):
-        place = pick.choice(places)
-        end = min(x for x in (contents[name].find(sign, place) for sign in (b" ", b"\n", b'"', b"<")) if x >= 0)
-        content = contents[name][:place] + pick.choice(TOKENS) + contents[name][end:]
+        position = pick.choice(positions)
+        end = min(x for x in (contents[name].find(sign, position) for sign in (b" ", b"\n", b'"', b"<")) if x >= 0)
+        content = contents[name][:position] + pick.choice(TOKENS) + contents[name][end:]
         refused += _assert_refused_or_usable(content, name, tmp_path / "model")
     assert refused > 50
 
@@ -188,7 +190,7 @@ def test_any_number_in_place_of_any_other_is_refused_or_can_be_used(
 def test_circles_and_shared_nodes_are_refused(contents: dict[str, bytes], tmp_path: Path) -> None:
     stored = json.loads(contents["xgboost"])
     tree = max(stored["learner"]["gradient_booster"]["model"]["trees"], key=lambda tree: len(tree["left_children"]))
-    inner = [place for place, child in enumerate(tree["left_children"]) if child >= 0]
+    inner = [position for position, child in enumerate(tree["left_children"]) if child >= 0]
     for child in (0, inner[1], tree["right_children"][0]):
         before, tree["left_children"][inner[-1]] = tree["left_children"][inner[-1]], child
         assert _assert_refused_or_usable(json.dumps(stored).encode(), "xgboost", tmp_path / "model")

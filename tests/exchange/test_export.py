@@ -34,7 +34,7 @@ WALKS: dict[str, Callable[[bytes], walks.Model]] = {
 LIBRARIES = {"onnx": "onnx", "treelite": "treelite"}  # formats that a library writes
 FLOAT32 = ("xgboost", "xgboost-dump", "ranklib", "solr")
 NO_MISSING = ("ranklib", "quickrank")
-SIZES_ONLY = ("solr",)  # thresholds of a usual size
+SIZES_ONLY = ("solr",)  # thresholds of a moderate size
 WRITERS = [name for name, kind in known_formats().items() if kind.writes]
 REREAD = [name for name in WALKS if known_formats()[name].reads]
 
@@ -58,7 +58,7 @@ def test_every_format_that_is_written_has_a_walk() -> None:
 @pytest.mark.parametrize("name", WALKS)
 @pytest.mark.parametrize("seed", range(6))
 def test_export_scores_as_the_model_on_thresholds_and_next_to_them(name: str, seed: int, tmp_path: Path) -> None:
-    model = random_model(seed, usual=name in SIZES_ONLY)
+    model = random_model(seed, moderate=name in SIZES_ONLY)
     if name == "lightgbm":  # thresholds of that size mean 0 there
         model.forest_.threshold[np.abs(model.forest_.threshold) < 1e-34] = np.float32(0.25)
     X = _rows(model, name)
@@ -81,7 +81,7 @@ def test_export_of_a_trained_model_scores_as_the_model(name: str, tmp_path: Path
 @pytest.mark.parametrize("name", REREAD)
 @pytest.mark.parametrize("seed", range(3))
 def test_export_read_again_scores_as_its_owner_bit_for_bit(name: str, seed: int, tmp_path: Path) -> None:
-    model = random_model(seed, usual=name in SIZES_ONLY)
+    model = random_model(seed, moderate=name in SIZES_ONLY)
     content = _exported(model, name, tmp_path)
     again = rerank.import_model(tmp_path / "model", format=name, feature_names=NAMES)
     X = _rows(again, name)
@@ -164,7 +164,7 @@ def test_a_start_from_bm25_is_added_by_the_engines_query(base: str, tmp_path: Pa
             ):
                 rerank.export_model(model, tmp_path / "model", name, missing_as_zero=True)
             continue
-        written = rerank.export_model(model, tmp_path / name, name, name="mine", missing_as_zero=True)
+        written = rerank.export_model(model, tmp_path / name, name, name="engine", missing_as_zero=True)
         assert [path.name for path in written] == [name, f"{name}.query.json"]
         query = json.loads(written[1].read_text())
         rescoring = query["rescore"]["query"]
@@ -173,7 +173,7 @@ def test_a_start_from_bm25_is_added_by_the_engines_query(base: str, tmp_path: Pa
             1,
             1,
         )
-        assert rescoring["rescore_query"]["sltr"]["model"] == "mine"
+        assert rescoring["rescore_query"]["sltr"]["model"] == "engine"
         assert list(query["query"]["match"]) == [base.partition("bm25.")[2] or "contents"]
 
 
@@ -181,8 +181,8 @@ def test_thresholds_for_solr_are_found_at_sizes_of_half_and_more() -> None:
     random = np.random.default_rng(0)
     wanted = np.concatenate([random.uniform(0.5, 1000, 20_000), random.uniform(-1000, -0.5, 20_000), [3.4e38, 0.5]])
     wanted = wanted.astype(np.float32)
-    found = without_slack(wanted, np.zeros(len(wanted), int), NAMES)
-    np.testing.assert_array_equal(found + np.float32(1e-6), wanted)
+    adjusted = without_slack(wanted, np.zeros(len(wanted), int), NAMES)
+    np.testing.assert_array_equal(adjusted + np.float32(1e-6), wanted)
 
 
 def test_a_threshold_that_solr_cannot_have_is_refused() -> None:

@@ -117,14 +117,14 @@ def xgboost(content: bytes) -> Model:
     trees = []
     for raw in learner["gradient_booster"]["model"]["trees"]:
         nodes: list[Any] = []
-        for place, left in enumerate(raw["left_children"]):
-            condition = raw["split_conditions"][place]
+        for index, left in enumerate(raw["left_children"]):
+            condition = raw["split_conditions"][index]
             if left < 0:
                 nodes.append(np.float32(condition))
                 continue
-            assert raw["right_children"][place] == left + 1
-            test = _below(condition, bool(raw["default_left"][place]))
-            nodes.append(Split(raw["split_indices"][place], test, left, left + 1))
+            assert raw["right_children"][index] == left + 1
+            test = _below(condition, bool(raw["default_left"][index]))
+            nodes.append(Split(raw["split_indices"][index], test, left, left + 1))
         for node in nodes:
             if isinstance(node, Split):
                 node.left, node.right = nodes[node.left], nodes[node.right]
@@ -210,8 +210,8 @@ def elasticsearch(content: bytes) -> Model:
     for each in ensemble["trained_models"]:
         assert each["tree"]["feature_names"] == ensemble["feature_names"]
         nodes: list[Any] = []
-        for place, node in enumerate(each["tree"]["tree_structure"]):
-            assert node["node_index"] == place
+        for index, node in enumerate(each["tree"]["tree_structure"]):
+            assert node["node_index"] == index
             if "leaf_value" in node:
                 nodes.append(node["leaf_value"])
                 continue
