@@ -58,8 +58,12 @@ from tests.oracles import exchange as walks  # noqa: E402
 
 LIST = 100  # rows of a list whose order is compared
 MARGIN = 1e-5  # share of the largest score that float32 sums may differ by
-SINGLE = ("xgboost", "xgboost-dump", "ranklib", "solr")
-BELOW = ("xgboost", "xgboost-dump")  # infinite values are refused by XGBoost, and have no exact `x < threshold`
+SINGLE = ("xgboost", "xgboost-dump", "vespa", "ranklib", "solr")
+BELOW = (
+    "xgboost",
+    "xgboost-dump",
+    "vespa",
+)  # infinite values are refused by XGBoost, and have no exact `x < threshold`
 ZERO_READS = ("ranklib", "quickrank")  # a missing value is 0
 BOUNDARY = 20_000
 
@@ -189,7 +193,7 @@ def exact_scores(model: Any, X: np.ndarray) -> np.ndarray:
 
 def again_of(path: Path, name: str, X: np.ndarray, scores: np.ndarray) -> str:
     """Return whether an import of the export scores as its owner, and another export and import the same."""
-    if name in ("onnx", "elasticsearch"):
+    if name in ("onnx", "elasticsearch", "vespa"):
         return "not read"
     model = rerank.import_model(path, format=name, feature_names=FEATURES if name == "xgboost-dump" else None)
     rerank.export_model(model, path.with_suffix(".again"), name)
@@ -231,6 +235,7 @@ SCORERS = {
     "onnx": ("ONNX Runtime", by_onnxruntime),
     "treelite": ("treelite GTIL", by_treelite),
     "xgboost-dump": ("walk", lambda path, X, model: walks.xgboost_dump(path.read_bytes(), FEATURES).score(X)),
+    "vespa": ("walk", lambda path, X, model: walks.xgboost_dump(path.read_bytes(), FEATURES).score(X)),
     "ranklib": ("walk", lambda path, X, model: walks.ranklib(path.read_bytes()).score(X)),
     "quickrank": ("walk", lambda path, X, model: walks.quickrank(path.read_bytes()).score(X)),
     "solr": ("walk", lambda path, X, model: walks.solr(path.read_bytes()).score(X)),

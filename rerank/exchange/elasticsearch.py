@@ -52,7 +52,7 @@ def _extractor(name: str) -> dict[str, Any]:
     family, _, field = name.partition(".")
     query: dict[str, Any] = {"match": {field: "{{query}}"}}
     if family != "bm25" or not field:
-        script = {"source": f"doc['{name}'].size() == 0 ? 0 : doc['{name}'].value"}
+        script = {"source": f"doc['{name}'].value"}
         query = {"script_score": {"query": {"exists": {"field": name}}, "script": script}}
     return {"query_extractor": {"feature_name": name, "query": query}}
 

@@ -53,8 +53,8 @@ def export_model(
     path : str or Path
         The file to write; "-" for stdout.
     format : str
-        The name of the format: lightgbm, xgboost, xgboost-dump, ranklib, quickrank, solr, elasticsearch, onnx or
-        treelite.
+        The name of the format: lightgbm, xgboost, xgboost-dump, ranklib, quickrank, solr, elasticsearch, vespa, onnx
+        or treelite.
     name : str
         The name of the model in an engine's model store.
     missing_as_zero : bool

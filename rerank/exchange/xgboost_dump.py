@@ -1,7 +1,7 @@
 """XGBoost's dump of trees in JSON (`Booster.get_dump(dump_format="json")`), which search engines read.
 
-The plug-ins for Elasticsearch and OpenSearch (`model/xgboost+json`) take an object with `objective` and `splits`, Vespa
-the bare list of trees. `x < split_condition` goes to `yes`; values and sums are float32. A dump has no base score.
+The plug-ins for Elasticsearch and OpenSearch (`model/xgboost+json`) take an object with `objective` and `splits`.
+`x < split_condition` goes to `yes`; values and sums are float32. A dump has no base score.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _NUMBERED = re.compile(r"f(0|[1-9][0-9]{0,5})")
 class XGBoostDump(Format):
     """Read XGBoost's dump in JSON, and write it for search engines."""
 
-    title = "XGBoost's JSON dump (model/xgboost+json of the plug-ins for Elasticsearch and OpenSearch; its list: Vespa)"
+    title = "XGBoost's JSON dump (model/xgboost+json of the plug-ins for Elasticsearch and OpenSearch)"
     writes = reads = True
     adds_first_score = True
 
@@ -62,20 +62,24 @@ class XGBoostDump(Format):
 
     def write(self, model: TreeModel, options: WriteOptions) -> bytes:
         """Return an object of the trees; a constant is a tree of one leaf."""
-        forest = with_tests_below(summed(model, "xgboost-dump").forest)
-        check_depth(forest, DEEPEST, "xgboost-dump")
-        names = model.feature_names or numbered_names(model.n_features)
-        limits = forest.threshold.astype(float).tolist()
-        values = single(forest.leaf_value).tolist()
-        trees = [_dumped(forest, tree, names, limits, values) for tree in range(forest.n_trees)]
-        if model.constant:
-            trees.insert(0, {"nodeid": 0, "leaf": float(single(np.array([model.constant]))[0])})
-        content = {"objective": "rank:ndcg", "splits": trees}
+        content = {"objective": "rank:ndcg", "splits": dumped_trees(model, "xgboost-dump")}
         return json.dumps(content, separators=(",", ":"), ensure_ascii=False).encode()
 
     def query(self, options: WriteOptions, base_field: str | None) -> dict[str, Any] | None:
         """Return the rescoring request of the plug-ins."""
         return rescore(options, base_field)
+
+
+def dumped_trees(model: TreeModel, format: str) -> list[dict[str, Any]]:
+    """Return the trees of a model as nested nodes; `format` is what messages say cannot hold it."""
+    forest = with_tests_below(summed(model, format).forest)
+    check_depth(forest, DEEPEST, format)
+    names = model.feature_names or numbered_names(model.n_features)
+    limits, values = forest.threshold.astype(float).tolist(), single(forest.leaf_value).tolist()
+    trees = [_dumped(forest, tree, names, limits, values) for tree in range(forest.n_trees)]
+    if model.constant:
+        trees.insert(0, {"nodeid": 0, "leaf": float(single(np.array([model.constant]))[0])})
+    return trees
 
 
 class _Features:

@@ -26,13 +26,14 @@ WALKS: dict[str, Callable[[bytes], walks.Model]] = {
     "lightgbm": walks.lightgbm,
     "xgboost": walks.xgboost,
     "xgboost-dump": lambda content: walks.xgboost_dump(content, NAMES),
+    "vespa": lambda content: walks.xgboost_dump(content, NAMES),
     "ranklib": walks.ranklib,
     "quickrank": walks.quickrank,
     "solr": walks.solr,
     "elasticsearch": walks.elasticsearch,
 }
 LIBRARIES = {"onnx": "onnx", "treelite": "treelite"}  # formats that a library writes
-FLOAT32 = ("xgboost", "xgboost-dump", "ranklib", "solr")
+FLOAT32 = ("xgboost", "xgboost-dump", "vespa", "ranklib", "solr")
 NO_MISSING = ("ranklib", "quickrank")
 SIZES_ONLY = ("solr",)  # thresholds of a moderate size
 WRITERS = [name for name, kind in known_formats().items() if kind.writes]
@@ -167,6 +168,11 @@ def test_a_start_from_bm25_is_added_by_the_engines_query(base: str, tmp_path: Pa
         written = rerank.export_model(model, tmp_path / name, name, name="engine", missing_as_zero=True)
         assert [path.name for path in written] == [name, f"{name}.query.json"]
         query = json.loads(written[1].read_text())
+        if name == "vespa":
+            expressions = [query[phase]["expression"] for phase in ("first-phase", "second-phase")]
+            field = base.partition("bm25.")[2] or "contents"
+            assert expressions == [f"bm25({field})", 'firstPhase + xgboost("engine.json")']
+            continue
         rescoring = query["rescore"]["query"]
         assert (rescoring["score_mode"], rescoring["query_weight"], rescoring["rescore_query_weight"]) == (
             "total",
@@ -250,7 +256,7 @@ def test_deep_trees_are_refused_by_nested_formats(tmp_path: Path) -> None:
         ]
     )
     model = ImportedTrees.of(chain, NAMES, "chain")
-    for name in ("ranklib", "quickrank", "solr", "xgboost-dump"):
+    for name in ("ranklib", "quickrank", "solr", "xgboost-dump", "vespa"):
         with pytest.raises(InvalidInputError, match=f"{name}: expected trees of a depth up to"):
             rerank.export_model(model, tmp_path / "model", name, missing_as_zero=True)
     for name in ("lightgbm", "xgboost"):
