@@ -122,7 +122,7 @@ def _check_header(header: Mapping[str, str], n_features: int) -> None:
     for key in ("num_class", "num_tree_per_iteration"):
         if header.get(key, "1").strip() != "1":
             remedy = "Only models of one score can rank."
-            raise FormatFault(f"{key}=1", f"{key}={header[key]}", remedy=remedy)
+            raise FormatFault(f"{key}=1", shown(header[key]), remedy=remedy)
     if "feature_names" in header and len(header["feature_names"].split()) != n_features:
         raise FormatFault(f"{n_features} feature names", str(len(header["feature_names"].split())))
 

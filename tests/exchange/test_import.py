@@ -147,7 +147,7 @@ def _lightgbm_text(**lines: str) -> str:
     ("lines", "words"),
     [
         ({}, ""),
-        ({"num_class": "3"}, "expected num_class=1, got num_class=3"),
+        ({"num_class": "3"}, "expected num_class=1, got '3'"),
         ({"feature_names": "a"}, "expected 2 feature names, got 1"),
         ({"tree_sizes": "100 200"}, "expected 2 trees, as the header says, got 1"),
         ({"max_feature_idx": "0", "feature_names": "a"}, "split_feature as whole numbers from 0 to 0, got"),
