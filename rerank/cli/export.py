@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -26,13 +27,18 @@ log = logging.getLogger("rerank")
 @click.option("--name", metavar="NAME", default="rerank", show_default=True, help="Name in an engine's model store.")
 @click.option("--missing-as-zero", is_flag=True, help="Have a missing value go where 0 goes.")
 @click.option(
+    "--split-leaves",
+    is_flag=True,
+    help="Where FORMAT sums in float32: write each tree twice, the coarse and the fine part of its leaf values.",
+)
+@click.option(
     "--vectors",
     type=click.IntRange(min=0),
     metavar="N",
     default=0,
     help="Write N feature rows with their scores beside the model, as FILE.vectors.jsonl.",
 )
-def command(model: Path, format: str, output: Path, name: str, missing_as_zero: bool, vectors: int) -> None:
+def command(model: Path, format: str, output: Path, name: str, **options: Any) -> None:
     """Write MODEL, a ranker of trees, in another system's format.
 
     A model that starts from BM25's score is exported for engines that add it: FILE.query.json holds the request.
@@ -43,6 +49,6 @@ def command(model: Path, format: str, output: Path, name: str, missing_as_zero: 
 
     loaded = load_model(model)
     with places({"model": model, "missing_as_zero": "--missing-as-zero"}):
-        written = export_model(loaded, output, format, name=name, missing_as_zero=missing_as_zero, vectors=vectors)
+        written = export_model(loaded, output, format, name=name, **options)
     for path in written[1:]:
         log.info("%s: written beside the model", path)

@@ -14,7 +14,7 @@ from rerank.exchange.thresholds import LARGEST, Floats32
 from rerank.runtime.schema import LARGEST as LARGEST_SCORE
 from rerank.runtime.schema import SchemaError
 from rerank.trees.forest import Forest, Tree, check_forest
-from rerank.types import Floats, Ints
+from rerank.types import Floats, Ints, pointers
 
 MOST_FEATURES = 1_000_000
 
@@ -139,6 +139,19 @@ def joined(trees: Sequence[Tree], n_features: int, dtype: Any = np.float64) -> F
     with np.errstate(over="ignore"):
         values = forest.leaf_value.astype(dtype)
     return Forest(**{**vars(forest), "leaf_value": values})
+
+
+def in_a_row(forests: Sequence[Forest]) -> Forest:
+    """Return the trees of several forests, one forest after the other."""
+    columns = {
+        name: np.concatenate([getattr(forest, name) for forest in forests])
+        for name in ("feature", "threshold", "missing_left", "left", "right", "gain", "leaf_value")
+    }
+    node_ptr, leaf_ptr = (
+        pointers(np.concatenate([np.diff(getattr(forest, name)) for forest in forests]))
+        for name in ("node_ptr", "leaf_ptr")
+    )
+    return Forest(node_ptr=node_ptr, leaf_ptr=leaf_ptr, **columns)
 
 
 def _in_its_tree(trees: Sequence[Tree], whole: SchemaError) -> FormatFault:

@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 
 from rerank.errors import InvalidInputError
+from rerank.exchange.build import in_a_row
 from rerank.exchange.registry import LinearModel, TreeModel
 from rerank.rankers.boosted import BoostedTrees
 from rerank.rankers.imported import ImportedTrees
 from rerank.rankers.linear import LinearRanker
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.warm_start import CANDIDATES, FeatureBase, ModelBase, NoBase
-from rerank.trees.forest import Forest
 
 KINDS = "LambdaMART, MART, GBRank, LogistRank, or an imported model"
 FIRST_SCORE = "the score of the first stage"
@@ -73,15 +73,7 @@ def _after(base: TreeModel, own: TreeModel, format: str) -> TreeModel:
     column = np.array([names.index(name) for name in base.feature_names or ()], dtype=np.int32)
     first, second = base.forest, own.forest
     moved = replace(first, feature=column[first.feature], leaf_value=first.leaf_value.astype(np.float64) / base.divisor)
-    joined = {
-        name: np.concatenate([getattr(moved, name), getattr(second, name)])
-        for name in ("feature", "threshold", "missing_left", "left", "right", "gain", "leaf_value")
-    }
-    node_ptr = np.concatenate([first.node_ptr, first.node_ptr[-1] + second.node_ptr[1:]])
-    leaf_ptr = np.concatenate([first.leaf_ptr, first.leaf_ptr[-1] + second.leaf_ptr[1:]])
-    return replace(
-        own, forest=Forest(node_ptr=node_ptr, leaf_ptr=leaf_ptr, **joined), constant=base.constant + own.constant
-    )
+    return replace(own, forest=in_a_row([moved, second]), constant=base.constant + own.constant)
 
 
 def linear_model(model: LinearRanker, format: str) -> LinearModel:

@@ -21,6 +21,7 @@ from rerank.exchange.registry import (
     format_named,
     known_formats,
 )
+from rerank.exchange.single import with_split_leaves
 from rerank.exchange.vectors import vector_lines
 from rerank.files.source import check_file, open_source
 from rerank.rankers.arrays import numbered_names
@@ -38,6 +39,7 @@ def export_model(
     *,
     name: str = "rerank",
     missing_as_zero: bool = False,
+    split_leaves: bool = False,
     vectors: int = 0,
 ) -> list[Path]:
     """Write a fitted ranker in another system's format.
@@ -59,6 +61,10 @@ def export_model(
         The name of the model in an engine's model store.
     missing_as_zero : bool
         Have a missing value go where 0 goes, for systems that have no missing values.
+    split_leaves : bool
+        For a format whose owner sums in float32: write each tree twice, with the coarse and the fine part of its leaf
+        values. Rounding falls to about one unit of the last place of float32, and scoring takes twice as long. Without
+        effect for other formats, and for a model that was imported from a system that sums in float32.
     vectors : int
         Number of feature rows to write beside the model with their scores, as PATH.vectors.jsonl: values on the
         model's thresholds, next to them, missing, and between.
@@ -89,7 +95,8 @@ def export_model(
         writers = ", ".join(each.name for each in known_formats().values() if each.adds_first_score)
         remedy = f"Export it for an engine that adds the first stage's score ({writers}), or train without a base."
         raise cannot_say(format, "a model without a base", f"one that starts from {start}", remedy)
-    files = {"": kind.write(trees, options)}
+    split = split_leaves and kind.sums == "float32" and trees.forest.leaf_value.dtype == np.float64
+    files = {"": kind.write(with_split_leaves(trees) if split else trees, options)}
     query = kind.query(options, start) if start is not None else None
     if query is not None:
         files[".query.json"] = (json.dumps(query, ensure_ascii=False, indent=2) + "\n").encode()

@@ -31,6 +31,7 @@ class RankLib(Format):
 
     title = "RankLib's text (model/ranklib of the plug-ins for Elasticsearch and OpenSearch)"
     writes = reads = True
+    sums = "float32"
     adds_first_score = True
 
     def recognises(self, content: bytes) -> bool:

@@ -83,6 +83,7 @@ class Format(ABC):
     title   what it is, in a few words
     writes  whether models can be written
     reads   whether models can be read
+    sums    the type in which the owner sums leaf values
     adds_first_score  whether an engine that uses the file can add the score of its first stage
     """
 
@@ -90,6 +91,7 @@ class Format(ABC):
     title: ClassVar[str]
     writes: ClassVar[bool] = False
     reads: ClassVar[bool] = False
+    sums: ClassVar[str] = "float64"
     adds_first_score: ClassVar[bool] = False
 
     def write(self, model: TreeModel, options: WriteOptions) -> bytes:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.exchange.build import in_a_row, leaf_tree
 from rerank.exchange.registry import TreeModel, cannot_say
 from rerank.exchange.thresholds import LARGEST, next_above
 from rerank.trees.forest import Forest
@@ -56,6 +57,25 @@ def with_tests_below(forest: Forest) -> Forest:
         left=np.where(turned, forest.right, forest.left),
         right=np.where(turned, forest.left, forest.right),
     )
+
+
+def with_split_leaves(model: TreeModel) -> TreeModel:
+    """Return a model of twice as many trees whose sum in float32 is nearly that in float64.
+
+    A leaf value is a multiple of a step, with which sums in float32 are exact, and a rest. The trees of the rests come
+    first, as long as the sum is small; rounding then happens only where the sum grows to another power of 2.
+    """
+    forest, constant = model.forest, model.constant
+    step = 2.0 ** (np.ceil(np.log2(max(forest.largest_score() + abs(constant), 1e-30))) - 23)
+    whole, whole_constant = np.round(forest.leaf_value / step) * step, float(np.round(constant / step) * step)
+    rests = replace(forest, leaf_value=forest.leaf_value - whole)
+    parts = [
+        Forest.of([leaf_tree(constant - whole_constant)]),
+        rests,
+        Forest.of([leaf_tree(whole_constant)]),
+        replace(forest, leaf_value=whole),
+    ]
+    return replace(model, forest=in_a_row(parts if constant else parts[1::2]), constant=0.0)
 
 
 def refuse_missing_direction(model: TreeModel, format: str) -> None:

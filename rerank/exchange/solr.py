@@ -37,6 +37,7 @@ class Solr(Format):
 
     title = "Solr's MultipleAdditiveTreesModel"
     writes = reads = True
+    sums = "float32"
 
     def recognises(self, content: bytes) -> bool:
         """Return whether Solr's class is named in an object."""

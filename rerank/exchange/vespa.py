@@ -15,6 +15,7 @@ class Vespa(Format):
 
     title = "Vespa's models of XGBoost's dump"
     writes = True
+    sums = "float32"
     adds_first_score = True
 
     def write(self, model: TreeModel, options: WriteOptions) -> bytes:

@@ -36,6 +36,7 @@ class XGBoost(Format):
 
     title = "XGBoost's JSON model (also read: UBJSON)"
     writes = reads = True
+    sums = "float32"
 
     def recognises(self, content: bytes) -> bool:
         """Return whether an object with a learner begins the content."""

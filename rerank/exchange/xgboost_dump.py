@@ -34,6 +34,7 @@ class XGBoostDump(Format):
 
     title = "XGBoost's JSON dump (model/xgboost+json of the plug-ins for Elasticsearch and OpenSearch)"
     writes = reads = True
+    sums = "float32"
     adds_first_score = True
 
     def recognises(self, content: bytes) -> bool:

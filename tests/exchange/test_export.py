@@ -111,6 +111,24 @@ def test_an_imported_model_as_base_is_exported(tmp_path: Path) -> None:
     np.testing.assert_allclose(scores, model.predict(X), rtol=1e-12)
 
 
+@pytest.mark.parametrize("name", sorted({*FLOAT32} & {*WALKS}))
+def test_split_leaves_sum_to_the_score_within_its_last_place(name: str, tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    model = random_model(0, n_trees=300, moderate=True)
+    X = random.normal(size=(2000, len(NAMES))).astype(np.float32)
+    expected = model._scores(X)
+    errors = []
+    for split in (False, True):
+        scores = WALKS[name](_exported(model, name, tmp_path, split_leaves=split)).score(X)
+        errors.append(np.abs(scores - expected).max())
+    assert errors[1] <= 2 * np.spacing(np.float32(model.forest_.n_trees))
+    assert errors[1] < errors[0] / 3
+    imported = rerank.import_model(
+        tmp_path / "model", format="xgboost-dump" if name == "vespa" else name, feature_names=NAMES
+    )
+    assert imported.forest_.n_trees == 2 * (model.forest_.n_trees + 1)
+
+
 @pytest.mark.parametrize("name", ["ranklib", "quickrank"])
 def test_missing_values_elsewhere_than_0_are_refused_where_there_are_none(name: str, tmp_path: Path) -> None:
     model = random_model(0)
