@@ -43,12 +43,12 @@ def command(model: Path, format: str, output: Path, name: str, **options: Any) -
 
     A model that starts from BM25's score is exported for engines that add it: FILE.query.json holds the request.
     """
-    from rerank.cli.places import places
+    from rerank.cli.file_names import errors_with_files
     from rerank.exchange.models import export_model
     from rerank.rankers.store import load_model
 
     loaded = load_model(model)
-    with places({"model": model, "missing_as_zero": "--missing-as-zero"}):
+    with errors_with_files({"model": model, "missing_as_zero": "--missing-as-zero"}):
         written = export_model(loaded, output, format, name=name, **options)
     for path in written[1:]:
         log.info("%s: written beside the model", path)
