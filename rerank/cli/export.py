@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
+from rerank.cli.formats import format_names
 from rerank.cli.options import output_option, path_type
-from rerank.cli.source import registered_classes
 
 log = logging.getLogger("rerank")
 
@@ -21,7 +21,7 @@ log = logging.getLogger("rerank")
     "format",
     metavar="FORMAT",
     required=True,
-    help=f"Format: {', '.join(sorted(registered_classes('exchange')))}; some are only read.",
+    help=f"Format: {', '.join(format_names())}; some are only read.",
 )
 @output_option("the model")
 @click.option("--name", metavar="NAME", default="rerank", show_default=True, help="Name in an engine's model store.")

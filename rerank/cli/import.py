@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
+from rerank.cli.formats import format_names
 from rerank.cli.options import file_option, output_option, path_type
-from rerank.cli.source import registered_classes
 
 log = logging.getLogger("rerank")
 
@@ -20,8 +20,7 @@ log = logging.getLogger("rerank")
     "--from",
     "format",
     metavar="FORMAT",
-    help=f"Format: {', '.join(sorted(registered_classes('exchange')))}; some are only written. By default told by the "
-    "content.",
+    help=f"Format: {', '.join(format_names())}; some are only written. By default told by the content.",
 )
 @file_option("--names", "Names of the features, one a line, in the order of the model's training.")
 @file_option(

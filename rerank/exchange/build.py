@@ -160,8 +160,8 @@ def _in_its_tree(trees: Sequence[Tree], whole: SchemaError) -> FormatFault:
         try:
             check_forest(Forest.of([tree]))
         except SchemaError as error:
-            return FormatFault(error.expected, error.found, where=f"tree {number}: {error.path}")
-    return FormatFault(whole.expected, whole.found)
+            return FormatFault(error.expected, error.got, where=f"tree {number}: {error.path}")
+    return FormatFault(whole.expected, whole.got)
 
 
 def zero_goes_left(threshold: Floats32) -> NDArray[np.bool_]:

@@ -84,11 +84,11 @@ def linear_model(model: LinearRanker, format: str) -> LinearModel:
     model._check_fitted()
     if not isinstance(model.base_, NoBase):
         raise InvalidInputError(f"{format}: expected a linear ranker without a base, got one with. Train it without.")
-    if len(model.standardiser_.missing):
+    if len(model.standardizer_.missing):
         raise InvalidInputError(
             f"{format}: expected a linear ranker whose features are never missing, got weights of missing values. "
             "Train it on data without missing values."
         )
-    weights = model.weights_ * model.standardiser_.scales
-    constant = model.intercept_ - float(weights @ model.standardiser_.means)
+    weights = model.weights_ * model.standardizer_.scales
+    constant = model.intercept_ - float(weights @ model.standardizer_.means)
     return LinearModel(tuple(weights.tolist()), tuple(model.feature_names_), constant)

@@ -238,7 +238,7 @@ def _ranker(model: TreeModel, source: str, given: _Given, what: str) -> Imported
             recipe=given.recipe,
         )
     except SchemaError as error:
-        got = f"{error.path}: expected {error.expected}, got {error.found}"
+        got = f"{error.path}: expected {error.expected}, got {error.got}"
         raise InvalidInputError(f"{what}: {got}. Give other names (feature_names=, --names FILE).") from None
 
 
