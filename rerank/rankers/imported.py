@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
-from rerank.rankers.parameters import Jobs
+from rerank.rankers.parameters import Jobs, jobs_parameter
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.registry import register_fitted
 from rerank.rankers.training import TrainingSet
@@ -26,6 +26,7 @@ ZERO = float(np.float32(1e-35))  # LightGBM's kZeroThreshold: values of at most 
 
 
 @register_fitted("imported")
+@dataclass(eq=False, repr=False)
 class ImportedTrees(Ranker):
     """Trees of another system; made by `rerank.import_model`, not by `fit`.
 
@@ -51,11 +52,10 @@ class ImportedTrees(Ranker):
 
     """
 
-    parameter_fields: ClassVar[Mapping[str, Field]] = {"n_jobs": Jobs()}
+    n_jobs: int | None = jobs_parameter()
 
-    def __init__(self, n_jobs: int | None = None) -> None:
-        self.n_jobs = n_jobs
-        self.base = None
+    parameter_fields: ClassVar[Mapping[str, Field]] = {"n_jobs": Jobs()}
+    base: ClassVar[None] = None  # type: ignore[misc]
 
     @classmethod
     def of(
@@ -98,7 +98,7 @@ class ImportedTrees(Ranker):
             "from them (base=model, --base model:FILE)."
         )
 
-    def __sklearn_clone__(self) -> Self:
+    def unfitted_copy(self) -> Self:
         """Return a copy with its trees: what was learned elsewhere is not learned again."""
         return copy(self)
 
