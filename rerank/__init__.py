@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from rerank.errors import RerankError as RerankError
     from rerank.evaluation.comparison import compare as compare
     from rerank.evaluation.evaluate import evaluate as evaluate
+    from rerank.exchange.models import export_model as export_model
+    from rerank.exchange.models import import_model as import_model
     from rerank.features.functions import feature as feature
     from rerank.features.recipe import Recipe as Recipe
     from rerank.files.corpus import read_documents as read_documents
@@ -74,8 +76,10 @@ _HOMES = {
     "combine": "rerank.combination.mixture",
     "compare": "rerank.evaluation.comparison",
     "evaluate": "rerank.evaluation.evaluate",
+    "export_model": "rerank.exchange.models",
     "feature": "rerank.features.functions",
     "fuse": "rerank.combination.fusion",
+    "import_model": "rerank.exchange.models",
     "load_model": "rerank.rankers.store",
     "local_optimality": "rerank.rankers.diagnostics",
     "plot_importance": "rerank.rankers.plots",

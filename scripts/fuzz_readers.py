@@ -601,6 +601,28 @@ def _model_readers() -> Iterator[tuple[str, Reader]]:
         )
 
 
+def _exchange_seeds(name: str, work: Path) -> list[bytes]:
+    """Return the model of a few trees in another system's format."""
+    model = rerank.MART(n_estimators=3, num_leaves=4, min_child_samples=5, n_jobs=1).fit(small_data())
+    rerank.export_model(model, work / "exported", name, missing_as_zero=True)
+    return [(work / "exported").read_bytes()]
+
+
+def _exchange_readers() -> Iterator[tuple[str, Reader]]:
+    for name in ("lightgbm", "xgboost", "xgboost-dump", "ranklib", "quickrank", "solr"):
+        json_text = name in ("xgboost", "xgboost-dump", "solr")
+        yield (
+            f"import-{name}",
+            Reader(
+                lambda work, name=name: _exchange_seeds(name, work),
+                lambda path, name=name: rerank.import_model(path, format=name),
+                _check_model,
+                "model.txt",
+                mutate_json if json_text else mutate_text,
+            ),
+        )
+
+
 READERS: dict[str, Reader] = {
     "qrels": Reader(_qrels_seeds, read_qrels, _check_qrels),
     "run": Reader(_run_seeds, read_run, _check_run),
@@ -618,6 +640,7 @@ READERS: dict[str, Reader] = {
     "doctor": Reader(_doctor_seeds, _read_doctor, _check_doctor, mutate=_mutate_doctor),
     "index": Reader(_index_seeds, _read_index, _check_index, "input.zip", _mutate_index),
     **dict(_model_readers()),
+    **dict(_exchange_readers()),
     "sgml": Reader(_sgml_seeds, _read_sgml, _check_built, java=True),
     "lucene": Reader(_lucene_seeds, _read_lucene, _nothing, "input.zip", _mutate_lucene, java=True),
 }

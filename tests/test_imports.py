@@ -26,11 +26,12 @@ BELOW = {
     "features": {"files", "metrics"},
     "combination": {"metrics"},
     "rankers": {"combination", "trees", "objectives", "metrics"},
+    "exchange": {"files", "rankers", "trees"},
     "evaluation": {"metrics"},
     "doctor": {"files", "lucene", "metrics"},
-    "workflows": {"lucene", "features", "rankers", "evaluation", "files", "trees", "objectives", "metrics"},
+    "workflows": {"lucene", "features", "rankers", "exchange", "evaluation", "files", "trees", "objectives", "metrics"},
     "plugins": {"workflows", "features", "rankers", "files"},
-    "cli": {"workflows", "doctor", "files", "rankers", "combination", "evaluation", "features", "metrics"},
+    "cli": {"workflows", "doctor", "exchange", "files", "rankers", "combination", "evaluation", "features", "metrics"},
 }
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from rerank.errors import InvalidInputError, shown
 from rerank.rankers.parameters import check_names, declared_parameters, plain_parameters
 from rerank.rankers.ranker import Ranker
-from rerank.rankers.registry import ranker_class
+from rerank.rankers.registry import ranker_class, stored_rankers
 from rerank.runtime.schema import Field, SchemaError, Sizes, Text
 
 OF_THE_ENSEMBLE = ("base", "n_jobs")  # parameters that members do not have of their own
@@ -60,7 +60,7 @@ def read_members(text: str, common: Mapping[str, Any]) -> list[Ranker]:
     members: list[Ranker] = []
     for entry in _entries(text):
         copies, name, parameters = _entry(entry, text)
-        learner = ranker_class(name)
+        learner = stored_rankers().get(name) or ranker_class(name)
         known = [parameter for parameter in declared_parameters(learner) if parameter not in OF_THE_ENSEMBLE]
         for parameter in OF_THE_ENSEMBLE:
             if parameter in parameters:

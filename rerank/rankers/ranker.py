@@ -343,8 +343,12 @@ class Ranker(Estimator):
     def _rows_to_score(self, X: RankingData | ArrayLike, init_score: ArrayLike | None, base: Any) -> RankingData:
         """Return the rows with the model's features, checked."""
         self._check_fitted()
+        if not isinstance(X, RankingData) and isinstance(self.base_, NoBase) and init_score is None and base is None:
+            rows = self._matrix(X)  # no record of them is needed: one row is scored in half the time
+            with kernel_threads(self.n_jobs, len(rows)):
+                return 0.0 + self._scores(rows)
         check_index("init_score", init_score, X)
-        data = self._matching(X) if isinstance(X, RankingData) else self._rows(X)
+        data = self._matching(X) if isinstance(X, RankingData) else self._rows(self._matrix(X))
         if isinstance(X, RankingData):
             check_retrievers(self, X.retriever, X.run_retrievers, "data", init_score is None and base is None)
         return data
@@ -549,10 +553,14 @@ class Ranker(Estimator):
             text = f"X does not have valid feature names, but {kind} was fitted with feature names"
             warnings.warn(text, UserWarning, 4)
 
-    def _rows(self, X: Any) -> RankingData:
-        """Return bare features as a record with one nameless query."""
+    def _matrix(self, X: Any) -> NDArray[np.float32]:
+        """Return bare features, whose columns are those of the model."""
         array = feature_matrix(X)
         self._check_columns(array, column_names(X), "X")
+        return array
+
+    def _rows(self, array: NDArray[np.float32]) -> RankingData:
+        """Return bare features as a record with one nameless query."""
         ids = np.zeros(len(array), dtype="U1")
         return RankingData(np.array(["q"]), np.array([0, len(array)]), ids, array, tuple(self.feature_names_))
 

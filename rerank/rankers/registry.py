@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rerank.rankers.ranker import Ranker
 
 _REGISTRY: Registry[type[Ranker]] = Registry("ranker", "rerank.rankers")
+_FITTED: Registry[type[Ranker]] = Registry("ranker", "rerank.rankers")
 known_rankers = _REGISTRY.known
 ranker_class = _REGISTRY.get
 R = TypeVar("R", bound="type[Ranker]")
@@ -35,3 +36,18 @@ def register(name: str) -> Callable[[R], R]:
         return _REGISTRY.register(name)(ranker)
 
     return add
+
+
+def register_fitted(name: str) -> Callable[[R], R]:
+    """Return a decorator that registers a ranker that is never trained here, under the name that model files use."""
+
+    def add(ranker: R) -> R:
+        ranker.kind = name
+        return _FITTED.register(name)(ranker)
+
+    return add
+
+
+def stored_rankers() -> dict[str, type[Ranker]]:
+    """Return the rankers that a model file may hold, by name: those that are trained, and those that are not."""
+    return dict(sorted({**known_rankers(), **_FITTED.known()}.items()))

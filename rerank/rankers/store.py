@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, ModelMismatchError, shown
-from rerank.rankers.registry import known_rankers, ranker_class
+from rerank.rankers.registry import stored_rankers
 from rerank.runtime.output import whole_file
 from rerank.runtime.schema import Choice, Field, SchemaError, Sizes, at
 from rerank.runtime.strict_json import ParseFault, parse_json
@@ -37,8 +37,8 @@ class StoredModel(Field):
         if not isinstance(value, Mapping):
             raise SchemaError("an object", shown(value))
         with at("ranker"):
-            kind = Choice(known_rankers).read(value.get("ranker"), {})
-        return ranker_class(kind).read(value, self, {"depth": depth})
+            kind = Choice(stored_rankers).read(value.get("ranker"), {})
+        return stored_rankers()[kind].read(value, self, {"depth": depth})
 
 
 def save_model(model: Ranker, path: str | Path) -> None:

@@ -59,6 +59,8 @@ class Forest:
     feature, threshold, missing_left, left, right, gain, leaf_value, leaf_count : arrays
         As in `Tree`.
 
+    Scores are summed in the type of leaf_value: float64, but float32 for a model of a system that sums in float32.
+
     """
 
     node_ptr: Ints
@@ -145,9 +147,14 @@ class StoredForest(Field):
 
         """
         forest = Forest(**_STORED.read(value, {"n_columns": sizes[self._columns]}))
-        _check_pointers(forest)
-        _check_children(forest)
+        check_forest(forest)
         return forest
+
+
+def check_forest(forest: Forest) -> None:
+    """Raise SchemaError unless every tree is binary and its root reaches each of its nodes and leaves once."""
+    _check_pointers(forest)
+    _check_children(forest)
 
 
 _LARGEST_GAIN = 1e300  # sums of gains stay finite

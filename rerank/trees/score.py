@@ -43,14 +43,14 @@ def score_rows(forest: Forest, X: NDArray[np.float32]) -> Floats:
 
     """
     X = np.ascontiguousarray(X, dtype=np.float32)
-    out = np.zeros(len(X), dtype=np.float64)
+    out = np.zeros(len(X), dtype=forest.leaf_value.dtype)
     if len(X) <= FEW_ROWS:
         layout = _WALKS.get(forest) or _WALKS.setdefault(forest, walk.walk_forest(forest))
         walk.add_scores(layout, X, out)
     else:
         bits = _BITS.get(forest) or _BITS.setdefault(forest, bit_layout.bit_forest(forest))
         quickscorer.add_scores(bits, X, out, _threads_worth(bits, len(X)))
-    return out
+    return out.astype(np.float64, copy=False)
 
 
 def _threads_worth(bits: quickscorer.BitForest, n_rows: int) -> int:

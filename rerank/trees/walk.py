@@ -50,7 +50,7 @@ def walk_forest(forest: Forest) -> WalkForest:
         roots=np.zeros((n_groups, TREES_AT_ONCE), dtype=np.int32),
         steps=np.zeros((n_positions, 2), dtype=np.int32),
         threshold=np.full(n_positions, np.inf, dtype=np.float32),
-        value=np.zeros(n_positions),
+        value=np.zeros(n_positions, dtype=forest.leaf_value.dtype),
     )
     # Values 2f + 1 and 2f + 2 of a row are those of feature f for either direction of missing values.
     tested = 2 * forest.feature + 2 - forest.missing_left

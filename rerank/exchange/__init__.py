@@ -1,0 +1,1 @@
+"""Models of other systems: one file per format, read into rankers of this package and written from them."""

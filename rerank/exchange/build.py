@@ -1,0 +1,169 @@
+"""Trees of other systems as a forest, checked: numbers in range, each tree binary, every node reached once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import shown
+from rerank.exchange.registry import FormatFault
+from rerank.exchange.thresholds import LARGEST, Floats32
+from rerank.runtime.schema import LARGEST as LARGEST_SCORE
+from rerank.runtime.schema import SchemaError
+from rerank.trees.forest import Forest, Tree, check_forest
+from rerank.types import Floats, Ints, pointers
+
+MOST_FEATURES = 1_000_000
+
+
+def numbers(where: str, values: Sequence[Any], size: int | None = None, infinite: bool = False) -> Floats:
+    """Return finite numbers of a file as (n,) float64; raises FormatFault, which names `where` they are.
+
+    size      how many there must be
+    infinite  whether infinite ones are allowed
+    """
+    _check_size(where, values, size)
+    try:
+        array = np.array(values, dtype=np.float64)
+    except (ValueError, TypeError, OverflowError):
+        array = np.array([_number(value) for value in values], dtype=np.float64)
+    if array.ndim != 1:
+        raise FormatFault(f"{where} as numbers", "lists")
+    wrong = np.flatnonzero(np.isnan(array) if infinite else ~np.isfinite(array))
+    if len(wrong):
+        raise FormatFault(f"{where} as {'' if infinite else 'finite '}numbers", shown(values[int(wrong[0])]))
+    return array
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value) if isinstance(value, int | float | str) and not isinstance(value, bool) else np.nan
+    except (ValueError, OverflowError):
+        return np.nan
+
+
+def wholes(where: str, values: Sequence[Any], low: int, high: int, size: int | None = None) -> Ints:
+    """Return whole numbers of a file from low to high as (n,) int64; raises FormatFault."""
+    array = numbers(where, values, size)
+    wrong = np.flatnonzero((array != np.floor(array)) | (array < low) | (array > high))
+    if len(wrong):
+        raise FormatFault(f"{where} as whole numbers from {low} to {high}", shown(values[int(wrong[0])]))
+    return array.astype(np.int64)
+
+
+def _check_size(where: str, values: Sequence[Any], size: int | None) -> None:
+    if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
+        raise FormatFault(f"{where} as a list", shown(values))
+    if size is not None and len(values) != size:
+        raise FormatFault(f"{size} values of {where}", str(len(values)))
+
+
+def split_tree(
+    feature: Ints,
+    threshold: Floats32,
+    missing_left: NDArray[np.bool_],
+    left: Ints,
+    right: Ints,
+    leaf_value: Floats,
+    gain: Floats | None = None,
+) -> Tree:
+    """Return a tree whose nodes are numbered as in `Tree`; the children are not checked yet (see `joined`).
+
+    threshold  (n_nodes,) float32, `x <= threshold` goes left; infinite where all values go to one side
+    """
+    turned = threshold == -np.inf  # every value goes right: as if every value went left to the other child
+    return Tree(
+        feature=feature.astype(np.int32),
+        threshold=np.where(np.isinf(threshold), LARGEST, threshold).astype(np.float32),
+        missing_left=np.asarray(missing_left, dtype=np.bool_) ^ turned,
+        left=np.where(turned, right, left).astype(np.int32),
+        right=np.where(turned, left, right).astype(np.int32),
+        gain=np.zeros(len(feature)) if gain is None else np.clip(gain, -1e300, 1e300),
+        leaf_value=np.asarray(leaf_value),
+    )
+
+
+def leaf_tree(value: float, dtype: Any = np.float64) -> Tree:
+    """Return a tree of one leaf."""
+    none = np.empty(0, dtype=np.int64)
+    return split_tree(none, none.astype(np.float32), none.astype(np.bool_), none, none, np.array([value], dtype=dtype))
+
+
+def flat_tree(
+    is_leaf: NDArray[np.bool_],
+    feature: Ints,
+    threshold: Floats32,
+    missing_left: NDArray[np.bool_],
+    left: Ints,
+    right: Ints,
+    value: Floats,
+    gain: Floats | None = None,
+) -> Tree:
+    """Return a tree of which nodes and leaves are in one numbering, (n,) each, the root first.
+
+    left, right  (n,) int64 from 0 to n - 1; of leaves without meaning
+    """
+    nodes = ~is_leaf
+    number = np.where(is_leaf, ~(np.cumsum(is_leaf) - 1), np.cumsum(nodes) - 1)
+    return split_tree(
+        feature[nodes],
+        threshold[nodes],
+        missing_left[nodes],
+        number[left[nodes]],
+        number[right[nodes]],
+        value[is_leaf],
+        None if gain is None else gain[nodes],
+    )
+
+
+def joined(trees: Sequence[Tree], n_features: int, dtype: Any = np.float64) -> Forest:
+    """Return checked trees as a forest; raises FormatFault, which names the tree (from 1) and what is wrong with it.
+
+    dtype  type in which the owner sums leaf values
+    """
+    if not trees:
+        raise FormatFault("at least one tree", "none")
+    forest = Forest.of(trees)
+    faulty = forest.feature[(forest.feature < 0) | (forest.feature >= n_features)]
+    if len(faulty):
+        raise FormatFault(f"features from 0 to {n_features - 1}", str(int(faulty[0])))
+    try:
+        check_forest(forest)
+    except SchemaError as error:
+        raise _in_its_tree(trees, error) from None
+    if not forest.largest_score() <= LARGEST_SCORE:
+        raise FormatFault(f"scores up to {LARGEST_SCORE:.3g}", f"some up to {forest.largest_score():.3g}")
+    with np.errstate(over="ignore"):
+        values = forest.leaf_value.astype(dtype)
+    return Forest(**{**vars(forest), "leaf_value": values})
+
+
+def in_a_row(forests: Sequence[Forest]) -> Forest:
+    """Return the trees of several forests, one forest after the other."""
+    columns = {
+        name: np.concatenate([getattr(forest, name) for forest in forests])
+        for name in ("feature", "threshold", "missing_left", "left", "right", "gain", "leaf_value")
+    }
+    node_ptr, leaf_ptr = (
+        pointers(np.concatenate([np.diff(getattr(forest, name)) for forest in forests]))
+        for name in ("node_ptr", "leaf_ptr")
+    )
+    return Forest(node_ptr=node_ptr, leaf_ptr=leaf_ptr, **columns)
+
+
+def _in_its_tree(trees: Sequence[Tree], whole: SchemaError) -> FormatFault:
+    """Return the fault of the first tree that is wrong by itself."""
+    for number, tree in enumerate(trees, 1):
+        try:
+            check_forest(Forest.of([tree]))
+        except SchemaError as error:
+            return FormatFault(error.expected, error.got, where=f"tree {number}: {error.path}")
+    return FormatFault(whole.expected, whole.got)
+
+
+def zero_goes_left(threshold: Floats32) -> NDArray[np.bool_]:
+    """Return where 0 goes, for systems that read a missing value as 0."""
+    return np.asarray(threshold >= 0.0)

@@ -1,0 +1,82 @@
+"""Elastic's trained model of the kind learning_to_rank (Elastic's own, licensed feature; not the plug-in).
+
+Values, thresholds and sums are float64, `x <= threshold` goes left, and `default_left` says where a missing value goes.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from rerank.exchange.registry import Format, TreeModel, WriteOptions, register
+from rerank.exchange.single import summed
+from rerank.rankers.arrays import numbered_names
+from rerank.trees.forest import Forest
+
+
+@register("elasticsearch")
+class Elasticsearch(Format):
+    """Write the body of `PUT _ml/trained_models/NAME`."""
+
+    title = "Elastic's trained model (learning_to_rank)"
+    writes = True
+
+    def write(self, model: TreeModel, options: WriteOptions) -> bytes:
+        """Return the body; the features' queries are templates to be filled in."""
+        forest, names = summed(model, "elasticsearch").forest, model.feature_names or numbered_names(model.n_features)
+        trees = [_stored(forest, tree) for tree in range(forest.n_trees)]
+        if model.constant:
+            trees.append([{"node_index": 0, "leaf_value": model.constant}])
+        trained = [
+            {"tree": {"feature_names": list(names), "target_type": "regression", "tree_structure": tree}}
+            for tree in trees
+        ]
+        ensemble = {
+            "feature_names": list(names),
+            "target_type": "regression",
+            "trained_models": trained,
+            "aggregate_output": {"weighted_sum": {}},
+        }
+        body = {
+            "inference_config": {"learning_to_rank": {"feature_extractors": [_extractor(name) for name in names]}},
+            "input": {"field_names": list(names)},
+            "definition": {"trained_model": {"ensemble": ensemble}},
+        }
+        return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _extractor(name: str) -> dict[str, Any]:
+    """Return a query whose score is the feature: a match for `bm25.FIELD`, else a script over the field of its name."""
+    family, _, field = name.partition(".")
+    query: dict[str, Any] = {"match": {field: "{{query}}"}}
+    if family != "bm25" or not field:
+        script = {"source": f"doc['{name}'].value"}
+        query = {"script_score": {"query": {"exists": {"field": name}}, "script": script}}
+    return {"query_extractor": {"feature_name": name, "query": query}}
+
+
+def _stored(forest: Forest, tree: int) -> list[dict[str, Any]]:
+    """Return the nodes of a tree, then its leaves."""
+    nodes = slice(int(forest.node_ptr[tree]), int(forest.node_ptr[tree + 1]))
+    leaves = slice(int(forest.leaf_ptr[tree]), int(forest.leaf_ptr[tree + 1]))
+    n_nodes = nodes.stop - nodes.start
+    left, right = (np.where(side >= 0, side, n_nodes + ~side) for side in (forest.left[nodes], forest.right[nodes]))
+    columns = forest.feature[nodes], forest.threshold[nodes].astype(np.float64), forest.missing_left[nodes], left, right
+    stored = [
+        {
+            "node_index": number,
+            "decision_type": "lte",
+            "left_child": below[0],
+            "right_child": below[1],
+            "split_feature": feature,
+            "threshold": threshold,
+            "default_left": missing_left,
+        }
+        for number, (feature, threshold, missing_left, *below) in enumerate(
+            zip(*(column.tolist() for column in columns), strict=True)
+        )
+    ]
+    values = forest.leaf_value[leaves].tolist()
+    return stored + [{"node_index": n_nodes + index, "leaf_value": value} for index, value in enumerate(values)]

@@ -1,0 +1,224 @@
+"""LightGBM's text file, as `Booster.save_model` writes it.
+
+Values are float64 and `x <= threshold` goes left. A node's `decision_type` says what is missing: nothing (a NaN is read
+as 0), 0 as well as NaN, or NaN; and where the missing goes. LightGBM reads a value of size up to 1e-35 as 0.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import shown
+from rerank.exchange.build import MOST_FEATURES, joined, leaf_tree, numbers, split_tree, wholes, zero_goes_left
+from rerank.exchange.registry import Format, FormatFault, TreeModel, WriteOptions, cannot_say, register
+from rerank.exchange.text import decimal, decimals
+from rerank.exchange.thresholds import Floats32, at_most
+from rerank.trees.forest import Forest, Tree
+from rerank.types import Floats, Ints
+
+CATEGORICAL, DEFAULT_LEFT = 1, 2  # bits of decision_type; the next two are the kind of missing value
+NONE, ZERO, NAN = 0, 1, 2
+ZERO_SIZE = np.float32(1e-35)  # kZeroThreshold
+MOST_LEAVES = 1 << 24
+ENDS = ("end of trees", "feature importances:")  # of version 3 and later, and of older ones
+_NUMBERS = re.compile(r"(?:[-+0-9.eE ]|inf|nan)*")
+
+
+@register("lightgbm")
+class LightGBM(Format):
+    """Read and write LightGBM's text file."""
+
+    title = "LightGBM's text file"
+    writes = reads = True
+
+    def recognises(self, content: bytes) -> bool:
+        """Return whether the first line is `tree`."""
+        return content.startswith((b"tree\n", b"tree\r\n"))
+
+    def content_of(self, estimator: Any) -> bytes | TreeModel | None:
+        """Return the text of a Booster or of a fitted estimator of LightGBM's."""
+        booster = getattr(estimator, "booster_", estimator)
+        if type(booster).__module__.partition(".")[0] != "lightgbm" or not hasattr(booster, "model_to_string"):
+            return None
+        return str(booster.model_to_string()).encode()
+
+    def read(self, content: bytes, names: tuple[str, ...] | None) -> TreeModel:
+        """Return the model of a text file; raises FormatFault."""
+        sections = _sections(content)
+        header = next(sections)[1]
+        n_features = _whole(header, "max_feature_idx", 0, MOST_FEATURES) + 1
+        _check_header(header, n_features)
+        trees, zero, line = [], _ZeroFeatures(), 1
+        for number, (line, fields) in enumerate(sections, 1):
+            try:
+                trees.append(_tree(fields, n_features, zero))
+            except FormatFault as fault:
+                raise fault.within(f"tree {number}", line) from None
+        sizes = header.get("tree_sizes", "").split()
+        if sizes and len(sizes) != len(trees):
+            raise FormatFault(f"{len(sizes)} trees, as the header says", str(len(trees)), line)
+        divisor = float(len(trees)) if "average_output" in header else 1.0
+        feature_names = tuple(header["feature_names"].split()) if "feature_names" in header else None
+        if feature_names == tuple(f"Column_{index}" for index in range(n_features)):
+            feature_names = None  # LightGBM's names for columns that had none
+        forest = joined(trees, n_features)
+        return TreeModel(forest, n_features, feature_names, divisor=divisor, zero_missing=zero.features())
+
+    def write(self, model: TreeModel, options: WriteOptions) -> bytes:
+        """Return the text of a model; `predict` gives its scores in float64."""
+        names = model.feature_names or ()
+        for name in names:
+            if re.search(r"[\s\",:\[\]{}]", name):
+                raise cannot_say("lightgbm", "feature names without spaces and JSON's signs", shown(name), "Rename it.")
+        forest, n_trees = model.forest, model.forest.n_trees + bool(model.constant)
+        if model.divisor != 1.0 and (model.constant or model.divisor != model.forest.n_trees):
+            raise cannot_say("lightgbm", "a mean over the trees without a constant", "another model")
+        lines = [
+            "tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nlabel_index=0",
+            f"max_feature_idx={model.n_features - 1}\nobjective=lambdarank",
+            *(["average_output"] if model.divisor != 1.0 else []),
+            f"feature_names={' '.join(names)}",
+            f"feature_infos={' '.join(['[-1e308:1e308]'] * model.n_features)}",
+        ]
+        trees = [_tree_text(model, number) for number in range(forest.n_trees)]
+        if model.constant:  # last, so that it is added to the sum of the trees as it is here
+            trees.append(f"Tree={forest.n_trees}\nnum_leaves=1\nnum_cat=0\nleaf_value={decimal(model.constant)}\n")
+            trees[-1] += "is_linear=0\nshrinkage=1\n\n\n"
+        if not n_trees:
+            raise cannot_say("lightgbm", "at least one tree", "none", "Train the model with more trees.")
+        lines.append(f"tree_sizes={' '.join(str(len(tree)) for tree in trees)}\n\n")
+        return ("\n".join(lines) + "".join(trees) + "end of trees\n").encode()
+
+
+def _sections(content: bytes) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield the first line and the `key=value` lines of the header and of each tree, until the line behind them."""
+    try:
+        lines = content.decode("utf-8").splitlines()
+    except UnicodeDecodeError:
+        raise FormatFault("UTF-8 text", "other bytes") from None
+    start, fields, n_trees = 1, dict[str, str](), 0
+    for number, line in enumerate(lines, 1):
+        key, _, value = line.partition("=")
+        if key == "Tree" or line in ENDS:
+            yield start, fields
+            if line in ENDS:
+                return
+            if value.strip() != str(n_trees):
+                raise FormatFault(f"Tree={n_trees}", shown(line), number)
+            start, fields, n_trees = number, {}, n_trees + 1
+        elif line:
+            if key in fields:
+                raise FormatFault("each key once", f"{shown(key)} again", number)
+            fields[key] = value
+    raise FormatFault("the line `end of trees`", "a file that breaks off", len(lines))
+
+
+def _check_header(header: Mapping[str, str], n_features: int) -> None:
+    for key in ("num_class", "num_tree_per_iteration"):
+        if header.get(key, "1").strip() != "1":
+            remedy = "Only models of one score can rank."
+            raise FormatFault(f"{key}=1", shown(header[key]), remedy=remedy)
+    if "feature_names" in header and len(header["feature_names"].split()) != n_features:
+        raise FormatFault(f"{n_features} feature names", str(len(header["feature_names"].split())))
+
+
+class _ZeroFeatures:
+    """Which features are read with 0 as missing: the same at all nodes where it makes a difference."""
+
+    def __init__(self) -> None:
+        self._zero: set[int] = set()
+        self._not_zero: set[int] = set()
+
+    def add(self, feature: Ints, kind: Ints, differs: NDArray[np.bool_]) -> None:
+        self._zero.update(feature[kind == ZERO].tolist())
+        self._not_zero.update(feature[(kind == NAN) & differs].tolist())
+
+    def features(self) -> Ints:
+        both = sorted(self._zero & self._not_zero)
+        if both:
+            raise FormatFault(
+                "zero_as_missing for all splits of a feature or for none",
+                f"both for feature {both[0]}",
+                remedy="Train the model again with one setting.",
+            )
+        return np.array(sorted(self._zero), dtype=np.int64)
+
+
+def _tree(fields: Mapping[str, str], n_features: int, zero: _ZeroFeatures) -> Tree:
+    if fields.get("is_linear", "0") != "0":
+        raise FormatFault("constant leaves", "linear ones (linear_tree)", remedy="Train without linear_tree.")
+    n_leaves = _whole(fields, "num_leaves", 1, MOST_LEAVES)
+    values = numbers("leaf_value", _tokens(fields, "leaf_value"), n_leaves)
+    if n_leaves == 1:
+        return leaf_tree(float(values[0]))
+    n_nodes = n_leaves - 1
+    kinds = wholes("decision_type", _tokens(fields, "decision_type"), 0, 15, n_nodes)
+    if (kinds & CATEGORICAL).any():
+        raise FormatFault(
+            "numerical splits", "categorical ones", remedy="Train without categorical_feature, on numbers."
+        )
+    if (kinds >> 2 == 3).any():
+        raise FormatFault("a decision_type up to 11", "one of another kind of missing value")
+    feature = wholes("split_feature", _tokens(fields, "split_feature"), 0, n_features - 1, n_nodes)
+    threshold = numbers("threshold", _tokens(fields, "threshold"), n_nodes, infinite=True)  # inf: all that is there
+    left, right = (
+        wholes(s, _tokens(fields, s), -n_leaves, n_nodes - 1, n_nodes) for s in ("left_child", "right_child")
+    )
+    gain = numbers("split_gain", _tokens(fields, "split_gain"), n_nodes) if "split_gain" in fields else None
+    limits = _limits(threshold)
+    kind, missing_left = kinds >> 2, (kinds & DEFAULT_LEFT) > 0
+    zero_left = zero_goes_left(limits)
+    zero.add(feature, kind, zero_left != missing_left)
+    return split_tree(feature, limits, np.where(kind == NONE, zero_left, missing_left), left, right, values, gain)
+
+
+def _limits(threshold: Floats) -> Floats32:
+    """Return thresholds for values that are not made 0 first where their size is up to 1e-35."""
+    limits = at_most(threshold)
+    below = np.nextafter(-ZERO_SIZE, np.float32(-np.inf))
+    near = np.abs(limits) <= ZERO_SIZE
+    return np.where(near, np.where(threshold >= 0.0, ZERO_SIZE, below), limits)
+
+
+def _tokens(fields: Mapping[str, str], key: str) -> list[str]:
+    if key not in fields:
+        raise FormatFault(f"the key {key}", "none")
+    if not _NUMBERS.fullmatch(fields[key]):
+        raise FormatFault(f"{key} as finite numbers", shown(fields[key]))
+    return fields[key].split()
+
+
+def _whole(fields: Mapping[str, str], key: str, low: int, high: int) -> int:
+    return int(wholes(key, _tokens(fields, key), low, high, 1)[0])
+
+
+def _tree_text(model: TreeModel, number: int) -> str:
+    forest = model.forest
+    nodes = slice(int(forest.node_ptr[number]), int(forest.node_ptr[number + 1]))
+    leaves = slice(int(forest.leaf_ptr[number]), int(forest.leaf_ptr[number + 1]))
+    values = decimals(forest.leaf_value[leaves])
+    lines = [f"Tree={number}", f"num_leaves={leaves.stop - leaves.start}", "num_cat=0"]
+    if nodes.stop > nodes.start:
+        lines += [
+            f"split_feature={_joined(forest.feature[nodes])}",
+            f"split_gain={decimals(forest.gain[nodes])}",
+            f"threshold={decimals(forest.threshold[nodes])}",
+            f"decision_type={_joined(_decisions(forest, nodes, model.zero_missing))}",
+            f"left_child={_joined(forest.left[nodes])}",
+            f"right_child={_joined(forest.right[nodes])}",
+        ]
+    return "\n".join([*lines, f"leaf_value={values}", "is_linear=0", "shrinkage=1", "", "", ""])
+
+
+def _decisions(forest: Forest, nodes: slice, zero_missing: Ints) -> Ints:
+    kind = np.where(np.isin(forest.feature[nodes], zero_missing), ZERO, NAN)
+    return (kind << 2) + DEFAULT_LEFT * forest.missing_left[nodes]
+
+
+def _joined(values: NDArray[Any]) -> str:
+    return " ".join(map(str, values.tolist()))

@@ -1,0 +1,266 @@
+"""`export_model` and `import_model`: rankers written in other systems' formats, and read from them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rerank.errors import FileFormatError, InvalidInputError
+from rerank.exchange.flatten import linear_model, start_of, tree_model
+from rerank.exchange.registry import (
+    Format,
+    FormatFault,
+    TreeModel,
+    WriteOptions,
+    cannot_say,
+    format_named,
+    known_formats,
+)
+from rerank.exchange.single import with_split_leaves
+from rerank.exchange.vectors import vector_lines
+from rerank.files.source import check_file, open_source
+from rerank.rankers.arrays import numbered_names
+from rerank.rankers.imported import ImportedTrees
+from rerank.rankers.linear import LinearRanker
+from rerank.rankers.ranker import Ranker
+from rerank.runtime.output import whole_file
+from rerank.runtime.schema import LARGEST, SchemaError
+
+
+def export_model(
+    model: Ranker,
+    path: str | Path,
+    format: str,
+    *,
+    name: str = "rerank",
+    missing_as_zero: bool = False,
+    split_leaves: bool = False,
+    vectors: int = 0,
+) -> list[Path]:
+    """Write a fitted ranker in another system's format.
+
+    A model that starts from BM25's score (base="run", or a feature `bm25.FIELD`) can be exported for an engine that
+    adds the score of its first stage: the request that does so is written beside the model, as PATH.query.json. The
+    trees of a base that is a ranker of trees are written before the model's own.
+
+    Parameters
+    ----------
+    model : Ranker
+        LambdaMART, MART, GBRank, LogistRank or an imported model.
+    path : str or Path
+        The file to write; "-" for stdout.
+    format : str
+        The name of the format: lightgbm, xgboost, xgboost-dump, ranklib, quickrank, solr, elasticsearch, vespa, onnx
+        or treelite.
+    name : str
+        The name of the model in an engine's model store.
+    missing_as_zero : bool
+        Have a missing value go where 0 goes, for systems that have no missing values.
+    split_leaves : bool
+        For a format whose owner sums in float32: write each tree twice, with the coarse and the fine part of its leaf
+        values. Rounding falls to about one unit of the last place of float32, and scoring takes twice as long. Without
+        effect for other formats, and for a model that was imported from a system that sums in float32.
+    vectors : int
+        Number of feature rows to write beside the model with their scores, as PATH.vectors.jsonl: values on the
+        model's thresholds, next to them, missing, and between.
+
+    Returns
+    -------
+    list of Path
+        The files that were written.
+
+    Raises
+    ------
+    InvalidInputError
+        For an unknown format, and for a model that the format cannot hold.
+
+    """
+    kind = format_named(format)
+    if not kind.writes:
+        writers = ", ".join(each.name for each in known_formats().values() if each.writes)
+        raise cannot_say(format, "a format that can be written", "one that is only read", f"Known: {writers}.")
+    options = WriteOptions(name)
+    if isinstance(model, LinearRanker):
+        return _write_files(path, {"": kind.write_linear(linear_model(model, format), options)})
+    trees = tree_model(model, format)
+    if missing_as_zero:
+        trees = _missing_as_zero(trees)
+    start = start_of(model)
+    if start is not None and not kind.adds_first_score:
+        writers = ", ".join(each.name for each in known_formats().values() if each.adds_first_score)
+        remedy = f"Export it for an engine that adds the first stage's score ({writers}), or train without a base."
+        raise cannot_say(format, "a model without a base", f"one that starts from {start}", remedy)
+    split = split_leaves and kind.sums == "float32" and trees.forest.leaf_value.dtype == np.float64
+    files = {"": kind.write(with_split_leaves(trees) if split else trees, options)}
+    query = kind.query(options, start) if start is not None else None
+    if query is not None:
+        files[".query.json"] = (json.dumps(query, ensure_ascii=False, indent=2) + "\n").encode()
+    if vectors:
+        files[".vectors.jsonl"] = vector_lines(trees, vectors, start is not None)
+    return _write_files(path, files)
+
+
+def import_model(
+    source: Any,
+    *,
+    format: str | None = None,
+    feature_names: Sequence[str] | None = None,
+    recipe: Mapping[str, Any] | Any | None = None,
+) -> ImportedTrees:
+    """Return another system's model as a fitted ranker.
+
+    It scores with its owner's result: thresholds, missing values and the type of the sum are the owner's. Scores are
+    raw: a probability that the owner makes of the sum is left out, which changes no order. Use it with `predict`,
+    `rank`, `rerank.rerank`, as the base of a warm start, or as a member of an ensemble.
+
+    Parameters
+    ----------
+    source : str, Path or estimator
+        A model file (LightGBM text, XGBoost JSON or UBJSON or JSON dump, RankLib, QuickRank, Solr, CatBoost JSON,
+        treelite), or a fitted model of LightGBM, XGBoost, CatBoost, treelite or scikit-learn.
+    format : str or None
+        The name of the file's format; None: told by its content.
+    feature_names : sequence of str or None
+        Names of the columns, in the order in which the model was trained on them; None: those in the file, else the
+        features of the recipe, else "1", "2", ...
+    recipe : Recipe, mapping or None
+        How the features are made, which `rerank.rerank` needs.
+
+    Returns
+    -------
+    ImportedTrees
+        The model; `save` and `rerank.load_model` keep it.
+
+    Raises
+    ------
+    FileFormatError
+        For a file that is damaged or of no known format, and for a model that cannot be held here, such as one with
+        categorical splits.
+    InvalidInputError
+        For an estimator of another kind, and for names that do not fit the model.
+
+    """
+    given = _Given(None if feature_names is None else tuple(feature_names), _plain_recipe(recipe))
+    if isinstance(source, str | Path):
+        return _of_file(Path(source), format, given)
+    return _of_estimator(source, given)
+
+
+@dataclass(frozen=True)
+class _Given:
+    """What the user says of the features: names and a recipe; None where nothing."""
+
+    names: tuple[str, ...] | None
+    recipe: dict[str, Any] | None
+
+    @property
+    def hint(self) -> tuple[str, ...] | None:
+        """The names, or else the recipe's features where these are no patterns."""
+        features = (self.recipe or {}).get("features")
+        if self.names is not None or not features or any("*" in name for name in features):
+            return self.names
+        return tuple(features)
+
+
+def _of_file(path: Path, format: str | None, given: _Given) -> ImportedTrees:
+    path = check_file(path, "a model file")
+    with open_source(path) as handle:
+        content = handle.read()
+    kind = _format_of(path, content) if format is None else format_named(format)
+    try:
+        model = _with_finite_scores(kind.read(content, given.hint))
+    except FormatFault as fault:
+        raise FileFormatError(path, fault.line, str(fault)) from None
+    return _ranker(model, kind.name, given, str(path))
+
+
+def _format_of(path: Path, content: bytes) -> Format:
+    readers = {name: each for name, each in known_formats().items() if each.reads}
+    for each in readers.values():
+        if each.recognises(content):
+            return each
+    raise FileFormatError(
+        path, None, f"expected a model of {', '.join(readers)}, got a file of none of them. Name its format."
+    )
+
+
+def _of_estimator(estimator: Any, given: _Given) -> ImportedTrees:
+    for kind in known_formats().values():
+        try:
+            content = kind.content_of(estimator)
+            if content is None:
+                continue
+            model = _with_finite_scores(content if isinstance(content, TreeModel) else kind.read(content, given.hint))
+        except FormatFault as fault:
+            raise InvalidInputError(f"{kind.name}: {fault}") from None
+        return _ranker(model, kind.name, given, kind.name)
+    raise InvalidInputError(
+        "source: expected a model file, or a fitted model of LightGBM, XGBoost, CatBoost, treelite or scikit-learn, "
+        f"got {type(estimator).__module__}.{type(estimator).__name__}. Save it to a file of a known format."
+    )
+
+
+def _with_finite_scores(model: TreeModel) -> TreeModel:
+    """Return the model; raises FormatFault where its constant takes scores beyond float32."""
+    largest = abs(model.constant) + model.forest.largest_score()
+    if not largest <= LARGEST:
+        raise FormatFault(f"scores up to {LARGEST:.3g}", f"some up to {largest:.3g}")
+    return model
+
+
+def _plain_recipe(recipe: Any) -> dict[str, Any] | None:
+    if recipe is None:
+        return None
+    return dict(recipe.to_dict() if hasattr(recipe, "to_dict") else recipe)
+
+
+def _ranker(model: TreeModel, source: str, given: _Given, what: str) -> ImportedTrees:
+    """Return a model as a ranker; `what` is where messages say that it is from."""
+    names = given.names or model.feature_names or given.hint or numbered_names(model.n_features)
+    if len(names) != model.n_features:
+        raise InvalidInputError(
+            f"{what}: expected names of {model.n_features} features, got {len(names)}. Name them all, in the order of "
+            "the model's training."
+        )
+    try:
+        return ImportedTrees.of(
+            model.forest,
+            names,
+            source,
+            constant=model.constant,
+            divisor=model.divisor,
+            zero_missing=model.zero_missing.tolist(),
+            recipe=given.recipe,
+        )
+    except SchemaError as error:
+        got = f"{error.path}: expected {error.expected}, got {error.got}"
+        raise InvalidInputError(f"{what}: {got}. Give other names (feature_names=, --names FILE).") from None
+
+
+def _missing_as_zero(model: TreeModel) -> TreeModel:
+    if len(model.zero_missing):
+        raise InvalidInputError(
+            "missing_as_zero: expected a model that reads 0 as a value, got one that reads 0 as missing. Leave it out."
+        )
+    return replace(model, forest=replace(model.forest, missing_left=np.asarray(model.forest.threshold >= 0.0)))
+
+
+def _write_files(path: str | Path, files: Mapping[str, bytes]) -> list[Path]:
+    """Write the model, and beside it what has its name with an ending; "-" is stdout, with nothing beside."""
+    if str(path) == "-" and len(files) > 1:
+        raise InvalidInputError(
+            f"-: expected a file, beside which {', '.join(each for each in files if each)} are written, got stdout. "
+            "Name a file."
+        )
+    written = []
+    for ending, content in files.items():
+        target = Path(f"{path}{ending}")
+        with whole_file(target, binary=True) as handle:
+            handle.write(content)
+        written.append(target)
+    return written

@@ -1,0 +1,87 @@
+"""ONNX: a TreeEnsembleRegressor of domain ai.onnx.ml 3, written with the library `onnx`.
+
+Input `X` (rows, features) float32, made float64 inside, so that the leaf values are summed in float64; output `scores`
+(rows, 1) is float32. `x <= threshold` (BRANCH_LEQ) is the true branch, which a missing value may track.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rerank.errors import InvalidInputError
+from rerank.exchange.registry import Format, TreeModel, WriteOptions, register
+from rerank.exchange.single import summed
+from rerank.trees.forest import Forest
+
+
+@register("onnx")
+class Onnx(Format):
+    """Write an ONNX model."""
+
+    title = "ONNX (TreeEnsembleRegressor; needs the package onnx)"
+    writes = True
+
+    def write(self, model: TreeModel, options: WriteOptions) -> bytes:
+        """Return the bytes of a model."""
+        try:
+            from onnx import TensorProto, helper
+        except ImportError:
+            raise InvalidInputError(
+                "onnx: expected the package onnx, got none. Install it: pip install 'lucene-rerank[exchange]'."
+            ) from None
+        summed(model, "onnx")
+        attributes = _attributes(model.forest)
+        for name in ("nodes_values", "target_weights"):
+            values = attributes.pop(name)
+            tensor = helper.make_tensor(name, TensorProto.DOUBLE, [len(values)], values)
+            attributes[f"{name}_as_tensor"] = tensor
+        if model.constant:
+            attributes["base_values_as_tensor"] = helper.make_tensor("base", TensorProto.DOUBLE, [1], [model.constant])
+        trees = helper.make_node(
+            "TreeEnsembleRegressor",
+            ["X64"],
+            ["scores"],
+            domain="ai.onnx.ml",
+            n_targets=1,
+            aggregate_function="SUM",
+            post_transform="NONE",
+            **attributes,
+        )
+        cast = helper.make_node("Cast", ["X"], ["X64"], to=TensorProto.DOUBLE)
+        X = helper.make_tensor_value_info("X", TensorProto.FLOAT, [None, model.n_features])
+        scores = helper.make_tensor_value_info("scores", TensorProto.FLOAT, [None, 1])
+        graph = helper.make_graph([cast, trees], options.name, [X], [scores])
+        opsets = [helper.make_opsetid("", 13), helper.make_opsetid("ai.onnx.ml", 3)]
+        made = helper.make_model(graph, opset_imports=opsets, producer_name="rerank", ir_version=8)
+        helper.set_model_props(made, {f"feature.{index}": name for index, name in enumerate(model.feature_names or ())})
+        return bytes(made.SerializeToString())
+
+
+def _attributes(forest: Forest) -> dict[str, Any]:
+    """Return the operator's lists, the nodes of each tree before its leaves."""
+    parts: dict[str, list[Any]] = {}
+    for tree in range(forest.n_trees):
+        nodes = slice(int(forest.node_ptr[tree]), int(forest.node_ptr[tree + 1]))
+        leaves = slice(int(forest.leaf_ptr[tree]), int(forest.leaf_ptr[tree + 1]))
+        n_nodes, n_leaves = nodes.stop - nodes.start, leaves.stop - leaves.start
+        left, right = (np.where(side >= 0, side, n_nodes + ~side) for side in (forest.left[nodes], forest.right[nodes]))
+        zeros = [0] * n_leaves
+        columns: dict[str, list[Any]] = {
+            "nodes_treeids": [tree] * (n_nodes + n_leaves),
+            "nodes_nodeids": list(range(n_nodes + n_leaves)),
+            "nodes_featureids": forest.feature[nodes].tolist() + zeros,
+            "nodes_values": forest.threshold[nodes].astype(np.float64).tolist() + zeros,
+            "nodes_modes": ["BRANCH_LEQ"] * n_nodes + ["LEAF"] * n_leaves,
+            "nodes_truenodeids": left.tolist() + zeros,
+            "nodes_falsenodeids": right.tolist() + zeros,
+            "nodes_missing_value_tracks_true": forest.missing_left[nodes].astype(int).tolist() + zeros,
+            "target_treeids": [tree] * n_leaves,
+            "target_nodeids": list(range(n_nodes, n_nodes + n_leaves)),
+            "target_ids": zeros,
+            "target_weights": forest.leaf_value[leaves].astype(np.float64).tolist(),
+        }
+        for name, column in columns.items():
+            parts.setdefault(name, []).extend(column)
+    return parts

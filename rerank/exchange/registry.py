@@ -1,0 +1,153 @@
+"""What a format is, and which there are: a file of this package that registers a class is all that a new one needs."""
+
+from __future__ import annotations
+
+from abc import ABC
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from rerank.errors import InvalidInputError
+from rerank.runtime.registry import Registry
+from rerank.trees.forest import Forest
+from rerank.types import Ints
+
+REMEDY = "Export the model again, or fetch the file again."
+
+
+@dataclass(frozen=True, eq=False)
+class TreeModel:
+    """Trees as formats read and write them; the score of a row is constant + (sum of leaf values) / divisor.
+
+    forest         the trees; float32 leaf values where their owner sums in float32
+    n_features     number of columns
+    feature_names  of the columns; None where the file has numbers only
+    constant       added to the sum
+    divisor        1, or the number of trees where their owner takes the mean
+    zero_missing   (m,) int64 features of which 0 is read as missing, as LightGBM can
+    """
+
+    forest: Forest
+    n_features: int
+    feature_names: tuple[str, ...] | None = None
+    constant: float = 0.0
+    divisor: float = 1.0
+    zero_missing: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+
+
+@dataclass(frozen=True, eq=False)
+class LinearModel:
+    """Weights of features: the score of a row is constant + sum of weight * value, a missing value counting as 0."""
+
+    weights: tuple[float, ...]
+    feature_names: tuple[str, ...] | None = None
+    constant: float = 0.0
+
+
+@dataclass(frozen=True)
+class WriteOptions:
+    """What an export may say beside the model itself.
+
+    name  of the model in an engine's model store
+    """
+
+    name: str = "rerank"
+
+
+class FormatFault(ValueError):
+    """A file whose content is not what its format asks for; `import_model` adds the file's name.
+
+    line   1-based, or None where it is not known
+    where  the part of the file: `tree 3: left[5]`
+    """
+
+    def __init__(self, expected: str, got: str, line: int | None = None, remedy: str = REMEDY, where: str = "") -> None:
+        super().__init__(expected, got)
+        self.expected, self.got, self.line, self.remedy, self.where = expected, got, line, remedy, where
+
+    def within(self, where: str, line: int | None = None) -> FormatFault:
+        """Say of which part of the file the fault is; return the fault."""
+        self.where = f"{where}: {self.where}" if self.where else where
+        self.line = self.line or line
+        return self
+
+    def __str__(self) -> str:
+        where = f"{self.where}: " if self.where else ""
+        return f"{where}expected {self.expected}, got {self.got}. {self.remedy}"
+
+
+class Format(ABC):
+    """A format of models.
+
+    title   what it is, in a few words
+    writes  whether models can be written
+    reads   whether models can be read
+    sums    the type in which the owner sums leaf values
+    adds_first_score  whether an engine that uses the file can add the score of its first stage
+    """
+
+    name: ClassVar[str] = ""
+    title: ClassVar[str]
+    writes: ClassVar[bool] = False
+    reads: ClassVar[bool] = False
+    sums: ClassVar[str] = "float64"
+    adds_first_score: ClassVar[bool] = False
+
+    def write(self, model: TreeModel, options: WriteOptions) -> bytes:
+        """Return the content of a model file; raises InvalidInputError for what the format cannot say."""
+        raise NotImplementedError
+
+    def write_linear(self, model: LinearModel, options: WriteOptions) -> bytes:
+        """Return the content of a file of a linear model; most formats are of trees only."""
+        raise cannot_say(self.name, "a ranker of boosted trees, or an imported one", "a linear ranker")
+
+    def query(self, options: WriteOptions, base_field: str | None) -> dict[str, Any] | None:
+        """Return the engine's requests that use the model, or None where there is no engine.
+
+        base_field  the field whose BM25 score the model starts from; None for a model without a base
+        """
+        return None
+
+    def recognises(self, content: bytes) -> bool:
+        """Return whether the content looks like this format."""
+        return False
+
+    def read(self, content: bytes, names: tuple[str, ...] | None) -> TreeModel:
+        """Return the model of a file; raises FormatFault.
+
+        names  of the features as the user gave them, for formats whose features have names but no order
+        """
+        raise NotImplementedError
+
+    def content_of(self, estimator: Any) -> bytes | TreeModel | None:
+        """Return what a fitted estimator of the format's library holds; None where it is none of it."""
+        return None
+
+
+_REGISTRY: Registry[type[Format]] = Registry("format", "rerank.exchange")
+
+
+def register(name: str) -> Any:
+    """Return a decorator that registers a format's class under a name."""
+
+    def add(kind: type[Format]) -> type[Format]:
+        kind.name = name
+        return _REGISTRY.register(name)(kind)
+
+    return add
+
+
+def known_formats() -> dict[str, Format]:
+    """Return all formats by name, in alphabetical order."""
+    return {name: kind() for name, kind in _REGISTRY.known().items()}
+
+
+def format_named(name: str) -> Format:
+    """Return a format; raises InvalidInputError, with the nearest known name, for an unknown one."""
+    return _REGISTRY.get(name)()
+
+
+def cannot_say(name: str, expected: str, got: str, remedy: str = "Choose another format.") -> InvalidInputError:
+    """Return the error for a model that a format cannot hold."""
+    return InvalidInputError(f"{name}: expected {expected}, got {got}. {remedy}")

@@ -1,0 +1,93 @@
+"""What formats of float32 share: leaf values as float32, thresholds for tests with `<`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.exchange.build import in_a_row, leaf_tree
+from rerank.exchange.registry import TreeModel, cannot_say
+from rerank.exchange.thresholds import LARGEST, next_above
+from rerank.trees.forest import Forest
+from rerank.types import Floats
+
+
+def single(values: Floats) -> NDArray[np.float64]:
+    """Return the nearest float32 of each value, as float64."""
+    return np.asarray(values).astype(np.float32).astype(np.float64)
+
+
+def refuse_zero_missing(model: TreeModel, format: str) -> None:
+    """Refuse a model that reads 0 as missing."""
+    if len(model.zero_missing):
+        raise cannot_say(
+            format,
+            "a model that reads 0 as a value",
+            "one that reads 0 as missing (zero_as_missing)",
+            "Export it as lightgbm, or train it without.",
+        )
+
+
+def summed(model: TreeModel, format: str) -> TreeModel:
+    """Return the model if its score is a sum with a constant; a mean and 0 as missing are refused."""
+    refuse_zero_missing(model, format)
+    if model.divisor != 1.0:
+        raise cannot_say(
+            format,
+            "a sum of trees",
+            "a mean of trees (average_output, a random forest)",
+            "Export it as lightgbm, or train boosted trees.",
+        )
+    return model
+
+
+def with_tests_below(forest: Forest) -> Forest:
+    """Return the same trees for tests `x < threshold`.
+
+    Where every value goes left, since the threshold is the largest float32, the children are exchanged: no value is
+    below the smallest float32.
+    """
+    turned = forest.threshold == LARGEST
+    return replace(
+        forest,
+        threshold=np.where(turned, -LARGEST, next_above(forest.threshold)),
+        missing_left=forest.missing_left ^ turned,
+        left=np.where(turned, forest.right, forest.left),
+        right=np.where(turned, forest.left, forest.right),
+    )
+
+
+def with_split_leaves(model: TreeModel) -> TreeModel:
+    """Return a model of twice as many trees whose sum in float32 is nearly that in float64.
+
+    A leaf value is a multiple of a step, with which sums in float32 are exact, and a rest. The trees of the rests come
+    first, as long as the sum is small; rounding then happens only where the sum grows to another power of 2.
+    """
+    forest, constant = model.forest, model.constant
+    step = 2.0 ** (np.ceil(np.log2(max(forest.largest_score() + abs(constant), 1e-30))) - 23)
+    whole, whole_constant = np.round(forest.leaf_value / step) * step, float(np.round(constant / step) * step)
+    rests = replace(forest, leaf_value=forest.leaf_value - whole)
+    parts = [
+        Forest.of([leaf_tree(constant - whole_constant)]),
+        rests,
+        Forest.of([leaf_tree(whole_constant)]),
+        replace(forest, leaf_value=whole),
+    ]
+    return replace(model, forest=in_a_row(parts if constant else parts[1::2]), constant=0.0)
+
+
+def refuse_missing_direction(model: TreeModel, format: str) -> None:
+    """Refuse a model that sends a missing value elsewhere than 0, for a system that reads a missing value as 0."""
+    forest = model.forest
+    other = np.flatnonzero(forest.missing_left != (forest.threshold >= 0.0))
+    if len(other):
+        names = model.feature_names
+        feature = int(forest.feature[other[0]])
+        raise cannot_say(
+            format,
+            "missing values that go where 0 goes",
+            f"{len(other)} splits that send them elsewhere, e.g. of feature {names[feature] if names else feature + 1}",
+            "If no value is ever missing, give --missing-as-zero (missing_as_zero=True).",
+        )

@@ -1,0 +1,163 @@
+"""Solr's MultipleAdditiveTreesModel, and its LinearModel.
+
+Values, thresholds, leaf values and sums are float32. Solr tests `x <= float32(threshold + 1e-6)`: the threshold that is
+written is one that gives exactly ours after this addition.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from rerank.errors import shown
+from rerank.exchange.build import joined, numbers
+from rerank.exchange.nested import Leaf, Node, check_depth, nested, tree_of
+from rerank.exchange.registry import Format, FormatFault, LinearModel, TreeModel, WriteOptions, cannot_say, register
+from rerank.exchange.single import single, summed
+from rerank.exchange.structured import member, parsed
+from rerank.exchange.text import decimal
+from rerank.exchange.thresholds import Floats32
+from rerank.rankers.arrays import numbered_names
+from rerank.trees.forest import Forest, Tree
+
+CLASS = "org.apache.solr.ltr.model.MultipleAdditiveTreesModel"
+LINEAR = "org.apache.solr.ltr.model.LinearModel"
+SLACK = np.float32(1e-6)
+DEEPEST = 400
+TRIES = 64  # neighbours of threshold - 1e-6 on each side
+_SIDES = ("left", "right")
+
+
+@register("solr")
+class Solr(Format):
+    """Read Solr's trees, and write them and linear models."""
+
+    title = "Solr's MultipleAdditiveTreesModel"
+    writes = reads = True
+    sums = "float32"
+
+    def recognises(self, content: bytes) -> bool:
+        """Return whether Solr's class is named in an object."""
+        return content.lstrip().startswith(b"{") and b".ltr.model.MultipleAdditiveTreesModel" in content
+
+    def read(self, content: bytes, names: tuple[str, ...] | None) -> TreeModel:
+        """Return the model of a file; raises FormatFault."""
+        stored = parsed(content)
+        if member(stored, "class", str) != CLASS:
+            raise FormatFault(CLASS, shown(stored["class"]))
+        features = tuple(member(feature, "name", str) for feature in member(stored, "features", list))
+        if len(set(features)) < len(features) or not features:
+            raise FormatFault("each feature once", "none, or one again")
+        null_is_zero = str(member(stored, "params", dict).get("isNullSameAsZero", "true")).lower() != "false"
+        columns = {name: column for column, name in enumerate(features)}
+        trees: list[Tree] = []
+        for number, raw in enumerate(member(stored, "params.trees", list), 1):
+            try:
+                weight = _number("weight", member(raw, "weight"))
+                root = tree_of(member(raw, "root"), lambda node: _read(node, columns, null_is_zero))
+                trees.append(_weighed(root, weight))
+            except FormatFault as fault:
+                raise fault.within(f"tree {number}") from None
+        return TreeModel(joined(trees, len(features), np.float32), len(features), features)
+
+    def write(self, model: TreeModel, options: WriteOptions) -> bytes:
+        """Return the object for the model store."""
+        forest = summed(model, "solr").forest
+        check_depth(forest, DEEPEST, "solr")
+        names = model.feature_names or numbered_names(model.n_features)
+        limits, values = without_slack(forest.threshold, forest.feature, names), single(forest.leaf_value)
+        roots = [_stored(forest, tree, names, limits, values) for tree in range(forest.n_trees)]
+        if model.constant:
+            roots.append({"value": decimal(float(np.float32(model.constant)))})
+        params = {"isNullSameAsZero": "false", "trees": [{"weight": "1", "root": root} for root in roots]}
+        return _content(CLASS, options, names, params)
+
+    def write_linear(self, model: LinearModel, options: WriteOptions) -> bytes:
+        """Return the object of a LinearModel; its constant, the same for all documents, is left out."""
+        names = model.feature_names or numbered_names(len(model.weights))
+        return _content(LINEAR, options, names, {"weights": dict(zip(names, model.weights, strict=True))})
+
+
+def without_slack(thresholds: Floats32, features: Any, names: tuple[str, ...]) -> Floats32:
+    """Return thresholds t with float32(t + 1e-6) equal to each threshold, (n,) float32.
+
+    Raises InvalidInputError where there is none: float32 has gaps of less than 1e-6 below 16, and near a power of 2 the
+    sum may pass over a number.
+    """
+    with np.errstate(over="ignore"):
+        nearest = (thresholds.astype(np.float64) - float(SLACK)).astype(np.float32)
+        adjusted, done = nearest.copy(), nearest + SLACK == thresholds
+        below, above = nearest, nearest
+        for _ in range(TRIES):
+            if done.all():
+                break
+            below, above = np.nextafter(below, np.float32(-np.inf)), np.nextafter(above, np.float32(np.inf))
+            for candidate in (below, above):
+                fits = ~done & (candidate + SLACK == thresholds)
+                adjusted[fits], done = candidate[fits], done | fits
+    if not done.all():
+        index = int(np.argmin(done))
+        raise cannot_say(
+            "solr",
+            "thresholds that are a float32 plus 1e-6, which Solr adds",
+            f"{thresholds[index]!s} of feature {names[int(features[index])]}",
+            "Multiply the feature by 1,000 or more in the recipe and train again, or choose another format.",
+        )
+    return adjusted
+
+
+def _content(kind: str, options: WriteOptions, names: tuple[str, ...], params: Mapping[str, Any]) -> bytes:
+    content = {"class": kind, "name": options.name, "features": [{"name": name} for name in names], "params": params}
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _stored(forest: Forest, tree: int, names: tuple[str, ...], limits: Any, values: Any) -> dict[str, Any]:
+    def leaf(index: int, depth: int) -> dict[str, Any]:
+        return {"value": decimal(values[index])}
+
+    def node(index: int, depth: int, left: dict[str, Any], right: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "feature": names[int(forest.feature[index])],
+            "threshold": decimal(limits[index]),
+            "missing": _SIDES[0] if forest.missing_left[index] else _SIDES[1],
+            "left": left,
+            "right": right,
+        }
+
+    return nested(forest, tree, leaf, node)
+
+
+def _read(node: Any, columns: Mapping[str, int], null_is_zero: bool) -> Leaf | Node:
+    if isinstance(node, Mapping) and "feature" not in node:
+        return Leaf(_number("value", member(node, "value")))
+    name = member(node, "feature", str)
+    if name not in columns:
+        raise FormatFault("features of the model", shown(name))
+    limit = np.float32(_number("threshold", member(node, "threshold"))) + SLACK
+    side = node.get("missing")
+    if side not in (*_SIDES, None) or (side is None and not null_is_zero):
+        raise FormatFault("missing as left or right", shown(side))
+    missing_left = bool(limit >= 0.0) if side is None else side == _SIDES[0]
+    return Node(columns[name], float(limit), missing_left, member(node, "left"), member(node, "right"))
+
+
+def _number(what: str, value: Any) -> float:
+    """Return a number as Java's Float.parseFloat reads it: text may end in f or F."""
+    text = value.strip().rstrip("fF") if isinstance(value, str) else value
+    with np.errstate(over="ignore"):
+        single_value = numbers(what, [text], 1).astype(np.float32)
+    if not np.isfinite(single_value[0]):
+        raise FormatFault(f"{what} as float32", shown(value))
+    return float(single_value[0])
+
+
+def _weighed(tree: Tree, weight: float) -> Tree:
+    """Return a tree with leaf values times its weight, in float32."""
+    with np.errstate(over="ignore"):
+        values = (tree.leaf_value.astype(np.float32) * np.float32(weight)).astype(np.float64)
+    if not np.isfinite(values).all():
+        raise FormatFault("leaf values as float32", "a number beyond it")
+    return Tree(**{**vars(tree), "leaf_value": values})

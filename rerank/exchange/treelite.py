@@ -1,0 +1,156 @@
+"""treelite: models built and serialised with its library; read also from `Model.dump_as_json()`."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rerank.errors import InvalidInputError, shown
+from rerank.exchange.build import MOST_FEATURES, flat_tree, joined, numbers, wholes
+from rerank.exchange.registry import Format, FormatFault, TreeModel, WriteOptions, register
+from rerank.exchange.single import summed
+from rerank.exchange.structured import member, parsed
+from rerank.exchange.thresholds import at_most, less_than
+from rerank.trees.forest import Forest, Tree
+
+INSTALL = "Install it: pip install 'lucene-rerank[exchange]'."
+
+
+@register("treelite")
+class Treelite(Format):
+    """Read treelite's JSON, and write its checkpoint."""
+
+    title = "treelite's checkpoint (needs the package treelite; also read: its JSON)"
+    writes = reads = True
+
+    def recognises(self, content: bytes) -> bool:
+        """Return whether an object of treelite's begins the content."""
+        return content.lstrip().startswith(b"{") and b'"task_type"' in content and b'"leaf_output_type"' in content
+
+    def content_of(self, estimator: Any) -> bytes | TreeModel | None:
+        """Return the JSON of a model of treelite's."""
+        if type(estimator).__module__.partition(".")[0] != "treelite" or not hasattr(estimator, "dump_as_json"):
+            return None
+        return str(estimator.dump_as_json(pretty_print=False)).encode()
+
+    def read(self, content: bytes, names: tuple[str, ...] | None) -> TreeModel:
+        """Return the model of its JSON, or of a checkpoint, which needs the library; raises FormatFault."""
+        if not content.lstrip().startswith(b"{"):
+            content = _json_of_checkpoint(content)
+        stored = parsed(content)
+        n_features = int(wholes("num_feature", [member(stored, "num_feature")], 1, MOST_FEATURES, 1)[0])
+        targets = member(stored, "num_target", int), stored.get("num_class")
+        if targets[0] != 1 or targets[1] not in ([1], 1, None):
+            raise FormatFault("one score", f"num_target {targets[0]}, num_class {shown(targets[1])}")
+        raw = member(stored, "trees", list)
+        single = stored.get("threshold_type", "float64") == "float32"
+        trees = []
+        for number, tree in enumerate(raw, 1):
+            try:
+                trees.append(_tree(tree, n_features, single))
+            except FormatFault as fault:
+                raise fault.within(f"tree {number}") from None
+        base = stored.get("base_scores", 0.0)
+        constant = numbers("base_scores", base if isinstance(base, list) else [base], 1)
+        divisor = float(len(trees)) if stored.get("average_tree_output") in (True, 1) else 1.0
+        return TreeModel(joined(trees, n_features), n_features, None, float(constant[0]), divisor)
+
+    def write(self, model: TreeModel, options: WriteOptions) -> bytes:
+        """Return a checkpoint of thresholds and leaf values in float64."""
+        try:
+            import treelite
+            from treelite.model_builder import Metadata, ModelBuilder, PostProcessorFunc, TreeAnnotation
+        except ImportError:
+            raise InvalidInputError(f"treelite: expected the package treelite, got none. {INSTALL}") from None
+        forest = summed(model, "treelite").forest
+        builder = ModelBuilder(
+            threshold_type="float64",
+            leaf_output_type="float64",
+            metadata=Metadata(
+                num_feature=model.n_features,
+                task_type="kLearningToRank",
+                average_tree_output=False,
+                num_target=1,
+                num_class=[1],
+                leaf_vector_shape=(1, 1),
+            ),
+            tree_annotation=TreeAnnotation(
+                num_tree=forest.n_trees, target_id=[0] * forest.n_trees, class_id=[0] * forest.n_trees
+            ),
+            postprocessor=PostProcessorFunc(name="identity"),
+            base_scores=[model.constant],
+        )
+        for tree in range(forest.n_trees):
+            _build(builder, forest, tree)
+        built: treelite.Model = builder.commit()
+        return bytes(built.serialize_bytes())
+
+
+def _json_of_checkpoint(content: bytes) -> bytes:
+    try:
+        import treelite
+    except ImportError:
+        raise InvalidInputError(f"treelite: expected the package treelite, got none. {INSTALL}") from None
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "model.tl")
+        Path(path).write_bytes(content)
+        try:
+            return str(treelite.Model.deserialize(path).dump_as_json(pretty_print=False)).encode()
+        except treelite.TreeliteError as error:
+            raise FormatFault("a checkpoint of treelite", shown(" ".join(str(error).split()))) from None
+
+
+def _tree(raw: Any, n_features: int, single: bool) -> Tree:
+    nodes = member(raw, "nodes", list)
+    ids = [member(node, "node_id", int) for node in nodes]
+    if ids != list(range(len(ids))) or not ids:
+        raise FormatFault("nodes numbered from 0", "other numbers")
+    n_nodes = len(nodes)
+    is_leaf = np.array(["leaf_value" in node for node in nodes])
+    for node in nodes:
+        if "leaf_value" not in node and node.get("node_type") != "numerical_test_node":
+            raise FormatFault("numerical splits", shown(node.get("node_type")), remedy="Train the model on numbers.")
+        if "leaf_value" not in node and node.get("comparison_op") not in ("<", "<="):
+            raise FormatFault("a comparison < or <=", shown(node.get("comparison_op")))
+
+    def column(key: str, low: int, high: int) -> Any:
+        return wholes(key, [0 if "leaf_value" in node else member(node, key) for node in nodes], low, high)
+
+    threshold = numbers("threshold", [0.0 if "leaf_value" in node else member(node, "threshold") for node in nodes])
+    strict = np.array([node.get("comparison_op") == "<" for node in nodes])
+    threshold = threshold.astype(np.float32).astype(np.float64) if single else threshold
+    limit = np.where(strict, less_than(threshold), at_most(threshold))
+    values = numbers("leaf_value", [node.get("leaf_value", 0.0) for node in nodes])
+    feature, missing = column("split_feature_id", 0, n_features - 1), column("default_left", 0, 1) > 0
+    left, right = column("left_child", 0, n_nodes - 1), column("right_child", 0, n_nodes - 1)
+    return flat_tree(is_leaf, feature, limit, missing, left, right, values)
+
+
+def _build(builder: Any, forest: Forest, tree: int) -> None:
+    nodes = slice(int(forest.node_ptr[tree]), int(forest.node_ptr[tree + 1]))
+    leaves = slice(int(forest.leaf_ptr[tree]), int(forest.leaf_ptr[tree + 1]))
+    n_nodes = nodes.stop - nodes.start
+    left, right = (np.where(side >= 0, side, n_nodes + ~side) for side in (forest.left[nodes], forest.right[nodes]))
+    columns = forest.feature[nodes], forest.threshold[nodes].astype(np.float64), forest.missing_left[nodes], left, right
+    builder.start_tree()
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    for number, (feature, threshold, missing_left, left_key, right_key) in enumerate(rows):
+        builder.start_node(number)
+        builder.numerical_test(
+            feature_id=feature,
+            threshold=threshold,
+            default_left=missing_left,
+            opname="<=",
+            left_child_key=left_key,
+            right_child_key=right_key,
+        )
+        builder.end_node()
+    for number, value in enumerate(forest.leaf_value[leaves].tolist(), n_nodes):
+        builder.start_node(number)
+        builder.leaf(value)
+        builder.end_node()
+    builder.end_tree()

@@ -1,0 +1,254 @@
+"""XGBoost's model file in JSON or UBJSON, as `Booster.save_model` writes it.
+
+Values, thresholds, leaf values and sums are float32; `x < threshold` goes left; NaN is missing. The sum begins with the
+base score and adds the trees in their order.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from rerank.errors import shown
+from rerank.exchange.build import MOST_FEATURES, flat_tree, joined, leaf_tree, numbers, wholes
+from rerank.exchange.registry import Format, FormatFault, TreeModel, WriteOptions, cannot_say, register
+from rerank.exchange.single import single, summed, with_tests_below
+from rerank.exchange.structured import member, names_of, parsed
+from rerank.exchange.thresholds import less_than
+from rerank.exchange.ubjson import parse_ubjson
+from rerank.rankers.arrays import numbered_names
+from rerank.trees.forest import Forest, Tree
+
+MODEL = "learner.gradient_booster.model"
+MOST_NODES = 1 << 25
+NO_PARENT = 2**31 - 1
+IDENTITY = ("rank:", "reg:squarederror", "reg:squaredlogerror", "reg:pseudohubererror", "reg:absoluteerror")
+LOGISTIC = ("binary:logistic", "binary:logitraw", "reg:logistic")
+EXPONENTIAL = ("count:poisson", "reg:gamma", "reg:tweedie", "survival:cox")
+AGAIN = "Train the model again without it."
+
+
+@register("xgboost")
+class XGBoost(Format):
+    """Read XGBoost's JSON and UBJSON, and write its JSON."""
+
+    title = "XGBoost's JSON model (also read: UBJSON)"
+    writes = reads = True
+    sums = "float32"
+
+    def recognises(self, content: bytes) -> bool:
+        """Return whether an object with a learner begins the content."""
+        if content.startswith(b"{L"):
+            return b"learner" in content[:64]
+        return content.lstrip().startswith(b"{") and b'"learner"' in content and b'"gradient_booster"' in content
+
+    def content_of(self, estimator: Any) -> bytes | TreeModel | None:
+        """Return the UBJSON of a Booster or of a fitted estimator of XGBoost's, up to its best iteration."""
+        if type(estimator).__module__.partition(".")[0] != "xgboost":
+            return None
+        if hasattr(estimator, "get_booster"):
+            booster = estimator.get_booster()
+            best = getattr(estimator, "best_iteration", None) if booster.attr("best_iteration") else None
+            booster = booster if best is None else booster[: best + 1]
+        else:
+            booster = estimator
+        return bytes(booster.save_raw("ubj")) if hasattr(booster, "save_raw") else None
+
+    def read(self, content: bytes, names: tuple[str, ...] | None) -> TreeModel:
+        """Return the model of a file; raises FormatFault."""
+        stored = parse_ubjson(content) if content.startswith(b"{L") else parsed(content)
+        _check_kind(stored)
+        parameters = member(stored, "learner.learner_model_param", dict)
+        n_features = int(wholes("num_feature", [member(parameters, "num_feature")], 1, MOST_FEATURES, 1)[0])
+        trees = [self._tree(number, raw, n_features) for number, raw in enumerate(_trees(stored), 1)]
+        base = _base(member(parameters, "base_score"), member(stored, "learner.objective.name", str))
+        if base:
+            trees.insert(0, leaf_tree(float(base)))
+        stored_names = names_of(member(stored, "learner").get("feature_names") or [], "feature names")
+        if stored_names and len(stored_names) != n_features:
+            raise FormatFault(f"{n_features} feature names", str(len(stored_names)))
+        return TreeModel(joined(trees, n_features, np.float32), n_features, stored_names or None)
+
+    def _tree(self, number: int, raw: Any, n_features: int) -> Tree:
+        try:
+            return _tree(raw, n_features)
+        except FormatFault as fault:
+            raise fault.within(f"tree {number}") from None
+
+    def write(self, model: TreeModel, options: WriteOptions) -> bytes:
+        """Return the JSON of a model; XGBoost sums its leaf values in float32."""
+        forest = with_tests_below(summed(model, "xgboost").forest)
+        names = list(model.feature_names or ())
+        if tuple(names) == numbered_names(model.n_features):  # no names were given: XGBoost then asks for none
+            names = []
+        for name in names:
+            if set(name) & set("[]<"):
+                raise cannot_say("xgboost", "feature names without [, ] and <", shown(name), "Rename it.")
+        trees = [_stored_tree(forest, number, model.n_features) for number in range(forest.n_trees)]
+        base = str(float(single(np.array([model.constant]))[0]))
+        shape = {"num_parallel_tree": "1", "num_trees": str(len(trees))}
+        learner = {
+            "attributes": {},
+            "feature_names": names,
+            "feature_types": ["float"] * len(names),
+            "gradient_booster": {
+                "model": {
+                    "gbtree_model_param": shape,
+                    "iteration_indptr": list(range(len(trees) + 1)),
+                    "tree_info": [0] * len(trees),
+                    "trees": trees,
+                },
+                "name": "gbtree",
+            },
+            "learner_model_param": {
+                "base_score": base,
+                "boost_from_average": "0",
+                "num_class": "0",
+                "num_feature": str(model.n_features),
+                "num_target": "1",
+            },
+            "objective": {"lambdarank_param": {}, "name": "rank:ndcg"},
+        }
+        return json.dumps(
+            {"learner": learner, "version": [3, 0, 0]}, separators=(",", ":"), ensure_ascii=False
+        ).encode()
+
+
+def _check_kind(stored: Any) -> None:
+    """Refuse boosters of no trees, and models of several scores."""
+    kind = member(stored, "learner.gradient_booster.name", str)
+    if kind != "gbtree":
+        raise FormatFault("the booster gbtree", shown(kind), remedy="Train the model again with booster=gbtree.")
+    parameters = member(stored, "learner.learner_model_param", dict)
+    for key, most in (("num_class", 1), ("num_target", 1)):
+        if key in parameters:
+            count = int(wholes(key, [parameters[key]], 0, 2**31, 1)[0])
+            if count > most:
+                raise FormatFault(f"{key} of at most {most}", str(count), remedy="Only models of one score can rank.")
+
+
+def _trees(stored: Any) -> list[Any]:
+    trees: list[Any] = member(stored, f"{MODEL}.trees", list)
+    count = wholes("num_trees", [member(stored, f"{MODEL}.gbtree_model_param.num_trees")], 0, MOST_NODES, 1)[0]
+    if count != len(trees):
+        raise FormatFault(f"{count} trees, as num_trees says", str(len(trees)))
+    return trees
+
+
+def _base(text: Any, objective: str) -> np.float32:
+    """Return what the sum begins with: the base score before the objective's transformation, a float32."""
+    stripped = text.strip("[]") if isinstance(text, str) else text
+    value = np.float32(numbers("base_score", [stripped], 1)[0])
+    if objective.startswith(IDENTITY):
+        return value
+    if objective in LOGISTIC and 0.0 < value < 1.0:
+        return np.float32(-np.log(np.float32(1.0) / value - np.float32(1.0)))
+    if objective in EXPONENTIAL and value > 0.0:
+        return np.float32(np.log(value))
+    raise FormatFault(
+        "an objective of one score whose base score is known", f"{shown(objective)} with base_score {shown(text)}"
+    )
+
+
+def _tree(raw: Any, n_features: int) -> Tree:
+    n_nodes = int(wholes("num_nodes", [member(raw, "tree_param.num_nodes")], 1, MOST_NODES, 1)[0])
+    size = member(raw, "tree_param", dict).get("size_leaf_vector", "1")
+    if str(size) not in ("0", "1"):
+        raise FormatFault("leaves of one value", f"vectors of {shown(size)}", remedy=AGAIN)
+    if any(member(raw, "split_type", list)) or raw.get("categories"):
+        raise FormatFault("numerical splits", "categorical ones", remedy="Train without categorical features.")
+    left, right = (wholes(key, member(raw, key, list), -1, n_nodes - 1, n_nodes) for key in _CHILDREN)
+    feature = wholes("split_indices", member(raw, "split_indices", list), 0, NO_PARENT, n_nodes)
+    value = numbers("split_conditions", member(raw, "split_conditions", list), n_nodes)
+    default_left = wholes("default_left", member(raw, "default_left", list), 0, 1, n_nodes)
+    gain = numbers("loss_changes", raw.get("loss_changes") or [0.0] * n_nodes, n_nodes)
+    is_leaf = left < 0
+    if ((right < 0) != is_leaf).any():
+        raise FormatFault("two children or none", "one child")
+    if (feature[~is_leaf] >= n_features).any():
+        raise FormatFault(f"features from 0 to {n_features - 1}", str(int(feature[~is_leaf].max())))
+    if (np.abs(value) > np.finfo(np.float32).max).any():
+        raise FormatFault("split_conditions as float32", "a number beyond it")
+    columns = is_leaf, feature, less_than(value.astype(np.float32)), default_left > 0, left, right
+    return _of_reached(*columns, value.astype(np.float32).astype(np.float64), gain)
+
+
+_CHILDREN = ("left_children", "right_children")
+
+
+def _of_reached(
+    is_leaf: Any, feature: Any, threshold: Any, missing: Any, left: Any, right: Any, value: Any, gain: Any
+) -> Tree:
+    """Return the tree of the nodes that the root reaches; pruning leaves others behind."""
+    reached = np.zeros(len(left), dtype=np.bool_)
+    front = np.zeros(1, dtype=np.int64)
+    while len(front):
+        if reached[front].any():
+            raise FormatFault("nodes that are reached once", "a circle or a shared node")
+        reached[front] = True
+        nodes = front[~is_leaf[front]]
+        front = np.concatenate([left[nodes], right[nodes]])
+        if len(np.unique(front)) < len(front):
+            raise FormatFault("nodes that are reached once", "a shared node")
+    number = np.cumsum(reached) - 1
+    return flat_tree(
+        is_leaf[reached],
+        feature[reached],
+        threshold[reached],
+        missing[reached],
+        number[left[reached]],
+        number[right[reached]],
+        value[reached],
+        gain[reached],
+    )
+
+
+def _stored_tree(forest: Forest, number: int, n_features: int) -> dict[str, Any]:
+    nodes = slice(int(forest.node_ptr[number]), int(forest.node_ptr[number + 1]))
+    leaves = slice(int(forest.leaf_ptr[number]), int(forest.leaf_ptr[number + 1]))
+    order, left, right, parents = _siblings(forest.left[nodes].tolist(), forest.right[nodes].tolist())
+    inner, indices = order >= 0, np.where(order >= 0, order, 0)
+    values = single(forest.leaf_value[leaves])[np.where(inner, 0, ~order)]
+    limits, gains, features, missing = (
+        np.append(column[nodes], np.zeros(1, column.dtype))[indices]  # one more for a tree without a node
+        for column in (forest.threshold, forest.gain, forest.feature, forest.missing_left)
+    )
+    conditions = np.where(inner, limits.astype(np.float64), values)
+    return {
+        "base_weights": np.where(inner, 0.0, values).tolist(),
+        "categories": [],
+        "categories_nodes": [],
+        "categories_segments": [],
+        "categories_sizes": [],
+        "default_left": (inner & missing).astype(int).tolist(),
+        "id": number,
+        "left_children": left,
+        "loss_changes": single(np.where(inner, np.clip(gains, -1e38, 1e38), 0.0)).tolist(),
+        "parents": parents,
+        "right_children": right,
+        "split_conditions": conditions.tolist(),
+        "split_indices": np.where(inner, features, 0).tolist(),
+        "split_type": [0] * len(order),
+        "sum_hessian": [0.0] * len(order),
+        "tree_param": {
+            "num_deleted": "0",
+            "num_feature": str(n_features),
+            "num_nodes": str(len(order)),
+            "size_leaf_vector": "1",
+        },
+    }
+
+
+def _siblings(left: list[int], right: list[int]) -> tuple[Any, list[int], list[int], list[int]]:
+    """Return nodes and ~leaves from the root down, siblings side by side as XGBoost needs them, with their links."""
+    order, parents = [0 if left else -1], [NO_PARENT]
+    lefts: list[int] = []
+    for index, child in enumerate(order):
+        lefts.append(len(order) if child >= 0 else -1)
+        if child >= 0:
+            order += [left[child], right[child]]
+            parents += [index, index]
+    rights = [child + 1 if child >= 0 else -1 for child in lefts]
+    return np.array(order, dtype=np.int64), lefts, rights, parents

@@ -1,0 +1,169 @@
+"""Trees that another system trained, as a ranker: scored here with the result that their owner gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NoReturn, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import InvalidInputError
+from rerank.rankers.parameters import Jobs, jobs_parameter
+from rerank.rankers.ranker import Ranker
+from rerank.rankers.registry import register_fitted
+from rerank.rankers.training import TrainingSet
+from rerank.rankers.warm_start import NoBase
+from rerank.runtime.schema import LARGEST, Array, Choice, Field, Names, Number, Plain, Record, SchemaError, Text, at
+from rerank.trees.forest import Forest, StoredForest
+from rerank.trees.score import score_rows
+from rerank.types import Floats, Ints
+
+SUMS = {"float64": np.float64, "float32": np.float32}
+ZERO = float(np.float32(1e-35))  # LightGBM's kZeroThreshold: values of at most this size are zero
+
+
+@register_fitted("imported")
+@dataclass(eq=False, repr=False)
+class ImportedTrees(Ranker):
+    """Trees of another system; made by `rerank.import_model`, not by `fit`.
+
+    The score of a row is constant + (sum of the trees' leaf values) / divisor.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        Threads; None or -1 for all cores. Scores do not depend on it.
+
+    Attributes
+    ----------
+    source_ : str
+        The format that the model was read from.
+    forest_ : Forest
+        The trees; leaf values are float32 where their owner sums in float32.
+    constant_ : float
+        What is added to the sum.
+    divisor_ : float
+        What the sum is divided by: the number of trees where their owner takes the mean, else 1.
+    zero_missing_ : (m,) int64
+        Features of which 0 (in LightGBM, a size of up to 1e-35) is read as missing.
+
+    """
+
+    n_jobs: int | None = jobs_parameter()
+
+    parameter_fields: ClassVar[Mapping[str, Field]] = {"n_jobs": Jobs()}
+    base: ClassVar[None] = None  # type: ignore[misc]
+
+    @classmethod
+    def of(
+        cls,
+        forest: Forest,
+        feature_names: Sequence[str],
+        source: str,
+        *,
+        constant: float = 0.0,
+        divisor: float = 1.0,
+        zero_missing: Sequence[int] = (),
+        recipe: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """Return a fitted ranker of these trees, which are checked already; the arguments are the attributes above.
+
+        Raises InvalidInputError for feature names or a recipe that a model file could not hold.
+        """
+        model = cls()
+        with at("feature_names"):
+            model.feature_names_ = Names("n_features").read(list(feature_names), {})
+        model.n_features_in_ = len(feature_names)
+        model.recipe_, model.fingerprint_ = Plain().read(recipe, {}), None
+        model.retriever_, model.run_retrievers_, model.base_ = None, {}, NoBase()
+        model._restore(
+            {
+                "source": source,
+                "constant": constant,
+                "divisor": divisor,
+                "zero_missing": np.array(zero_missing, dtype=np.int64),
+                "sums": str(forest.leaf_value.dtype),
+                "forest": forest,
+            }
+        )
+        return model
+
+    def fit(self, *arguments: Any, **named: Any) -> NoReturn:
+        """Refuse: the trees were trained elsewhere."""
+        raise InvalidInputError(
+            "imported: expected a ranker that can be trained, got trees of another system. Train a ranker that starts "
+            "from them (base=model, --base model:FILE)."
+        )
+
+    def unfitted_copy(self) -> Self:
+        """Return a copy with its trees: what was learned elsewhere is not learned again."""
+        return copy(self)
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """Total gain of each feature's splits, (n_features,) float64; 0 where the file tells no gains."""
+        return self.forest_.gains(self.n_features_in_)
+
+    def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
+        """Keep the trees, as a member of an ensemble does that is trained already."""
+        self._check_fitted()
+        if train.X.shape[1] != self.n_features_in_:
+            raise InvalidInputError(
+                f"training data: expected the {self.n_features_in_} features of the imported model, got "
+                f"{train.X.shape[1]}. Make the data with the features that the model was trained on."
+            )
+
+    def _scores(self, X: NDArray[np.float32]) -> Floats:
+        if len(self.zero_missing_):
+            X = X.copy()
+            columns = X[:, self.zero_missing_]
+            X[:, self.zero_missing_] = np.where(np.abs(columns) <= ZERO, np.float32(np.nan), columns)
+        scores = score_rows(self.forest_, X)
+        if self.divisor_ != 1.0:
+            scores /= self.divisor_
+        return self.constant_ + scores if self.constant_ else scores
+
+    def _learned_nothing(self) -> str:
+        return "" if len(self.forest_.feature) and self.forest_.leaf_value.any() else "trees without a split"
+
+    def _learned(self) -> dict[str, Any]:
+        return {
+            "source": self.source_,
+            "constant": self.constant_,
+            "divisor": self.divisor_,
+            "zero_missing": self.zero_missing_.tolist(),
+            "sums": str(self.forest_.leaf_value.dtype),
+            "forest": self.forest_.to_dict(),
+        }
+
+    def _learned_fields(self) -> Record:
+        features = Array(np.int64, low=0, high=lambda sizes: sizes["n_features"] - 1)
+        return Record(
+            {
+                "source": Text(),
+                "constant": Number(),
+                "divisor": Number(1e-300, LARGEST),
+                "zero_missing": features,
+                "sums": Choice(lambda: SUMS),
+                "forest": StoredForest(),
+            }
+        )
+
+    def _restore(self, learned: Mapping[str, Any]) -> None:
+        self.source_: str = learned["source"]
+        self.constant_: float = learned["constant"]
+        self.divisor_: float = learned["divisor"]
+        self.zero_missing_: Ints = learned["zero_missing"]
+        if (np.diff(self.zero_missing_) <= 0).any():
+            raise SchemaError("ascending features, each once", "others", path="zero_missing")
+        forest: Forest = learned["forest"]
+        self.forest_ = replace(forest, leaf_value=forest.leaf_value.astype(SUMS[learned["sums"]]))
+        self.best_iteration_: int = forest.n_trees
+        self.evals_result_: dict[str, Any] = {}
+
+    def _largest_score(self) -> float:
+        largest: float = self.forest_.largest_score() / min(self.divisor_, 1.0)
+        return abs(self.constant_) + largest

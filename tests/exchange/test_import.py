@@ -1,0 +1,253 @@
+"""Imports: files and estimators of other systems become rankers that score as their owners do."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rerank
+from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
+from rerank.exchange.vectors import boundary_rows
+from rerank.rankers.imported import ImportedTrees
+from tests.exchange.conftest import NAMES, random_model
+from tests.oracles import exchange as walks
+from tests.rankers.conftest import ranking_data
+
+LOADS = {
+    "esltr_models/lambdaMART.txt": ("ranklib", 1000, 2),
+    "esltr_models/mart.txt": ("ranklib", 1000, 2),
+    "esltr_models/randomForest.txt": ("ranklib", 300, 2),
+    "esltr_models/xgb-model.json": ("xgboost-dump", 2, 2),
+    "esltr_models/xgboost-wmf.json": ("xgboost-dump", 10, 8),
+    "rankeval_models/LightGBM.model.txt": ("lightgbm", 2, 136),
+    "rankeval_models/quickrank.model.xml": ("quickrank", 2, 115),
+    "rankeval_models/quickrank.model.v2.xml": ("quickrank", 2, 115),
+    "solr_ltr_models/multipleadditivetreesmodel_with_missing_branch.json": ("solr", 2, 3),
+}
+
+
+@pytest.mark.parametrize("file", LOADS)
+def test_real_files_load(file: str, real_models: Path, tmp_path: Path) -> None:
+    model = rerank.import_model(real_models / file)
+    assert (model.source_, model.forest_.n_trees, model.n_features_in_) == LOADS[file]
+    X = boundary_rows(model.forest_, model.n_features_in_, 300)
+    model.save(tmp_path / "model.json")
+    again = rerank.load_model(tmp_path / "model.json")
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert again.to_dict() == model.to_dict()
+
+
+@pytest.mark.parametrize("file", [file for file in LOADS if "LightGBM" in file or "quickrank" in file or "xgb" in file])
+def test_real_files_score_as_their_owner_documents(file: str, real_models: Path) -> None:
+    model = rerank.import_model(real_models / file)
+    content = (real_models / file).read_bytes()
+    readers: dict[str, Any] = {"lightgbm": walks.lightgbm, "quickrank": walks.quickrank}
+    readers["xgboost-dump"] = lambda dump: walks.xgboost_dump(dump, model.feature_names_)
+    X = boundary_rows(model.forest_, model.n_features_in_, 2000)
+    if model.source_ == "quickrank":
+        X = np.nan_to_num(X)
+    np.testing.assert_array_equal(model.predict(X), readers[model.source_](content).score(X))
+
+
+@pytest.mark.parametrize("parameters", [{}, {"zero_as_missing": True}, {"use_missing": False}])
+@pytest.mark.parametrize("boosting", ["gbdt", "rf"])
+def test_lightgbm_models_score_as_lightgbm(parameters: dict[str, Any], boosting: str, tmp_path: Path) -> None:
+    lightgbm = pytest.importorskip("lightgbm", reason="lightgbm is not installed; scripts/check_exchange.py covers it")
+    data = ranking_data(1, missing=0.1)
+    X = data.X.copy()
+    X[:, 3] = np.round(2 * X[:, 3])
+    settings = {"objective": "regression", "num_leaves": 15, "verbose": -1, "boosting": boosting, **parameters}
+    if boosting == "rf":
+        settings |= {"bagging_freq": 1, "bagging_fraction": 0.7}
+    booster = lightgbm.train(settings, lightgbm.Dataset(X, data.labels), 20)
+    booster.save_model(tmp_path / "model.txt")
+    for source in (tmp_path / "model.txt", booster):
+        model = rerank.import_model(source)
+        rows = boundary_rows(model.forest_, X.shape[1], 3000)
+        np.testing.assert_array_equal(model.predict(rows), booster.predict(rows))
+        np.testing.assert_array_equal([model.predict(row[None])[0] for row in rows[:50]], booster.predict(rows[:50]))
+    rerank.export_model(model, tmp_path / "again.txt", "lightgbm")
+    np.testing.assert_array_equal(
+        lightgbm.Booster(model_file=tmp_path / "again.txt").predict(rows), booster.predict(rows)
+    )
+
+
+def test_lightgbm_loads_an_export(tmp_path: Path) -> None:
+    lightgbm = pytest.importorskip("lightgbm", reason="lightgbm is not installed; scripts/check_exchange.py covers it")
+    model = random_model(3)
+    model.forest_.threshold[np.abs(model.forest_.threshold) < 1e-34] = np.float32(0.25)  # 0 to LightGBM
+    rerank.export_model(model, tmp_path / "model.txt", "lightgbm")
+    X = boundary_rows(model.forest_, len(NAMES), 3000)
+    np.testing.assert_array_equal(lightgbm.Booster(model_file=tmp_path / "model.txt").predict(X), model._scores(X))
+
+
+def test_the_lightgbm_estimator_is_imported() -> None:
+    lightgbm = pytest.importorskip("lightgbm", reason="lightgbm is not installed; scripts/check_exchange.py covers it")
+    data = ranking_data(1)
+    ranker = lightgbm.LGBMRanker(n_estimators=5, num_leaves=7, verbose=-1)
+    ranker.fit(data.X, data.labels.astype(int), group=np.diff(data.query_ptr))
+    model = rerank.import_model(ranker, feature_names=data.feature_names)
+    np.testing.assert_array_equal(model.predict(data), ranker.predict(data.X))
+
+
+@pytest.mark.parametrize("kind", ["forest", "extra", "boosting", "histogram", "tree"])
+def test_scikit_learns_regressors_score_as_they_do(kind: str) -> None:
+    from sklearn import ensemble, tree
+
+    data = ranking_data(1, missing=0.0 if kind == "boosting" else 0.1)
+    made: Any = {
+        "forest": ensemble.RandomForestRegressor(7, max_leaf_nodes=20, random_state=0),
+        "extra": ensemble.ExtraTreesRegressor(7, max_leaf_nodes=20, random_state=0),
+        "boosting": ensemble.GradientBoostingRegressor(n_estimators=20, random_state=0),
+        "histogram": ensemble.HistGradientBoostingRegressor(max_iter=20),
+        "tree": tree.DecisionTreeRegressor(max_leaf_nodes=20, random_state=0),
+    }[kind]
+    made.fit(data.X, data.labels)
+    model = rerank.import_model(made)
+    X = boundary_rows(model.forest_, data.n_features, 2000)
+    X = np.nan_to_num(X) if kind == "boosting" else X
+    X[np.abs(X) > 1e37] = 1.0
+    np.testing.assert_array_equal(model.predict(X), made.predict(X))
+
+
+def test_an_estimator_that_is_not_fitted_or_of_another_kind_is_refused() -> None:
+    from sklearn.ensemble import RandomForestRegressor
+    from sklearn.linear_model import LinearRegression
+
+    with pytest.raises(InvalidInputError, match="expected a fitted RandomForestRegressor"):
+        rerank.import_model(RandomForestRegressor())
+    with pytest.raises(InvalidInputError, match="got LinearRegression"):
+        rerank.import_model(LinearRegression().fit([[1.0], [2.0]], [1.0, 2.0]))
+    with pytest.raises(InvalidInputError, match=r"got builtins\.dict"):
+        rerank.import_model({})
+
+
+def _lightgbm_text(**lines: str) -> str:
+    header = {"num_class": "1", "max_feature_idx": "1", "feature_names": "a b", **lines}
+    tree = {
+        "num_leaves": "3",
+        "num_cat": "0",
+        "split_feature": "0 1",
+        "threshold": "10.5 0.5",
+        "decision_type": "10 8",
+        "left_child": "-1 -2",
+        "right_child": "1 -3",
+        "leaf_value": "-0.5 0.25 0.75",
+    }
+    head = "\n".join(f"{key}={lines.get(key, value)}" for key, value in header.items() if key not in tree)
+    body = "\n".join(f"{key}={lines.get(key, value)}" for key, value in tree.items())
+    return f"tree\n{head}\n\nTree=0\n{body}\n\n\nend of trees\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        ({}, ""),
+        ({"num_class": "3"}, "expected num_class=1, got '3'"),
+        ({"feature_names": "a"}, "expected 2 feature names, got 1"),
+        ({"tree_sizes": "100 200"}, "expected 2 trees, as the header says, got 1"),
+        ({"max_feature_idx": "0", "feature_names": "a"}, "split_feature as whole numbers from 0 to 0, got"),
+        ({"decision_type": "1 8"}, "expected numerical splits, got categorical ones"),
+        ({"decision_type": "10"}, "expected 2 values of decision_type, got 1"),
+        ({"right_child": "1 0"}, "tree 1: right[1]: expected"),
+        ({"left_child": "-1 1"}, "tree 1: right[0]: expected a node from 1 to 1 or a leaf"),
+        ({"right_child": "1 -9"}, "right_child as whole numbers from -3 to 1, got '-9'"),
+        ({"threshold": "nan 1"}, "threshold as numbers, got 'nan'"),
+        ({"threshold": "x 1"}, "threshold as finite numbers"),
+        ({"leaf_value": "1 2 inf"}, "leaf_value as finite numbers, got 'inf'"),
+        ({"leaf_value": "1 2 1e300"}, "expected scores up to"),
+        ({"num_leaves": "99999999999"}, "num_leaves as whole numbers"),
+    ],
+)
+def test_what_is_wrong_in_a_lightgbm_file_is_said(lines: dict[str, str], words: str, tmp_path: Path) -> None:
+    path = tmp_path / "model.txt"
+    path.write_text(_lightgbm_text(**lines))
+    if not words:
+        model = rerank.import_model(path)
+        np.testing.assert_array_equal(
+            model.predict(np.array([[10.5, 0], [11, 0.5], [11, 1], [np.nan, 9]])), [-0.5, 0.25, 0.75, -0.5]
+        )
+        assert model.feature_names_ == ("a", "b")
+        return
+    with pytest.raises(FileFormatError) as caught:
+        rerank.import_model(path)
+    assert words in str(caught.value)
+    assert str(caught.value).startswith(str(path))
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_a_file_that_breaks_off_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "model.txt"
+    path.write_text(_lightgbm_text().replace("end of trees\n", ""))
+    with pytest.raises(FileFormatError, match="expected the line `end of trees`, got a file that breaks off"):
+        rerank.import_model(path)
+
+
+def test_names_replace_those_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "model.txt"
+    path.write_text(_lightgbm_text())
+    assert rerank.import_model(path, feature_names=["x", "y"]).feature_names_ == ("x", "y")
+    recipe = rerank.Recipe(features=("bm25.title", "bm25.body"))
+    assert rerank.import_model(path, recipe=recipe).feature_names_ == ("a", "b")
+    path.write_text(_lightgbm_text(feature_names="Column_0 Column_1"))
+    assert rerank.import_model(path).feature_names_ == ("1", "2")
+    assert rerank.import_model(path, recipe=rerank.Recipe(features=("bm25.*",))).feature_names_ == ("1", "2")
+    model = rerank.import_model(path, recipe=recipe)
+    assert model.feature_names_ == ("bm25.title", "bm25.body")
+    assert model.recipe_ is not None
+    assert rerank.Recipe.from_dict(model.recipe_) == recipe
+    with pytest.raises(InvalidInputError, match="expected names of 2 features, got 1"):
+        rerank.import_model(path, feature_names=["x"])
+    with pytest.raises(InvalidInputError, match="expected each name once"):
+        rerank.import_model(path, feature_names=["x", "x"])
+
+
+def test_files_that_are_not_models_are_refused(tmp_path: Path) -> None:
+    for name, content in (("a", b""), ("b", b"{}"), ("c", b"\x00\x01"), ("d", b"qid 1\n")):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(FileFormatError, match="expected a model of"):
+            rerank.import_model(tmp_path / name)
+    with pytest.raises(MissingFileError):
+        rerank.import_model(tmp_path / "none")
+
+
+def test_an_imported_model_is_a_base_and_a_member(tmp_path: Path) -> None:
+    data, valid = ranking_data(1), ranking_data(2)
+    model = random_model(5)
+    warm = rerank.LambdaMART(n_estimators=5, num_leaves=4, base=model).fit(data)
+    warm.save(tmp_path / "warm.json")
+    np.testing.assert_array_equal(rerank.load_model(tmp_path / "warm.json").predict(valid), warm.predict(valid))
+    both = rerank.Ensemble(members=[model, rerank.LogisticRegression(max_iter=20)]).fit(data)
+    both.save(tmp_path / "both.json")
+    np.testing.assert_array_equal(rerank.load_model(tmp_path / "both.json").predict(valid), both.predict(valid))
+    np.testing.assert_array_equal(both.members_[0].forest_.leaf_value, model.forest_.leaf_value)
+
+
+def test_an_imported_model_is_not_trained() -> None:
+    data = ranking_data(1)
+    with pytest.raises(InvalidInputError, match="imported: expected a ranker that can be trained"):
+        random_model(0).fit(data)
+    with pytest.raises(InvalidInputError, match="expected a fitted model"):
+        rerank.Ensemble(members=[ImportedTrees()]).fit(data)
+
+
+def test_float32_sums_are_kept_in_the_model_file(tmp_path: Path) -> None:
+    model = random_model(2)
+    rerank.export_model(model, tmp_path / "model.json", "xgboost")
+    read = rerank.import_model(tmp_path / "model.json")
+    read.save(tmp_path / "own.json")
+    X = boundary_rows(read.forest_, len(NAMES), 300)
+    again = rerank.load_model(tmp_path / "own.json")
+    assert again.forest_.leaf_value.dtype == np.float32
+    np.testing.assert_array_equal(again.predict(X), walks.xgboost((tmp_path / "model.json").read_bytes()).score(X))
+    np.testing.assert_array_equal([again.predict(row[None])[0] for row in X], again.predict(X))
+
+
+def test_an_imported_model_is_stored_as_json_without_code(tmp_path: Path) -> None:
+    random_model(1).save(tmp_path / "model.json")
+    stored = json.loads((tmp_path / "model.json").read_text())
+    assert (stored["ranker"], stored["learned"]["source"]) == ("imported", "random")
