@@ -284,6 +284,11 @@ class Ranker(Estimator):
             were retrieved with other parameters.
 
         """
+        self._check_fitted()
+        if not isinstance(X, RankingData) and isinstance(self.base_, NoBase) and init_score is None and base is None:
+            rows = self._matrix(X)  # no record of them is needed: one row is scored in half the time
+            with kernel_threads(self.n_jobs, len(rows)):
+                return 0.0 + self._scores(rows)
         data = self._rows_to_score(X, init_score, base)
         with kernel_threads(self.n_jobs, data.n_rows):
             return self._start(data, init_score, base) + self._scores(data.X)
@@ -343,10 +348,6 @@ class Ranker(Estimator):
     def _rows_to_score(self, X: RankingData | ArrayLike, init_score: ArrayLike | None, base: Any) -> RankingData:
         """Return the rows with the model's features, checked."""
         self._check_fitted()
-        if not isinstance(X, RankingData) and isinstance(self.base_, NoBase) and init_score is None and base is None:
-            rows = self._matrix(X)  # no record of them is needed: one row is scored in half the time
-            with kernel_threads(self.n_jobs, len(rows)):
-                return 0.0 + self._scores(rows)
         check_index("init_score", init_score, X)
         data = self._matching(X) if isinstance(X, RankingData) else self._rows(self._matrix(X))
         if isinstance(X, RankingData):
