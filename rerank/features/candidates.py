@@ -13,11 +13,10 @@ from dataclasses import field as dataclass_field
 
 import numpy as np
 
-from rerank.runtime.kernels import helper, kernel
-from rerank.runtime.views import read_only_view
 from rerank.types import Floats, Ints, pointers
 from rerank.types.forward import ForwardIndex
 from rerank.types.ids import Ids
+from rerank.types.vocabulary import find_terms
 
 Documents = Callable[[Ints], Sequence[str | None]]
 MOST_MATCHES = 1 << 23  # row-term pairs of a batch, of 4 bytes each
@@ -193,7 +192,7 @@ def gather_candidates(
 
     """
     occurrences = [Counter(tokens) for tokens in query_terms]
-    numbers = _term_numbers(forward, list(dict.fromkeys(term for counts in occurrences for term in counts)))
+    numbers = term_numbers(forward, list(dict.fromkeys(term for counts in occurrences for term in counts)))
     terms_of = [sorted((numbers[term], count, term) for term, count in counts.items()) for counts in occurrences]
     indices = [{term: index for index, (_, _, term) in enumerate(terms)} for terms in terms_of]
     flat = np.array([term[:2] for terms in terms_of for term in terms], dtype=np.int64).reshape(-1, 2)
@@ -216,48 +215,10 @@ def gather_candidates(
     )
 
 
-def _term_numbers(forward: ForwardIndex, terms: Sequence[str]) -> dict[str, int]:
-    """Return the number of each distinct term, -1 where no field holds it."""
-    encoded = [term.encode("utf8") for term in terms]
-    numbers = np.empty(len(terms), dtype=np.int64)
-    wanted = np.frombuffer(b"".join(encoded), dtype=np.uint8)
-    _find_terms(
-        read_only_view(wanted),
-        pointers([len(term) for term in encoded]),
-        read_only_view(forward.vocabulary),
-        read_only_view(forward.term_ptr),
-        numbers,
-    )
-    return dict(zip(terms, numbers.tolist(), strict=True))
-
-
-@kernel()
-def _find_terms(wanted, wanted_ptr, vocabulary, term_ptr, out):  # type: ignore[no-untyped-def]
-    """Fill `out` (n_wanted,) with the number of each term, -1 for an unknown one, by a binary search each.
-
-    wanted, vocabulary    concatenated bytes of terms; the terms of the vocabulary ascend
-    wanted_ptr, term_ptr  first byte of each term
-    """
-    for number in range(len(out)):
-        low, high = 0, len(term_ptr) - 1
-        term = wanted[wanted_ptr[number] : wanted_ptr[number + 1]]
-        out[number] = -1
-        while low < high:
-            middle = (low + high) >> 1
-            order = _compare(vocabulary[term_ptr[middle] : term_ptr[middle + 1]], term)
-            if order == 0:
-                out[number] = middle
-                break
-            if order < 0:
-                low = middle + 1
-            else:
-                high = middle
-
-
-@helper()
-def _compare(left, right):  # type: ignore[no-untyped-def]
-    """Return a number below 0 where `left` (bytes) sorts before `right`, 0 where they are equal, else above 0."""
-    for index in range(min(len(left), len(right))):
-        if left[index] != right[index]:
-            return np.int64(left[index]) - np.int64(right[index])
-    return len(left) - len(right)
+def term_numbers(forward: ForwardIndex, terms: Sequence[str]) -> dict[str, int]:
+    """Return the number of each distinct term, -1 where no document holds it."""
+    numbers = find_terms(forward, [term.encode("utf8") for term in terms]).tolist()
+    found = dict(zip(terms, numbers, strict=True))
+    if forward.new_terms:
+        found.update({term: forward.new_terms[term] for term in terms if term in forward.new_terms})
+    return found

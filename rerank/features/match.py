@@ -19,7 +19,7 @@ from rerank.features.recipe import Recipe
 from rerank.features.statistics import inverse_document_frequency, lucene_lengths, vector_norms
 from rerank.runtime.kernels import kernel
 from rerank.runtime.views import read_only_view
-from rerank.types import Floats, Ints, pointers
+from rerank.types import Floats, Ints, joined_rows, pointers
 from rerank.types.forward import FieldArrays
 
 
@@ -121,22 +121,42 @@ class FieldBlock:
 
 def match(candidates: Candidates, field: FieldArrays) -> FieldBlock:
     """Return the candidates matched with a field."""
-    known = candidates.terms >= 0
-    terms = np.where(known, candidates.terms, 0)
+    doc_freq, collection_freq = _statistics(candidates.terms, field.collection or field)
+    if field.collection is not None:
+        new = _new_terms_of_rows(candidates, field, doc_freq == 0)
+        doc_freq, collection_freq = np.maximum(doc_freq, new), np.maximum(collection_freq, new)
     return FieldBlock(
         candidates=candidates,
         field=field,
-        doc_freq=_values_of(terms, known, field.doc_freq),
-        collection_freq=_values_of(terms, known, field.collection_freq),
+        doc_freq=doc_freq,
+        collection_freq=collection_freq,
         lengths=np.asarray(field.lengths[candidates.docs]),
     )
 
 
-def _values_of(terms: Ints, known: NDArray[np.bool_], values: NDArray[np.int32] | Ints) -> Ints:
-    """Return the value of each term, 0 for an unknown one."""
-    if not len(values):
-        return np.zeros(len(terms), dtype=np.int64)
-    return np.where(known, values[terms], 0).astype(np.int64)
+def _statistics(terms: Ints, field: FieldArrays) -> tuple[Ints, Ints]:
+    """Return document and collection frequency of each term, (n_terms,) int64; 0 for an unknown one."""
+    if not len(field.doc_freq):
+        return np.zeros(len(terms), dtype=np.int64), np.zeros(len(terms), dtype=np.int64)
+    known = (terms >= 0) & (terms < len(field.doc_freq))
+    safe = np.where(known, terms, 0)
+    doc_freq, collection_freq = (
+        np.where(known, values[safe], 0).astype(np.int64) for values in (field.doc_freq, field.collection_freq)
+    )
+    return doc_freq, collection_freq
+
+
+def _new_terms_of_rows(candidates: Candidates, field: FieldArrays, is_new: NDArray[np.bool_]) -> Ints:
+    """Return 1 for each new query term that the field of one of the query's rows holds, else 0, (n_terms,) int64."""
+    held = np.zeros(len(candidates.terms), dtype=np.int64)
+    for query in range(len(candidates.query_lengths)):
+        first, last = candidates.term_ptr[query : query + 2].tolist()
+        new = first + np.flatnonzero(is_new[first:last] & (candidates.terms[first:last] >= 0))
+        if len(new):
+            docs = candidates.docs[slice(*candidates.query_ptr[query : query + 2].tolist())]
+            rows, _ = joined_rows(field.doc_ptr[docs], field.doc_ptr[docs + 1] - field.doc_ptr[docs])
+            held[new] = np.isin(candidates.terms[new], field.terms[rows])
+    return held
 
 
 @kernel()

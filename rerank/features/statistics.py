@@ -81,10 +81,38 @@ def lucene_lengths(lengths: NDArray[np.int32]) -> NDArray[np.int32]:
     return table[np.searchsorted(table, lengths, side="right") - 1]
 
 
-@cached_by_field
 def field_idf(field: FieldArrays) -> Floats:
-    """Return the idf of every term in a field, (n_terms,) float64."""
+    """Return the idf of every term in a field, (n_terms,) float64.
+
+    Batches of texts that no index holds share the document frequencies, so their idf is computed once.
+    """
+    if field.collection is None:
+        return _idf(field)
+    shared = _idf_of_texts(field.collection)
+    with shared.lock:
+        if shared.doc_freq is not field.doc_freq:
+            shared.idf = inverse_document_frequency(field.doc_freq, field.n_docs_with)
+            shared.doc_freq = field.doc_freq
+        return shared.idf
+
+
+@cached_by_field
+def _idf(field: FieldArrays) -> Floats:
     return inverse_document_frequency(field.doc_freq, field.n_docs_with)
+
+
+class _IdfOfTexts:
+    """The idf of the terms of texts beside a field of an index, and the document frequencies that it is from."""
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.doc_freq: NDArray[np.int32] | None = None
+        self.idf: Floats = np.empty(0)
+
+
+@cached_by_field
+def _idf_of_texts(field: FieldArrays) -> _IdfOfTexts:
+    return _IdfOfTexts()
 
 
 @cached_by_field

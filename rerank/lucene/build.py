@@ -104,8 +104,9 @@ def build_index(
         corpus = staging / "corpus"
         corpus.mkdir()
         with stage(progress, "reading documents") as done:
+            fields = None if fields is None else list(fields)
             written = write_documents(documents, corpus, fields, done, numbers)
-        job = _Job("JsonCollection", written.fields, workers, language)
+        job = _Job("JsonCollection", written.fields, workers, language, None if fields is None else written.fields)
         counts = _index(corpus, staging, job, written.n_documents, progress)
         shutil.rmtree(corpus)
         _finish(staging, target, overwrite, progress)
@@ -227,12 +228,17 @@ def _check_sgml_id(document: SgmlDocument, seen: set[str], files: list[Path], en
 
 @dataclass(frozen=True)
 class _Job:
-    """Parameters of Anserini's indexer; `fields` are the text fields apart from `contents`."""
+    """Parameters of Anserini's indexer.
+
+    fields  the text fields apart from `contents`
+    joined  the fields whose texts make up `contents`, in order, where the user named them; the index notes them
+    """
 
     collection: str
     fields: Sequence[str]
     threads: int
     language: str
+    joined: Sequence[str] | None = None
 
 
 def _index(corpus: Path, index: Path, job: _Job, n_documents: int | None, progress: Progress) -> BuildCounts:
@@ -246,6 +252,7 @@ def _index(corpus: Path, index: Path, job: _Job, n_documents: int | None, progre
             fields=list(job.fields),
             threads=job.threads,
             language=job.language,
+            joined=None if job.joined is None else list(job.joined),
         )
     n_refused = counts["skipped"] + counts["errors"]
     if n_documents is not None:

@@ -26,6 +26,8 @@ class FieldArrays:
     doc_freq         (n_terms,) int32 documents with the term in this field
     collection_freq  (n_terms,) int64 occurrences in this field
     n_docs_with      documents with the field (Lucene's docCount)
+    collection       where the documents are texts that no index holds: the field of the index whose statistics are
+                     used. doc_freq and collection_freq then go on beyond its terms, and are at least 1
     """
 
     name: str
@@ -38,10 +40,13 @@ class FieldArrays:
     doc_freq: NDArray[np.int32]
     collection_freq: Ints
     n_docs_with: int
+    collection: FieldArrays | None = None
 
     @property
     def n_tokens(self) -> int:
         """Tokens of the field in the whole collection (Lucene's sumTotalTermFreq)."""
+        if self.collection is not None:
+            return max(self.collection.n_tokens, 1)
         return int(self.position_ptr[-1])
 
     @property
@@ -61,6 +66,7 @@ class ForwardIndex:
     fields       arrays of each field, by name; `contents` is the whole document
     fingerprint  statistics of the index (plain JSON values), equal for indexes of the same text
     numbers      numeric fields of the documents, (n_docs,) float64 by name; NaN if a document has none
+    new_terms    numbers, from n_terms on, of terms beside the vocabulary: those of texts that no index holds
     """
 
     doc_ids: Ids
@@ -70,6 +76,7 @@ class ForwardIndex:
     fields: Mapping[str, FieldArrays]
     fingerprint: Mapping[str, Any] = field(default_factory=dict)
     numbers: Mapping[str, Floats] = field(default_factory=dict)
+    new_terms: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def n_docs(self) -> int:

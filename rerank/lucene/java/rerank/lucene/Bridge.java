@@ -59,6 +59,7 @@ public final class Bridge {
   static final String ID = "id";
   static final String RAW = "raw";
   static final String LANGUAGE = "rerank.language"; // in the user data of a commit
+  static final String FIELDS = "rerank.fields"; // there too: the fields that the build was told, as JSON; or absent
   private static final Set<String> METADATA = Set.of("fnm", "fdm", "tvm", "tmd", "nvm", "dvm", "kdm", "vem");
   private static final String ENGLISH = "en";
   private static final Map<String, Analyzer> ANALYZERS = new ConcurrentHashMap<>();
@@ -149,6 +150,10 @@ public final class Bridge {
         return json(statistics(reader(request)));
       case "analyze":
         return json(analyze(request.get("texts"), analyzer(request.path("language").asText(ENGLISH))));
+      case "analyze_texts":
+        return Analysing.analyze(request);
+      case "wordwise":
+        return json(Analysing.wordwise(request.get("language").asText()));
       case "languages":
         return json(languages());
       case "raw":
@@ -171,8 +176,9 @@ public final class Bridge {
     DirectoryReader reader = DirectoryReader.open(directory);
     int handle = LAST_HANDLE.incrementAndGet();
     READERS.put(handle, reader);
+    Map<String, String> noted = reader.getIndexCommit().getUserData();
     ObjectNode report = JSON.createObjectNode().put("handle", handle);
-    return report.put("language", reader.getIndexCommit().getUserData().get(LANGUAGE));
+    return report.put("language", noted.get(LANGUAGE)).put("fields", noted.get(FIELDS));
   }
 
   /** Lucene reads these small files before it compares their checksums: a wrong count in one can take all memory. */

@@ -11,6 +11,7 @@ import java.io.PrintStream;
 import java.lang.reflect.Field;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicReference;
 import org.apache.logging.log4j.Level;
 import org.apache.logging.log4j.core.config.Configurator;
@@ -42,7 +43,7 @@ final class Indexing {
     IndexCollection indexer = new IndexCollection(args);
     building = indexer;
     runToTheEnd(indexer);
-    commitLanguage(args);
+    commitNotes(args, request.path("joined"));
     ObjectNode counts = Bridge.JSON.createObjectNode();
     counts.put("indexed", indexer.getCounters().indexed.get());
     counts.put("empty", indexer.getCounters().empty.get());
@@ -51,12 +52,16 @@ final class Indexing {
     return counts;
   }
 
-  /** Notes the language in the index itself: Lucene keeps no analyzer. */
-  private static void commitLanguage(IndexCollection.Args args) throws IOException {
+  /** Notes the language and the fields that the build was told in the index itself: Lucene keeps neither. */
+  private static void commitNotes(IndexCollection.Args args, JsonNode fields) throws IOException {
+    Map<String, String> notes = new TreeMap<>(Map.of(Bridge.LANGUAGE, args.language));
+    if (fields.isArray()) {
+      notes.put(Bridge.FIELDS, fields.toString());
+    }
     IndexWriterConfig config = new IndexWriterConfig().setOpenMode(IndexWriterConfig.OpenMode.APPEND);
     try (FSDirectory folder = FSDirectory.open(Path.of(args.index));
         IndexWriter writer = new IndexWriter(folder, config)) {
-      writer.setLiveCommitData(Map.of(Bridge.LANGUAGE, args.language).entrySet());
+      writer.setLiveCommitData(notes.entrySet());
       writer.commit();
     }
   }

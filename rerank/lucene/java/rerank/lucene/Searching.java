@@ -45,7 +45,7 @@ final class Searching {
     return packed(hits);
   }
 
-  private static void onThreads(int threads, int tasks, IntConsumer task) throws Exception {
+  static void onThreads(int threads, int tasks, IntConsumer task) throws Exception {
     if (tasks == 1) {
       task.accept(0);
       return;
