@@ -15,7 +15,7 @@ from rerank.types.ids import MOST_LETTERS, is_unicode
 
 CONTENTS = "contents"
 _GREATEST = sys.float_info.max  # NaN and infinity are not indexed
-_IDS = ("id", "_id", "docid")
+ID_KEYS = ("id", "_id", "docid")
 _FIRST_FIELDS = ("title", "body")
 _RESERVED_BY_ANSERINI = ("raw", "entity")
 DOCUMENTS_A_FILE = 1000
@@ -80,14 +80,14 @@ class _DocumentReader:
                     f"(id {doc_id!r}) expected {expected} or 'contents', got {_listed(document)}. "
                     "Add one, or name its fields"
                 )
-            contents = " ".join(filter(None, texts.values()))
+            contents = joined(texts.values())
         members = {"id": doc_id, CONTENTS: self._text(CONTENTS, contents, doc_id), **texts, **self._numbers(document)}
         return json.dumps(members, ensure_ascii=True) + "\n"
 
     def field_names(self) -> tuple[str, ...]:
         """Return the text fields of all documents; refuse a wanted field that no document has."""
         if self._wanted is None:
-            return tuple(sorted(self._seen, key=_field_order))
+            return tuple(sorted(self._seen, key=field_order))
         for name in self._wanted:
             if self.n_documents and name not in self._seen:
                 raise unknown_name("field", name, self._seen)
@@ -107,7 +107,7 @@ class _DocumentReader:
             if isinstance(value, int | float)
             and not isinstance(value, bool)
             and abs(value) <= _GREATEST
-            and name not in _IDS
+            and name not in ID_KEYS
             and name not in (self._wanted or ())
         }
         self._seen_numbers.update(finite)
@@ -137,7 +137,7 @@ class _DocumentReader:
             self._seen.update(dict.fromkeys(document))
             wanted = [name for name in self._wanted if document.get(name) is not None]
             return {name: self._text(name, document[name], doc_id) for name in wanted}
-        names = [name for name in document if name not in ("id", CONTENTS) and _is_text(document[name])]
+        names = [name for name in document if name not in ("id", CONTENTS) and is_text(document[name])]
         for name in names:
             if name in _RESERVED_BY_ANSERINI:
                 raise self._error(
@@ -145,10 +145,10 @@ class _DocumentReader:
                     f"keeps for itself, got {name!r}. Rename it, or name the fields to index"
                 )
         self._seen.update(dict.fromkeys(names))
-        return {name: self._text(name, document[name], doc_id) for name in sorted(names, key=_field_order)}
+        return {name: self._text(name, document[name], doc_id) for name in sorted(names, key=field_order)}
 
     def _text(self, name: str, value: Any, doc_id: str) -> str:
-        if not _is_text(value):
+        if not is_text(value):
             raise self._error(
                 f"(id {doc_id!r}) expected text in field {name!r}, got {type(value).__name__}. "
                 "Make it text or leave the field out"
@@ -159,7 +159,13 @@ class _DocumentReader:
         return InvalidInputError(f"{self._location}: {message}.")
 
 
-def _is_text(value: Any) -> bool:
+def joined(texts: Iterable[str]) -> str:
+    """Return `contents` of a document that has none of its own: the texts of its fields, those that are not empty."""
+    return " ".join(filter(None, texts))
+
+
+def is_text(value: Any) -> bool:
+    """Return whether a value is the text of a field: text, or a list of texts."""
     return isinstance(value, str) or (isinstance(value, list | tuple) and all(isinstance(part, str) for part in value))
 
 
@@ -168,7 +174,8 @@ def _without_lone_surrogates(text: str) -> str:
     return text if text.isascii() else text.encode("utf8", "replace").decode("utf8")
 
 
-def _field_order(name: str) -> int:
+def field_order(name: str) -> int:
+    """Return the key by which fields are ordered that no build named: title, body, then as the document has them."""
     return _FIRST_FIELDS.index(name) if name in _FIRST_FIELDS else len(_FIRST_FIELDS)
 
 

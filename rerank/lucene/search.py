@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InvalidInputError, unknown_name
+from rerank.errors import InvalidInputError, RerankError, unknown_name
 from rerank.lucene.arrays import ids_from_bytes
 from rerank.lucene.folder import check_index_folder, damaged_lucene
 from rerank.lucene.jvm import ask, ask_json, open_index
 from rerank.lucene.language import chosen_language
 from rerank.lucene.progress import Progress, stage
+from rerank.runtime.strict_json import ParseFault, parse_json
 from rerank.types import Run, Topics, pointers
 from rerank.types.ids import Ids, id_array
 from rerank.types.retriever import Retriever
@@ -54,7 +55,8 @@ class Searcher:
         self._handle: int | None = opened["handle"]
         try:
             self.language = chosen_language(opened, language)
-        except InvalidInputError:
+            self.joined_fields = _joined_fields(self.folder, opened.get("fields"))
+        except RerankError:
             self.close()
             raise
         self._doc_ids: Ids | None = None
@@ -195,6 +197,19 @@ class Searcher:
         if self._handle is None:
             raise InvalidInputError(f"{self.folder}: expected an open index, got a closed one. Open it again.")
         return {"handle": self._handle, "index": str(self.folder)}
+
+
+def _joined_fields(folder: Path, stored: str | None) -> tuple[str, ...] | None:
+    """Return the fields that make up `contents`, in order, as stored in an index; None if the build named none."""
+    if stored is None:
+        return None
+    try:
+        names = parse_json(stored)
+    except ParseFault:
+        names = None
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise damaged_lucene(folder, "its list of fields")
+    return tuple(names)
 
 
 def _search(queries: list[str], parameters: dict[str, Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:

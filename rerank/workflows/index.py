@@ -23,8 +23,10 @@ from rerank.types.retriever import CONTENTS
 from rerank.workflows.fingerprints import fingerprint_differences
 
 if TYPE_CHECKING:
+    from rerank.lucene.texts import TextAnalyser
     from rerank.rankers.ranker import Ranker
     from rerank.types.forward import ForwardIndex
+    from rerank.workflows.texts import RankedText
 
 _log = logging.getLogger("rerank")
 
@@ -132,6 +134,13 @@ class Index:
     def searcher(self) -> Searcher:
         """The Lucene searcher; starts Java."""
         return Searcher(self.path, self._language)
+
+    @cached_property
+    def text_analyser(self) -> TextAnalyser:
+        """What makes forward arrays of texts that the index does not hold; starts Java."""
+        from rerank.lucene.texts import TextAnalyser
+
+        return TextAnalyser(self.forward, self.searcher.language)
 
     def search(
         self,
@@ -263,6 +272,123 @@ class Index:
             "documents": self.searcher.documents,
             "threads": threads,
         }
+
+    def text_features(
+        self,
+        query: str | Mapping[str, str],
+        documents: Any,
+        *,
+        scores: Any = None,
+        field: str = CONTENTS,
+        recipe: Recipe | None = None,
+        runs: Mapping[str, Run | Mapping[str, Mapping[str, float]]] | None = None,
+        threads: int | None = None,
+    ) -> RankingData:
+        """Return the features of texts that the index does not hold.
+
+        Texts are analysed as the index's documents are, and statistics of the collection are those of the index: the
+        features of a document that the index holds are those that `features` computes, bit for bit.
+
+        Parameters
+        ----------
+        query : str or mapping from str to str
+            The query; or several, by query id.
+        documents : iterable or mapping
+            The texts of the query, at most 2^20, each a str, or a mapping from the names of the index's fields to text
+            (or lists of text, which are joined by spaces) and from the names of its numbers to numbers. A list, whose
+            document ids are "0", "1" and so on, or a mapping by document id. For several queries, a mapping from
+            query id to such a list or mapping. A text has at most 2^24 characters.
+        scores : array-like or mapping, optional
+            A first-stage score of each text: in the order of the list, or by document id; for several queries, a
+            mapping from query id to these, or a Run. By default BM25 over `contents` with k1 0.9 and b 0.4, as
+            `search` computes it. Features of the run and of the query's first documents depend on it.
+        field : str, default="contents"
+            The field of a document that is a str. Its other fields are empty. Where a document has no `contents` of
+            its own, they are its fields joined as the index build joins them: so those of a str of another field are
+            the same text.
+        recipe : Recipe, optional
+            Fields, families and parameters; by default every field, the default families and parameters.
+        runs : mapping from str to Run or mapping, optional
+            Other runs by name, whose scores and ranks become features; the id of a query given as str is "query".
+        threads : int, optional
+            Number of threads; by default one per core. The result does not depend on it, bit for bit.
+
+        Returns
+        -------
+        RankingData
+            The queries in the given order, the rows of a query in trec_eval's order (score, then document id, both
+            descending).
+
+        Raises
+        ------
+        InvalidInputError
+            If a query or all documents are missing, a document is neither text nor a mapping, has a field that the
+            index does not have, or text with NUL or lone surrogates, or a limit is exceeded.
+
+        Notes
+        -----
+        Terms that no document of the index holds are numbered beyond its vocabulary; so that all features are finite,
+        they have document and collection frequency 1, in a field that no document of the index holds them in as well.
+        A query term has these frequencies if it is in the field of one of the query's texts; otherwise it is unknown,
+        as it is to documents of the index. A user's function over documents is given the document as the index would
+        store it.
+
+        """
+        from rerank.workflows.texts import TextOptions, given_texts, text_features
+
+        others = {name: Run.of(run) for name, run in (runs or {}).items()}
+        options = TextOptions(field, recipe, others, threads=threads)
+        return text_features(self, given_texts(query, documents, scores), options)
+
+    def rerank_texts(
+        self,
+        model: Ranker,
+        query: str,
+        documents: Any,
+        k: int | None = None,
+        *,
+        scores: Any = None,
+        field: str = CONTENTS,
+        other_index: bool = False,
+        threads: int | None = None,
+    ) -> list[RankedText]:
+        """Return texts that the index does not hold in a model's order.
+
+        Parameters
+        ----------
+        model : Ranker
+            A model trained on features of this index.
+        query : str
+            The query.
+        documents, scores, field, threads
+            See `text_features`; without scores, BM25 has the k1, b and field of the model's training.
+        k : int, optional
+            Number of texts to return; all by default.
+        other_index : bool, default=False
+            Apply a model whose features were computed on another index.
+
+        Returns
+        -------
+        list of RankedText
+            Pairs `(document, score)` in descending order of the score; ties are ordered as `Ranker.rank` orders them.
+            `document` is the number in the given list, from 0, or the key of the mapping.
+
+        Raises
+        ------
+        ModelMismatchError
+            If model and index do not belong together.
+        InvalidInputError
+            As `text_features` does; or if k is not a number from 1.
+
+        """
+        from rerank.workflows.texts import TextOptions, check_k, given_texts, rank_texts, ranked_texts
+
+        check_k(k)
+        if not isinstance(query, str):
+            raise InvalidInputError(f"query: expected text, got {type(query).__name__}. Pass one query at a time.")
+        documents = documents if isinstance(documents, Mapping | str) else list(documents)
+        given, options = given_texts(query, documents, scores), TextOptions(field, threads=threads)
+        return ranked_texts(rank_texts(self, model, given, options, other_index=other_index), documents, k)
 
     def check_model(self, model: Ranker) -> None:
         """Raise ModelMismatchError for a model whose features were computed on another index."""

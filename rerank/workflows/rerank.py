@@ -8,19 +8,16 @@ from pathlib import Path
 
 import numpy as np
 
-from rerank.errors import InvalidInputError, ModelMismatchError
-from rerank.features.recipe import Recipe
+from rerank.errors import InvalidInputError
 from rerank.files.topics import read_topics
 from rerank.files.trec import read_run
-from rerank.rankers.origin import check_base_run, check_retrievers, trained_retriever
+from rerank.rankers.origin import check_base_run, check_retrievers
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.store import load_model
 from rerank.types import Run, Topics
 from rerank.types.retriever import Retriever
+from rerank.workflows.applying import model_bm25, model_recipe
 from rerank.workflows.index import Index
-
-K1, B = 0.9, 0.4  # of BM25, for a model that was not trained on BM25's candidates
-
 
 def rerank(
     index: Index | str | Path,
@@ -83,7 +80,7 @@ def rerank(
                 opened, model, topics, run, k=k, k1=k1, b=b, base=base, runs=runs, other_index=other_index,
                 threads=threads,
             )  # fmt: skip
-    recipe = _recipe(model)
+    recipe = model_recipe(model)
     if not other_index:
         index.check_model(model)
     topics = read_topics(topics) if isinstance(topics, str | Path) else Topics.of(topics)
@@ -93,7 +90,7 @@ def rerank(
         base = Run.of(base)
         check_base_run(model, base)
     if run is None:
-        k1, b, field = _bm25(model, k1, b)
+        k1, b, field = model_bm25(model, k1, b)
         check_retrievers(model, Retriever.bm25(k1, b, field), run_retrievers, "run", base is None)
         candidates = index.search(topics, k, k1=k1, b=b, field=field, threads=threads)
     else:
@@ -101,26 +98,6 @@ def rerank(
         check_retrievers(model, candidates.retriever, run_retrievers, "run", base is None)
     data = index.features(candidates.head(k), topics, recipe=recipe, runs=others, threads=threads)
     return _with_tail(model.rank(data, base=base), candidates, k)
-
-
-def _recipe(model: Ranker) -> Recipe:
-    """Return the recipe of a model's features."""
-    if model.recipe_ is None:
-        raise ModelMismatchError(
-            "model: expected the recipe of its features, got none. Train it on data of `rerank features`."
-        )
-    try:
-        return Recipe.from_dict(model.recipe_)
-    except InvalidInputError as error:
-        raise ModelMismatchError(f"model: {error}") from None
-
-
-def _bm25(model: Ranker, k1: float | None, b: float | None) -> tuple[float, float, str]:
-    """Return k1 and b, those of the training where None, and the field of the training."""
-    trained = trained_retriever(model)
-    if trained is None or trained.k1 is None or trained.b is None:
-        trained = Retriever.bm25(K1, B)
-    return trained.k1 if k1 is None else k1, trained.b if b is None else b, trained.field  # type: ignore[return-value]
 
 
 def _with_tail(head: Run, candidates: Run, k: int) -> Run:

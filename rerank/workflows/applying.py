@@ -1,0 +1,31 @@
+"""What a stored model says about the candidates and features that it is applied to."""
+
+from __future__ import annotations
+
+from rerank.errors import InvalidInputError, ModelMismatchError
+from rerank.features.recipe import Recipe
+from rerank.rankers.origin import trained_retriever
+from rerank.rankers.ranker import Ranker
+from rerank.types.retriever import Retriever
+
+K1, B = 0.9, 0.4  # of BM25, for a model that was trained on other candidates
+
+
+def model_recipe(model: Ranker) -> Recipe:
+    """Return the recipe of a model's features; raises ModelMismatchError where it stores none, or a broken one."""
+    if model.recipe_ is None:
+        raise ModelMismatchError(
+            "model: expected the recipe of its features, got none. Train it on data of `rerank features`."
+        )
+    try:
+        return Recipe.from_dict(model.recipe_)
+    except InvalidInputError as error:
+        raise ModelMismatchError(f"model: {error}") from None
+
+
+def model_bm25(model: Ranker, k1: float | None = None, b: float | None = None) -> tuple[float, float, str]:
+    """Return k1, b and field of the model's training, except where k1 or b are given."""
+    trained = trained_retriever(model)
+    if trained is None or trained.k1 is None or trained.b is None:
+        trained = Retriever.bm25(K1, B)
+    return trained.k1 if k1 is None else k1, trained.b if b is None else b, trained.field  # type: ignore[return-value]

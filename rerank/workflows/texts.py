@@ -1,0 +1,282 @@
+"""Features and ranking of texts that no index holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from rerank.errors import InvalidInputError, shown, unknown_name
+from rerank.features.extract import extract
+from rerank.features.first_stage import bm25_scores
+from rerank.features.recipe import Recipe
+from rerank.lucene.given import GivenDocument, GivenReader
+from rerank.rankers.origin import check_base_run, check_retrievers
+from rerank.types import Floats, RankingData, Run, Topics, pointers, query_rows
+from rerank.types.ids import ID_RULE, MOST_LETTERS, Ids, id_array
+from rerank.types.retriever import CONTENTS, UNNAMED, Retriever
+from rerank.workflows.applying import B, K1, model_bm25, model_recipe
+
+if TYPE_CHECKING:
+    from rerank.lucene.texts import TextAnalyser, TextIndex
+    from rerank.rankers.ranker import Ranker
+    from rerank.workflows.index import Index
+
+MOST_TEXTS = 1 << 20  # of one call
+QUERY = "query"  # id of a query that is given as text
+_BATCH_ROWS, _BATCH_CHARACTERS = 1 << 16, 1 << 25  # of the texts whose arrays are in memory at once
+
+
+class RankedText(NamedTuple):
+    """A text and its score.
+
+    Attributes
+    ----------
+    document : int or str
+        Number of the text in the list that was given, from 0; its key where a mapping was given.
+    score : float
+        The model's score.
+
+    """
+
+    document: int | str
+    score: float
+
+
+@dataclass(frozen=True)
+class TextOptions:
+    """How texts become features: see `Index.text_features`."""
+
+    plain_field: str = CONTENTS
+    recipe: Recipe | None = None
+    runs: Mapping[str, Run] = field(default_factory=dict)
+    retriever: Retriever = field(default_factory=lambda: Retriever.bm25(K1, B))
+    threads: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class GivenTexts:
+    """Queries and the documents of each, and where each document comes from, for errors.
+
+    Parameters
+    ----------
+    topics : Topics
+        The queries.
+    documents : mapping from str to mapping from str to (document, location)
+        Documents by query id and document id.
+    run : Run, optional
+        Scores of the documents, in trec_eval's order; without it, BM25.
+
+    """
+
+    topics: Topics
+    documents: Mapping[str, Mapping[str, tuple[Any, str]]]
+    run: Run | None = None
+
+
+def given_texts(query: str | Mapping[str, str], documents: Any, scores: Any = None) -> GivenTexts:
+    """Return the arguments of `Index.text_features` as records; raises InvalidInputError."""
+    if isinstance(query, str):
+        if not query.strip():
+            raise InvalidInputError(f"query: expected text, got {shown(query)}. Write the query.")
+        query, documents, scores = {QUERY: query}, {QUERY: documents}, None if scores is None else {QUERY: scores}
+        of_query = "documents"
+    else:
+        of_query = "documents of query {!r}"
+    topics = Topics.of(query)
+    if not isinstance(documents, Mapping):
+        raise InvalidInputError(
+            f"documents: expected a mapping {{query id: documents}} for several queries, got {type(documents).__name__}. "
+            "Pass the documents of each query."
+        )
+    by_query = {str(query_id): given for query_id, given in documents.items()}
+    unknown = [query_id for query_id in by_query if query_id not in topics]
+    if unknown:
+        raise InvalidInputError(
+            f"documents: expected queries of the topics, got {shown(unknown[0])}. Give the text of every query."
+        )
+    named = {
+        query_id: dict(_named(by_query.get(query_id, ()), of_query.format(query_id))) for query_id in topics
+    }
+    total = sum(map(len, named.values()))
+    if total > MOST_TEXTS:
+        raise InvalidInputError(f"documents: expected at most {MOST_TEXTS:,} texts, got {total:,}. Give them in parts.")
+    return GivenTexts(topics, named, None if scores is None else _run_of(named, scores))
+
+
+def _named(documents: Any, what: str) -> Iterator[tuple[str, tuple[Any, str]]]:
+    """Yield the id of each document of a query, the document and where it is."""
+    if isinstance(documents, str) or not isinstance(documents, Iterable):
+        raise InvalidInputError(
+            f"{what}: expected a list of texts, or a mapping of them by id, got {type(documents).__name__}. Pass a list."
+        )
+    if not isinstance(documents, Mapping):
+        named: Iterable[tuple[str, Any]] = ((str(number), each) for number, each in enumerate(documents))
+    else:
+        named = ((str(doc_id), each) for doc_id, each in documents.items())
+        broken = next((each for each in map(str, documents) if not _is_id(each)), None)
+        if broken is not None:
+            raise InvalidInputError(f"{what}: expected ids {ID_RULE}, got {shown(broken)}. Rename it.")
+        if len(set(map(str, documents))) < len(documents):
+            raise InvalidInputError(f"{what}: expected each id once, got one again as text. Rename one of the two.")
+    number = -1
+    for number, (doc_id, document) in enumerate(named):  # noqa: B007
+        yield doc_id, (document, f"{what}: {doc_id}")
+    if number < 0:
+        raise InvalidInputError(f"{what}: expected at least one text, got none. Pass the texts to rank.")
+
+
+def _is_id(text: str) -> bool:
+    return text.split() == [text] and "\0" not in text and len(text) <= MOST_LETTERS and text.isprintable()
+
+
+def _run_of(documents: Mapping[str, Mapping[str, Any]], scores: Any) -> Run:
+    """Return a run of the documents; refuse scores that are not one finite number for each."""
+    if isinstance(scores, Run):
+        scores = {query_id: scores[query_id] for query_id in scores}
+    if not isinstance(scores, Mapping):
+        raise InvalidInputError(f"scores: expected a mapping by query id, got {type(scores).__name__}. Pass one.")
+    columns: list[Floats] = []
+    for query_id, named in documents.items():
+        of_query = scores.get(query_id, ())
+        if isinstance(of_query, Mapping):
+            of_query = {str(doc_id): score for doc_id, score in of_query.items()}
+            of_query = [of_query.get(doc_id, np.nan) for doc_id in named]
+        try:
+            column = np.asarray(of_query, dtype=np.float64)
+        except (TypeError, ValueError):
+            column = np.empty(0)
+        if column.shape != (len(named),) or not np.isfinite(column).all():
+            raise InvalidInputError(
+                f"scores: expected a finite number for each of the {len(named)} texts of query {query_id!r}, got "
+                f"{'others' if column.shape == (len(named),) else len(column.ravel())}. Pass one for each."
+            )
+        columns.append(column)
+    return _run(documents, np.concatenate(columns), UNNAMED)
+
+
+def _run(documents: Mapping[str, Mapping[str, Any]], scores: Floats, name: str) -> Run:
+    """Return the rows of all queries in the order in which they were given."""
+    doc_ids = id_array([doc_id for named in documents.values() for doc_id in named])
+    return Run(id_array(list(documents)), pointers([len(named) for named in documents.values()]), doc_ids, scores, name)
+
+
+def text_features(index: Index, given: GivenTexts, options: TextOptions) -> RankingData:
+    """Return the features of texts, batch by batch of queries; see `Index.text_features`."""
+    searcher, forward = index.searcher, index.forward
+    if given.run is None and options.retriever.field not in forward.fields:
+        raise unknown_name("field", options.retriever.field, forward.fields)
+    reader = GivenReader(forward, searcher.joined_fields, options.plain_field)
+    terms = dict(zip(given.topics, searcher.analyze(list(given.topics.values())), strict=True))
+    parts = [
+        _batch_features(index.text_analyser, terms, batch, given.run, options) for batch in _batches(given, reader)
+    ]
+    if len(parts) == 1:
+        return parts[0]
+    return replace(
+        parts[0],
+        query_ids=np.concatenate([part.query_ids for part in parts]),
+        query_ptr=pointers(np.concatenate([np.diff(part.query_ptr) for part in parts])),
+        doc_ids=np.concatenate([part.doc_ids for part in parts]),
+        X=np.concatenate([part.X for part in parts]),
+        base_scores=np.concatenate([part.base_scores for part in parts]),  # type: ignore[misc]
+    )
+
+
+def _batches(given: GivenTexts, reader: GivenReader) -> Iterator[dict[str, dict[str, GivenDocument]]]:
+    """Yield the documents of whole queries, read, about as many as are in memory at once."""
+    batch: dict[str, dict[str, GivenDocument]] = {}
+    n_rows = n_characters = 0
+    for query_id, documents in given.documents.items():
+        batch[query_id] = {
+            doc_id: reader.read(doc_id, document, location) for doc_id, (document, location) in documents.items()
+        }
+        n_rows += len(documents)
+        n_characters += sum(len(text) for each in batch[query_id].values() for text in each.document.texts.values())
+        if n_rows >= _BATCH_ROWS or n_characters >= _BATCH_CHARACTERS:
+            yield batch
+            batch, n_rows, n_characters = {}, 0, 0
+    if batch:
+        yield batch
+
+
+def _batch_features(
+    analyser: TextAnalyser,
+    terms: Mapping[str, Sequence[str]],
+    batch: Mapping[str, Mapping[str, GivenDocument]],
+    scored: Run | None,
+    options: TextOptions,
+) -> RankingData:
+    documents = [each for named in batch.values() for each in named.values()]
+    run = _run(batch, np.zeros(len(documents)), UNNAMED if scored is not None else str(options.retriever))
+    numbers = {
+        name: np.array([each.numbers.get(name, np.nan) for each in documents], dtype=np.float64)
+        for name in analyser.numbers
+    }
+    texts = analyser.index([each.document for each in documents], run.doc_ids, numbers, options.threads)
+    if scored is None:
+        scores = _bm25(texts, terms, run, options.retriever)
+    else:
+        rows = {query_id: scored.rows(query_id) for query_id in batch}
+        scores = np.concatenate([scored.scores[each] for each in rows.values()])
+        run = replace(run, name=scored.name)
+    run = replace(run, scores=scores)
+    order = run.trec_order()
+    return extract(
+        replace(texts, rows=order),
+        terms,
+        run.take(order),
+        options.recipe,
+        runs=options.runs,
+        documents=lambda numbers: [documents[number].json() for number in numbers.tolist()],
+        threads=options.threads,
+    )
+
+
+def _bm25(texts: TextIndex, terms: Mapping[str, Sequence[str]], run: Run, retriever: Retriever) -> Floats:
+    """Return BM25 of each row of a run, as a search of the index scores its documents."""
+    tokens = [terms[query_id] for query_id in run]
+    recipe = Recipe(bm25_k1=retriever.k1, bm25_b=retriever.b)  # type: ignore[arg-type]
+    return bm25_scores(texts, tokens, run.query_ptr, np.arange(run.n_rows), retriever.field, recipe)
+
+
+def rank_texts(
+    index: Index,
+    model: Ranker,
+    given: GivenTexts,
+    options: TextOptions,
+    *,
+    base: Run | None = None,
+    other_index: bool = False,
+) -> Run:
+    """Return the texts of each query in the model's order; see `Index.rerank_texts`."""
+    recipe = model_recipe(model)
+    if not other_index:
+        index.check_model(model)
+    k1, b, field = model_bm25(model)
+    retriever = Retriever.bm25(k1, b, field)
+    candidates = retriever if given.run is None else given.run.retriever
+    made = {name: run.retriever for name, run in options.runs.items() if run.retriever is not None}
+    if base is not None:
+        check_base_run(model, base)
+    check_retrievers(model, candidates, made, "scores", base is None)
+    data = text_features(index, given, replace(options, recipe=recipe, retriever=retriever))
+    return model.rank(data, base=base)
+
+
+def check_k(k: int | None) -> None:
+    """Refuse a number of texts below 1."""
+    if k is not None and not (isinstance(k, int | np.integer) and k >= 1):
+        raise InvalidInputError(f"k: expected a number of texts from 1, got {shown(k)}. Leave it out for all.")
+
+
+def ranked_texts(run: Run, documents: Any, k: int | None) -> list[RankedText]:
+    """Return the first k rows of a run of one query; ids become the numbers or keys that the user gave."""
+    doc_ids: Ids = run.doc_ids[:k]
+    keys = {str(key): key for key in documents} if isinstance(documents, Mapping) else None
+    return [
+        RankedText(int(doc_id) if keys is None else keys[doc_id], score)
+        for doc_id, score in zip(doc_ids.tolist(), run.scores[:k].tolist(), strict=True)
+    ]
