@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,6 @@ from rerank.lucene import words
 from rerank.lucene.documents import joined
 from rerank.lucene.jvm import ask, ask_json
 from rerank.runtime.threads import in_threads, kernel_threads, row_parts
-from rerank.runtime.views import read_only_view
 from rerank.types import Floats, Ints, pointers
 from rerank.types.forward import FieldArrays, ForwardIndex
 from rerank.types.ids import Ids
@@ -28,12 +27,16 @@ from rerank.types.vocabulary import find_terms
 
 MOST_WORDS = 1 << 18  # that are kept between two calls, and the same number of new terms
 _FEW_BYTES = 1 << 16  # starting threads takes longer than so many bytes
-_REQUEST_BYTES = 1 << 24  # of text in one call of Java
+_REQUEST_CHARACTERS = 1 << 24  # of text in one call of Java
+_FEW_CHARACTERS = 1 << 12  # starting a thread in Java takes longer
 _SLOTS, _NEW_TERMS = 1 << 12, 1 << 10
 
 
-@dataclass(frozen=True)
-class TextDocument:
+class UnusableTextError(ValueError):
+    """A text has a lone surrogate or NUL."""
+
+
+class TextDocument(NamedTuple):
     """A document that no index holds: its text fields, and those that make up its `contents`.
 
     Parameters
@@ -126,58 +129,75 @@ class TextAnalyser:
         -------
         TextIndex
 
+        Raises
+        ------
+        UnusableTextError
+            If a text has a lone surrogate or NUL.
+
         """
         texts, parts = self._parts(documents)
-        encoded = [text.encode("utf8") for text in texts]
-        n_bytes = sum(map(len, encoded))
+        try:
+            encoded = [text.encode("utf8") for text in texts]
+        except UnicodeEncodeError:
+            raise UnusableTextError from None
+        if any(b"\0" in each for each in encoded):
+            raise UnusableTextError
+        few = sum(map(len, encoded)) < _FEW_BYTES
         with self._lock, kernel_threads(threads) as n_threads:
             if self._table.n_entries > MOST_WORDS or len(self._new) > MOST_WORDS:
                 self._forget()
             try:
-                return self._index(texts, encoded, parts, doc_ids, numbers, n_threads if n_bytes > _FEW_BYTES else 1)
+                return self._index(encoded, parts, doc_ids, numbers, 1 if few else n_threads)
             except BaseException:
                 self._forget()  # a call that is stopped may leave words without tokens
                 raise
 
     def _parts(self, documents: Sequence[TextDocument]) -> tuple[list[str], dict[str, tuple[Ints, Ints]]]:
         """Return the distinct texts, and for each field which of them each document consists of."""
-        number_of: dict[str, int] = {}
+        number_of: dict[str, int] = {"": -1}
         parts = {}
         for name in self._forward.fields:
-            sizes, numbers = [], []
-            for document in documents:
-                texts: Sequence[str | None] = [document.texts.get(name)]
-                if name == CONTENTS and texts[0] is None:
-                    of_parts = self._wordwise
-                    texts = [document.texts[part] for part in document.parts] if of_parts else [document.contents]
-                held = [number_of.setdefault(text, len(number_of)) for text in texts if text]
-                sizes.append(len(held))
-                numbers += held
-            parts[name] = pointers(sizes), np.array(numbers, dtype=np.int64)
+            texts = [document.texts.get(name, "") for document in documents]
+            n_parts = np.ones(len(texts), dtype=np.int64)
+            if name == CONTENTS and not all(texts):
+                texts, n_parts = self._contents(documents)
+            numbers = np.array([number_of.setdefault(text, len(number_of)) for text in texts], dtype=np.int64) - 1
+            held = numbers >= 0
+            parts[name] = pointers(held)[pointers(n_parts)], numbers[held]
+        del number_of[""]
         return list(number_of), parts
+
+    def _contents(self, documents: Sequence[TextDocument]) -> tuple[list[str], Ints]:
+        """Return the texts that make up `contents`, document by document, and how many each document has."""
+        texts: list[str] = []
+        n_parts = np.ones(len(documents), dtype=np.int64)
+        for number, document in enumerate(documents):
+            if CONTENTS in document.texts or not self._wordwise:
+                texts.append(document.contents)
+            else:
+                n_parts[number] = len(document.parts)
+                texts += [document.texts[name] for name in document.parts]
+        return texts, n_parts
 
     def _index(
         self,
-        texts: list[str],
-        encoded: list[bytes],
+        encoded: Sequence[bytes],
         parts: Mapping[str, tuple[Ints, Ints]],
         doc_ids: Ids,
         numbers: Mapping[str, Floats],
         n_threads: int,
     ) -> TextIndex:
-        found = self._find(texts, encoded, n_threads)
-        n_known = len(self._forward.term_ptr) - 1
-        used = np.flatnonzero(found.used).tolist()
-        new_texts = list(self._new)
-        ordered = sorted(used, key=new_texts.__getitem__)
-        new_terms = np.zeros(len(new_texts), dtype=np.int32)
-        new_terms[ordered] = np.arange(n_known, n_known + len(ordered))
+        keys, used = self._keys(encoded, n_threads)
+        new_texts, n_known = list(self._new), len(self._forward.term_ptr) - 1
+        ordered = sorted(np.flatnonzero(used).tolist(), key=new_texts.__getitem__)
+        if ordered:
+            new_terms = np.zeros(len(new_texts), dtype=np.int64)
+            new_terms[ordered] = np.arange(n_known, n_known + len(ordered))
+            words.number_new_terms(keys.start, keys.counts, n_known, new_terms, keys.keys)
         fields = {
-            name: self._field(field, parts[name], found, new_terms, len(ordered), n_threads)
+            name: self._field(field, parts[name], keys, len(ordered), n_threads)
             for name, field in self._forward.fields.items()
         }
-        self._table.cut(found.n_entries)
-        named = {new_texts[uid].decode("utf8", "replace"): n_known + place for place, uid in enumerate(ordered)}
         return TextIndex(
             doc_ids=doc_ids,
             doc_slots=np.empty(0, dtype=np.int32),
@@ -186,110 +206,113 @@ class TextAnalyser:
             fields=fields,
             fingerprint=self._forward.fingerprint,
             numbers=numbers,
-            new_terms=named,
+            new_terms={new_texts[each].decode("utf8"): n_known + rank for rank, each in enumerate(ordered)},
         )
 
-    def _find(self, texts: list[str], encoded: list[bytes], n_threads: int) -> _Found:
-        """Look up the words of all texts; Java analyses the unknown ones, and the texts that are one entry each."""
-        table = self._table
-        text, text_ptr = np.frombuffer(b"".join(encoded), dtype=np.uint8), pointers([len(each) for each in encoded])
-        entries = np.empty((len(text) + len(texts)) // 2 + 1, dtype=np.int32)
-        counts = np.zeros((len(texts), 6), dtype=np.int64)
-        n_known = len(self._forward.term_ptr) - 1
+    def _keys(self, encoded: Sequence[bytes], n_threads: int) -> tuple[_Keys, NDArray[np.uint8]]:
+        """Return the keys of all texts, and 1 for each new term in them; Java analyses what is unknown."""
+        text_ptr = pointers([len(each) for each in encoded])
+        n_bytes = int(text_ptr[-1])
+        text = np.frombuffer(b"".join([*encoded, bytes(16 + -n_bytes % 8)]), dtype="<u8")
+        key_start = (text_ptr[:-1] + np.arange(1, len(encoded) + 1)) // 2
+        keys = np.empty((n_bytes + len(encoded) + 1) // 2 + 1, dtype=np.int64)
+        made = _Keys(key_start, keys, np.zeros((len(encoded), 5), dtype=np.int64))
+        if not self._wordwise:
+            made.counts[:, words.WHOLE] = 1
+        used = self._found(text, text_ptr, made, n_threads)
+        unknown = (made.counts[:, words.UNKNOWN] > 0) & (made.counts[:, words.WHOLE] == 0)
+        if unknown.any():
+            self._add_words(text, text_ptr, made.counts, unknown, n_threads)
+            used = self._found(text, text_ptr, made, n_threads)
+        whole = np.flatnonzero(made.counts[:, words.WHOLE]).tolist()
+        if not whole:
+            return made, used
+        return self._with_whole_texts(
+            made, used, whole, [encoded[number].decode("utf8") for number in whole], n_threads
+        )
 
-        def find(used: NDArray[np.uint8]) -> None:
-            views = tuple(map(read_only_view, (text, text_ptr)))
-            in_threads(
-                lambda rows: words.find_words(
-                    *views, rows.start, min(rows.stop, len(texts)), table.words, table.tokens[:3], n_known, entries,
-                    counts, used,
-                ),
-                row_parts(len(texts), n_threads),
-                n_threads,
-            )  # fmt: skip
-
+    def _found(self, text: Any, text_ptr: Ints, made: _Keys, n_threads: int) -> NDArray[np.uint8]:
+        """Fill the keys of the texts that are cut into words, and return 1 for each new term in them."""
         used = np.zeros(len(self._new), dtype=np.uint8)
         if self._wordwise:
-            find(used)
-            addable = (counts[:, 3] > 0) & (counts[:, 5] == 0)
-            if addable.any():
-                table.reserve(int(counts[addable, 3].sum()), int(counts[addable, 4].sum()))
-                before = table.n_entries
-                table.n_entries = words.add_words(
-                    read_only_view(text), read_only_view(text_ptr), counts, table.words, before
-                )
-                self._analyse(table.texts(before), n_threads)
-                used = np.zeros(len(self._new), dtype=np.uint8)
-                find(used)
-        n_entries = table.n_entries
-        whole = np.flatnonzero(counts[:, 5] > 0) if self._wordwise else np.arange(len(texts))
-        if len(whole):
-            table.reserve(len(whole), 0)
-            table.n_entries += len(whole)
-            self._analyse([texts[number] for number in whole.tolist()], n_threads)
-            token_ptr, terms, spans = table.tokens[:3]
-            of_texts = np.arange(n_entries, table.n_entries)
-            entries[(text_ptr[whole] + whole + 1) // 2] = of_texts
-            counts[whole, 0], counts[whole, 1] = 1, token_ptr[of_texts + 1] - token_ptr[of_texts]
-            counts[whole, 2] = spans[of_texts]
-            fresh = np.zeros(len(self._new), dtype=np.uint8)
-            fresh[: len(used)] = used
-            later = terms[token_ptr[n_entries] : token_ptr[table.n_entries]]
-            fresh[later[later >= n_known] - n_known] = 1
-            used = fresh
-        return _Found(text_ptr, entries, counts, used, n_entries)
+            n_texts, n_known = len(made.start), len(self._forward.term_ptr) - 1
+            in_threads(
+                lambda rows: words.find_words(
+                    text, text_ptr, rows.start, min(rows.stop, n_texts), self._table.words, self._table.tokens, n_known,
+                    made.start, made.keys, made.counts, used,
+                ),
+                row_parts(n_texts, n_threads),
+                n_threads,
+            )  # fmt: skip
+        return used
 
-    def _analyse(self, texts: list[str], n_threads: int) -> None:
-        """Give the last entries of the table, those without tokens yet, the tokens of these texts."""
-        first = 0
+    def _add_words(self, text: Any, text_ptr: Ints, counts: Ints, unknown: NDArray[np.bool_], n_threads: int) -> None:
+        """Add the unknown words of texts to the table, with the tokens that Java makes of them."""
+        table = self._table
+        table.reserve(*counts[unknown][:, [words.UNKNOWN, words.BLOCKS]].sum(axis=0).tolist())
+        before = table.n_entries
+        table.n_entries = words.add_words(text, text_ptr, counts, table.words, before)
+        table.add_tokens(*self._analysed(table.texts(before), n_threads))
+
+    def _with_whole_texts(
+        self, made: _Keys, used: NDArray[np.uint8], whole: list[int], texts: list[str], n_threads: int
+    ) -> tuple[_Keys, NDArray[np.uint8]]:
+        """Return the keys with those of the texts that Java analyses whole."""
+        counts, spans, terms, positions = self._analysed(texts, n_threads)
+        key_ptr, keys = pointers(counts), terms << 32 | positions
+        words.sort_keys(key_ptr, keys)
+        made.start[whole] = len(made.keys) + key_ptr[:-1]
+        made.counts[whole, words.TOKENS], made.counts[whole, words.SPAN] = counts, spans
+        n_known = len(self._forward.term_ptr) - 1
+        used = np.concatenate([used, np.zeros(len(self._new) - len(used), dtype=np.uint8)])
+        used[terms[terms >= n_known] - n_known] = 1
+        return replace(made, keys=np.concatenate([made.keys, keys])), used
+
+    def _analysed(self, texts: list[str], n_threads: int) -> tuple[Ints, Ints, Ints, Ints]:
+        """Return Java's number of tokens and span of each text, and term number and position of each token."""
+        parts, first = [], 0
         while first < len(texts):
             last, size = first, 0
-            while last < len(texts) and size < _REQUEST_BYTES:
+            while last < len(texts) and size < _REQUEST_CHARACTERS:
                 size += len(texts[last])
                 last += 1
-            few = size < 1 << 12
             answer = ask(
-                "analyze_texts", at_once=few, texts=texts[first:last], language=self._language, threads=n_threads
+                "analyze_texts",
+                at_once=size < _FEW_CHARACTERS,
+                texts=texts[first:last],
+                language=self._language,
+                threads=n_threads,
             )
-            self._table.add_tokens(*self._numbered(np.frombuffer(answer[: len(answer) // 4 * 4], np.int32), answer, last - first))
+            parts.append(self._numbered(answer, last - first))
             first = last
+        return tuple(np.concatenate(column).astype(np.int64) for column in zip(*parts, strict=True))  # type: ignore[return-value]
 
-    def _numbered(self, integers: NDArray[np.int32], answer: memoryview, n_texts: int) -> tuple[Any, ...]:
-        """Return number of tokens and span of each text, and term number and position of each token."""
-        n_terms = int(integers[0])
-        counts, spans = integers[1 : 1 + n_texts], integers[1 + n_texts : 1 + 2 * n_texts]
-        start, n_tokens = 1 + 2 * n_texts, int(counts.sum())
-        local, positions = integers[start : start + n_tokens], integers[start + n_tokens : start + 2 * n_tokens]
-        start += 2 * n_tokens
-        ptr = pointers(integers[start : start + n_terms]) + 4 * (start + n_terms)
-        vocabulary = [bytes(answer[begin:end]) for begin, end in zip(ptr[:-1].tolist(), ptr[1:].tolist(), strict=True)]
-        numbers = find_terms(self._forward, vocabulary)
-        n_known = len(self._forward.term_ptr) - 1
+    def _numbered(self, answer: memoryview, n_texts: int) -> tuple[Any, ...]:
+        """Return the columns of an answer of Java, with the numbers of the terms; see Analysing.java."""
+        n_terms = int(np.frombuffer(answer, np.int32, 1)[0])
+        counts, spans = np.frombuffer(answer, np.int32, 2 * n_texts, 4).reshape(2, n_texts)
+        n_tokens, start = int(counts.sum()), 4 + 8 * n_texts
+        local, positions = np.frombuffer(answer, np.int32, 2 * n_tokens, start).reshape(2, n_tokens)
+        start += 8 * n_tokens
+        ends = (start + 4 * n_terms + pointers(np.frombuffer(answer, np.int32, n_terms, start))).tolist()
+        vocabulary = [bytes(answer[begin:end]) for begin, end in zip(ends[:-1], ends[1:], strict=True)]
+        numbers, n_known = find_terms(self._forward, vocabulary), len(self._forward.term_ptr) - 1
         for place in np.flatnonzero(numbers < 0).tolist():
             numbers[place] = n_known + self._new.setdefault(vocabulary[place], len(self._new))
         return counts, spans, numbers[local], positions
 
     def _field(
-        self,
-        field: FieldArrays,
-        parts: tuple[Ints, Ints],
-        found: _Found,
-        new_terms: NDArray[np.int32],
-        n_new: int,
-        n_threads: int,
+        self, field: FieldArrays, parts: tuple[Ints, Ints], made: _Keys, n_new: int, n_threads: int
     ) -> FieldArrays:
         """Return the arrays of one field of the documents."""
         part_ptr, text_of_part = parts
         n_docs = len(part_ptr) - 1
-        part_tokens = pointers(found.counts[text_of_part, 1])
-        position_ptr = part_tokens[part_ptr]
-        n_tokens = int(position_ptr[-1])
-        terms, freqs, positions = np.empty((3, n_tokens), dtype=np.int32)
+        position_ptr = pointers(made.counts[text_of_part, words.TOKENS])[part_ptr]
+        terms, freqs, positions = np.empty((3, int(position_ptr[-1])), dtype=np.int32)
         n_postings = np.empty(n_docs, dtype=np.int64)
         in_threads(
             lambda rows: words.fill_postings(
-                rows.start, min(rows.stop, n_docs), parts, (found.text_ptr, found.entries, found.counts),
-                self._table.tokens_with_offsets, len(self._forward.term_ptr) - 1, new_terms, position_ptr,
+                rows.start, min(rows.stop, n_docs), parts, (made.start, made.keys, made.counts), position_ptr,
                 (terms, freqs, positions, n_postings),
             ),
             row_parts(n_docs, n_threads),
@@ -328,79 +351,68 @@ class TextAnalyser:
 
 
 @dataclass(frozen=True, eq=False)
-class _Found:
-    """The entries of each text's words, see `words.find_words`; `n_entries` of the table are kept after the call."""
+class _Keys:
+    """The keys of texts, see `words.find_words`."""
 
-    text_ptr: Ints
-    entries: NDArray[np.int32]
+    start: Ints
+    keys: Ints
     counts: Ints
-    used: NDArray[np.uint8]
-    n_entries: int
 
 
 class _WordTable:
     """Words and their tokens in arrays that grow, see `words.find_words`."""
 
     def __init__(self) -> None:
-        self.n_entries, self._n_with_tokens = 0, 0
-        self._slots = np.full(_SLOTS, words.FREE, dtype=np.int32)
-        self._hashes = np.zeros(_SLOTS, dtype=np.uint64)
-        self._byte_ptr = np.zeros(_SLOTS + 1, dtype=np.int64)
-        self._bytes = np.zeros(8 * _SLOTS, dtype=np.uint8)
-        self._token_ptr = np.zeros(_SLOTS + 1, dtype=np.int64)
-        self._spans = np.zeros(_SLOTS, dtype=np.int32)
-        self._terms = np.zeros(_SLOTS, dtype=np.int32)
-        self._offsets = np.zeros(_SLOTS, dtype=np.int32)
+        self.n_entries = 0
+        self._slots, self._heads = _free_slots(_SLOTS)
+        self._block_ptr, self._blocks = np.zeros(_SLOTS + 1, dtype=np.int64), np.zeros(_SLOTS, dtype=np.uint64)
+        self._token_ptr, self._spans = np.zeros(_SLOTS + 1, dtype=np.int64), np.zeros(_SLOTS, dtype=np.int32)
+        self._terms, self._offsets = np.zeros(_SLOTS, dtype=np.int32), np.zeros(_SLOTS, dtype=np.int32)
 
     @property
     def words(self) -> tuple[Any, ...]:
-        """Slots, hashes, byte_ptr, bytes."""
-        return self._slots, self._hashes, self._byte_ptr, self._bytes
+        """The table of words."""
+        return self._slots, self._heads, self._block_ptr, self._blocks
 
     @property
     def tokens(self) -> tuple[Any, ...]:
-        """Offsets of tokens, terms, spans."""
-        return self._token_ptr, self._terms, self._spans
-
-    @property
-    def tokens_with_offsets(self) -> tuple[Any, ...]:
-        """The arrays that `words.fill_postings` takes."""
+        """The tokens of the words."""
         return self._token_ptr, self._terms, self._offsets, self._spans
 
-    def reserve(self, n_entries: int, n_bytes: int) -> None:
-        """Make room for more entries and bytes."""
+    def reserve(self, n_entries: int, n_blocks: int) -> None:
+        """Make room for more entries and blocks."""
         wanted = self.n_entries + n_entries
-        self._hashes = _grown(self._hashes, wanted)
         self._spans = _grown(self._spans, wanted)
-        self._byte_ptr = _grown(self._byte_ptr, wanted + 1)
-        self._token_ptr = _grown(self._token_ptr, wanted + 1)
-        self._bytes = _grown(self._bytes, int(self._byte_ptr[self.n_entries]) + n_bytes)
+        self._block_ptr, self._token_ptr = _grown(self._block_ptr, wanted + 1), _grown(self._token_ptr, wanted + 1)
+        self._blocks = _grown(self._blocks, int(self._block_ptr[self.n_entries]) + n_blocks)
         if len(self._slots) < 2 * wanted:
-            self._slots = np.full(1 << (2 * wanted).bit_length(), words.FREE, dtype=np.int32)
-            words.fill_slots(self._hashes, self.n_entries, self._slots)
+            self._slots, self._heads = _free_slots(1 << (2 * wanted).bit_length())
+            words.fill_slots(self.words, self.n_entries)
 
     def texts(self, first: int) -> list[str]:
         """Return the words from an entry on."""
-        ptr = self._byte_ptr[first : self.n_entries + 1]
-        together, start = self._bytes[ptr[0] : ptr[-1]].tobytes(), int(ptr[0])
-        ends = (ptr - start).tolist()
-        return [together[begin:end].decode("utf8") for begin, end in zip(ends[:-1], ends[1:], strict=True)]
+        ends = (8 * (self._block_ptr[first : self.n_entries + 1] - self._block_ptr[first])).tolist()
+        together = self._blocks[self._block_ptr[first] : self._block_ptr[self.n_entries]].astype("<u8").tobytes()
+        return [
+            together[begin:end].rstrip(b"\0").decode("utf8") for begin, end in zip(ends[:-1], ends[1:], strict=True)
+        ]
 
-    def add_tokens(self, counts: Any, spans: Any, terms: Any, positions: Any) -> None:
-        """Give the next entries their tokens."""
-        first, last = self._n_with_tokens, self._n_with_tokens + len(counts)
+    def add_tokens(self, counts: Ints, spans: Ints, terms: Ints, positions: Ints) -> None:
+        """Give the last entries, those without tokens, their tokens."""
+        first = self.n_entries - len(counts)
         start = int(self._token_ptr[first])
-        self._token_ptr[first : last + 1] = start + pointers(counts)
-        self._spans[first:last] = spans
-        self._terms = _grown(self._terms, start + len(terms))
-        self._offsets = _grown(self._offsets, start + len(terms))
-        self._terms[start : start + len(terms)] = terms
-        self._offsets[start : start + len(terms)] = positions
-        self._n_with_tokens = last
+        self._token_ptr[first : self.n_entries + 1] = start + pointers(counts)
+        self._spans[first : self.n_entries] = spans
+        self._terms, self._offsets = (
+            _grown(self._terms, start + len(terms)),
+            _grown(self._offsets, start + len(terms)),
+        )
+        self._terms[start : start + len(terms)], self._offsets[start : start + len(terms)] = terms, positions
+        words.fill_info(self.words, self.tokens)
 
-    def cut(self, n_entries: int) -> None:
-        """Drop the entries from `n_entries` on, which have no slot."""
-        self.n_entries = self._n_with_tokens = n_entries
+
+def _free_slots(n_slots: int) -> tuple[NDArray[np.int32], NDArray[np.uint64]]:
+    return np.full(n_slots, words.FREE, dtype=np.int32), np.zeros((n_slots, 2), dtype=np.uint64)
 
 
 def _grown(array: NDArray[Any], size: int) -> NDArray[Any]:

@@ -19,6 +19,7 @@ from rerank.types.retriever import Retriever
 from rerank.workflows.applying import model_bm25, model_recipe
 from rerank.workflows.index import Index
 
+
 def rerank(
     index: Index | str | Path,
     model: Ranker | str | Path,

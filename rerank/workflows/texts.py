@@ -12,15 +12,15 @@ from rerank.errors import InvalidInputError, shown, unknown_name
 from rerank.features.extract import extract
 from rerank.features.first_stage import bm25_scores
 from rerank.features.recipe import Recipe
-from rerank.lucene.given import GivenDocument, GivenReader
+from rerank.lucene.given import GivenDocument, GivenReader, check_characters
+from rerank.lucene.texts import TextAnalyser, TextIndex, UnusableTextError
 from rerank.rankers.origin import check_base_run, check_retrievers
 from rerank.types import Floats, RankingData, Run, Topics, pointers, query_rows
-from rerank.types.ids import ID_RULE, MOST_LETTERS, Ids, id_array
+from rerank.types.ids import ID_RULE, Ids, first_broken, id_array
 from rerank.types.retriever import CONTENTS, UNNAMED, Retriever
 from rerank.workflows.applying import B, K1, model_bm25, model_recipe
 
 if TYPE_CHECKING:
-    from rerank.lucene.texts import TextAnalyser, TextIndex
     from rerank.rankers.ranker import Ranker
     from rerank.workflows.index import Index
 
@@ -64,16 +64,24 @@ class GivenTexts:
     ----------
     topics : Topics
         The queries.
-    documents : mapping from str to mapping from str to (document, location)
+    documents : mapping from str to mapping from str to str or mapping
         Documents by query id and document id.
     run : Run, optional
-        Scores of the documents, in trec_eval's order; without it, BM25.
+        Scores of the documents, row by row; without it, BM25.
+    locations : mapping from (str, str) to str, optional
+        Where the document of a query id and document id is, for errors.
 
     """
 
     topics: Topics
-    documents: Mapping[str, Mapping[str, tuple[Any, str]]]
+    documents: Mapping[str, Mapping[str, Any]]
     run: Run | None = None
+    locations: Mapping[tuple[str, str], str] = field(default_factory=dict)
+
+    def location(self, query_id: str, doc_id: str) -> str:
+        """Return where a document is."""
+        of_query = "" if query_id == QUERY else f"query {query_id!r}, "
+        return self.locations.get((query_id, doc_id), f"documents: {of_query}{doc_id}")
 
 
 def given_texts(query: str | Mapping[str, str], documents: Any, scores: Any = None) -> GivenTexts:
@@ -97,39 +105,31 @@ def given_texts(query: str | Mapping[str, str], documents: Any, scores: Any = No
         raise InvalidInputError(
             f"documents: expected queries of the topics, got {shown(unknown[0])}. Give the text of every query."
         )
-    named = {
-        query_id: dict(_named(by_query.get(query_id, ()), of_query.format(query_id))) for query_id in topics
-    }
+    named = {query_id: _named(by_query.get(query_id, ()), of_query.format(query_id)) for query_id in topics}
     total = sum(map(len, named.values()))
     if total > MOST_TEXTS:
         raise InvalidInputError(f"documents: expected at most {MOST_TEXTS:,} texts, got {total:,}. Give them in parts.")
     return GivenTexts(topics, named, None if scores is None else _run_of(named, scores))
 
 
-def _named(documents: Any, what: str) -> Iterator[tuple[str, tuple[Any, str]]]:
-    """Yield the id of each document of a query, the document and where it is."""
+def _named(documents: Any, what: str) -> dict[str, Any]:
+    """Return the documents of a query by id."""
     if isinstance(documents, str) or not isinstance(documents, Iterable):
         raise InvalidInputError(
             f"{what}: expected a list of texts, or a mapping of them by id, got {type(documents).__name__}. Pass a list."
         )
-    if not isinstance(documents, Mapping):
-        named: Iterable[tuple[str, Any]] = ((str(number), each) for number, each in enumerate(documents))
-    else:
-        named = ((str(doc_id), each) for doc_id, each in documents.items())
-        broken = next((each for each in map(str, documents) if not _is_id(each)), None)
+    if isinstance(documents, Mapping):
+        named = {str(doc_id): document for doc_id, document in documents.items()}
+        broken = first_broken(list(named))
         if broken is not None:
             raise InvalidInputError(f"{what}: expected ids {ID_RULE}, got {shown(broken)}. Rename it.")
-        if len(set(map(str, documents))) < len(documents):
+        if len(named) < len(documents):
             raise InvalidInputError(f"{what}: expected each id once, got one again as text. Rename one of the two.")
-    number = -1
-    for number, (doc_id, document) in enumerate(named):  # noqa: B007
-        yield doc_id, (document, f"{what}: {doc_id}")
-    if number < 0:
+    else:
+        named = {str(number): document for number, document in enumerate(documents)}
+    if not named:
         raise InvalidInputError(f"{what}: expected at least one text, got none. Pass the texts to rank.")
-
-
-def _is_id(text: str) -> bool:
-    return text.split() == [text] and "\0" not in text and len(text) <= MOST_LETTERS and text.isprintable()
+    return named
 
 
 def _run_of(documents: Mapping[str, Mapping[str, Any]], scores: Any) -> Run:
@@ -170,9 +170,7 @@ def text_features(index: Index, given: GivenTexts, options: TextOptions) -> Rank
         raise unknown_name("field", options.retriever.field, forward.fields)
     reader = GivenReader(forward, searcher.joined_fields, options.plain_field)
     terms = dict(zip(given.topics, searcher.analyze(list(given.topics.values())), strict=True))
-    parts = [
-        _batch_features(index.text_analyser, terms, batch, given.run, options) for batch in _batches(given, reader)
-    ]
+    parts = [_batch_features(index.text_analyser, terms, batch, given, options) for batch in _batches(given, reader)]
     if len(parts) == 1:
         return parts[0]
     return replace(
@@ -190,11 +188,14 @@ def _batches(given: GivenTexts, reader: GivenReader) -> Iterator[dict[str, dict[
     batch: dict[str, dict[str, GivenDocument]] = {}
     n_rows = n_characters = 0
     for query_id, documents in given.documents.items():
-        batch[query_id] = {
-            doc_id: reader.read(doc_id, document, location) for doc_id, (document, location) in documents.items()
-        }
+        batch[query_id] = read = {}
+        for doc_id, document in documents.items():
+            try:
+                read[doc_id] = reader.read(doc_id, document)
+            except InvalidInputError as error:
+                raise InvalidInputError(f"{given.location(query_id, doc_id)}: {error}") from None
         n_rows += len(documents)
-        n_characters += sum(len(text) for each in batch[query_id].values() for text in each.document.texts.values())
+        n_characters += sum([sum(map(len, each.document.texts.values())) for each in read.values()])
         if n_rows >= _BATCH_ROWS or n_characters >= _BATCH_CHARACTERS:
             yield batch
             batch, n_rows, n_characters = {}, 0, 0
@@ -206,22 +207,26 @@ def _batch_features(
     analyser: TextAnalyser,
     terms: Mapping[str, Sequence[str]],
     batch: Mapping[str, Mapping[str, GivenDocument]],
-    scored: Run | None,
+    given: GivenTexts,
     options: TextOptions,
 ) -> RankingData:
+    """Return the features of the documents of some queries."""
     documents = [each for named in batch.values() for each in named.values()]
-    run = _run(batch, np.zeros(len(documents)), UNNAMED if scored is not None else str(options.retriever))
+    run = _run(batch, np.zeros(len(documents)), str(options.retriever) if given.run is None else given.run.name)
     numbers = {
         name: np.array([each.numbers.get(name, np.nan) for each in documents], dtype=np.float64)
         for name in analyser.numbers
     }
-    texts = analyser.index([each.document for each in documents], run.doc_ids, numbers, options.threads)
-    if scored is None:
+    try:
+        texts = analyser.index([each.document for each in documents], run.doc_ids, numbers, options.threads)
+    except UnusableTextError:
+        for row, query in zip(documents, query_rows(run.query_ptr).tolist(), strict=True):
+            check_characters(row.document.texts, given.location(str(run.query_ids[query]), row.doc_id))
+        raise
+    if given.run is None:
         scores = _bm25(texts, terms, run, options.retriever)
     else:
-        rows = {query_id: scored.rows(query_id) for query_id in batch}
-        scores = np.concatenate([scored.scores[each] for each in rows.values()])
-        run = replace(run, name=scored.name)
+        scores = np.concatenate([given.run.scores[given.run.rows(query_id)] for query_id in batch])
     run = replace(run, scores=scores)
     order = run.trec_order()
     return extract(
