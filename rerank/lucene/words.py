@@ -45,34 +45,57 @@ def find_words(text, text_ptr, first, last, table, tokens, n_known, key_start, k
     counts     (n_texts, 5) int64, OUT: tokens, span, unknown words and their blocks, 1 if the text is not cut into words
     used       (n_new_terms,) uint8, OUT: 1 for the new terms of the words
     """
+    slots, heads, block_ptr, words = table
     token_ptr, terms, offsets, spans = tokens
-    blocks, counters = np.empty(MOST_BLOCKS + 1, np.uint64), np.empty(256, np.int64)
-    spare = np.empty(0, np.int64)
+    blocks, counters, spare = np.empty(MOST_BLOCKS + 1, np.uint64), np.empty(256, np.int64), np.empty(0, np.int64)
+    mask = np.int64(len(slots) - 1)
     for number in range(first, last):
         end, start = text_ptr[number + 1], text_ptr[number]
         first_key, room = key_start[number], (end - start + 1) // 2
         n_keys, position, n_unknown, n_unknown_blocks, whole = 0, 0, 0, 0, 0
-        while True:
-            start, n_blocks, code = _next_word(text, start, end, blocks)
+        while start < end:
+            # _next_word and _find by hand: a helper that takes arrays costs as much again, as it counts references
+            code, n_blocks, length = np.uint64(_SEED), 0, 8
+            while length == 8 and start < end and n_blocks <= MOST_BLOCKS:
+                shift = np.uint64((start & 7) << 3)
+                block = text[start >> 3] >> shift | (text[(start >> 3) + 1] << (np.uint64(63) - shift)) << np.uint64(1)
+                length = min(_length(block), end - start)
+                if length < 8:
+                    block &= (np.uint64(1) << np.uint64(8 * length)) - np.uint64(1)
+                if length > 0:
+                    blocks[n_blocks] = block
+                    n_blocks += 1
+                    code = _mixed(code, block)
+                    start += length
+            start += 1 if length < 8 else 0  # the space that ends the word
             if n_blocks == 0:
-                break
+                continue
             if n_blocks > MOST_BLOCKS or n_keys == room:
                 whole = 1
                 break
-            entry, slot = _find(blocks, n_blocks, code, table)
-            if entry == FREE:
+            slot = np.int64(code) & mask
+            while slots[slot] != FREE:
+                if heads[slot, 0] == blocks[0] and np.int64(heads[slot, 1]) & 255 == n_blocks:
+                    index, place = 1, block_ptr[slots[slot]]
+                    while index < n_blocks and words[place + index] == blocks[index]:
+                        index += 1
+                    if index == n_blocks:
+                        break
+                slot = (slot + 1) & mask
+            if slots[slot] == FREE:
                 n_unknown += 1
                 n_unknown_blocks += n_blocks
                 continue
-            info = np.int64(table[1][slot, 1])
-            kind = (info >> 8) & 255
+            info = np.int64(heads[slot, 1])
+            kind, term = (info >> 8) & 255, info >> 32
             if kind != MANY:  # without a branch for no token, which would be mispredicted
-                keys[first_key + n_keys] = (info >> 32) << 32 | position
+                keys[first_key + n_keys] = term << 32 | position
                 n_keys += kind
                 position += (info >> 16) & _MOST_SPAN
-                if info >> 32 >= n_known:
-                    used[(info >> 32) - n_known] = 1
+                if term >= n_known:
+                    used[term - n_known] = 1
                 continue
+            entry = slots[slot]
             begin, stop = token_ptr[entry], token_ptr[entry + 1]
             if n_keys + stop - begin > room:
                 whole = 1
@@ -126,7 +149,7 @@ def fill_slots(table, n_entries):  # type: ignore[no-untyped-def]
         code = np.uint64(_SEED)
         for block in range(block_ptr[entry], block_ptr[entry + 1]):
             code = _mixed(code, words[block])
-        slot = np.int64(code & np.uint64(len(slots) - 1))
+        slot = np.int64(code) & (len(slots) - 1)
         while slots[slot] != FREE:
             slot = (slot + 1) & (len(slots) - 1)
         slots[slot], heads[slot, 0] = entry, words[block_ptr[entry]]
@@ -234,37 +257,37 @@ def join_postings(position_ptr, doc_ptr, terms, freqs, out_terms, out_freqs):  #
 def _next_word(text, start, end, blocks):  # type: ignore[no-untyped-def]
     """Put the next word before `end` in `blocks`; return where to go on, the number of its blocks, and its hash.
 
-    The number is 0 if there is no word, and greater than MOST_BLOCKS if the word is longer. The first byte of a block
-    that is a space is found in all eight at once: subtracting 33 from a lesser byte sets its highest bit, which is
-    not set before.
+    The number is 0 if there is no word, and greater than MOST_BLOCKS if the word is longer.
     """
-    code, n_blocks = np.uint64(_SEED), 0
     while start < end:
-        shift = np.uint64((start & 7) << 3)
-        block = text[start >> 3] >> shift
-        block |= (text[(start >> 3) + 1] << (np.uint64(63) - shift)) << np.uint64(1)
-        spaces = (block - np.uint64(_SPACES)) & ~block & np.uint64(_HIGHEST)
-        lowest = (spaces & (~spaces + np.uint64(1))) >> np.uint64(7)
-        length = np.int64((lowest * np.uint64(_BYTE_OF)) >> np.uint64(56)) if spaces > np.uint64(0) else 8
-        if length > end - start:
-            length = end - start
-        if length == 0:
-            if n_blocks > 0:
-                break
-            start += 1
-            continue
-        if length < 8:
-            block &= (np.uint64(1) << np.uint64(8 * length)) - np.uint64(1)
-        blocks[n_blocks] = block
-        n_blocks += 1
-        code = _mixed(code, block)
-        start += length
-        if length < 8:
-            start += 1  # the space that ends the word
-            break
-        if n_blocks > MOST_BLOCKS:
-            break
-    return start, n_blocks, code
+        code, n_blocks, length = np.uint64(_SEED), 0, 8
+        while length == 8 and start < end and n_blocks <= MOST_BLOCKS:
+            shift = np.uint64((start & 7) << 3)
+            block = text[start >> 3] >> shift | (text[(start >> 3) + 1] << (np.uint64(63) - shift)) << np.uint64(1)
+            length = min(_length(block), end - start)
+            if length < 8:
+                block &= (np.uint64(1) << np.uint64(8 * length)) - np.uint64(1)
+            if length > 0:
+                blocks[n_blocks] = block
+                n_blocks += 1
+                code = _mixed(code, block)
+                start += length
+        start += 1 if length < 8 else 0  # the space that ends the word
+        if n_blocks > 0:
+            return start, n_blocks, code
+    return start, 0, np.uint64(_SEED)
+
+
+@helper()
+def _length(block):  # type: ignore[no-untyped-def]
+    """Return the number of bytes of a block before the first space, 8 if there is none.
+
+    Subtracting 33 from a lesser byte sets its highest bit, which was not set before: so the first space is found in
+    all eight bytes at once.
+    """
+    spaces = (block - np.uint64(_SPACES)) & ~block & np.uint64(_HIGHEST)
+    lowest = (spaces & (~spaces + np.uint64(1))) >> np.uint64(7)
+    return np.int64((lowest * np.uint64(_BYTE_OF)) >> np.uint64(56)) if spaces > np.uint64(0) else np.int64(8)
 
 
 @helper()
@@ -279,16 +302,16 @@ def _find(blocks, n_blocks, code, table):  # type: ignore[no-untyped-def]
     """Return the entry of a word, FREE if it has none, and its slot or the one that it would take."""
     slots, heads, block_ptr, words = table
     mask = len(slots) - 1
-    slot = np.int64(code & np.uint64(mask))
+    slot = np.int64(code) & mask
     while slots[slot] != FREE:
         if heads[slot, 0] == blocks[0] and np.int64(heads[slot, 1]) & 255 == n_blocks:
-            entry, block = slots[slot], 1
-            while block < n_blocks and words[block_ptr[entry] + block] == blocks[block]:
-                block += 1
-            if block == n_blocks:
-                return entry, slot
+            index, place = 1, block_ptr[slots[slot]]
+            while index < n_blocks and words[place + index] == blocks[index]:
+                index += 1
+            if index == n_blocks:
+                break
         slot = (slot + 1) & mask
-    return np.int32(FREE), slot
+    return slots[slot], slot
 
 
 @helper()
