@@ -79,7 +79,7 @@ class GivenReader:
             for name, value in document.items():
                 if type(value) is str and name in self._fields:
                     texts[name] = value
-                else:
+                elif name not in ID_KEYS or name in self._fields:
                     self._add_other(name, value, texts, numbers)
         else:
             raise InvalidInputError(
@@ -108,7 +108,7 @@ class GivenReader:
         if is_text(value):
             if name in self._fields:
                 texts[name] = str(value) if isinstance(value, str) else " ".join(value)
-            elif name not in ID_KEYS:
+            else:
                 raise self._unknown(name, self._fields)
         elif isinstance(value, Real) and not isinstance(value, bool | np.bool_):
             self._add_number(name, value, numbers)
@@ -123,7 +123,7 @@ class GivenReader:
                 numbers[name] = number if isinstance(number, int | float) else float(number)
         elif name in self._fields:
             raise self._no_text(name, value)
-        elif name not in ID_KEYS:
+        else:
             raise self._unknown(name, self._fields | self._numbers)
 
     @staticmethod

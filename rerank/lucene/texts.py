@@ -26,7 +26,7 @@ from rerank.types.retriever import CONTENTS
 from rerank.types.vocabulary import find_terms
 
 MOST_WORDS = 1 << 18  # that are kept between two calls, and the same number of new terms
-_FEW_BYTES = 1 << 16  # starting threads takes longer than so many bytes
+_FEW_BYTES = 1 << 21  # as with few rows, waking another thread costs more time than it saves
 _REQUEST_CHARACTERS = 1 << 24  # of text in one call of Java
 _FEW_CHARACTERS = 1 << 12  # starting a thread in Java takes longer
 _SLOTS, _NEW_TERMS = 1 << 12, 1 << 10
@@ -142,12 +142,11 @@ class TextAnalyser:
             raise UnusableTextError from None
         if any(b"\0" in each for each in encoded):
             raise UnusableTextError
-        few = sum(map(len, encoded)) < _FEW_BYTES
         with self._lock, kernel_threads(threads) as n_threads:
             if self._table.n_entries > MOST_WORDS or len(self._new) > MOST_WORDS:
                 self._forget()
             try:
-                return self._index(encoded, parts, doc_ids, numbers, 1 if few else n_threads)
+                return self._index(encoded, parts, doc_ids, numbers, n_threads)
             except BaseException:
                 self._forget()  # a call that is stopped may leave words without tokens
                 raise
@@ -187,7 +186,8 @@ class TextAnalyser:
         numbers: Mapping[str, Floats],
         n_threads: int,
     ) -> TextIndex:
-        keys, used = self._keys(encoded, n_threads)
+        java_threads, n_threads = n_threads, n_threads if sum(map(len, encoded)) > _FEW_BYTES else 1
+        keys, used = self._keys(encoded, n_threads, java_threads)
         new_texts, n_known = list(self._new), len(self._forward.term_ptr) - 1
         ordered = sorted(np.flatnonzero(used).tolist(), key=new_texts.__getitem__)
         if ordered:
@@ -209,7 +209,7 @@ class TextAnalyser:
             new_terms={new_texts[each].decode("utf8"): n_known + rank for rank, each in enumerate(ordered)},
         )
 
-    def _keys(self, encoded: Sequence[bytes], n_threads: int) -> tuple[_Keys, NDArray[np.uint8]]:
+    def _keys(self, encoded: Sequence[bytes], n_threads: int, java_threads: int) -> tuple[_Keys, NDArray[np.uint8]]:
         """Return the keys of all texts, and 1 for each new term in them; Java analyses what is unknown."""
         text_ptr = pointers([len(each) for each in encoded])
         n_bytes = int(text_ptr[-1])
@@ -222,13 +222,13 @@ class TextAnalyser:
         used = self._found(text, text_ptr, made, n_threads)
         unknown = (made.counts[:, words.UNKNOWN] > 0) & (made.counts[:, words.WHOLE] == 0)
         if unknown.any():
-            self._add_words(text, text_ptr, made.counts, unknown, n_threads)
+            self._add_words(text, text_ptr, made.counts, unknown, java_threads)
             used = self._found(text, text_ptr, made, n_threads)
         whole = np.flatnonzero(made.counts[:, words.WHOLE]).tolist()
         if not whole:
             return made, used
         return self._with_whole_texts(
-            made, used, whole, [encoded[number].decode("utf8") for number in whole], n_threads
+            made, used, whole, [encoded[number].decode("utf8") for number in whole], java_threads
         )
 
     def _found(self, text: Any, text_ptr: Ints, made: _Keys, n_threads: int) -> NDArray[np.uint8]:
@@ -364,7 +364,7 @@ class _WordTable:
 
     def __init__(self) -> None:
         self.n_entries = 0
-        self._slots, self._heads = _free_slots(_SLOTS)
+        self._slots = _free_slots(_SLOTS)
         self._block_ptr, self._blocks = np.zeros(_SLOTS + 1, dtype=np.int64), np.zeros(_SLOTS, dtype=np.uint64)
         self._token_ptr, self._spans = np.zeros(_SLOTS + 1, dtype=np.int64), np.zeros(_SLOTS, dtype=np.int32)
         self._terms, self._offsets = np.zeros(_SLOTS, dtype=np.int32), np.zeros(_SLOTS, dtype=np.int32)
@@ -372,7 +372,7 @@ class _WordTable:
     @property
     def words(self) -> tuple[Any, ...]:
         """The table of words."""
-        return self._slots, self._heads, self._block_ptr, self._blocks
+        return self._slots, self._block_ptr, self._blocks
 
     @property
     def tokens(self) -> tuple[Any, ...]:
@@ -386,7 +386,7 @@ class _WordTable:
         self._block_ptr, self._token_ptr = _grown(self._block_ptr, wanted + 1), _grown(self._token_ptr, wanted + 1)
         self._blocks = _grown(self._blocks, int(self._block_ptr[self.n_entries]) + n_blocks)
         if len(self._slots) < 2 * wanted:
-            self._slots, self._heads = _free_slots(1 << (2 * wanted).bit_length())
+            self._slots = _free_slots(1 << (2 * wanted).bit_length())
             words.fill_slots(self.words, self.n_entries)
 
     def texts(self, first: int) -> list[str]:
@@ -411,8 +411,8 @@ class _WordTable:
         words.fill_info(self.words, self.tokens)
 
 
-def _free_slots(n_slots: int) -> tuple[NDArray[np.int32], NDArray[np.uint64]]:
-    return np.full(n_slots, words.FREE, dtype=np.int32), np.zeros((n_slots, 2), dtype=np.uint64)
+def _free_slots(n_slots: int) -> NDArray[np.uint64]:
+    return np.zeros((n_slots, 4), dtype=np.uint64)
 
 
 def _grown(array: NDArray[Any], size: int) -> NDArray[Any]:

@@ -20,7 +20,6 @@ import numpy as np
 from rerank.runtime.kernels import helper, kernel
 
 MOST_BLOCKS = 16  # of a word in the table: Lucene's tokenizer cuts at 255 characters, wherever the word begins
-FREE = -1  # a slot without an entry
 NO_TOKEN, ONE, MANY = range(3)
 TOKENS, SPAN, UNKNOWN, BLOCKS, WHOLE = range(5)  # columns of `counts`
 _SEED, _FACTOR = 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93
@@ -36,8 +35,8 @@ def find_words(text, text_ptr, first, last, table, tokens, n_known, key_start, k
 
     text       uint64, the texts in UTF-8, one after another, without NUL, and 16 zero bytes or more
     text_ptr   (n_texts + 1,) int64, in bytes
-    table      slots (a power of two,) int32, heads (n_slots, 2) uint64 (first block and info of each slot's entry),
-               block_ptr (n_entries + 1,) int64, blocks (n_blocks,) uint64
+    table      slots (a power of two, 4) uint64 (first and second block, info and number of the slot's entry; info is 0 if
+               the slot is free), block_ptr (n_entries + 1,) int64, blocks (n_blocks,) uint64
     tokens     token_ptr (n_entries + 1,) int64, terms and offsets (n_tokens,) int32, spans (n_entries,) int32
     n_known    number of terms of the index; greater term numbers are new terms
     key_start  (n_texts,) int64
@@ -45,7 +44,7 @@ def find_words(text, text_ptr, first, last, table, tokens, n_known, key_start, k
     counts     (n_texts, 5) int64, OUT: tokens, span, unknown words and their blocks, 1 if the text is not cut into words
     used       (n_new_terms,) uint8, OUT: 1 for the new terms of the words
     """
-    slots, heads, block_ptr, words = table
+    slots, block_ptr, words = table
     token_ptr, terms, offsets, spans = tokens
     blocks, counters, spare = np.empty(MOST_BLOCKS + 1, np.uint64), np.empty(256, np.int64), np.empty(0, np.int64)
     mask = np.int64(len(slots) - 1)
@@ -74,19 +73,21 @@ def find_words(text, text_ptr, first, last, table, tokens, n_known, key_start, k
                 whole = 1
                 break
             slot = np.int64(code) & mask
-            while slots[slot] != FREE:
-                if heads[slot, 0] == blocks[0] and np.int64(heads[slot, 1]) & 255 == n_blocks:
-                    index, place = 1, block_ptr[slots[slot]]
+            while slots[slot, 2] != 0:
+                if slots[slot, 0] == blocks[0] and np.int64(slots[slot, 2]) & 255 == n_blocks:
+                    if n_blocks == 1 or (slots[slot, 1] == blocks[1] and n_blocks == 2):
+                        break
+                    index, place = 1, block_ptr[np.int64(slots[slot, 3])]
                     while index < n_blocks and words[place + index] == blocks[index]:
                         index += 1
                     if index == n_blocks:
                         break
                 slot = (slot + 1) & mask
-            if slots[slot] == FREE:
+            info = np.int64(slots[slot, 2])
+            if info == 0:
                 n_unknown += 1
                 n_unknown_blocks += n_blocks
                 continue
-            info = np.int64(heads[slot, 1])
             kind, term = (info >> 8) & 255, info >> 32
             if kind != MANY:  # without a branch for no token, which would be mispredicted
                 keys[first_key + n_keys] = term << 32 | position
@@ -95,7 +96,7 @@ def find_words(text, text_ptr, first, last, table, tokens, n_known, key_start, k
                 if term >= n_known:
                     used[term - n_known] = 1
                 continue
-            entry = slots[slot]
+            entry = np.int64(slots[slot, 3])
             begin, stop = token_ptr[entry], token_ptr[entry + 1]
             if n_keys + stop - begin > room:
                 whole = 1
@@ -121,7 +122,7 @@ def add_words(text, text_ptr, counts, table, n_entries):  # type: ignore[no-unty
     table      as in `find_words`, with room for all of them; CHANGED
     n_entries  number of entries
     """
-    slots, heads, block_ptr, words = table
+    slots, block_ptr, words = table
     blocks = np.empty(MOST_BLOCKS + 1, np.uint64)
     for number in range(len(counts)):
         if counts[number, UNKNOWN] == 0 or counts[number, WHOLE] > 0:
@@ -131,12 +132,12 @@ def add_words(text, text_ptr, counts, table, n_entries):  # type: ignore[no-unty
             start, n_blocks, code = _next_word(text, start, text_ptr[number + 1], blocks)
             if n_blocks == 0:
                 break
-            entry, slot = _find(blocks, n_blocks, code, table)
-            if entry == FREE:
-                slots[slot], heads[slot, 0], heads[slot, 1] = n_entries, blocks[0], n_blocks
+            slot = _find(blocks, n_blocks, code, table)
+            if slots[slot, 2] == 0:
                 block_ptr[n_entries + 1] = block_ptr[n_entries] + n_blocks
                 for block in range(n_blocks):
                     words[block_ptr[n_entries] + block] = blocks[block]
+                _take_slot(slots, slot, n_entries, block_ptr, words)
                 n_entries += 1
     return n_entries
 
@@ -144,26 +145,25 @@ def add_words(text, text_ptr, counts, table, n_entries):  # type: ignore[no-unty
 @kernel()
 def fill_slots(table, n_entries):  # type: ignore[no-untyped-def]
     """Fill the slots of a table, all of them free, with its entries."""
-    slots, heads, block_ptr, words = table
+    slots, block_ptr, words = table
     for entry in range(n_entries):
         code = np.uint64(_SEED)
         for block in range(block_ptr[entry], block_ptr[entry + 1]):
             code = _mixed(code, words[block])
         slot = np.int64(code) & (len(slots) - 1)
-        while slots[slot] != FREE:
+        while slots[slot, 2] != 0:
             slot = (slot + 1) & (len(slots) - 1)
-        slots[slot], heads[slot, 0] = entry, words[block_ptr[entry]]
-        heads[slot, 1] = block_ptr[entry + 1] - block_ptr[entry]
+        _take_slot(slots, slot, entry, block_ptr, words)
 
 
 @kernel()
 def fill_info(table, tokens):  # type: ignore[no-untyped-def]
     """Fill the info of all entries that have a slot."""
-    slots, heads, block_ptr, _ = table
+    slots, block_ptr, _ = table
     token_ptr, terms, offsets, spans = tokens
     for slot in range(len(slots)):
-        entry = slots[slot]
-        if entry == FREE:
+        entry = np.int64(slots[slot, 3])
+        if slots[slot, 2] == 0:
             continue
         info = block_ptr[entry + 1] - block_ptr[entry]
         begin, n_tokens = token_ptr[entry], token_ptr[entry + 1] - token_ptr[entry]
@@ -174,7 +174,7 @@ def fill_info(table, tokens):  # type: ignore[no-untyped-def]
                 info |= np.int64(terms[begin]) << 32
         else:
             info |= MANY << 8
-        heads[slot, 1] = info
+        slots[slot, 2] = info
 
 
 @kernel()
@@ -299,19 +299,27 @@ def _mixed(code, block):  # type: ignore[no-untyped-def]
 
 @helper()
 def _find(blocks, n_blocks, code, table):  # type: ignore[no-untyped-def]
-    """Return the entry of a word, FREE if it has none, and its slot or the one that it would take."""
-    slots, heads, block_ptr, words = table
+    """Return the slot of a word, or the free one that it would take."""
+    slots, block_ptr, words = table
     mask = len(slots) - 1
     slot = np.int64(code) & mask
-    while slots[slot] != FREE:
-        if heads[slot, 0] == blocks[0] and np.int64(heads[slot, 1]) & 255 == n_blocks:
-            index, place = 1, block_ptr[slots[slot]]
+    while slots[slot, 2] != 0:
+        if np.int64(slots[slot, 2]) & 255 == n_blocks:
+            index, place = 0, block_ptr[np.int64(slots[slot, 3])]
             while index < n_blocks and words[place + index] == blocks[index]:
                 index += 1
             if index == n_blocks:
                 break
         slot = (slot + 1) & mask
-    return slots[slot], slot
+    return slot
+
+
+@helper()
+def _take_slot(slots, slot, entry, block_ptr, words):  # type: ignore[no-untyped-def]
+    """Put an entry in a free slot; its tokens are not known yet."""
+    first, n_blocks = block_ptr[entry], block_ptr[entry + 1] - block_ptr[entry]
+    slots[slot, 0], slots[slot, 2], slots[slot, 3] = words[first], n_blocks, entry
+    slots[slot, 1] = words[first + 1] if n_blocks > 1 else np.uint64(0)
 
 
 @helper()

@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""Features of 1,000 texts against one query, beside those of the same documents by id, on nfcorpus.
+
+time     default recipe (278 features), test queries one by one, in alternation, same process, same threads: medians of
+         both and of their ratios, for mappings of title and body and for plain texts; first call apart
+--check  all documents of 300 queries as texts: features of every family equal those by id, bit for bit
+
+Run:  .venv/bin/python scripts/bench_texts.py [--check] [--data FOLDER] [--threads N] [--queries N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rerank.features.recipe import Recipe
+from rerank.features.registry import family_names
+from rerank.files.topics import read_topics
+from rerank.workflows.index import Index
+
+N_TEXTS, CHECKED_QUERIES, BAR = 1000, 300, 3.0
+NFCORPUS = Path(__file__).resolve().parents[2] / "shared" / "data" / "collections" / "nfcorpus"
+
+
+def seconds(call: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def bench(
+    index: Index, documents: Mapping[str, Mapping[str, Any]], topics: Mapping[str, str], threads: int | None
+) -> None:
+    """Print medians of texts and ids, query by query in alternation."""
+    plain = {doc_id: f"{each['title']} {each['body']}" for doc_id, each in documents.items()}
+    for name, texts in (("title and body", documents), ("plain text", plain)):
+        times: list[tuple[float, float]] = []
+        for number, (query_id, query) in enumerate(topics.items()):
+            scores = {doc_id: 1.0 / (rank + 1) for rank, doc_id in enumerate(documents)}
+            by_text = seconds(lambda: index.text_features(query, texts, scores=scores, threads=threads))
+            by_id = seconds(lambda: index.features({query_id: scores}, {query_id: query}, threads=threads))
+            if number == 0:
+                print(f"{name}: first call {1e3 * by_text:.0f} ms (compiling or loading kernels, an empty cache)")
+            else:
+                times.append((by_id, by_text))
+        ids, given = (statistics.median(column) for column in zip(*times, strict=True))
+        ratio = statistics.median(by_text / by_id for by_id, by_text in times)
+        print(f"{name}: by id {1e3 * ids:.1f} ms, texts {1e3 * given:.1f} ms, ratio {ratio:.2f} (bar {BAR})")
+
+
+def check(index: Index, documents: Mapping[str, Mapping[str, Any]], topics: Mapping[str, str]) -> None:
+    """Compare the features of all documents that a query retrieves, of every family; stop at a difference."""
+    recipe, rows = Recipe(families=family_names()), 0
+    run = index.search(topics, k=len(documents))
+    for query_id in run:
+        scores = run[query_id]
+        by_id = index.features({query_id: scores}, topics, recipe=recipe)
+        texts = {doc_id: documents[doc_id] for doc_id in scores}
+        given = index.text_features(topics[query_id], texts, scores=scores, recipe=recipe)
+        same = given.X.view(np.uint32) == by_id.X.view(np.uint32)
+        if given.feature_names != by_id.feature_names or not np.array_equal(given.doc_ids, by_id.doc_ids):
+            raise SystemExit(f"bench_texts: {query_id}: other features or documents")
+        if not same.all():
+            columns = [name for name, equal in zip(by_id.feature_names, same.all(axis=0), strict=True) if not equal]
+            raise SystemExit(f"bench_texts: {query_id}: {(~same).sum()} values differ, in {', '.join(columns[:5])}")
+        rows += by_id.n_rows
+    print(f"{len(run)} queries, {rows:,} rows, {len(by_id.feature_names)} features: equal bit for bit")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--data", type=Path, default=NFCORPUS)
+    parser.add_argument("--threads", type=int)
+    parser.add_argument("--queries", type=int, default=60)
+    options = parser.parse_args()
+    with open(options.data / "corpus.jsonl", encoding="utf8") as lines:
+        documents = {each["id"]: each for each in map(json.loads, lines)}
+    test = {line.split()[0] for line in (options.data / "qrels.test.txt").read_text().splitlines()}
+    topics = {name: text for name, text in read_topics(options.data / "topics.tsv").items() if name in test}
+    with tempfile.TemporaryDirectory() as folder, Index.build(documents.values(), Path(folder) / "index") as index:
+        if options.check:
+            check(index, documents, dict(list(topics.items())[:CHECKED_QUERIES]))
+        else:
+            some = dict(list(documents.items())[:N_TEXTS])
+            bench(index, some, dict(list(topics.items())[: options.queries]), options.threads)
+
+
+if __name__ == "__main__":
+    main()
