@@ -16,6 +16,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +46,8 @@ def bench(
         times: list[tuple[float, float]] = []
         for number, (query_id, query) in enumerate(topics.items()):
             scores = {doc_id: 1.0 / (rank + 1) for rank, doc_id in enumerate(documents)}
-            by_text = seconds(lambda: index.text_features(query, texts, scores=scores, threads=threads))
-            by_id = seconds(lambda: index.features({query_id: scores}, {query_id: query}, threads=threads))
+            by_text = seconds(partial(index.text_features, query, texts, scores=scores, threads=threads))
+            by_id = seconds(partial(index.features, {query_id: scores}, {query_id: query}, threads=threads))
             if number == 0:
                 print(f"{name}: first call {1e3 * by_text:.0f} ms (compiling or loading kernels, an empty cache)")
             else:

@@ -33,6 +33,14 @@ from rerank.cli.options import (
     multiple=True,
     help="Candidates instead of BM25's; with a name, a run whose scores are features of the model.",
 )
+@click.option(
+    "--texts",
+    metavar="FILE",
+    type=path_type,
+    help="Texts to reorder, which INDEX need not hold: JSON objects, one a line, with qid, id, and text or the fields "
+    "of INDEX. Their scores come from --run, otherwise from BM25.",
+)
+@click.option("--text-field", metavar="NAME", help="Field of INDEX that `text` of --texts is; contents by default.")
 @click.option("--base", metavar="run:FILE", help="Run to start from, where the model was warm-started from one.")
 @click.option("--other-index", is_flag=True, help="Apply a model that was trained on another index.")
 @bm25_options(models=True)
@@ -45,32 +53,44 @@ def command(
     topics: Path,
     output: Path,
     files_given: tuple[str, ...],
+    texts: Path | None,
+    text_field: str | None,
     base: str | None,
     language: str | None,
     **options: Any,
 ) -> None:
     """Write the top k documents of INDEX for TOPICS in the order of MODEL.
 
-    Documents of `--run` below the top k follow in their order.
+    Documents of `--run` below the top k follow in their order. With `--texts`, documents that INDEX need not hold are
+    reordered: statistics of the collection are those of INDEX.
     """
     from rerank.cli.file_names import check_documents, check_queries, errors_with_files
+    from rerank.files.texts import read_texts
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_run, write_run
     from rerank.rankers.store import load_model
     from rerank.workflows.index import Index
     from rerank.workflows.rerank import rerank
+    from rerank.workflows.texts import TextsToRank, rerank_topics
 
     ranker, queries, base_run = load_model(model), read_topics(topics), read_base_run(base)
     run = _candidates_file(files_given)
     runs = read_named_runs(tuple(item for item in files_given if "=" in item))
     candidates = None if run is None else read_run(run)
+    if text_field is not None and texts is None:
+        raise click.UsageError("--text-field: expected --texts beside it, got none. Add --texts FILE.")
     with Index.open(index, language) as opened:
-        if candidates is not None and run is not None:
+        if candidates is not None and run is not None and texts is None:
             check_queries(candidates, run, queries, topics)
             check_documents(candidates, run, opened)
         files = {"model": model, "data": model, "recipe": model, "base": model, "run": run or "--k1, --b"}
-        with errors_with_files({**files, **base_file(base, base_run)}):
-            result = rerank(opened, ranker, queries, candidates, base=base_run, runs=runs, **options)
+        with errors_with_files({**files, **base_file(base, base_run), "scores": run or "--run"}):
+            if texts is None:
+                result = rerank(opened, ranker, queries, candidates, base=base_run, runs=runs, **options)
+            else:
+                read = read_texts(texts, queries, opened.forward.fields)
+                scored = TextsToRank(read.documents, read.locations, candidates, text_field, runs)
+                result = rerank_topics(opened, ranker, queries, scored, base=base_run, **options)
     write_run(result, output)
 
 

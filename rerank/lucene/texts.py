@@ -338,16 +338,16 @@ class TextAnalyser:
 
     def _statistics_of(self, field: FieldArrays, n_new: int) -> tuple[NDArray[np.int32], Ints]:
         """Return document and collection frequencies of a field, at least 1, with room for so many new terms."""
-        held = self._statistics.get(field.name)
-        n_known = len(field.doc_freq)
-        if held is None or len(held[0]) < n_known + n_new:
-            n_more = max(_NEW_TERMS, 1 << max(n_new - 1, 0).bit_length())
-            held = tuple(  # type: ignore[assignment]
-                np.concatenate([np.maximum(values, 1), np.ones(n_more, dtype=values.dtype)])
-                for values in (field.doc_freq, field.collection_freq)
-            )
-            self._statistics[field.name] = held
-        return held
+        known = self._statistics.get(field.name)
+        if known is not None and len(known[0]) >= len(field.doc_freq) + n_new:
+            return known
+        n_more = max(_NEW_TERMS, 1 << max(n_new - 1, 0).bit_length())
+        doc_freq, collection_freq = (
+            np.concatenate([np.maximum(values, 1), np.ones(n_more, dtype=values.dtype)])
+            for values in (field.doc_freq, field.collection_freq)
+        )
+        self._statistics[field.name] = doc_freq, collection_freq
+        return doc_freq, collection_freq
 
 
 @dataclass(frozen=True, eq=False)

@@ -51,7 +51,8 @@ def find_words(text, text_ptr, first, last, table, tokens, n_known, key_start, k
     for number in range(first, last):
         end, start = text_ptr[number + 1], text_ptr[number]
         first_key, room = key_start[number], (end - start + 1) // 2
-        n_keys, position, n_unknown, n_unknown_blocks, whole = 0, 0, 0, 0, 0
+        n_keys, position = np.int64(0), np.int64(0)
+        n_unknown, n_unknown_blocks, whole = 0, 0, 0
         while start < end:
             # _next_word and _find by hand: a helper that takes arrays costs as much again, as it counts references
             code, n_blocks, length = np.uint64(_SEED), 0, 8

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,12 +19,13 @@ from rerank.rankers.origin import check_base_run, check_retrievers
 from rerank.types import Floats, RankingData, Run, Topics, pointers, query_rows
 from rerank.types.ids import ID_RULE, Ids, first_broken, id_array
 from rerank.types.retriever import CONTENTS, UNNAMED, Retriever
-from rerank.workflows.applying import B, K1, model_bm25, model_recipe
+from rerank.workflows.applying import K1, B, model_bm25, model_recipe
 
 if TYPE_CHECKING:
     from rerank.rankers.ranker import Ranker
     from rerank.workflows.index import Index
 
+_log = logging.getLogger("rerank")
 MOST_TEXTS = 1 << 20  # of one call
 QUERY = "query"  # id of a query that is given as text
 _BATCH_ROWS, _BATCH_CHARACTERS = 1 << 16, 1 << 25  # of the texts whose arrays are in memory at once
@@ -96,8 +98,8 @@ def given_texts(query: str | Mapping[str, str], documents: Any, scores: Any = No
     topics = Topics.of(query)
     if not isinstance(documents, Mapping):
         raise InvalidInputError(
-            f"documents: expected a mapping {{query id: documents}} for several queries, got {type(documents).__name__}. "
-            "Pass the documents of each query."
+            f"documents: expected a mapping {{query id: documents}} for several queries, got {type(documents).__name__}."
+            " Pass the documents of each query."
         )
     by_query = {str(query_id): given for query_id, given in documents.items()}
     unknown = [query_id for query_id in by_query if query_id not in topics]
@@ -116,7 +118,8 @@ def _named(documents: Any, what: str) -> dict[str, Any]:
     """Return the documents of a query by id."""
     if isinstance(documents, str) or not isinstance(documents, Iterable):
         raise InvalidInputError(
-            f"{what}: expected a list of texts, or a mapping of them by id, got {type(documents).__name__}. Pass a list."
+            f"{what}: expected a list of texts, or a mapping of them by id, got {type(documents).__name__}. "
+            "Pass a list."
         )
     if isinstance(documents, Mapping):
         named = {str(doc_id): document for doc_id, document in documents.items()}
@@ -134,6 +137,7 @@ def _named(documents: Any, what: str) -> dict[str, Any]:
 
 def _run_of(documents: Mapping[str, Mapping[str, Any]], scores: Any) -> Run:
     """Return a run of the documents; refuse scores that are not one finite number for each."""
+    name = scores.name if isinstance(scores, Run) else UNNAMED
     if isinstance(scores, Run):
         scores = {query_id: scores[query_id] for query_id in scores}
     if not isinstance(scores, Mapping):
@@ -154,7 +158,7 @@ def _run_of(documents: Mapping[str, Mapping[str, Any]], scores: Any) -> Run:
                 f"{'others' if column.shape == (len(named),) else len(column.ravel())}. Pass one for each."
             )
         columns.append(column)
-    return _run(documents, np.concatenate(columns), UNNAMED)
+    return _run(documents, np.concatenate(columns), name)
 
 
 def _run(documents: Mapping[str, Mapping[str, Any]], scores: Floats, name: str) -> Run:
@@ -179,7 +183,7 @@ def text_features(index: Index, given: GivenTexts, options: TextOptions) -> Rank
         query_ptr=pointers(np.concatenate([np.diff(part.query_ptr) for part in parts])),
         doc_ids=np.concatenate([part.doc_ids for part in parts]),
         X=np.concatenate([part.X for part in parts]),
-        base_scores=np.concatenate([part.base_scores for part in parts]),  # type: ignore[misc]
+        base_scores=np.concatenate([part.base_scores for part in parts if part.base_scores is not None]),
     )
 
 
@@ -255,13 +259,17 @@ def rank_texts(
     *,
     base: Run | None = None,
     other_index: bool = False,
+    k1: float | None = None,
+    b: float | None = None,
 ) -> Run:
-    """Return the texts of each query in the model's order; see `Index.rerank_texts`."""
+    """Return the texts of each query in the model's order; see `Index.rerank_texts`.
+
+    k1, b  of BM25, where no scores are given; those of the model's training by default
+    """
     recipe = model_recipe(model)
     if not other_index:
         index.check_model(model)
-    k1, b, field = model_bm25(model)
-    retriever = Retriever.bm25(k1, b, field)
+    retriever = Retriever.bm25(*model_bm25(model, k1, b))
     candidates = retriever if given.run is None else given.run.retriever
     made = {name: run.retriever for name, run in options.runs.items() if run.retriever is not None}
     if base is not None:
@@ -269,6 +277,41 @@ def rank_texts(
     check_retrievers(model, candidates, made, "scores", base is None)
     data = text_features(index, given, replace(options, recipe=recipe, retriever=retriever))
     return model.rank(data, base=base)
+
+
+@dataclass(frozen=True, eq=False)
+class TextsToRank:
+    """Texts of files: documents and locations as in `GivenTexts`, and what `Index.rerank_texts` takes beside them."""
+
+    documents: Mapping[str, Mapping[str, Any]]
+    locations: Mapping[tuple[str, str], str]
+    scores: Run | None = None
+    plain_field: str | None = None
+    runs: Mapping[str, Run] = field(default_factory=dict)
+
+
+def rerank_topics(
+    index: Index,
+    model: Ranker,
+    topics: Topics,
+    texts: TextsToRank,
+    *,
+    k: int = 1000,
+    k1: float | None = None,
+    b: float | None = None,
+    base: Run | None = None,
+    other_index: bool = False,
+    threads: int | None = None,
+) -> Run:
+    """Return the best k texts of each topic in the model's order; topics without texts are left out, and logged."""
+    without = [query_id for query_id in topics if query_id not in texts.documents]
+    if without:
+        _log.warning("Topics without texts: %d of %d, e.g. %s.", len(without), len(topics), without[0])
+    some = Topics({query_id: topics[query_id] for query_id in topics if query_id in texts.documents})
+    given = given_texts(some, texts.documents, texts.scores)
+    options = TextOptions(texts.plain_field or CONTENTS, runs=texts.runs, threads=threads)
+    given = replace(given, locations=texts.locations)
+    return rank_texts(index, model, given, options, base=base, other_index=other_index, k1=k1, b=b).head(k)
 
 
 def check_k(k: int | None) -> None:

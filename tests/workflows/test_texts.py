@@ -1,0 +1,398 @@
+"""Texts that no index holds: their features are those of indexed documents, bit for bit."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rerank
+from rerank.cli.main import main
+from rerank.errors import InvalidInputError, ModelMismatchError
+from rerank.features.functions import functions
+from rerank.features.recipe import Recipe
+from rerank.features.registry import family_names
+from rerank.lucene import texts as lucene_texts
+from rerank.lucene.given import MOST_CHARACTERS
+from tests.workflows.tiny import Tiny
+
+EVERY = Recipe(families=family_names())
+SPACES = (" ", "  ", "\t", "\n", "\r\n", "\x0b", "\x0c", "\x1f", "\u00a0", "\u2003", "\u0085")
+LETTERS = (
+    *("The", "the", "of", "to", "and", "running", "runs", "cells", "don't", "O'Neil's", "U.S.A.", "x-ray", "3.14"),
+    *("a_b", "foo:bar", "1,000", "e.g.", "cancer(s),", "naïve", "café", "cafe\u0301", "😀", "👨‍👩‍👧", "1️⃣"),
+    *("流れ", "東京都", "한국어", "ก็ไม่", "שלום", "ß", "İstanbul", "\u0301mark", "\u200dzwj", "\u00adsoft", "ﬁ", "#1"),
+    *("12345678", "123456789", "1234567890123456", "x" * 127, "y" * 128, "z" * 129, "-" * 200 + "end", "q" * 600),
+)
+LANGUAGES = ("en", "zh", "de")
+
+
+def awkward(seed: int, n_documents: int = 60) -> list[dict[str, Any]]:
+    """Return documents of letters and spaces that tokenisers treat differently."""
+    draw = random.Random(seed)
+
+    def text(most: int) -> str:
+        parts = [draw.choice(LETTERS) + draw.choice(SPACES) * draw.choice((0, 1, 1, 1)) for _ in range(most)]
+        return "".join(parts[: draw.randrange(most)])
+
+    documents: list[dict[str, Any]] = [
+        {"id": f"d{number}", "title": text(6), "body": text(60), "note": text(4), "year": 1900 + number}
+        for number in range(n_documents)
+    ]
+    documents += [
+        {"id": "own", "contents": "running cells of the U.S.A.", "title": "the", "body": "x-ray"},
+        {"id": "long", "title": "cells", "body": " ".join(draw.choices(LETTERS, k=3000))},
+        {"id": "same", "title": documents[0]["title"], "body": documents[0]["body"], "note": documents[0]["note"]},
+        {"id": "few", "title": "running running the cells"},
+        {"id": "parts", "title": ["cells", "of", "x-ray"], "body": "running", "year": 2.5},
+    ]
+    return documents
+
+
+TOPICS = {
+    "q1": "running cells of the x-ray",
+    "q2": "東京都 café naïve",
+    "q3": "the",
+    "q4": "unheardof cells 流れ 1,000",
+}
+
+
+@pytest.fixture(scope="session", params=LANGUAGES)
+def awkward_index(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[rerank.Index]:
+    folder = tmp_path_factory.mktemp("texts") / "index"
+    with rerank.Index.build(awkward(1), folder, language=request.param) as index:
+        yield index
+
+
+def scores_of(index: rerank.Index, seed: int = 0) -> dict[str, float]:
+    """Return a score of every document of an index, with ties."""
+    draw = random.Random(seed)
+    return {str(doc_id): draw.randrange(20) / 4 for doc_id in index.forward.doc_ids}
+
+
+def assert_equal(given: rerank.RankingData, expected: rerank.RankingData) -> None:
+    assert given.feature_names == expected.feature_names
+    assert given.doc_ids.tolist() == expected.doc_ids.tolist()
+    differing = (given.X.view(np.uint32) != expected.X.view(np.uint32)).any(axis=0)
+    assert [name for name, differs in zip(given.feature_names, differing, strict=True) if differs] == []
+    assert np.array_equal(given.base_scores, expected.base_scores)  # type: ignore[arg-type]
+
+
+def given(documents: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    return {each["id"]: each for each in documents}
+
+
+def held(index: rerank.Index, documents: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """Return the documents that an index holds: it leaves out those without tokens in `contents`."""
+    doc_ids = set(index.forward.doc_ids.tolist())
+    return {each["id"]: each for each in documents if each["id"] in doc_ids}
+
+
+def test_features_of_texts_equal_those_of_the_index(awkward_index: rerank.Index) -> None:
+    documents, scores = held(awkward_index, awkward(1)), scores_of(awkward_index)
+    run = {query_id: scores for query_id in TOPICS}
+    expected = awkward_index.features(run, TOPICS, recipe=EVERY)
+    texts = dict.fromkeys(TOPICS, documents)
+    assert_equal(awkward_index.text_features(TOPICS, texts, scores=run, recipe=EVERY), expected)
+    for query_id, query in TOPICS.items():
+        one = awkward_index.text_features(query, documents, scores=scores, recipe=EVERY)
+        assert np.array_equal(one.X.view(np.uint32), expected.X[expected.rows(query_id)].view(np.uint32))
+
+
+def test_analysis_of_texts_equals_that_of_the_index_when_texts_are_drawn_at_random(
+    awkward_index: rerank.Index, tmp_path: Path
+) -> None:
+    documents = awkward(7, n_documents=300)
+    with rerank.Index.build(documents, tmp_path / "index", language=awkward_index.searcher.language) as index:
+        scores = scores_of(index)
+        expected = index.features({"q1": scores}, TOPICS)
+        assert_equal(index.text_features(TOPICS["q1"], held(index, documents), scores=scores), expected)
+
+
+def test_features_depend_neither_on_the_order_of_texts_nor_on_threads_nor_on_earlier_texts(
+    awkward_index: rerank.Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lucene_texts, "_FEW_BYTES", 0)
+    documents = given(awkward(2))
+    expected = awkward_index.text_features(TOPICS["q1"], documents, recipe=EVERY, threads=1)
+    names = list(documents)
+    for seed in range(4):
+        random.Random(seed).shuffle(names)
+        shuffled = {name: documents[name] for name in names}
+        again = awkward_index.text_features(TOPICS["q1"], shuffled, recipe=EVERY, threads=1 + seed % 2)
+        assert_equal(again, expected)
+        if seed == 2:
+            monkeypatch.setattr(lucene_texts, "MOST_WORDS", 10)  # so the next call begins anew
+
+
+def test_new_terms_give_finite_features(awkward_index: rerank.Index) -> None:
+    draw = random.Random(3)
+    words = ["".join(draw.choices("abcdefgh", k=9)) for _ in range(3000)] + ["cells", "1900", "東京都"]
+    texts = [" ".join(draw.choices(words, k=draw.randrange(1, 80))) for _ in range(50)]
+    texts += ["", "the", " ", "newword " * 500, texts[0]]
+    for query in (f"{words[0]} newword cells", "newword", words[0]):
+        data = awkward_index.text_features(query, texts, recipe=EVERY)
+        assert not np.isinf(data.X).any()
+        newest = data.doc_ids.tolist().index("53")
+        assert data.column("stream_length.contents")[newest] == 500
+        assert data.column("unique_terms.contents")[newest] == 1
+    matched = awkward_index.text_features("newword", texts)
+    assert matched.doc_ids[0] == "53"
+    assert matched.column("bm25.contents")[0] > 0
+
+
+def test_new_query_terms_of_other_texts_leave_a_query_as_it_is(awkward_index: rerank.Index) -> None:
+    documents, scores = held(awkward_index, awkward(1)), scores_of(awkward_index)
+    query = "brandnew cells"
+    expected = awkward_index.features({"q": scores}, {"q": query})
+    both = awkward_index.text_features(
+        {"q": query, "other": query},
+        {"q": documents, "other": ["brandnew"]},
+        scores={"q": scores, "other": [1.0]},
+    )
+    assert np.array_equal(both.X[both.rows("q")].view(np.uint32), expected.X.view(np.uint32))
+    assert both.column("bm25.contents")[both.rows("other")][0] > 0
+
+
+def test_default_scores_are_those_of_search(awkward_index: rerank.Index) -> None:
+    run = awkward_index.search({"q1": TOPICS["q1"]}, k=1000)
+    texts = held(awkward_index, awkward(1))
+    data = awkward_index.text_features(TOPICS["q1"], {doc_id: texts[doc_id] for doc_id in run["q1"]})
+    assert data.retriever == run.retriever
+    by_id = dict(zip(data.doc_ids.tolist(), data.base_scores.tolist(), strict=True))  # type: ignore[union-attr]
+    for doc_id, score in run["q1"].items():
+        assert by_id[doc_id] == pytest.approx(score, abs=2e-4)
+
+
+def test_plain_text_fills_one_field_and_contents(index: rerank.Index, collection: Tiny) -> None:
+    texts = [each["body"] for each in collection.documents[:5]]
+    query = collection.topics["q0"]
+    plain = index.text_features(query, texts)
+    assert np.array_equal(plain.X, index.text_features(query, [{"contents": text} for text in texts]).X, equal_nan=True)
+    assert (plain.column("stream_length.body") == 0).all()
+    body = index.text_features(query, texts, field="body")
+    fields = index.text_features(query, [{"body": text} for text in texts])
+    assert np.array_equal(body.X, fields.X, equal_nan=True)
+    assert np.array_equal(body.column("stream_length.body"), body.column("stream_length.contents"))
+
+
+def test_contents_are_joined_in_the_order_of_the_build(tmp_path: Path) -> None:
+    documents = [{"id": "a", "one": "red green", "two": "blue red"}, {"id": "b", "one": "green", "two": "green blue"}]
+    for number, fields in enumerate((["two", "one"], ["one", "two"], None)):
+        with rerank.Index.build(documents, tmp_path / str(number), fields=fields) as index:
+            scores = {"a": 2.0, "b": 1.0}
+            expected = index.features({"q": scores}, {"q": "red green blue"}, recipe=EVERY)
+            given_texts = given(documents)
+            assert_equal(index.text_features("red green blue", given_texts, scores=scores, recipe=EVERY), expected)
+            swapped = {key: dict(reversed(list(each.items()))) for key, each in given_texts.items()}
+            if fields is not None:
+                again = index.text_features("red green blue", swapped, scores=scores, recipe=EVERY)
+                assert_equal(again, expected)
+
+
+def test_functions_over_documents_take_the_given_document(awkward_index: rerank.Index) -> None:
+    rerank.feature("whole", over="document")(
+        lambda tokens, document: len(document["contents"]) + document.get("year", 0)
+    )
+    rerank.feature("held")(lambda matches: matches.field.doc_freq[matches.field.terms].sum() + matches.tf.sum(axis=1))
+    try:
+        documents, scores = held(awkward_index, awkward(1)), scores_of(awkward_index)
+        recipe = Recipe(families=("document", "static", "letor"))
+        expected = awkward_index.features({"q1": scores}, TOPICS, recipe=recipe)
+        assert_equal(awkward_index.text_features(TOPICS["q1"], documents, scores=scores, recipe=recipe), expected)
+        data = awkward_index.text_features("x", ["brand new words"], recipe=Recipe(families=("function",)))
+        assert np.isfinite(data.X).all()
+    finally:
+        functions().clear()  # type: ignore[attr-defined]
+
+
+def test_batches_of_queries_equal_one_batch(
+    index: rerank.Index, collection: Tiny, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    documents = {query_id: given(collection.documents[:20]) for query_id in collection.topics}
+    expected = index.text_features(collection.topics, documents)
+    monkeypatch.setattr("rerank.workflows.texts._BATCH_ROWS", 30)
+    assert_equal(index.text_features(collection.topics, documents), expected)
+    monkeypatch.setattr(lucene_texts, "_REQUEST_CHARACTERS", 100)
+    monkeypatch.setattr(lucene_texts, "MOST_WORDS", 5)
+    assert_equal(index.text_features(collection.topics, documents), expected)
+
+
+@pytest.fixture(scope="module")
+def model(index: rerank.Index, collection: Tiny) -> rerank.LambdaMART:
+    run = index.search(collection.topics, k=60)
+    data = index.features(run, collection.topics, collection.qrels)
+    return rerank.LambdaMART(n_estimators=10, min_child_samples=2).fit(data)
+
+
+def test_rerank_texts_orders_as_rank_does(index: rerank.Index, collection: Tiny, model: rerank.LambdaMART) -> None:
+    query, texts = collection.topics["q0"], collection.documents[:40] + collection.documents[:5]
+    ranked = index.rerank_texts(model, query, texts)
+    expected = model.rank(index.text_features(query, texts))
+    assert [(str(each.document), each.score) for each in ranked] == list(expected["query"].items())
+    assert index.rerank_texts(model, query, iter(texts), k=3) == ranked[:3]
+    named = index.rerank_texts(model, query, {(number,): text for number, text in []} or {7: texts[0], "x": texts[1]})
+    assert {each.document for each in named} == {7, "x"}
+    assert all(first.score >= second.score for first, second in zip(ranked, ranked[1:], strict=False))
+
+
+def test_rerank_of_texts_equals_rerank_of_the_index(
+    index: rerank.Index, collection: Tiny, model: rerank.LambdaMART
+) -> None:
+    run, documents = index.search(collection.topics, k=60), given(collection.documents)
+    expected = rerank.rerank(index, model, collection.topics, run)
+    for query_id, query in collection.topics.items():
+        scores = run[query_id]
+        texts = {doc_id: documents[doc_id] for doc_id in scores}
+        ranked = index.rerank_texts(model, query, texts, scores=scores)
+        assert dict(ranked) == expected[query_id]
+
+
+def test_model_of_another_index_is_refused(
+    other_index: rerank.Index, collection: Tiny, model: rerank.LambdaMART
+) -> None:
+    with pytest.raises(ModelMismatchError, match="expected the index that the model was trained on"):
+        other_index.rerank_texts(model, "amber", ["amber"])
+    assert other_index.rerank_texts(model, "amber", ["amber"], other_index=True)[0].document == 0
+
+
+LONE, NUL = "lone \ud800", "nul \0"
+FAULTS: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
+    "no texts": ("wing", [], {}, "documents: expected at least one text, got none"),
+    "one text": ("wing", "flow", {}, "documents: expected a list of texts, .* got str"),
+    "no list": ("wing", 7, {}, "documents: expected a list of texts, .* got int"),
+    "number": ("wing", ["flow", 7], {}, r"documents: 1: expected text, or a mapping of fields, got int"),
+    "none": ("wing", [None], {}, r"documents: 0: expected text, or a mapping of fields, got NoneType"),
+    "field": ("wing", [{"tilte": "x"}], {}, r"documents: 0: expected fields of the index \(.*\), got 'tilte'"),
+    "number field": ("wing", [{"rank": 3}], {}, r"documents: 0: expected fields of the index \(.*\), got 'rank'"),
+    "value": ("wing", [{"title": 3}], {}, "documents: 0: expected text in field 'title', got int"),
+    "nested": ("wing", [{"title": {"a": "b"}}], {}, "documents: 0: expected text in field 'title', got dict"),
+    "plain field": ("wing", ["flow"], {"field": "tilte"}, "field: expected a known name, got 'tilte'"),
+    "empty query": (" ", ["flow"], {}, "query: expected text, got ' '"),
+    "surrogate": (
+        "wing",
+        ["flow", LONE],
+        {},
+        "documents: 1: expected Unicode text in field 'contents', got one with a",
+    ),
+    "nul": (
+        "wing",
+        {"d": {"title": NUL}},
+        {},
+        "documents: d: expected Unicode text in field 'title', got one with NUL",
+    ),
+    "long": ("wing", ["x" * (MOST_CHARACTERS + 1)], {}, "documents: 0: expected at most 16,777,216 characters"),
+    "id": ("wing", {"a b": "flow"}, {}, "documents: expected ids of 1 to"),
+    "ids": ("wing", {1: "flow", "1": "wing"}, {}, "documents: expected each id once"),
+    "scores": ("wing", ["flow"], {"scores": [1.0, 2.0]}, "scores: expected a finite number for each of the 1 texts"),
+    "nan": ("wing", ["flow"], {"scores": [np.nan]}, "scores: expected a finite number for each of the 1 texts"),
+    "score ids": ("wing", {"d": "flow"}, {"scores": {"e": 1.0}}, "scores: expected a finite number"),
+    "no mapping": ({"q": "wing"}, ["flow"], {}, "documents: expected a mapping {query id: documents}"),
+    "no query": ({"q": "wing"}, {"p": ["flow"]}, {}, "documents: expected queries of the topics, got 'p'"),
+    "query without": ({"q": "a", "p": "b"}, {"q": ["c"]}, {}, "documents of query 'p': expected at least one text"),
+    "several": ({"q": "wing"}, {"q": [7]}, {}, "documents: query 'q', 0: expected text"),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_faulty_texts_are_refused_in_one_line(name: str, index: rerank.Index) -> None:
+    query, documents, options, message = FAULTS[name]
+    with pytest.raises(InvalidInputError, match=message) as refused:
+        index.text_features(query, documents, **options)
+    assert "\n" not in str(refused.value)
+    assert index.text_features("wing", ["flow"]).n_rows == 1  # the index goes on
+
+
+def test_too_many_texts_are_refused(index: rerank.Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rerank.workflows.texts.MOST_TEXTS", 2)
+    with pytest.raises(InvalidInputError, match="expected at most 2 texts, got 3"):
+        index.text_features("wing", ["flow"] * 3)
+
+
+@pytest.mark.parametrize("k", [0, -1, 1.5, "3"])
+def test_k_below_one_is_refused(k: Any, index: rerank.Index, model: rerank.LambdaMART) -> None:
+    with pytest.raises(InvalidInputError, match="k: expected a number of texts from 1"):
+        index.rerank_texts(model, "amber", ["amber"], k)
+
+
+def test_closed_index_opens_again_for_texts(collection: Tiny, tmp_path: Path) -> None:
+    index = rerank.Index.build(collection.documents, tmp_path / "index")
+    first = index.text_features("amber", ["amber birch"])
+    index.close()
+    assert np.array_equal(index.text_features("amber", ["amber birch"]).X, first.X, equal_nan=True)
+    index.close()
+
+
+def _run_command(folder: Path, *arguments: str) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main(["rerank", str(folder / "index"), str(folder / "model.json"), str(folder / "topics.tsv"), *arguments])
+    return int(ended.value.code or 0)
+
+
+@pytest.fixture
+def files(index: rerank.Index, collection: Tiny, model: rerank.LambdaMART, tmp_path: Path) -> Path:
+    (tmp_path / "index").symlink_to(index.path)
+    model.save(tmp_path / "model.json")
+    collection.write(tmp_path)
+    lines = [
+        json.dumps({"qid": query_id, "id": each["id"], "title": each["title"], "body": each["body"]})
+        for query_id in list(collection.topics)[:3]
+        for each in collection.documents[:10]
+    ]
+    (tmp_path / "texts.jsonl").write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+def test_command_ranks_texts(files: Path, index: rerank.Index, collection: Tiny, model: rerank.LambdaMART) -> None:
+    assert _run_command(files, "--texts", str(files / "texts.jsonl"), "-o", str(files / "run.txt"), "-k", "4") == 0
+    run = rerank.read_run(files / "run.txt")
+    assert list(run) == list(collection.topics)[:3]
+    for query_id in run:
+        expected = index.rerank_texts(model, collection.topics[query_id], given(collection.documents[:10]), 4)
+        assert list(run[query_id]) == [each.document for each in expected]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (
+            '{"qid": "q0", "id": "d0", "text": "x"}',
+            "texts.jsonl:31: expected each document once a query, got 'd0' again",
+        ),
+        ('{"qid": "none", "id": "d0", "text": "x"}', "texts.jsonl:31: expected a query of the topics, got 'none'"),
+        ('{"qid": "q0", "text": "x"}', "texts.jsonl:31: expected text or a whole number as id, got None"),
+        ('{"qid": "q0", "id": "a b", "text": "x"}', "texts.jsonl:31: expected as id text of 1 to"),
+        ('{"qid": "q0", "id": "e", "text": "x", "title": "y"}', "texts.jsonl:31: expected text as text, and no fields"),
+        ('{"qid": "q0", "id": "e", "tilte": "y"}', "texts.jsonl:31: expected fields of the index"),
+        ("[]", "texts.jsonl:31: expected a JSON object"),
+        ("{", "texts.jsonl:31: expected a JSON object, got"),
+    ],
+)
+def test_command_refuses_a_faulty_line(
+    line: str, message: str, files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with open(files / "texts.jsonl", "a") as texts:
+        texts.write(line + "\n")
+    assert _run_command(files, "--texts", str(files / "texts.jsonl"), "-o", str(files / "run.txt")) == 2
+    assert message in capsys.readouterr().err
+    assert not (files / "run.txt").exists()
+
+
+def test_features_of_texts_equal_those_of_the_index_on_nfcorpus(shared_data: Path, tmp_path: Path) -> None:
+    folder = shared_data / "collections" / "nfcorpus"
+    documents = {}
+    with open(folder / "corpus.jsonl", encoding="utf8") as lines:
+        for each in map(json.loads, lines):
+            documents[each["id"]] = each
+    topics = dict(list(rerank.read_topics(folder / "topics.tsv").items())[:3])
+    with rerank.Index.build(documents.values(), tmp_path / "index") as index:
+        run = index.search(topics, k=1000)
+        expected = index.features(run, topics)
+        texts = {query_id: {doc_id: documents[doc_id] for doc_id in run[query_id]} for query_id in run}
+        some = {query_id: topics[query_id] for query_id in run}
+        assert_equal(index.text_features(some, texts, scores=run), expected)
