@@ -66,6 +66,7 @@ def read_texts(path: str | Path, queries: Collection[str], fields: Collection[st
 
     """
     read = TextsFile({}, {})
+    path = Path(path)
     for line, content in text_lines(path):
         if content.strip():
             members = parse_json(content, path, line, "a JSON object")
@@ -88,7 +89,7 @@ def read_texts(path: str | Path, queries: Collection[str], fields: Collection[st
     return read
 
 
-def _id(path: str | Path, line: int, members: dict[str, Any], key: str) -> str:
+def _id(path: Path, line: int, members: dict[str, Any], key: str) -> str:
     """Take an id from a JSON object."""
     value = members.pop(key, None)
     if isinstance(value, bool) or not isinstance(value, str | int):
@@ -100,7 +101,7 @@ def _id(path: str | Path, line: int, members: dict[str, Any], key: str) -> str:
     return str(value)
 
 
-def _document(path: str | Path, line: int, members: dict[str, Any], fields: Collection[str]) -> Any:
+def _document(path: Path, line: int, members: dict[str, Any], fields: Collection[str]) -> Any:
     """Return plain text, or the fields."""
     if TEXT_KEY not in members or TEXT_KEY in fields:
         return members
@@ -109,6 +110,6 @@ def _document(path: str | Path, line: int, members: dict[str, Any], fields: Coll
         raise FileFormatError(
             path,
             line,
-            f"expected text as {TEXT_KEY}, and no fields beside it, got {shown(got)}. Write one or the other.",
+            f"expected text as {TEXT_KEY}, and no fields beside it, got {shown(got)}. Correct the line.",
         )
     return members[TEXT_KEY]

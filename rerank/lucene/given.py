@@ -98,7 +98,7 @@ class GivenReader:
         return GivenDocument(doc_id, TextDocument(texts, parts), numbers)
 
     def _parts_of(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the fields that make up `contents` of a document with these fields, in the order of the index build."""
+        """Return those of the fields that make up `contents`, in the order of the index build."""
         if self._joined is not None:
             return tuple(name for name in self._joined if name in names)
         return tuple(sorted((name for name in names if name != CONTENTS), key=field_order))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
+from itertools import pairwise
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -295,7 +296,7 @@ class TextAnalyser:
         local, positions = np.frombuffer(answer, np.int32, 2 * n_tokens, start).reshape(2, n_tokens)
         start += 8 * n_tokens
         ends = (start + 4 * n_terms + pointers(np.frombuffer(answer, np.int32, n_terms, start))).tolist()
-        vocabulary = [bytes(answer[begin:end]) for begin, end in zip(ends[:-1], ends[1:], strict=True)]
+        vocabulary = [bytes(answer[begin:end]) for begin, end in pairwise(ends)]
         numbers, n_known = find_terms(self._forward, vocabulary), len(self._forward.term_ptr) - 1
         for place in np.flatnonzero(numbers < 0).tolist():
             numbers[place] = n_known + self._new.setdefault(vocabulary[place], len(self._new))
@@ -393,9 +394,7 @@ class _WordTable:
         """Return the words from an entry on."""
         ends = (8 * (self._block_ptr[first : self.n_entries + 1] - self._block_ptr[first])).tolist()
         together = self._blocks[self._block_ptr[first] : self._block_ptr[self.n_entries]].astype("<u8").tobytes()
-        return [
-            together[begin:end].rstrip(b"\0").decode("utf8") for begin, end in zip(ends[:-1], ends[1:], strict=True)
-        ]
+        return [together[begin:end].rstrip(b"\0").decode("utf8") for begin, end in pairwise(ends)]
 
     def add_tokens(self, counts: Ints, spans: Ints, terms: Ints, positions: Ints) -> None:
         """Give the last entries, those without tokens, their tokens."""

@@ -3,8 +3,8 @@
 word    a run of bytes above 32, that is without ASCII white space and controls; in blocks: eight bytes in a uint64, the
         last one filled up with zeros
 entry   number of a word in the table; it has the word's tokens as the analyser makes them of the word alone
-info    of an entry: number of blocks | kind << 8 | span << 16 | term << 32; the term is that of a word that is ONE token;
-        words of other kinds than NO_TOKEN and ONE have MANY tokens, which are in arrays
+info    of an entry: number of blocks | kind << 8 | span << 16 | term << 32; the term is that of a word that is ONE
+        token; words of other kinds than NO_TOKEN and ONE have MANY tokens, which are in arrays
 offset  position of a token, counted from the beginning of its word
 span    number of positions of a word or text, those of dropped stop words included
 key     term number << 32 | position of a token in its text; the keys of a text ascend
@@ -35,13 +35,13 @@ def find_words(text, text_ptr, first, last, table, tokens, n_known, key_start, k
 
     text       uint64, the texts in UTF-8, one after another, without NUL, and 16 zero bytes or more
     text_ptr   (n_texts + 1,) int64, in bytes
-    table      slots (a power of two, 4) uint64 (first and second block, info and number of the slot's entry; info is 0 if
-               the slot is free), block_ptr (n_entries + 1,) int64, blocks (n_blocks,) uint64
+    table      slots (a power of two, 4) uint64 (first and second block, info and number of the slot's entry; info is 0
+               if the slot is free), block_ptr (n_entries + 1,) int64, blocks (n_blocks,) uint64
     tokens     token_ptr (n_entries + 1,) int64, terms and offsets (n_tokens,) int32, spans (n_entries,) int32
     n_known    number of terms of the index; greater term numbers are new terms
     key_start  (n_texts,) int64
     keys       int64, OUT
-    counts     (n_texts, 5) int64, OUT: tokens, span, unknown words and their blocks, 1 if the text is not cut into words
+    counts     (n_texts, 5) int64, OUT: tokens, span, unknown words and their blocks, 1 for a text not cut into words
     used       (n_new_terms,) uint8, OUT: 1 for the new terms of the words
     """
     slots, block_ptr, words = table

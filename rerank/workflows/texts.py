@@ -98,8 +98,8 @@ def given_texts(query: str | Mapping[str, str], documents: Any, scores: Any = No
     topics = Topics.of(query)
     if not isinstance(documents, Mapping):
         raise InvalidInputError(
-            f"documents: expected a mapping {{query id: documents}} for several queries, got {type(documents).__name__}."
-            " Pass the documents of each query."
+            f"documents: expected a mapping by query id for several queries, got {type(documents).__name__}. "
+            "Pass the documents of each query."
         )
     by_query = {str(query_id): given for query_id, given in documents.items()}
     unknown = [query_id for query_id in by_query if query_id not in topics]

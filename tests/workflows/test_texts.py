@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from rerank.features.recipe import Recipe
 from rerank.features.registry import family_names
 from rerank.lucene import texts as lucene_texts
 from rerank.lucene.given import MOST_CHARACTERS
+from rerank.workflows.rerank import rerank as rerank_run
 from tests.workflows.tiny import Tiny
 
 EVERY = Recipe(families=family_names())
@@ -236,16 +238,16 @@ def test_rerank_texts_orders_as_rank_does(index: rerank.Index, collection: Tiny,
     expected = model.rank(index.text_features(query, texts))
     assert [(str(each.document), each.score) for each in ranked] == list(expected["query"].items())
     assert index.rerank_texts(model, query, iter(texts), k=3) == ranked[:3]
-    named = index.rerank_texts(model, query, {(number,): text for number, text in []} or {7: texts[0], "x": texts[1]})
+    named = index.rerank_texts(model, query, {7: texts[0], "x": texts[1]})
     assert {each.document for each in named} == {7, "x"}
-    assert all(first.score >= second.score for first, second in zip(ranked, ranked[1:], strict=False))
+    assert all(first.score >= second.score for first, second in pairwise(ranked))
 
 
 def test_rerank_of_texts_equals_rerank_of_the_index(
     index: rerank.Index, collection: Tiny, model: rerank.LambdaMART
 ) -> None:
     run, documents = index.search(collection.topics, k=60), given(collection.documents)
-    expected = rerank.rerank(index, model, collection.topics, run)
+    expected = rerank_run(index, model, collection.topics, run)
     for query_id, query in collection.topics.items():
         scores = run[query_id]
         texts = {doc_id: documents[doc_id] for doc_id in scores}
@@ -292,7 +294,12 @@ FAULTS: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
     "scores": ("wing", ["flow"], {"scores": [1.0, 2.0]}, "scores: expected a finite number for each of the 1 texts"),
     "nan": ("wing", ["flow"], {"scores": [np.nan]}, "scores: expected a finite number for each of the 1 texts"),
     "score ids": ("wing", {"d": "flow"}, {"scores": {"e": 1.0}}, "scores: expected a finite number"),
-    "no mapping": ({"q": "wing"}, ["flow"], {}, "documents: expected a mapping {query id: documents}"),
+    "no mapping": (
+        {"q": "wing"},
+        ["flow"],
+        {},
+        "documents: expected a mapping by query id for several queries, got list",
+    ),
     "no query": ({"q": "wing"}, {"p": ["flow"]}, {}, "documents: expected queries of the topics, got 'p'"),
     "query without": ({"q": "a", "p": "b"}, {"q": ["c"]}, {}, "documents of query 'p': expected at least one text"),
     "several": ({"q": "wing"}, {"q": [7]}, {}, "documents: query 'q', 0: expected text"),
