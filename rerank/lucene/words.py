@@ -184,14 +184,16 @@ def number_new_terms(key_start, counts, n_known, new_terms, keys):  # type: igno
 
     new_terms  (n_new_terms,) int64 number of each new term in this batch
     """
+    spare, counters = np.empty(0, np.int64), np.empty(256, np.int64)
     for number in range(len(key_start)):
         last = key_start[number] + counts[number, TOKENS]
         first = last
         while first > key_start[number] and keys[first - 1] >> 32 >= n_known:
             first -= 1
             keys[first] = new_terms[(keys[first] >> 32) - n_known] << 32 | (keys[first] & 0xFFFFFFFF)
-        if last - first > 1:
-            keys[first:last].sort()
+        if last - first > len(spare):
+            spare = np.empty(2 * (last - first), np.int64)
+        _sort(keys[first:last], spare, counters)
 
 
 @kernel()
