@@ -141,13 +141,14 @@ class TextAnalyser:
             encoded = [text.encode("utf8") for text in texts]
         except UnicodeEncodeError:
             raise UnusableTextError from None
-        if any(b"\0" in each for each in encoded):
+        text = b"".join(encoded)
+        if b"\0" in text:
             raise UnusableTextError
         with self._lock, kernel_threads(threads) as n_threads:
             if self._table.n_entries > MOST_WORDS or len(self._new) > MOST_WORDS:
                 self._forget()
             try:
-                return self._index(encoded, parts, doc_ids, numbers, n_threads)
+                return self._index(text, encoded, parts, doc_ids, numbers, n_threads)
             except BaseException:
                 self._forget()  # a call that is stopped may leave words without tokens
                 raise
@@ -181,14 +182,15 @@ class TextAnalyser:
 
     def _index(
         self,
+        together: bytes,
         encoded: Sequence[bytes],
         parts: Mapping[str, tuple[Ints, Ints]],
         doc_ids: Ids,
         numbers: Mapping[str, Floats],
         n_threads: int,
     ) -> TextIndex:
-        java_threads, n_threads = n_threads, n_threads if sum(map(len, encoded)) > _FEW_BYTES else 1
-        keys, used = self._keys(encoded, n_threads, java_threads)
+        java_threads, n_threads = n_threads, n_threads if len(together) > _FEW_BYTES else 1
+        keys, used = self._keys(together, encoded, n_threads, java_threads)
         new_texts, n_known = list(self._new), len(self._forward.term_ptr) - 1
         ordered = sorted(np.flatnonzero(used).tolist(), key=new_texts.__getitem__)
         if ordered:
@@ -213,8 +215,8 @@ class TextAnalyser:
     def _keys(self, encoded: Sequence[bytes], n_threads: int, java_threads: int) -> tuple[_Keys, NDArray[np.uint8]]:
         """Return the keys of all texts, and 1 for each new term in them; Java analyses what is unknown."""
         text_ptr = pointers([len(each) for each in encoded])
-        n_bytes = int(text_ptr[-1])
-        text = np.frombuffer(b"".join([*encoded, bytes(16 + -n_bytes % 8)]), dtype="<u8")
+        n_bytes = len(together)
+        text = np.frombuffer(together + bytes(16 + -n_bytes % 8), dtype="<u8")
         key_start = (text_ptr[:-1] + np.arange(1, len(encoded) + 1)) // 2
         keys = np.empty((n_bytes + len(encoded) + 1) // 2 + 1, dtype=np.int64)
         made = _Keys(key_start, keys, np.zeros((len(encoded), 5), dtype=np.int64))

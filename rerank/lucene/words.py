@@ -26,6 +26,7 @@ _SEED, _FACTOR = 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93
 _LOWEST, _HIGHEST = 0x0101010101010101, 0x8080808080808080  # bits of each byte
 _SPACES = 33 * _LOWEST  # the first byte that is no space, eight times
 _BYTE_OF = 0x0001020304050607  # times 1 << 8 * k has k in its highest byte
+_RUN = 256  # words that are looked up together: the processor then waits for many places of the table at once
 _MOST_SPAN = 0xFFFF  # of a word whose info has all of it
 
 
@@ -46,68 +47,84 @@ def find_words(text, text_ptr, first, last, table, tokens, n_known, key_start, k
     """
     slots, block_ptr, words = table
     token_ptr, terms, offsets, spans = tokens
-    blocks, counters, spare = np.empty(MOST_BLOCKS + 1, np.uint64), np.empty(256, np.int64), np.empty(0, np.int64)
+    blocks, codes, ends = (
+        np.empty(_RUN * (MOST_BLOCKS + 1), np.uint64),
+        np.empty(_RUN, np.int64),
+        np.empty(_RUN, np.int64),
+    )
+    counters, spare = np.empty(256, np.int64), np.empty(0, np.int64)
     mask = np.int64(len(slots) - 1)
     for number in range(first, last):
         end, start = text_ptr[number + 1], text_ptr[number]
         first_key, room = key_start[number], (end - start + 1) // 2
         n_keys, position = np.int64(0), np.int64(0)
         n_unknown, n_unknown_blocks, whole = 0, 0, 0
-        while start < end:
-            # _next_word and _find by hand: a helper that takes arrays costs as much again, as it counts references
-            code, n_blocks, length = np.uint64(_SEED), 0, 8
-            while length == 8 and start < end and n_blocks <= MOST_BLOCKS:
-                shift = np.uint64((start & 7) << 3)
-                block = text[start >> 3] >> shift | (text[(start >> 3) + 1] << (np.uint64(63) - shift)) << np.uint64(1)
-                length = min(_length(block), end - start)
-                if length < 8:
-                    block &= (np.uint64(1) << np.uint64(8 * length)) - np.uint64(1)
-                if length > 0:
-                    blocks[n_blocks] = block
-                    n_blocks += 1
-                    code = _mixed(code, block)
-                    start += length
-            start += 1 if length < 8 else 0  # the space that ends the word
-            if n_blocks == 0:
-                continue
-            if n_blocks > MOST_BLOCKS or n_keys == room:
-                whole = 1
-                break
-            slot = np.int64(code) & mask
-            while slots[slot, 2] != 0:
-                if slots[slot, 0] == blocks[0] and np.int64(slots[slot, 2]) & 255 == n_blocks:
-                    if n_blocks == 1 or (slots[slot, 1] == blocks[1] and n_blocks == 2):
-                        break
-                    index, place = 1, block_ptr[np.int64(slots[slot, 3])]
-                    while index < n_blocks and words[place + index] == blocks[index]:
-                        index += 1
-                    if index == n_blocks:
-                        break
-                slot = (slot + 1) & mask
-            info = np.int64(slots[slot, 2])
-            if info == 0:
-                n_unknown += 1
-                n_unknown_blocks += n_blocks
-                continue
-            kind, term = (info >> 8) & 255, info >> 32
-            if kind != MANY:  # without a branch for no token, which would be mispredicted
-                keys[first_key + n_keys] = term << 32 | position
-                n_keys += kind
-                position += (info >> 16) & _MOST_SPAN
-                if term >= n_known:
-                    used[term - n_known] = 1
-                continue
-            entry = np.int64(slots[slot, 3])
-            begin, stop = token_ptr[entry], token_ptr[entry + 1]
-            if n_keys + stop - begin > room:
-                whole = 1
-                break
-            for token in range(begin, stop):
-                keys[first_key + n_keys] = np.int64(terms[token]) << 32 | (position + offsets[token])
-                n_keys += 1
-                if terms[token] >= n_known:
-                    used[terms[token] - n_known] = 1
-            position += spans[entry]
+        while start < end and whole == 0:
+            # _next_word by hand: a helper that takes arrays costs as much again, as it counts references
+            n_words, n_blocks = 0, 0
+            while start < end and n_words < _RUN:
+                code, first_block, length = np.uint64(_SEED), n_blocks, 8
+                while length == 8 and start < end and n_blocks - first_block <= MOST_BLOCKS:
+                    shift = np.uint64((start & 7) << 3)
+                    block = text[start >> 3] >> shift | (
+                        text[(start >> 3) + 1] << (np.uint64(63) - shift)
+                    ) << np.uint64(1)
+                    length = min(_length(block), end - start)
+                    if length < 8:
+                        block &= (np.uint64(1) << np.uint64(8 * length)) - np.uint64(1)
+                    if length > 0:
+                        blocks[n_blocks] = block
+                        n_blocks += 1
+                        code = _mixed(code, block)
+                        start += length
+                start += 1 if length < 8 else 0  # the space that ends the word
+                if n_blocks > first_block:
+                    codes[n_words], ends[n_words] = np.int64(code) & mask, n_blocks
+                    n_words += 1
+                if n_blocks - first_block > MOST_BLOCKS:
+                    whole = 1
+                    break
+            begin_block = 0
+            for word in range(n_words):
+                if whole == 1 or n_keys == room:
+                    whole = 1
+                    break
+                slot, base, n_blocks = codes[word], begin_block, ends[word] - begin_block
+                begin_block = ends[word]
+                while slots[slot, 2] != 0:
+                    if slots[slot, 0] == blocks[base] and np.int64(slots[slot, 2]) & 255 == n_blocks:
+                        if n_blocks == 1 or (slots[slot, 1] == blocks[base + 1] and n_blocks == 2):
+                            break
+                        index, place = 1, block_ptr[np.int64(slots[slot, 3])]
+                        while index < n_blocks and words[place + index] == blocks[base + index]:
+                            index += 1
+                        if index == n_blocks:
+                            break
+                    slot = (slot + 1) & mask
+                info = np.int64(slots[slot, 2])
+                if info == 0:
+                    n_unknown += 1
+                    n_unknown_blocks += n_blocks
+                    continue
+                kind, term = (info >> 8) & 255, info >> 32
+                if kind != MANY:  # without a branch for no token, which would be mispredicted
+                    keys[first_key + n_keys] = term << 32 | position
+                    n_keys += kind
+                    position += (info >> 16) & _MOST_SPAN
+                    if term >= n_known:
+                        used[term - n_known] = 1
+                    continue
+                entry = np.int64(slots[slot, 3])
+                begin, stop = token_ptr[entry], token_ptr[entry + 1]
+                if n_keys + stop - begin > room:
+                    whole = 1
+                    break
+                for token in range(begin, stop):
+                    keys[first_key + n_keys] = np.int64(terms[token]) << 32 | (position + offsets[token])
+                    n_keys += 1
+                    if terms[token] >= n_known:
+                        used[terms[token] - n_known] = 1
+                position += spans[entry]
         counts[number, TOKENS], counts[number, SPAN] = n_keys, position
         counts[number, UNKNOWN], counts[number, BLOCKS], counts[number, WHOLE] = n_unknown, n_unknown_blocks, whole
         if whole == 0 and n_unknown == 0:
