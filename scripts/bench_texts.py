@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Features of 1,000 texts, drawn for each query, against one query, beside those of the same documents by id, on nfcorpus.
+"""Features of 1,000 texts against one query, beside those of the same documents by id, on nfcorpus.
 
-time     default recipe (278 features), test queries one by one, in alternation, same process, same threads: medians of
-         both and of their ratios, for mappings of title and body and for plain texts; first call apart
---check  all documents that each of 300 queries retrieves as texts: features of every family equal those by id, bit for bit
+time     default recipe (278 features), test queries in alternation, each with texts drawn for it, same process, same
+         threads: medians of both and of their ratios, for mappings of title and body, and for plain texts
+--check  all documents that each of 300 queries retrieves, as texts: features of every family equal those by id
 
 Run:  .venv/bin/python scripts/bench_texts.py [--check] [--data FOLDER] [--threads N] [--queries N]
 """

@@ -212,7 +212,9 @@ class TextAnalyser:
             new_terms={new_texts[each].decode("utf8"): n_known + rank for rank, each in enumerate(ordered)},
         )
 
-    def _keys(self, encoded: Sequence[bytes], n_threads: int, java_threads: int) -> tuple[_Keys, NDArray[np.uint8]]:
+    def _keys(
+        self, together: bytes, encoded: Sequence[bytes], n_threads: int, java_threads: int
+    ) -> tuple[_Keys, NDArray[np.uint8]]:
         """Return the keys of all texts, and 1 for each new term in them; Java analyses what is unknown."""
         text_ptr = pointers([len(each) for each in encoded])
         n_bytes = len(together)
