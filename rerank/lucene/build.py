@@ -104,7 +104,7 @@ def build_index(
         corpus = staging / "corpus"
         corpus.mkdir()
         with stage(progress, "reading documents") as done:
-            fields = None if fields is None else list(fields)
+            fields = fields if fields is None or isinstance(fields, str) else list(fields)
             written = write_documents(documents, corpus, fields, done, numbers)
         job = _Job("JsonCollection", written.fields, workers, language, None if fields is None else written.fields)
         counts = _index(corpus, staging, job, written.n_documents, progress)
