@@ -35,7 +35,7 @@ def run_block(language: str, text: str, folder: Path) -> None:
 
 
 def write_collection(folder: Path, n_docs: int = 160, n_topics: int = 75) -> None:
-    """Write docs.jsonl, topics.tsv and qrels.txt: relevant are documents with both of a topic's words in the title."""
+    """Write docs.jsonl, topics.tsv, texts.jsonl and qrels.txt: relevant are documents with both of a topic's words in the title."""
     draw = random.Random(0)
     titles = [(draw.choice(WORDS), draw.choice(FILLER)) for _ in range(n_docs)]
     pairs = draw.sample(sorted(set(titles)), n_topics)
@@ -48,3 +48,5 @@ def write_collection(folder: Path, n_docs: int = 160, n_topics: int = 75) -> Non
     judged = itertools.product(enumerate(pairs), enumerate(titles))
     lines = [f"q{query} 0 d{doc} 1\n" for (query, pair), (doc, title) in judged if pair == title]
     (folder / "qrels.txt").write_text("".join(lines))
+    texts = [{"qid": f"q{number}", "id": "t1", "text": " ".join(pair)} for number, pair in enumerate(pairs)]
+    (folder / "texts.jsonl").write_text("".join(json.dumps(text) + "\n" for text in texts))
