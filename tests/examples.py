@@ -35,7 +35,7 @@ def run_block(language: str, text: str, folder: Path) -> None:
 
 
 def write_collection(folder: Path, n_docs: int = 160, n_topics: int = 75) -> None:
-    """Write docs.jsonl, topics.tsv, texts.jsonl and qrels.txt: relevant are documents with both of a topic's words in the title."""
+    """Write docs, topics, texts and qrels: relevant are documents with both of a topic's words in the title."""
     draw = random.Random(0)
     titles = [(draw.choice(WORDS), draw.choice(FILLER)) for _ in range(n_docs)]
     pairs = draw.sample(sorted(set(titles)), n_topics)
