@@ -1,0 +1,63 @@
+"""Haystack: a ranker component for pipelines."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from haystack import Document, component, default_from_dict, default_to_dict
+
+from rerank.errors import InvalidInputError
+from rerank.plugins.texts import TextReranker
+from rerank.types.retriever import CONTENTS
+
+
+@component
+class RerankRanker:
+    """Order documents by a model and keep the best.
+
+    Parameters
+    ----------
+    index : str
+        Folder of the index whose statistics are used.
+    model : str
+        File of the model.
+    top_k : int, optional
+        Documents to keep; by default all.
+    field : str
+        The field of the index that `content` fills.
+
+    """
+
+    def __init__(self, index: str, model: str, top_k: int | None = None, field: str = CONTENTS) -> None:
+        self.index, self.model, self.top_k, self.field = index, model, top_k, field
+        self._texts: TextReranker | None = None
+
+    def warm_up(self) -> None:
+        """Open the index and load the model, once."""
+        self._opened()
+
+    def _opened(self) -> TextReranker:
+        if self._texts is None:
+            self._texts = TextReranker(self.index, self.model, self.field)
+        return self._texts
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the component as Haystack stores pipelines."""
+        return default_to_dict(self, index=str(self.index), model=str(self.model), top_k=self.top_k, field=self.field)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> RerankRanker:
+        """Return the component that `to_dict` stored."""
+        restored: RerankRanker = default_from_dict(cls, data)
+        return restored
+
+    @component.output_types(documents=list[Document])
+    def run(self, query: str, documents: list[Document], top_k: int | None = None) -> dict[str, list[Document]]:
+        """Return copies of the best documents with the model's scores, best first."""
+        empty = [document.id for document in documents if document.content is None]
+        if empty:
+            raise InvalidInputError(f"documents: expected text, got none in {empty[0]!r}. Leave such documents out.")
+        texts = [str(document.content) for document in documents]
+        ranked = self._opened().order(query, texts, self.top_k if top_k is None else top_k)
+        return {"documents": [replace(documents[number], score=score) for number, score in ranked]}

@@ -1,0 +1,56 @@
+"""LlamaIndex: a node postprocessor, for query engines and retrievers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llama_index.core.bridge.pydantic import PrivateAttr
+from llama_index.core.postprocessor.types import BaseNodePostprocessor
+from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
+
+from rerank.errors import InvalidInputError
+from rerank.plugins.texts import TextReranker
+from rerank.types.retriever import CONTENTS
+
+
+class RerankPostprocessor(BaseNodePostprocessor):
+    """Order nodes by a model and keep the best.
+
+    Parameters
+    ----------
+    index : Index or path
+        The index whose statistics are used.
+    model : Ranker or path
+        The model or its file.
+    top_n : int, optional
+        Nodes to keep; by default all.
+    field : str
+        The field of the index that the text of a node fills.
+
+    """
+
+    index: Any
+    model: Any
+    top_n: int | None = None
+    field: str = CONTENTS
+    _texts: TextReranker = PrivateAttr()
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Open the index and load the model."""
+        super().model_post_init(context)
+        self._texts = TextReranker(self.index, self.model, self.field)
+
+    @classmethod
+    def class_name(cls) -> str:
+        """Return the name by which LlamaIndex stores the class."""
+        return "RerankPostprocessor"
+
+    def _postprocess_nodes(
+        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
+        """Return the best nodes with the model's scores, best first."""
+        if query_bundle is None:
+            raise InvalidInputError("query_bundle: expected the query, got none. Pass query_bundle= or query_str=.")
+        texts = [node.node.get_content(metadata_mode=MetadataMode.NONE) for node in nodes]
+        ranked = self._texts.order(query_bundle.query_str, texts, self.top_n)
+        return [NodeWithScore(node=nodes[number].node, score=score) for number, score in ranked]

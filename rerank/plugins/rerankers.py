@@ -1,0 +1,53 @@
+"""The `rerankers` library: a ranker with its interface."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rerankers.documents import Document
+from rerankers.models.ranker import BaseRanker
+from rerankers.results import RankedResults, Result
+from rerankers.utils import prep_docs
+
+from rerank.plugins.texts import TextReranker
+from rerank.rankers.ranker import Ranker
+from rerank.types.retriever import CONTENTS
+from rerank.workflows.index import Index
+
+
+class RerankRanker(BaseRanker):
+    """Order documents by a model.
+
+    Parameters
+    ----------
+    model : Ranker or path
+        The model or its file.
+    index : Index or path
+        The index whose statistics are used.
+    field : str
+        The field of the index that the texts fill.
+
+    """
+
+    def __init__(self, model: Ranker | str | Path, index: Index | str | Path, field: str = CONTENTS) -> None:
+        self.ranking_type = "pointwise"
+        self._texts = TextReranker(index, model, field)
+
+    def rank(
+        self,
+        query: str,
+        docs: str | list[str] | Document | list[Document],
+        doc_ids: list[str] | list[int] | None = None,
+    ) -> RankedResults:
+        """Return all documents, best first."""
+        documents = prep_docs(docs, doc_ids)
+        ranked = self._texts.order(query, [document.text for document in documents])
+        results = [
+            Result(document=documents[number], score=score, rank=rank)
+            for rank, (number, score) in enumerate(ranked, start=1)
+        ]
+        return RankedResults(results=results, query=query, has_scores=True)
+
+    def score(self, query: str, doc: str) -> float:
+        """Return the score of one text."""
+        return self._texts.order(query, [doc])[0][1]

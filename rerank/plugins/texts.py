@@ -1,0 +1,40 @@
+"""What the plugins of frameworks that hand over texts share: an index and a model, opened once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from rerank.rankers.ranker import Ranker
+from rerank.rankers.store import load_model
+from rerank.types.retriever import CONTENTS
+from rerank.workflows.index import Index
+
+
+class TextReranker:
+    """Order texts for a query with a model, by the statistics of an index.
+
+    Parameters
+    ----------
+    index : Index or path
+        The index whose analyser and statistics are used; it need not hold the texts.
+    model : Ranker or path
+        A ranker that was trained on features of this index, or its file.
+    field : str
+        The field that the texts fill, see `Index.text_features`.
+
+    """
+
+    def __init__(self, index: Index | str | Path, model: Ranker | str | Path, field: str = CONTENTS) -> None:
+        self.index = index if isinstance(index, Index) else Index.open(index)
+        self.model = model if isinstance(model, Ranker) else load_model(model)
+        self.field = field
+
+    def order(
+        self, query: str, documents: Sequence[str | Mapping[str, str]], k: int | None = None
+    ) -> list[tuple[int, float]]:
+        """Return the number, from 0, and the score of the k best documents, best first."""
+        if not documents:
+            return []
+        ranked = self.index.rerank_texts(self.model, query, list(documents), k, field=self.field)
+        return [(int(text.document), float(text.score)) for text in ranked]

@@ -1,0 +1,72 @@
+#!/usr/bin/env python
+"""Run the tests of all plugins against the real frameworks, in an environment that this script makes.
+
+    scripts/check_plugins.py [--environment FOLDER] [--keep]
+
+The package is installed from a wheel of this checkout, so that entry points are tested, too; frameworks come from the
+package index that pip is set up with. A test that is skipped, for want of its framework, is a failure here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+EXTRAS = ("pyterrier", "langchain", "llamaindex", "haystack", "rerankers")
+PYSERINI = {True: "pyserini==1.6.0", False: "pyserini==2.4.0"}  # whether Python is older than 3.12
+
+
+def run(*command: str | Path, folder: Path = ROOT) -> str:
+    """Run a command and return its output; end with its messages where it fails."""
+    done = subprocess.run([str(part) for part in command], cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(
+            f"{' '.join(map(str, command[:4]))}: exit {done.returncode}\n{done.stdout[-4000:]}{done.stderr[-4000:]}"
+        )
+    return done.stdout
+
+
+def main() -> None:
+    """Make the environment, install the wheel with the frameworks, and run the tests outside the checkout."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--environment", type=Path, help="folder of the environment; a temporary one by default")
+    parser.add_argument("--keep", action="store_true", help="do not delete the environment")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        environment = given.environment or Path(scratch) / "environment"
+        python = environment / "bin" / "python"
+        if not python.exists():
+            run(sys.executable, "-m", "venv", environment)
+        run(python, "-m", "pip", "wheel", "-q", "--no-deps", "-w", scratch, ROOT)
+        wheel = next(Path(scratch).glob("*.whl"))
+        run(
+            python,
+            "-m",
+            "pip",
+            "install",
+            "-q",
+            f"lucene-rerank[{','.join(EXTRAS)}] @ {wheel.as_uri()}",
+            "pytest",
+            "pandas",
+        )
+        run(python, "-m", "pip", "install", "-q", "--no-deps", PYSERINI[sys.version_info < (3, 12)])
+        tests = Path(scratch) / "tests"
+        for name in ("plugins", "workflows"):
+            shutil.copytree(ROOT / "tests" / name, tests / name)
+        (tests / "__init__.py").touch()
+        shutil.copytree(ROOT / "docs" / "guides", Path(scratch) / "docs" / "guides")
+        report = run(python, "-m", "pytest", "-rs", "-p", "no:cacheprovider", tests / "plugins", folder=Path(scratch))
+        print(report)
+        if given.environment and not given.keep:
+            shutil.rmtree(environment)
+    if "skipped" in report:
+        sys.exit("plugins: expected every framework, got skipped tests. Install the frameworks above.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+"""Frameworks that hand over texts: their own classes around the same order, that of `Index.rerank_texts`."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+import rerank
+from tests.workflows.tiny import Tiny
+
+QUERY, N_TEXTS = "q0", 12
+
+
+@pytest.fixture(scope="module")
+def texts(collection: Tiny) -> list[str]:
+    return [f"{document['title']} {document['body']}" for document in list(collection.documents)[:N_TEXTS]]
+
+
+@pytest.fixture(scope="module")
+def expected(index: rerank.Index, model_file: Path, collection: Tiny, texts: list[str]) -> list[tuple[int, float]]:
+    ranked = index.rerank_texts(rerank.load_model(model_file), collection.topics[QUERY], texts)
+    assert len({score for _, score in ranked}) > 2
+    return [(int(number), score) for number, score in ranked]
+
+
+def test_langchain_compressor_orders_documents(
+    index: rerank.Index, model_file: Path, collection: Tiny, texts: list[str], expected: list[tuple[int, float]]
+) -> None:
+    documents = pytest.importorskip("langchain_core.documents")
+    from rerank.plugins.langchain import RerankCompressor
+
+    given = [documents.Document(page_content=text, metadata={"number": n}) for n, text in enumerate(texts)]
+    compressor = RerankCompressor(index=index.path, model=model_file, top_n=5)
+    kept = compressor.compress_documents(given, collection.topics[QUERY])
+    assert [(each.metadata["number"], each.metadata["relevance_score"]) for each in kept] == expected[:5]
+    assert "relevance_score" not in given[0].metadata
+    later = asyncio.run(compressor.acompress_documents(given, collection.topics[QUERY]))
+    assert [each.page_content for each in later] == [each.page_content for each in kept]
+    assert compressor.compress_documents([], "heat") == []
+
+
+def test_llamaindex_postprocessor_orders_nodes(
+    index: rerank.Index, model_file: Path, collection: Tiny, texts: list[str], expected: list[tuple[int, float]]
+) -> None:
+    schema = pytest.importorskip("llama_index.core.schema")
+    from rerank.plugins.llamaindex import RerankPostprocessor
+
+    nodes = [schema.NodeWithScore(node=schema.TextNode(text=text, id_=str(n))) for n, text in enumerate(texts)]
+    postprocessor = RerankPostprocessor(index=index, model=model_file, top_n=5)
+    kept = postprocessor.postprocess_nodes(nodes, query_str=collection.topics[QUERY])
+    assert [(int(each.node.node_id), each.score) for each in kept] == expected[:5]
+    with pytest.raises(rerank.RerankError, match="query_bundle: expected the query, got none"):
+        postprocessor.postprocess_nodes(nodes)
+
+
+def test_haystack_component_orders_documents_in_a_pipeline(
+    index: rerank.Index, model_file: Path, collection: Tiny, texts: list[str], expected: list[tuple[int, float]]
+) -> None:
+    haystack = pytest.importorskip("haystack")
+    from rerank.plugins.haystack import RerankRanker
+
+    documents = [haystack.Document(id=str(n), content=text) for n, text in enumerate(texts)]
+    pipeline = haystack.Pipeline()
+    pipeline.add_component("ranker", RerankRanker(str(index.path), str(model_file), top_k=5))
+    pipeline = haystack.Pipeline.loads(pipeline.dumps(), allowed_modules=["rerank.plugins.haystack"])
+    query = collection.topics[QUERY]
+    kept = pipeline.run({"ranker": {"query": query, "documents": documents}})["ranker"]["documents"]
+    assert [(int(each.id), each.score) for each in kept] == expected[:5]
+    assert documents[0].score is None
+    with pytest.raises(Exception, match="expected text, got none in 'none'"):
+        pipeline.run({"ranker": {"query": query, "documents": [haystack.Document(id="none")]}})
+
+
+def test_rerankers_ranker_orders_texts(
+    index: rerank.Index, model_file: Path, collection: Tiny, texts: list[str], expected: list[tuple[int, float]]
+) -> None:
+    pytest.importorskip("rerankers")
+    from rerank.plugins.rerankers import RerankRanker
+
+    ranker, query = RerankRanker(model_file, index), collection.topics[QUERY]
+    results = ranker.rank(query, texts, doc_ids=list(range(len(texts))))
+    assert [(each.doc_id, each.score) for each in results] == expected
+    assert [each.rank for each in results] == list(range(1, len(texts) + 1))
+    assert results.top_k(3)[0].text == texts[expected[0][0]]
+    assert isinstance(ranker.score(query, texts[0]), float)
