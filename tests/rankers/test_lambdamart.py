@@ -192,7 +192,7 @@ def test_data_that_cannot_be_learned_from_are_refused(train) -> None:
         LambdaMART(**SMALL).fit(replace(train, labels=np.zeros(train.n_rows)))
     with pytest.raises(InvalidInputError, match="got only constant ones"):
         LambdaMART(**SMALL).fit(replace(train, X=np.ones_like(train.X)))
-    with pytest.raises(InvalidInputError, match="Pass a column of query ids, not group sizes"):
+    with pytest.raises(InvalidInputError, match="Pass a column of query ids, or the sizes as group="):
         LambdaMART(**SMALL).fit(train.X, train.labels, qid=np.diff(train.query_ptr))
     with pytest.raises(InvalidInputError, match="y: expected a label for every row"):
         LambdaMART(**SMALL).fit(train.X)

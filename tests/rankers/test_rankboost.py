@@ -163,7 +163,7 @@ def _bounds(train):
 
 def _head(forest, n):
     stored = forest.to_dict()
-    two = {"node_ptr": n + 1, "leaf_ptr": n + 1, "leaf_value": 2 * n}
+    two = {"node_ptr": n + 1, "leaf_ptr": n + 1, "leaf_value": 2 * n, "leaf_count": 2 * n}
     stored = {name: values[: two.get(name, n)] for name, values in stored.items()}
     return StoredForest().read(stored, {"n_features": 1 + int(forest.feature.max())})
 
