@@ -69,10 +69,12 @@ def split_tree(
     right: Ints,
     leaf_value: Floats,
     gain: Floats | None = None,
+    leaf_count: Ints | None = None,
 ) -> Tree:
     """Return a tree whose nodes are numbered as in `Tree`; the children are not checked yet (see `joined`).
 
-    threshold  (n_nodes,) float32, `x <= threshold` goes left; infinite where all values go to one side
+    threshold   (n_nodes,) float32, `x <= threshold` goes left; infinite where all values go to one side
+    leaf_count  (n_leaves,) int64 training rows of each leaf, where the file tells them
     """
     turned = threshold == -np.inf  # every value goes right: as if every value went left to the other child
     return Tree(
@@ -83,13 +85,15 @@ def split_tree(
         right=np.where(turned, left, right).astype(np.int32),
         gain=np.zeros(len(feature)) if gain is None else np.clip(gain, -1e300, 1e300),
         leaf_value=np.asarray(leaf_value),
+        leaf_count=leaf_count,
     )
 
 
-def leaf_tree(value: float, dtype: Any = np.float64) -> Tree:
-    """Return a tree of one leaf."""
-    none = np.empty(0, dtype=np.int64)
-    return split_tree(none, none.astype(np.float32), none.astype(np.bool_), none, none, np.array([value], dtype=dtype))
+def leaf_tree(value: float, dtype: Any = np.float64, count: int | None = None) -> Tree:
+    """Return a tree of one leaf; count is its number of training rows, where the file tells it."""
+    none, counts = np.empty(0, dtype=np.int64), None if count is None else np.array([count], dtype=np.int64)
+    values = np.array([value], dtype=dtype)
+    return split_tree(none, none.astype(np.float32), none.astype(np.bool_), none, none, values, None, counts)
 
 
 def flat_tree(

@@ -24,6 +24,7 @@ from rerank.types import Floats, Ints
 CATEGORICAL, DEFAULT_LEFT = 1, 2  # bits of decision_type; the next two are the kind of missing value
 NONE, ZERO, NAN = 0, 1, 2
 ZERO_SIZE = np.float32(1e-35)  # kZeroThreshold
+MOST_ROWS = 2**40  # of a leaf
 MOST_LEAVES = 1 << 24
 ENDS = ("end of trees", "feature importances:")  # of version 3 and later, and of older ones
 _NUMBERS = re.compile(r"(?:[-+0-9.eE ]|inf|nan)*")
@@ -155,7 +156,7 @@ def _tree(fields: Mapping[str, str], n_features: int, zero: _ZeroFeatures) -> Tr
     n_leaves = _whole(fields, "num_leaves", 1, MOST_LEAVES)
     values = numbers("leaf_value", _tokens(fields, "leaf_value"), n_leaves)
     if n_leaves == 1:
-        return leaf_tree(float(values[0]))
+        return leaf_tree(float(values[0]), count=1)  # whatever the file says: the share of its only leaf is 1
     n_nodes = n_leaves - 1
     kinds = wholes("decision_type", _tokens(fields, "decision_type"), 0, 15, n_nodes)
     if (kinds & CATEGORICAL).any():
@@ -170,11 +171,15 @@ def _tree(fields: Mapping[str, str], n_features: int, zero: _ZeroFeatures) -> Tr
         wholes(s, _tokens(fields, s), -n_leaves, n_nodes - 1, n_nodes) for s in ("left_child", "right_child")
     )
     gain = numbers("split_gain", _tokens(fields, "split_gain"), n_nodes) if "split_gain" in fields else None
+    counts = (
+        wholes("leaf_count", _tokens(fields, "leaf_count"), 0, MOST_ROWS, n_leaves) if "leaf_count" in fields else None
+    )
     limits = _limits(threshold)
     kind, missing_left = kinds >> 2, (kinds & DEFAULT_LEFT) > 0
     zero_left = zero_goes_left(limits)
     zero.add(feature, kind, zero_left != missing_left)
-    return split_tree(feature, limits, np.where(kind == NONE, zero_left, missing_left), left, right, values, gain)
+    missing_left = np.where(kind == NONE, zero_left, missing_left)
+    return split_tree(feature, limits, missing_left, left, right, values, gain, counts)
 
 
 def _limits(threshold: Floats) -> Floats32:
@@ -212,7 +217,21 @@ def _tree_text(model: TreeModel, number: int) -> str:
             f"left_child={_joined(forest.left[nodes])}",
             f"right_child={_joined(forest.right[nodes])}",
         ]
+        if forest.leaf_count is not None:  # pred_contrib reads them
+            counts = forest.leaf_count[leaves]
+            inner = _node_counts(forest.left[nodes], forest.right[nodes], counts)
+            lines += [f"leaf_count={_joined(counts)}", f"internal_count={_joined(inner)}"]
     return "\n".join([*lines, f"leaf_value={values}", "is_linear=0", "shrinkage=1", "", "", ""])
+
+
+def _node_counts(left: NDArray[np.int32], right: NDArray[np.int32], leaf_count: Ints) -> Ints:
+    """Return the training rows of each node, (n_nodes,) int64."""
+    counts, order = np.zeros(len(left), dtype=np.int64), [0]
+    for node in order:  # parents before their children
+        order += [int(child) for child in (left[node], right[node]) if child >= 0]
+    for node in reversed(order):
+        counts[node] = sum(counts[child] if child >= 0 else leaf_count[~child] for child in (left[node], right[node]))
+    return counts
 
 
 def _decisions(forest: Forest, nodes: slice, zero_missing: Ints) -> Ints:

@@ -17,6 +17,7 @@ from rerank.rankers.registry import register_fitted
 from rerank.rankers.training import TrainingSet
 from rerank.rankers.warm_start import NoBase
 from rerank.runtime.schema import LARGEST, Array, Choice, Field, Names, Number, Plain, Record, SchemaError, Text, at
+from rerank.trees.contributions import add_contributions
 from rerank.trees.forest import Forest, StoredForest
 from rerank.trees.score import score_rows
 from rerank.types import Floats, Ints
@@ -117,14 +118,25 @@ class ImportedTrees(Ranker):
             )
 
     def _scores(self, X: NDArray[np.float32]) -> Floats:
-        if len(self.zero_missing_):
-            X = X.copy()
-            columns = X[:, self.zero_missing_]
-            X[:, self.zero_missing_] = np.where(np.abs(columns) <= ZERO, np.float32(np.nan), columns)
-        scores = score_rows(self.forest_, X)
+        scores = score_rows(self.forest_, self._with_missing(X))
         if self.divisor_ != 1.0:
             scores /= self.divisor_
         return self.constant_ + scores if self.constant_ else scores
+
+    def _with_missing(self, X: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return the rows with NaN where their owner reads 0 as missing."""
+        if not len(self.zero_missing_):
+            return X
+        X = X.copy()
+        columns = X[:, self.zero_missing_]
+        X[:, self.zero_missing_] = np.where(np.abs(columns) <= ZERO, np.float32(np.nan), columns)
+        return X
+
+    def _add_contributions(self, X: NDArray[np.float32], out: Floats, n_threads: int) -> None:
+        added = np.zeros_like(out)
+        add_contributions(self.forest_, self._with_missing(X), added, n_threads)
+        out += added / self.divisor_
+        out[:, -1] += self.constant_
 
     def _learned_nothing(self) -> str:
         return "" if len(self.forest_.feature) and self.forest_.leaf_value.any() else "trees without a split"

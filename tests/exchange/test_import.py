@@ -251,3 +251,19 @@ def test_an_imported_model_is_stored_as_json_without_code(tmp_path: Path) -> Non
     random_model(1).save(tmp_path / "model.json")
     stored = json.loads((tmp_path / "model.json").read_text())
     assert (stored["ranker"], stored["learned"]["source"]) == ("imported", "random")
+
+
+def test_contributions_of_a_lightgbm_model_are_lightgbms_and_return_with_it(tmp_path: Path) -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    random = np.random.default_rng(0)
+    X = random.normal(size=(2000, 10)).astype(np.float32)
+    X[random.random(X.shape) < 0.05] = np.nan
+    labels = (np.nan_to_num(X[:, 0]) + np.nan_to_num(X[:, 1]) > 0.5).astype(int)
+    data = lightgbm.Dataset(X, labels, group=[100] * 20)
+    booster = lightgbm.train({"objective": "lambdarank", "verbose": -1, "num_leaves": 15}, data, 20)
+    expected = booster.predict(X[:100], pred_contrib=True)
+    model = rerank.import_model(booster)
+    np.testing.assert_allclose(model.contributions(X[:100]), expected, rtol=1e-9, atol=1e-15)
+    rerank.export_model(model, tmp_path / "model.txt", "lightgbm")
+    exported = lightgbm.Booster(model_file=tmp_path / "model.txt")
+    np.testing.assert_allclose(exported.predict(X[:100], pred_contrib=True), expected, rtol=1e-9, atol=1e-15)
