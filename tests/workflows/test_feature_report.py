@@ -100,7 +100,7 @@ def test_values_of_queries_are_those_of_evaluate(data: rerank.RankingData, colle
 
 def test_costs_are_measured_for_every_group(index: rerank.Index, collection: Tiny, data: rerank.RankingData) -> None:
     assert data.recipe is not None
-    costs = measure_costs(index, index.search(collection.topics, k=120), collection.topics, data.recipe)
+    costs = measure_costs(index, index.search(collection.topics, k=120), collection.topics, data.recipe, repeats=5)
     assert set(costs) == {group.name for group in feature_groups(data)}
     assert all(cost >= 0 for cost in costs.values())
     assert any(cost > 0 for cost in costs.values())
