@@ -79,7 +79,7 @@ def check_core(env: Environment) -> str:
     (importing, import_work), (helping, help_work) = (map(min, zip(*times, strict=True)) for times in (imports, helps))
     said = f"import {importing:.3f} s ({import_work:.3f} of the processor), -h {helping:.2f} s ({help_work:.2f})"
     if import_work > IMPORT_LIMIT or help_work > HELP_LIMIT:
-        sys.exit(f"expected at most {IMPORT_LIMIT} and {HELP_LIMIT} s of the processor, found: {said}")
+        sys.exit(f"expected at most {IMPORT_LIMIT} and {HELP_LIMIT} s of the processor, got: {said}")
     return f"core {size:.2f} GB, {said}"
 
 
@@ -88,9 +88,9 @@ def check_lucene(env: Environment) -> str:
     (env.folder / "docs.jsonl").write_text(DOCUMENTS)
     index = ("rerank", "--quiet", "index", "docs.jsonl", "-o", "index")
     said = env.run(*index, expected=2).stderr
-    command = re.fullmatch(r"rerank: Lucene: expected .*; run `(pip install .*)`\.\n", said)
+    command = re.fullmatch(r"rerank: Lucene: expected .*\. Run `(pip install .*)`\.\n", said)
     if command is None:
-        sys.exit(f"expected one line that says what to install, found: {said}")
+        sys.exit(f"expected one line that says what to install, got: {said}")
     env.run("bash", "-c", f"set -e; {command.group(1)}")
     env.run(*index)
     env.run("python", "-c", SEARCH)
