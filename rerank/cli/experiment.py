@@ -107,9 +107,8 @@ def _studied(output: Path, index: Path, topics: Path, qrels: Path, language: str
         errors_with_files({"qrels": qrels, "folds": folds, "recipe": options["recipe"]}),
         removed_on_error(check_output_folder(output)),
     ):
-        table = run_experiment(opened, queries, judgements, output, study).table
-        _write_provenance(output, {"index": index, "topics": topics, "qrels": qrels})
-    return table
+        provenance = _provenance({"index": index, "topics": topics, "qrels": qrels})
+        return run_experiment(opened, queries, judgements, output, study, provenance).table
 
 
 def _study(
@@ -146,7 +145,7 @@ def _replayed(folder: Path, output: Path | None) -> str:
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_qrels
     from rerank.workflows.index import Index
-    from rerank.workflows.record import read_provenance, read_record
+    from rerank.workflows.record import read_provenance, read_record, write_provenance
     from rerank.workflows.replay import replay_experiment
 
     read_record(folder)
@@ -156,18 +155,17 @@ def _replayed(folder: Path, output: Path | None) -> str:
         names = {name: str(path) for name, path in paths.items()}
         replayed = replay_experiment(folder, index, topics, qrels, output, names)
     if output is not None:
-        _write_provenance(output, paths)
+        write_provenance(output, _provenance(paths))
     return f"{replayed.result.table}\n\nreplay: {replayed.n_files} files are those of {folder}, byte for byte"
 
 
-def _write_provenance(folder: Path, inputs: Mapping[str, Path]) -> None:
+def _provenance(inputs: Mapping[str, Path]) -> dict[str, Any]:
+    """Return the paths of a study's inputs, the command and the date."""
     from datetime import UTC, datetime
-
-    from rerank.workflows.record import write_provenance
 
     paths = {name: str(path.resolve()) for name, path in inputs.items()}
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    write_provenance(folder, {"command": sys.argv, "date": now, "inputs": paths})
+    return {"command": sys.argv, "date": now, "inputs": paths}
 
 
 def _refuse_others(context: click.Context) -> None:

@@ -29,7 +29,7 @@ from rerank.types import Qrels, RankingData, Run, Topics
 from rerank.workflows.folds import assign_folds, given_folds
 from rerank.workflows.index import Index
 from rerank.workflows.output_folder import check_output_folder, removed_on_error
-from rerank.workflows.record import RECORD, study_record, write_record
+from rerank.workflows.record import RECORD, study_record, write_provenance, write_record
 from rerank.workflows.study import Study
 from rerank.workflows.tuning import Try, best_model, best_try, draw_settings
 
@@ -98,6 +98,7 @@ def run_experiment(
     qrels: Qrels | Mapping[str, Mapping[str, int]],
     output: str | Path | None = None,
     study: Study | None = None,
+    provenance: Mapping[str, Any] | None = None,
 ) -> StudyResult:
     """Compare BM25 with a ranker that is trained without a base and from BM25's scores, on held-out queries.
 
@@ -114,6 +115,8 @@ def run_experiment(
         new file and no new folder remains.
     study : Study or None
         Settings; None is the defaults.
+    provenance : mapping or None
+        Paths of the inputs and the command, which are written before the record: a folder with a record is complete.
 
     Returns
     -------
@@ -139,6 +142,8 @@ def run_experiment(
     if folder is not None:
         with removed_on_error(folder):
             written = _write(result, study, folder)
+            if provenance is not None:
+                write_provenance(folder, provenance)
             write_record(folder, study_record(study.to_dict(), index, topics, qrels, _choices(trials), written))
     return result
 
