@@ -225,7 +225,7 @@ def contents(path: Path) -> dict[str, str]:
             continue
         content = file.read_bytes()
         if file.name == "manifest.json":
-            content = json.dumps({**json.loads(content), "commit": ""}).encode()
+            content = json.dumps({**json.loads(content), "commit": "", "checksum": ""}).encode()  # both of Lucene's random ids
         found[name] = _digest(content)
     return found
 
