@@ -225,7 +225,8 @@ def contents(path: Path) -> dict[str, str]:
             continue
         content = file.read_bytes()
         if file.name == "manifest.json":
-            content = json.dumps({**json.loads(content), "commit": "", "checksum": ""}).encode()  # both of Lucene's random ids
+            # Lucene's random ids are in both
+            content = json.dumps({**json.loads(content), "commit": "", "checksum": ""}).encode()
         found[name] = _digest(content)
     return found
 
