@@ -66,7 +66,7 @@ class Verb:
     """A command; `{in}` is the folder of inputs, `{out}` that of outputs.
 
     outputs  final names in {out}
-    before   outputs of another run of it stand there already, made with these words in place of others
+    before   words of the command and what replaces them in an earlier run, whose outputs exist already
     """
 
     command: str

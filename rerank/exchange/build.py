@@ -155,7 +155,9 @@ def in_a_row(forests: Sequence[Forest]) -> Forest:
         pointers(np.concatenate([np.diff(getattr(forest, name)) for forest in forests]))
         for name in ("node_ptr", "leaf_ptr")
     )
-    return Forest(node_ptr=node_ptr, leaf_ptr=leaf_ptr, **columns)
+    counts = [forest.leaf_count for forest in forests if forest.leaf_count is not None]
+    leaf_count = np.concatenate(counts) if len(counts) == len(forests) else None
+    return Forest(node_ptr=node_ptr, leaf_ptr=leaf_ptr, **columns, leaf_count=leaf_count)
 
 
 def _in_its_tree(trees: Sequence[Tree], whole: SchemaError) -> FormatFault:

@@ -70,8 +70,18 @@ def nested(
 ) -> Made:
     """Return a tree built from its leaves up.
 
-    leaf  number of a leaf in the forest, depth -> what stands for it
-    node  number of a node in the forest, depth, left child, right child -> what stands for it
+    Parameters
+    ----------
+    forest : Forest
+        The forest.
+    tree : int
+        Number of the tree.
+    leaf : callable
+        Takes the index of a leaf in the forest and its depth; returns the leaf in the nested form.
+    node : callable
+        Takes the index of a node in the forest, its depth, and its left and right child in the nested form; returns
+        the node in the nested form.
+
     """
     first, first_leaf = int(forest.node_ptr[tree]), int(forest.leaf_ptr[tree])
     if first == int(forest.node_ptr[tree + 1]):

@@ -101,7 +101,7 @@ class _Features:
         return self._columns[name]
 
     def ordered(self) -> tuple[tuple[str, ...], Any]:
-        """Return names, and the column of each number that `column` gave: f0, f1, ... stand in their order."""
+        """Return the feature names and the column of each feature number; f0, f1, ... are ordered by their numbers."""
         known = tuple(self._columns) if self._given is None else self._given
         same = np.arange(MOST_FEATURES if self._given is not None else max(len(known), 1))
         if self._given is not None or not known or not all(map(_NUMBERED.fullmatch, known)):

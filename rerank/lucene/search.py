@@ -170,11 +170,11 @@ class Searcher:
 
     def _parameters(self, k: int, k1: float, b: float, threads: int | None, field: str) -> dict[str, Any]:
         if k != int(k) or not 1 <= k < 2**31:
-            raise InvalidInputError(f"k: expected a whole number of hits from 1, got {k}. The usual k is 1000.")
+            raise InvalidInputError(f"k: expected a whole number of hits from 1, got {k}. Pass e.g. 1000.")
         if not (math.isfinite(k1) and k1 >= 0):
-            raise InvalidInputError(f"k1: expected a number from 0, got {k1}. The usual k1 is 0.9.")
+            raise InvalidInputError(f"k1: expected a number from 0, got {k1}. Pass e.g. 0.9.")
         if not 0 <= b <= 1:
-            raise InvalidInputError(f"b: expected a number from 0 to 1, got {b}. The usual b is 0.4.")
+            raise InvalidInputError(f"b: expected a number from 0 to 1, got {b}. Pass e.g. 0.4.")
         request, n_threads = self._request(), java_threads(threads)
         if field not in self._fields:
             raise unknown_name("field", field, self._fields)

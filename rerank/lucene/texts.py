@@ -342,7 +342,7 @@ class TextAnalyser:
         )
 
     def _statistics_of(self, field: FieldArrays, n_new: int) -> tuple[NDArray[np.int32], Ints]:
-        """Return document and collection frequencies of a field, at least 1, with room for so many new terms."""
+        """Return document and collection frequencies of a field, at least 1, with capacity for `n_new` new terms."""
         known = self._statistics.get(field.name)
         if known is not None and len(known[0]) >= len(field.doc_freq) + n_new:
             return known
@@ -385,7 +385,7 @@ class _WordTable:
         return self._token_ptr, self._terms, self._offsets, self._spans
 
     def reserve(self, n_entries: int, n_blocks: int) -> None:
-        """Make room for more entries and blocks."""
+        """Grow the arrays for more entries and blocks."""
         wanted = self.n_entries + n_entries
         self._spans = _grown(self._spans, wanted)
         self._block_ptr, self._token_ptr = _grown(self._block_ptr, wanted + 1), _grown(self._token_ptr, wanted + 1)
@@ -419,7 +419,7 @@ def _free_slots(n_slots: int) -> NDArray[np.uint64]:
 
 
 def _grown(array: NDArray[Any], size: int) -> NDArray[Any]:
-    """Return the array, or a copy with room for at least so many elements."""
+    """Return the array, or a copy with a capacity of at least `size` elements."""
     if size <= len(array):
         return array
     grown = np.zeros(max(size, 2 * len(array)), dtype=array.dtype)

@@ -56,7 +56,7 @@ def find_words(text, text_ptr, first, last, table, tokens, n_known, key_start, k
     mask = np.int64(len(slots) - 1)
     for number in range(first, last):
         end, start = text_ptr[number + 1], text_ptr[number]
-        first_key, room = key_start[number], (end - start + 1) // 2
+        first_key, capacity = key_start[number], (end - start + 1) // 2
         n_keys, position = np.int64(0), np.int64(0)
         n_unknown, n_unknown_blocks, whole = 0, 0, 0
         while start < end and whole == 0:
@@ -86,7 +86,7 @@ def find_words(text, text_ptr, first, last, table, tokens, n_known, key_start, k
                     break
             begin_block = 0
             for word in range(n_words):
-                if whole == 1 or n_keys == room:
+                if whole == 1 or n_keys == capacity:
                     whole = 1
                     break
                 slot, base, n_blocks = codes[word], begin_block, ends[word] - begin_block
@@ -116,7 +116,7 @@ def find_words(text, text_ptr, first, last, table, tokens, n_known, key_start, k
                     continue
                 entry = np.int64(slots[slot, 3])
                 begin, stop = token_ptr[entry], token_ptr[entry + 1]
-                if n_keys + stop - begin > room:
+                if n_keys + stop - begin > capacity:
                     whole = 1
                     break
                 for token in range(begin, stop):
@@ -137,7 +137,7 @@ def find_words(text, text_ptr, first, last, table, tokens, n_known, key_start, k
 def add_words(text, text_ptr, counts, table, n_entries):  # type: ignore[no-untyped-def]
     """Add the unknown words of the texts that are cut into words, and return the new number of entries.
 
-    table      as in `find_words`, with room for all of them; CHANGED
+    table      as in `find_words`, with capacity for all of them; CHANGED
     n_entries  number of entries
     """
     slots, block_ptr, words = table

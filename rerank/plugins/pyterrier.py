@@ -59,9 +59,9 @@ class BM25(_OnIndex, pt.Transformer):
         self.index, self.k, self.k1, self.b = index, k, k1, b
 
     def transform(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Return the documents of the queries of a frame; its other columns are repeated for each."""
+        """Return the documents of a frame's queries; the other columns of a query are repeated for each document."""
         pt.validate.query_frame(frame, extra_columns=["query"], context=self)
-        queries = frame.drop(columns=[name for name in RESULT_COLUMNS if name in frame])
+        queries = frame.drop(columns=[name for name in RESULT_COLUMNS if name in frame]).astype({"qid": str})
         if not len(frame):
             return queries.assign(docno=[], score=[], rank=[]).astype({"docno": object, "score": float, "rank": int})
         run = self._open().search(_topics(frame), self.k, k1=self.k1, b=self.b)
@@ -152,8 +152,7 @@ class Reranker(_OnIndex, pt.Estimator):
 
     def _data(self, frame: pd.DataFrame, qrels: pd.DataFrame) -> RankingData:
         pt.validate.result_frame(frame, extra_columns=["query", "score"], context=self)
-        judged = Qrels.from_frame(qrels.rename(columns={"relevance": "label"}))
-        return self._open().features(_run(frame), _topics(frame), judged, recipe=self.recipe)
+        return self._open().features(_run(frame), _topics(frame), Qrels.from_frame(qrels), recipe=self.recipe)
 
     def _fitted(self) -> Ranker:
         if not isinstance(self.model, Ranker):
@@ -192,16 +191,13 @@ class Model(pt.Artifact):
 
 
 def _topics(frame: pd.DataFrame) -> Topics:
-    """Return the queries of a frame, each once; the texts of a query must agree."""
-    queries = frame[["qid", "query"]].astype(str).drop_duplicates()
-    return Topics.of(dict(zip(queries["qid"], queries["query"], strict=True)))
+    """Return the queries of a frame, each once; a query with two texts is refused."""
+    return Topics.from_frame(frame[["qid", "query"]].drop_duplicates())
 
 
 def _run(frame: pd.DataFrame) -> Run:
     """Return the documents of a frame with their scores."""
-    return Run.from_rows(
-        frame["qid"].astype(str).to_numpy(str), frame["docno"].astype(str).to_numpy(str), frame["score"].to_numpy(float)
-    )
+    return Run.from_frame(frame[["qid", "docno", "score"]])
 
 
 def _result_frame(run: Run) -> pd.DataFrame:

@@ -116,8 +116,8 @@ class CandidateRunBase(Base):
         """Return the data's base scores."""
         if data.base_scores is None:
             raise ModelMismatchError(
-                "base: the model starts from the scores of the run that the data came from, and these data hold none; "
-                "make them with `rerank features`, or give the scores (init_score=)."
+                "base: expected the scores of the run that the data came from, got none. Make the data with "
+                "`rerank features`, or pass init_score=."
             )
         return data.base_scores
 
@@ -132,8 +132,8 @@ class OtherRunBase(Base):
     def scores(self, data: RankingData) -> Floats:
         """Refuse: the run of these queries was not given."""
         raise ModelMismatchError(
-            f"base: the model starts from the scores of run {self.name!r}, and none were given for these data; "
-            "give that run for these queries (base=, --base run:FILE)."
+            f"base: expected the scores of run {self.name!r}, got none. Give that run for these queries (base=, "
+            "--base run:FILE)."
         )
 
     def to_dict(self) -> dict[str, Any]:

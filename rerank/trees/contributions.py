@@ -29,7 +29,7 @@ from rerank.runtime.threads import in_threads, row_parts
 from rerank.trees.forest import Forest
 from rerank.types import Floats, Ints
 
-BLOCK = 48  # rows: a multiple of the processor's lanes, and the sums of a block fit into its second cache
+BLOCK = 48  # rows: enough for vector instructions, few enough for their sums to stay in the cache
 ROWS_A_THREAD = 64
 
 EMPTY_LEAF = 1e-9  # training rows of a leaf that has none: its share of its parent stays above 0
@@ -56,7 +56,7 @@ class ContributionForest:
     edges : (n_edges,) EDGE
         Edges from parents to children, each behind its parent.
     n_points : (n_trees,) int64
-        Points of the quadrature, padded.
+        Points of the quadrature.
     table_ptr : (n_trees + 1,) int64
         First value of each tree in `factor` and `ratio`.
     factor : float64
@@ -96,13 +96,12 @@ def add_contributions(forest: Forest, X: NDArray[np.float32], out: Floats, n_thr
     out : (n_rows, n_features + 1) float64
         The last column is the expected score; a row's sum is its score.
     n_threads : int
-        Rows are parted among them; the result does not depend on their number.
+        Number of threads; the result does not depend on it.
 
     Raises
     ------
     InvalidInputError
         If the forest has no `leaf_count`.
-
 
     """
     if forest.leaf_count is None:
@@ -228,7 +227,7 @@ def _lay_out(ptr, arrays, leaf_count, edges, per_edge):  # type: ignore[no-untyp
                 number = first_edge + 2 * position + side
                 child = left[first_node + node] if side == 0 else right[first_node + node]
                 reached = count[child] if child >= 0 else leaf_count[first_leaf + ~child]
-                fraction = reached / count[node] if count[node] > 0.0 else 0.5
+                fraction = reached / count[node]
                 same = above[node]
                 while same > 0 and feature[edges[first_edge + same - 1]["node"]] != feature[first_node + node]:
                     same = edges[first_edge + same - 1]["parent"]

@@ -20,7 +20,7 @@ def pack_gradients(grad, hess, rows, packed):  # type: ignore[no-untyped-def]
     """Fill packed (k,) int64 with the gradients and hessians of rows (k,) int32; return units and totals.
 
     grad, hess  (n_rows,) float64
-    Returns grad_unit and hess_unit, what 1 of either integer stands for, and the sums of gradient and hessian.
+    Returns grad_unit and hess_unit, the gradient and hessian of one unit of the integers, and the sums of both.
     """
     sum_grad, sum_hess = 0.0, 0.0
     for i in range(grad.shape[0]):

@@ -124,7 +124,7 @@ class TreeTask(NamedTuple):
     thread_ptr : int64 array of shape (n_threads + 1,)
         Thread t sums and searches column_groups[thread_ptr[t] : thread_ptr[t + 1]].
     grad_unit, hess_unit : float
-        Gradient and hessian that 1 of a packed integer stands for.
+        Gradient and hessian of one unit of the packed integers.
 
     """
 

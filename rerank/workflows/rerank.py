@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -75,29 +76,24 @@ def rerank(
         raise InvalidInputError(f"k: expected a number of documents from 1, got {k}.")
     if not isinstance(model, Ranker):
         model = load_model(model)
-    if not isinstance(index, Index):
-        with Index.open(index) as opened:
-            return rerank(
-                opened, model, topics, run, k=k, k1=k1, b=b, base=base, runs=runs, other_index=other_index,
-                threads=threads,
-            )  # fmt: skip
     recipe = model_recipe(model)
-    if not other_index:
-        index.check_model(model)
     topics = read_topics(topics) if isinstance(topics, str | Path) else Topics.of(topics)
     others = {name: Run.of(other) for name, other in (runs or {}).items()}
     run_retrievers = {name: other.retriever for name, other in others.items() if other.retriever is not None}
     if base is not None:
         base = Run.of(base)
         check_base_run(model, base)
-    if run is None:
-        k1, b, field = model_bm25(model, k1, b)
-        check_retrievers(model, Retriever.bm25(k1, b, field), run_retrievers, "run", base is None)
-        candidates = index.search(topics, k, k1=k1, b=b, field=field, threads=threads)
-    else:
-        candidates = read_run(run) if isinstance(run, str | Path) else Run.of(run)
-        check_retrievers(model, candidates.retriever, run_retrievers, "run", base is None)
-    data = index.features(candidates.head(k), topics, recipe=recipe, runs=others, threads=threads)
+    with nullcontext(index) if isinstance(index, Index) else Index.open(index) as opened:
+        if not other_index:
+            opened.check_model(model)
+        if run is None:
+            k1, b, field = model_bm25(model, k1, b)
+            check_retrievers(model, Retriever.bm25(k1, b, field), run_retrievers, "run", base is None)
+            candidates = opened.search(topics, k, k1=k1, b=b, field=field, threads=threads)
+        else:
+            candidates = read_run(run) if isinstance(run, str | Path) else Run.of(run)
+            check_retrievers(model, candidates.retriever, run_retrievers, "run", base is None)
+        data = opened.features(candidates.head(k), topics, recipe=recipe, runs=others, threads=threads)
     return _with_tail(model.rank(data, base=base), candidates, k)
 
 

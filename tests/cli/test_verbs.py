@@ -226,7 +226,7 @@ def test_a_warm_start_is_applied_when_the_model_is(base: str, command: Command, 
     if more:
         bare = command("rank", f"{tmp_path}/m.json", "data.npz", "-o", "-")
         assert bare.code == 2
-        assert f"{tmp_path}/m.json: the model starts from the scores of run" in bare.err
+        assert f"{tmp_path}/m.json: expected the scores of run" in bare.err
 
 
 def test_evaluate_prints_figures_on_stdout_and_notes_on_stderr(command: Command, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 import rerank
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
+from rerank.exchange.build import in_a_row
 from rerank.exchange.vectors import boundary_rows
 from rerank.rankers.imported import ImportedTrees
 from tests.exchange.conftest import NAMES, random_model
@@ -267,3 +269,11 @@ def test_contributions_of_a_lightgbm_model_are_lightgbms_and_return_with_it(tmp_
     rerank.export_model(model, tmp_path / "model.txt", "lightgbm")
     exported = lightgbm.Booster(model_file=tmp_path / "model.txt")
     np.testing.assert_allclose(exported.predict(X[:100], pred_contrib=True), expected, rtol=1e-9, atol=1e-15)
+
+
+def test_forests_in_a_row_keep_the_training_rows_of_their_leaves() -> None:
+    data = ranking_data(3, n_queries=20)
+    first, second = (rerank.LambdaMART(n_estimators=n, min_child_samples=5).fit(data).forest_ for n in (2, 3))
+    whole = in_a_row([first, second])
+    np.testing.assert_array_equal(whole.leaf_count, [*first.leaf_count, *second.leaf_count])
+    assert in_a_row([first, replace(second, leaf_count=None)]).leaf_count is None

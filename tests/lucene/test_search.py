@@ -125,7 +125,7 @@ def test_statistics_count_documents_and_tokens(small_index: Path, documents: lis
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"k": 0}, r"^k: expected a whole number of hits from 1, got 0. The usual k is 1000\.$"),
+        ({"k": 0}, r"^k: expected a whole number of hits from 1, got 0\. Pass e\.g\. 1000\.$"),
         ({"k": 1.5}, r"^k: expected a whole number"),
         ({"k1": -1.0}, r"^k1: expected a number from 0, got -1\.0. "),
         ({"k1": float("nan")}, r"^k1: expected a number from 0, got nan. "),

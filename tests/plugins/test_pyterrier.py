@@ -85,6 +85,12 @@ def test_ranker_is_trained_in_a_pipeline_and_shared_as_artifact(
     pd.testing.assert_frame_equal(reranked, again)
 
 
+def test_query_with_two_texts_is_refused(index: rerank.Index, topics: Any) -> None:
+    twice = pd.concat([topics.head(1), topics.head(1).assign(query="another text")])
+    with pytest.raises(rerank.RerankError, match="topics: expected each query id once, got 'q0' twice"):
+        BM25(index)(twice)
+
+
 def _has_entry_points() -> bool:
     """Whether the package is installed in this environment with its entry points, as wheels are."""
     from importlib.metadata import entry_points

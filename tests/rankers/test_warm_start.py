@@ -86,9 +86,9 @@ def test_a_document_that_the_base_run_lacks_starts_at_its_querys_lowest_score(tr
 
 
 def test_base_scores_that_are_not_there_are_refused(train, test) -> None:
-    with pytest.raises(ModelMismatchError, match="give that run for these queries"):
+    with pytest.raises(ModelMismatchError, match="Give that run for these queries"):
         LambdaMART(**SMALL, base=_other_run(train)).fit(train).predict(test)
-    with pytest.raises(ModelMismatchError, match="these data hold none"):
+    with pytest.raises(ModelMismatchError, match="expected the scores of the run that the data came from, got none"):
         LambdaMART(**SMALL, base="run").fit(train).predict(replace(test, base_scores=None))
     with pytest.raises(InvalidInputError, match="expected every query of the data, got none of query q0"):
         LambdaMART(**SMALL, base={"x": {"d": 1.0}}).fit(train)

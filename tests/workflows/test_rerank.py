@@ -152,7 +152,7 @@ def test_rerank_wants_the_run_that_a_model_was_warm_started_from(
 ) -> None:
     dense = {query_id: {doc: float(len(doc)) + row for row, doc in enumerate(data.doc_ids)} for query_id in data}
     warm = rerank.LambdaMART(n_estimators=2, min_child_samples=5, base=dense).fit(data)
-    with pytest.raises(ModelMismatchError, match=r"starts from the scores of run .*--base run:FILE"):
+    with pytest.raises(ModelMismatchError, match=r"expected the scores of run .*--base run:FILE"):
         rerank.rerank(index, warm, collection.topics, k=10)
     done = rerank.rerank(index, warm, collection.topics, k=10, base=dense)
     flat = {query_id: dict.fromkeys(dense[query_id], 0.0) for query_id in dense}
