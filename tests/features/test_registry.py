@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from rerank.errors import InvalidInputError
-from rerank.features.base import Missing
+from rerank.features.base import FieldFamily, Missing
 from rerank.features.columns import ColumnGroup, column_groups
 from rerank.features.extract import extract
 from rerank.features.recipe import Recipe
@@ -98,3 +100,9 @@ def test_family_fills_every_column_that_it_names(name: str, documents: Documents
 def test_family_refuses_unknown_name() -> None:
     with pytest.raises(InvalidInputError, match=r"family of features: .*got 'lettor'. Did you mean 'letor'\?"):
         family("lettor")
+
+
+def test_readme_counts_the_features_of_a_field() -> None:
+    counts = [len(member.features(Recipe())) for member in known_families().values() if isinstance(member, FieldFamily)]
+    readme = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf8")
+    assert f"| features | {sum(counts)} per field in {sum(map(bool, counts))} families," in readme
