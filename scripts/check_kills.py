@@ -215,13 +215,16 @@ def _write_inputs(folder: Path) -> None:
 
 
 def contents(path: Path) -> dict[str, str]:
-    """Return the digest of each file at a path, by name: of an index, of its arrays and its manifest."""
+    """Return the digest of each file at a path, by name: of an index, of its arrays and its manifest.
+
+    Temporary files are left out: whether one is left over is checked after the rerun.
+    """
     if path.is_file():
         return {path.name: _digest(path.read_bytes())}
     found = {}
     for file in sorted(path.rglob("*")):
         name = str(file.relative_to(path))
-        if not file.is_file() or file.name in CHANGING or _is_lucene(file):
+        if not file.is_file() or file.name in CHANGING or _is_lucene(file) or _is_temporary(file.name):
             continue
         content = file.read_bytes()
         if file.name == "manifest.json":
@@ -247,7 +250,11 @@ def all_contents(out: Path, verb: Verb) -> dict[str, dict[str, str]]:
 
 def stale(out: Path) -> list[str]:
     """Return the names of temporary files below a folder."""
-    return [str(path.relative_to(out)) for path in out.rglob(".*") if any(mark in path.name for mark in STALE)]
+    return [str(path.relative_to(out)) for path in out.rglob("*") if _is_temporary(path.name)]
+
+
+def _is_temporary(name: str) -> bool:
+    return name.startswith(".") and any(mark in name for mark in STALE)
 
 
 class Kills:
@@ -329,7 +336,6 @@ class Kills:
 
 
 def _of(files: dict[str, str] | None, part: str) -> str | None:
-    # Temporary files are looked at after the rerun.
     return (files or {}).get(part)
 
 

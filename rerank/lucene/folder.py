@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import secrets
@@ -15,7 +14,6 @@ from pathlib import Path
 
 from rerank.errors import IndexFolderError, MissingFileError, RerankError
 from rerank.runtime.output import WRITE_ERRORS
-from rerank.runtime.strict_json import parse_json
 
 MARKER = "rerank-unfinished.json"
 _LONGEST_MESSAGE = 500  # characters of a message of Lucene
@@ -95,8 +93,9 @@ def check_target(target: Path, overwrite: bool) -> None:
 def staged_folder(target: Path, exists_already: Callable[[], bool] = lambda: False) -> Iterator[Path]:
     """Yield a new hidden folder next to `target`, which is renamed to `target` if the block ends without an error.
 
-    Until then a marker file shows that it is not a complete index; after an error or Ctrl-C the folder is removed. The
-    folder of a killed process is removed by the next one that builds the same target.
+    Until then a marker file shows that it is not a complete index; after an error or Ctrl-C the folder is removed. What
+    a killed process left is removed by the next one that builds the same target; if the process was killed while it
+    replaced the target, the old target is restored first.
 
     Parameters
     ----------
@@ -112,8 +111,7 @@ def staged_folder(target: Path, exists_already: Callable[[], bool] = lambda: Fal
         _remove_abandoned(target)
         staging.mkdir()
         try:
-            owner = {"host": socket.gethostname(), "pid": os.getpid()}
-            (staging / MARKER).write_text(json.dumps(owner), encoding="utf8")
+            (staging / MARKER).touch()
             yield staging
             (staging / MARKER).unlink()
             if exists_already():
@@ -147,7 +145,12 @@ def _system_errors(staging: Path, target: Path) -> Iterator[None]:
 
 
 def _hidden_sibling(target: Path, state: str) -> Path:
-    return target.with_name(f".{target.name}.{state}-{os.getpid()}-{secrets.token_hex(4)}")
+    """Return a new name next to the target, with the machine and the process that use it."""
+    return target.with_name(f".{target.name}.{state}-{_machine()}-{os.getpid()}-{secrets.token_hex(4)}")
+
+
+def _machine() -> str:
+    return hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
 
 
 def _replace(staging: Path, target: Path) -> None:
@@ -172,18 +175,22 @@ def _replace(staging: Path, target: Path) -> None:
 
 def _remove_abandoned(target: Path) -> None:
     """Remove the folders that killed builds of this target left on this machine."""
-    for folder in target.parent.glob(f".{_glob_escaped(target.name)}.building-*"):
-        try:
-            owner = parse_json((folder / MARKER).read_text(encoding="utf8"))
-            is_dead = owner["host"] == socket.gethostname() and not _is_running(int(owner["pid"]))
-        except (OSError, ValueError, KeyError, TypeError):  # not the marker of a build
-            continue
-        if is_dead:
+    for folder in _abandoned(target, "building"):
+        shutil.rmtree(folder, ignore_errors=True)
+    for folder in _abandoned(target, "replaced"):
+        if not os.path.lexists(target):
+            os.rename(folder, target)  # killed between the two renamings of `_replace`
+        else:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _glob_escaped(name: str) -> str:
-    return re.sub(r"([*?\[])", r"[\1]", name)
+def _abandoned(target: Path, state: str) -> Iterator[Path]:
+    """Yield the hidden folders of the target whose process has ended; those of other machines are not judged."""
+    pattern = re.compile(rf"\.{re.escape(target.name)}\.{state}-{_machine()}-(\d{{1,9}})-[0-9a-f]{{8}}")
+    for name in os.listdir(target.parent):
+        match = pattern.fullmatch(name)
+        if match and not _is_running(int(match[1])):
+            yield target.with_name(name)
 
 
 def _is_running(pid: int) -> bool:

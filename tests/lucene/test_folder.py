@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-import json
+import hashlib
 import os
 import socket
 import subprocess
@@ -94,19 +94,41 @@ def test_staged_folder_leaves_nothing_after_an_error(tmp_path: Path, error: type
     assert list(tmp_path.iterdir()) == []
 
 
-def test_staged_folder_removes_the_folders_of_killed_processes(tmp_path: Path) -> None:
-    dead = subprocess.Popen([sys.executable, "-c", ""])
-    dead.wait()
-    owners = {
-        "dead": {"host": socket.gethostname(), "pid": dead.pid},
-        "alive": {"host": socket.gethostname(), "pid": os.getpid()},
-        "elsewhere": {"host": "another machine", "pid": dead.pid},
-    }
-    for name, owner in owners.items():
-        left = tmp_path / f".index[1].building-{name}"
-        left.mkdir()
-        (left / MARKER).write_text(json.dumps(owner))
-    with staged_folder(tmp_path / "index[1]"):
+@pytest.fixture
+def dead_process() -> int:
+    """Return the number of a process that has ended."""
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    return process.pid
+
+
+def _left_folder(target: Path, state: str, machine: str, process: int) -> Path:
+    """Create the folder that a killed process leaves."""
+    digest = hashlib.sha256(machine.encode()).hexdigest()[:8]
+    folder = target.with_name(f".{target.name}.{state}-{digest}-{process}-0123abcd")
+    folder.mkdir()
+    (folder / state).touch()
+    return folder
+
+
+def test_staged_folder_removes_the_folders_of_killed_processes(tmp_path: Path, dead_process: int) -> None:
+    target = tmp_path / "index[1]"
+    target.mkdir()
+    for state in ("building", "replaced"):
+        _left_folder(target, state, socket.gethostname(), dead_process)
+    alive = _left_folder(target, "building", socket.gethostname(), os.getpid())
+    elsewhere = _left_folder(target, "building", "another machine", dead_process)
+    with staged_folder(target):
         pass
-    names = sorted(path.name for path in tmp_path.iterdir())
-    assert names == [".index[1].building-alive", ".index[1].building-elsewhere", "index[1]"]
+    assert sorted(tmp_path.iterdir()) == sorted([alive, elsewhere, target])
+
+
+def test_staged_folder_restores_the_target_of_a_process_killed_while_it_replaced_it(
+    tmp_path: Path, dead_process: int
+) -> None:
+    target = tmp_path / "index"
+    _left_folder(target, "replaced", socket.gethostname(), dead_process)
+    with pytest.raises(ValueError, match="no"), staged_folder(target):
+        raise ValueError("no")
+    assert (target / "replaced").exists()
+    assert list(tmp_path.iterdir()) == [target]
