@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from rerank.files.trec import read_qrels as read_qrels
     from rerank.files.trec import read_run as read_run
     from rerank.files.trec import write_run as write_run
+    from rerank.rankers.auto import Auto as Auto
     from rerank.rankers.diagnostics import local_optimality as local_optimality
     from rerank.rankers.diagnostics import weight_curve as weight_curve
     from rerank.rankers.ensemble import Ensemble as Ensemble
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from rerank.workflows.rerank import rerank as rerank
 
 _HOMES = {
+    "Auto": "rerank.rankers.auto",
     "Ensemble": "rerank.rankers.ensemble",
     "GBRank": "rerank.rankers.gbrank",
     "Index": "rerank.workflows.index",

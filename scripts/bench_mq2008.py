@@ -27,7 +27,7 @@ from rerank.types import RankingData
 from rerank.types.ordering import trec_order
 
 DEFAULT = Path(os.environ.get("RERANK_TEST_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
-SHARED = {"num_leaves": 31, "learning_rate": 0.1, "min_child_samples": 20, "max_bin": 255}
+SHARED = {"num_leaves": 31, "learning_rate": 0.1, "min_child_samples": 20, "min_child_weight": 1e-3, "max_bin": 255}
 
 
 def joined(parts: list[RankingData]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -72,7 +72,8 @@ def train(system: str, X: np.ndarray, labels: np.ndarray, groups: np.ndarray, tr
         from rerank.rankers.lambdamart import LambdaMART
 
         qid = np.repeat(np.arange(len(groups)), groups)
-        model = LambdaMART(n_estimators=trees, metric="nDCG(dcg='exp-log2')@10", n_jobs=threads)
+        parameters = {"n_estimators": trees, "min_child_weight": 1e-3, "n_jobs": threads}  # as LightGBM's
+        model = LambdaMART(metric="nDCG(dcg='exp-log2')@10", **parameters)
         return model.fit(X, labels, qid=qid).predict
     if system.startswith("lightgbm"):
         import lightgbm

@@ -10,19 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
+from rerank.rankers.composite import check_members, complete_member, new_members
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.linearstage import LinearStage
-from rerank.rankers.members import Members, read_members
+from rerank.rankers.members import Members
 from rerank.rankers.parameters import Metric, base_parameter, jobs_parameter, parameter, stopping_parameter
 from rerank.rankers.ranker import PROGRESS, Ranker
 from rerank.rankers.registry import register
 from rerank.rankers.start import spread_at_the_top, start_in_units
 from rerank.rankers.store import StoredModel
 from rerank.rankers.training import TrainingSet
-from rerank.rankers.warm_start import BareBase, NoBase
 from rerank.runtime.progress import track
-from rerank.runtime.schema import LARGEST, Choice, Items, Number, Record, SchemaError, Whole
-from rerank.types import Floats, Ints, joined_rows
+from rerank.runtime.schema import LARGEST, Choice, Items, Number, Record, Whole
+from rerank.types import Floats, Ints
 
 SECOND = ("linear", "boosted")
 SEEDS = 1000  # between the seed of the members and that of the folds
@@ -78,7 +78,9 @@ class Ensemble(Ranker):
     n_jobs: int | None = jobs_parameter()
 
     def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
-        members, stage, self.unit_ = self._new_members(), self._new_stage(), spread_at_the_top(train)
+        common = {"metric": self.metric, "random_state": self.random_state}
+        members, stage = new_members(self.members, common), self._new_stage()
+        self.unit_ = spread_at_the_top(train)
         train = replace(train, start_scores=start_in_units(train, self.unit_, by_query=False)[0])
         valid = valid and replace(valid, start_scores=valid.start_scores / self.unit_)
         fold = self._fold_of(len(train.weights))
@@ -86,29 +88,18 @@ class Ensemble(Ranker):
         jobs = [(number, column) for number in range(self.n_folds) for column in range(len(members))]
         for number, column in track(jobs, "members on folds", len(jobs)):
             learner = members[column].unfitted_copy()
-            learner._learn(_part(train, fold != number), valid)
+            learner._learn(train.select(np.flatnonzero(fold != number)), valid)
             rows = np.repeat(fold == number, np.diff(train.query_ptr))
             held_out[rows, column] = learner._scores(train.X[train.order[rows]])
         for member in track(members, "members", len(members)):
             member._learn(train, valid)
-            self._complete(member)
+            complete_member(self, member)
         self.members_ = members
         stage_valid = None if valid is None else _of_scores(valid, self._shares(valid.X)[valid.order])
         stage._callbacks = self._callbacks
         stage._learn(_of_scores(train, held_out), stage_valid)
         stage._callbacks = ()
         self.stage_, self.best_iteration_, self.evals_result_ = stage, stage.best_iteration_, stage.evals_result_
-
-    def _new_members(self) -> list[Ranker]:
-        """Return the members before they learn."""
-        common = {"metric": self.metric, "random_state": self.random_state}
-        given = self.members
-        members = read_members(given, common) if isinstance(given, str) else [each.unfitted_copy() for each in given]
-        if not members or any(member.base is not None for member in members):
-            raise InvalidInputError(
-                "members: expected at least one ranker, all without a base of their own. Give the base to the ensemble."
-            )
-        return [member.set_params(n_jobs=None) for member in members]
 
     def _new_stage(self) -> LinearStage | LambdaMART:
         if self.second == "linear":
@@ -129,13 +120,6 @@ class Ensemble(Ranker):
             raise InvalidInputError(f"n_folds: expected 2 to {n_queries}, the number of queries, got {self.n_folds}.")
         random = np.random.default_rng(SEEDS + self.random_state)
         return random.permutation(n_queries) % self.n_folds
-
-    def _complete(self, member: Ranker) -> None:
-        """Set what makes a member a model that can be stored; its base scores come from the ensemble."""
-        member.feature_names_, member.n_features_in_ = self.feature_names_, self.n_features_in_
-        member.recipe_, member.fingerprint_ = self.recipe_, self.fingerprint_
-        member.retriever_, member.run_retrievers_ = self.retriever_, self.run_retrievers_
-        member.base_ = NoBase() if isinstance(self.base_, NoBase) else BareBase()
 
     def _learned_nothing(self) -> str:
         learned = [member for member in self.members_ if not member._learned_nothing()]
@@ -167,11 +151,7 @@ class Ensemble(Ranker):
 
     def _restore(self, learned: Mapping[str, Any]) -> None:
         self.best_iteration_, self.evals_result_ = learned["best_iteration"], learned["evals_result"]
-        for number, member in enumerate(learned["members"]):
-            if member.feature_names_ != self.feature_names_ or not isinstance(member.base_, NoBase | BareBase):
-                raise SchemaError(
-                    "the ensemble's features, and no base of its own", "others", path=f"members[{number}]"
-                )
+        check_members(self, learned["members"])
         self.members_, self.unit_, self.stage_ = learned["members"], learned["unit"], self._new_stage()
         self.stage_._restore(learned["stage"])
 
@@ -179,24 +159,6 @@ class Ensemble(Ranker):
         if not isinstance(self.stage_, LinearStage):
             return self.stage_._largest_score()
         return float(np.abs(self.stage_.weights_) @ [member._largest_score() for member in self.members_])
-
-
-def _part(train: TrainingSet, chosen: NDArray[np.bool_]) -> TrainingSet:
-    """Return the chosen queries, with a copy of their features: a learner takes all rows that it is handed."""
-    queries = np.flatnonzero(chosen)
-    counts, ideal_counts = np.diff(train.query_ptr)[queries], np.diff(train.ideal_ptr)[queries]
-    rows, query_ptr = joined_rows(train.query_ptr[queries], counts)
-    ideal_rows, ideal_ptr = joined_rows(train.ideal_ptr[queries], ideal_counts)
-    return TrainingSet(
-        train.X[train.order[rows]],
-        np.arange(len(rows)),
-        train.labels[rows],
-        query_ptr,
-        train.weights[queries],
-        train.ideal_labels[ideal_rows],
-        ideal_ptr,
-        train.start_scores[rows],
-    )
 
 
 def _of_scores(data: TrainingSet, scores: NDArray[np.float32]) -> TrainingSet:

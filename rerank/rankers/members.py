@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from rerank.errors import InvalidInputError, shown
@@ -16,17 +17,21 @@ OF_THE_ENSEMBLE = ("base", "n_jobs")  # parameters that members do not have of t
 MOST_MEMBERS = 1000
 
 
+@dataclass(frozen=True)
 class Members(Field):
     """The members as a parameter: rankers, or text that names known ones; stored as text."""
 
     type_name: ClassVar[str] = "str"
+    optional: bool = False
 
     def accepts(self) -> str:
         """Return what names members."""
-        return "text, or a sequence of rankers"
+        return "text, or a sequence of rankers" + ", or None" * self.optional
 
-    def read(self, value: Any, sizes: Sizes) -> str:
+    def read(self, value: Any, sizes: Sizes) -> str | None:
         """Return the text."""
+        if value is None and self.optional:
+            return None
         if isinstance(value, list | tuple) and all(isinstance(each, Ranker) for each in value):
             if not value:
                 raise SchemaError("at least one ranker", "none")

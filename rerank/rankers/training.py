@@ -68,6 +68,21 @@ class TrainingSet:
             start_scores[order],
         )
 
+    def select(self, queries: Ints) -> TrainingSet:
+        """Return some queries, by position, with a copy of their features: a learner takes all rows that it gets."""
+        rows, query_ptr = joined_rows(self.query_ptr[queries], np.diff(self.query_ptr)[queries])
+        ideal_rows, ideal_ptr = joined_rows(self.ideal_ptr[queries], np.diff(self.ideal_ptr)[queries])
+        return TrainingSet(
+            self.X[self.order[rows]],
+            np.arange(len(rows)),
+            self.labels[rows],
+            query_ptr,
+            self.weights[queries],
+            self.ideal_labels[ideal_rows],
+            ideal_ptr,
+            self.start_scores[rows],
+        )
+
     def queries(self) -> Iterator[TrainingSet]:
         """Yield the training set of each query alone."""
         for query, (first, last) in enumerate(pairwise(self.query_ptr.tolist())):
@@ -126,13 +141,17 @@ class Validation:
 
     def value(self, scores: Floats) -> float:
         """Return the measure's mean over the queries, weighted as they are, for scores (n_rows,) float64."""
+        values = self.values(scores)
+        return float(np.average(values, weights=self.data.weights)) if self.data.weights.any() else 0.0
+
+    def values(self, scores: Floats) -> Floats:
+        """Return the measure of each query, (n_queries,) float64, for scores (n_rows,) float64."""
         if self._deepest <= DEEPEST_INSERTION:
             _rank_labels(self.data.query_ptr, scores, self.data.labels, self._out_ptr, self._labels)
         else:
             in_threads(partial(self._sort_labels, scores), query_blocks(self.data.query_ptr), get_num_threads())
         lists = RankedLists(self._labels, self._out_ptr, self.data.ideal_labels, self.data.ideal_ptr)
-        values = self.measure.scores(lists)
-        return float(np.average(values, weights=self.data.weights)) if self.data.weights.any() else 0.0
+        return self.measure.scores(lists)
 
     def _sort_labels(self, scores: Floats, queries: tuple[int, int]) -> None:
         """Do what `_rank_labels` does to some queries, where keeping the best rows in order would take long."""

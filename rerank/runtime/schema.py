@@ -312,15 +312,17 @@ class Table(Field):
 
 @dataclass(frozen=True)
 class Items(Field):
-    """A list of at least one value, all of one field."""
+    """A list of values, all of one field; an empty one only where it `may_be_empty`."""
 
     each: Field
     binds: str = ""
+    may_be_empty: bool = False
 
     def read(self, value: Any, sizes: Sizes) -> list[Any]:
         """Return each value."""
-        if not isinstance(value, list) or not value:
-            raise SchemaError("a list of at least one value", shown(value))
+        if not isinstance(value, list) or not (value or self.may_be_empty):
+            least = "" if self.may_be_empty else " of at least one value"
+            raise SchemaError(f"a list{least}", shown(value))
         if self.binds:
             sizes[self.binds] = len(value)
         return [_inside(f"[{number}]", self.each, each, sizes) for number, each in enumerate(value)]

@@ -192,21 +192,26 @@ def _trial(
     for system, base in zip(system_names(study.ranker), (None, "run"), strict=True):
         value = partial(_value, qrels, study.metric)
         search = partial(best_model, partial(_new_model, study, base), settings, value=value)
-        models[system], tries[system], runs[system] = _held_out(data, folds, system, search)
+        cross_validates = ranker_class(study.ranker).cross_validates
+        models[system], tries[system], runs[system] = _held_out(data, folds, system, search, cross_validates)
     return Trial(folds, runs, models, tries)
 
 
 def _held_out(
-    data: RankingData, folds: Mapping[str, int], system: str, search: Any
+    data: RankingData, folds: Mapping[str, int], system: str, search: Any, cross_validates: bool
 ) -> tuple[list[Ranker], list[list[Try]], Run]:
-    """Return the model and the tries of each fold, and the run of the held-out queries of all folds."""
+    """Return the model and the tries of each fold, and the run of the held-out queries of all folds.
+
+    A ranker that cross-validates learns from all folds but the one that is held out; others leave one to stop on.
+    """
     scores, models, tries = np.empty(data.n_rows), [], []
     fold_of = np.array([folds[query_id] for query_id in data], dtype=np.int64)
     rows, number = np.repeat(fold_of, np.diff(data.query_ptr)), max(folds.values()) + 1
     for fold in track(range(number), f"{system}, folds", number):
-        stop = (fold + 1) % number
+        stop = -1 if cross_validates else (fold + 1) % number
         train = data.select(np.flatnonzero((fold_of != fold) & (fold_of != stop)))
-        model, tried = search(train=train, stop=data.select(np.flatnonzero(fold_of == stop)))
+        stop_data = None if cross_validates else data.select(np.flatnonzero(fold_of == stop))
+        model, tried = search(train=train, stop=stop_data)
         scores[rows == fold] = model.predict(data.select(np.flatnonzero(fold_of == fold)))
         models.append(model)
         tries.append(tried)

@@ -80,7 +80,7 @@ def best_model(
     new_model: Callable[[Mapping[str, Any]], Ranker],
     settings: Sequence[Mapping[str, Any]],
     train: RankingData,
-    stop: RankingData,
+    stop: RankingData | None,
     value: Callable[[RankingData, Ranker], float],
 ) -> tuple[Ranker, list[Try]]:
     """Return the model of the setting that is best on `stop` (of equal ones the first), and all settings tried.
@@ -92,13 +92,15 @@ def best_model(
     settings : sequence of mapping
         The settings.
     train, stop : RankingData
-        Queries to train on, and to stop the training and to choose by.
+        Queries to train on, and to stop the training and to choose by; None for rankers that cross-validate on the
+        training queries themselves.
     value : callable
         Measure of a model on data.
 
     """
     models = [new_model(setting).fit(train, eval_set=stop) for setting in settings]
-    tries = [Try(dict(setting), value(stop, model)) for setting, model in zip(settings, models, strict=True)]
+    values = [model.cross_validated() if stop is None else value(stop, model) for model in models]
+    tries = [Try(dict(setting), one) for setting, one in zip(settings, values, strict=True)]
     return models[tries.index(best_try(tries))], tries
 
 

@@ -1,0 +1,268 @@
+"""The ranker that cross-validation on the training queries chooses: the base itself, one member, or all together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import InvalidInputError
+from rerank.metrics.registry import parse_measure
+from rerank.rankers.composite import check_members, complete_member, new_members
+from rerank.rankers.members import Members
+from rerank.rankers.parameters import (
+    Metric,
+    base_parameter,
+    declared_parameters,
+    jobs_parameter,
+    parameter,
+    stopping_parameter,
+)
+from rerank.rankers.ranker import PROGRESS, Ranker
+from rerank.rankers.registry import register
+from rerank.rankers.start import spread_at_the_top, start_in_units
+from rerank.rankers.stopping import EarlyStopping
+from rerank.rankers.store import StoredModel
+from rerank.rankers.training import TrainingSet, Validation
+from rerank.rankers.warm_start import NoBase
+from rerank.runtime.progress import track
+from rerank.runtime.schema import LARGEST, Array, Items, Number, Record, Table, Text, Whole
+from rerank.types import Floats, query_rows
+
+FEW, SOME = 300, 1000  # queries
+LINEAR = "plackettluce(C=0.01), plackettluce(C=0.1)"
+SMALL_TREES = "lambdamart(n_estimators=100, num_leaves=8, learning_rate=0.05, subsample=0.75, colsample_bytree=0.3)"
+TREES = "lambdamart(num_leaves=15, learning_rate=0.05, subsample=0.75, colsample_bytree=0.3)"
+LARGE_TREES = "lambdamart"
+ITERATED = "n_estimators"  # of the members whose number of iterations early stopping finds
+
+
+@register("auto")
+@dataclass(eq=False, repr=False)
+class Auto(Ranker):
+    """All members together, one of them, or the base ranker itself, whichever held-out queries show to be best.
+
+    Without eval_set, the queries are divided into folds, and each member scores each fold after learning from the
+    others. Together, members have the mean of their models' scores, each divided by its standard deviation inside
+    queries. This mean is taken, unless a single member is better by more than one standard error of the differences
+    (paired by query) of the metric; and unless it is not better than the base ranker by more than one standard error:
+    then the model is the base ranker itself. Members that are taken learn from all queries; where early stopping found
+    a number of iterations in the folds, they have the mean of the folds' numbers.
+
+    With eval_set, members learn with it as they would alone, and the candidate with its best metric is taken; of small
+    collections more is learned without. `choices_` holds the metric of each candidate, `chosen_` the name of one.
+
+    References
+    ----------
+    L. Breiman, J. Friedman, R. Olshen and C. Stone, Classification and Regression Trees, 1984, section 3.4.3 (one
+    standard error).
+
+    """
+
+    members: str | Sequence[Ranker] | None = parameter(
+        None,
+        Members(optional=True),
+        "Rankers to choose from, as in an ensemble. None: two regularised linear rankers, and trees whose size and "
+        f"shrinkage follow from the number of queries (below {FEW}, below {SOME}, and more).",
+    )
+    n_folds: int = parameter(5, Whole(2, 1_000_000), "Parts that the training queries are divided into.")
+    metric: Any = parameter("nDCG@10", Metric(), "Measure that the choice is made by, and that members train for.")
+    early_stopping_rounds: int = stopping_parameter(50, "Iterations of a member on a held-out fold")
+    base: Any = base_parameter()
+    random_state: int = parameter(0, Whole(0, 2**63), "Seed of the folds, and of members that are given as text.")
+    n_jobs: int | None = jobs_parameter()
+
+    cross_validates: ClassVar[bool] = True
+
+    def cross_validated(self) -> float:
+        """Return the metric of what was chosen, on held-out training queries."""
+        return self.choices_[self.chosen_]
+
+    def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
+        self.unit_ = spread_at_the_top(train)
+        train = replace(train, start_scores=start_in_units(train, self.unit_, by_query=False)[0])
+        members = self._new_members(len(train.weights))
+        if valid is None:
+            judged = train
+            added, iterations = self._held_out(train, members)
+            chosen = self._choose(train, added)
+        else:
+            judged = replace(valid, start_scores=valid.start_scores / self.unit_)
+            added = np.column_stack([_learned(member, train, judged) for member in members])
+            iterations = [0] * len(members)
+            chosen = self._choose_on(judged, added)
+        self.members_, self.weights_ = [members[column] for column in chosen], _mixing(judged, added[:, chosen])
+        for member, column in zip(self.members_, chosen, strict=True):
+            if iterations[column]:
+                member.set_params(n_estimators=iterations[column])
+            if valid is None:
+                member._learn(train, None)
+            complete_member(self, member)
+
+    def _new_members(self, n_queries: int) -> list[Ranker]:
+        trees = SMALL_TREES if n_queries < FEW else TREES if n_queries < SOME else LARGE_TREES
+        common = {"metric": self.metric, "random_state": self.random_state}
+        rounds = {"early_stopping_rounds": self.early_stopping_rounds}
+        return new_members(f"{LINEAR}, {trees}" if self.members is None else self.members, {**common, **rounds})
+
+    def _held_out(self, data: TrainingSet, members: Sequence[Ranker]) -> tuple[Floats, list[int]]:
+        """Return what each member adds to the base on held-out queries, (n_rows, n_members), and its iterations.
+
+        Early stopping watches the fold that is held out, for members whose number of iterations is not given.
+        """
+        if not self.n_folds <= len(data.weights):
+            raise InvalidInputError(
+                f"n_folds: expected 2 to {len(data.weights)}, the number of queries, got {self.n_folds}."
+            )
+        fold = np.random.default_rng(self.random_state).permutation(len(data.weights)) % self.n_folds
+        rows, held_out = fold[query_rows(data.query_ptr)], np.empty((len(data.order), len(members)))
+        stops = [_is_open(member) for member in members]
+        found: list[list[int]] = [[] for _ in members]
+        jobs = [(number, column) for number in range(self.n_folds) for column in range(len(members))]
+        for number, column in track(jobs, "members on folds", len(jobs)):
+            learner = members[column].unfitted_copy()
+            rest, part = data.select(np.flatnonzero(fold != number)), data.select(np.flatnonzero(fold == number))
+            learner._learn(rest, part if stops[column] else None)
+            held_out[rows == number, column] = learner._scores(part.X)
+            found[column].append(learner.best_iteration_)
+        means = [max(round(float(np.mean(each))), 1) if stop else 0 for each, stop in zip(found, stops, strict=True)]
+        return held_out, means
+
+    def _choose_on(self, valid: TrainingSet, added: Floats) -> list[int]:
+        """Return the columns of the members that are best on the validation queries; none for the base ranker."""
+        candidates, stopping = self._tried(_candidates(added.shape[1]), valid, added)
+        self.best_iteration_, self.evals_result_ = stopping.best, stopping.results()
+        self.chosen_ = _name(candidates[stopping.best])
+        self.choices_ = dict(zip(map(_name, candidates), stopping.history, strict=True))
+        return candidates[stopping.best]
+
+    def _tried(
+        self, candidates: list[list[int]], valid: TrainingSet | None, added: Floats
+    ) -> tuple[list[list[int]], EarlyStopping]:
+        """Return the candidates up to the one at which a callback stopped, the base first, and what followed them."""
+        stopping = EarlyStopping(valid, parse_measure(self.metric), len(candidates), self._callbacks)
+        for number, candidate in enumerate(candidates[1:], 1):
+            stopping.add(added[:, 0] if valid is None else _mixed(valid, added[:, candidate]))
+            if stopping.over:
+                return candidates[: number + 1], stopping
+        return candidates, stopping
+
+    def _choose(self, data: TrainingSet, held_out: Floats) -> list[int]:
+        """Return the columns of the members that are taken by cross-validation; none for the base ranker."""
+        candidates, _ = self._tried(_candidates(held_out.shape[1]), None, held_out)
+        validation = Validation(data, parse_measure(self.metric))
+        values = [validation.values(_mixed(data, held_out[:, candidate])) for candidate in candidates]
+        weights = data.weights if data.weights.any() else np.ones(len(data.weights))
+        means = [float(np.average(value, weights=weights)) for value in values]
+
+        def better(one: int, other: int) -> bool:
+            return means[one] - means[other] > _standard_error(values[one] - values[other], weights)
+
+        together, best = len(candidates) - 1, int(np.argmax(means[1:])) + 1
+        best = best if better(best, together) else together
+        if not isinstance(self.base_, NoBase) and not better(best, 0):
+            best = 0
+        self.best_iteration_, self.evals_result_ = best, {}
+        self.chosen_, self.choices_ = _name(candidates[best]), dict(zip(map(_name, candidates), means, strict=True))
+        return candidates[best]
+
+    def _learned_nothing(self) -> str:
+        if not self.members_:
+            return "no member better than the base. Give other features or more queries"
+        nothing = [member._learned_nothing() for member in self.members_]
+        return nothing[0] if all(nothing) else ""
+
+    def _scores(self, X: NDArray[np.float32]) -> Floats:
+        scores = np.zeros(len(X))
+        for weight, member in zip(self.weights_, self.members_, strict=True):
+            scores += weight * member._scores(X)
+        return self.unit_ * scores
+
+    def _add_contributions(self, X: NDArray[np.float32], out: Floats, n_threads: int) -> None:
+        for weight, member in zip(self.weights_, self.members_, strict=True):
+            added = np.zeros_like(out)
+            member._add_contributions(X, added, n_threads)
+            out += self.unit_ * weight * added
+
+    def _learned(self) -> dict[str, Any]:
+        return {
+            "best_iteration": self.best_iteration_,
+            "evals_result": self.evals_result_,
+            "members": [member.to_dict() for member in self.members_],
+            "weights": self.weights_.tolist(),
+            "unit": self.unit_,
+            "choices": self.choices_,
+            "chosen": self.chosen_,
+        }
+
+    def _learned_fields(self) -> Record:
+        parts = {
+            "members": Items(StoredModel(), binds="n_members", may_be_empty=True),
+            "weights": Array(np.float64, "n_members", low=0.0, high=1.0),
+            "unit": Number(1e-300, LARGEST),
+        }
+        return Record({**PROGRESS, **parts, "choices": Table(Number()), "chosen": Text(1000)})
+
+    def _restore(self, learned: Mapping[str, Any]) -> None:
+        self.best_iteration_, self.evals_result_ = learned["best_iteration"], learned["evals_result"]
+        check_members(self, learned["members"])
+        self.members_, self.weights_, self.unit_ = learned["members"], learned["weights"], learned["unit"]
+        self.choices_, self.chosen_ = learned["choices"], learned["chosen"]
+
+    def _largest_score(self) -> float:
+        largest = [member._largest_score() for member in self.members_]
+        return float(self.unit_ * np.sum(self.weights_ * largest))
+
+
+def _candidates(n_members: int) -> list[list[int]]:
+    """Return the columns of the base ranker (none), of each member, and of all members together, which is the last."""
+    singles = [[column] for column in range(n_members)]
+    return [[], *singles, *([list(range(n_members))] if n_members > 1 else [])]
+
+
+def _name(candidate: list[int]) -> str:
+    return " + ".join(f"member {column + 1}" for column in candidate) or "base"
+
+
+def _learned(member: Ranker, train: TrainingSet, valid: TrainingSet) -> Floats:
+    """Let a member learn, and return what it adds to the base on validation rows."""
+    member._learn(train, valid)
+    return member._scores(valid.X)[valid.order]
+
+
+def _is_open(member: Ranker) -> bool:
+    """Return whether early stopping finds a member's number of iterations: it is not a given one."""
+    declared = declared_parameters(type(member)).get(ITERATED)
+    return declared is not None and bool(getattr(member, ITERATED) == declared.default)
+
+
+def _mixing(data: TrainingSet, held_out: Floats) -> Floats:
+    """Return the weights, which sum to 1, with which members' scores have equal deviations inside queries.
+
+    The deviations are those of base + member on held-out queries: the mean of standardized models, in the base's unit.
+    """
+    deviations = [_deviation(data, data.start_scores + column) for column in held_out.T]
+    inverse = np.array([1.0 / deviation if deviation > 0.0 else 0.0 for deviation in deviations])
+    return inverse / inverse.sum() if inverse.any() else np.full(len(inverse), 1.0 / max(len(inverse), 1))
+
+
+def _mixed(data: TrainingSet, held_out: Floats) -> Floats:
+    return data.start_scores + held_out @ _mixing(data, held_out)
+
+
+def _deviation(data: TrainingSet, scores: Floats) -> float:
+    """Return the root of the mean squared distance of scores (n_rows,) from their query's mean."""
+    query, sizes = query_rows(data.query_ptr), np.maximum(np.diff(data.query_ptr), 1)
+    means: Floats = np.bincount(query, scores, len(sizes)) / sizes
+    return float(np.sqrt(np.mean((scores - means[query]) ** 2)))
+
+
+def _standard_error(differences: Floats, weights: Floats) -> float:
+    """Return the standard error of the weighted mean of the queries' differences."""
+    shares = weights / weights.sum()
+    mean = shares @ differences
+    n_queries = max(len(differences), 2)
+    return float(np.sqrt((shares**2 @ (differences - mean) ** 2) * n_queries / (n_queries - 1)))

@@ -1,0 +1,70 @@
+"""The ranker that held-out queries choose."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rerank.errors import InvalidInputError
+from rerank.rankers.auto import Auto
+from rerank.rankers.lambdamart import LambdaMART
+from rerank.rankers.training import TrainingSet
+from tests.rankers.conftest import ranking_data
+from tests.rankers.test_laws import ndcg
+
+MEMBERS = "logisticregression, lambdamart(n_estimators=10, num_leaves=4, min_child_weight=0.1)"
+
+
+def test_auto_is_the_base_ranker_where_no_feature_tells_more(train, test) -> None:
+    noise = np.random.default_rng(0).standard_normal(train.X.shape).astype(np.float32)
+    model = Auto(members=MEMBERS, base="run").fit(replace(train, X=noise))
+    assert (model.chosen_, model.members_) == ("base", [])
+    np.testing.assert_array_equal(model.predict(test), test.base_scores)
+
+
+def test_auto_takes_all_members_together_unless_one_is_clearly_better(train) -> None:
+    together = Auto(members=MEMBERS).fit(train)
+    assert together.chosen_ == "member 1 + member 2"
+    constant = "lambdamart(n_estimators=1, min_child_samples=1000000)"
+    alone = Auto(members=f"{MEMBERS.split(',')[0]}, {constant}").fit(train)
+    assert alone.choices_["member 1"] >= alone.choices_["member 2"]
+
+
+def test_auto_without_eval_set_learns_from_all_queries(train) -> None:
+    """Each member that is taken is the one that learns from all queries, in the unit of the base."""
+    model = Auto(members=MEMBERS).fit(train)
+    alone = LambdaMART(n_estimators=10, num_leaves=4, min_child_weight=0.1).fit(train)
+    np.testing.assert_array_equal(model.members_[1]._scores(train.X), alone.predict(train))
+
+
+def test_auto_weighs_members_by_their_deviation_inside_queries(train) -> None:
+    model = Auto(members=MEMBERS).fit(train)
+    data = TrainingSet.of(train, np.zeros(train.n_rows))
+    held_out, _ = model._held_out(data, model._new_members(len(train)))
+    deviations = []
+    for scores in held_out.T:
+        parts = np.split(scores, data.query_ptr[1:-1])
+        deviations.append(np.sqrt(np.concatenate([(part - part.mean()) ** 2 for part in parts]).mean()))
+    np.testing.assert_allclose(model.weights_[0] / model.weights_[1], deviations[1] / deviations[0], rtol=1e-9)
+    assert model.weights_.sum() == pytest.approx(1.0)
+
+
+def test_auto_finds_the_number_of_trees_in_the_folds(train) -> None:
+    model = Auto(members="lambdamart(num_leaves=4)", early_stopping_rounds=5).fit(train)
+    assert 1 <= len(model.members_[0].forest_.node_ptr) - 1 < 500
+
+
+def test_auto_is_no_worse_than_its_members_on_average(test) -> None:
+    gains = []
+    for seed in range(3):
+        data = ranking_data(10 + seed, n_queries=40)
+        model = Auto(members=MEMBERS, base="run").fit(data)
+        gains.append(ndcg(test, model.predict(test)) - ndcg(test, test.base_scores))
+    assert np.mean(gains) > 0.05
+
+
+def test_auto_refuses_fewer_queries_than_folds(train) -> None:
+    with pytest.raises(InvalidInputError, match=r"n_folds: expected 2 to 3, the number of queries, got 5"):
+        Auto(members=MEMBERS).fit(train.select(range(3)))
