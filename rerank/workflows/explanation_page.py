@@ -10,7 +10,7 @@ from rerank.evaluation.page.frame import page_text, section
 from rerank.evaluation.page.markup import Element, element
 from rerank.evaluation.page.tables import scrolling, table
 from rerank.rankers.plots import BAR_COLOR, ROW_HEIGHT, new_axes
-from rerank.workflows.explanation import bars, number, table_rows
+from rerank.workflows.explanation_words import bars, number, table_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
