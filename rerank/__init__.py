@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from rerank.types import Topics as Topics
     from rerank.types.preferences import Preferences as Preferences
     from rerank.workflows.experiment import run_experiment as run_experiment
+    from rerank.workflows.explain import explain as explain
     from rerank.workflows.index import Index as Index
     from rerank.workflows.rerank import rerank as rerank
 
@@ -78,6 +79,7 @@ _HOMES = {
     "combine": "rerank.combination.mixture",
     "compare": "rerank.evaluation.comparison",
     "evaluate": "rerank.evaluation.evaluate",
+    "explain": "rerank.workflows.explain",
     "export_model": "rerank.exchange.models",
     "feature": "rerank.features.functions",
     "fuse": "rerank.combination.fusion",

@@ -25,6 +25,7 @@ VERBS = {
     "train": "train a ranker, optionally from a base ranker",
     "rank": "order documents whose features are in a file",
     "rerank": "retrieve (or take a run), extract and reorder in one go",
+    "explain": "tell which features put a document above another",
     "export": "write a model in the format of another system or engine",
     "import": "make a model of another system's",
     "evaluate": "measure runs against judgements, as trec_eval does",

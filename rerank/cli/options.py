@@ -86,6 +86,14 @@ def read_named_runs(pairs: tuple[str, ...]) -> dict[str, Run]:
     return runs
 
 
+def split_run_files(items: tuple[str, ...]) -> tuple[Path | None, tuple[str, ...]]:
+    """Return the file of candidates of `--run [NAME=]FILE`, if there is one, and the items with a name."""
+    files = [Path(item) for item in items if "=" not in item]
+    if len(files) > 1:
+        raise click.UsageError(f"--run: expected one file of candidates, got {len(files)}. Give others as NAME=FILE.")
+    return files[0] if files else None, tuple(item for item in items if "=" in item)
+
+
 def output_option(what: str) -> Decorator:
     """Return `-o` for a file; `-` is stdout."""
     return click.option(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from rerank.cli.options import (
     path_type,
     read_base_run,
     read_named_runs,
+    split_run_files,
     threads_option,
 )
 
@@ -74,8 +74,8 @@ def command(
     from rerank.workflows.texts import TextsToRank, rerank_topics
 
     ranker, queries, base_run = load_model(model), read_topics(topics), read_base_run(base)
-    run = _candidates_file(files_given)
-    runs = read_named_runs(tuple(item for item in files_given if "=" in item))
+    run, named = split_run_files(files_given)
+    runs = read_named_runs(named)
     candidates = None if run is None else read_run(run)
     if text_field is not None and texts is None:
         raise click.UsageError("--text-field: expected --texts beside it, got none. Add --texts FILE.")
@@ -92,11 +92,3 @@ def command(
                 scored = TextsToRank(read.documents, read.locations, candidates, text_field, runs)
                 result = rerank_topics(opened, ranker, queries, scored, base=base_run, **options)
     write_run(result, output)
-
-
-def _candidates_file(items: Sequence[str]) -> Path | None:
-    """Return the file of `--run` that has no name."""
-    files = [Path(item) for item in items if "=" not in item]
-    if len(files) > 1:
-        raise click.UsageError(f"--run: expected one file of candidates, got {len(files)}. Give others as NAME=FILE.")
-    return files[0] if files else None

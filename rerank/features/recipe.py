@@ -126,7 +126,7 @@ class Recipe:
             self,
             fields=_known("fields", self.fields, index_fields),
             numbers=_known("numbers", self.numbers, index_numbers),
-            functions=_defined(self.functions, tuple(functions)),
+            functions=defined_functions(self.functions, tuple(functions)),
             families=default_family_names() if self.families is None else self.families,
         )
 
@@ -191,7 +191,7 @@ def _known(key: str, wanted: tuple[str, ...] | None, of_index: Iterable[str]) ->
     return known if wanted is None else wanted
 
 
-def _defined(wanted: tuple[str, ...] | None, defined: tuple[str, ...]) -> tuple[str, ...]:
+def defined_functions(wanted: tuple[str, ...] | None, defined: tuple[str, ...]) -> tuple[str, ...]:
     """Return the wanted functions, all defined ones for None; refuse functions that are not defined."""
     missing = [name for name in wanted or () if name not in defined]
     if missing:

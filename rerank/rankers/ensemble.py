@@ -134,6 +134,18 @@ class Ensemble(Ranker):
     def _scores(self, X: NDArray[np.float32]) -> Floats:
         return self.unit_ * self.stage_._scores(self._shares(X))
 
+    def _add_contributions(self, X: NDArray[np.float32], out: Floats, n_threads: int) -> None:
+        """Add the members' contributions, weighted as their scores are; the score is linear in these."""
+        if not isinstance(self.stage_, LinearStage):
+            raise InvalidInputError(
+                "contributions: expected an ensemble with a linear second stage, got a boosted one. Train it with "
+                "second='linear'."
+            )
+        for weight, member in zip(self.stage_.weights_.tolist(), self.members_, strict=True):
+            added = np.zeros_like(out)
+            member._add_contributions(X, added, n_threads)
+            out += self.unit_ * weight * added
+
     def _learned(self) -> dict[str, Any]:
         return {
             "best_iteration": self.best_iteration_,

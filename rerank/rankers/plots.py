@@ -47,7 +47,7 @@ def plot_importance(model: Ranker, *, max_num_features: int = 20, ax: Axes | Non
     if max_num_features < 1:
         raise InvalidInputError(f"max_num_features: expected a number from 1, got {max_num_features}. Show more.")
     chosen = np.argsort(importances, kind="stable")[-max_num_features:]
-    axes = ax or _new_axes(ROW_HEIGHT * len(chosen) + 1.0)
+    axes = ax or new_axes(ROW_HEIGHT * len(chosen) + 1.0)
     axes.barh([model.feature_names_[number] for number in chosen], importances[chosen], color=BAR_COLOR)
     axes.set(xlabel="importance", title=f"{type(model).__name__}: feature importance")
     return axes
@@ -76,7 +76,7 @@ def plot_metric(model: Ranker, *, ax: Axes | None = None) -> Axes:
     _check_fitted(model)
     if not model.evals_result_:
         raise InvalidInputError("model: expected one trained with validation data, got none. Pass fit(eval_set=...).")
-    axes = ax or _new_axes(4.0)
+    axes = ax or new_axes(4.0)
     for data, histories in model.evals_result_.items():
         for measure, values in histories.items():
             axes.plot(range(len(values)), values, label=f"{measure} ({data})", color=BAR_COLOR)
@@ -92,7 +92,8 @@ def _check_fitted(model: Any) -> None:
     model._check_fitted()
 
 
-def _new_axes(height: float) -> Axes:
+def new_axes(height: float) -> Axes:
+    """Return the axes of a new figure of this height in inches."""
     try:
         from matplotlib import pyplot
     except ImportError as error:

@@ -309,7 +309,8 @@ class Ranker(Estimator):
 
         Trees have their exact SHAP values, path-dependent: a feature that is not known follows both children of a
         node, weighted by their training rows (LightGBM's `pred_contrib`). A linear ranker has weight times input, whose
-        mean over the training rows is 0. A base ranker that is a feature or a model adds to its features.
+        mean over the training rows is 0. An ensemble with a linear second stage has the weighted sum of its members'. A
+        base ranker that is a feature or a model adds to its features.
 
         Parameters
         ----------
@@ -325,7 +326,8 @@ class Ranker(Estimator):
         Raises
         ------
         InvalidInputError
-            Where the ranker has no contributions: nets, ensembles, and models of versions before contributions.
+            Where the ranker has no contributions: nets, ensembles with a net or a boosted second stage, and models of
+            versions before contributions.
         ModelMismatchError
             As in `predict`.
 

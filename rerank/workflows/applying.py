@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from rerank.errors import InvalidInputError, ModelMismatchError
-from rerank.features.recipe import Recipe
+from rerank.features.functions import functions
+from rerank.features.recipe import Recipe, defined_functions
 from rerank.rankers.origin import trained_retriever
 from rerank.rankers.ranker import Ranker
 from rerank.types.retriever import Retriever
@@ -12,15 +13,21 @@ K1, B = 0.9, 0.4  # of BM25, for a model that was trained on other candidates
 
 
 def model_recipe(model: Ranker) -> Recipe:
-    """Return the recipe of a model's features; raises ModelMismatchError where it stores none, or a broken one."""
+    """Return the recipe of a model's features.
+
+    Raises ModelMismatchError for a model without a recipe, or with a broken one, and InvalidInputError for one whose
+    functions are not defined: a model stores the names of functions, not their code.
+    """
     if model.recipe_ is None:
         raise ModelMismatchError(
             "model: expected the recipe of its features, got none. Train it on data of `rerank features`."
         )
     try:
-        return Recipe.from_dict(model.recipe_)
+        recipe = Recipe.from_dict(model.recipe_)
     except InvalidInputError as error:
         raise ModelMismatchError(f"model: {error}") from None
+    defined_functions(recipe.functions, tuple(functions()))
+    return recipe
 
 
 def model_bm25(model: Ranker, k1: float | None = None, b: float | None = None) -> tuple[float, float, str]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from rerank.files.trec import read_run
 from rerank.rankers.origin import check_base_run, check_retrievers
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.store import load_model
-from rerank.types import Run, Topics
+from rerank.types import RankingData, Run, Topics
 from rerank.types.retriever import Retriever
 from rerank.workflows.applying import model_bm25, model_recipe
 from rerank.workflows.index import Index
@@ -72,33 +73,64 @@ def rerank(
         If the run has a query without a topic or a document that is not in the index.
 
     """
-    if k < 1:
-        raise InvalidInputError(f"k: expected a number of documents from 1, got {k}.")
     if not isinstance(model, Ranker):
         model = load_model(model)
-    recipe = model_recipe(model)
     topics = read_topics(topics) if isinstance(topics, str | Path) else Topics.of(topics)
-    others = {name: Run.of(other) for name, other in (runs or {}).items()}
-    run_retrievers = {name: other.retriever for name, other in others.items() if other.retriever is not None}
-    if base is not None:
-        base = Run.of(base)
-        check_base_run(model, base)
+    options = RerankOptions.of(k=k, k1=k1, b=b, base=base, runs=runs, other_index=other_index, threads=threads)
     with nullcontext(index) if isinstance(index, Index) else Index.open(index) as opened:
-        if not other_index:
-            opened.check_model(model)
-        if run is None:
-            k1, b, field = model_bm25(model, k1, b)
-            check_retrievers(model, Retriever.bm25(k1, b, field), run_retrievers, "run", base is None)
-            candidates = opened.search(topics, k, k1=k1, b=b, field=field, threads=threads)
-        else:
-            candidates = read_run(run) if isinstance(run, str | Path) else Run.of(run)
-            check_retrievers(model, candidates.retriever, run_retrievers, "run", base is None)
-        data = opened.features(candidates.head(k), topics, recipe=recipe, runs=others, threads=threads)
-    return _with_tail(model.rank(data, base=base), candidates, k)
+        candidates = find_candidates(opened, model, topics, run, options)
+        data = candidate_features(opened, model, topics, candidates, options)
+    return with_tail(model.rank(data, base=options.base), candidates, k)
 
 
-def _with_tail(head: Run, candidates: Run, k: int) -> Run:
-    """Append the documents that were not reranked, in their old order."""
+@dataclass(frozen=True)
+class RerankOptions:
+    """The options of `rerank`, checked."""
+
+    k: int
+    k1: float | None
+    b: float | None
+    base: Run | None
+    runs: Mapping[str, Run]
+    other_index: bool
+    threads: int | None
+
+    @classmethod
+    def of(cls, *, k: int, base: Any, runs: Any, **options: Any) -> Self:
+        """Return the options of the arguments of `rerank`."""
+        if k < 1:
+            raise InvalidInputError(f"k: expected a number of documents from 1, got {k}.")
+        named = {name: Run.of(other) for name, other in (runs or {}).items()}
+        return cls(k, base=None if base is None else Run.of(base), runs=named, **options)
+
+
+def find_candidates(index: Index, model: Ranker, topics: Topics, run: Any, options: RerankOptions) -> Run:
+    """Return BM25's top k documents of each topic, or the given run; refuse those that the model does not fit."""
+    model_recipe(model)  # raises for a model without one, before anything is retrieved
+    others = {name: other.retriever for name, other in options.runs.items() if other.retriever is not None}
+    if options.base is not None:
+        check_base_run(model, options.base)
+    if not options.other_index:
+        index.check_model(model)
+    if run is None:
+        k1, b, field = model_bm25(model, options.k1, options.b)
+        check_retrievers(model, Retriever.bm25(k1, b, field), others, "run", options.base is None)
+        return index.search(topics, options.k, k1=k1, b=b, field=field, threads=options.threads)
+    candidates = read_run(run) if isinstance(run, str | Path) else Run.of(run)
+    check_retrievers(model, candidates.retriever, others, "run", options.base is None)
+    return candidates
+
+
+def candidate_features(
+    index: Index, model: Ranker, topics: Topics, candidates: Run, options: RerankOptions
+) -> RankingData:
+    """Return the features of the first k candidates of each query."""
+    top, recipe = candidates.head(options.k), model_recipe(model)
+    return index.features(top, topics, recipe=recipe, runs=options.runs, threads=options.threads)
+
+
+def with_tail(head: Run, candidates: Run, k: int) -> Run:
+    """Return a reranked run, followed by the candidates below the first k in their old order."""
     sizes = np.diff(candidates.query_ptr)
     if not (sizes > k).any():
         return head

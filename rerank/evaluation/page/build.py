@@ -3,72 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.resources import files
 
 from rerank.evaluation.comparison import Comparison
 from rerank.evaluation.page import figures
 from rerank.evaluation.page.content import PageContent
-from rerank.evaluation.page.markup import Element, document_text, element
+from rerank.evaluation.page.frame import page_text, section
+from rerank.evaluation.page.markup import Element, element
 from rerank.evaluation.page.queries import every_query, query_articles
 from rerank.evaluation.page.tables import scrolling, table
 from rerank.evaluation.report import DIFFERENCE_HEADER, difference_cells, figure, notes, p_text
 
-# The browser loads nothing and runs nothing, whatever the text of a topic or a document.
-POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-
 
 def html_page(content: PageContent) -> str:
     """Return the page as text; figures are formatted as by `render`."""
-    sections = [section for section in _sections(content) if section is not None]
-    links = [element("a", section[0].text or "", href=f"#{section.get('id')}") for section in sections]
-    head = element(
-        "head",
-        element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=POLICY),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("title", content.title),
-        element("style", files(__package__).joinpath("style.css").read_text("utf8")),
-    )
-    heading = element(
-        "header",
-        element("h1", content.title),
-        element("p", _subtitle(content.comparison), class_="subtitle"),
-        element("nav", links, aria_label="Sections"),
-    )
-    return document_text(element("html", head, element("body", heading, element("main", sections)), lang="en"))
+    sections = [part for part in _sections(content) if part is not None]
+    return page_text(content.title, _subtitle(content.comparison), sections)
 
 
 def _sections(content: PageContent) -> list[Element | None]:
     compared, curves = content.comparison, list(content.curves.items())
     return [
-        _section("summary", "Summary", _cards(compared), _means(compared)),
-        _section("differences", "Differences", _difference_figures(content), _difference_table(compared))
+        section("summary", "Summary", _cards(compared), _means(compared)),
+        section("differences", "Differences", _difference_figures(content), _difference_table(compared))
         if compared.systems
         else None,
-        _section("curves", "Curves", _grid([figures.recall_figure(curves), figures.cutoff_figure(curves)]))
+        section("curves", "Curves", _grid([figures.recall_figure(curves), figures.cutoff_figure(curves)]))
         if curves
         else None,
-        _section(
+        section(
             "training",
             "Training",
             _grid(figures.training_figures(content.models, list(compared.results)), "grid three"),
         )
         if content.models
         else None,
-        _section(
+        section(
             "queries",
             "Gains and losses",
             query_articles(compared, content.details, content.documents),
         )
         if content.details
         else None,
-        _section("all", "Every query", every_query(compared, content.topics)),
-        _section("notes", "What the figures rest on", element("ul", [element("li", line) for line in notes(compared)])),
+        section("all", "Every query", every_query(compared, content.topics)),
+        section("notes", "What the figures rest on", element("ul", [element("li", line) for line in notes(compared)])),
     ]
-
-
-def _section(name: str, title: str, *content: Element | Sequence[Element]) -> Element:
-    return element("section", element("h2", title), *content, id=name)
 
 
 def _grid(content: Sequence[Element], style: str = "grid") -> Element:

@@ -142,6 +142,32 @@ def bar_list(name: str, title: str, description: str, rows: Sequence[tuple[str, 
     return _svg(name, title, description, TOP + line * len(rows) + 4, drawn)
 
 
+def difference_list(name: str, title: str, description: str, rows: Sequence[tuple[str, float]], label: str) -> Element:
+    """Return a horizontal bar for each row (name, value), from zero to the right (gain) or to the left (loss)."""
+    line, values = 20, [value for _, value in rows]
+    height, left = TOP + BOTTOM + line * len(rows), _name_width([row[0] for row in rows], 230.0)
+    x = Axis(label, ticks(min(0.0, *values), max(0.0, *values), 3))
+    width = WIDTH - left - RIGHT - 10
+    drawn = [*_x_axis(x, height, left, width)]
+    zero = x.position(0.0, left, width)
+    for number, (label_text, value) in enumerate(rows):
+        y, end = TOP + line * number, x.position(value, left, width)
+        drawn += [
+            _text(_shortened(label_text, left), left - 8, y + 14, "end"),
+            element(
+                "rect",
+                element("title", f"{label_text}: {value:+.4g}"),
+                x=f"{min(zero, end):.1f}",
+                y=y + 3,
+                width=f"{abs(zero - end):.1f}",
+                height=line - 6,
+                class_="gain" if value > 0 else "loss",
+            ),
+        ]
+    drawn.append(_line(zero, TOP, zero, height - BOTTOM, "zero"))
+    return _svg(name, title, description, height, drawn)
+
+
 def key_line(number: int) -> Element:
     """Return a short piece of the line of a series, for a legend."""
     line = element("line", x1=0, y1=4, x2=28, y2=4, class_=f"series s{number % STYLES}")
@@ -191,8 +217,8 @@ def _text(text: str, x: float, y: float, style: str, transform: str | None = Non
     return element("text", text, x=f"{x:.1f}", y=f"{y:.1f}", class_=style, transform=transform)
 
 
-def _name_width(names: Sequence[str]) -> float:
-    return min(180.0, 14.0 + LETTER * max(map(len, names)))
+def _name_width(names: Sequence[str], most: float = 180.0) -> float:
+    return min(most, 14.0 + LETTER * max(map(len, names)))
 
 
 def _shortened(name: str, width: float) -> str:

@@ -99,10 +99,10 @@ _MODELS = (
     ),
     Feature(
         name="bm25",
-        meaning="BM25 as in Lucene, without its rounding to float32 at each step (1e-6).",
+        meaning="BM25 of the field, as in Lucene.",
         formula="sum over t in T of qtf * idf * tf / (tf + k1 * (1 - b + b * dl / avgdl)), "
         "dl = len as Lucene stores it in one byte, avgdl = mean len of the N documents",
-        source="Lucene's BM25Similarity: no factor k1 + 1",
+        source="Lucene's BM25Similarity: no factor k1 + 1; Lucene rounds to float32 at each step (1e-6)",
         unit="nats",
         missing=_QUERY,
     ),

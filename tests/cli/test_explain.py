@@ -1,0 +1,73 @@
+"""`rerank explain`: text, JSON, page and picture of the same explanation, and errors of one line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import rerank
+from tests.cli.conftest import SMALL, Command
+
+
+@pytest.fixture
+def documents(world: Path) -> list[str]:
+    run = rerank.read_run(world / "bm25.run")
+    return run.doc_ids[run.rows("q1")].tolist()
+
+
+def test_explain_prints_words_and_a_table(command: Command, documents: list[str], tmp_path: Path) -> None:
+    first, last = documents[0], documents[20]
+    line = f"explain index model.json topics.tsv --query q1 --documents {first},{last} -k 30"
+    done = command(line)
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("Query q1: birch ")
+    assert f"{last}: rank 21 of the candidates, " in done.out
+    assert command(f"{line} --run bm25.run").out == done.out
+    twice = f"explain index model.json topics.tsv --query q1 --documents {first} --documents {last} -k 30"
+    assert command(twice).out == done.out
+    figures = json.loads(command(f"{line} --format json").out)
+    assert figures["words"][1] in done.out
+    assert [document["doc_id"] for document in figures["documents"]] == [first, last]
+    total = sum(feature["difference"] for feature in figures["features"]) + figures["difference_of_no_feature"]
+    assert total == pytest.approx(figures["difference"], abs=1e-9)
+    pytest.importorskip("matplotlib").use("Agg")
+    done = command(f"{line} --html {tmp_path}/page.html --png {tmp_path}/chart.png")
+    assert (done.code, done.err) == (0, "")
+    assert f"<h1>Why {first} is " in (tmp_path / "page.html").read_text("utf8")
+    assert (tmp_path / "chart.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_explain_names_the_base_of_a_warm_start(command: Command, documents: list[str], tmp_path: Path) -> None:
+    model = f"{tmp_path}/warm.json"
+    assert command("train", "data.npz", "-o", model, "--base", "run:bm25.run", *SMALL).code == 0
+    done = command(f"explain index {model} topics.tsv --query q1 --documents {documents[0]} -k 30")
+    assert done.code == 0
+    assert f"{documents[0]} is " in done.out
+    assert "The model starts from the score of the candidates' run" in done.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("model.json topics.tsv --query q77 --documents d1", "topics.tsv: expected one of the 10 topics, got 'q77'."),
+        ("model.json topics.tsv --query q1 --documents no,d1", "--documents: expected documents among the 30 candidat"),
+        ("none.json topics.tsv --query q1 --documents d1", "none.json: expected a model file, got nothing there."),
+        ("net.json topics.tsv --query q1 --documents FIRST", "net.json: expected a ranker of trees or a linear one, g"),
+        ("bare.json topics.tsv --query q1 --documents d1", "bare.json: expected the recipe of its features, got none."),
+        ("model.json topics.tsv --documents d1", "Missing option '--query'"),
+    ],
+)
+def test_explain_refuses_in_one_line(
+    arguments: str, message: str, command: Command, world: Path, documents: list[str]
+) -> None:
+    if "net.json" in arguments:
+        trained = command("train data.npz -o net.json --ranker ranknet --n-epochs 1 --hidden-units 2")
+        assert trained.code == 0, trained.err
+    stored = json.loads((world / "model.json").read_text())
+    (world / "bare.json").write_text(json.dumps({**stored, "recipe": None}))
+    done = command(f"explain index {arguments.replace('FIRST', documents[0])} -k 30")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(f"rerank: {message}")
+    assert done.err.count("\n") == 1
