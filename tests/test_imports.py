@@ -30,7 +30,7 @@ BELOW = {
     "evaluation": {"metrics"},
     "doctor": {"files", "lucene", "metrics"},
     "workflows": {"lucene", "features", "rankers", "exchange", "evaluation", "files", "trees", "objectives", "metrics"},
-    "plugins": {"workflows", "features", "rankers", "files"},
+    "plugins": {"workflows", "lucene", "features", "rankers", "files"},
     "cli": {"workflows", "doctor", "exchange", "files", "rankers", "combination", "evaluation", "features", "metrics"},
 }
 

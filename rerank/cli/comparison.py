@@ -138,13 +138,15 @@ def document_texts(corpus: Path | None, details: Sequence[QueryDetail]) -> dict[
         return {}
     from rerank.evaluation.details import moved_documents
     from rerank.files.corpus import read_documents
+    from rerank.files.irds import data_set_name
 
     doc_ids = moved_documents(details)
     texts = {}
+    only = None if data_set_name(corpus) is None else "contents"  # the data set's own choice of text
     for document in read_documents(corpus):
         doc_id = document.pop("id")
         if doc_id in doc_ids:
-            texts[doc_id] = " ".join(str(value) for value in document.values())
+            texts[doc_id] = document[only] if only else " ".join(str(value) for value in document.values())
     return texts
 
 

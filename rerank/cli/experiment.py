@@ -163,7 +163,9 @@ def _provenance(inputs: Mapping[str, Path]) -> dict[str, Any]:
     """Return the paths of a study's inputs, the command and the date."""
     from datetime import UTC, datetime
 
-    paths = {name: str(path.resolve()) for name, path in inputs.items()}
+    from rerank.files.irds import data_set_name
+
+    paths = {name: str(path if data_set_name(path) else path.resolve()) for name, path in inputs.items()}
     now = datetime.now(UTC).isoformat(timespec="seconds")
     return {"command": sys.argv, "date": now, "inputs": paths}
 

@@ -43,4 +43,5 @@ def command(file: Path, output: Path, format: str | None, names: Path | None, re
         recipe=None if recipe is None else Recipe.from_toml(recipe),
     )
     model.save(output)
-    log.info("%s: %d trees, %d features, from %s", output, model.forest_.n_trees, model.n_features_in_, model.source_)
+    content = f"{model.forest_.n_trees} trees" if hasattr(model, "forest_") else "a linear model"
+    log.info("%s: %s, %d features, from %s", output, content, model.n_features_in_, model.source_)

@@ -43,7 +43,7 @@ def command(
     """Build a Lucene index of CORPUS, with the data that feature extraction needs.
 
     CORPUS is JSONL (plain or .gz, a file or a folder of them; `id` and text fields, or `id` and
-    `contents`) or TREC SGML.
+    `contents`), TREC SGML, or irds:NAME, a data set of ir_datasets.
     """
     from rerank.workflows.index import Index
 

@@ -28,8 +28,9 @@ def command(
 ) -> None:
     """Write BM25's top k of INDEX for TOPICS as a TREC run.
 
-    TOPICS has two columns with a tab, or is a file of TREC topics or JSONL. The tag of the run (its sixth column)
-    contains k1 and b, e.g. bm25-k1=0.9-b=0.4. A model that starts from such scores accepts no others.
+    TOPICS has two columns with a tab, is a file of TREC topics or JSONL, or irds:NAME, a data set of
+    ir_datasets. The tag of the run (its sixth column) contains k1 and b, e.g. bm25-k1=0.9-b=0.4. A model that
+    starts from such scores accepts no others.
     """
     from rerank.files.topics import read_topics
     from rerank.files.trec import write_run

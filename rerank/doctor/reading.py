@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 
 from rerank.doctor.index_folder import IndexContents, read_index
 from rerank.doctor.kinds import ZIP_MAGIC, kind_of, unknown_kind
-from rerank.errors import FileFormatError, shown
+from rerank.errors import FileFormatError, InvalidInputError, shown
 from rerank.files import columns
 from rerank.files.data import read_binary
 from rerank.files.grouping import numbered
+from rerank.files.irds import data_set_name
 from rerank.files.source import check_file, file_mode, number_or_nan, open_source
 from rerank.files.svmlight import read_parts, row_queries, stacked
 from rerank.files.svmlight_header import Header
@@ -141,6 +142,8 @@ def read_files(named: Sequence[tuple[str | None, str | Path]]) -> Files:
         if kind == "index" or (kind is None and Path(path).is_dir()):
             files.index.append(read_index(Path(path)))
             continue
+        if data_set_name(path) is not None:
+            raise InvalidInputError(f"{path}: expected a file to examine, got a data set of ir_datasets. Export it.")
         checked = check_file(path, "a file to examine")
         if not stat.S_ISREG(file_mode(checked, "a file to examine")):  # it is read more than once
             raise FileFormatError(checked, None, "expected a file, got a pipe or device. Write it to a file first.")

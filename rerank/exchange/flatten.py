@@ -10,7 +10,7 @@ from rerank.errors import InvalidInputError
 from rerank.exchange.build import in_a_row
 from rerank.exchange.registry import LinearModel, TreeModel
 from rerank.rankers.boosted import BoostedTrees
-from rerank.rankers.imported import ImportedTrees
+from rerank.rankers.imported import ImportedTrees, ImportedWeights
 from rerank.rankers.linear import LinearRanker
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.warm_start import CANDIDATES, FeatureBase, ModelBase, NoBase
@@ -76,12 +76,14 @@ def _after(base: TreeModel, own: TreeModel, format: str) -> TreeModel:
     return replace(own, forest=in_a_row([moved, second]), constant=base.constant + own.constant)
 
 
-def linear_model(model: LinearRanker, format: str) -> LinearModel:
+def linear_model(model: LinearRanker | ImportedWeights, format: str) -> LinearModel:
     """Return a linear ranker as weights of the features themselves.
 
     Raises InvalidInputError for one with a base or with weights of missing values.
     """
     model._check_fitted()
+    if isinstance(model, ImportedWeights):
+        return LinearModel(tuple(model.weights_.tolist()), tuple(model.feature_names_), model.constant_)
     if not isinstance(model.base_, NoBase):
         raise InvalidInputError(f"{format}: expected a linear ranker without a base, got one with. Train it without.")
     if len(model.standardizer_.missing):

@@ -15,6 +15,7 @@ from rerank.exchange.flatten import linear_model, start_of, tree_model
 from rerank.exchange.registry import (
     Format,
     FormatFault,
+    LinearModel,
     TreeModel,
     WriteOptions,
     cannot_say,
@@ -25,7 +26,7 @@ from rerank.exchange.single import with_split_leaves
 from rerank.exchange.vectors import vector_lines
 from rerank.files.source import check_file, open_source
 from rerank.rankers.arrays import numbered_names
-from rerank.rankers.imported import ImportedTrees
+from rerank.rankers.imported import LARGEST_VALUE, ImportedTrees, ImportedWeights
 from rerank.rankers.linear import LinearRanker
 from rerank.rankers.ranker import Ranker
 from rerank.runtime.output import whole_file
@@ -85,7 +86,7 @@ def export_model(
         writers = ", ".join(each.name for each in known_formats().values() if each.writes)
         raise cannot_say(format, "a format that can be written", "one that is only read", f"Known: {writers}.")
     options = WriteOptions(name)
-    if isinstance(model, LinearRanker):
+    if isinstance(model, LinearRanker | ImportedWeights):
         return _write_files(path, {"": kind.write_linear(linear_model(model, format), options)})
     trees = tree_model(model, format)
     if missing_as_zero:
@@ -111,7 +112,7 @@ def import_model(
     format: str | None = None,
     feature_names: Sequence[str] | None = None,
     recipe: Mapping[str, Any] | Any | None = None,
-) -> ImportedTrees:
+) -> ImportedTrees | ImportedWeights:
     """Return another system's model as a fitted ranker.
 
     It scores with its owner's result: thresholds, missing values and the type of the sum are the owner's. Scores are
@@ -133,8 +134,8 @@ def import_model(
 
     Returns
     -------
-    ImportedTrees
-        The model; `save` and `rerank.load_model` keep it.
+    ImportedTrees or ImportedWeights
+        The model, of trees or linear; `save` and `rerank.load_model` keep it.
 
     Raises
     ------
@@ -167,7 +168,7 @@ class _Given:
         return tuple(features)
 
 
-def _of_file(path: Path, format: str | None, given: _Given) -> ImportedTrees:
+def _of_file(path: Path, format: str | None, given: _Given) -> ImportedTrees | ImportedWeights:
     path = check_file(path, "a model file")
     with open_source(path) as handle:
         content = handle.read()
@@ -189,7 +190,7 @@ def _format_of(path: Path, content: bytes) -> Format:
     )
 
 
-def _of_estimator(estimator: Any, given: _Given) -> ImportedTrees:
+def _of_estimator(estimator: Any, given: _Given) -> ImportedTrees | ImportedWeights:
     for kind in known_formats().values():
         try:
             content = kind.content_of(estimator)
@@ -205,9 +206,13 @@ def _of_estimator(estimator: Any, given: _Given) -> ImportedTrees:
     )
 
 
-def _with_finite_scores(model: TreeModel) -> TreeModel:
-    """Return the model; raises FormatFault where its constant takes scores beyond float32."""
-    largest = abs(model.constant) + model.forest.largest_score()
+def _with_finite_scores(model: TreeModel | LinearModel) -> TreeModel | LinearModel:
+    """Return the model; raises FormatFault where scores go beyond float32."""
+    if isinstance(model, LinearModel):
+        added = LARGEST_VALUE * sum(map(abs, model.weights))
+    else:
+        added = model.forest.largest_score()
+    largest = abs(model.constant) + added
     if not largest <= LARGEST:
         raise FormatFault(f"scores up to {LARGEST:.3g}", f"some up to {largest:.3g}")
     return model
@@ -219,7 +224,7 @@ def _plain_recipe(recipe: Any) -> dict[str, Any] | None:
     return dict(recipe.to_dict() if hasattr(recipe, "to_dict") else recipe)
 
 
-def _ranker(model: TreeModel, source: str, given: _Given, what: str) -> ImportedTrees:
+def _ranker(model: TreeModel | LinearModel, source: str, given: _Given, what: str) -> ImportedTrees | ImportedWeights:
     """Return a model as a ranker; `what` is where messages say that it is from."""
     names = given.names or model.feature_names or given.hint or numbered_names(model.n_features)
     if len(names) != model.n_features:
@@ -228,6 +233,8 @@ def _ranker(model: TreeModel, source: str, given: _Given, what: str) -> Imported
             "the model's training."
         )
     try:
+        if isinstance(model, LinearModel):
+            return ImportedWeights.of(model.weights, names, source, constant=model.constant, recipe=given.recipe)
         return ImportedTrees.of(
             model.forest,
             names,

@@ -1,8 +1,9 @@
-"""RankLib's model files of trees: LambdaMART, MART, random forests.
+"""RankLib's model files: LambdaMART, MART, random forests, and the linear Coordinate Ascent and Linear Regression.
 
 Features are numbered from 1, thresholds and leaf values are float32, `x <= threshold` goes left, and a missing value is
 0. RankLib sums in float32; where trees have another weight than 1 it multiplies in float64, and scores may differ in
-the last digits of float32.
+the last digits of float32. Linear models are a line of `feature:weight`, summed in float64; feature 0 of a linear
+regression is its constant.
 """
 
 from __future__ import annotations
@@ -12,22 +13,24 @@ import re
 import numpy as np
 
 from rerank.errors import shown
-from rerank.exchange.build import joined
+from rerank.exchange.build import MOST_FEATURES, joined, numbers
 from rerank.exchange.markup import parsed, read_ensemble, tree_lines
 from rerank.exchange.nested import check_depth
-from rerank.exchange.registry import Format, FormatFault, TreeModel, WriteOptions, register
+from rerank.exchange.registry import Format, FormatFault, LinearModel, TreeModel, WriteOptions, register
 from rerank.exchange.single import refuse_missing_direction, single, summed
 from rerank.exchange.text import decimal
 from rerank.trees.forest import Tree
 
 TREES = ("LambdaMART", "MART", "Random Forests")
+ASCENT, REGRESSION = "Coordinate Ascent", "Linear Regression"
 DEEPEST = 900  # splits: RankLib reads them by recursion
+_FEATURE = re.compile(r"0|[1-9][0-9]{0,8}")
 HEAD = re.compile(r"(?:\s*##[^\n]*\n)+")
 
 
 @register("ranklib")
 class RankLib(Format):
-    """Read RankLib's trees, and write them as LambdaMART's."""
+    """Read RankLib's trees and linear models; write trees as LambdaMART's."""
 
     title = "RankLib's text (model/ranklib of the plug-ins for Elasticsearch and OpenSearch)"
     writes = reads = True
@@ -38,7 +41,7 @@ class RankLib(Format):
         """Return whether comments of `##` begin the content."""
         return content.lstrip().startswith(b"##")
 
-    def read(self, content: bytes, names: tuple[str, ...] | None) -> TreeModel:
+    def read(self, content: bytes, names: tuple[str, ...] | None) -> TreeModel | LinearModel:
         """Return the model of a file; raises FormatFault."""
         try:
             text = content.decode("utf-8")
@@ -46,8 +49,10 @@ class RankLib(Format):
             raise FormatFault("UTF-8 text", "other bytes") from None
         head = HEAD.match(text)
         kind = text.lstrip().split("\n", 1)[0].lstrip("# ").strip()
-        if head is None or kind not in TREES:
-            raise FormatFault(f"a model of {', '.join(TREES)}", shown(kind))
+        if head is None or kind not in (*TREES, ASCENT, REGRESSION):
+            raise FormatFault(f"a model of {', '.join((*TREES, ASCENT, REGRESSION))}", shown(kind))
+        if kind not in TREES:
+            return _linear(text, kind == REGRESSION, names)
         line = head[0].count("\n") + 1
         body = text[head.end() :]
         root = parsed(f"<models>{body}</models>", line)
@@ -70,6 +75,12 @@ class RankLib(Format):
         """Return the text of a model, each tag on its line."""
         refuse_missing_direction(summed(model, "ranklib"), "ranklib")
         return ("## LambdaMART\n\n" + "\n".join(ensemble_lines(model, "ranklib")) + "\n").encode()
+
+    def write_linear(self, model: LinearModel, options: WriteOptions) -> bytes:
+        """Return the text of a linear model: a linear regression where there is a constant."""
+        kind, start = (REGRESSION, [f"0:{decimal(model.constant)}"]) if model.constant else (ASCENT, [])
+        weights = [f"{number}:{decimal(weight)}" for number, weight in enumerate(model.weights, 1)]
+        return f"## {kind}\n{' '.join(start + weights)}\n".encode()
 
     def query(self, options: WriteOptions, base_field: str | None) -> dict[str, object] | None:
         """Return the rescoring request of the plug-ins for Elasticsearch and OpenSearch."""
@@ -108,6 +119,31 @@ def ensemble_lines(model: TreeModel, format: str) -> list[str]:
     for number, tree in enumerate(trees, 1):
         lines += [f' <tree id="{number}" weight="1.0">', *tree, " </tree>"]
     return [*lines, "</ensemble>"]
+
+
+def _linear(text: str, has_constant: bool, names: tuple[str, ...] | None) -> LinearModel:
+    """Return the model of a line of `feature:weight`; raises FormatFault."""
+    lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    content = [(number, line) for number, line in lines if not line.lstrip().startswith("##")]
+    if len(content) != 1:
+        raise FormatFault("one line of weights", f"{len(content)} lines")
+    (line, pairs), weights = content[0], dict[int, float]()
+    for pair in pairs.split():
+        feature, colon, weight = pair.partition(":")
+        known = _FEATURE.fullmatch(feature) and (feature != "0" or has_constant)
+        if not colon or not known or int(feature) > MOST_FEATURES:
+            raise FormatFault(f"feature:weight, features from {0 if has_constant else 1}", shown(pair), line)
+        if int(feature) in weights:
+            raise FormatFault("each feature once", f"{feature} again", line)
+        try:
+            weights[int(feature)] = float(numbers(f"the weight of {feature}", [weight], 1)[0])
+        except FormatFault as fault:
+            raise fault.within("", line) from None
+    constant = weights.pop(0, 0.0)
+    if not weights:
+        raise FormatFault("weights of features", "none", line)
+    n_features = max(len(names or ()), *weights)
+    return LinearModel(tuple(weights.get(feature, 0.0) for feature in range(1, n_features + 1)), constant=constant)
 
 
 def _weighed(tree: Tree, weight: float) -> Tree:

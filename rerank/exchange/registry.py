@@ -44,6 +44,11 @@ class LinearModel:
     feature_names: tuple[str, ...] | None = None
     constant: float = 0.0
 
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return len(self.weights)
+
 
 @dataclass(frozen=True)
 class WriteOptions:
@@ -113,7 +118,7 @@ class Format(ABC):
         """Return whether the content looks like this format."""
         return False
 
-    def read(self, content: bytes, names: tuple[str, ...] | None) -> TreeModel:
+    def read(self, content: bytes, names: tuple[str, ...] | None) -> TreeModel | LinearModel:
         """Return the model of a file; raises FormatFault.
 
         names  of the features as the user gave them, for formats whose features have names but no order

@@ -33,24 +33,31 @@ _SIDES = ("left", "right")
 
 @register("solr")
 class Solr(Format):
-    """Read Solr's trees, and write them and linear models."""
+    """Read and write Solr's trees and linear models."""
 
-    title = "Solr's MultipleAdditiveTreesModel"
+    title = "Solr's MultipleAdditiveTreesModel and LinearModel"
     writes = reads = True
     sums = "float32"
 
     def recognises(self, content: bytes) -> bool:
         """Return whether Solr's class is named in an object."""
-        return content.lstrip().startswith(b"{") and b".ltr.model.MultipleAdditiveTreesModel" in content
+        kinds = (b".ltr.model.MultipleAdditiveTreesModel", b".ltr.model.LinearModel")
+        return content.lstrip().startswith(b"{") and any(kind in content for kind in kinds)
 
-    def read(self, content: bytes, names: tuple[str, ...] | None) -> TreeModel:
+    def read(self, content: bytes, names: tuple[str, ...] | None) -> TreeModel | LinearModel:
         """Return the model of a file; raises FormatFault."""
         stored = parsed(content)
-        if member(stored, "class", str) != CLASS:
-            raise FormatFault(CLASS, shown(stored["class"]))
-        features = tuple(member(feature, "name", str) for feature in member(stored, "features", list))
+        kind = member(stored, "class", str)
+        if kind not in (CLASS, LINEAR):
+            raise FormatFault(f"{CLASS} or {LINEAR}", shown(kind))
+        features = tuple(_feature(feature) for feature in member(stored, "features", list))
         if len(set(features)) < len(features) or not features:
             raise FormatFault("each feature once", "none, or one again")
+        if kind == LINEAR:
+            weights = member(stored, "params.weights", dict)
+            return LinearModel(
+                tuple(_number(f"the weight of {name}", weights.get(name)) for name in features), features
+            )
         null_is_zero = str(member(stored, "params", dict).get("isNullSameAsZero", "true")).lower() != "false"
         columns = {name: column for column, name in enumerate(features)}
         trees: list[Tree] = []
@@ -142,6 +149,19 @@ def _read(node: Any, columns: Mapping[str, int], null_is_zero: bool) -> Leaf | N
         raise FormatFault("missing as left or right", shown(side))
     missing_left = bool(limit >= 0.0) if side is None else side == _SIDES[0]
     return Node(columns[name], float(limit), missing_left, member(node, "left"), member(node, "right"))
+
+
+def _feature(stored: Any) -> str:
+    """Return the name of a feature; a normaliser is refused, since values would not be the features'."""
+    norm = stored.get("norm") if isinstance(stored, Mapping) else None
+    if norm is not None and not (isinstance(norm, Mapping) and str(norm.get("class")).endswith(".IdentityNormalizer")):
+        raise FormatFault(
+            "features without a normaliser",
+            f"norm of {shown(stored.get('name'))}",
+            remedy="Train on values as they are.",
+        )
+    name: str = member(stored, "name", str)
+    return name
 
 
 def _number(what: str, value: Any) -> float:

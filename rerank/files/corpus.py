@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Literal, NoReturn
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
+from rerank.files.irds import data_set_documents, data_set_name
 from rerank.files.source import BYTE_ORDER_MARK, file_mode, open_source, text_lines
 from rerank.files.structured import parse_json
 from rerank.types.ids import ID_RULE, MOST_LETTERS, first_broken
@@ -62,7 +63,7 @@ def read_documents(
     Parameters
     ----------
     path : str or Path
-        A file, or a folder of files.
+        A file, or a folder of files; or `irds:NAME`, a data set of ir_datasets.
     fields : collection of str, optional
         Keys to read; all others are left out. All keys by default.
     others : bool, default=False
@@ -84,6 +85,9 @@ def read_documents(
         or broken id, or a value that is neither text nor a number.
 
     """
+    name = data_set_name(path)
+    if name is not None:
+        return _of_data_set(name, fields)
     files, encoding = _json_files(Path(path)), check_encoding(encoding)
     wanted = None if fields is None else frozenset(fields)
 
@@ -93,6 +97,19 @@ def read_documents(
                 document = CorpusDocument(f"{file}:{line}", documents)
                 document.update(_fields(file, line, members, wanted, others))
                 yield document
+
+    return documents()
+
+
+def _of_data_set(name: str, fields: Collection[str] | None) -> Iterator[CorpusDocument]:
+    """Return the documents of a data set of ir_datasets; raise its errors now."""
+    members = data_set_documents(name, fields)
+
+    def documents() -> Iterator[CorpusDocument]:
+        for location, values in members:
+            document = CorpusDocument(location, lambda: _of_data_set(name, fields))
+            document.update(values)
+            yield document
 
     return documents()
 
@@ -112,8 +129,10 @@ def check_encoding(encoding: str) -> str:
     return name
 
 
-def corpus_format(path: str | Path) -> Literal["jsonl", "trec"]:
+def corpus_format(path: str | Path) -> Literal["jsonl", "trec", "irds"]:
     """Return the format of a corpus, detected by the beginning (or the ending .Z) of the first file that shows it."""
+    if data_set_name(path) is not None:
+        return "irds"
     path = Path(path)
     for file in corpus_files(path):
         detected = _format(file)

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
+from rerank.files.irds import data_set_name, data_set_topics
 from rerank.files.source import OnFault, check_file, is_header, refuse, refuse_header, text_lines
 from rerank.files.structured import parse_json
 from rerank.runtime.output import whole_file
@@ -49,7 +50,7 @@ def read_topics(path: str | Path) -> Topics:
     Parameters
     ----------
     path : str or Path
-        A file of two columns, TREC topics or JSONL, plain or gzip.
+        A file of two columns, TREC topics or JSONL, plain or gzip; or `irds:NAME`, a data set of ir_datasets.
 
     Returns
     -------
@@ -64,6 +65,9 @@ def read_topics(path: str | Path) -> Topics:
         With the line, for a line without id or text, an id with white space, a repeated id, or a file without topics.
 
     """
+    name = data_set_name(path)
+    if name is not None:
+        return data_set_topics(name)
     return Topics({query_id: text for _, query_id, text in topic_entries(path)})
 
 

@@ -20,6 +20,7 @@ import numpy as np
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
 from rerank.files.columns import Layout, read_table
+from rerank.files.irds import data_set_name, data_set_qrels
 from rerank.files.source import finite_number
 from rerank.files.topics import read_topics, write_topics
 from rerank.runtime.output import whole_file
@@ -59,7 +60,7 @@ def read_qrels(path: str | Path) -> Qrels:
     Parameters
     ----------
     path : str or Path
-        A TREC qrels file, plain or gzip.
+        A TREC qrels file, plain or gzip; or `irds:NAME`, a data set of ir_datasets.
 
     Returns
     -------
@@ -75,6 +76,9 @@ def read_qrels(path: str | Path) -> Qrels:
         query.
 
     """
+    name = data_set_name(path)
+    if name is not None:
+        return data_set_qrels(name)
     table = read_table(path, QRELS)
     order = np.lexsort((*sort_keys(table.doc_ids), query_rows(table.query_ptr)))
     return Qrels(table.query_ids, table.query_ptr, table.doc_ids[order], table.values[order])

@@ -22,6 +22,7 @@ from rerank.lucene.folder import damaged_lucene
 from rerank.runtime.output import FULL
 
 JAVA_VERSION = 21
+VECTOR_MODULE = "jdk.incubator.vector"
 JAR_VARIABLE = "ANSERINI_JAR"
 PYSERINI = "1.6.0" if sys.version_info < (3, 12) else "2.4.0"  # the version that is tested with this Python
 CLASS_PATH = Path(__file__).parent / "java"
@@ -122,6 +123,14 @@ def open_index(folder: Path) -> dict[str, Any]:
     return opened
 
 
+def start_java() -> None:
+    """Start the Java machine of the process now, where it does not run.
+
+    Raises RerankError if Java or Anserini is missing.
+    """
+    _running_bridge()
+
+
 def _wait(bridge: _Bridge, request: bytes, on_wait: Callable[[], None] | None) -> bytes:
     thread = bridge.start(request)
     try:
@@ -197,6 +206,8 @@ def _jnius() -> Any:
     try:
         jnius.autoclass("io.anserini.index.IndexCollection")
     except jnius.JavaException as error:
+        if "UnsupportedClassVersionError" in str(error):
+            raise RerankError(_too_old(jnius)) from error
         raise RerankError(
             f"{anserini_jar()}: expected a jar with Anserini's classes, got none in it. Name a fat jar of Anserini "
             f"in {JAR_VARIABLE}, or unset it to use pyserini's."
@@ -207,6 +218,16 @@ def _jnius() -> Any:
     return jnius
 
 
+def _too_old(jnius: Any) -> str:
+    """Return the message about a Java machine, which other code started, that is older than Anserini's classes."""
+    version = jnius.autoclass("java.lang.System").getProperty("java.version")
+    return (
+        f"Java: expected version {JAVA_VERSION} or later in the Java machine that this process already runs, got "
+        f"{version}. Import rerank.plugins.pyserini before Pyserini, or set JAVA_HOME to the folder of a Java "
+        f"{JAVA_VERSION} that has the module {VECTOR_MODULE}."
+    )
+
+
 def _start_jvm() -> None:
     java, jar = java_home(), anserini_jar()
     if not _is_installed("jnius"):
@@ -214,6 +235,9 @@ def _start_jvm() -> None:
     import jnius_config
 
     jnius_config.add_classpath(str(jar))
+    if not _has_module(java, VECTOR_MODULE):  # Pyserini asks for it, and Java would end the process
+        asked = f"--add-modules={VECTOR_MODULE}"
+        jnius_config.set_options(*(option for option in jnius_config.get_options() if option != asked))
     jnius_config.add_options(
         "-Xrs",  # Python handles signals (Ctrl-C)
         "-XX:MaxRAMPercentage=50",
@@ -263,12 +287,21 @@ def java_home() -> Path:
 
 def java_version(home: Path) -> int | None:
     """Return the major version in the `release` file of a Java folder, None if there is none."""
-    try:
-        release = (home / "release").read_text("utf8", errors="replace")
-    except OSError:
-        return None
-    match = re.search(r'^JAVA_VERSION="(\d+)', release, re.MULTILINE)
+    match = re.search(r'^JAVA_VERSION="(\d+)', _release(home), re.MULTILINE)
     return int(match.group(1)) if match else None
+
+
+def _has_module(home: Path, module: str) -> bool:
+    """Return whether the `release` file of a Java folder names a module."""
+    return bool(re.search(rf'^MODULES="(.* )?{re.escape(module)}[ "]', _release(home), re.MULTILINE))
+
+
+def _release(home: Path) -> str:
+    """Return the `release` file of a Java folder, empty if there is none."""
+    try:
+        return (home / "release").read_text("utf8", errors="replace")
+    except OSError:
+        return ""
 
 
 def _find_jar() -> Path | None:

@@ -1,4 +1,4 @@
-"""Trees that another system trained, as a ranker: scored here with the result that their owner gives."""
+"""Rankers that another system trained: scored here with the result that their owner gives."""
 
 from __future__ import annotations
 
@@ -23,12 +23,59 @@ from rerank.trees.score import score_rows
 from rerank.types import Floats, Ints
 
 SUMS = {"float64": np.float64, "float32": np.float32}
+LARGEST_VALUE = 1e18  # of a feature that is weighed: larger ones count as this, so that scores stay within float32
 ZERO = float(np.float32(1e-35))  # LightGBM's kZeroThreshold: values of at most this size are zero
+
+
+@dataclass(eq=False, repr=False)
+class Imported(Ranker):
+    """Base class of rankers that another system trained."""
+
+    n_jobs: int | None = jobs_parameter()
+
+    parameter_fields: ClassVar[Mapping[str, Field]] = {"n_jobs": Jobs()}
+    base: ClassVar[None] = None  # type: ignore[misc]
+    what: ClassVar[str]  # what was trained elsewhere, for messages
+
+    @classmethod
+    def _of(cls, feature_names: Sequence[str], recipe: Mapping[str, Any] | None, learned: Mapping[str, Any]) -> Self:
+        """Return a fitted ranker of what was learned elsewhere.
+
+        Raises InvalidInputError for feature names or a recipe that a model file could not hold.
+        """
+        model = cls()
+        with at("feature_names"):
+            model.feature_names_ = Names("n_features").read(list(feature_names), {})
+        model.n_features_in_ = len(feature_names)
+        model.recipe_, model.fingerprint_ = Plain().read(recipe, {}), None
+        model.retriever_, model.run_retrievers_, model.base_ = None, {}, NoBase()
+        model._restore(learned)
+        return model
+
+    def fit(self, *arguments: Any, **named: Any) -> NoReturn:
+        """Refuse: the model was trained elsewhere."""
+        raise InvalidInputError(
+            f"imported: expected a ranker that can be trained, got {self.what} of another system. Train a ranker that "
+            "starts from them (base=model, --base model:FILE)."
+        )
+
+    def unfitted_copy(self) -> Self:
+        """Return a copy with what it holds: what was learned elsewhere is not learned again."""
+        return copy(self)
+
+    def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
+        """Keep the model, as a member of an ensemble does that is trained already."""
+        self._check_fitted()
+        if train.X.shape[1] != self.n_features_in_:
+            raise InvalidInputError(
+                f"training data: expected the {self.n_features_in_} features of the imported model, got "
+                f"{train.X.shape[1]}. Make the data with the features that the model was trained on."
+            )
 
 
 @register_fitted("imported")
 @dataclass(eq=False, repr=False)
-class ImportedTrees(Ranker):
+class ImportedTrees(Imported):
     """Trees of another system; made by `rerank.import_model`, not by `fit`.
 
     The score of a row is constant + (sum of the trees' leaf values) / divisor.
@@ -53,10 +100,7 @@ class ImportedTrees(Ranker):
 
     """
 
-    n_jobs: int | None = jobs_parameter()
-
-    parameter_fields: ClassVar[Mapping[str, Field]] = {"n_jobs": Jobs()}
-    base: ClassVar[None] = None  # type: ignore[misc]
+    what: ClassVar[str] = "trees"
 
     @classmethod
     def of(
@@ -74,13 +118,9 @@ class ImportedTrees(Ranker):
 
         Raises InvalidInputError for feature names or a recipe that a model file could not hold.
         """
-        model = cls()
-        with at("feature_names"):
-            model.feature_names_ = Names("n_features").read(list(feature_names), {})
-        model.n_features_in_ = len(feature_names)
-        model.recipe_, model.fingerprint_ = Plain().read(recipe, {}), None
-        model.retriever_, model.run_retrievers_, model.base_ = None, {}, NoBase()
-        model._restore(
+        return cls._of(
+            feature_names,
+            recipe,
             {
                 "source": source,
                 "constant": constant,
@@ -88,34 +128,13 @@ class ImportedTrees(Ranker):
                 "zero_missing": np.array(zero_missing, dtype=np.int64),
                 "sums": str(forest.leaf_value.dtype),
                 "forest": forest,
-            }
+            },
         )
-        return model
-
-    def fit(self, *arguments: Any, **named: Any) -> NoReturn:
-        """Refuse: the trees were trained elsewhere."""
-        raise InvalidInputError(
-            "imported: expected a ranker that can be trained, got trees of another system. Train a ranker that starts "
-            "from them (base=model, --base model:FILE)."
-        )
-
-    def unfitted_copy(self) -> Self:
-        """Return a copy with its trees: what was learned elsewhere is not learned again."""
-        return copy(self)
 
     @property
     def feature_importances_(self) -> Floats:
         """Total gain of each feature's splits, (n_features,) float64; 0 where the file tells no gains."""
         return self.forest_.gains(self.n_features_in_)
-
-    def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
-        """Keep the trees, as a member of an ensemble does that is trained already."""
-        self._check_fitted()
-        if train.X.shape[1] != self.n_features_in_:
-            raise InvalidInputError(
-                f"training data: expected the {self.n_features_in_} features of the imported model, got "
-                f"{train.X.shape[1]}. Make the data with the features that the model was trained on."
-            )
 
     def _scores(self, X: NDArray[np.float32]) -> Floats:
         scores = score_rows(self.forest_, self._with_missing(X))
@@ -179,3 +198,92 @@ class ImportedTrees(Ranker):
     def _largest_score(self) -> float:
         largest: float = self.forest_.largest_score() / min(self.divisor_, 1.0)
         return abs(self.constant_) + largest
+
+
+@register_fitted("importedlinear")
+@dataclass(eq=False, repr=False)
+class ImportedWeights(Imported):
+    """Weights of features that another system learned; made by `rerank.import_model`, not by `fit`.
+
+    The score of a row is constant + sum of weight * value; a missing value counts as 0, one of a size
+    beyond 1e18 as 1e18.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        Without effect.
+
+    Attributes
+    ----------
+    source_ : str
+        The format that the model was read from.
+    weights_ : (n_features,) float64
+        The weights of the features.
+    constant_ : float
+        What is added to the sum.
+
+    """
+
+    what: ClassVar[str] = "weights"
+
+    @classmethod
+    def of(
+        cls,
+        weights: Sequence[float],
+        feature_names: Sequence[str],
+        source: str,
+        *,
+        constant: float = 0.0,
+        recipe: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """Return a fitted ranker of these weights; the arguments are the attributes above.
+
+        Raises InvalidInputError for feature names or a recipe that a model file could not hold.
+        """
+        learned = {"source": source, "constant": constant, "weights": np.array(weights, dtype=np.float64)}
+        return cls._of(feature_names, recipe, learned)
+
+    def weights(self) -> Floats:
+        """Return the weights of the features, (n_features,) float64."""
+        self._check_fitted()
+        return self.weights_.copy()
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """Size of each feature's weight, (n_features,) float64."""
+        return np.abs(self.weights_)
+
+    def _scores(self, X: NDArray[np.float32]) -> Floats:
+        scores = np.full(len(X), 0.0)
+        for column, weight in enumerate(self.weights_.tolist()):  # in the owner's order, rows by themselves
+            scores += weight * _known_values(X[:, column])
+        return scores + self.constant_
+
+    def _add_contributions(self, X: NDArray[np.float32], out: Floats, n_threads: int) -> None:
+        out[:, :-1] += _known_values(X) * self.weights_
+        out[:, -1] += self.constant_
+
+    def _learned_nothing(self) -> str:
+        return "" if self.weights_.any() else "no weight but 0"
+
+    def _learned(self) -> dict[str, Any]:
+        return {"source": self.source_, "constant": self.constant_, "weights": self.weights_.tolist()}
+
+    def _learned_fields(self) -> Record:
+        return Record({"source": Text(), "constant": Number(), "weights": Array(np.float64, "n_features")})
+
+    def _restore(self, learned: Mapping[str, Any]) -> None:
+        self.source_: str = learned["source"]
+        self.constant_: float = learned["constant"]
+        self.weights_: Floats = learned["weights"]
+        self.best_iteration_: int = 0
+        self.evals_result_: dict[str, Any] = {}
+
+    def _largest_score(self) -> float:
+        return LARGEST_VALUE * float(np.abs(self.weights_).sum()) + abs(self.constant_)
+
+
+def _known_values(X: NDArray[np.float32]) -> Floats:
+    """Return values as float64, 0 where they are missing."""
+    values: Floats = np.nan_to_num(X.astype(np.float64)).clip(-LARGEST_VALUE, LARGEST_VALUE)
+    return values

@@ -76,7 +76,7 @@ class Index:
         ----------
         documents : iterable of mapping, or path
             Mappings with `id` and text fields (or `contents`), or the path of a corpus: JSONL (plain or .gz, a file or
-            a folder of files) or TREC SGML.
+            a folder of files), TREC SGML, or `irds:NAME`, a data set of ir_datasets.
         path : path
             The new folder. After an error, it is not there.
         fields : iterable of str or None

@@ -143,8 +143,8 @@ def test_missing_values_elsewhere_than_0_are_refused_where_there_are_none(name: 
 def test_rankers_without_trees_are_refused(name: str, ranker: str, tmp_path: Path) -> None:
     if name in LIBRARIES:
         pytest.importorskip(LIBRARIES[name], reason=f"{LIBRARIES[name]} is not installed")
-    if (name, ranker) == ("solr", "ranksvm"):
-        pytest.skip("Solr has linear models")
+    if name in ("solr", "ranklib") and ranker == "ranksvm":
+        pytest.skip("Solr and RankLib have linear models")
     small = {"n_epochs": 1, "max_iter": 2, "n_estimators": 2}
     kind = rerank.rankers.registry.ranker_class(ranker)  # type: ignore[attr-defined]
     known = kind().get_params()
@@ -223,6 +223,21 @@ def test_a_linear_ranker_is_written_for_solr(tmp_path: Path) -> None:
     scores = data.X.astype(float) @ [stored["params"]["weights"][name] for name in data.feature_names]
     shift = model.predict(data) - scores
     assert np.ptp(shift) <= 1e-9 * np.abs(scores).max()
+
+
+@pytest.mark.parametrize("name", ["solr", "ranklib"])
+def test_a_linear_ranker_that_is_read_again_orders_alike(name: str, tmp_path: Path) -> None:
+    data = ranking_data(1, missing=0.0)
+    for model in (rerank.RankSVM(max_iter=20).fit(data), rerank.LogisticRegression(max_iter=20).fit(data)):
+        rerank.export_model(model, tmp_path / "model", name)
+        read = rerank.import_model(tmp_path / "model", feature_names=data.feature_names)
+        rerank.export_model(read, tmp_path / "again", name)
+        if name == "ranklib":  # Solr's weights are float32
+            assert (tmp_path / "again").read_bytes() == (tmp_path / "model").read_bytes()
+        shift = model.predict(data) - read.predict(data)
+        assert np.ptp(shift) <= 1e-6 * np.ptp(model.predict(data))
+        again = rerank.import_model(tmp_path / "again", feature_names=data.feature_names)
+        np.testing.assert_array_equal(again.predict(data), read.predict(data))
 
 
 def test_vectors_hold_rows_with_their_scores(tmp_path: Path) -> None:

