@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from rerank.types import Run as Run
     from rerank.types import Topics as Topics
     from rerank.types.preferences import Preferences as Preferences
+    from rerank.vectors.vectors import Vectors as Vectors
     from rerank.workflows.experiment import run_experiment as run_experiment
     from rerank.workflows.index import Index as Index
     from rerank.workflows.rerank import rerank as rerank
@@ -73,6 +74,7 @@ _HOMES = {
     "RerankError": "rerank.errors",
     "Run": "rerank.types",
     "Topics": "rerank.types",
+    "Vectors": "rerank.vectors.vectors",
     "combine": "rerank.combination.mixture",
     "compare": "rerank.evaluation.comparison",
     "evaluate": "rerank.evaluation.evaluate",
