@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,6 +21,9 @@ from rerank.types.retriever import Retriever
 from rerank.workflows.applying import model_bm25, model_recipe
 from rerank.workflows.index import Index
 
+if TYPE_CHECKING:
+    from rerank.vectors.vectors import Vectors
+
 
 def rerank(
     index: Index | str | Path,
@@ -32,6 +36,7 @@ def rerank(
     b: float | None = None,
     base: Run | Mapping[str, Mapping[str, float]] | None = None,
     runs: Mapping[str, Run | Mapping[str, Mapping[str, float]]] | None = None,
+    vectors: Vectors | str | Path | None = None,
     other_index: bool = False,
     threads: int | None = None,
 ) -> Run:
@@ -55,6 +60,8 @@ def rerank(
         Base scores, if the model was warm-started from a run.
     runs : mapping of str to Run, mapping or DataFrame, or None
         Other runs whose scores are features, by their names in training.
+    vectors : Vectors, path or None
+        Vectors of the index, or their file, if the model was trained with them.
     other_index : bool
         Whether to accept a model whose features were computed on another index.
     threads : int or None
@@ -93,7 +100,7 @@ def rerank(
         else:
             candidates = read_run(run) if isinstance(run, str | Path) else Run.of(run)
             check_retrievers(model, candidates.retriever, run_retrievers, "run", base is None)
-        data = opened.features(candidates.head(k), topics, recipe=recipe, runs=others, threads=threads)
+        data = opened.features(candidates.head(k), topics, recipe=recipe, runs=others, vectors=vectors, threads=threads)
     return _with_tail(model.rank(data, base=base), candidates, k)
 
 
