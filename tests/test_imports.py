@@ -23,15 +23,42 @@ BELOW = {
     "trees": {"metrics"},
     "files": set(),
     "lucene": {"files"},
-    "features": {"files", "metrics"},
+    "vectors": {"files"},
+    "features": {"files", "metrics", "vectors"},
     "combination": {"metrics"},
     "rankers": {"combination", "trees", "objectives", "metrics"},
     "exchange": {"files", "rankers", "trees"},
     "evaluation": {"metrics"},
     "doctor": {"files", "lucene", "metrics"},
-    "workflows": {"lucene", "features", "rankers", "exchange", "evaluation", "files", "trees", "objectives", "metrics"},
+    "workflows": set(
+        [
+            "lucene",
+            "features",
+            "vectors",
+            "rankers",
+            "exchange",
+            "evaluation",
+            "files",
+            "trees",
+            "objectives",
+            "metrics",
+        ]
+    ),
     "plugins": {"workflows", "lucene", "features", "rankers", "files"},
-    "cli": {"workflows", "doctor", "exchange", "files", "rankers", "combination", "evaluation", "features", "metrics"},
+    "cli": set(
+        [
+            "workflows",
+            "doctor",
+            "exchange",
+            "files",
+            "rankers",
+            "combination",
+            "evaluation",
+            "features",
+            "metrics",
+            "vectors",
+        ]
+    ),
 }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from rerank.types.retriever import Retriever
 from rerank.workflows.applying import model_bm25, model_recipe
 from rerank.workflows.index import Index
 
+if TYPE_CHECKING:
+    from rerank.vectors.vectors import Vectors
+
 
 def rerank(
     index: Index | str | Path,
@@ -33,6 +36,7 @@ def rerank(
     b: float | None = None,
     base: Run | Mapping[str, Mapping[str, float]] | None = None,
     runs: Mapping[str, Run | Mapping[str, Mapping[str, float]]] | None = None,
+    vectors: Vectors | str | Path | None = None,
     other_index: bool = False,
     threads: int | None = None,
 ) -> Run:
@@ -56,6 +60,8 @@ def rerank(
         Base scores, if the model was warm-started from a run.
     runs : mapping of str to Run, mapping or DataFrame, or None
         Other runs whose scores are features, by their names in training.
+    vectors : Vectors, path or None
+        Vectors of the index, or their file, if the model was trained with them.
     other_index : bool
         Whether to accept a model whose features were computed on another index.
     threads : int or None
@@ -76,7 +82,9 @@ def rerank(
     if not isinstance(model, Ranker):
         model = load_model(model)
     topics = read_topics(topics) if isinstance(topics, str | Path) else Topics.of(topics)
-    options = RerankOptions.of(k=k, k1=k1, b=b, base=base, runs=runs, other_index=other_index, threads=threads)
+    options = RerankOptions.of(
+        k=k, k1=k1, b=b, base=base, runs=runs, other_index=other_index, threads=threads, vectors=vectors
+    )
     with nullcontext(index) if isinstance(index, Index) else Index.open(index) as opened:
         candidates = find_candidates(opened, model, topics, run, options)
         data = candidate_features(opened, model, topics, candidates, options)
@@ -94,6 +102,7 @@ class RerankOptions:
     runs: Mapping[str, Run]
     other_index: bool
     threads: int | None
+    vectors: Vectors | str | Path | None = None
 
     @classmethod
     def of(cls, *, k: int, base: Any, runs: Any, **options: Any) -> Self:
@@ -126,7 +135,9 @@ def candidate_features(
 ) -> RankingData:
     """Return the features of the first k candidates of each query."""
     top, recipe = candidates.head(options.k), model_recipe(model)
-    return index.features(top, topics, recipe=recipe, runs=options.runs, threads=options.threads)
+    return index.features(
+        top, topics, recipe=recipe, runs=options.runs, vectors=options.vectors, threads=options.threads
+    )
 
 
 def with_tail(head: Run, candidates: Run, k: int) -> Run:
