@@ -30,35 +30,11 @@ BELOW = {
     "exchange": {"files", "rankers", "trees"},
     "evaluation": {"metrics"},
     "doctor": {"files", "lucene", "metrics"},
-    "workflows": set(
-        [
-            "lucene",
-            "features",
-            "vectors",
-            "rankers",
-            "exchange",
-            "evaluation",
-            "files",
-            "trees",
-            "objectives",
-            "metrics",
-        ]
-    ),
+    "workflows": {"lucene", "features", "vectors", "rankers", "exchange", "evaluation", "files"}
+    | {"trees", "objectives", "metrics"},
     "plugins": {"workflows", "lucene", "features", "rankers", "files"},
-    "cli": set(
-        [
-            "workflows",
-            "doctor",
-            "exchange",
-            "files",
-            "rankers",
-            "combination",
-            "evaluation",
-            "features",
-            "metrics",
-            "vectors",
-        ]
-    ),
+    "cli": {"workflows", "doctor", "exchange", "files", "rankers", "combination", "evaluation", "features"}
+    | {"metrics", "vectors"},
 }
 
 
