@@ -151,7 +151,7 @@ def _extract(needs_positions: bool) -> None:
     names = [
         name
         for name, member in known_families().items()
-        if getattr(member, "needs_positions", False) == needs_positions
+        if getattr(member, "needs_positions", False) == needs_positions and not member.needs_space
     ]
     run = Run.of({"q": {f"d{number}": float(number) for number in range(N_DOCUMENTS)}})
     extract(_forward(), {"q": ["a", "b", "c"]}, run, Recipe(families=tuple(names)), threads=1)
