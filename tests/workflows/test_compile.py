@@ -18,7 +18,7 @@ STUDY = """
 import gc, json, sys
 import numpy as np
 from numba.core.dispatcher import Dispatcher
-from rerank.features.registry import family_names
+from rerank.features.registry import known_families
 from rerank.features.recipe import Recipe
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.workflows.compile import PARTS
@@ -37,7 +37,8 @@ texts = [f"{first} {second} of {third}" for first in words for second in words f
 index = Index.build(({"id": f"d{n}", "contents": text} for n, text in enumerate(texts)), sys.argv[1])
 topics = {f"q{n}": text for n, text in enumerate(texts[::8])}
 qrels = {query_id: {f"d{n}": n % 3 for n in range(len(texts))} for query_id in topics}
-data = index.features(index.search(topics, 200), topics, qrels, recipe=Recipe(families=family_names()))
+families = tuple(name for name, member in known_families().items() if not member.needs_space)
+data = index.features(index.search(topics, 200), topics, qrels, recipe=Recipe(families=families))
 model = LambdaMART(n_estimators=3, base="feature:bm25.contents").fit(data, eval_set=data)
 model.rank(data)
 X = np.concatenate([data.X] * 2)
@@ -74,7 +75,7 @@ def test_compile_kernels_says_which_part_fails(capfd: pytest.CaptureFixture[str]
         ("rerank.lucene.invert", []),
     ],
 )
-def test_first_kernel_of_a_room_has_the_rest_compiled_once(
+def test_first_kernel_of_a_package_has_the_rest_compiled_once(
     module: str, parts: list[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[tuple[str, ...]] = []
