@@ -33,8 +33,9 @@ BELOW = {
     "workflows": {"lucene", "features", "vectors", "rankers", "exchange", "evaluation", "files"}
     | {"trees", "objectives", "metrics"},
     "plugins": {"workflows", "lucene", "features", "rankers", "files"},
-    "cli": {"workflows", "doctor", "exchange", "files", "rankers", "combination", "evaluation", "features"}
-    | {"metrics", "vectors"},
+    "service": {"workflows", "lucene", "features", "rankers", "files"},
+    "cli": {"workflows", "service", "doctor", "exchange", "files", "rankers", "combination", "evaluation"}
+    | {"features", "metrics", "vectors"},
 }
 
 

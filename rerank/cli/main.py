@@ -27,6 +27,7 @@ VERBS = {
     "rank": "order documents whose features are in a file",
     "rerank": "retrieve (or take a run), extract and reorder in one go",
     "explain": "tell which features put a document above another",
+    "serve": "answer searches over HTTP, with a page to search with",
     "export": "write a model in the format of another system or engine",
     "import": "make a model of another system's",
     "evaluate": "measure runs against judgements, as trec_eval does",

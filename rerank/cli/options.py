@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
+FUNCTIONS = "rerank.functions"  # key of a command's context: files that define features
 path_type = click.Path(path_type=Path)
 
 
@@ -57,6 +58,7 @@ def _load_functions(context: click.Context, option: click.Parameter, files: tupl
 
         for file in files:
             load_functions(file)
+    context.meta[FUNCTIONS] = files
 
 
 def runs_option() -> Decorator:

@@ -121,6 +121,37 @@ def write_svmlight(data: RankingData, path: str | Path, blocks: Iterable[NDArray
             first = last
 
 
+def append_svmlight(data: RankingData, path: str | Path) -> None:
+    """Append rows to a LETOR / SVMlight text file, which is made if it is not there.
+
+    Parameters
+    ----------
+    data : RankingData
+        The rows, with the features, recipe and index of those that the file has.
+    path : str or Path
+        The file; not compressed. Who writes to it from several processes locks it.
+
+    Raises
+    ------
+    InvalidInputError
+        If the file has other features, or the data cannot be written.
+
+    """
+    _check_writable(data)
+    _check_features(data.X)
+    header = "".join(header_lines(data)).encode()
+    with open(path, "a+b") as handle:
+        handle.seek(0)
+        stored = handle.read(len(header))
+        if stored and stored != header:
+            raise InvalidInputError(f"{path}: expected a file with the same features, got others. Name a new file.")
+        lines = [header.decode()] if not stored else []
+        for query in _queries_of(data.query_ptr, 0, data.n_rows):
+            rows = slice(*data.query_ptr[query : query + 2].tolist())
+            lines.extend(_row_lines(data, str(data.query_ids[query]), rows, data.X[rows]))
+        handle.write("".join(lines).encode())
+
+
 def _queries_of(query_ptr: Ints, first: int, last: int) -> range:
     """Return the queries with the rows [first, last); queries without rows are left out."""
     return range(int(np.searchsorted(query_ptr, first, "right")) - 1, int(np.searchsorted(query_ptr, last, "left")))

@@ -1,0 +1,296 @@
+"""The ASGI application: paths, bodies, answers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route, Router
+
+from rerank.errors import RerankError
+from rerank.runtime.strict_json import ParseFault, parse_json
+from rerank.service import memory, requests
+from rerank.service.batcher import Batcher
+from rerank.service.counters import Counters
+from rerank.service.engine import Engine
+from rerank.service.faults import ServiceError, internal, not_ready, overloaded
+from rerank.service.jobs import Job
+from rerank.service.openapi import document
+from rerank.service.page import page_files
+from rerank.service.reload import ModelFile
+from rerank.service.settings import Settings
+
+log = logging.getLogger("rerank")
+STARTING, READY, ENDING, FAILED = "starting", "ready", "ending", "failed"
+_TICK = 1.0  # seconds between two looks at the model's file and the gauges
+
+
+class Service:
+    """One worker's engine, queue and state, and the functions that answer requests.
+
+    Parameters
+    ----------
+    settings : Settings
+        The files and options.
+    counters : Counters, optional
+        Shared with other workers.
+    on_failure : callable, optional
+        Called where the index or the model cannot be opened.
+
+    """
+
+    def __init__(
+        self, settings: Settings, counters: Counters | None = None, on_failure: Callable[[], None] | None = None
+    ) -> None:
+        self.settings, self.limits = settings, settings.limits
+        self.counters = counters or Counters()
+        self.engine = Engine(settings)
+        self.batcher = Batcher(self.engine.answer, self.limits, self.counters)
+        self.state = STARTING
+        self.failure: RerankError | None = None
+        self.held_bytes = 0
+        self.connections: Callable[[], int] = lambda: 0
+        self.loop: asyncio.AbstractEventLoop | None = None
+        self._on_failure = on_failure or (lambda: None)
+        self._model_file = ModelFile(settings.model)
+        self._reload_now = asyncio.Event()
+
+    def router(self) -> Router:
+        """Return the application without the checks of `guard.Guard`, which also answers its errors."""
+        post, get = ["POST"], ["GET"]
+        routes = [
+            Route("/search", self.search, methods=post),
+            *(Route(path, self.rerank, methods=post) for path in ("/rerank", "/v1/rerank", "/v2/rerank")),
+            *(Route(path, self.models, methods=get) for path in ("/models", "/v1/models")),
+            Route("/health", self.health, methods=get),
+            Route("/ready", self.ready, methods=get),
+            Route("/metrics", self.metrics, methods=get),
+            Route("/openapi.json", self.openapi, methods=get),
+        ]
+        routes += [Route(path, _static(content, kind), methods=get) for path, (content, kind) in page_files().items()]
+        return Router(routes, redirect_slashes=False, lifespan=self._lifespan)
+
+    @asynccontextmanager
+    async def _lifespan(self, app: Router) -> AsyncIterator[None]:
+        self.batcher.start()
+        opening, ticking = asyncio.create_task(self._open()), asyncio.create_task(self._tick())
+        try:
+            yield
+        finally:
+            self.state = ENDING
+            for task in (opening, ticking):
+                task.cancel()
+                with suppress(asyncio.CancelledError):
+                    await task
+            await asyncio.to_thread(self.batcher.stop)
+            self.engine.close()
+
+    async def _open(self) -> None:
+        start = time.perf_counter()
+        try:
+            await self.batcher.call(self.engine.open)
+        except RerankError as error:
+            self.state, self.failure = FAILED, error
+            self._on_failure()
+            return
+        except Exception as error:
+            log.error("opening failed", exc_info=error)
+            self.state, self.failure = FAILED, RerankError("service: expected an index that opens, got an error.")
+            self._on_failure()
+            return
+        self.state = READY
+        log.info("ready after %.1f s, serving %s.", time.perf_counter() - start, self.settings.served_name)
+
+    async def _tick(self) -> None:
+        """Keep the gauges, and take up a new model, until the service ends."""
+        while True:
+            self.counters.set("rerank_waiting_requests", self.batcher.waiting)
+            self.counters.set("rerank_connections", self.connections())
+            self.counters.set("rerank_ready_workers", float(self.state == READY))
+            self.counters.set("rerank_resident_bytes", memory.resident_bytes())
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._reload_now.wait(), _TICK)
+            asked = self._reload_now.is_set()
+            self._reload_now.clear()
+            if self.state == READY and (self._model_file.has_changed() or asked):
+                await self._reload()
+
+    def reload_from_signal(self) -> None:
+        """Read the model's file again soon; for a signal's handler."""
+        if self.loop is not None:
+            self.loop.call_soon_threadsafe(self._reload_now.set)
+
+    async def _reload(self) -> None:
+        """Serve the model that is now in the file; a model that cannot be served is logged, and the old one stays."""
+        if self.settings.model is None:
+            return
+        try:
+            ranking = await asyncio.to_thread(self.engine.load)
+            await self.batcher.call(lambda: self.engine.take(self.engine.warmed(ranking)))
+        except (RerankError, OSError) as error:
+            log.warning("the new model is refused, the old one stays: %s", error)
+            self.counters.add("rerank_reloads_total", result="refused")
+            return
+        except Exception as error:
+            log.error("the new model is refused, the old one stays", exc_info=error)
+            self.counters.add("rerank_reloads_total", result="refused")
+            return
+        self.counters.add("rerank_reloads_total", result="taken")
+        log.info("a new model is served.")
+
+    async def search(self, request: Request) -> Response:
+        """Answer POST /search."""
+        self._check_ready()
+        async with self._body(request) as (body, size):
+            job = requests.search_job(body, self.limits, self.settings.served_name)
+            start = time.perf_counter()
+            answer = await self._answer(request, job, size)
+            seconds = time.perf_counter() - start
+            return json_response(requests.search_answer(job, answer, seconds, job.request_id))
+
+    async def rerank(self, request: Request) -> Response:
+        """Answer POST /rerank, /v1/rerank and /v2/rerank."""
+        self._check_ready()
+        async with self._body(request) as (body, size):
+            names = self.engine.field_names
+            job, values = requests.rerank_job(body, self.limits, self.settings.served_name, names)
+            answer = await self._answer(request, job, size)
+            return json_response(requests.rerank_answer(values, job, answer, job.request_id))
+
+    async def models(self, request: Request) -> Response:
+        """Answer GET /models."""
+        self._check_ready()
+        entries = [ranking.described() for ranking in self.engine.rankings.values()]
+        return json_response(requests.models_answer(entries, self.settings.served_name, self.engine.field_names))
+
+    async def health(self, request: Request) -> Response:
+        """Answer GET /health: the process answers."""
+        return json_response({"status": "ok"})
+
+    async def ready(self, request: Request) -> Response:
+        """Answer GET /ready: whether requests are answered."""
+        self._check_ready()
+        return json_response({"status": READY})
+
+    async def metrics(self, request: Request) -> Response:
+        """Answer GET /metrics in Prometheus' text format."""
+        return Response(self.counters.text(), media_type="text/plain; version=0.0.4")
+
+    async def openapi(self, request: Request) -> Response:
+        """Answer GET /openapi.json."""
+        return json_response(document(self.limits, with_token=self.settings.token is not None))
+
+    def _check_ready(self) -> None:
+        if self.state != READY:
+            raise not_ready(self.state)
+
+    async def _answer(self, request: Request, job: Job, size: int) -> Any:
+        """Return a job's answer; the job is dropped if the client goes."""
+        job.request_id, job.n_bytes = request.state.request_id, size
+        job.deadline = time.monotonic() + self.limits.deadline
+        work = asyncio.ensure_future(self.batcher.submit(job))
+        gone = asyncio.ensure_future(request.receive())
+        try:
+            await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                raise ClientDisconnect
+            return work.result()
+        finally:
+            for task in (work, gone):
+                task.cancel()
+
+    @asynccontextmanager
+    async def _body(self, request: Request) -> AsyncIterator[tuple[Any, int]]:
+        """Yield the JSON of a body and its size, which counts as held until the block ends."""
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind != "application/json" or request.headers.get("content-encoding", "identity") != "identity":
+            raise ServiceError(
+                415, "header Content-Type", "application/json without Content-Encoding", "another type",
+                "Send JSON, and say so.",
+            )  # fmt: skip
+        declared = request.headers.get("content-length", "0")
+        if len(declared) > 15 or int(declared) > self.limits.body_bytes:
+            raise _too_large(self.limits.body_bytes)
+        text, held = bytearray(), 0
+        try:
+            async with asyncio.timeout(self.limits.read_seconds):
+                async for chunk in request.stream():
+                    text += chunk
+                    held += len(chunk)
+                    self._hold(len(chunk), len(text))
+            yield _parsed(bytes(text)), len(text)
+        except TimeoutError:
+            self.counters.add("rerank_refused_total", reason="slow")
+            raise _too_slow() from None
+        finally:
+            self.held_bytes -= held
+
+    def _hold(self, more: int, size: int) -> None:
+        """Count bytes of a body; refuse one that is too large, or beyond what all may hold together."""
+        self.held_bytes += more
+        if size > self.limits.body_bytes:
+            raise _too_large(self.limits.body_bytes)
+        if self.held_bytes > self.limits.held_bytes:
+            self.counters.add("rerank_refused_total", reason="bytes")
+            raise overloaded(1.0)
+
+
+def json_response(content: Any, status: int = 200) -> Response:
+    """Return an answer as JSON."""
+    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return Response(text.encode("utf-8", "replace"), status, media_type="application/json")
+
+
+def error_response(error: ServiceError, request_id: str) -> Response:
+    """Return the answer of an error."""
+    response = json_response(error.body(request_id), error.status)
+    response.headers.update(error.headers)
+    return response
+
+
+def _parsed(text: bytes) -> Any:
+    """Return the value of a body; numbers beyond float64 and deep brackets are refused."""
+    try:
+        return parse_json(text, finite=True)
+    except ParseFault as fault:
+        line = "" if fault.line is None else f" in line {fault.line}"
+        raise ServiceError(400, "body", "JSON", f"{fault}{line}", "Send one JSON object.") from None
+    except RecursionError:
+        raise ServiceError(400, "body", "JSON", "brackets nested too deep", "Send one JSON object.") from None
+
+
+def _too_large(most: int) -> ServiceError:
+    return ServiceError(413, "body", f"at most {most} bytes", "more", "Send it in parts.")
+
+
+def _too_slow() -> ServiceError:
+    return ServiceError(408, "body", "a request that arrives in time", "a part of one", "Send it faster.")
+
+
+def _static(content: bytes, kind: str) -> Callable[[Request], Any]:
+    """Return a function that answers with a file of the page."""
+
+    async def answer(request: Request) -> Response:
+        return Response(content, media_type=kind, headers={"Cache-Control": "no-cache"})
+
+    return answer
+
+
+def routing_fault(error: HTTPException, method: str) -> ServiceError:
+    """Return the answer where there is no such path or method."""
+    if error.status_code == 405:
+        allowed = (error.headers or {}).get("Allow", "")
+        return ServiceError(
+            405, "method", allowed or "another method", method[:20], "Look at /openapi.json.", {"Allow": allowed}
+        )
+    if error.status_code == 404:
+        return ServiceError(404, "path", "a known path", "another one", "Look at /openapi.json.")
+    return internal()

@@ -1,0 +1,110 @@
+"""Errors as the service answers them: one JSON shape with a place, what was expected, what was found, the remedy."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from rerank.errors import InvalidInputError
+from rerank.runtime.schema import REMEDY, SchemaError
+
+_MESSAGE = re.compile(r"(?P<place>.*?): expected (?P<expected>.*?), got (?P<found>.*?)\. (?P<remedy>.*)", re.DOTALL)
+STATUSES = {
+    400: "The request is not HTTP or its body not JSON.",
+    401: "The token is missing or wrong.",
+    404: "There is no such path, model or document.",
+    405: "The path does not know the method.",
+    408: "The request did not arrive in time.",
+    413: "The body or the number of documents is too large.",
+    415: "The body is not declared as JSON.",
+    421: "The request is addressed to another host.",
+    422: "A value of the body cannot be used.",
+    429: "Too many requests wait; try again after `Retry-After` seconds.",
+    500: "An internal error; the log has the request's id.",
+    503: "The service is starting or ending, or cannot answer before the deadline.",
+}
+
+
+class ServiceError(Exception):
+    """An error that is answered to the client.
+
+    Parameters
+    ----------
+    status : int
+        The HTTP status.
+    place, expected, found, remedy : str
+        The parts of the message `place: expected X, got Y. Remedy.`
+    headers : mapping from str to str, optional
+        Further headers of the answer.
+
+    """
+
+    def __init__(
+        self,
+        status: int,
+        place: str,
+        expected: str,
+        found: str,
+        remedy: str,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(f"{place}: expected {expected}, got {found}. {remedy}")
+        self.status, self.place, self.expected, self.found, self.remedy = status, place, expected, found, remedy
+        self.headers = dict(headers or {})
+
+    def body(self, request_id: str) -> dict[str, Any]:
+        """Return the answer's JSON."""
+        return {
+            "message": str(self),
+            "error": {
+                "status": self.status,
+                "place": self.place,
+                "expected": self.expected,
+                "found": self.found,
+                "remedy": self.remedy,
+            },
+            "request_id": request_id,
+        }
+
+
+def unusable(error: InvalidInputError, within: str = "body") -> ServiceError:
+    """Return the answer for an error about a value of the body."""
+    if isinstance(error, SchemaError):
+        path = f"{within}.{error.path}" if error.path else within
+        return ServiceError(422, path, error.expected, error.got, error.remedy or REMEDY)
+    parts = _MESSAGE.fullmatch(str(error))
+    if parts is None:
+        return ServiceError(422, within, "a request that can be answered", "another one", str(error))
+    return ServiceError(422, parts["place"], parts["expected"], parts["found"], parts["remedy"])
+
+
+def overloaded(seconds: float) -> ServiceError:
+    """Return the answer where too much waits already; `seconds` from now it may be done."""
+    after = str(max(1, min(60, round(seconds + 0.5))))
+    return ServiceError(
+        429, "service", "capacity for one more request", "a full queue", f"Try again in {after} s.",
+        {"Retry-After": after},
+    )  # fmt: skip
+
+
+def too_late() -> ServiceError:
+    """Return the answer where the deadline has passed, or cannot be met."""
+    return ServiceError(
+        503, "service", "an answer before the deadline", "none", "Ask for less, or try again later.",
+        {"Retry-After": "1"},
+    )  # fmt: skip
+
+
+def not_ready(state: str) -> ServiceError:
+    """Return the answer of a service that is starting, ending or has failed."""
+    return ServiceError(
+        503, "service", "a service that is ready", f"one that is {state}", "Try again later.", {"Retry-After": "1"}
+    )
+
+
+def internal() -> ServiceError:
+    """Return the answer for an error of the service itself, without its cause."""
+    return ServiceError(
+        500, "service", "an answer", "an internal error", "Look for the request's id in the service's log."
+    )

@@ -1,0 +1,156 @@
+"""What is asked of the kernels, and what comes back: plain records, so that requests can be computed together."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+NORMAL_CANDIDATES = 100  # that a model reorders where a request does not say
+
+
+@dataclass(eq=False)
+class Job:
+    """A request whose body has been checked.
+
+    Parameters
+    ----------
+    model : str
+        The name of a ranking.
+    request_id : str
+        The request's id, for logs.
+    deadline : float
+        Value of `time.monotonic()` after which nobody waits for the answer.
+    n_bytes : int
+        Size of the body.
+
+    """
+
+    model: str
+    request_id: str = ""
+    deadline: float = float("inf")
+    n_bytes: int = 0
+    dropped: bool = field(default=False, init=False)  # nobody waits any more
+    answer: Any = field(default=None, init=False)
+    fault: Exception | None = field(default=None, init=False)
+
+    @property
+    def rows(self) -> int:
+        """Query-document pairs that the kernels compute: the measure of a job's size."""
+        raise NotImplementedError
+
+    def is_late(self) -> bool:
+        """Whether nobody waits for the answer any more."""
+        return self.dropped or time.monotonic() > self.deadline
+
+
+@dataclass(eq=False)
+class SearchJob(Job):
+    """A request of /search.
+
+    Parameters
+    ----------
+    queries : mapping from str to str
+        The queries by id.
+    k, candidates : int
+        Number of documents to return, and of BM25's documents to reorder.
+    fields : sequence of str
+        Fields of the documents to return.
+    excerpt : int
+        Longest text of a field; 0 is all of it.
+    highlight, explain : bool
+        Whether to return the words of the query, and the strongest features.
+
+    """
+
+    queries: Mapping[str, str] = field(default_factory=dict)
+    k: int = 10
+    candidates: int = NORMAL_CANDIDATES
+    fields: Sequence[str] = ()
+    excerpt: int = 0
+    highlight: bool = False
+    explain: bool = False
+
+    @property
+    def rows(self) -> int:
+        """Query-document pairs."""
+        return self.candidates * len(self.queries)
+
+
+@dataclass(eq=False)
+class RerankJob(Job):
+    """A request of /rerank.
+
+    Parameters
+    ----------
+    query : str
+        The query.
+    documents : sequence of str or mapping
+        Texts, or fields of the index by name.
+    doc_ids : sequence of str, optional
+        Documents of the index instead.
+    with_texts : bool
+        Whether the texts of documents of the index are wanted.
+
+    """
+
+    query: str = ""
+    documents: Sequence[str | Mapping[str, Any]] = ()
+    doc_ids: Sequence[str] | None = None
+    with_texts: bool = False
+
+    @property
+    def rows(self) -> int:
+        """Query-document pairs; analysing a text takes about as long as computing the features of three documents."""
+        return len(self.doc_ids) if self.doc_ids is not None else 4 * len(self.documents)
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A document in an answer of /search.
+
+    Parameters
+    ----------
+    doc_id : str
+        The document.
+    score : float
+        The model's score, or BM25's without a model.
+    bm25_rank, bm25_score : int, float
+        Its rank, from 1, and score among BM25's documents.
+    fields : mapping, optional
+        Its stored fields by name.
+    matches : mapping, optional
+        Spans `[begin, end)`, in characters, of the query's words by field.
+    features : list, optional
+        The strongest features: name, value and contribution to the score.
+
+    """
+
+    doc_id: str
+    score: float
+    bm25_rank: int
+    bm25_score: float
+    fields: Mapping[str, Any] | None = None
+    matches: Mapping[str, list[list[int]]] | None = None
+    features: list[dict[str, Any]] | None = None
+
+
+@dataclass(frozen=True)
+class RerankAnswer:
+    """The documents of a /rerank request, best first.
+
+    Parameters
+    ----------
+    order : list of int
+        Number of each document in the request.
+    scores : list of float
+        The score of each.
+    texts : list of str or None, optional
+        The text of each document of the request, in the request's order, where the index held them.
+
+    """
+
+    order: list[int]
+    scores: list[float]
+    texts: list[str | None] | None = None

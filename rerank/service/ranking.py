@@ -1,0 +1,128 @@
+"""A model as it is served: what it needs of a request's candidates, checked once, when it is loaded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import InvalidInputError, ModelMismatchError
+from rerank.features.recipe import Recipe
+from rerank.rankers.ranker import Ranker
+from rerank.rankers.store import load_model
+from rerank.rankers.warm_start import CandidateRunBase
+from rerank.service.settings import BM25_NAME, Settings
+from rerank.types import RankingData, query_rows
+from rerank.types.retriever import CONTENTS
+from rerank.workflows.applying import K1, B, model_bm25, model_recipe
+from rerank.workflows.index import Index
+
+STRONGEST = 6  # features that explain a document
+START = "start: BM25"  # what explanations call the scores that a model starts from
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """A name and what stands behind it: a model, or BM25 alone.
+
+    Parameters
+    ----------
+    name : str
+        What requests call it.
+    model : Ranker or None
+        The model.
+    recipe : Recipe or None
+        Its features.
+    bm25 : tuple of float, float and str
+        k1, b and field of the candidates.
+    explains : bool
+        Whether the model has contributions.
+
+    """
+
+    name: str
+    model: Ranker | None = None
+    recipe: Recipe | None = None
+    bm25: tuple[float, float, str] = (K1, B, CONTENTS)
+    explains: bool = False
+
+    def described(self) -> dict[str, Any]:
+        """Return the entry of /models."""
+        kind = "bm25" if self.model is None else self.model.kind
+        n_features = 0 if self.model is None else int(self.model.n_features_in_)
+        return {"id": self.name, "object": "model", "ranker": kind, "features": n_features, "explains": self.explains}
+
+
+def bm25_ranking(field: str = CONTENTS) -> Ranking:
+    """Return BM25 with Anserini's parameters."""
+    return Ranking(BM25_NAME, bm25=(K1, B, field))
+
+
+def load_ranking(settings: Settings, index: Index) -> Ranking:
+    """Return the served model, read and compared with the index; raises RerankError where it cannot be served."""
+    if settings.model is None:
+        return bm25_ranking()
+    model = load_model(settings.model)
+    recipe = model_recipe(model)
+    if not settings.other_index:
+        index.check_model(model)
+    if recipe.runs:
+        raise ModelMismatchError(
+            f"{settings.model}: expected a model of features and BM25's scores, got one that needs the runs "
+            f"{', '.join(recipe.runs)}. Train one without."
+        )
+    return Ranking(settings.served_name, model, recipe, model_bm25(model))
+
+
+def explains(ranking: Ranking, data: RankingData) -> bool:
+    """Return whether the model has contributions: nets and ensembles have none."""
+    try:
+        return ranking.model is not None and len(strongest_features(ranking, data)) == data.n_rows
+    except InvalidInputError:
+        return False
+
+
+def some_rows(data: RankingData, rows: NDArray[np.int64]) -> RankingData:
+    """Return some rows of ranking data, in ascending order of their queries."""
+    query = query_rows(data.query_ptr)[rows]
+    counts = np.bincount(query, minlength=len(data.query_ids))
+    return replace(
+        data,
+        query_ptr=np.concatenate([[0], np.cumsum(counts)]),
+        doc_ids=data.doc_ids[rows],
+        X=data.X[rows],
+        base_scores=None if data.base_scores is None else data.base_scores[rows],
+    )
+
+
+def strongest_features(ranking: Ranking, data: RankingData) -> list[list[dict[str, Any]]]:
+    """Return the features that add or take most of each row's score, the strongest first.
+
+    Where the model starts from BM25's scores, they are the feature START.
+    """
+    model = ranking.model
+    if model is None:
+        return [[] for _ in range(data.n_rows)]
+    contributions = model.contributions(data)
+    names = [*map(str, model.feature_names_), START]
+    columns = {name: number for number, name in enumerate(data.feature_names)}
+    values: list[NDArray[Any]] = [data.X[:, columns[name]] for name in names[:-1]]
+    starts = isinstance(model.base_, CandidateRunBase) and data.base_scores is not None
+    contributions[:, -1] = data.base_scores if starts else 0.0
+    values.append(contributions[:, -1])
+    strongest = np.argsort(-np.abs(contributions), axis=1, kind="stable")[:, :STRONGEST]
+    return [
+        [
+            {"feature": names[j], "value": _finite(float(values[j][row])), "contribution": float(contributions[row, j])}
+            for j in chosen
+            if contributions[row, j] != 0.0
+        ]
+        for row, chosen in enumerate(strongest.tolist())
+    ]
+
+
+def _finite(value: float) -> float | None:
+    """Return a feature's value for JSON, which has no NaN: a missing value is null."""
+    return value if np.isfinite(value) else None

@@ -1,0 +1,119 @@
+"""What the service is started with: files, address, limits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+BM25_NAME = "bm25"  # the ranking without a model
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one request, and all of them together, may ask of a worker process.
+
+    Parameters
+    ----------
+    body_bytes : int
+        Bytes of a request's body.
+    documents : int
+        Documents of a /rerank request, and candidates of a query of /search.
+    queries : int
+        Queries of a /search request.
+    query_characters, text_characters : int
+        Characters of a query, and of the text of a document.
+    waiting : int
+        Requests that wait for the kernels; further ones are refused with 429.
+    held_bytes : int
+        Bytes of all bodies that are being read or wait.
+    connections : int
+        Open connections; further ones are refused with 503.
+    deadline : float
+        Seconds from the end of a request's body to its answer; 503 after that.
+    read_seconds, write_seconds : float
+        Seconds in which a request must have arrived, and an answer must have been taken.
+    batch_rows : int
+        Query-document pairs that go to the kernels together; a single request may have more.
+
+    """
+
+    body_bytes: int = 8 << 20
+    documents: int = 1000
+    queries: int = 32
+    query_characters: int = 4000
+    text_characters: int = 200_000
+    waiting: int = 256
+    held_bytes: int = 256 << 20
+    connections: int = 1024
+    deadline: float = 10.0
+    read_seconds: float = 10.0
+    write_seconds: float = 30.0
+    batch_rows: int = 4096
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The files, the address and the options of a service.
+
+    Parameters
+    ----------
+    index : Path
+        Folder of the index.
+    model : Path or None
+        The model's file; None is BM25 alone.
+    model_name : str or None
+        What requests call the model; None is the file's name without its ending.
+    language : str or None
+        Analyser of an index that Anserini built with -language.
+    other_index : bool
+        Whether a model that was trained on another index is accepted.
+    text_field : str
+        The field of the index that plain texts of /rerank fill.
+    host, port : str, int
+        The address; port 0 is a free one.
+    hosts : tuple of str
+        Further names by which browsers may address a service that listens on the loopback alone.
+    token : str or None
+        What requests must carry as `Authorization: Bearer TOKEN`.
+    workers, threads : int
+        Number of processes, and of threads of each one's kernels.
+    log_queries : Path or None
+        Folder to which queries and their candidates are written.
+    log_features : bool
+        Whether their features are written, too.
+    functions : tuple of Path
+        Python files that define features of the model.
+    limits : Limits
+        The limits.
+
+    """
+
+    index: Path
+    model: Path | None = None
+    model_name: str | None = None
+    language: str | None = None
+    other_index: bool = False
+    text_field: str = "contents"
+    host: str = "127.0.0.1"
+    port: int = 8080
+    hosts: tuple[str, ...] = ()
+    token: str | None = field(default=None, repr=False)
+    workers: int = 1
+    threads: int = 1
+    log_queries: Path | None = None
+    log_features: bool = False
+    functions: tuple[Path, ...] = ()
+    limits: Limits = field(default_factory=Limits)
+
+    @property
+    def served_name(self) -> str:
+        """What requests call the ranking that is used by default."""
+        if self.model is None:
+            return BM25_NAME
+        return self.model_name or self.model.name.split(".")[0] or "model"
+
+    @property
+    def is_local(self) -> bool:
+        """Whether only this machine can connect."""
+        return self.host in LOOPBACK or self.host.startswith("127.")

@@ -1,0 +1,141 @@
+"""One process that answers requests."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from types import FrameType
+from typing import Any
+
+import uvicorn
+
+from rerank.service.app import Service
+from rerank.service.counters import Counters
+from rerank.service.guard import Guard
+from rerank.service.protocol import GuardedProtocol
+from rerank.service.settings import Settings
+
+_KEEP_ALIVE = 75  # seconds; load balancers keep idle connections for up to 60
+_BACKLOG = 2048
+_ACCEPTED_AT_ONCE = 1  # so that processes with one listening socket share the connections
+_SWITCH_SECONDS = 0.001  # Python's threads change more often than by default: requests wait less for the kernels
+_GRACE = 5.0
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's server, with a look at all connections each second."""
+
+    parent: int | None = None  # the supervising process, without which a worker ends
+    _swept = 0.0
+
+    async def on_tick(self, counter: int) -> bool:
+        """Return whether to end."""
+        now = time.monotonic()
+        if now - self._swept > 1.0:
+            self._swept = now
+            for connection in list(self.server_state.connections):
+                if isinstance(connection, GuardedProtocol):
+                    connection.sweep(now)
+            if self.parent is not None and os.getppid() != self.parent:
+                self.should_exit = True
+        return bool(await super().on_tick(counter))
+
+
+def run_worker(settings: Settings, listener: socket.socket, counters: Counters, parent: int | None = None) -> None:
+    """Answer requests until SIGTERM or SIGINT; SIGHUP takes up a new model.
+
+    Parameters
+    ----------
+    settings : Settings
+        The files and options.
+    listener : socket
+        A bound socket.
+    counters : Counters
+        Shared with other workers.
+    parent : int, optional
+        Process id of the supervisor.
+
+    Raises
+    ------
+    RerankError
+        If the index or the model cannot be opened.
+
+    """
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    servers: list[_Server] = []
+
+    def end(*_: Any) -> None:
+        for server in servers:
+            server.should_exit = True
+
+    service = Service(settings, counters, on_failure=end)
+    server = _Server(_config(service, settings, counters))
+    server.parent = parent
+    servers.append(server)
+    service.connections = lambda: len(server.server_state.connections)
+    handlers: dict[int, Callable[[int, FrameType | None], Any]] = {signal.SIGTERM: end}
+    if hasattr(signal, "SIGHUP"):
+        handlers[signal.SIGHUP] = lambda *_: service.reload_from_signal()
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    try:
+        asyncio.run(_serve(service, server, listener))
+    finally:
+        for number, old in before.items():
+            signal.signal(number, old)
+    if service.failure is not None:
+        raise service.failure
+
+
+async def _serve(service: Service, server: _Server, listener: socket.socket) -> None:
+    service.loop = asyncio.get_running_loop()
+    opened = asyncio.create_task(_listen_further(server, listener))
+    await server.serve(sockets=[listener])
+    opened.cancel()
+    with suppress(asyncio.CancelledError):
+        await opened
+
+
+async def _listen_further(server: _Server, listener: socket.socket) -> None:
+    """Let connections wait in the system, although few are accepted at once."""
+    while not server.started:
+        await asyncio.sleep(0.01)
+    listener.listen(_BACKLOG)
+
+
+def _config(service: Service, settings: Settings, counters: Counters) -> uvicorn.Config:
+    protocol = type("Protocol", (GuardedProtocol,), {"limits": settings.limits, "counters": counters})
+    return uvicorn.Config(
+        Guard(service.router(), settings, counters),
+        http=protocol,
+        ws="none",
+        loop="asyncio",
+        lifespan="on",
+        log_config=None,
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        backlog=_ACCEPTED_AT_ONCE,
+        timeout_keep_alive=_KEEP_ALIVE,
+        timeout_graceful_shutdown=int(settings.limits.deadline + _GRACE),
+    )
+
+
+def bound_socket(host: str, port: int) -> socket.socket:
+    """Return a listening socket; raises OSError where the address cannot be had."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(_BACKLOG)
+        listener.setblocking(False)
+    except OSError:
+        listener.close()
+        raise
+    return listener

@@ -1,0 +1,223 @@
+"""Answers over HTTP are what the same calls in Python return."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rerank
+from rerank.service.requests import logistic
+from tests.service.server import Running
+from tests.workflows.tiny import Tiny
+
+
+def _ids(result: dict[str, Any]) -> list[str]:
+    return [hit["id"] for hit in result["hits"]]
+
+
+def _pairs(result: dict[str, Any]) -> list[tuple[str, float]]:
+    return [(hit["id"], hit["score"]) for hit in result["hits"]]
+
+
+@pytest.mark.parametrize("k", [1, 7, 100])
+def test_search_returns_what_rerank_returns(
+    server: Running, index: rerank.Index, model_file: Path, collection: Tiny, k: int
+) -> None:
+    topics = dict(list(collection.topics.items())[:8])
+    answer = server.post("/search", {"queries": topics, "k": k, "candidates": 100}).json()
+    expected = rerank.rerank(index, str(model_file), topics, k=100)
+    assert answer["model"] == "model"
+    assert [result["query_id"] for result in answer["results"]] == list(topics)
+    for result in answer["results"]:
+        assert _pairs(result) == list(expected[result["query_id"]].items())[:k]
+
+
+def test_search_with_bm25_returns_the_search_of_the_index(
+    server: Running, index: rerank.Index, collection: Tiny
+) -> None:
+    for query in list(collection.topics.values())[:3]:
+        result = server.post("/search", {"query": query, "k": 20, "model": "bm25"}).json()["results"][0]
+        assert _pairs(result) == list(index.search({"q": query}, k=20)["q"].items())
+        assert [hit["bm25"] for hit in result["hits"]] == [
+            {"rank": rank, "score": hit["score"]} for rank, hit in enumerate(result["hits"], start=1)
+        ]
+
+
+def test_requests_that_arrive_together_are_answered_as_alone(server: Running, collection: Tiny) -> None:
+    bodies = [
+        {"query": query, "k": k, "candidates": max(k, candidates), "explain": k == 3, "model": name}
+        for number, query in enumerate(collection.topics.values())
+        for k, candidates, name in [(3, 30, "model"), (10, 60 + number, "model"), (5, 50, "bm25")]
+        if not (k == 3 and name == "bm25")
+    ]
+    alone = [server.post("/search", body).json()["results"] for body in bodies]
+    before = server.service.counters.text()
+    with ThreadPoolExecutor(16) as pool:
+        together = list(pool.map(lambda body: server.post("/search", body).json()["results"], bodies * 3))
+    assert together == alone * 3
+    count = {
+        line.split()[0]: float(line.split()[1])
+        for line in server.service.counters.text().splitlines()
+        if line[0] != "#"
+    }
+    first = {line.split()[0]: float(line.split()[1]) for line in before.splitlines() if line[0] != "#"}
+    batches = count["rerank_batches_total"] - first["rerank_batches_total"]
+    requests = count["rerank_batched_requests_total"] - first["rerank_batched_requests_total"]
+    assert requests == len(together) > batches
+
+
+def test_search_has_a_result_where_nothing_is_found(server: Running) -> None:
+    for name in ("model", "bm25"):
+        body = {
+            "queries": ["zzzzz", "amber"],
+            "model": name,
+            "fields": ["title"],
+            "highlight": True,
+            "explain": name != "bm25",
+        }
+        results = server.post("/search", body).json()["results"]
+        assert (len(results[0]["hits"]), len(results[1]["hits"])) == (0, 10)
+    assert server.post("/search", {"query": "zzzzz"}).json()["results"][0]["hits"] == []
+
+
+def test_search_returns_fields_with_marked_words(server: Running, collection: Tiny) -> None:
+    stored = {document["id"]: document for document in collection.documents}
+    body = {"query": "ambers stones", "k": 10, "fields": ["title", "body"], "highlight": True}
+    for hit in server.post("/search", body).json()["results"][0]["hits"]:
+        assert hit["fields"] == {name: stored[hit["id"]][name] for name in ("title", "body")}
+        for name, text in hit["fields"].items():
+            marked = [text[begin:end] for begin, end in hit["matches"][name]]
+            assert marked == [word for word in text.split() if word in ("amber", "stone")]
+
+
+def test_search_cuts_excerpts_around_words_of_the_query(server: Running) -> None:
+    body = {"query": "amber", "k": 10, "fields": ["body"], "highlight": True, "excerpt": 20}
+    for hit in server.post("/search", body).json()["results"][0]["hits"]:
+        text = hit["fields"]["body"]
+        assert len(text) <= 20
+        assert all(text[begin:end] == "amber" for begin, end in hit["matches"]["body"])
+
+
+def test_explanations_are_the_largest_contributions(
+    server: Running, index: rerank.Index, model_file: Path, collection: Tiny
+) -> None:
+    model, query = rerank.load_model(model_file), collection.topics["q0"]
+    data = index.features(index.search({"q": query}, k=50), {"q": query})
+    rows = {str(doc_id): row for row, doc_id in enumerate(data.doc_ids)}
+    contributions = model.contributions(data)[:, :-1]
+    body = {"query": query, "k": 5, "candidates": 50, "explain": True}
+    for hit in server.post("/search", body).json()["results"][0]["hits"]:
+        own = contributions[rows[hit["id"]]]
+        given = [(each["feature"], each["contribution"]) for each in hit["features"]]
+        names = list(data.feature_names)
+        assert given == [(name, own[names.index(name)]) for name, _ in given]
+        assert (
+            sorted(map(abs, dict(given).values()), reverse=True)
+            == sorted(abs(own[own != 0]), reverse=True)[: len(given)]
+        )
+
+
+def test_rerank_of_texts_returns_what_rerank_texts_returns(
+    server: Running, index: rerank.Index, model_file: Path, collection: Tiny
+) -> None:
+    texts, query = [document["body"] for document in collection.documents[:30]], collection.topics["q1"]
+    ranked = index.rerank_texts(rerank.load_model(model_file), query, texts)
+    for path in ("/rerank", "/v1/rerank", "/v2/rerank"):
+        results = server.post(path, {"query": query, "documents": texts, "model": "model"}).json()["results"]
+        assert [each["index"] for each in results] == [text.document for text in ranked]
+        assert [each["relevance_score"] for each in results] == [logistic(text.score) for text in ranked]
+        assert [each["document"]["text"] for each in results] == [texts[text.document] for text in ranked]
+        assert all(0.0 <= each["relevance_score"] <= 1.0 for each in results)
+
+
+def test_rerank_takes_objects_with_fields_of_the_index(
+    server: Running, index: rerank.Index, model_file: Path, collection: Tiny
+) -> None:
+    query, documents = collection.topics["q2"], collection.documents[:20]
+    fields = [{name: document[name] for name in ("title", "body")} for document in documents]
+    ranked = index.rerank_texts(rerank.load_model(model_file), query, fields)
+    body = {"query": query, "documents": documents, "raw_scores": True, "top_n": 7}
+    results = server.post("/rerank", body).json()["results"]
+    assert [(each["index"], each["relevance_score"]) for each in results] == [tuple(text) for text in ranked[:7]]
+    assert results[0]["document"] == documents[ranked[0].document]
+
+
+def test_rerank_takes_ids_of_documents_of_the_index(
+    server: Running, index: rerank.Index, model_file: Path, collection: Tiny
+) -> None:
+    query, documents = collection.topics["q3"], collection.documents[:20]
+    fields = [{name: document[name] for name in ("title", "body")} for document in documents]
+    ranked = index.rerank_texts(
+        rerank.load_model(model_file), query, {each["id"]: own for each, own in zip(documents, fields, strict=True)}
+    )
+    body = {"query": query, "documents": [{"id": each["id"]} for each in documents], "raw_scores": True}
+    results = server.post("/rerank", body).json()["results"]
+    by_id = {documents[each["index"]]["id"]: each for each in results}
+    assert {name: each["relevance_score"] for name, each in by_id.items()} == dict(ranked)
+    assert [documents[each["index"]]["id"] for each in results] == [text.document for text in ranked]
+    first = documents[results[0]["index"]]
+    assert results[0]["document"] == {"id": first["id"], "text": f"{first['title']} {first['body']}"}
+
+
+def test_rerank_with_bm25_orders_texts(server: Running) -> None:
+    texts = ["stone river", "amber amber", "amber cedar"]
+    results = server.post(
+        "/rerank", {"query": "amber", "documents": texts, "model": "bm25", "raw_scores": True}
+    ).json()["results"]
+    assert [each["index"] for each in results] == [1, 2, 0]
+    assert results[2]["relevance_score"] == 0.0
+
+
+def test_rerank_answers_in_the_shape_of_its_clients(server: Running) -> None:
+    texts = ["stone river", "amber amber", "amber cedar"]
+    tei = server.post("/rerank", {"query": "amber", "texts": texts, "return_text": True, "truncate": True}).json()
+    assert [set(each) for each in tei] == [{"index", "score", "text"}] * 3
+    assert [each["text"] for each in tei] == [texts[each["index"]] for each in tei]
+    assert set(server.post("/rerank", {"query": "amber", "texts": texts}).json()[0]) == {"index", "score"}
+    voyage = server.post("/v1/rerank", {"query": "amber", "documents": texts, "top_k": 2, "model": "model"}).json()
+    assert [each["document"] for each in voyage["data"]] == [texts[each["index"]] for each in voyage["data"]]
+    assert len(voyage["data"]) == 2
+    without = server.post("/v2/rerank", {"query": "amber", "documents": texts, "return_documents": False}).json()
+    assert set(without["results"][0]) == {"index", "relevance_score"}
+    joined = {
+        "query": "amber",
+        "documents": [{"a": "x", "b": "z"}, {"a": "y", "b": "amber"}],
+        "rank_fields": ["a", "b"],
+        "model": "bm25",
+    }
+    assert server.post("/v1/rerank", joined).json()["results"][0]["index"] == 1
+
+
+def test_scores_of_other_shapes_are_the_logistic_of_the_raw_ones() -> None:
+    assert logistic(0.0) == 0.5
+    assert [logistic(-1e300), logistic(1e300)] == [0.0, 1.0]
+    scores = [logistic(score / 10) for score in range(-300, 300)]
+    assert scores == sorted(scores)
+    assert all(abs(logistic(-x) + logistic(x) - 1.0) < 1e-15 for x in (0.1, 1.0, 20.0))
+
+
+def test_models_names_what_requests_can_ask_for(server: Running) -> None:
+    answer = server.client.get("/models").json()
+    assert answer["served"] == "model"
+    assert {entry["id"]: entry["explains"] for entry in answer["data"]} == {"bm25": False, "model": True}
+    assert {"contents", "title", "body"} <= set(answer["fields"])
+    assert server.client.get("/v1/models").json() == answer
+
+
+def test_metrics_count_requests(server: Running) -> None:
+    def count() -> float:
+        lines = server.client.get("/metrics").text.splitlines()
+        return next(
+            float(line.split()[1])
+            for line in lines
+            if line.startswith('rerank_requests_total{path="/health",code="2xx"}')
+        )
+
+    before = count()
+    for _ in range(3):
+        assert server.client.get("/health").json() == {"status": "ok"}
+    assert count() == before + 3
+    assert server.client.get("/ready").json() == {"status": "ready"}
