@@ -22,8 +22,9 @@ def _options() -> Decorator:
     """Return the options of the address, the files and the limits."""
     positive, seconds = click.IntRange(min=1), click.FloatRange(min=0.001, max=3600.0)
     options = (
-        click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on."),
-        click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="0 is a free one."),
+        click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Address to listen on."),
+        click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True, metavar="N",
+                     help="Port; 0 is a free one."),
         click.option("--demo", is_flag=True, help="Serve the docstrings of your Python library, and a model of them."),
         click.option("--workers", type=positive, default=1, show_default=True, metavar="N", help="Processes."),
         click.option(

@@ -169,7 +169,8 @@ class Service:
         """Answer GET /models."""
         self._check_ready()
         entries = [ranking.described() for ranking in self.engine.rankings.values()]
-        return json_response(requests.models_answer(entries, self.settings.served_name, self.engine.field_names))
+        names = self.engine.field_names
+        return json_response(requests.models_answer(entries, self.settings.served_name, names, self.limits))
 
     async def health(self, request: Request) -> Response:
         """Answer GET /health: the process answers."""

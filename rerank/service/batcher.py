@@ -141,7 +141,8 @@ class Batcher:
             for task in wanted:
                 if isinstance(task, _Task):
                     task.run()
-            self._answer([job for job in wanted if not isinstance(job, _Task)])
+            if requests := [job for job in wanted if not isinstance(job, _Task)]:
+                self._answer(requests)
         except Exception as error:
             log.error("a batch of %d requests failed", len(wanted), exc_info=error)
             for job in wanted:

@@ -61,6 +61,8 @@ def _schemas(search: Body, rerank: Body) -> dict[str, Any]:
     )
     result = _object({"query_id": _TEXT, "query": _TEXT, "hits": {"type": "array", "items": hit}})
     ranked = _object({"index": _WHOLE, "relevance_score": _NUMBER}, {"document": {"type": ["object", "string"]}})
+    model = _object({"id": _TEXT, "ranker": _TEXT, "features": _WHOLE, "explains": _FLAG})
+    models, names = {"type": "array", "items": model}, {"type": "array", "items": _TEXT}
     listed = {"type": "array", "items": ranked}
     return {
         search.name: search.schema(),
@@ -74,11 +76,7 @@ def _schemas(search: Body, rerank: Body) -> dict[str, Any]:
                 {"type": "array", "items": _object({"index": _WHOLE, "score": _NUMBER}, {"text": _TEXT})},
             ]
         },
-        "Models": _object(
-            {"served": _TEXT, "fields": {"type": "array", "items": _TEXT}, "data": {"type": "array", "items": _object(
-                {"id": _TEXT, "ranker": _TEXT, "features": _WHOLE, "explains": _FLAG}
-            )}}
-        ),
+        "Models": _object({"served": _TEXT, "most_documents": _WHOLE, "fields": names, "data": models}),
         "Error": error,
     }  # fmt: skip
 

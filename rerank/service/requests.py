@@ -198,12 +198,15 @@ def logistic(score: float) -> float:
     return 1.0 / (1.0 + math.exp(-score))
 
 
-def models_answer(entries: Sequence[Mapping[str, Any]], served: str, fields: Sequence[str]) -> dict[str, Any]:
+def models_answer(
+    entries: Sequence[Mapping[str, Any]], served: str, fields: Sequence[str], limits: Limits
+) -> dict[str, Any]:
     """Return the JSON of /models."""
     return {
         "object": "list",
         "served": served,
         "fields": list(fields),
+        "most_documents": limits.documents,
         "data": [dict(entry) for entry in entries],
         "version": __version__,
     }

@@ -59,12 +59,16 @@ class Browser:
                 return answer["result"]
 
     def open(self, path: Path, width: int, height: int = 900, media: str = "") -> None:
+        """Load a page of a file at a width in CSS pixels."""
+        self.open_url(path.resolve().as_uri(), width, height, media)
+
+    def open_url(self, url: str, width: int, height: int = 900, media: str = "") -> None:
         """Load a page at a width in CSS pixels."""
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=True)
         self.call("Emulation.setEmulatedMedia", media=media)
         self.events.clear()
         self._loaded = False
-        self.call("Page.navigate", url=path.resolve().as_uri())
+        self.call("Page.navigate", url=url)
         while not self._loaded:
             self._next()
 

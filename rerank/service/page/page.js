@@ -1,0 +1,327 @@
+"use strict";
+
+const FIRST = 20;
+const LABELS = ["not relevant", "relevant", "highly relevant"];
+const STORE = "rerank.judgements";
+const $ = (id) => document.getElementById(id);
+const state = { models: new Map(), fields: [], query: "", hits: [], model: "", all: false, number: 0 };
+let judgements = stored();
+
+// Elements are made from text alone: nothing of a document is read as HTML.
+function make(name, attributes = {}, ...children) {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key === "onclick") element.addEventListener("click", value);
+    else element.setAttribute(key, value);
+  }
+  element.append(...children);
+  return element;
+}
+
+function stored() {
+  try {
+    return JSON.parse(localStorage.getItem(STORE)) ?? {};
+  } catch {
+    return {};
+  }
+}
+
+function store() {
+  try {
+    localStorage.setItem(STORE, JSON.stringify(judgements));
+  } catch {
+    // no storage: judgements last as long as the page
+  }
+}
+
+async function ask(path, body) {
+  const headers = {};
+  const token = $("token").value;
+  if (token) headers["Authorization"] = `Bearer ${token}`;
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  const options = { headers, method: body === undefined ? "GET" : "POST" };
+  if (body !== undefined) options.body = JSON.stringify(body);
+  let answer;
+  try {
+    answer = await fetch(path, options);
+  } catch {
+    throw new Error("The service does not answer.");
+  }
+  if (answer.status === 401) $("token-row").hidden = false;
+  const content = await answer.json().catch(() => ({ message: `The service answered ${answer.status}.` }));
+  if (!answer.ok) throw new Error(content.message);
+  return content;
+}
+
+function complain(error) {
+  $("error").textContent = error.message;
+  $("error").hidden = false;
+  $("status").textContent = "";
+}
+
+async function readModels() {
+  const answer = await ask("models");
+  const select = $("model");
+  select.replaceChildren();
+  for (const entry of answer.data) {
+    state.models.set(entry.id, entry);
+    select.append(make("option", { value: entry.id }, entry.id));
+  }
+  select.value = answer.served;
+  state.fields = answer.fields;
+  const counts = [20, 50, 100].filter((count) => count < answer.most_documents);
+  if (answer.most_documents <= 100) counts.push(answer.most_documents);
+  $("candidates").replaceChildren(...counts.map((count) => make("option", { value: count }, String(count))));
+  $("candidates").value = String(counts.at(-1));
+}
+
+function shownFields() {
+  const texts = state.fields.filter((name) => ["title", "body", "contents", "text"].includes(name));
+  const wanted = texts.filter((name) => name !== "contents");
+  return wanted.length ? wanted : texts.length ? texts : state.fields.slice(0, 2);
+}
+
+async function search() {
+  const query = $("query").value.trim();
+  if (!query) return;
+  const number = ++state.number;
+  $("error").hidden = true;
+  $("status").textContent = "Searching …";
+  try {
+    if (!state.models.size) await readModels();
+    const model = $("model").value;
+    const candidates = Number($("candidates").value);
+    const answer = await ask("search", {
+      query, model, k: candidates, candidates, fields: shownFields(), excerpt: 240, highlight: true,
+      explain: state.models.get(model).explains,
+    });
+    if (number !== state.number) return; // a later search has begun
+    Object.assign(state, { query, model, hits: answer.results[0].hits, all: false });
+    const hash = `#q=${encodeURIComponent(query)}`;
+    if (location.hash !== hash) history.pushState(null, "", hash);
+    draw();
+    const moved = state.hits.filter((hit) => hit.rank !== hit.bm25.rank).length;
+    const documents = `${state.hits.length} document${state.hits.length === 1 ? "" : "s"}`;
+    const moves = isReranked() ? `, ${moved} moved` : "";
+    $("status").textContent = state.hits.length ? `${documents}${moves}, ${answer.took_ms.toFixed(0)} ms` : "No document has a word of the query.";
+  } catch (error) {
+    if (number === state.number) complain(error);
+  }
+}
+
+const isReranked = () => state.model !== "bm25";
+
+function draw() {
+  const count = state.all ? state.hits.length : FIRST;
+  const before = [...state.hits].sort((a, b) => a.bm25.rank - b.bm25.rank);
+  $("bm25").querySelector("ol").replaceChildren(...before.slice(0, count).map((hit) => item(hit, "bm25")));
+  $("reranked").querySelector("ol").replaceChildren(
+    ...(isReranked() ? state.hits.slice(0, count).map((hit) => item(hit, "reranked")) : []));
+  $("reranked").hidden = !isReranked();
+  $("reranked-title").textContent = `Reranked by ${state.model}`;
+  $("lists").classList.toggle("one", !isReranked());
+  $("lists").hidden = !state.hits.length;
+  $("switch").hidden = !state.hits.length || !isReranked();
+  show(isReranked() ? $("lists").dataset.shown : "bm25");
+  $("more-row").hidden = state.all || state.hits.length <= FIRST;
+  $("more").textContent = `Show all ${state.hits.length}`;
+  drawJudged();
+}
+
+function item(hit, list) {
+  const names = shownFields().filter((name) => typeof hit.fields[name] === "string");
+  const [first, ...rest] = names;
+  const hasTitle = rest.length > 0;
+  const entry = make("li", { tabindex: "-1", "data-id": hit.id });
+  const line = make("div", { class: "line" }, make("span", { class: "rank" }, String(list === "bm25" ? hit.bm25.rank : hit.rank)));
+  line.append(make("span", { class: "title" }, ...(hasTitle ? marked(hit, orderedTitle(names)) : [hit.id])));
+  if (isReranked()) line.append(movement(hit, list));
+  entry.append(line);
+  for (const name of hasTitle ? names.filter((each) => each !== orderedTitle(names)) : [first]) {
+    if (name) entry.append(make("p", { class: "text" }, ...marked(hit, name)));
+  }
+  entry.append(tools(hit, entry, list));
+  entry.addEventListener("focusin", () => pair(hit.id));
+  entry.addEventListener("mouseenter", () => pair(hit.id));
+  return entry;
+}
+
+const orderedTitle = (names) => (names.includes("title") ? "title" : names[0]);
+
+function movement(hit, list) {
+  const up = hit.bm25.rank - hit.rank;
+  const kind = up > 0 ? "up" : up < 0 ? "down" : "";
+  const other = list === "bm25" ? hit.rank : hit.bm25.rank;
+  const text = up === 0 ? "=" : `${up > 0 ? "▲" : "▼"} ${Math.abs(up)}`;
+  const spoken = up === 0 ? "not moved" : `moved ${up > 0 ? "up" : "down"} by ${Math.abs(up)}`;
+  const where = list === "bm25" ? "reranked" : "BM25";
+  return make("span", { class: `move ${kind}`, title: `${spoken}; rank ${other} in ${where}`, "aria-label": spoken, role: "img" }, text);
+}
+
+// Matches are counted in characters, of which JavaScript stores some in two units.
+function marked(hit, name) {
+  const letters = Array.from(hit.fields[name]);
+  const parts = [];
+  let last = 0;
+  for (const [begin, end] of hit.matches?.[name] ?? []) {
+    parts.push(letters.slice(last, begin).join(""), make("mark", {}, letters.slice(begin, end).join("")));
+    last = end;
+  }
+  parts.push(letters.slice(last).join(""));
+  return parts;
+}
+
+function tools(hit, entry, list) {
+  const score = list === "bm25" ? hit.bm25.score : hit.score;
+  const row = make("div", { class: "tools" });
+  LABELS.forEach((meaning, label) => {
+    row.append(make("button", {
+      type: "button", "data-label": label, title: meaning, "aria-label": `${hit.id}: ${meaning}`,
+      "aria-pressed": String(judgements[state.query]?.[hit.id] === label), onclick: () => judge(hit.id, label),
+    }, String(label)));
+  });
+  if (hit.features?.length) {
+    row.append(make("button", { type: "button", class: "why-button", "aria-expanded": "false", onclick: () => explain(hit, entry) }, "Why"));
+  }
+  row.append(make("span", { class: "id" }, hit.id), make("span", { class: "score" }, score.toFixed(3)));
+  return row;
+}
+
+function explain(hit, entry) {
+  const button = entry.querySelector(".why-button");
+  const open = entry.querySelector(".why");
+  button.setAttribute("aria-expanded", String(!open));
+  if (open) {
+    open.remove();
+    return;
+  }
+  const largest = Math.max(...hit.features.map((each) => Math.abs(each.contribution)));
+  const rows = hit.features.map((each) => {
+    const bar = make("div", { class: each.contribution < 0 ? "bar down" : "bar" });
+    bar.style.width = `${(100 * Math.abs(each.contribution)) / largest}%`;
+    const value = each.value === null ? "missing" : Number(each.value.toPrecision(4)).toString();
+    const sign = each.contribution < 0 ? "−" : "+";
+    return make("tr", {}, make("th", { scope: "row" }, each.feature), make("td", { class: "number" }, value),
+      make("td", { class: "number" }, `${sign}${Math.abs(each.contribution).toFixed(3)}`), make("td", { class: "bar-cell" }, bar));
+  });
+  const names = [["Feature", ""], ["Value", "number"], ["Adds to score", "number"], ["", ""]];
+  const head = make("tr", {}, ...names.map(([name, kind]) => make(name ? "th" : "td", name ? { scope: "col", class: kind } : {}, name)));
+  entry.append(make("table", { class: "why" }, make("thead", {}, head), make("tbody", {}, ...rows)));
+}
+
+function pair(id) {
+  for (const entry of document.querySelectorAll("li[data-id]")) entry.classList.toggle("twin", entry.dataset.id === id);
+}
+
+function judge(id, label) {
+  const own = (judgements[state.query] ??= {});
+  if (own[id] === label) delete own[id];
+  else own[id] = label;
+  if (!Object.keys(own).length) delete judgements[state.query];
+  store();
+  for (const entry of document.querySelectorAll("li[data-id]")) {
+    if (entry.dataset.id !== id) continue;
+    for (const button of entry.querySelectorAll("[data-label]")) {
+      button.setAttribute("aria-pressed", String(judgements[state.query]?.[id] === Number(button.dataset.label)));
+    }
+  }
+  drawJudged();
+}
+
+function drawJudged() {
+  const queries = Object.values(judgements);
+  const count = queries.reduce((sum, own) => sum + Object.keys(own).length, 0);
+  $("judged").hidden = !count;
+  $("judged-count").textContent = `${count} judged, ${queries.length} ${queries.length === 1 ? "query" : "queries"}`;
+}
+
+function save(name, lines) {
+  const url = URL.createObjectURL(new Blob([lines.join("")], { type: "text/plain" }));
+  make("a", { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 10000);
+}
+
+function saveQrels() {
+  save("qrels.txt", Object.values(judgements).flatMap((own, number) =>
+    Object.entries(own).map(([id, label]) => `q${number + 1} 0 ${id} ${label}\n`)));
+}
+
+function saveTopics() {
+  save("topics.tsv", Object.keys(judgements).map((query, number) => `q${number + 1}\t${query.replace(/\s+/g, " ")}\n`));
+}
+
+function show(name) {
+  $("lists").dataset.shown = name;
+  $("show-bm25").setAttribute("aria-pressed", String(name === "bm25"));
+  $("show-model").setAttribute("aria-pressed", String(name === "model"));
+}
+
+function entries(section) {
+  return [...$(section).querySelectorAll("li")];
+}
+
+function focusOn(section, number) {
+  const all = entries(section);
+  if (!all.length) return;
+  show(section === "bm25" ? "bm25" : "model");
+  const entry = all[Math.max(0, Math.min(number, all.length - 1))];
+  entry.focus();
+  entry.scrollIntoView({ block: "nearest" });
+}
+
+function onKey(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target.matches("input, select, textarea")) {
+    if (event.key === "Escape") event.target.blur();
+    return;
+  }
+  const entry = event.target.closest("li[data-id]");
+  const section = entry?.closest("section").id ?? (isReranked() ? "reranked" : "bm25");
+  const number = entry ? entries(section).indexOf(entry) : -1;
+  const actions = {
+    "/": () => $("query").focus(),
+    j: () => focusOn(section, number + 1),
+    k: () => focusOn(section, number - 1),
+    h: () => focusOn("bm25", Math.max(number, 0)),
+    l: () => focusOn(isReranked() ? "reranked" : "bm25", Math.max(number, 0)),
+    e: () => entry?.querySelector(".why-button")?.click(),
+  };
+  if ("012".includes(event.key) && entry) judge(entry.dataset.id, Number(event.key));
+  else if (actions[event.key]) actions[event.key]();
+  else return;
+  event.preventDefault();
+}
+
+function fromAddress() {
+  const query = new URLSearchParams(location.hash.slice(1)).get("q");
+  if (query && query !== state.query) {
+    $("query").value = query;
+    search();
+  }
+}
+
+$("form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  $("query").blur();
+  search();
+});
+for (const id of ["model", "candidates"]) $(id).addEventListener("change", search);
+$("token").addEventListener("change", () => readModels().then(search, complain));
+$("more").addEventListener("click", () => {
+  state.all = true;
+  draw();
+});
+$("show-bm25").addEventListener("click", () => show("bm25"));
+$("show-model").addEventListener("click", () => show("model"));
+$("save-qrels").addEventListener("click", saveQrels);
+$("save-topics").addEventListener("click", saveTopics);
+$("forget").addEventListener("click", () => {
+  judgements = {};
+  store();
+  draw();
+});
+document.addEventListener("keydown", onKey);
+window.addEventListener("popstate", fromAddress);
+drawJudged();
+readModels().then(fromAddress, complain);
+$("query").focus();
