@@ -44,11 +44,17 @@ class Service:
         Shared with other workers.
     on_failure : callable, optional
         Called where the index or the model cannot be opened.
+    listens_at_once : bool
+        Whether connections are taken before the index is open.
 
     """
 
     def __init__(
-        self, settings: Settings, counters: Counters | None = None, on_failure: Callable[[], None] | None = None
+        self,
+        settings: Settings,
+        counters: Counters | None = None,
+        on_failure: Callable[[], None] | None = None,
+        listens_at_once: bool = True,
     ) -> None:
         self.settings, self.limits = settings, settings.limits
         self.counters = counters or Counters()
@@ -60,6 +66,7 @@ class Service:
         self.connections: Callable[[], int] = lambda: 0
         self.loop: asyncio.AbstractEventLoop | None = None
         self._on_failure = on_failure or (lambda: None)
+        self._listens_at_once = listens_at_once
         self._model_file = ModelFile(settings.model)
         self._reload_now = asyncio.Event()
 
@@ -83,6 +90,8 @@ class Service:
         self.batcher.start()
         opening, ticking = asyncio.create_task(self._open()), asyncio.create_task(self._tick())
         try:
+            if not self._listens_at_once:
+                await opening
             yield
         finally:
             self.state = ENDING

@@ -23,6 +23,7 @@ from rerank.runtime import compile_hook
 from rerank.service.counters import Counters
 from rerank.service.settings import Settings
 from rerank.service.worker import bound_socket, run_worker
+from rerank.workflows.index import Index
 
 log = logging.getLogger("rerank")
 _STEP = 0.2  # seconds between two looks at the workers
@@ -44,11 +45,10 @@ def serve(settings: Settings, announce: Callable[[str], None] = lambda address: 
     Raises
     ------
     RerankError
-        If the index or the model cannot be opened.
-    OSError
-        If the address cannot be had.
+        If the index or the model cannot be opened, or the address cannot be had.
 
     """
+    Index.open(settings.index, settings.language)  # is checked before the socket is opened
     listener = bound_socket(settings.host, settings.port)
     name = f"[{settings.host}]" if ":" in settings.host else settings.host
     announce(f"http://{name}:{listener.getsockname()[1]}/")
@@ -108,7 +108,8 @@ class _Supervisor:
                     os.kill(worker.pid, number)
 
     def _start(self, row: int) -> None:
-        arguments = (self._settings, self._listener, self._path, row, log.getEffectiveLevel())
+        at_once = not self._started  # the first one says that the service is starting
+        arguments = (self._settings, self._listener, self._path, row, log.getEffectiveLevel(), at_once)
         worker = self._context.Process(target=_work, args=arguments, name=f"rerank-worker-{row}")
         worker.start()
         self._workers[row], self._started[row] = worker, time.monotonic()
@@ -149,7 +150,9 @@ class _Supervisor:
                 worker.join()
 
 
-def _work(settings: Settings, listener: socket.socket, counters: Path, row: int, level: int) -> None:
+def _work(
+    settings: Settings, listener: socket.socket, counters: Path, row: int, level: int, listens_at_once: bool
+) -> None:
     """Be a worker process."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter(f"rerank[{row}]: %(message)s"))
@@ -159,7 +162,8 @@ def _work(settings: Settings, listener: socket.socket, counters: Path, row: int,
     try:
         for path in settings.functions:
             load_functions(path)
-        run_worker(settings, listener, Counters(counters, row, settings.workers), os.getppid())
+        shared = Counters(counters, row, settings.workers)
+        run_worker(settings, listener, shared, os.getppid(), listens_at_once)
     except RerankError as error:
         log.error("%s", error)
         sys.exit(_FAILED)

@@ -9,12 +9,12 @@ import socket
 import sys
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from types import FrameType
 from typing import Any
 
 import uvicorn
 
+from rerank.errors import InvalidInputError
 from rerank.service.app import Service
 from rerank.service.counters import Counters
 from rerank.service.guard import Guard
@@ -47,7 +47,21 @@ class _Server(uvicorn.Server):
         return bool(await super().on_tick(counter))
 
 
-def run_worker(settings: Settings, listener: socket.socket, counters: Counters, parent: int | None = None) -> None:
+class _Listener(socket.socket):
+    """A listening socket whose queue keeps its length, whatever number is to be accepted at once."""
+
+    def listen(self, backlog: int = 0, /) -> None:
+        """Listen."""
+        super().listen(_BACKLOG)
+
+
+def run_worker(
+    settings: Settings,
+    listener: socket.socket,
+    counters: Counters,
+    parent: int | None = None,
+    listens_at_once: bool = True,
+) -> None:
     """Answer requests until SIGTERM or SIGINT; SIGHUP takes up a new model.
 
     Parameters
@@ -60,6 +74,8 @@ def run_worker(settings: Settings, listener: socket.socket, counters: Counters, 
         Shared with other workers.
     parent : int, optional
         Process id of the supervisor.
+    listens_at_once : bool, optional
+        Whether requests are taken, and answered with 503, before the worker is ready; otherwise others take them.
 
     Raises
     ------
@@ -74,7 +90,7 @@ def run_worker(settings: Settings, listener: socket.socket, counters: Counters, 
         for server in servers:
             server.should_exit = True
 
-    service = Service(settings, counters, on_failure=end)
+    service = Service(settings, counters, on_failure=end, listens_at_once=listens_at_once)
     server = _Server(_config(service, settings, counters))
     server.parent = parent
     servers.append(server)
@@ -94,18 +110,7 @@ def run_worker(settings: Settings, listener: socket.socket, counters: Counters, 
 
 async def _serve(service: Service, server: _Server, listener: socket.socket) -> None:
     service.loop = asyncio.get_running_loop()
-    opened = asyncio.create_task(_listen_further(server, listener))
-    await server.serve(sockets=[listener])
-    opened.cancel()
-    with suppress(asyncio.CancelledError):
-        await opened
-
-
-async def _listen_further(server: _Server, listener: socket.socket) -> None:
-    """Let connections wait in the system, although few are accepted at once."""
-    while not server.started:
-        await asyncio.sleep(0.01)
-    listener.listen(_BACKLOG)
+    await server.serve(sockets=[_Listener(listener.family, listener.type, listener.proto, listener.detach())])
 
 
 def _config(service: Service, settings: Settings, counters: Counters) -> uvicorn.Config:
@@ -127,7 +132,7 @@ def _config(service: Service, settings: Settings, counters: Counters) -> uvicorn
 
 
 def bound_socket(host: str, port: int) -> socket.socket:
-    """Return a listening socket; raises OSError where the address cannot be had."""
+    """Return a listening socket; raises InvalidInputError where the address cannot be had."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -135,7 +140,11 @@ def bound_socket(host: str, port: int) -> socket.socket:
         listener.bind((host, port))
         listener.listen(_BACKLOG)
         listener.setblocking(False)
-    except OSError:
+    except (OSError, UnicodeError) as error:
         listener.close()
-        raise
+        reason = getattr(error, "strerror", None) or "no address"
+        raise InvalidInputError(
+            f"--host, --port: expected an address of this machine that is free, got {host} port {port} ({reason}). "
+            "Name another."
+        ) from None
     return listener

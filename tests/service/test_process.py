@@ -1,0 +1,242 @@
+"""`rerank serve` as a process: workers, signals, a new model, the token."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import rerank
+from tests.service.server import httpx
+from tests.workflows.tiny import Tiny
+
+
+class Process:
+    """The command, its address, and its log so far."""
+
+    def __init__(self, *arguments: object) -> None:
+        command = [sys.executable, "-m", "rerank", "serve", *map(str, arguments), "--port", "0"]
+        self.child = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2])
+        self.lines: list[str] = []
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self.child.stderr is not None
+        for line in self.child.stderr:
+            self.lines.append(line)
+
+    @property
+    def log(self) -> str:
+        """What it wrote."""
+        return "".join(self.lines)
+
+    def wait(self, pattern: str, seconds: float = 120.0) -> re.Match[str]:
+        """Return the match of a pattern in the log as soon as there is one."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if match := re.search(pattern, self.log):
+                return match
+            assert self.child.poll() is None, self.log
+            time.sleep(0.02)
+        raise AssertionError(self.log)
+
+    def end(self, number: int = signal.SIGTERM) -> int:
+        """Send a signal, and return the exit code."""
+        self.child.send_signal(number)
+        code = self.child.wait(60)
+        self._reader.join(10)
+        return code
+
+
+@contextmanager
+def process(*arguments: object) -> Iterator[tuple[Process, Any]]:
+    """Run the command until the block ends; yield it and a client."""
+    started = Process(*arguments)
+    try:
+        address = started.wait(r"listening on (http://\S+/)")[1]
+        with httpx.Client(base_url=address, timeout=60) as client:
+            yield started, client
+    finally:
+        if started.child.poll() is None:
+            started.child.send_signal(signal.SIGTERM)
+            try:
+                started.child.wait(30)
+            except subprocess.TimeoutExpired:
+                started.child.kill()
+
+
+def _order(client: Any) -> list[str]:
+    answer = client.post("/search", json={"query": "amber stone", "k": 50, "candidates": 50})
+    return [answer.text] if answer.status_code != 200 else [hit["id"] for hit in answer.json()["results"][0]["hits"]]
+
+
+def test_a_killed_worker_comes_back_and_others_answer(index: rerank.Index, model_file: Path) -> None:
+    with process(index.path, model_file, "--workers", 2) as (started, client):
+        for row in (0, 1):
+            started.wait(rf"rerank\[{row}\]: ready")
+        expected, orders, lost, answered, ends = _order(client), [], 0, 0, threading.Event()
+        children = _children(started.child.pid)
+        assert len(children) == 2
+
+        def load() -> None:
+            nonlocal lost, answered
+            while not ends.is_set():
+                try:
+                    with httpx.Client(base_url=client.base_url, timeout=60) as own:
+                        orders.append(_order(own))
+                        answered += 1
+                except httpx.TransportError:
+                    lost += 1
+
+        threads = [threading.Thread(target=load) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        time.sleep(0.5)
+        os.kill(children[0], signal.SIGKILL)
+        started.wait(r"worker \d ended with code -9")
+        before = answered
+        started.wait(r"(?s)worker \d ended.*: ready after")
+        ends.set()
+        for thread in threads:
+            thread.join()
+        assert all(order == expected for order in orders)
+        assert answered > before  # the other worker went on
+        assert lost <= 4  # what the killed worker had taken
+        assert started.end() == 0
+    assert "Traceback" not in started.log
+
+
+def test_sigterm_finishes_what_runs(index: rerank.Index, model_file: Path) -> None:
+    with process(index.path, model_file) as (started, client):
+        started.wait(": ready")
+        texts = [f"amber stone {number} " * 50 for number in range(1000)]
+        answers: list[Any] = []
+        body = {"query": "amber stone", "documents": texts}
+        thread = threading.Thread(target=lambda: answers.append(client.post("/rerank", json=body)))
+        thread.start()
+        while (
+            "rows" not in client.get("/health").text
+            and 'path="/rerank",code="2xx"} 0' not in client.get("/metrics").text
+        ):
+            time.sleep(0.001)
+        time.sleep(0.02)
+        assert started.end() == 0
+        thread.join()
+        assert answers[0].status_code == 200
+        assert len(answers[0].json()["results"]) == 1000
+    assert "Traceback" not in started.log
+
+
+def test_a_new_model_is_taken_up_and_a_broken_one_refused(
+    index: rerank.Index, model_file: Path, collection: Tiny, tmp_path: Path
+) -> None:
+    served = tmp_path / "served.json"
+    shutil.copy(model_file, served)
+    data = index.features(index.search(collection.topics, k=50), collection.topics, collection.qrels)
+    other = rerank.LogisticRegression().fit(data)
+    query = {"q": "amber stone"}
+    old, new = (list(rerank.rerank(index, model, query, k=50)["q"]) for model in (rerank.load_model(model_file), other))
+    assert old != new
+    with process(index.path, served) as (started, client):
+        started.wait(": ready")
+        assert _order(client) == old
+        served.write_text("{}")
+        started.wait("the new model is refused, the old one stays")
+        assert _order(client) == old
+        other.save(tmp_path / "new.json")
+        os.replace(tmp_path / "new.json", served)
+        started.wait("a new model is served")
+        assert _order(client) == new
+        shutil.copy(model_file, tmp_path / "again.json")
+        os.replace(tmp_path / "again.json", served)
+        started.child.send_signal(signal.SIGHUP)
+        started.wait(r"(?s)a new model is served.*a new model is served")
+        assert _order(client) == old
+        assert 'rerank_reloads_total{result="refused"} 1' in client.get("/metrics").text
+    assert "Traceback" not in started.log
+
+
+def test_queries_are_logged_as_files_that_features_reads(index: rerank.Index, model_file: Path, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with process(index.path, model_file, "--log-queries", log, "--log-features") as (started, client):
+        started.wait(": ready")
+        for number, query in enumerate(["amber stone", "cedar\triver\n\x1fgrove", "zzzz"]):
+            answer = client.post(
+                "/search", json={"query": query, "candidates": 20}, headers={"X-Request-Id": f"r{number}"}
+            )
+            assert answer.status_code == 200
+        client.post("/search", json={"queries": {"a": "birch", "b": "delta"}, "model": "bm25"})
+        assert started.end() == 0
+    assert "amber" not in started.log
+    topics = rerank.read_topics(log / "topics.tsv")
+    assert [topics[f"r{number}-q"] for number in range(3)] == ["amber stone", "cedar river grove", "zzzz"]
+    assert len(topics) == 5
+    run = rerank.read_run(log / "candidates.run")
+    (features,) = log.glob("features-*.svm")
+    logged = rerank.read_data(features)
+    assert logged.query_ids.tolist() == ["r0-q", "r1-q"]
+    expected = index.features({name: run[name] for name in ("r0-q", "r1-q")}, topics)
+    assert logged.feature_names == expected.feature_names
+    assert logged.doc_ids.tolist() == expected.doc_ids.tolist()
+    assert logged.X.tobytes() == expected.X.tobytes()
+
+
+def test_another_address_needs_a_token(index: rerank.Index, tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    token.write_text("s3cret\n")
+
+    def refused(*arguments: object) -> str:
+        command = [sys.executable, "-m", "rerank", "serve", *map(str, arguments)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 2
+        assert len(done.stderr.splitlines()) == 1
+        return done.stderr
+
+    assert "--token-file" in refused(index.path, "--host", "0.0.0.0")
+    assert "Name an index" in refused()
+    assert "expected a model file" in refused(index.path, tmp_path / "none.json")
+    assert "expected a folder with a Lucene index" in refused(tmp_path / "none")
+    assert "expected an address of this machine" in refused(index.path, "--host", "127.0.0.1.x.invalid")
+    with process(index.path, "--host", "0.0.0.0", "--token-file", token) as (started, client):
+        started.wait(": ready")
+        assert client.get("/health").status_code == 200
+        assert client.get("/").status_code == 200
+        for headers in (
+            {},
+            {"Authorization": "Bearer other"},
+            {"Authorization": "s3cret"},
+            {"Authorization": "bearer s3cre"},
+        ):
+            answer = client.post("/search", json={"query": "amber"}, headers=headers)
+            assert (answer.status_code, answer.json()["error"]["place"]) == (401, "header Authorization")
+            assert client.get("/metrics", headers=headers).status_code == 401
+        answer = client.post("/search", json={"query": "amber"}, headers={"Authorization": "Bearer s3cret"})
+        assert answer.status_code == 200
+        assert json.dumps(answer.json()).count("amber") == 1
+        assert "s3cret" not in started.log
+
+
+def _children(parent: int) -> list[int]:
+    """Return the worker processes of a supervisor."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                fields = (folder / "stat").read_text().rpartition(")")[2].split()
+                command = (folder / "cmdline").read_text()
+            except OSError:
+                continue
+            if int(fields[1]) == parent and "spawn_main" in command:
+                found.append(int(folder.name))
+    return sorted(found)
