@@ -33,7 +33,7 @@ BELOW = {
     "workflows": {"lucene", "features", "vectors", "rankers", "exchange", "evaluation", "files"}
     | {"trees", "objectives", "metrics"},
     "plugins": {"workflows", "lucene", "features", "rankers", "files"},
-    "service": {"workflows", "lucene", "features", "rankers", "files"},
+    "service": {"workflows", "lucene", "features", "vectors", "rankers", "files"},
     "cli": {"workflows", "service", "doctor", "exchange", "files", "rankers", "combination", "evaluation"}
     | {"features", "metrics", "vectors"},
 }

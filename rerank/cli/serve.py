@@ -37,6 +37,7 @@ def _options() -> Decorator:
         click.option("--text-field", metavar="NAME", default="contents", show_default=True,
                      help="Field of INDEX that plain texts of /rerank fill."),
         click.option("--other-index", is_flag=True, help="Serve a model that was trained on another index."),
+        click.option("--vectors", type=path_type, metavar="FILE", help="Vectors of INDEX that MODEL was trained with."),
         click.option("--log-queries", type=path_type, metavar="FOLDER", help="Append queries and candidates to files."),
         click.option("--log-features", is_flag=True, help="Append their features, too."),
         click.option("--deadline", type=seconds, default=10.0, show_default=True, metavar="S",
@@ -127,7 +128,17 @@ def _settings(
         waiting=options["queue"],
         deadline=options["deadline"],
     )
-    names = ("model_name", "language", "other_index", "text_field", "host", "port", "log_queries", "log_features")
+    names = (
+        "model_name",
+        "vectors",
+        "language",
+        "other_index",
+        "text_field",
+        "host",
+        "port",
+        "log_queries",
+        "log_features",
+    )
     return Settings(
         index=index,
         model=model,

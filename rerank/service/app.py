@@ -216,6 +216,7 @@ class Service:
         finally:
             for task in (work, gone):
                 task.cancel()
+                task.add_done_callback(_forget)
 
     @asynccontextmanager
     async def _body(self, request: Request) -> AsyncIterator[tuple[Any, int]]:
@@ -251,6 +252,12 @@ class Service:
         if self.held_bytes > self.limits.held_bytes:
             self.counters.add("rerank_refused_total", reason="bytes")
             raise overloaded(1.0)
+
+
+def _forget(task: asyncio.Future[Any]) -> None:
+    """Take note of an error that nobody waits for any more, which asyncio would log otherwise."""
+    if not task.cancelled():
+        task.exception()
 
 
 def json_response(content: Any, status: int = 200) -> Response:

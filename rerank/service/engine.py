@@ -21,6 +21,7 @@ from rerank.service.stored import Matcher, chosen_fields, excerpt, stored_fields
 from rerank.types import RankingData, Run, Topics
 from rerank.types.ids import id_array
 from rerank.types.retriever import CONTENTS, Retriever
+from rerank.vectors.vectors import Vectors
 from rerank.workflows.index import Index
 from rerank.workflows.texts import GivenTexts, TextOptions, given_texts, text_features
 
@@ -42,6 +43,7 @@ class Engine:
         self.settings = settings
         self.index = Index.open(settings.index, settings.language)
         self.rankings: dict[str, Ranking] = {}
+        self._vectors: Vectors | None = None
         self._log = None if settings.log_queries is None else QueryLog(settings.log_queries, settings.log_features)
 
     def open(self) -> None:
@@ -49,6 +51,8 @@ class Engine:
         self.index.searcher  # noqa: B018  # starts Java
         if self.settings.text_field not in self.index.forward.fields:
             raise unknown_name("text-field", self.settings.text_field, self.index.forward.fields)
+        if self.settings.vectors is not None:
+            self._vectors = Vectors.read(self.settings.vectors, self.index)
         bm25 = bm25_ranking()
         self.rankings = {BM25_NAME: self.warmed(bm25)}
         self.take(self.warmed(self.load()))
@@ -79,9 +83,7 @@ class Engine:
         if ranking.model is None:
             self._text_scores(given, ranking)
             return ranking
-        data = self.index.features(
-            run, Topics({"q": query, "other": query}), recipe=ranking.recipe, threads=self._threads
-        )
+        data = self._features(run, {"q": query, "other": query}, ranking)
         ranking.model.predict(data)
         ranking.model.predict(some_rows(data, np.arange(1)))
         self._text_scores(given, ranking)
@@ -180,8 +182,12 @@ class Engine:
         """Return the features of the candidates, if there is a model and a candidate, and the reordered candidates."""
         if ranking.model is None or not run.n_rows:
             return None, run
-        data = self.index.features(run, Topics(topics), recipe=ranking.recipe, threads=self._threads)
+        data = self._features(run, topics, ranking)
         return data, ranking.model.rank(data)
+
+    def _features(self, run: Run, topics: Mapping[str, str], ranking: Ranking) -> RankingData:
+        options: dict[str, Any] = {"recipe": ranking.recipe, "vectors": self._vectors, "threads": self._threads}
+        return self.index.features(run, Topics(topics), **options)
 
     def _hits(
         self, job: SearchJob, ranking: Ranking, ranked: Mapping[str, _Ranked], terms: Mapping[str, frozenset[str]]
@@ -239,7 +245,11 @@ class Engine:
         k1, b, field = ranking.bm25
         recipe = _BM25_ONLY if ranking.recipe is None else ranking.recipe
         options = TextOptions(
-            self.settings.text_field, recipe, retriever=Retriever.bm25(k1, b, field), threads=self._threads
+            self.settings.text_field,
+            recipe,
+            retriever=Retriever.bm25(k1, b, field),
+            vectors=self._vectors,
+            threads=self._threads,
         )
         data = text_features(self.index, given, options)
         return data.run(data.base_scores) if ranking.model is None else ranking.model.rank(data)  # type: ignore[arg-type]

@@ -82,6 +82,8 @@ class Settings:
         Folder to which queries and their candidates are written.
     log_features : bool
         Whether their features are written, too.
+    vectors : Path or None
+        Vectors of the index, for a model that was trained with them.
     functions : tuple of Path
         Python files that define features of the model.
     limits : Limits
@@ -103,6 +105,7 @@ class Settings:
     threads: int = 1
     log_queries: Path | None = None
     log_features: bool = False
+    vectors: Path | None = None
     functions: tuple[Path, ...] = ()
     limits: Limits = field(default_factory=Limits)
 
