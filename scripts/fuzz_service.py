@@ -40,8 +40,9 @@ GOOD: list[dict[str, Any]] = [
 ]
 VALUES: list[Any] = [
     None, True, False, 0, -1, 1, 2**31, 2**63, 2**64, 10**400, 1e308, -1e-308, 0.5, "", " ", "\x00", "\ud800",
-    "a" * 5000, "\U0001f642" * 50, "\u202e\u0301", [], {}, [[]], [None], [1], ["a", "a"], {"id": "_pyio.open"}, {"text": 1},
-    {"": ""}, "../../etc/passwd", "'; DROP TABLE x; --", "AND OR NOT ( ) * ? ~ ^ : \" \\", "<script>alert(1)</script>", "%s%n{0}",
+    "a" * 5000, "\U0001f642" * 50, "\u202e\u0301", [], {}, [[]], [None], [1], ["a", "a"], {"id": "_pyio.open"},
+    {"text": 1}, {"": ""}, "../../etc/passwd", "'; DROP TABLE x; --", 'AND OR NOT ( ) * ? ~ ^ : " \\', "%s%n{0}",
+    "<script>alert(1)</script>",
 ]  # fmt: skip
 
 
