@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from rerank.cli.formats import format_names
-from rerank.cli.options import output_option, path_type
+from rerank.cli.options import file_option, output_option, path_type
 
 log = logging.getLogger("rerank")
 
@@ -38,17 +38,23 @@ log = logging.getLogger("rerank")
     default=0,
     help="Write N feature rows with their scores beside the model, as FILE.vectors.jsonl.",
 )
+@file_option(
+    "--feature-set",
+    "For a format of a search engine: write the queries with which it computes MODEL's features.",
+)
 def command(model: Path, format: str, output: Path, name: str, **options: Any) -> None:
-    """Write MODEL, a ranker of trees, in another system's format.
+    """Write MODEL, a ranker of trees or a linear one, in another system's format.
 
     A model that starts from BM25's score is exported for engines that add it: FILE.query.json holds the request.
+    Engines compute few features as they are computed here: train with the recipe that
+    `rerank features --recipe-template --portable ENGINE` prints.
     """
     from rerank.cli.file_names import errors_with_files
     from rerank.exchange.models import export_model
     from rerank.rankers.store import load_model
 
     loaded = load_model(model)
-    with errors_with_files({"model": model, "missing_as_zero": "--missing-as-zero"}):
+    with errors_with_files({"model": model, "missing_as_zero": "--missing-as-zero", "feature set": "--feature-set"}):
         written = export_model(loaded, output, format, name=name, **options)
     for path in written[1:]:
         log.info("%s: written beside the model", path)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rerank.cli.formats import engine_names
 from rerank.cli.options import (
     file_option,
     functions_option,
@@ -32,13 +33,26 @@ def _list(context: click.Context, option: click.Parameter, requested: bool) -> N
         context.exit()
 
 
-def _template(context: click.Context, option: click.Parameter, requested: bool) -> None:
-    """Print the default recipe and exit, whatever the other arguments."""
-    if requested and not context.resilient_parsing:
+def _remember(context: click.Context, option: click.Parameter, value: Any) -> None:
+    context.meta[f"rerank.{option.name}"] = value
+
+
+def _template(context: click.Context, option: click.Parameter, value: Any) -> None:
+    """Print a recipe and exit, whatever the other arguments: it is processed after the options of the recipe."""
+    requested, engine = (context.meta.get(f"rerank.{name}") for name in ("recipe_template", "portable"))
+    if context.resilient_parsing or not (requested or engine):
+        return
+    if not requested:
+        raise click.UsageError("--portable: expected --recipe-template with it, got none. Add it.")
+    if engine:
+        from rerank.workflows.portable import portable_template
+
+        click.echo(portable_template(engine), nl=False)
+    else:
         from rerank.features.template import template
 
         click.echo(template(), nl=False)
-        context.exit()
+    context.exit()
 
 
 @click.command("features", short_help="features of a run")
@@ -61,9 +75,18 @@ def _template(context: click.Context, option: click.Parameter, requested: bool) 
     is_flag=True,
     is_eager=True,
     expose_value=False,
-    callback=_template,
+    callback=_remember,
     help="Print the default recipe, with comments.",
 )
+@click.option(
+    "--portable",
+    metavar="ENGINE",
+    is_eager=True,
+    expose_value=False,
+    callback=_remember,
+    help=f"With --recipe-template: a recipe of features that ENGINE computes, too: {', '.join(engine_names())}.",
+)
+@click.option("--print-template", hidden=True, is_flag=True, is_eager=True, expose_value=False, callback=_template)
 @click.option(
     "--list", is_flag=True, is_eager=True, expose_value=False, callback=_list, help="Print all available features."
 )

@@ -6,12 +6,22 @@ import re
 from importlib.util import find_spec
 from pathlib import Path
 
+_ENGINE = re.compile(r'^@register_engine\("([\w-]+)"\)$', re.MULTILINE)
 _REGISTERED = re.compile(r'^@register\("([\w-]+)"\)$', re.MULTILINE)
 
 
 def format_names() -> list[str]:
     """Return the names of all formats, in alphabetical order."""
-    spec = find_spec("rerank.exchange")
+    return _registered("rerank.exchange", _REGISTERED)
+
+
+def engine_names() -> list[str]:
+    """Return the names of all engines that compute features, in alphabetical order."""
+    return _registered("rerank.exchange.engines", _ENGINE)
+
+
+def _registered(package: str, line: re.Pattern[str]) -> list[str]:
+    spec = find_spec(package)
     folders = list(spec.submodule_search_locations or []) if spec else []
     texts = (path.read_text("utf8") for folder in folders for path in Path(folder).glob("*.py"))
-    return sorted(name for text in texts for name in _REGISTERED.findall(text))
+    return sorted(name for text in texts for name in line.findall(text))

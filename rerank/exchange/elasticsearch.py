@@ -6,10 +6,12 @@ Values, thresholds and sums are float64, `x <= threshold` goes left, and `defaul
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from rerank.exchange.engines.registry import check_portable, engine_named, portable_names
 from rerank.exchange.registry import Format, TreeModel, WriteOptions, register
 from rerank.exchange.single import summed
 from rerank.rankers.arrays import numbered_names
@@ -24,7 +26,7 @@ class Elasticsearch(Format):
     writes = True
 
     def write(self, model: TreeModel, options: WriteOptions) -> bytes:
-        """Return the body; the features' queries are templates to be filled in."""
+        """Return the body; queries of features that the engine does not compute as here are templates to fill in."""
         forest, names = summed(model, "elasticsearch").forest, model.feature_names or numbered_names(model.n_features)
         trees = [_stored(forest, tree) for tree in range(forest.n_trees)]
         if model.constant:
@@ -40,21 +42,27 @@ class Elasticsearch(Format):
             "aggregate_output": {"weighted_sum": {}},
         }
         body = {
-            "inference_config": {"learning_to_rank": {"feature_extractors": [_extractor(name) for name in names]}},
+            "inference_config": {"learning_to_rank": {"feature_extractors": _extractors(names, options.recipe)}},
             "input": {"field_names": list(names)},
             "definition": {"trained_model": {"ensemble": ensemble}},
         }
         return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _extractor(name: str) -> dict[str, Any]:
-    """Return a query whose score is the feature: a match for `bm25.FIELD`, else a script over the field of its name."""
-    family, _, field = name.partition(".")
-    query: dict[str, Any] = {"match": {field: "{{query}}"}}
-    if family != "bm25" or not field:
-        script = {"source": f"doc['{name}'].value"}
-        query = {"script_score": {"query": {"exists": {"field": name}}, "script": script}}
-    return {"query_extractor": {"feature_name": name, "query": query}}
+def _extractors(names: Sequence[str], recipe: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+    """Return a query for each feature; for one that the engine does not compute, a number of the feature's name."""
+    engine = engine_named("elasticsearch")
+    computed, entries = portable_names(engine, names, recipe), {}
+    if computed:
+        known = engine.entries(computed, check_portable(engine, computed, recipe))
+        entries = dict(zip(computed, known, strict=True))
+    return [entries.get(name) or engine.entry(name, _placeholder(name)) for name in names]
+
+
+def _placeholder(name: str) -> dict[str, Any]:
+    """Return a query for the number that a field of the feature's name holds."""
+    script = {"source": f"doc['{name}'].value"}
+    return {"script_score": {"query": {"exists": {"field": name}}, "script": script}}
 
 
 def _stored(forest: Forest, tree: int) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import FileFormatError, InvalidInputError
+from rerank.exchange.engines.registry import Engine, check_portable, engine_of_format
 from rerank.exchange.flatten import linear_model, start_of, tree_model
 from rerank.exchange.registry import (
     Format,
@@ -22,7 +24,7 @@ from rerank.exchange.registry import (
     format_named,
     known_formats,
 )
-from rerank.exchange.single import with_split_leaves
+from rerank.exchange.single import refuse_missing_direction, with_split_leaves
 from rerank.exchange.vectors import vector_lines
 from rerank.files.source import check_file, open_source
 from rerank.rankers.arrays import numbered_names
@@ -31,6 +33,8 @@ from rerank.rankers.linear import LinearRanker
 from rerank.rankers.ranker import Ranker
 from rerank.runtime.output import whole_file
 from rerank.runtime.schema import LARGEST, SchemaError
+
+_log = logging.getLogger("rerank")
 
 
 def export_model(
@@ -42,6 +46,7 @@ def export_model(
     missing_as_zero: bool = False,
     split_leaves: bool = False,
     vectors: int = 0,
+    feature_set: str | Path | None = None,
 ) -> list[Path]:
     """Write a fitted ranker in another system's format.
 
@@ -69,6 +74,8 @@ def export_model(
     vectors : int
         Number of feature rows to write beside the model with their scores, as PATH.vectors.jsonl: values on the
         model's thresholds, next to them, missing, and between.
+    feature_set : str, Path or None
+        For a format of a search engine: a file for the queries with which the engine computes the model's features.
 
     Returns
     -------
@@ -78,19 +85,23 @@ def export_model(
     Raises
     ------
     InvalidInputError
-        For an unknown format, and for a model that the format cannot hold.
+        For an unknown format, for a model that the format cannot hold, and, with `feature_set`, for features that the
+        engine does not compute.
 
     """
     kind = format_named(format)
     if not kind.writes:
         writers = ", ".join(each.name for each in known_formats().values() if each.writes)
         raise cannot_say(format, "a format that can be written", "one that is only read", f"Known: {writers}.")
-    options = WriteOptions(name)
+    options = WriteOptions(name, model.recipe_)
     if isinstance(model, LinearRanker | ImportedWeights):
-        return _write_files(path, {"": kind.write_linear(linear_model(model, format), options)})
+        linear = linear_model(model, format)
+        queries = _feature_set(model, None, format) if feature_set is not None else None
+        return _write_files(path, {"": kind.write_linear(linear, options)}) + _write_queries(feature_set, queries)
     trees = tree_model(model, format)
     if missing_as_zero:
         trees = _missing_as_zero(trees)
+    queries = _feature_set(model, trees, format) if feature_set is not None else None
     start = start_of(model)
     if start is not None and not kind.adds_first_score:
         writers = ", ".join(each.name for each in known_formats().values() if each.adds_first_score)
@@ -103,7 +114,34 @@ def export_model(
         files[".query.json"] = (json.dumps(query, ensure_ascii=False, indent=2) + "\n").encode()
     if vectors:
         files[".vectors.jsonl"] = vector_lines(trees, vectors, start is not None)
-    return _write_files(path, files)
+    return _write_files(path, files) + _write_queries(feature_set, queries)
+
+
+def _feature_set(model: Ranker, trees: TreeModel | None, format: str) -> bytes:
+    """Return the queries of a model's features for the engine of a format; log what they need.
+
+    trees  of the model, None for a linear one, which reads a missing value as 0
+    """
+    engine, names = engine_of_format(format), tuple(model.feature_names_)
+    settings = check_portable(engine, names, model.recipe_)
+    as_zero = [column for column, name in enumerate(names) if _is_zero(engine, name)]
+    if trees is not None and as_zero:
+        refuse_missing_direction(trees, f"{format} feature set", as_zero)
+    for sentence in engine.needs(names, settings):
+        _log.info("feature set: the engine needs %s.", sentence)
+    content = engine.feature_set(engine.entries(names, settings))
+    return (json.dumps(content, ensure_ascii=False, indent=2) + "\n").encode()
+
+
+def _is_zero(engine: Engine, name: str) -> bool:
+    """Return whether a missing value of a feature, which the engine computes, reaches the model as 0."""
+    known = engine.feature(name)
+    return known is not None and known[0].missing_is_zero
+
+
+def _write_queries(path: str | Path | None, content: bytes | None) -> list[Path]:
+    """Write the queries of features where a file for them is named."""
+    return [] if path is None or content is None else _write_files(path, {"": content})
 
 
 def import_model(

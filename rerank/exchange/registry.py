@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -54,10 +55,12 @@ class LinearModel:
 class WriteOptions:
     """What an export may say beside the model itself.
 
-    name  of the model in an engine's model store
+    name    of the model in an engine's model store
+    recipe  of the model's features, as plain values; None where it has none
     """
 
     name: str = "rerank"
+    recipe: Mapping[str, Any] | None = None
 
 
 class FormatFault(ValueError):

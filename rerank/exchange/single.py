@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -78,10 +79,14 @@ def with_split_leaves(model: TreeModel) -> TreeModel:
     return replace(model, forest=in_a_row(parts if constant else parts[1::2]), constant=0.0)
 
 
-def refuse_missing_direction(model: TreeModel, format: str) -> None:
-    """Refuse a model that sends a missing value elsewhere than 0, for a system that reads a missing value as 0."""
+def refuse_missing_direction(model: TreeModel, format: str, features: Sequence[int] | None = None) -> None:
+    """Refuse a model that sends a missing value elsewhere than 0, for a system that reads a missing value as 0.
+
+    features  those that the system reads so; None for all
+    """
     forest = model.forest
-    other = np.flatnonzero(forest.missing_left != (forest.threshold >= 0.0))
+    concerned = True if features is None else np.isin(forest.feature, features)
+    other = np.flatnonzero(concerned & (forest.missing_left != (forest.threshold >= 0.0)))
     if len(other):
         names = model.feature_names
         feature = int(forest.feature[other[0]])

@@ -1,0 +1,1 @@
+"""Features that search engines compute: a file per engine."""

@@ -1,0 +1,180 @@
+"""What an engine is, and which there are: a file of this package that registers a class is all that a new one needs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any, ClassVar
+
+from rerank.errors import InvalidInputError
+from rerank.runtime.registry import Registry
+
+STATIC, NO_FIELD = "static", "query.terms"
+_MOST_NAMED = 10
+_DEFAULTS = {"bm25_k1": 0.9, "bm25_b": 0.4}  # of a recipe, see rerank.features.recipe
+
+
+@dataclass(frozen=True)
+class EngineSettings:
+    """What the queries of an engine depend on beside the feature.
+
+    k1, b        BM25's parameters in the recipe of the model
+    query_field  the field by whose analyser the terms of a query are counted
+    """
+
+    k1: float
+    b: float
+    query_field: str
+
+
+Query = Callable[[str, EngineSettings], dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class EngineFeature:
+    """A feature that an engine computes with the result of this package.
+
+    name   without the field: `bm25`; `static` is a number of the documents, `query.terms` has no field
+    query  returns the engine's query for a field (for `static`: a number)
+    needs  what the engine's index must have for it, `{field}` standing for the field; empty for nothing
+    exact  False where values are rounded to float32 at each step, and may differ by about 1e-6 of the value
+    missing_is_zero  whether a missing value reaches the model as 0
+    """
+
+    name: str
+    query: Query
+    needs: str = ""
+    exact: bool = True
+    missing_is_zero: bool = False
+
+
+class Engine(ABC):
+    """An engine that computes features of documents for a query.
+
+    title     what it is, in a few words
+    formats   the formats of models that it reads
+    features  the features that it computes as this package does
+    k1, b     BM25's parameters where the engine's index sets none
+    """
+
+    name: ClassVar[str] = ""
+    title: ClassVar[str]
+    formats: ClassVar[tuple[str, ...]]
+    features: ClassVar[tuple[EngineFeature, ...]]
+    k1: ClassVar[float] = 1.2
+    b: ClassVar[float] = 0.75
+
+    @abstractmethod
+    def entry(self, name: str, query: dict[str, Any]) -> dict[str, Any]:
+        """Return a feature as the engine stores it."""
+
+    @abstractmethod
+    def feature_set(self, entries: Sequence[dict[str, Any]]) -> Any:
+        """Return the content of a file of features."""
+
+    def feature(self, name: str) -> tuple[EngineFeature, str] | None:
+        """Return a feature by its whole name, with its field; None where the engine does not compute it."""
+        known = {feature.name: feature for feature in self.features}
+        if name in known and name == NO_FIELD:
+            return known[name], ""
+        family, _, field = name.partition(".")
+        return (known[family], field) if family in known and field else None
+
+    def entries(self, names: Sequence[str], settings: EngineSettings) -> list[dict[str, Any]]:
+        """Return features, which the engine computes, as it stores them."""
+        entries = []
+        for name in names:
+            feature, field = self.feature(name) or _refuse(self, [name])
+            entries.append(self.entry(name, feature.query(field, settings)))
+        return entries
+
+    def needs(self, names: Sequence[str], settings: EngineSettings) -> list[str]:
+        """Return what the engine's index must have for these features, a sentence each."""
+        known = [self.feature(name) or _refuse(self, [name]) for name in names]
+        sentences = [feature.needs.format(field=field, k1=settings.k1, b=settings.b) for feature, field in known]
+        return list(dict.fromkeys(filter(None, sentences)))
+
+
+def _refuse(engine: Engine, names: Sequence[str]) -> Any:
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    known = ", ".join(feature.name for feature in engine.features)
+    raise InvalidInputError(
+        f"feature set: expected features that {engine.title} computes ({known}), got "
+        f"{', '.join(names[:_MOST_NAMED])}{more}. Train with the recipe of "
+        f"`rerank features --recipe-template --portable {engine.name}`."
+    )
+
+
+def check_portable(engine: Engine, names: Sequence[str], recipe: Mapping[str, Any] | None) -> EngineSettings:
+    """Return the settings of a model's features; raise InvalidInputError where the engine cannot compute all of them.
+
+    names   of the model's features
+    recipe  of the model, as plain values; None where it has none
+    """
+    if recipe is None:
+        raise InvalidInputError(
+            "feature set: expected a model with the recipe of its features, got one without. Train it on data of "
+            "`rerank features`, or import it with --recipe FILE."
+        )
+    others = [name for name in names if engine.feature(name) is None]
+    if others:
+        _refuse(engine, others)
+    changed = {name: _normalisation(name, recipe.get("normalisation") or {}) for name in names}
+    normalised = [f"{name} ({form})" for name, form in changed.items() if form != "none"]
+    if normalised:
+        raise InvalidInputError(
+            f"feature set: expected values as they are, got {', '.join(normalised[:_MOST_NAMED])} within the query, "
+            "which an engine cannot compute. Train with a recipe without normalisation."
+        )
+    fields = [found[1] for name in names if (found := engine.feature(name)) and found[0].name != STATIC and found[1]]
+    parameters = {key: recipe.get(key, default) for key, default in _DEFAULTS.items()}
+    return EngineSettings(parameters["bm25_k1"], parameters["bm25_b"], fields[0] if fields else "contents")
+
+
+def portable_names(engine: Engine, names: Sequence[str], recipe: Mapping[str, Any] | None) -> list[str]:
+    """Return those of a model's features that an engine computes; none where the recipe is unknown."""
+    if recipe is None:
+        return []
+    table = recipe.get("normalisation") or {}
+    return [name for name in names if engine.feature(name) is not None and _normalisation(name, table) == "none"]
+
+
+def _normalisation(name: str, table: Mapping[str, str]) -> str:
+    """Return the normalisation of a column: that of the last pattern that fits."""
+    forms = [form for pattern, form in table.items() if name == pattern or fnmatchcase(name, pattern)]
+    return forms[-1] if forms else "none"
+
+
+_REGISTRY: Registry[type[Engine]] = Registry("engine", "rerank.exchange.engines")
+
+
+def register_engine(name: str) -> Callable[[type[Engine]], type[Engine]]:
+    """Return a decorator that registers an engine's class under a name."""
+
+    def add(kind: type[Engine]) -> type[Engine]:
+        kind.name = name
+        return _REGISTRY.register(name)(kind)
+
+    return add
+
+
+def known_engines() -> dict[str, Engine]:
+    """Return all engines by name, in alphabetical order."""
+    return {name: kind() for name, kind in _REGISTRY.known().items()}
+
+
+def engine_named(name: str) -> Engine:
+    """Return an engine; raises InvalidInputError, with the nearest known name, for an unknown one."""
+    return _REGISTRY.get(name)()
+
+
+def engine_of_format(format: str) -> Engine:
+    """Return the engine that reads a format of models; raises InvalidInputError where there is none."""
+    engines = known_engines().values()
+    for engine in engines:
+        if format in engine.formats:
+            return engine
+    formats = ", ".join(each for engine in engines for each in engine.formats)
+    raise InvalidInputError(f"feature set: expected a format of an engine ({formats}), got {format}. Leave it out.")

@@ -1,0 +1,63 @@
+"""Recipes of features that a search engine computes with the result of this package."""
+
+from __future__ import annotations
+
+import json
+
+from rerank.exchange.engines.registry import STATIC, Engine, engine_named
+from rerank.features.base import FieldFamily
+from rerank.features.recipe import Recipe
+from rerank.features.registry import known_families
+
+
+def portable_template(name: str) -> str:
+    """Return a recipe as TOML, with comments, of the features that an engine computes.
+
+    Parameters
+    ----------
+    name : str
+        Name of the engine: elasticsearch, opensearch or solr.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    InvalidInputError
+        For an unknown engine.
+
+    """
+    engine = engine_named(name)
+    families, patterns = _columns(engine)
+    return "\n".join(
+        [
+            f"# A recipe of features that {engine.title} computes.",
+            f"# `rerank export MODEL --to {engine.formats[0]} --feature-set FILE` writes their queries.",
+            "",
+            "# Fields of the index, by the names that they have in the engine; all of them by default.",
+            '# fields = ["title", "body"]',
+            "",
+            f"families = {json.dumps(families)}",
+            "",
+            f'# Where the documents have numbers, add "{STATIC}.*".',
+            f"features = {json.dumps(patterns)}",
+            "",
+            "# As the engine's fields have them; these are its defaults.",
+            f"bm25_k1 = {engine.k1:g}",
+            f"bm25_b = {engine.b:g}",
+            "",
+        ]
+    )
+
+
+def _columns(engine: Engine) -> tuple[list[str], list[str]]:
+    """Return the families of an engine's features, and the patterns of their columns but the numbers'."""
+    families, patterns = [], []
+    for name, member in known_families().items():
+        of_family = {feature.name for feature in member.features(Recipe())}
+        known = [feature.name for feature in engine.features if feature.name in of_family]
+        patterns += [f"{each}.*" if isinstance(member, FieldFamily) else each for each in known]
+        if known or (name == STATIC and any(feature.name == STATIC for feature in engine.features)):
+            families.append(name)
+    return families, patterns
