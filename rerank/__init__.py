@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from rerank.types import Run as Run
     from rerank.types import Topics as Topics
     from rerank.types.preferences import Preferences as Preferences
+    from rerank.vectors.vectors import Vectors as Vectors
     from rerank.workflows.experiment import run_experiment as run_experiment
     from rerank.workflows.explain import explain as explain
     from rerank.workflows.index import Index as Index
@@ -76,6 +77,7 @@ _HOMES = {
     "RerankError": "rerank.errors",
     "Run": "rerank.types",
     "Topics": "rerank.types",
+    "Vectors": "rerank.vectors.vectors",
     "combine": "rerank.combination.mixture",
     "compare": "rerank.evaluation.comparison",
     "evaluate": "rerank.evaluation.evaluate",

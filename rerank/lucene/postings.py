@@ -11,7 +11,8 @@ from rerank.errors import IndexFolderError
 from rerank.lucene.arrays import read_arrays, write_arrays
 from rerank.lucene.folder import check_index_folder, commit_hash, staged_folder
 from rerank.lucene.progress import Progress
-from rerank.lucene.verified import FORMAT, cache_folder, read_manifest
+from rerank.lucene.verified import FORMAT, read_manifest
+from rerank.runtime.cache import cache_folder
 from rerank.types.forward import ForwardIndex
 
 SUBFOLDER = "rerank"

@@ -11,13 +11,13 @@ import hashlib
 import json
 import logging
 import os
-import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rerank.errors import IndexFolderError, RerankError
+from rerank.runtime.cache import cache_folder
 from rerank.runtime.output import whole_file
 from rerank.runtime.strict_json import ParseFault, parse_json
 
@@ -151,18 +151,6 @@ def _notes(folder: Path) -> tuple[Path, Path]:
     """Return the paths that the note may have."""
     name = hashlib.sha256(os.fsencode(folder.absolute())).hexdigest()[:32]
     return folder / NOTE, cache_folder() / f"verified-{name}.json"
-
-
-def cache_folder() -> Path:
-    """Return `$RERANK_CACHE`, otherwise the folder `rerank` in the user's cache folder of the platform."""
-    folder = os.environ.get("RERANK_CACHE")
-    if folder:
-        return Path(folder)
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local")) / "rerank"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "rerank"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rerank"
 
 
 def damaged(folder: Path, damage: str) -> IndexFolderError:

@@ -1,0 +1,54 @@
+"""The singular value decomposition against NumPy's, and its independence of threads."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rerank.types import pointers
+from rerank.vectors.svd import SparseRows, right_singular_vectors
+
+
+def _sparse(dense: np.ndarray) -> SparseRows:
+    rows, columns = np.nonzero(dense)
+    counts = np.bincount(rows, minlength=len(dense))
+    return SparseRows(
+        pointers(counts), columns.astype(np.int32), dense[rows, columns].astype(np.float32), dense.shape[1]
+    )
+
+
+def _matrix(seed: int, shape: tuple[int, int], rank: int) -> np.ndarray:
+    random = np.random.default_rng(seed)
+    scale = 2.0 ** -np.arange(rank)
+    return (random.normal(size=(shape[0], rank)) * scale) @ random.normal(size=(rank, shape[1]))
+
+
+@pytest.mark.parametrize("shape", [(80, 50), (30, 90)])
+def test_singular_vectors_are_those_of_numpy(shape: tuple[int, int]) -> None:
+    dense = _matrix(0, shape, 12)
+    vectors, values = right_singular_vectors(_sparse(dense), 5)
+    _, expected, rows = np.linalg.svd(dense)
+    np.testing.assert_allclose(values, expected[:5], rtol=1e-4)
+    signs = np.sign(rows[np.arange(5), np.abs(rows[:5]).argmax(axis=1)])
+    np.testing.assert_allclose(vectors, (rows[:5] * signs[:, None]).T, atol=2e-3)
+
+
+def test_singular_vectors_of_few_rows_are_as_many_as_rows() -> None:
+    dense = _matrix(1, (3, 10), 3)
+    vectors, values = right_singular_vectors(_sparse(dense), 400)
+    assert vectors.shape == (10, 3)
+    np.testing.assert_allclose(values, np.linalg.svd(dense, compute_uv=False)[:3], rtol=1e-4)
+    vectors, values = right_singular_vectors(_sparse(np.zeros((4, 0))), 400)
+    assert (vectors.shape, values.shape) == ((0, 0), (0,))
+
+
+def test_singular_vectors_of_a_zero_matrix_are_finite() -> None:
+    vectors, values = right_singular_vectors(_sparse(np.zeros((4, 5))), 2)
+    assert np.isfinite(vectors).all()
+    np.testing.assert_array_equal(values, 0.0)
+
+
+def test_singular_vectors_do_not_depend_on_threads_bit_for_bit() -> None:
+    matrix = _sparse(_matrix(2, (300, 200), 60))
+    one, two = (right_singular_vectors(matrix, 40, threads)[0] for threads in (1, 2))
+    np.testing.assert_array_equal(one, two)
