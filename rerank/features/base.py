@@ -30,6 +30,7 @@ class Missing(StrEnum):
     NOT_IN_RUN = "the other run does not hold the document for the query"
     NO_NUMBER = "the document has no such number"
     FUNCTION = "the user's function returned NaN"
+    NO_VECTOR = "no term of the query, or none of the field of the document, has a vector"
 
 
 class Cost(StrEnum):
@@ -40,6 +41,8 @@ class Cost(StrEnum):
     TERMS = "terms of the query"
     POSITIONS = "positions of the query's terms in the field"
     DOCUMENT = "terms of the field"
+    DIMENSIONS = "dimensions of the vectors"
+    SOFT = "distinct terms of the candidates' fields, times terms of the query, times dimensions of the vectors"
 
 
 @dataclass(frozen=True)
@@ -88,6 +91,8 @@ class Family(ABC):
     calling_thread : bool
         Whether `fill` runs on the thread that called `extract`, because it runs a user's code. Other families are
         filled on several threads at once, each thread with other queries.
+    needs_space : str
+        The space of vectors that the family needs: it is computed where vectors with this space are given.
     limit : str
         How much of a query is read, where it is not all of it; for the list of features.
 
@@ -95,6 +100,7 @@ class Family(ABC):
 
     on_request: ClassVar[bool] = False
     calling_thread: ClassVar[bool] = False
+    needs_space: ClassVar[str] = ""
     limit: ClassVar[str] = ""
 
     @abstractmethod

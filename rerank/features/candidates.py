@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +18,9 @@ from rerank.types import Floats, Ints, pointers
 from rerank.types.forward import ForwardIndex
 from rerank.types.ids import Ids
 from rerank.types.vocabulary import find_terms
+
+if TYPE_CHECKING:
+    from rerank.vectors.queries import QueryVectors
 
 Documents = Callable[[Ints], Sequence[str | None]]
 MOST_MATCHES = 1 << 23  # row-term pairs of a batch, of 4 bytes each
@@ -54,6 +58,8 @@ class Candidates:
         Numbers of all documents, by name.
     documents : callable, optional
         Returns documents by number as they were indexed; None where the index does not store them.
+    vectors : QueryVectors, optional
+        Vectors of the queries and of the documents, for the families that need them.
     query_ids, doc_ids : sequence of str
         Ids of the queries and of the rows' documents, for the errors of user-defined functions.
 
@@ -74,6 +80,7 @@ class Candidates:
     documents: Documents | None = None
     query_ids: Sequence[str] | Ids = ()
     doc_ids: Sequence[str] | Ids = ()
+    vectors: QueryVectors | None = None
 
     @property
     def n_rows(self) -> int:
@@ -163,6 +170,7 @@ class Candidates:
             documents=self.documents,
             query_ids=self.query_ids[first:last],
             doc_ids=self.doc_ids[rows],
+            vectors=None if self.vectors is None else self.vectors.of_queries(first, last),
         )
 
 

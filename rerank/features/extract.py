@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from rerank.features.base import RunFamily
 from rerank.features.candidates import Candidates, Documents, gather_candidates
 from rerank.features.columns import ColumnGroup, field_columns
-from rerank.features.inputs import check_scores, doc_numbers, labels_of, resolve_recipe, scores_in, tokens_of
+from rerank.features.inputs import Records, check_scores, doc_numbers, labels_of, resolve_recipe, scores_in, tokens_of
 from rerank.features.match import match
 from rerank.features.normalise import normalise
 from rerank.features.plan import ColumnPlan
@@ -22,6 +23,10 @@ from rerank.runtime.progress import track
 from rerank.runtime.threads import in_threads, kernel_threads
 from rerank.types import Qrels, RankingData, Run
 from rerank.types.forward import ForwardIndex
+from rerank.vectors.queries import query_vectors
+
+if TYPE_CHECKING:
+    from rerank.vectors.vectors import Vectors
 
 _BATCH_ROWS = 1 << 16
 _PART_ROWS = 1 << 10  # starting a smaller part takes longer than the other threads save
@@ -38,6 +43,7 @@ def extract(
     *,
     runs: Mapping[str, Run] | None = None,
     documents: Documents | None = None,
+    vectors: Vectors | None = None,
     threads: int | None = None,
 ) -> RankingData:
     """Return the features of every query-document pair of a run.
@@ -58,6 +64,8 @@ def extract(
         Other runs by name, whose scores and ranks become features.
     documents : callable, optional
         Returns documents by number as they were indexed, for user-defined functions over documents.
+    vectors : Vectors, optional
+        Vectors of the index, for the features that need them.
     threads : int, optional
         Number of threads; by default one per core. The result does not depend on it, bit for bit.
 
@@ -73,7 +81,9 @@ def extract(
         the recipe names a field that the index does not have.
 
     """
-    data, fill = _prepare(forward, query_terms, run, recipe, qrels, runs or {}, documents, threads)
+    data, fill = _prepare(
+        forward, query_terms, run, recipe or Recipe(), qrels, Records(runs or {}, documents, vectors), threads
+    )
     X = np.empty(data.X.shape, dtype=np.float32)
     for _ in fill(X):
         pass
@@ -89,6 +99,7 @@ def extract_blocks(
     *,
     runs: Mapping[str, Run] | None = None,
     documents: Documents | None = None,
+    vectors: Vectors | None = None,
     threads: int | None = None,
 ) -> tuple[RankingData, Iterator[NDArray[np.float32]]]:
     """Return the features of a run block by block, so that memory holds those of a few queries only.
@@ -103,7 +114,9 @@ def extract_blocks(
         The features, in the order of the rows.
 
     """
-    data, fill = _prepare(forward, query_terms, run, recipe, qrels, runs or {}, documents, threads)
+    data, fill = _prepare(
+        forward, query_terms, run, recipe or Recipe(), qrels, Records(runs or {}, documents, vectors), threads
+    )
     return data, fill(None)
 
 
@@ -111,22 +124,26 @@ def _prepare(
     forward: ForwardIndex,
     query_terms: Mapping[str, Sequence[str]],
     run: Run,
-    recipe: Recipe | None,
+    recipe: Recipe,
     qrels: Qrels | None,
-    runs: Mapping[str, Run],
-    documents: Documents | None,
+    records: Records,
     threads: int | None,
 ) -> tuple[RankingData, Callable[[NDArray[np.float32] | None], Iterator[NDArray[np.float32]]]]:
     """Return everything but the features, and the function that computes them, see `_blocks`."""
-    recipe = resolve_recipe(recipe or Recipe(), forward, runs, documents)
+    recipe = resolve_recipe(recipe, forward, records)
     run = run.take(run.trec_order())
     check_scores(run)
-    tokens = tokens_of(run, query_terms)
+    tokens, runs = tokens_of(run, query_terms), records.runs
     other_runs = {name: scores_in(runs[name], run) for name in recipe.runs} if runs else {}
     candidates = gather_candidates(
-        forward, tokens, run.query_ptr, doc_numbers(forward, run), run.scores, other_runs, documents
+        forward, tokens, run.query_ptr, doc_numbers(forward, run), run.scores, other_runs, records.documents
     )
-    candidates = replace(candidates, query_ids=run.query_ids, doc_ids=run.doc_ids)
+    candidates = replace(
+        candidates,
+        query_ids=run.query_ids,
+        doc_ids=run.doc_ids,
+        vectors=None if records.vectors is None else query_vectors(records.vectors, forward, tokens),
+    )
     plan = ColumnPlan.of(forward, recipe)
     ideal_labels, ideal_ptr = (None, None) if qrels is None else qrels.ideal(run.query_ids)
     data = RankingData(

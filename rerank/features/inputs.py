@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,16 +14,39 @@ from rerank.errors import InvalidInputError
 from rerank.features.candidates import Documents
 from rerank.features.functions import functions
 from rerank.features.recipe import Recipe
+from rerank.features.registry import default_family_names, family, space_family_names
 from rerank.types import Floats, Ints, Qrels, Run, query_rows
 from rerank.types.forward import ForwardIndex
+
+if TYPE_CHECKING:
+    from rerank.vectors.vectors import Vectors
 
 _log = logging.getLogger("rerank")
 
 
-def resolve_recipe(
-    recipe: Recipe, forward: ForwardIndex, runs: Mapping[str, Run], documents: Documents | None
-) -> Recipe:
+@dataclass(frozen=True, eq=False)
+class Records:
+    """What is given beside the run and the recipe.
+
+    Parameters
+    ----------
+    runs : mapping from str to Run
+        Other runs by name.
+    documents : callable, optional
+        Returns documents by number as they were indexed.
+    vectors : Vectors, optional
+        Vectors of the index.
+
+    """
+
+    runs: Mapping[str, Run] = field(default_factory=dict)
+    documents: Documents | None = None
+    vectors: Vectors | None = None
+
+
+def resolve_recipe(recipe: Recipe, forward: ForwardIndex, records: Records) -> Recipe:
     """Return the recipe with explicit names; functions over documents need an index that stores its documents."""
+    recipe, documents = _with_vectors(recipe, records.vectors), records.documents
     unusable = [name for name, function in functions().items() if function.over == "document"]
     if unusable and documents is not None and documents(np.array([_first_document(forward)]))[0] is not None:
         unusable = []
@@ -35,12 +59,40 @@ def resolve_recipe(
         )
     if unusable and recipe.functions is None:
         _log.info("features %s are left out: the index keeps no documents.", ", ".join(unusable))
-    return _with_runs(recipe, runs).resolve(forward.fields, forward.numbers, usable)
+    return _with_runs(recipe, records.runs).resolve(forward.fields, forward.numbers, usable)
 
 
 def _first_document(forward: ForwardIndex) -> int:
     """Return the number of the first document that is not deleted."""
     return int(np.argmax(forward.doc_ids != ""))
+
+
+def _with_vectors(recipe: Recipe, vectors: Vectors | None) -> Recipe:
+    """Return the recipe with the families that the vectors allow, and their checksum if these families are used."""
+    named = [name for name in recipe.families or () if family(name).needs_space]
+    if vectors is None:
+        if recipe.vectors is not None or named:
+            which = f"of checksum {recipe.vectors}" if recipe.vectors else f"for the family {named[0]}"
+            raise InvalidInputError(
+                f"vectors: expected the vectors {which}, got none. Give them (vectors=, --vectors FILE), or train on "
+                "features without them."
+            )
+        return recipe
+    if recipe.vectors not in (None, vectors.checksum):
+        raise InvalidInputError(
+            f"vectors: expected the vectors of checksum {recipe.vectors}, which the features were made with, got "
+            f"{vectors.checksum}. Give those vectors, or train on features of these."
+        )
+    lacking = [name for name in named if family(name).needs_space not in vectors.spaces]
+    if lacking:
+        raise InvalidInputError(
+            f"vectors: expected the space {family(lacking[0]).needs_space} for the family {lacking[0]}, got "
+            f"{', '.join(vectors.spaces)}. Learn the vectors of an index with positions, or leave the family out."
+        )
+    given = recipe.families
+    families = (*default_family_names(), *space_family_names(vectors.spaces)) if given is None else given
+    used = any(family(name).needs_space for name in families)
+    return replace(recipe, families=families, vectors=vectors.checksum if used else None)
 
 
 def _with_runs(recipe: Recipe, runs: Mapping[str, Run]) -> Recipe:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,9 @@ from rerank.runtime.kernels import kernel
 from rerank.runtime.views import read_only_view
 from rerank.types import Floats, Ints, joined_rows, pointers
 from rerank.types.forward import FieldArrays
+
+if TYPE_CHECKING:
+    from rerank.vectors.queries import QueryVectors
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +91,13 @@ class FieldBlock:
             rows = slice(first, min(first + size, n_rows))
             part = candidates.rows_of_one_query(rows)
             yield rows, FieldBlock(part, self.field, self.doc_freq, self.collection_freq, self.lengths[rows])
+
+    @property
+    def vectors(self) -> QueryVectors:
+        """Vectors of the queries and documents, for the families that need them."""
+        if self.candidates.vectors is None:
+            raise TypeError("features of vectors need vectors")
+        return self.candidates.vectors
 
     @cached_property
     def idf(self) -> Floats:

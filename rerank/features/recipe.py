@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from math import nextafter
@@ -16,6 +17,7 @@ from rerank.files.structured import read_toml
 
 NORMALISATIONS = ("none", "minmax", "zscore", "rank")
 _ABOVE_ZERO = nextafter(0.0, 1.0)
+CHECKSUM = re.compile("[0-9a-f]{16}")
 MOST = 1e9  # larger parameters overflow, or make all documents equal
 _RANGES = {
     "bm25_k1": (0.0, MOST),
@@ -50,6 +52,8 @@ class Recipe:
         User-defined functions (`rerank.feature`). All defined functions by default.
     runs : tuple of str, default=()
         Other runs whose scores are features; the runs themselves are arguments of `extract`.
+    vectors : str, optional
+        Checksum of the vectors that the features were made with; extraction sets it where it is given vectors.
     bm25_k1, bm25_b : float, default=0.9, 0.4
         Parameters of BM25; the defaults are Anserini's.
     lm_absolute_delta : float, default=0.7
@@ -77,6 +81,7 @@ class Recipe:
     numbers: tuple[str, ...] | None = None
     functions: tuple[str, ...] | None = None
     runs: tuple[str, ...] = ()
+    vectors: str | None = None
     bm25_k1: float = 0.9
     bm25_b: float = 0.4
     lm_absolute_delta: float = 0.7
@@ -93,6 +98,7 @@ class Recipe:
             names = getattr(self, key)
             object.__setattr__(self, key, () if names in ((), []) else _names(key, names))
         object.__setattr__(self, "normalisation", _normalisation(self.normalisation))
+        _check_checksum("vectors", self.vectors)
         for name in self.families or ():
             if name not in family_names():
                 raise unknown_name("recipe: families", name, family_names())
@@ -216,6 +222,13 @@ def _normalisation(value: Any) -> dict[str, str]:
             text = form if isinstance(form, str) else shown(form)
             raise unknown_name(f"recipe: normalisation: {shown(str(name))[1:-1]}", text, NORMALISATIONS)
     return {str(name): str(form) for name, form in table.items()}
+
+
+def _check_checksum(key: str, value: Any) -> None:
+    if value is not None and not (isinstance(value, str) and CHECKSUM.fullmatch(value)):
+        raise InvalidInputError(
+            f"recipe: {key}: expected the checksum that extraction sets, got {shown(value)}. Leave it out."
+        )
 
 
 def _names(key: str, value: Any) -> tuple[str, ...] | None:

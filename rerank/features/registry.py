@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import TypeVar
 
 from rerank.features.base import Family
@@ -30,5 +30,12 @@ def family_names() -> tuple[str, ...]:
 
 
 def default_family_names() -> tuple[str, ...]:
-    """Return the names of the families that are computed where a recipe names none."""
-    return tuple(name for name, member in known_families().items() if not member.on_request)
+    """Return the names of the families that are computed without vectors where a recipe names none."""
+    return tuple(name for name, member in known_families().items() if not (member.on_request or member.needs_space))
+
+
+def space_family_names(spaces: Container[str]) -> tuple[str, ...]:
+    """Return the names of the families that need one of these spaces of vectors."""
+    return tuple(
+        name for name, member in known_families().items() if member.needs_space and member.needs_space in spaces
+    )

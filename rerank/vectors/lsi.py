@@ -32,9 +32,9 @@ def term_weights(field: FieldArrays) -> NDArray[np.float32]:
 
 
 def frequent_terms(field: FieldArrays, least: int = LEAST_DOCUMENTS, most: int = MOST_TERMS) -> NDArray[np.int32]:
-    """Return the rows of the terms that most documents hold, ties by term number, (n_terms,) int32; -1 for others."""
+    """Return the row of each of the terms that most documents hold, ties by term number; -1 for others."""
     doc_freq = np.asarray(field.doc_freq)
-    known = np.flatnonzero(doc_freq >= least)
+    known = np.flatnonzero((doc_freq >= least) & (doc_freq < field.n_docs_with))  # the weight of others is 0
     chosen = np.sort(known[np.argsort(-doc_freq[known], kind="stable")[:most]])
     rows = np.full(len(doc_freq), -1, dtype=np.int32)
     rows[chosen] = np.arange(len(chosen), dtype=np.int32)
@@ -95,7 +95,13 @@ def learn_lsi(
         matrix.values,
     )
     vectors, values = right_singular_vectors(matrix, dimensions, threads)
-    return Space(rows, weights, vectors), values
+    return Space(with_vectors(rows, vectors), weights, vectors), values
+
+
+def with_vectors(rows: NDArray[np.int32], vectors: NDArray[np.float32]) -> NDArray[np.int32]:
+    """Return the rows of the terms, -1 for a term whose vector is zero."""
+    is_zero = np.append(~vectors.any(axis=1), True)  # the last: of terms without a row
+    return np.where(is_zero[rows], -1, rows).astype(np.int32)
 
 
 @kernel()

@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.runtime.kernels import kernel
 from rerank.runtime.views import read_only_view
-from rerank.types.arrays import Ints, pointers
+from rerank.types.arrays import Floats, Ints, pointers
 from rerank.types.forward import FieldArrays, ForwardIndex
 from rerank.types.vocabulary import find_terms
 
@@ -47,6 +48,19 @@ class Space:
     def dimensions(self) -> int:
         """Number of dimensions."""
         return int(self.term_vectors.shape[1])
+
+    @cached_property
+    def units(self) -> NDArray[np.float32]:
+        """The vectors of the terms divided by their norms, (n_rows, dimensions) float32."""
+        norms = np.linalg.norm(self.term_vectors, axis=1)
+        return np.asarray(self.term_vectors / np.where(norms > 0.0, norms, 1.0)[:, None], dtype=np.float32)
+
+    def of_terms(self, terms: Ints) -> tuple[Ints, Floats]:
+        """Return row and weight of terms by number, (n,) int64 and float64; -1 and 0 for one without a vector."""
+        known = np.flatnonzero((terms >= 0) & (terms < len(self.rows)))
+        rows, weights = np.full(len(terms), -1, dtype=np.int64), np.zeros(len(terms))
+        rows[known], weights[known] = self.rows[terms[known]], self.weights[terms[known]]
+        return rows, weights
 
     def queries(self, forward: ForwardIndex, query_terms: Sequence[Sequence[str]]) -> NDArray[np.float32]:
         """Return the vectors of queries.

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -17,12 +19,16 @@ from rerank.types.arrays import Ints
 from rerank.types.forward import FieldArrays, ForwardIndex
 from rerank.vectors.lsi import DIMENSIONS, learn_lsi
 from rerank.vectors.space import Space
+from rerank.vectors.words import DIMENSIONS as WORD_DIMENSIONS
+from rerank.vectors.words import learn_words
 
 KIND, FORMAT = "vectors", 1
 CONTENTS = "contents"
-LSI = "lsi"
+LSI, WORDS = "lsi", "words"
+OTHER = "an index with other documents or another analyser"
 REMEDY = "Learn them with `rerank vectors`."
-_MOST_DIMENSIONS = 4096
+MOST_DIMENSIONS = 4096
+_log = logging.getLogger("rerank")
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +40,7 @@ class Vectors:
     forward : ForwardIndex
         Forward arrays of the index.
     spaces : mapping from str to Space
-        The spaces by name: `lsi`.
+        The spaces by name: `lsi`, and `words` where the index has positions.
     stored : mapping from (str, str) to ndarray of shape (n_docs, dimensions) and dtype float32
         Vectors of all documents by space and field, where they are in a file; others are computed when they are used.
 
@@ -45,7 +51,14 @@ class Vectors:
     stored: Mapping[tuple[str, str], NDArray[np.float32]] = field(default_factory=dict)
 
     @classmethod
-    def learn(cls, index: Any, *, dimensions: int = DIMENSIONS, threads: int | None = None) -> Self:
+    def learn(
+        cls,
+        index: Any,
+        *,
+        dimensions: int = DIMENSIONS,
+        word_dimensions: int = WORD_DIMENSIONS,
+        threads: int | None = None,
+    ) -> Self:
         """Learn vectors from the documents of an index.
 
         Latent semantic indexing: the right singular vectors of the tf-idf matrix of the whole documents, of at most
@@ -56,8 +69,9 @@ class Vectors:
         ----------
         index : Index or ForwardIndex
             The index.
-        dimensions : int
-            Number of dimensions; fewer where documents or terms are fewer.
+        dimensions, word_dimensions : int
+            Number of dimensions of latent semantic indexing and of word vectors; fewer where documents or terms are
+            fewer.
         threads : int, optional
             Number of threads; by default one per core. The result does not depend on it, bit for bit.
 
@@ -66,14 +80,39 @@ class Vectors:
         Vectors
 
         """
-        if not isinstance(dimensions, int | np.integer) or not 1 <= dimensions <= _MOST_DIMENSIONS:
-            raise InvalidInputError(
-                f"dimensions: expected a whole number from 1 to {_MOST_DIMENSIONS}, got {shown(dimensions)}. "
-                "Pass e.g. 400."
-            )
+        for name, value in (("dimensions", dimensions), ("word_dimensions", word_dimensions)):
+            if not isinstance(value, int | np.integer) or not 1 <= value <= MOST_DIMENSIONS:
+                raise InvalidInputError(
+                    f"{name}: expected a whole number from 1 to {MOST_DIMENSIONS}, got {shown(value)}. Pass e.g. 400."
+                )
         forward: ForwardIndex = getattr(index, "forward", index)
-        lsi, _ = learn_lsi(whole_document(forward), int(dimensions), threads)
-        return cls(forward, {LSI: lsi})
+        whole = whole_document(forward)
+        spaces = {LSI: learn_lsi(whole, int(dimensions), threads)[0]}
+        if whole.positions is None:
+            _log.info("word vectors are left out: the index has no positions.")
+        else:
+            spaces[WORDS] = learn_words(whole, int(word_dimensions), threads)
+        return cls(forward, spaces)
+
+    @cached_property
+    def checksum(self) -> str:
+        """A hash of the vectors of the terms, 16 hexadecimal digits; features and models name it."""
+        digest = hashlib.sha256()
+        for name, space in self.spaces.items():
+            digest.update(name.encode("utf8"))
+            for array in (space.rows, space.weights, space.term_vectors):
+                digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+        return digest.hexdigest()[:16]
+
+    def on(self, forward: ForwardIndex) -> Vectors:
+        """Return the vectors with the documents of other arrays: of texts that the index does not hold."""
+        if forward is self.forward:
+            return self
+        if dict(forward.fingerprint) != dict(self.forward.fingerprint):
+            raise InvalidInputError(f"vectors: expected vectors of this index, got those of {OTHER}. {REMEDY}")
+        same = np.array_equal(forward.doc_ids, self.forward.doc_ids) and not forward.new_terms
+        texts = any(of_field.collection is not None for of_field in forward.fields.values())
+        return self if same and not texts else replace(self, forward=forward, stored={})
 
     def save(self, path: str | Path) -> None:
         """Write the vectors of all terms and documents to a file; the same vectors give the same bytes."""
@@ -160,10 +199,7 @@ def check_identity(what: str, values: Mapping[str, Any], forward: ForwardIndex) 
     """Refuse what was learned from another index; `values` is the output of `identity`."""
     own = _identity(forward)
     if values["fingerprint"] != own["fingerprint"]:
-        raise InvalidInputError(
-            f"{what}: expected vectors of this index, got those of an index with other documents or another analyser. "
-            f"{REMEDY}"
-        )
+        raise InvalidInputError(f"{what}: expected vectors of this index, got those of {OTHER}. {REMEDY}")
     if values["documents"] != own["documents"]:
         raise InvalidInputError(
             f"{what}: expected vectors of this index, got those of an index with the documents in another order. "

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from rerank.lucene.texts import TextAnalyser
     from rerank.rankers.ranker import Ranker
     from rerank.types.forward import ForwardIndex
+    from rerank.vectors.vectors import Vectors
     from rerank.workflows.texts import RankedText
 
 _log = logging.getLogger("rerank")
@@ -189,6 +190,7 @@ class Index:
         *,
         recipe: Recipe | None = None,
         runs: Mapping[str, Run | Mapping[str, Mapping[str, float]]] | None = None,
+        vectors: Vectors | str | Path | None = None,
         threads: int | None = None,
     ) -> RankingData:
         """Return the features of the query-document pairs of a run.
@@ -205,6 +207,8 @@ class Index:
             The features; None is the default recipe.
         runs : mapping of str to Run, mapping or DataFrame, or None
             Other runs (e.g. dense or neural), by name; their scores and ranks become features.
+        vectors : Vectors, path or None
+            Vectors of the index, or their file; features of meaning need them.
         threads : int or None
             Number of threads; None is all cores.
 
@@ -220,7 +224,7 @@ class Index:
         """
         from rerank.features.extract import extract
 
-        return extract(**self._extraction(run, topics, qrels, recipe, runs, threads))
+        return extract(**self._extraction(run, topics, qrels, recipe, runs, vectors=vectors, threads=threads))
 
     def write_features(
         self,
@@ -231,6 +235,7 @@ class Index:
         *,
         recipe: Recipe | None = None,
         runs: Mapping[str, Run | Mapping[str, Mapping[str, float]]] | None = None,
+        vectors: Vectors | str | Path | None = None,
         threads: int | None = None,
     ) -> None:
         """Write features to a file in batches, so that memory does not grow with the number of queries.
@@ -239,18 +244,20 @@ class Index:
         ----------
         path : path
             File name that ends in .npz, .svm or .txt (the latter two also with .gz).
-        run, topics, qrels, recipe, runs, threads
+        run, topics, qrels, recipe, runs, vectors, threads
             See `features`.
 
         """
         from rerank.features.extract import extract_blocks
         from rerank.files.data import write_data
 
-        data, blocks = extract_blocks(**self._extraction(run, topics, qrels, recipe, runs, threads))
+        data, blocks = extract_blocks(
+            **self._extraction(run, topics, qrels, recipe, runs, vectors=vectors, threads=threads)
+        )
         write_data(data, path, blocks)
 
     def _extraction(
-        self, run: Any, topics: Any, qrels: Any, recipe: Recipe | None, runs: Any, threads: int | None
+        self, run: Any, topics: Any, qrels: Any, recipe: Recipe | None, runs: Any, **others: Any
     ) -> dict[str, Any]:
         """Return the arguments of `extract`."""
         run, topics = Run.of(run), Topics.of(topics)
@@ -270,8 +277,16 @@ class Index:
             "qrels": None if qrels is None else Qrels.of(qrels),
             "runs": {name: Run.of(other) for name, other in (runs or {}).items()},
             "documents": self.searcher.documents,
-            "threads": threads,
+            **self._records(**others),
         }
+
+    def _records(self, vectors: Vectors | str | Path | None = None, **others: Any) -> dict[str, Any]:
+        """Return what is given beside the runs, read from its files, and the other arguments."""
+        if isinstance(vectors, str | Path):
+            from rerank.vectors.vectors import Vectors
+
+            vectors = Vectors.read(vectors, self)
+        return {"vectors": vectors, **others}
 
     def text_features(
         self,
@@ -282,6 +297,7 @@ class Index:
         field: str = CONTENTS,
         recipe: Recipe | None = None,
         runs: Mapping[str, Run | Mapping[str, Mapping[str, float]]] | None = None,
+        vectors: Vectors | str | Path | None = None,
         threads: int | None = None,
     ) -> RankingData:
         """Return the features of texts that the index does not hold.
@@ -310,6 +326,8 @@ class Index:
             Fields, families and parameters; by default every field, the default families and parameters.
         runs : mapping from str to Run or mapping, optional
             Other runs by name, whose scores and ranks become features; the id of a query given as str is "query".
+        vectors : Vectors or path, optional
+            Vectors of the index, or their file; features of meaning need them.
         threads : int, optional
             Number of threads; by default one per core. The result does not depend on it, bit for bit.
 
@@ -337,7 +355,7 @@ class Index:
         from rerank.workflows.texts import TextOptions, given_texts, text_features
 
         others = {name: Run.of(run) for name, run in (runs or {}).items()}
-        options = TextOptions(field, recipe, others, threads=threads)
+        options = TextOptions(field, recipe, others, **self._records(vectors=vectors, threads=threads))
         return text_features(self, given_texts(query, documents, scores), options)
 
     def rerank_texts(
@@ -350,6 +368,7 @@ class Index:
         scores: Any = None,
         field: str = CONTENTS,
         other_index: bool = False,
+        vectors: Vectors | str | Path | None = None,
         threads: int | None = None,
     ) -> list[RankedText]:
         """Return texts that the index does not hold in a model's order.
@@ -360,7 +379,7 @@ class Index:
             A model trained on features of this index.
         query : str
             The query.
-        documents, scores, field, threads
+        documents, scores, field, vectors, threads
             See `text_features`; without scores, BM25 has the k1, b and field of the model's training.
         k : int, optional
             Number of texts to return; all by default.
@@ -387,7 +406,10 @@ class Index:
         if not isinstance(query, str):
             raise InvalidInputError(f"query: expected text, got {type(query).__name__}. Pass one query at a time.")
         documents = documents if isinstance(documents, Mapping | str) else list(documents)
-        given, options = given_texts(query, documents, scores), TextOptions(field, threads=threads)
+        given, options = (
+            given_texts(query, documents, scores),
+            TextOptions(field, **self._records(vectors=vectors, threads=threads)),
+        )
         return ranked_texts(rank_texts(self, model, given, options, other_index=other_index), documents, k)
 
     def check_model(self, model: Ranker) -> None:

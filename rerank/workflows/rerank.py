@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from rerank.types.retriever import Retriever
 from rerank.workflows.applying import model_bm25, model_recipe
 from rerank.workflows.index import Index
 
+if TYPE_CHECKING:
+    from rerank.vectors.vectors import Vectors
+
 
 def rerank(
     index: Index | str | Path,
@@ -34,6 +37,7 @@ def rerank(
     base: Run | Mapping[str, Mapping[str, float]] | None = None,
     runs: Mapping[str, Run | Mapping[str, Mapping[str, float]]] | None = None,
     other_index: bool = False,
+    vectors: Vectors | str | Path | None = None,
     threads: int | None = None,
 ) -> Run:
     """Return the top k documents of each topic in the order of a model, followed by the other documents of the run.
@@ -58,6 +62,8 @@ def rerank(
         Other runs whose scores are features, by their names in training.
     other_index : bool
         Whether to accept a model whose features were computed on another index.
+    vectors : Vectors, path or None
+        Vectors of the index, or their file, if the model was trained with them.
     threads : int or None
         Number of threads; None is all cores.
 
@@ -76,7 +82,8 @@ def rerank(
     if not isinstance(model, Ranker):
         model = load_model(model)
     topics = read_topics(topics) if isinstance(topics, str | Path) else Topics.of(topics)
-    options = RerankOptions.of(k=k, k1=k1, b=b, base=base, runs=runs, other_index=other_index, threads=threads)
+    beside = {"runs": runs, "vectors": vectors}
+    options = RerankOptions.of(k=k, k1=k1, b=b, base=base, other_index=other_index, threads=threads, **beside)
     with nullcontext(index) if isinstance(index, Index) else Index.open(index) as opened:
         candidates = find_candidates(opened, model, topics, run, options)
         data = candidate_features(opened, model, topics, candidates, options)
@@ -94,6 +101,7 @@ class RerankOptions:
     runs: Mapping[str, Run]
     other_index: bool
     threads: int | None
+    vectors: Vectors | str | Path | None = None
 
     @classmethod
     def of(cls, *, k: int, base: Any, runs: Any, **options: Any) -> Self:
@@ -126,7 +134,8 @@ def candidate_features(
 ) -> RankingData:
     """Return the features of the first k candidates of each query."""
     top, recipe = candidates.head(options.k), model_recipe(model)
-    return index.features(top, topics, recipe=recipe, runs=options.runs, threads=options.threads)
+    beside = {"runs": options.runs, "vectors": options.vectors}
+    return index.features(top, topics, recipe=recipe, threads=options.threads, **beside)
 
 
 def with_tail(head: Run, candidates: Run, k: int) -> Run:

@@ -23,6 +23,7 @@ from rerank.workflows.applying import K1, B, model_bm25, model_recipe
 
 if TYPE_CHECKING:
     from rerank.rankers.ranker import Ranker
+    from rerank.vectors.vectors import Vectors
     from rerank.workflows.index import Index
 
 _log = logging.getLogger("rerank")
@@ -55,6 +56,7 @@ class TextOptions:
     recipe: Recipe | None = None
     runs: Mapping[str, Run] = field(default_factory=dict)
     retriever: Retriever = field(default_factory=lambda: Retriever.bm25(K1, B))
+    vectors: Vectors | None = None
     threads: int | None = None
 
 
@@ -240,6 +242,7 @@ def _batch_features(
         options.recipe,
         runs=options.runs,
         documents=lambda numbers: [documents[number].json() for number in numbers.tolist()],
+        vectors=options.vectors,
         threads=options.threads,
     )
 
@@ -288,6 +291,7 @@ class TextsToRank:
     scores: Run | None = None
     plain_field: str | None = None
     runs: Mapping[str, Run] = field(default_factory=dict)
+    vectors: Vectors | None = None
 
 
 def rerank_topics(
@@ -309,7 +313,7 @@ def rerank_topics(
         _log.warning("Topics without texts: %d of %d, e.g. %s.", len(without), len(topics), without[0])
     some = Topics({query_id: topics[query_id] for query_id in topics if query_id in texts.documents})
     given = given_texts(some, texts.documents, texts.scores)
-    options = TextOptions(texts.plain_field or CONTENTS, runs=texts.runs, threads=threads)
+    options = TextOptions(texts.plain_field or CONTENTS, runs=texts.runs, vectors=texts.vectors, threads=threads)
     given = replace(given, locations=texts.locations)
     return rank_texts(index, model, given, options, base=base, other_index=other_index, k1=k1, b=b).head(k)
 

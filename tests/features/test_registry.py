@@ -12,8 +12,9 @@ from rerank.features.base import FieldFamily, Missing
 from rerank.features.columns import ColumnGroup, column_groups
 from rerank.features.extract import extract
 from rerank.features.recipe import Recipe
-from rerank.features.registry import default_family_names, family, family_names, known_families
+from rerank.features.registry import default_family_names, family, family_names, known_families, space_family_names
 from rerank.types import RankingData, Run, query_rows
+from rerank.vectors.vectors import Vectors
 from tests.features.awkward import QUERIES
 from tests.features.collection import Documents, forward_index
 from tests.oracles.features import Pair, Texts
@@ -30,6 +31,7 @@ CAUSES = {
     Missing.NO_NUMBER: "no_number",
     Missing.FUNCTION: "function",
 }
+OF_VECTORS = {Missing.NO_VECTOR}  # tests/features/test_vectors.py
 
 
 def groups_of(name: str) -> tuple[ColumnGroup, ...]:
@@ -53,7 +55,9 @@ def test_registry_finds_the_families() -> None:
 def test_families_on_request_are_left_out_by_default() -> None:
     on_request = {name for name, member in known_families().items() if member.on_request}
     assert on_request == {"pooled"}
-    assert set(default_family_names()) == set(family_names()) - on_request
+    of_vectors = set(space_family_names(("lsi", "words")))
+    assert of_vectors == {"lsi", "words"}
+    assert set(default_family_names()) == set(family_names()) - on_request - of_vectors
 
 
 def test_names_are_unique_over_all_families() -> None:
@@ -70,10 +74,10 @@ def test_family_documents_every_feature(name: str) -> None:
             assert feature.meaning[0].isupper() or feature.meaning[0].isdigit()
             assert feature.meaning.endswith(".")
             assert feature.low < feature.high
-            assert set(feature.missing) <= set(CAUSES)
+            assert set(feature.missing) <= set(CAUSES) | OF_VECTORS
 
 
-@pytest.mark.parametrize("name", family_names())
+@pytest.mark.parametrize("name", [name for name in family_names() if not family(name).needs_space])
 def test_family_is_missing_exactly_where_documented_and_within_its_range(
     name: str, documents: Documents, run: Run
 ) -> None:
@@ -91,7 +95,9 @@ def test_family_is_missing_exactly_where_documented_and_within_its_range(
 
 @pytest.mark.parametrize("name", family_names())
 def test_family_fills_every_column_that_it_names(name: str, documents: Documents, run: Run) -> None:
-    data = extract(forward_index(documents), QUERIES, run, Recipe(fields=FIELDS, families=(name,)))
+    forward = forward_index(documents)
+    vectors = Vectors.learn(forward, dimensions=8) if family(name).needs_space else None
+    data = extract(forward, QUERIES, run, Recipe(fields=FIELDS, families=(name,)), vectors=vectors)
     assert data.feature_names == tuple(name for group in groups_of(name) for name in group.names)
     assert data.X.shape == (run.n_rows, len(data.feature_names))
     assert all(len(np.unique(data.X[:, column])) > 1 for column in range(data.n_features))

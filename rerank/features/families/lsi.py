@@ -1,0 +1,68 @@
+"""The lsi family: similarity of query and field by latent semantic indexing of the collection.
+
+v       vector of a text: sum over its terms of (1 + ln tf) * ln(N / df) * the term's vector, see `rerank vectors`
+v[:d]   its first d dimensions, those of the greatest singular values; all where there are fewer
+max     over the candidates of the query, whose value is not missing
+
+References
+----------
+Deerwester et al., JASIS 1990.
+
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.features.base import Cost, Feature, FieldFamily, Missing
+from rerank.features.cosines import fill_cosines
+from rerank.features.match import FieldBlock
+from rerank.features.recipe import Recipe
+from rerank.features.registry import register
+from rerank.runtime.views import read_only_view
+
+SPACE = "lsi"
+LEVELS = (100, 200, 400)
+
+_FEATURES = tuple(
+    Feature(
+        name=f"lsi_{level}",
+        meaning=f"Similarity of query and field in the first {level} dimensions of latent semantic indexing.",
+        formula=f"cosine of v(query)[:{level}] and v(field)[:{level}]",
+        source="Deerwester et al., JASIS 1990",
+        unit="cosine",
+        low=-1.0 - 1e-6,
+        high=1.0 + 1e-6,
+        missing=(Missing.NO_VECTOR,),
+        cost=Cost.DIMENSIONS,
+    )
+    for level in LEVELS
+)
+
+
+@register("lsi")
+class LsiFeatures(FieldFamily):
+    """Cosines of the first 100, 200 and 400 dimensions of latent semantic indexing."""
+
+    needs_space = SPACE
+    independent_rows = True
+
+    def features(self, recipe: Recipe) -> Sequence[Feature]:
+        """Return the features in the order of their columns."""
+        return _FEATURES
+
+    def fill(self, block: FieldBlock, recipe: Recipe, out: NDArray[np.float32]) -> None:
+        """Fill `out` (n_rows, 3)."""
+        given = block.vectors
+        documents, rows = given.documents(SPACE, block.field.name, block.candidates.docs)
+        fill_cosines(
+            block.candidates.query_ptr,
+            read_only_view(rows),
+            read_only_view(given.queries[SPACE]),
+            read_only_view(documents),
+            np.array(LEVELS),
+            out,
+        )

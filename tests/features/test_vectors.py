@@ -1,0 +1,145 @@
+"""Features of vectors against their definitions; models and recipes know the vectors that they need."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rerank.errors import InvalidInputError
+from rerank.features.extract import extract
+from rerank.features.families import words as words_family
+from rerank.features.families.lsi import LEVELS
+from rerank.features.recipe import Recipe
+from rerank.features.registry import default_family_names
+from rerank.types import RankingData, Run, query_rows
+from rerank.types.forward import ForwardIndex
+from rerank.vectors.vectors import Vectors
+from tests.features.awkward import QUERIES
+from tests.features.collection import Documents, forward_index
+
+FAMILIES = ("lsi", "words")
+
+
+@pytest.fixture(scope="module")
+def forward(documents: Documents) -> ForwardIndex:
+    return forward_index(documents)
+
+
+@pytest.fixture(scope="module")
+def vectors(forward: ForwardIndex) -> Vectors:
+    return Vectors.learn(forward, dimensions=150, word_dimensions=3)
+
+
+@pytest.fixture(scope="module")
+def data(forward: ForwardIndex, vectors: Vectors, run: Run) -> RankingData:
+    return extract(forward, QUERIES, run, Recipe(families=FAMILIES), vectors=vectors)
+
+
+def _cosine(left: np.ndarray, right: np.ndarray) -> float:
+    norms = np.linalg.norm(left) * np.linalg.norm(right)
+    return float(left @ right / norms) if norms else np.nan
+
+
+def _pairs(data: RankingData) -> list[tuple[str, str]]:
+    return list(zip(data.query_ids[query_rows(data.query_ptr)].tolist(), data.doc_ids.tolist(), strict=True))
+
+
+def _vector(vectors: Vectors, space: str, tokens: list[str]) -> np.ndarray:
+    return vectors.spaces[space].queries(vectors.forward, [tokens])[0].astype(np.float64)
+
+
+def test_cosines_equal_their_definition(data: RankingData, vectors: Vectors, documents: Documents) -> None:
+    assert np.isnan(data.column("lsi_100.body")).any()
+    for field in vectors.forward.fields:
+        for space, name, size in (*(("lsi", f"lsi_{n}", n) for n in LEVELS), ("words", "word_cosine", None)):
+            expected = [
+                _cosine(
+                    _vector(vectors, space, QUERIES[query_id])[:size],
+                    _vector(vectors, space, list(documents[doc_id].get(field, [])))[:size],
+                )
+                for query_id, doc_id in _pairs(data)
+            ]
+            np.testing.assert_allclose(data.column(f"{name}.{field}"), expected, atol=2e-5, err_msg=f"{name}.{field}")
+
+
+def test_soft_match_equals_its_definition(data: RankingData, vectors: Vectors, documents: Documents) -> None:
+    space, forward = vectors.spaces["words"], vectors.forward
+
+    def row(word: str) -> int:
+        number = forward.term_number(word)
+        return int(space.rows[number]) if number >= 0 else -1
+
+    def soft_match(query: list[str], text: list[str]) -> float:
+        terms, of_field = [t for t in set(query) if row(t) >= 0], [row(s) for s in set(text) if row(s) >= 0]
+        if not terms or not of_field:
+            return np.nan
+        best = [max(float(space.units[row(term)] @ space.units[other]) for other in of_field) for term in terms]
+        weights = [float(space.weights[forward.term_number(term)]) for term in terms]
+        return float(np.average(best, weights=weights))
+
+    for field in forward.fields:
+        expected = [soft_match(QUERIES[q], list(documents[d].get(field, []))) for q, d in _pairs(data)]
+        np.testing.assert_allclose(data.column(f"soft_match.{field}"), expected, atol=1e-5)
+
+
+def test_soft_match_reads_the_first_terms_of_a_query(
+    forward: ForwardIndex, vectors: Vectors, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query_id = max(QUERIES, key=lambda name: len(set(QUERIES[name])))
+    some = Run.of({query_id: run[query_id]})
+    monkeypatch.setattr(words_family, "LIMIT", 1)
+    cut = extract(forward, QUERIES, some, Recipe(families=("words",)), vectors=vectors)
+    one = {query_id: QUERIES[query_id][:1]}
+    alone = extract(forward, one, some, Recipe(families=("words",)), vectors=vectors)
+    np.testing.assert_array_equal(cut.column("soft_match.contents"), alone.column("soft_match.contents"))
+
+
+def test_features_of_vectors_are_bitwise_equal_for_any_threads_and_from_a_file(
+    data: RankingData, forward: ForwardIndex, vectors: Vectors, run: Run, tmp_path: object
+) -> None:
+    vectors.save(f"{tmp_path}/vectors")
+    read = Vectors.read(f"{tmp_path}/vectors", forward)
+    assert read.checksum == vectors.checksum
+    for given, threads in ((vectors, 1), (read, 2)):
+        again = extract(forward, QUERIES, run, Recipe(families=FAMILIES), vectors=given, threads=threads)
+        np.testing.assert_array_equal(again.X, data.X)
+        assert again.recipe == data.recipe
+
+
+def test_vectors_add_their_families_to_the_default_recipe(forward: ForwardIndex, vectors: Vectors, run: Run) -> None:
+    recipe = extract(forward, QUERIES, run, vectors=vectors).recipe
+    assert recipe is not None
+    assert recipe["families"] == [*default_family_names(), *FAMILIES]
+    assert recipe["vectors"] == vectors.checksum
+    only = extract(forward, QUERIES, run, Recipe(families=("run",)), vectors=vectors).recipe
+    assert only is not None
+    assert only["vectors"] is None
+
+
+def test_features_of_vectors_are_refused_without_them(
+    data: RankingData, forward: ForwardIndex, vectors: Vectors, run: Run
+) -> None:
+    recipe = Recipe.from_dict(data.recipe or {})
+    with pytest.raises(InvalidInputError, match=r"vectors: expected the vectors of checksum [0-9a-f]{16}, got none\."):
+        extract(forward, QUERIES, run, recipe)
+    with pytest.raises(InvalidInputError, match=r"vectors: expected the vectors for the family lsi, got none\. Give"):
+        extract(forward, QUERIES, run, Recipe(families=FAMILIES))
+    other = Vectors.learn(forward, dimensions=2)
+    with pytest.raises(InvalidInputError, match=rf"which the features were made with, got {other.checksum}\."):
+        extract(forward, QUERIES, run, recipe, vectors=other)
+    lsi = Vectors(forward, {"lsi": vectors.spaces["lsi"]})
+    with pytest.raises(InvalidInputError, match="expected the space words for the family words, got lsi"):
+        extract(forward, QUERIES, run, Recipe(families=FAMILIES), vectors=lsi)
+    assert extract(forward, QUERIES, run, vectors=lsi).n_features > 0
+
+
+def test_vectors_of_another_index_are_refused(forward: ForwardIndex, vectors: Vectors, run: Run) -> None:
+    other = replace(forward, fingerprint={"documents": 1})
+    with pytest.raises(InvalidInputError, match="vectors: expected vectors of this index, got those of an index with"):
+        extract(other, QUERIES, run, vectors=vectors)
+
+
+def test_an_index_without_positions_has_no_word_vectors(documents: Documents) -> None:
+    assert set(Vectors.learn(forward_index(documents, positions=False)).spaces) == {"lsi"}
