@@ -372,11 +372,15 @@ class Index:
 
     def _records(self, vectors: Vectors | str | Path | None = None, **others: Any) -> dict[str, Any]:
         """Return what is given beside the runs, read from its files, and the other arguments."""
-        if isinstance(vectors, str | Path):
-            from rerank.vectors.vectors import Vectors
+        return {"vectors": self.read_vectors(vectors), **others}
 
-            vectors = Vectors.read(vectors, self)
-        return {"vectors": vectors, **others}
+    def read_vectors(self, given: Vectors | str | Path | None) -> Vectors | None:
+        """Return vectors of the index, read if a file is given; None for None."""
+        if given is None:
+            return None
+        from rerank.vectors.vectors import Vectors
+
+        return given if isinstance(given, Vectors) else Vectors.read(given, self)
 
     def text_features(
         self,
