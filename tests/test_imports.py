@@ -25,17 +25,18 @@ BELOW = {
     "lucene": {"files"},
     "vectors": {"files"},
     "features": {"files", "metrics", "vectors"},
+    "retrieval": {"files", "features", "vectors"},
     "combination": {"metrics"},
     "rankers": {"combination", "trees", "objectives", "metrics"},
     "exchange": {"files", "rankers", "trees"},
     "evaluation": {"metrics"},
     "doctor": {"files", "lucene", "metrics"},
-    "workflows": {"lucene", "features", "vectors", "rankers", "exchange", "evaluation", "files"}
+    "workflows": {"retrieval", "lucene", "features", "vectors", "rankers", "exchange", "evaluation", "files"}
     | {"trees", "objectives", "metrics"},
     "plugins": {"workflows", "lucene", "features", "rankers", "files"},
     "service": {"workflows", "lucene", "features", "vectors", "rankers", "files"},
     "cli": {"workflows", "service", "doctor", "exchange", "files", "rankers", "combination", "evaluation"}
-    | {"features", "metrics", "vectors"},
+    | {"features", "metrics", "vectors", "retrieval"},
 }
 
 

@@ -19,6 +19,8 @@ from rerank.cli.options import (
     metric_option,
     path_type,
     threads_option,
+    union_option,
+    vectors_option,
 )
 from rerank.cli.rankers import given_parameters, parameter_options, ranker_option
 from rerank.errors import InvalidInputError
@@ -73,6 +75,8 @@ BESIDE_REPLAY = frozenset(["replay", "output"])
 @bm25_options()
 @file_option("--recipe", "TOML file of the features, see `rerank features --recipe-template`.")
 @functions_option()
+@union_option()
+@vectors_option()
 @parameter_options
 @language_option()
 @threads_option()
@@ -91,7 +95,15 @@ def command(context: click.Context, /, replay: Path | None, output: Path | None,
     click.echo(_studied(output, **options))
 
 
-def _studied(output: Path, index: Path, topics: Path, qrels: Path, language: str | None, **options: Any) -> str:
+def _studied(
+    output: Path,
+    index: Path,
+    topics: Path,
+    qrels: Path,
+    vectors: Path | None,
+    language: str | None,
+    **options: Any,
+) -> str:
     from rerank.cli.file_names import errors_with_files
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_qrels
@@ -104,11 +116,12 @@ def _studied(output: Path, index: Path, topics: Path, qrels: Path, language: str
     queries, judgements = read_topics(topics), read_qrels(qrels)
     with (
         Index.open(index, language) as opened,
-        errors_with_files({"qrels": qrels, "folds": folds, "recipe": options["recipe"]}),
+        errors_with_files({"qrels": qrels, "folds": folds, "recipe": options["recipe"], "union": "--union"}),
         removed_on_error(check_output_folder(output)),
     ):
-        provenance = _provenance({"index": index, "topics": topics, "qrels": qrels})
-        return run_experiment(opened, queries, judgements, output, study, provenance).table
+        inputs = {"index": index, "topics": topics, "qrels": qrels, "vectors": vectors}
+        provenance = _provenance({name: path for name, path in inputs.items() if path is not None})
+        return run_experiment(opened, queries, judgements, output, study, provenance, vectors=vectors).table
 
 
 def _study(
@@ -126,7 +139,7 @@ def _study(
     from rerank.metrics.registry import parse_measure, parse_measures
     from rerank.workflows.study import Study
 
-    settings = {name: options.pop(name) for name in ("k", "k1", "b", "threads", "repeats")}
+    settings = {name: options.pop(name) for name in ("k", "k1", "b", "threads", "repeats", "union")}
     parameters = given_parameters(ranker, options)
     return Study(
         ranker=ranker,
@@ -149,11 +162,12 @@ def _replayed(folder: Path, output: Path | None) -> str:
     from rerank.workflows.replay import replay_experiment
 
     read_record(folder)
-    paths = {name: Path(path) for name, path in read_provenance(folder)["inputs"].items()}
+    paths = {name: Path(path) for name, path in read_provenance(folder)["inputs"].items() if path}
     topics, qrels = read_topics(paths["topics"]), read_qrels(paths["qrels"])
     with Index.open(paths["index"]) as index:
         names = {name: str(path) for name, path in paths.items()}
-        replayed = replay_experiment(folder, index, topics, qrels, output, names)
+        vectors = paths.get("vectors")
+        replayed = replay_experiment(folder, index, topics, qrels, output, names, vectors=vectors)
     if output is not None:
         write_provenance(output, _provenance(paths))
     return f"{replayed.result.table}\n\nreplay: {replayed.n_files} files are those of {folder}, byte for byte"

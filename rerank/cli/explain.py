@@ -18,6 +18,8 @@ from rerank.cli.options import (
     read_named_runs,
     split_run_files,
     threads_option,
+    union_option,
+    vectors_option,
 )
 
 if TYPE_CHECKING:
@@ -57,6 +59,8 @@ if TYPE_CHECKING:
 @file_option("--html", "Write the explanation as a self-contained page with a chart.")
 @file_option("--png", "Write the chart as a picture; requires matplotlib.")
 @bm25_options(models=True)
+@union_option()
+@vectors_option()
 @functions_option()
 @language_option()
 @threads_option()
@@ -93,7 +97,8 @@ def command(
         if candidates is not None and run is not None:
             check_queries(candidates, run, queries, topics)
             check_documents(candidates, run, opened)
-        files = {"model": model, "data": model, "recipe": model, "base": model, "run": run or "--k1, --b"}
+        files: dict[str, str | Path | None] = {"model": model, "data": model, "recipe": model, "base": model}
+        files |= {"run": run or "--k1, --b", "union": "--union"}
         files |= {"query": topics, "documents": "--documents", "contributions": model}
         with errors_with_files({**files, **base_file(base, base_run)}):
             explanation = explain(

@@ -72,6 +72,21 @@ def runs_option() -> Decorator:
     )
 
 
+def vectors_option() -> Decorator:
+    """Return `--vectors`."""
+    return file_option("--vectors", "Vectors of INDEX (`rerank vectors`), for features of meaning and for lsi.")
+
+
+def union_option() -> Decorator:
+    """Return `--union`."""
+    return click.option(
+        "--union",
+        metavar="SOURCE:K,...",
+        help="Candidates of several retrievers in place of BM25's: bm25, rm3, rocchio, lsi, each with its number of "
+        "documents, and run:FILE[:K]; e.g. bm25:1000,rm3:1000,lsi:200.",
+    )
+
+
 def read_named_runs(pairs: tuple[str, ...]) -> dict[str, Run]:
     """Return the runs of NAME=FILE, by name."""
     from rerank.files.trec import read_run

@@ -18,6 +18,8 @@ from rerank.cli.options import (
     read_named_runs,
     split_run_files,
     threads_option,
+    union_option,
+    vectors_option,
 )
 
 
@@ -44,6 +46,8 @@ from rerank.cli.options import (
 @click.option("--base", metavar="run:FILE", help="Run to start from, where the model was warm-started from one.")
 @click.option("--other-index", is_flag=True, help="Apply a model that was trained on another index.")
 @bm25_options(models=True)
+@union_option()
+@vectors_option()
 @functions_option()
 @language_option()
 @threads_option()
@@ -57,6 +61,8 @@ def command(
     text_field: str | None,
     base: str | None,
     language: str | None,
+    vectors: Path | None,
+    union: str | None,
     **options: Any,
 ) -> None:
     """Write the top k documents of INDEX for TOPICS in the order of MODEL.
@@ -79,16 +85,31 @@ def command(
     candidates = None if run is None else read_run(run)
     if text_field is not None and texts is None:
         raise click.UsageError("--text-field: expected --texts beside it, got none. Add --texts FILE.")
+    if union is not None and (texts is not None or run is not None):
+        raise click.UsageError("--union: expected neither --texts nor candidates of --run, got one. Leave one out.")
     with Index.open(index, language) as opened:
         if candidates is not None and run is not None and texts is None:
             check_queries(candidates, run, queries, topics)
             check_documents(candidates, run, opened)
-        files = {"model": model, "data": model, "recipe": model, "base": model, "run": run or "--k1, --b"}
+        files: dict[str, str | Path | None] = {"model": model, "data": model, "recipe": model, "base": model}
+        files |= {"run": run or "--k1, --b", "union": "--union"}
         with errors_with_files({**files, **base_file(base, base_run), "scores": run or "--run"}):
             if texts is None:
-                result = rerank(opened, ranker, queries, candidates, base=base_run, runs=runs, **options)
+                result = rerank(
+                    opened,
+                    ranker,
+                    queries,
+                    candidates,
+                    base=base_run,
+                    runs=runs,
+                    vectors=vectors,
+                    union=union,
+                    **options,
+                )
             else:
                 read = read_texts(texts, queries, opened.forward.fields)
-                scored = TextsToRank(read.documents, read.locations, candidates, text_field, runs)
+                scored = TextsToRank(
+                    read.documents, read.locations, candidates, text_field, runs, opened.read_vectors(vectors)
+                )
                 result = rerank_topics(opened, ranker, queries, scored, base=base_run, **options)
     write_run(result, output)

@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from rerank.cli.options import bm25_options, language_option, output_option, path_type, threads_option
+from rerank.cli.options import (
+    bm25_options,
+    language_option,
+    output_option,
+    path_type,
+    threads_option,
+    union_option,
+    vectors_option,
+)
+
+RETRIEVERS = ("bm25", "rm3", "rocchio", "lsi")
 
 
 @click.command("retrieve", short_help="BM25")
@@ -14,6 +25,23 @@ from rerank.cli.options import bm25_options, language_option, output_option, pat
 @click.argument("topics", type=path_type)
 @output_option("the run")
 @bm25_options()
+@click.option(
+    "--retriever",
+    type=click.Choice(RETRIEVERS),
+    metavar="NAME",
+    default=RETRIEVERS[0],
+    show_default=True,
+    help="bm25; rm3 and rocchio, which expand the query by BM25's first documents; lsi, latent semantic indexing.",
+)
+@union_option()
+@click.option(
+    "--sources",
+    type=path_type,
+    metavar="FOLDER",
+    help="Folder for the runs of --union's retrievers, NAME.run: `rerank features --run NAME=FILE` makes features of "
+    "them.",
+)
+@vectors_option()
 @language_option()
 @threads_option()
 def command(
@@ -23,6 +51,10 @@ def command(
     k: int,
     k1: float,
     b: float,
+    retriever: str,
+    union: str | None,
+    sources: Path | None,
+    vectors: Path | None,
     language: str | None,
     threads: int | None,
 ) -> None:
@@ -31,11 +63,26 @@ def command(
     TOPICS has two columns with a tab, is a file of TREC topics or JSONL, or irds:NAME, a data set of
     ir_datasets. The tag of the run (its sixth column) contains k1 and b, e.g. bm25-k1=0.9-b=0.4. A model that
     starts from such scores accepts no others.
+
+    With --union, the documents of its first retriever come first, with their scores. Documents that only others
+    found follow by reciprocal rank fusion, with falling scores below.
     """
+    from rerank.cli.file_names import errors_with_files
     from rerank.files.topics import read_topics
     from rerank.files.trec import write_run
     from rerank.workflows.index import Index
 
+    if sources is not None and union is None:
+        raise click.UsageError("--sources: expected --union beside it, got none. Add --union.")
     queries = read_topics(topics)
-    with Index.open(index, language) as opened:
-        write_run(opened.search(queries, k, k1=k1, b=b, threads=threads), output)
+    options: dict[str, Any] = {"k1": k1, "b": b, "vectors": vectors, "threads": threads}
+    with Index.open(index, language) as opened, errors_with_files({"union": "--union"}):
+        if union is None:
+            write_run(opened.search(queries, k, retriever=retriever, **options), output)
+            return
+        run = opened.search_union(queries, union, **options)
+    if sources is not None:
+        sources.mkdir(parents=True, exist_ok=True)
+        for name, of_source in run.sources.items():
+            write_run(of_source, sources / f"{name}.run")
+    write_run(run, output)

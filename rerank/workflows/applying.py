@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.features.functions import functions
 from rerank.features.recipe import Recipe, defined_functions
 from rerank.rankers.origin import trained_retriever
 from rerank.rankers.ranker import Ranker
+from rerank.retrieval.union import union_of_tag
 from rerank.types.retriever import Retriever
 
 K1, B = 0.9, 0.4  # of BM25, for a model that was trained on other candidates
@@ -36,3 +39,21 @@ def model_bm25(model: Ranker, k1: float | None = None, b: float | None = None) -
     if trained is None or trained.k1 is None or trained.b is None:
         trained = Retriever.bm25(K1, B)
     return trained.k1 if k1 is None else k1, trained.b if b is None else b, trained.field  # type: ignore[return-value]
+
+
+def trained_union(model: Ranker, runs: Container[str]) -> str | None:
+    """Return the union of candidates that a model was trained on; None where it was another retriever.
+
+    runs  names of the runs that are given; a union with another run cannot be repeated without it
+    """
+    trained = trained_retriever(model)
+    parts = None if trained is None else union_of_tag(trained.name)
+    if parts is None:
+        return None
+    missing = next((part.name for part in parts if part.file is not None and part.name not in runs), None)
+    if missing is not None:
+        raise InvalidInputError(
+            f"union: expected the run {missing}, which the model was trained on, got none. Give the run "
+            f"(--run {missing}=FILE), or other candidates (--union, --run)."
+        )
+    return ",".join(map(str, parts))

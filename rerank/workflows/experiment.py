@@ -26,10 +26,11 @@ from rerank.rankers.registry import ranker_class
 from rerank.runtime.output import whole_file
 from rerank.runtime.progress import track
 from rerank.types import Qrels, RankingData, Run, Topics
+from rerank.vectors.vectors import Vectors
 from rerank.workflows.folds import assign_folds, given_folds
 from rerank.workflows.index import Index
 from rerank.workflows.output_folder import check_output_folder, removed_on_error
-from rerank.workflows.record import RECORD, study_record, write_provenance, write_record
+from rerank.workflows.record import RECORD, input_checksums, study_record, write_provenance, write_record
 from rerank.workflows.study import Study
 from rerank.workflows.tuning import Try, best_model, best_try, draw_settings
 
@@ -99,6 +100,8 @@ def run_experiment(
     output: str | Path | None = None,
     study: Study | None = None,
     provenance: Mapping[str, Any] | None = None,
+    *,
+    vectors: Vectors | str | Path | None = None,
 ) -> StudyResult:
     """Compare BM25 with a ranker that is trained without a base and from BM25's scores, on held-out queries.
 
@@ -117,6 +120,8 @@ def run_experiment(
         Settings; None is the defaults.
     provenance : mapping or None
         Paths of the inputs and the command, which are written before the record: a folder with a record is complete.
+    vectors : Vectors, path or None
+        Vectors of the index, or their file, for features of meaning and the retriever lsi of a union.
 
     Returns
     -------
@@ -134,7 +139,12 @@ def run_experiment(
     trial_folds = _trial_folds(judged, qrels, study)
     settings = draw_settings(study.ranker, study.parameters, study.tune, study.random_state) if study.tune else [{}]
     bm25 = index.search(judged, study.k, k1=study.k1, b=study.b, threads=study.threads)
-    data = index.features(bm25, judged, qrels, recipe=study.recipe, threads=study.threads)
+    vectors = index.read_vectors(vectors)
+    candidates: Run = bm25
+    if study.union is not None:
+        options: dict[str, Any] = {"k1": study.k1, "b": study.b, "vectors": vectors, "threads": study.threads}
+        candidates = index.search_union(judged, study.union, **options)
+    data = index.features(candidates, judged, qrels, recipe=study.recipe, vectors=vectors, threads=study.threads)
     judgements = Qrels.of({query_id: qrels[query_id] for query_id in judged})
     trials = [_trial(data, bm25, judgements, folds, study, settings) for folds in trial_folds]
     results = {system: _mean_result(judgements, trials, system, study.measures) for system in trials[0].runs}
@@ -144,7 +154,8 @@ def run_experiment(
             written = _write(result, study, folder)
             if provenance is not None:
                 write_provenance(folder, provenance)
-            write_record(folder, study_record(study.to_dict(), index, topics, qrels, _choices(trials), written))
+            inputs = input_checksums(index, topics, qrels, vectors)
+            write_record(folder, study_record(study.to_dict(), inputs, _choices(trials), written))
     return result
 
 

@@ -21,6 +21,7 @@ from rerank.rankers.ranker import Ranker
 from rerank.rankers.store import load_model
 from rerank.rankers.warm_start import Base, CandidateRunBase, FeatureBase, ModelBase, run_scores
 from rerank.types import Floats, RankingData, Run, Topics
+from rerank.vectors.vectors import Vectors
 from rerank.workflows.explanation import ExplainedDocument, ExplainedFeature, Explanation
 from rerank.workflows.index import Index
 from rerank.workflows.rerank import RerankOptions, candidate_features, find_candidates, with_tail
@@ -42,13 +43,15 @@ def explain(
     base: Run | Mapping[str, Mapping[str, float]] | None = None,
     runs: Mapping[str, Run | Mapping[str, Mapping[str, float]]] | None = None,
     other_index: bool = False,
+    vectors: Vectors | str | Path | None = None,
+    union: str | None = None,
     threads: int | None = None,
 ) -> Explanation:
     """Return which features put one document above another, or where it is among the candidates of its query.
 
     Parameters
     ----------
-    index, model, topics, run, k1, b, base, runs, other_index, threads
+    index, model, topics, run, k1, b, base, runs, other_index, vectors, union, threads
         As for `rerank`.
     query : str
         Id of the query.
@@ -76,7 +79,8 @@ def explain(
     if not isinstance(model, Ranker):
         model = load_model(model)
     topic = _topic(read_topics(topics) if isinstance(topics, str | Path) else Topics.of(topics), query)
-    options = RerankOptions.of(k=k, k1=k1, b=b, base=base, runs=runs, other_index=other_index, threads=threads)
+    beside = {"runs": runs, "vectors": vectors, "union": union}
+    options = RerankOptions.of(k=k, k1=k1, b=b, base=base, other_index=other_index, threads=threads, **beside)
     if run is not None:
         run = _of_query(read_run(run) if isinstance(run, str | Path) else Run.of(run), query)
     with nullcontext(index) if isinstance(index, Index) else Index.open(index) as opened:

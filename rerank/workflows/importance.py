@@ -9,7 +9,8 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +23,9 @@ from rerank.runtime.progress import track
 from rerank.types import Floats, Ints, RankingData, Run, Topics
 from rerank.workflows.held_out import HeldOutSplit, Loss
 from rerank.workflows.index import Index
+
+if TYPE_CHECKING:
+    from rerank.vectors.vectors import Vectors
 
 TREES, QUICK_TREES = 100, 30
 TOP, QUICK_TOP = 10, 3  # features that are left out one by one
@@ -103,7 +107,13 @@ def _group_name(family: str, field: str | None) -> str:
 
 
 def measure_costs(
-    index: Index, run: Run, topics: Topics | Mapping[str, str], recipe: Mapping[str, Any], repeats: int = 2
+    index: Index,
+    run: Run,
+    topics: Topics | Mapping[str, str],
+    recipe: Mapping[str, Any],
+    repeats: int = 2,
+    *,
+    vectors: Vectors | str | Path | None = None,
 ) -> dict[str, float]:
     """Return the cost of each group of a resolved recipe, in microseconds for each query-document pair.
 
@@ -117,7 +127,7 @@ def measure_costs(
         times = []
         for _ in range(repeats + 1):
             start = time.perf_counter()
-            index.features(first_queries, topics, recipe=recipe)
+            index.features(first_queries, topics, recipe=recipe, vectors=vectors)
             times.append(time.perf_counter() - start)
         return min(times[1:])
 

@@ -12,19 +12,21 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from rerank.errors import InvalidInputError, ModelMismatchError
+from rerank.errors import InvalidInputError, ModelMismatchError, unknown_name
 from rerank.features.recipe import Recipe
 from rerank.lucene.build import build_index, build_index_from_sgml
 from rerank.lucene.folder import check_index_folder
 from rerank.lucene.postings import open_forward
 from rerank.lucene.search import Searcher
 from rerank.types import Qrels, RankingData, Run, Topics
-from rerank.types.retriever import CONTENTS
+from rerank.types.retriever import BM25, CONTENTS
 from rerank.workflows.fingerprints import fingerprint_differences
 
 if TYPE_CHECKING:
     from rerank.lucene.texts import TextAnalyser
     from rerank.rankers.ranker import Ranker
+    from rerank.retrieval.base import SearchInputs
+    from rerank.retrieval.union import UnionRun
     from rerank.types.forward import ForwardIndex
     from rerank.vectors.vectors import Vectors
     from rerank.workflows.texts import RankedText
@@ -151,6 +153,8 @@ class Index:
         k1: float = 0.9,
         b: float = 0.4,
         field: str = CONTENTS,
+        retriever: str = BM25,
+        vectors: Vectors | str | Path | None = None,
         threads: int | None = None,
     ) -> Run:
         """Return BM25's top k documents of every topic: Anserini's hits, scores and order.
@@ -165,6 +169,11 @@ class Index:
             Parameters of BM25.
         field : str
             The indexed field to search; `contents` is the whole document.
+        retriever : str
+            Another retriever in place of BM25: "rm3" (BM25 of the query expanded by BM25's first 10 documents),
+            "rocchio", or "lsi" (latent semantic indexing).
+        vectors : Vectors, path or None
+            Vectors of the index, or their file, for a retriever that needs them.
         threads : int or None
             Number of threads; None is all cores.
 
@@ -175,12 +184,93 @@ class Index:
             without hits has no rows, which a run file cannot represent: a warning is logged.
 
         """
-        run = self.searcher.search(Topics.of(topics), k=k, k1=k1, b=b, field=field, threads=threads)
+        topics = Topics.of(topics)
+        if retriever == BM25:
+            run = self.searcher.search(topics, k=k, k1=k1, b=b, field=field, threads=threads)
+        else:
+            from rerank.retrieval.base import source
+
+            run = source(retriever).search(self._search_inputs(topics, k1, b, field, vectors, threads), k)
         without = run.query_ids[np.diff(run.query_ptr) == 0].tolist()
         if without:
             text = "Topics without hits, which a run file cannot contain: %d of %d (%s%s)."
             _log.warning(text, len(without), len(run), ", ".join(without[:3]), ", ..." if len(without) > 3 else "")
         return run
+
+    def search_union(
+        self,
+        topics: Topics | Mapping[str, str],
+        union: str,
+        *,
+        k1: float = 0.9,
+        b: float = 0.4,
+        field: str = CONTENTS,
+        runs: Mapping[str, Run | Mapping[str, Mapping[str, float]]] | None = None,
+        vectors: Vectors | str | Path | None = None,
+        threads: int | None = None,
+    ) -> UnionRun:
+        """Return the union of the documents that several retrievers find for every topic.
+
+        Documents of the first retriever come first, in its order and with its scores. Those that only others found
+        follow by reciprocal rank fusion, with falling scores below.
+
+        Parameters
+        ----------
+        topics : Topics, mapping or DataFrame
+            The topics.
+        union : str
+            Retrievers, each with its number of documents: `bm25:1000,rm3:1000,lsi:200`; another system's run is
+            `run:NAME:500` or `run:FILE:500`, all of it without a number.
+        k1, b, field
+            See `search`.
+        runs : mapping of str to Run, mapping or DataFrame, or None
+            Runs of other systems by name; those that the union names and that are not given are read from their file.
+        vectors : Vectors, path or None
+            Vectors of the index, or their file, for `lsi`.
+        threads : int or None
+            Number of threads; None is all cores.
+
+        Returns
+        -------
+        UnionRun
+            A run with `sources`, the runs by name, whose scores and ranks become features; missing where a document
+            comes from others only.
+
+        Raises
+        ------
+        InvalidInputError
+            If the union names what is not there.
+
+        """
+        from rerank.files.trec import read_run
+        from rerank.retrieval.union import parse_union, search_union
+
+        parts = parse_union(union)
+        given = {name: Run.of(run) for name, run in (runs or {}).items()}
+        others = {part.name: part.file for part in parts if part.file and part.name not in given}
+        given |= {name: read_run(file) for name, file in others.items()}
+        inputs = self._search_inputs(Topics.of(topics), k1, b, field, vectors, threads)
+        return search_union(replace(inputs, runs=given), parts)
+
+    def _search_inputs(
+        self, topics: Topics, k1: float, b: float, field: str, vectors: Vectors | str | Path | None, threads: int | None
+    ) -> SearchInputs:
+        """Return what sources of candidates are given."""
+        from rerank.retrieval.base import SearchInputs
+
+        if field not in self.forward.fields:
+            raise unknown_name("field", field, self.forward.fields)
+        return SearchInputs(
+            forward=self.forward,
+            query_ids=list(topics),
+            query_terms=self.searcher.analyze(list(topics.texts.values())),
+            bm25=lambda k: self.searcher.search(topics, k=k, k1=k1, b=b, field=field, threads=threads),
+            k1=k1,
+            b=b,
+            field=field,
+            threads=threads,
+            **self._records(vectors),
+        )
 
     def features(
         self,
@@ -198,7 +288,7 @@ class Index:
         Parameters
         ----------
         run : Run, mapping or DataFrame
-            The query-document pairs.
+            The query-document pairs. The runs of a `UnionRun` become features, as `runs` do.
         topics : Topics, mapping or DataFrame
             Topics of all queries of the run.
         qrels : Qrels, mapping, DataFrame or None
@@ -275,18 +365,22 @@ class Index:
             "run": run,
             "recipe": recipe,
             "qrels": None if qrels is None else Qrels.of(qrels),
-            "runs": {name: Run.of(other) for name, other in (runs or {}).items()},
+            "runs": {name: Run.of(other) for name, other in ({**getattr(run, "sources", {}), **(runs or {})}).items()},
             "documents": self.searcher.documents,
             **self._records(**others),
         }
 
     def _records(self, vectors: Vectors | str | Path | None = None, **others: Any) -> dict[str, Any]:
         """Return what is given beside the runs, read from its files, and the other arguments."""
-        if isinstance(vectors, str | Path):
-            from rerank.vectors.vectors import Vectors
+        return {"vectors": self.read_vectors(vectors), **others}
 
-            vectors = Vectors.read(vectors, self)
-        return {"vectors": vectors, **others}
+    def read_vectors(self, given: Vectors | str | Path | None) -> Vectors | None:
+        """Return vectors of the index, read if a file is given; None for None."""
+        if given is None:
+            return None
+        from rerank.vectors.vectors import Vectors
+
+        return given if isinstance(given, Vectors) else Vectors.read(given, self)
 
     def text_features(
         self,

@@ -26,18 +26,18 @@ from rerank.types import Qrels, Topics
 from rerank.version import __version__
 
 if TYPE_CHECKING:
+    from rerank.vectors.vectors import Vectors
     from rerank.workflows.index import Index
 
 FORMAT, VERSION = "rerank study", 1
 RECORD, PROVENANCE = "record.json", "provenance.json"
+INPUTS = ("index", "topics", "qrels", "vectors")
 PACKAGES = ("numpy", "numba", "scipy")
 
 
 def study_record(
     study: Mapping[str, Any],
-    index: Index,
-    topics: Topics,
-    qrels: Qrels,
+    inputs: Mapping[str, str],
     choices: Sequence[Mapping[str, Any]],
     written: Iterable[str],
 ) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def study_record(
         "version": VERSION,
         "versions": versions(),
         "study": dict(study),
-        "inputs": input_checksums(index, topics, qrels),
+        "inputs": dict(inputs),
         "trials": list(choices),
         "files": dict.fromkeys(written, ""),
     }
@@ -94,15 +94,20 @@ def versions() -> dict[str, str]:
     return names | {name: version(name) for name in PACKAGES}
 
 
-def input_checksums(index: Index, topics: Topics, qrels: Qrels) -> dict[str, str]:
-    """Return the sha256 of the content of index, topics and judgements, whatever the order and format of the files."""
+def input_checksums(index: Index, topics: Topics, qrels: Qrels, vectors: Vectors | None = None) -> dict[str, str]:
+    """Return the sha256 of the content of index, topics and judgements, whatever the order and format of the files.
+
+    The checksum of the vectors is their own.
+    """
     judged = {query_id: sorted(qrels[query_id].items()) for query_id in sorted(qrels)}
     contents = {"index": dict(index.forward.fingerprint), "topics": dict(sorted(topics.items())), "qrels": judged}
-    return {name: _checksum(json.dumps(content, sort_keys=True).encode()) for name, content in contents.items()}
+    sums = {name: _checksum(json.dumps(content, sort_keys=True).encode()) for name, content in contents.items()}
+    return sums if vectors is None else {**sums, "vectors": vectors.checksum}
 
 
 def check_inputs(record: Mapping[str, Any], checksums: Mapping[str, str], names: Mapping[str, str]) -> None:
     """Refuse a replay with other inputs than those of the record; the message names all changes."""
+    checksums = {"vectors": "", **checksums}
     changed = [name for name, checksum in record["inputs"].items() if checksums[name] != checksum]
     if changed:
         changes = ", ".join(
@@ -184,7 +189,7 @@ _RECORD = Record(
         "version": Whole(VERSION, VERSION),
         "versions": Table(Text(100)),
         "study": Plain(),
-        "inputs": Record({name: _Checksum() for name in ("index", "topics", "qrels")}),
+        "inputs": Record({name: _Checksum() for name in INPUTS}, optional={"vectors": ""}),
         "trials": Anything(),
         "files": _Sums(_Checksum()),
     }
@@ -193,6 +198,6 @@ _PROVENANCE = Record(
     {
         "command": Anything(),
         "date": Text(100),
-        "inputs": Record({name: Text(10_000) for name in ("index", "topics", "qrels")}),
+        "inputs": Record({name: Text(10_000) for name in INPUTS}, optional={"vectors": ""}),
     }
 )

@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from rerank.types import Qrels, Topics
+from rerank.vectors.vectors import Vectors
 from rerank.workflows.experiment import StudyResult, run_experiment
 from rerank.workflows.index import Index
 from rerank.workflows.output_folder import check_output_folder
@@ -31,6 +32,8 @@ def replay_experiment(
     qrels: Qrels | Mapping[str, Mapping[str, int]],
     output: str | Path | None = None,
     names: Mapping[str, str] | None = None,
+    *,
+    vectors: Vectors | str | Path | None = None,
 ) -> Replay:
     """Repeat the study of a folder, including tuning.
 
@@ -43,7 +46,9 @@ def replay_experiment(
     output : path or None
         Folder for the output files; None keeps none.
     names : mapping of str to str or None
-        Names of `index`, `topics` and `qrels` in messages.
+        Names of `index`, `topics`, `qrels` and `vectors` in messages.
+    vectors : Vectors, path or None
+        Vectors of the study, if it had them.
 
     Returns
     -------
@@ -58,9 +63,10 @@ def replay_experiment(
     record: dict[str, Any] = read_record(Path(folder))
     target = None if output is None else check_output_folder(output)
     topics, qrels = Topics.of(topics), Qrels.of(qrels)
-    check_inputs(record, input_checksums(index, topics, qrels), names or {})
+    vectors = index.read_vectors(vectors)
+    check_inputs(record, input_checksums(index, topics, qrels, vectors), names or {})
     study = Study.from_dict(record["study"])
     with TemporaryDirectory() as scratch:
         folder_written = target or Path(scratch)
-        result = run_experiment(index, topics, qrels, folder_written, study)
+        result = run_experiment(index, topics, qrels, folder_written, study, vectors=vectors)
         return Replay(result, check_files(record, folder_written))

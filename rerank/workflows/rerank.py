@@ -16,9 +16,10 @@ from rerank.files.trec import read_run
 from rerank.rankers.origin import check_base_run, check_retrievers
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.store import load_model
+from rerank.retrieval.union import UnionRun
 from rerank.types import RankingData, Run, Topics
 from rerank.types.retriever import Retriever
-from rerank.workflows.applying import model_bm25, model_recipe
+from rerank.workflows.applying import model_bm25, model_recipe, trained_union
 from rerank.workflows.index import Index
 
 if TYPE_CHECKING:
@@ -36,8 +37,9 @@ def rerank(
     b: float | None = None,
     base: Run | Mapping[str, Mapping[str, float]] | None = None,
     runs: Mapping[str, Run | Mapping[str, Mapping[str, float]]] | None = None,
-    vectors: Vectors | str | Path | None = None,
     other_index: bool = False,
+    vectors: Vectors | str | Path | None = None,
+    union: str | None = None,
     threads: int | None = None,
 ) -> Run:
     """Return the top k documents of each topic in the order of a model, followed by the other documents of the run.
@@ -60,10 +62,13 @@ def rerank(
         Base scores, if the model was warm-started from a run.
     runs : mapping of str to Run, mapping or DataFrame, or None
         Other runs whose scores are features, by their names in training.
-    vectors : Vectors, path or None
-        Vectors of the index, or their file, if the model was trained with them.
     other_index : bool
         Whether to accept a model whose features were computed on another index.
+    vectors : Vectors, path or None
+        Vectors of the index, or their file, if the model was trained with them.
+    union : str or None
+        Retrievers whose documents are all reranked, see `Index.search_union`; without `run`, None is BM25's top k, or
+        the union that the model was trained on.
     threads : int or None
         Number of threads; None is all cores.
 
@@ -82,9 +87,8 @@ def rerank(
     if not isinstance(model, Ranker):
         model = load_model(model)
     topics = read_topics(topics) if isinstance(topics, str | Path) else Topics.of(topics)
-    options = RerankOptions.of(
-        k=k, k1=k1, b=b, base=base, runs=runs, other_index=other_index, threads=threads, vectors=vectors
-    )
+    beside = {"runs": runs, "vectors": vectors, "union": union}
+    options = RerankOptions.of(k=k, k1=k1, b=b, base=base, other_index=other_index, threads=threads, **beside)
     with nullcontext(index) if isinstance(index, Index) else Index.open(index) as opened:
         candidates = find_candidates(opened, model, topics, run, options)
         data = candidate_features(opened, model, topics, candidates, options)
@@ -103,6 +107,7 @@ class RerankOptions:
     other_index: bool
     threads: int | None
     vectors: Vectors | str | Path | None = None
+    union: str | None = None
 
     @classmethod
     def of(cls, *, k: int, base: Any, runs: Any, **options: Any) -> Self:
@@ -121,6 +126,9 @@ def find_candidates(index: Index, model: Ranker, topics: Topics, run: Any, optio
         check_base_run(model, options.base)
     if not options.other_index:
         index.check_model(model)
+    union = options.union if run is not None else options.union or trained_union(model, options.runs)
+    if union is not None:
+        return _union(index, model, topics, run, replace(options, union=union))
     if run is None:
         k1, b, field = model_bm25(model, options.k1, options.b)
         check_retrievers(model, Retriever.bm25(k1, b, field), others, "run", options.base is None)
@@ -130,20 +138,34 @@ def find_candidates(index: Index, model: Ranker, topics: Topics, run: Any, optio
     return candidates
 
 
+def _union(index: Index, model: Ranker, topics: Topics, run: Any, options: RerankOptions) -> Run:
+    """Return the union of candidates of the options."""
+    if run is not None:
+        raise InvalidInputError(
+            "union: expected no run beside it, got one. Name the run in the union, or leave it out."
+        )
+    k1, b, field = model_bm25(model, options.k1, options.b)
+    beside: dict[str, Any] = {"runs": options.runs, "vectors": options.vectors, "threads": options.threads}
+    found = index.search_union(topics, options.union or "", k1=k1, b=b, field=field, **beside)
+    made = {name: source.retriever for name, source in found.sources.items() if source.retriever is not None}
+    check_retrievers(model, found.retriever, made, "union", options.base is None)
+    return found
+
+
 def candidate_features(
     index: Index, model: Ranker, topics: Topics, candidates: Run, options: RerankOptions
 ) -> RankingData:
     """Return the features of the first k candidates of each query."""
-    top, recipe = candidates.head(options.k), model_recipe(model)
-    return index.features(
-        top, topics, recipe=recipe, runs=options.runs, vectors=options.vectors, threads=options.threads
-    )
+    whole = isinstance(candidates, UnionRun)
+    top, recipe = candidates if whole else candidates.head(options.k), model_recipe(model)
+    beside: dict[str, Any] = {"runs": options.runs, "vectors": options.vectors}
+    return index.features(top, topics, recipe=recipe, threads=options.threads, **beside)
 
 
 def with_tail(head: Run, candidates: Run, k: int) -> Run:
     """Return a reranked run, followed by the candidates below the first k in their old order."""
     sizes = np.diff(candidates.query_ptr)
-    if not (sizes > k).any():
+    if isinstance(candidates, UnionRun) or not (sizes > k).any():
         return head
     rank = np.arange(candidates.n_rows) - np.repeat(candidates.query_ptr[:-1], sizes)
     tail = rank >= k

@@ -43,6 +43,8 @@ class Study:
         Number of hyper-parameter settings that are tried in each fold in addition to `parameters`; 0 is none.
     recipe : Recipe or None
         The features; None is the default recipe.
+    union : str or None
+        Retrievers whose documents are reranked in place of BM25's, see `Index.search_union`.
 
     """
 
@@ -59,6 +61,7 @@ class Study:
     repeats: int = 1
     tune: int = 0
     recipe: Recipe | None = None
+    union: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain JSON values; `from_dict` is the inverse."""
@@ -101,5 +104,7 @@ _STUDY = Record(
         "repeats": Whole(1, 1_000_000),
         "tune": Whole(0, 1_000_000),
         "recipe": Plain(),
-    }
+        "union": Anything(),
+    },
+    optional={"union": None},
 )

@@ -165,7 +165,7 @@ def test_values_that_an_engine_cannot_compute_are_refused(
     imported = rerank.import_model(tmp_path / "model")
     with pytest.raises(InvalidInputError, match="expected a model with the recipe of its features, got one without"):
         rerank.export_model(imported, tmp_path / "again", "solr", feature_set=tmp_path / "set")
-    with pytest.raises(InvalidInputError, match="expected a format of an engine .*, got lightgbm"):
+    with pytest.raises(InvalidInputError, match=r"expected a format of an engine .*, got lightgbm"):
         rerank.export_model(model, tmp_path / "again", "lightgbm", feature_set=tmp_path / "set")
 
 

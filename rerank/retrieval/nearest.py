@@ -1,0 +1,84 @@
+"""The documents whose vectors are nearest to those of queries: all are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.retrieval.base import Hits, best_hits
+from rerank.runtime.kernels import helper, kernel
+from rerank.runtime.threads import in_threads, kernel_threads
+from rerank.runtime.views import read_only_view
+from rerank.types import Floats
+from rerank.types.ids import Ids
+
+_QUERIES = 64  # compared at a time
+_DECIMALS = 6
+
+
+def nearest_hits(
+    queries: NDArray[np.float32], documents: NDArray[np.float32], doc_ids: Ids, k: int, threads: int | None = None
+) -> Iterator[Hits]:
+    """Yield the k documents of the greatest cosine above 0 of each query.
+
+    Parameters
+    ----------
+    queries : ndarray of shape (n_queries, dimensions) and dtype float32
+        Vectors of the queries.
+    documents : ndarray of shape (n_docs, dimensions) and dtype float32
+        Vectors of the documents.
+    doc_ids : ndarray of shape (n_docs,), dtype str
+        Ids of the documents; ties are broken by them.
+    k : int
+        Number of documents.
+    threads : int, optional
+        Number of threads; by default one per core.
+
+    Yields
+    ------
+    docs : ndarray of shape (n,) and dtype int64
+    scores : ndarray of shape (n,) and dtype float64
+        The cosines, rounded to 6 decimals.
+
+    """
+    documents = read_only_view(documents)
+    norms = np.empty(len(documents), dtype=np.float32)
+    _fill_norms(documents, norms)
+
+    def hits(query: int) -> Hits:
+        cosines = np.empty(len(documents), dtype=np.float32)
+        _fill_cosines(queries[query], documents, norms, cosines)
+        scores: Floats = np.asarray(np.round(cosines.astype(np.float64), _DECIMALS), dtype=np.float64)
+        docs = np.flatnonzero(scores > 0.0)
+        return best_hits(docs, scores[docs], doc_ids, k)
+
+    with kernel_threads(threads) as n_threads:
+        for first in range(0, len(queries), _QUERIES):
+            yield from in_threads(hits, range(first, min(first + _QUERIES, len(queries))), n_threads)
+
+
+@kernel()
+def _fill_norms(documents, out):  # type: ignore[no-untyped-def]
+    """Fill `out` (n_docs,) with the norms."""
+    for doc in range(len(documents)):
+        out[doc] = np.sqrt(_dot(documents[doc], documents[doc]))
+
+
+@kernel()
+def _fill_cosines(query, documents, norms, out):  # type: ignore[no-untyped-def]
+    """Fill `out` (n_docs,) with the cosines of a query; 0 where either vector is zero."""
+    of_query = np.sqrt(_dot(query, query))
+    for doc in range(len(documents)):
+        norm = of_query * norms[doc]
+        out[doc] = _dot(query, documents[doc]) / norm if norm > 0.0 else 0.0
+
+
+@helper(fastmath={"reassoc", "contract", "nsz"})
+def _dot(left, right):  # type: ignore[no-untyped-def]
+    """Return the dot product of two vectors."""
+    total = np.float32(0.0)
+    for dimension in range(len(left)):
+        total += left[dimension] * right[dimension]
+    return total

@@ -1,0 +1,1 @@
+"""Sources of candidates, one file each."""

@@ -1,0 +1,29 @@
+"""Latent semantic indexing: the documents whose vectors are nearest to the query's."""
+
+from __future__ import annotations
+
+from rerank.errors import InvalidInputError
+from rerank.retrieval.base import SearchInputs, Source, register, run_of
+from rerank.retrieval.nearest import nearest_hits
+from rerank.types import Run
+
+SPACE = "lsi"
+
+
+@register(SPACE)
+class Lsi(Source):
+    """Cosine of the vectors of query and whole document in all dimensions; documents below 0 are left out."""
+
+    meaning = "latent semantic indexing; needs --vectors"
+
+    def search(self, inputs: SearchInputs, k: int) -> Run:
+        """Return the k best documents of each query."""
+        if inputs.vectors is None:
+            raise InvalidInputError(
+                "union: expected vectors for the source lsi, got none. Give them (vectors=, --vectors FILE), or leave "
+                "the source out."
+            )
+        vectors = inputs.vectors
+        queries = vectors.queries(SPACE, inputs.query_terms)
+        hits = nearest_hits(queries, vectors.all_documents(SPACE), inputs.forward.doc_ids, k, inputs.threads)
+        return run_of(inputs, hits, f"lsi-dimensions={queries.shape[1]}")

@@ -1,0 +1,111 @@
+"""`--union`, `--retriever` and `--vectors` as a user runs them, on one collection from candidates to a study."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rerank
+from tests.cli.conftest import SMALL, Command
+
+UNION = "bm25:20,rm3:30,lsi:10"
+
+
+@pytest.fixture(scope="module")
+def vectors(world: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    file = tmp_path_factory.mktemp("vectors") / "vectors"
+    rerank.Vectors.learn(rerank.Index.open(world / "index"), dimensions=8, word_dimensions=4).save(file)
+    return str(file)
+
+
+@pytest.mark.parametrize("retriever", ["rm3", "rocchio", "lsi"])
+def test_retrievers_write_runs(command: Command, tmp_path: Path, vectors: str, retriever: str) -> None:
+    out = f"{tmp_path}/out.run"
+    done = command(
+        "retrieve", "index", "topics.tsv", "-o", out, "-k", "7", "--retriever", retriever, "--vectors", vectors
+    )
+    assert done.code == 0
+    run = rerank.read_run(out)
+    assert np.diff(run.query_ptr).max() == 7
+    assert run.name.startswith(retriever)
+
+
+def test_union_writes_the_run_and_its_sources(command: Command, tmp_path: Path, vectors: str) -> None:
+    done = command(
+        *("retrieve", "index", "topics.tsv", "-o", f"{tmp_path}/out.run", "--union", UNION, "--vectors", vectors),
+        *("--sources", f"{tmp_path}/sources"),
+    )
+    assert (done.code, done.out) == (0, "")
+    run = rerank.read_run(tmp_path / "out.run")
+    assert run.name == f"union:{UNION}"
+    sources = {name: rerank.read_run(tmp_path / "sources" / f"{name}.run") for name in ("bm25", "rm3", "lsi")}
+    for query_id in run:
+        held = {doc for source in sources.values() if query_id in source for doc in source[query_id]}
+        assert set(run[query_id]) == held
+
+
+def test_model_of_a_union_retrieves_it_again(command: Command, world: Path, tmp_path: Path, vectors: str) -> None:
+    index, topics = rerank.Index.open(world / "index"), rerank.read_topics(world / "topics.tsv")
+    qrels, model, out = rerank.read_qrels(world / "qrels.txt"), f"{tmp_path}/m.json", f"{tmp_path}/out.run"
+    candidates = index.search_union(topics, UNION, vectors=vectors)
+    data = index.features(candidates, topics, qrels, vectors=vectors)
+    assert {"run.bm25.score", "run.rm3.rank", "run.lsi.score", "lsi_100.contents"} <= set(data.feature_names)
+    ranker = rerank.LambdaMART(n_estimators=3, min_child_samples=5, num_leaves=4).fit(data)
+    ranker.save(model)
+    done = command("rerank", "index", model, "topics.tsv", "-o", out, "--vectors", vectors)
+    assert done.code == 0
+    expected = ranker.rank(data)
+    written = rerank.read_run(out)
+    assert written.query_ids.tolist() == expected.query_ids.tolist()
+    assert written.doc_ids.tolist() == expected.doc_ids.tolist()
+    refused = command("rerank", "index", model, "topics.tsv", "-o", out)
+    assert refused.code == 2
+    assert refused.err.count("\n") == 1
+    assert "expected vectors for the source lsi, got none. Give them (vectors=, --vectors FILE)" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ("--union bm52:10", "--union: expected a known name, got 'bm52'. Did you mean 'bm25'?"),
+        ("--union bm25", "--union: expected bm25 with its number of documents, got 'bm25'."),
+        ("--union bm25:0", "--union: expected bm25 with its number of documents, got 'bm25:0'."),
+        ("--union bm25:10,bm25:20", "--union: expected each source once, got 'bm25' twice."),
+        ("--union lsi:10", "--union: expected vectors for the source lsi, got none."),
+        ("--union run:none.run", "none.run: expected a run file, got nothing there."),
+        ("--union ,", "--union: expected a known name, got ''."),
+        ("--sources x", "--sources: expected --union beside it, got none."),
+        (
+            "--retriever bm25 --vectors qrels.txt --union bm25:5",
+            "qrels.txt: expected vectors, got another kind of file.",
+        ),
+    ],
+)
+def test_bad_unions_are_refused_in_one_line(command: Command, tmp_path: Path, options: str, text: str) -> None:
+    done = command("retrieve", "index", "topics.tsv", "-o", f"{tmp_path}/out.run", *options.split())
+    assert done.code == 2
+    assert text in done.err
+    assert not (tmp_path / "out.run").exists()
+
+
+def test_study_of_a_union_can_be_replayed(command: Command, tmp_path: Path, vectors: str) -> None:
+    study = f"{tmp_path}/study"
+    done = command(
+        *("experiment", "index", "topics.tsv", "qrels.txt", "-o", study, "--folds", "3", *SMALL),
+        *("--union", UNION, "--vectors", vectors),
+    )
+    assert done.code == 0
+    model = rerank.load_model(f"{study}/lambdamart.fold0.model.json")
+    assert "run.lsi.score" in model.feature_names_in_
+    assert command("experiment", "--replay", study).code == 0
+
+
+def test_features_with_vectors_name_them_and_report_their_cost(command: Command, tmp_path: Path, vectors: str) -> None:
+    data = f"{tmp_path}/data.npz"
+    arguments = ("features", "index", "topics.tsv", "bm25.run", "--qrels", "qrels.txt", "--vectors", vectors)
+    done = command(*arguments, "-o", data, "--report", f"{tmp_path}/report.tsv", "--quick")
+    assert done.code == 0
+    assert "soft_match.contents" in rerank.read_data(data).feature_names
+    assert "soft_match.contents\twords.contents\t" in (tmp_path / "report.tsv").read_text()
