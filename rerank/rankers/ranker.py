@@ -281,6 +281,7 @@ class Ranker(Estimator):
         Returns
         -------
         ndarray of shape (n_rows,), float64
+            Scores; a higher one is a better document.
 
         Raises
         ------
@@ -314,8 +315,8 @@ class Ranker(Estimator):
 
         Parameters
         ----------
-        X, init_score, base
-            As in `predict`.
+        X, init_score, base : as for `predict`
+            The rows, and the scores to start from.
 
         Returns
         -------
@@ -376,14 +377,15 @@ class Ranker(Estimator):
 
         Parameters
         ----------
-        X, y, qid, group, sample_weight
-            Labelled data, as for `fit`.
-        init_score, base
-            Scores to start from, as for `predict`.
+        X, y, qid, group, sample_weight : as for `fit`
+            Labelled data.
+        init_score, base : as for `predict`
+            Scores to start from.
 
         Returns
         -------
         float
+            The weighted mean.
 
         """
         self._check_fitted()
@@ -411,24 +413,44 @@ class Ranker(Estimator):
         ----------
         data : RankingData
             Candidates with their features.
-        init_score, base
-            Scores to start from, as for `predict`.
+        init_score, base : as for `predict`
+            Scores to start from.
         name : str, optional
             The run's name; the ranker's by default.
 
         Returns
         -------
         Run
+            The documents of each query by score, equal scores by document id, both descending.
 
         """
         return data.run(self.predict(data, init_score=init_score, base=base), name or self.kind)
 
     def save(self, path: str | Path) -> None:
-        """Write the model as JSON, which holds no code."""
+        """Write the model as JSON, which holds no code.
+
+        Parameters
+        ----------
+        path : str or Path
+            The model file; it is complete or missing.
+
+        Raises
+        ------
+        InvalidInputError
+            For a model that `load_model` would refuse.
+
+        """
         save_model(self, path)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the model as plain JSON values."""
+        """Return the model as plain JSON values.
+
+        Returns
+        -------
+        dict
+            What the model file holds, but for its format and version.
+
+        """
         self._check_fitted()
         return {
             "ranker": self.kind,
@@ -444,7 +466,24 @@ class Ranker(Estimator):
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
-        """Return the model that `to_dict` wrote; raises InvalidInputError where it is none of this ranker."""
+        """Return the model that `to_dict` wrote.
+
+        Parameters
+        ----------
+        stored : mapping
+            What `to_dict` returned.
+
+        Returns
+        -------
+        Ranker
+            The model.
+
+        Raises
+        ------
+        InvalidInputError
+            If it is not a model of this ranker.
+
+        """
         return cls.read(stored, StoredModel(), {})
 
     @classmethod

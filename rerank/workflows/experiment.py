@@ -121,6 +121,7 @@ def run_experiment(
     Returns
     -------
     StudyResult
+        Trials, results and the table.
 
     Raises
     ------

@@ -64,6 +64,7 @@ def rerank(
     Returns
     -------
     Run
+        The documents with the model's scores.
 
     Raises
     ------
