@@ -31,7 +31,7 @@ from rerank.rankers.registry import known_rankers
 from rerank.rankers.stopping import Callback, EarlyStopping
 from rerank.rankers.store import StoredModel, save_model
 from rerank.rankers.training import TrainingSet, Validation, check_training_data
-from rerank.rankers.warm_start import BareBase, CandidateRunBase, NoBase, StoredBase, resolve_base, run_scores
+from rerank.rankers.warm_start import CandidateRunBase, GivenScoresBase, NoBase, StoredBase, resolve_base, run_scores
 from rerank.runtime.schema import (
     LARGEST,
     Anything,
@@ -223,7 +223,7 @@ class Ranker(Estimator):
         check_training_data(data, "training data")
         if isinstance(self.base, Ranker) and hasattr(self.base, "base_"):
             check_retrievers(self.base, data.retriever, data.run_retrievers, "training data")
-        self.base_, start = (BareBase(), init_score) if init_score is not None else resolve_base(self.base, data)
+        self.base_, start = (GivenScoresBase(), init_score) if init_score is not None else resolve_base(self.base, data)
         self.feature_names_, self.n_features_in_ = data.feature_names, data.n_features
         self.recipe_, self.fingerprint_ = data.recipe, data.fingerprint
         self.retriever_, self.run_retrievers_ = data.retriever, dict(data.run_retrievers)
@@ -550,7 +550,7 @@ class Ranker(Estimator):
     def _validation_set(self, validated: Validated) -> TrainingSet:
         X, y, qid, group = _validation_arrays(validated)
         init_score = _only("eval_init_score", validated.init_score)
-        if isinstance(self.base_, BareBase) and init_score is None:
+        if isinstance(self.base_, GivenScoresBase) and init_score is None:
             raise InvalidInputError("eval_set: expected eval_init_score beside init_score, got none. Pass both.")
         if isinstance(X, RankingData):
             data, order = self._matching(X), None
