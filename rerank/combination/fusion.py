@@ -208,6 +208,7 @@ def fuse(
     Returns
     -------
     Run
+        The fused run; equal scores are ordered as trec_eval orders them.
 
     Raises
     ------

@@ -76,6 +76,7 @@ def combine(
     Returns
     -------
     Combination
+        The weights, and the measure that they reach.
 
     Raises
     ------

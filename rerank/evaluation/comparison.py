@@ -119,6 +119,7 @@ class Comparison(Shown):
         Returns
         -------
         pandas.DataFrame
+            The figures.
 
         """
         if per_query:
@@ -226,6 +227,7 @@ def compare(
     Returns
     -------
     Comparison
+        The figures of each run and the differences to the baseline.
 
     Raises
     ------

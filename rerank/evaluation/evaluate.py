@@ -102,6 +102,7 @@ class EvaluationResult(Shown):
         Returns
         -------
         pandas.DataFrame
+            The figures.
 
         """
         if per_query:
@@ -195,12 +196,13 @@ def evaluate(
         Ranking: `{query id: {document id: score}}`, or a data frame as `Run.from_frame` takes it.
     measures : iterable of str or Measure
         Names as ir_measures or trec_eval write them. A name may mean several measures (`P.5,10`, `all_trec`).
-    complete, depth, judged_only, level
-        See `EvalOptions`.
+    complete, depth, judged_only, level : as for `EvalOptions`
+        The options of the evaluation.
 
     Returns
     -------
     EvaluationResult
+        The values of each query and the figures over the queries.
 
     Raises
     ------

@@ -57,11 +57,11 @@ class Recipe:
     bm25_k1, bm25_b : float, default=0.9, 0.4
         Parameters of BM25; the defaults are Anserini's.
     lm_absolute_delta : float, default=0.7
-        delta of absolute discounting, in occurrences.
+        Delta of absolute discounting, in occurrences.
     lm_dirichlet_mu : float, default=1000.0
-        mu of Dirichlet smoothing, in tokens; 1000 in Lucene and Anserini, 2000 in MSLR.
+        Mu of Dirichlet smoothing, in tokens; 1000 in Lucene and Anserini, 2000 in MSLR.
     lm_jelinek_mercer_lambda : float, default=0.1
-        lambda of Jelinek-Mercer smoothing: the weight of the collection's model.
+        Lambda of Jelinek-Mercer smoothing: the weight of the collection's model.
     rm3_share : float, default=0.5
         Weight of the feedback documents' model in the expanded query.
     rocchio_alpha, rocchio_beta : float, default=1.0, 0.75
@@ -137,11 +137,25 @@ class Recipe:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the recipe as plain JSON values, the inverse of `from_dict`."""
+        """Return the recipe as plain JSON values, the inverse of `from_dict`.
+
+        Returns
+        -------
+        dict
+            The attributes; tuples are lists.
+
+        """
         return {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
 
     def to_toml(self) -> str:
-        """Return the recipe as TOML, the inverse of `from_toml`; keys without a value are left out."""
+        """Return the recipe as TOML, the inverse of `from_toml`; keys without a value are left out.
+
+        Returns
+        -------
+        str
+            The content of a TOML file.
+
+        """
         values = {key: value for key, value in self.to_dict().items() if value is not None and value != {}}
         normalisation = values.pop("normalisation", {})
         lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in values.items()]
@@ -151,6 +165,16 @@ class Recipe:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Recipe:
         """Return the recipe of plain values; a missing key has its default.
+
+        Parameters
+        ----------
+        values : mapping
+            Attributes by name.
+
+        Returns
+        -------
+        Recipe
+            The recipe.
 
         Raises
         ------
@@ -169,6 +193,16 @@ class Recipe:
     @classmethod
     def from_toml(cls, path: str | Path) -> Recipe:
         """Read a recipe from a TOML file whose keys are the recipe's attributes.
+
+        Parameters
+        ----------
+        path : str or Path
+            The TOML file.
+
+        Returns
+        -------
+        Recipe
+            The recipe.
 
         Raises
         ------

@@ -60,6 +60,7 @@ def read_data(path: str | Path) -> RankingData:
     Returns
     -------
     RankingData
+        The data.
 
     Raises
     ------

@@ -43,16 +43,18 @@ LANES = 8  # documents of a query are padded to a multiple of this, so that vect
 
 
 class ByGain(NamedTuple):
-    """Columns: the rows of each query by falling gain. All arrays have shape (n_rows,).
+    """The rows of each query sorted by gain, descending. All arrays have shape (n_rows,).
+
+    A column is a position in this order, counted from the first row of the query.
 
     Attributes
     ----------
     gains : float64 array
-        Gain of each column.
+        Gain at each column.
     rows : int32 array
-        Row of each column, counted from the first of its query.
+        Row at each column, counted from the first row of the query.
     above, below : int32 arrays
-        Where the columns of equal gain start and end: those before have larger gains, those after smaller ones.
+        For each column, the first column with the same gain, and the first one with a smaller gain.
 
     """
 
@@ -63,7 +65,7 @@ class ByGain(NamedTuple):
 
 
 class Ranking(NamedTuple):
-    """What of the queries and the measure no score changes, and the last order as a start for the next sort.
+    """The constants of the queries and the measure, and the order of the previous call, from which sorting starts.
 
     Attributes
     ----------
@@ -73,9 +75,9 @@ class Ranking(NamedTuple):
     weights : float64 array of shape (n_queries,)
         Inverse norms of the measure times the weights of the queries.
     discounts : float64 array of shape (longest query,)
-        By rank, not rising.
+        Discount of each rank; it does not increase with the rank.
     orders : int32 array of shape (n_rows,)
-        Columns of each query in any order; a call leaves the best ones first.
+        Columns of each query in any order. A call sorts them by score as far as the truncation level.
     sigma, truncation_level, normalize
         As in `LambdaRankObjective`.
 
@@ -92,7 +94,7 @@ class Ranking(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """Documents of one query by falling gain, padded to whole LANES."""
+    """The documents of one query sorted by gain, descending, and padded to a multiple of LANES."""
 
     score: Floats
     gain: Floats
@@ -240,11 +242,13 @@ def _sort_top(scores, rows, top, order):  # type: ignore[no-untyped-def]
 
 @helper(fastmath={"reassoc", "contract", "nsz", "arcp"})
 def _add_pairs(columns, top, above, below, offset, slope):  # type: ignore[no-untyped-def]
-    """Add the pairs of each top document i and the documents j below it in rank; return the sum of |lambda_ij| / sigma.
+    """Add the pairs of each top document i and the documents j ranked below it; return the sum of |lambda_ij| / sigma.
 
-    One exponential for each document: 1 / (1 + exp(sigma (s_i - s_j))) = e_j / (e_i + e_j). The documents j of larger
-    gain are the columns up to above[i], those of smaller gain the columns from below[i] on. Loops take whole LANES:
-    where the gap of gains or the difference of discounts is not positive, it is no pair, or padding, or a pair of j.
+    With e = exp(sigma s), 1 / (1 + exp(sigma (s_i - s_j))) = e_j / (e_i + e_j): one exponential for each document, not
+    one for each pair. Documents j with a larger gain are in the columns before above[i], those with a smaller gain from
+    below[i] on. The loops are extended to multiples of LANES. This adds columns that form no pair with i: documents of
+    the same gain, documents ranked above i (whose pairs are added when j is the top document), and padding. There the
+    difference of gains or of discounts is not positive, and max(..., 0) makes the term 0.
     """
     score, gain, e, discount = columns.score, columns.gain, columns.exponential, columns.discount
     grad, hess, total = columns.grad, columns.hess, 0.0
@@ -277,7 +281,7 @@ def _add_pairs(columns, top, above, below, offset, slope):  # type: ignore[no-un
 
 @helper()
 def _add_far_pairs(columns, n, top, offset, slope, sigma):  # type: ignore[no-untyped-def]
-    """Do what `_add_pairs` does for n scores of any finite size, with one exponential for each pair."""
+    """Add the pairs of `_add_pairs` with one exponential for each pair, which overflows for no finite scores."""
     score, gain, discount, total = columns.score, columns.gain, columns.discount, 0.0
     for i in top:
         for j in range(n):

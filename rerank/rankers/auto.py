@@ -78,7 +78,14 @@ class Auto(Ranker):
     cross_validates: ClassVar[bool] = True
 
     def cross_validated(self) -> float:
-        """Return the metric of what was chosen, on held-out training queries."""
+        """Return the metric of what was chosen, on held-out training queries.
+
+        Returns
+        -------
+        float
+            Mean over the training queries.
+
+        """
         return self.choices_[self.chosen_]
 
     def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:

@@ -120,12 +120,36 @@ class BoostedTrees(Ranker):
         return None
 
     def weights(self) -> Floats:
-        """Return the values of all leaves, tree by tree, (n_leaves,) float64, in the unit of the scores."""
+        """Return the values of all leaves, tree by tree, (n_leaves,) float64, in the unit of the scores.
+
+        Returns
+        -------
+        ndarray of shape (n_leaves,), dtype float64
+            Values of the leaves.
+
+        """
         self._check_fitted()
         return self.forest_.leaf_value.copy()
 
     def with_weights(self, weights: ArrayLike) -> Self:
-        """Return a copy of the model with other leaf values, (n_leaves,) float64."""
+        """Return a copy of the model with other leaf values, (n_leaves,) float64.
+
+        Parameters
+        ----------
+        weights : array of shape (n_leaves,)
+            Values of the leaves, as `weights` returns them.
+
+        Returns
+        -------
+        BoostedTrees
+            The copy.
+
+        Raises
+        ------
+        InvalidInputError
+            If the number of values is another.
+
+        """
         self._check_fitted()
         values = np.array(weights, dtype=np.float64)
         if values.shape != self.forest_.leaf_value.shape:

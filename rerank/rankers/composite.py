@@ -8,7 +8,7 @@ from typing import Any
 from rerank.errors import InvalidInputError
 from rerank.rankers.members import read_members
 from rerank.rankers.ranker import Ranker
-from rerank.rankers.warm_start import BareBase, NoBase
+from rerank.rankers.warm_start import GivenScoresBase, NoBase
 from rerank.runtime.schema import SchemaError
 
 
@@ -30,13 +30,13 @@ def complete_member(owner: Ranker, member: Ranker) -> None:
     member.feature_names_, member.n_features_in_ = owner.feature_names_, owner.n_features_in_
     member.recipe_, member.fingerprint_ = owner.recipe_, owner.fingerprint_
     member.retriever_, member.run_retrievers_ = owner.retriever_, owner.run_retrievers_
-    member.base_ = NoBase() if isinstance(owner.base_, NoBase) else BareBase()
+    member.base_ = NoBase() if isinstance(owner.base_, NoBase) else GivenScoresBase()
 
 
 def check_members(owner: Ranker, members: Sequence[Ranker]) -> None:
     """Refuse stored members with other features than the owner, or with a base of their own; raises SchemaError."""
     for number, member in enumerate(members):
-        if member.feature_names_ != owner.feature_names_ or not isinstance(member.base_, NoBase | BareBase):
+        if member.feature_names_ != owner.feature_names_ or not isinstance(member.base_, NoBase | GivenScoresBase):
             raise SchemaError(
                 f"the {owner.kind}'s features, and no base of its own", "others", path=f"members[{number}]"
             )

@@ -154,6 +154,7 @@ def local_optimality(
     Returns
     -------
     LocalOptimality
+        Counts of the directions, and the bound on the probability.
 
     Raises
     ------
@@ -198,17 +199,20 @@ def weight_curve(
 
     Parameters
     ----------
-    model, data, metric, base
-        As for `local_optimality`.
+    model, data, metric : as for `local_optimality`
+        The model, labelled data and the measure.
     weight : int
         Number of the weight in `model.weights()`, from 0.
     values : array of shape (n_values,), optional
         Values of the weight; by default 101 of them, evenly spaced, as far to either side of the model's own value as
         that value or the weights' root mean square, the larger.
+    base : as for `local_optimality`
+        Base scores, where the model was warm-started from a run.
 
     Returns
     -------
     WeightCurve
+        The weight's values and the measure at each of them.
 
     Raises
     ------

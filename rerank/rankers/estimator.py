@@ -38,6 +38,7 @@ class Estimator:
         Returns
         -------
         dict
+            The hyper-parameters.
 
         """
         parameters: dict[str, Any] = {}
@@ -50,6 +51,16 @@ class Estimator:
 
     def set_params(self, **parameters: Any) -> Self:
         """Change hyper-parameters by name; `base__num_leaves` is one of the estimator `base`.
+
+        Parameters
+        ----------
+        **parameters : object
+            New values by name.
+
+        Returns
+        -------
+        Estimator
+            The estimator itself.
 
         Raises
         ------
@@ -81,6 +92,12 @@ class Estimator:
 
         Estimators in a sequence are copied in the same way; all other values, a fitted base ranker among them, are
         shared.
+
+        Returns
+        -------
+        Estimator
+            The copy.
+
         """
         parameters = {name: _unfitted(value) for name, value in self.get_params(deep=False).items()}
         other = type(self)(**parameters)
@@ -98,7 +115,14 @@ class Estimator:
         return Tags(estimator_type=None, target_tags=TargetTags(required=True), input_tags=inputs)
 
     def get_metadata_routing(self) -> Any:
-        """Return scikit-learn's `MetadataRequest`: which arguments of `fit`, `predict` and `score` are routed."""
+        """Return scikit-learn's `MetadataRequest`: which arguments of `fit`, `predict` and `score` are routed.
+
+        Returns
+        -------
+        MetadataRequest
+            A copy.
+
+        """
         from sklearn.utils.metadata_routing import MetadataRequest
 
         if hasattr(self, "_metadata_request"):
@@ -127,11 +151,35 @@ class Estimator:
         return self._set_request("fit", requests)
 
     def set_predict_request(self, **requests: bool | str | None) -> Self:
-        """Say which arguments of `predict` are passed on; see `set_fit_request`."""
+        """Say which arguments of `predict` are passed on; see `set_fit_request`.
+
+        Parameters
+        ----------
+        **requests : bool, str or None
+            As for `set_fit_request`.
+
+        Returns
+        -------
+        Estimator
+            The estimator itself.
+
+        """
         return self._set_request("predict", requests)
 
     def set_score_request(self, **requests: bool | str | None) -> Self:
-        """Say which arguments of `score` are passed on; see `set_fit_request`."""
+        """Say which arguments of `score` are passed on; see `set_fit_request`.
+
+        Parameters
+        ----------
+        **requests : bool, str or None
+            As for `set_fit_request`.
+
+        Returns
+        -------
+        Estimator
+            The estimator itself.
+
+        """
         return self._set_request("score", requests)
 
     def _set_request(self, method: str, requests: dict[str, bool | str | None]) -> Self:

@@ -62,12 +62,36 @@ class LinearRanker(Ranker):
         """Return what is minimised, over all queries."""
 
     def weights(self) -> Floats:
-        """Return the weights of the inputs, (n_weights,) float64."""
+        """Return the weights of the inputs, (n_weights,) float64.
+
+        Returns
+        -------
+        ndarray of shape (n_weights,), dtype float64
+            Weights of the features, then of the inputs that are 1 where a feature is missing.
+
+        """
         self._check_fitted()
         return self.weights_.copy()
 
     def with_weights(self, weights: ArrayLike) -> Self:
-        """Return a copy of the model with other weights, (n_weights,) float64."""
+        """Return a copy of the model with other weights, (n_weights,) float64.
+
+        Parameters
+        ----------
+        weights : array of shape (n_weights,)
+            Weights, as `weights` returns them.
+
+        Returns
+        -------
+        LinearRanker
+            The copy.
+
+        Raises
+        ------
+        InvalidInputError
+            If the number of weights is another.
+
+        """
         self._check_fitted()
         other = copy(self)
         other.weights_ = checked_weights(weights, len(self.weights_))

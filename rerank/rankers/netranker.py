@@ -84,12 +84,36 @@ class NetRanker(Ranker):
         """Return what is minimised over one query of two documents or more; None where it has no pairs."""
 
     def weights(self) -> Floats:
-        """Return all weights of the net, (n_weights,) float64."""
+        """Return all weights of the net, (n_weights,) float64.
+
+        Returns
+        -------
+        ndarray of shape (n_weights,), dtype float64
+            The weights.
+
+        """
         self._check_fitted()
         return self.net_.weights.copy()
 
     def with_weights(self, weights: ArrayLike) -> Self:
-        """Return a copy of the model with other weights, (n_weights,) float64."""
+        """Return a copy of the model with other weights, (n_weights,) float64.
+
+        Parameters
+        ----------
+        weights : array of shape (n_weights,)
+            Weights, as `weights` returns them.
+
+        Returns
+        -------
+        NetRanker
+            The copy.
+
+        Raises
+        ------
+        InvalidInputError
+            If the number of weights is another.
+
+        """
         self._check_fitted()
         other = copy(self)
         other.net_ = Net(checked_weights(weights, len(self.net_.weights)), self.net_.n_hidden)

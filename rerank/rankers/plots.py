@@ -30,6 +30,7 @@ def plot_importance(model: Ranker, *, max_num_features: int = 20, ax: Axes | Non
     Returns
     -------
     matplotlib.axes.Axes
+        The axes with the plot.
 
     Raises
     ------
@@ -66,6 +67,7 @@ def plot_metric(model: Ranker, *, ax: Axes | None = None) -> Axes:
     Returns
     -------
     matplotlib.axes.Axes
+        The axes with the plot.
 
     Raises
     ------

@@ -219,9 +219,9 @@ class _Search:
 
     def _best_edge(self, feature: int) -> _Weak:
         """Return the feature's threshold with the largest |r|, summed from the potentials in each of its bins."""
-        sums = np.bincount(self._states(feature), self._sums[self._columns.column[feature]], MOST_CODES)
+        sums = np.bincount(self._digits(feature), self._sums[self._columns.column[feature]], MOST_CODES)
         present = sums[: self._bins.n_bins[feature]]
-        missing = sums[self._columns.missing_state[feature]] if self._bins.missing[feature] else 0.0
+        missing = sums[self._columns.missing_digit[feature]] if self._bins.missing[feature] else 0.0
         above = present.sum() - np.cumsum(present)
         above[-1] = 0.0  # no value lies above the last bin: there all present values are compared with the missing ones
         either = np.column_stack([above, above + missing])
@@ -244,22 +244,22 @@ class _Search:
         """Return what gives W+ and W- of every threshold."""
         bins = np.empty((len(self._features), self._blocks.shape[1]), dtype=np.uint8)
         for number, feature in enumerate(self._features.tolist()):
-            states, column = self._states(feature), int(self._columns.column[feature])
+            digits, column = self._digits(feature), int(self._columns.column[feature])
             if self._bins.missing[feature]:
-                states = np.where(states == self._columns.missing_state[feature], MISSING, states)
-            bins[number] = states[self._blocks[column // WIDTH][:, column % WIDTH]]
+                digits = np.where(digits == self._columns.missing_digit[feature], MISSING, digits)
+            bins[number] = digits[self._blocks[column // WIDTH][:, column % WIDTH]]
         return Agreements.of(objective, bins, query_ptr)
 
-    def _states(self, feature: int) -> Ints:
-        """Return the feature's state, its bin or that of a missing value, for each value of its column's byte."""
-        stride, n_states = self._columns.stride[feature], self._columns.n_states[feature]
-        return np.arange(MOST_CODES) // stride % n_states  # type: ignore[no-any-return]
+    def _digits(self, feature: int) -> Ints:
+        """Return the digit of a feature (see `rerank.trees.columns`) for each code of its column."""
+        stride, n_digits = self._columns.stride[feature], self._columns.n_digits[feature]
+        return np.arange(MOST_CODES) // stride % n_digits  # type: ignore[no-any-return]
 
     def chosen(self, weak: _Weak) -> NDArray[np.bool_]:
         """Return h of every training row."""
-        states, column = self._states(weak.feature), int(self._columns.column[weak.feature])
-        absent = self._bins.missing[weak.feature] & (states == self._columns.missing_state[weak.feature])
-        by_byte = np.where(absent, weak.missing, states > weak.edge)
+        digits, column = self._digits(weak.feature), int(self._columns.column[weak.feature])
+        absent = self._bins.missing[weak.feature] & (digits == self._columns.missing_digit[weak.feature])
+        by_byte = np.where(absent, weak.missing, digits > weak.edge)
         return by_byte[self._blocks[column // WIDTH][:, column % WIDTH]]  # type: ignore[no-any-return]
 
     def tree(self, weak: _Weak, step: float, gain: float) -> Tree:

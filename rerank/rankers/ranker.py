@@ -31,7 +31,7 @@ from rerank.rankers.registry import known_rankers
 from rerank.rankers.stopping import Callback, EarlyStopping
 from rerank.rankers.store import StoredModel, save_model
 from rerank.rankers.training import TrainingSet, Validation, check_training_data
-from rerank.rankers.warm_start import BareBase, CandidateRunBase, NoBase, StoredBase, resolve_base, run_scores
+from rerank.rankers.warm_start import CandidateRunBase, GivenScoresBase, NoBase, StoredBase, resolve_base, run_scores
 from rerank.runtime.schema import (
     LARGEST,
     Anything,
@@ -223,7 +223,7 @@ class Ranker(Estimator):
         check_training_data(data, "training data")
         if isinstance(self.base, Ranker) and hasattr(self.base, "base_"):
             check_retrievers(self.base, data.retriever, data.run_retrievers, "training data")
-        self.base_, start = (BareBase(), init_score) if init_score is not None else resolve_base(self.base, data)
+        self.base_, start = (GivenScoresBase(), init_score) if init_score is not None else resolve_base(self.base, data)
         self.feature_names_, self.n_features_in_ = data.feature_names, data.n_features
         self.recipe_, self.fingerprint_ = data.recipe, data.fingerprint
         self.retriever_, self.run_retrievers_ = data.retriever, dict(data.run_retrievers)
@@ -281,6 +281,7 @@ class Ranker(Estimator):
         Returns
         -------
         ndarray of shape (n_rows,), float64
+            Scores; a higher one is a better document.
 
         Raises
         ------
@@ -314,8 +315,8 @@ class Ranker(Estimator):
 
         Parameters
         ----------
-        X, init_score, base
-            As in `predict`.
+        X, init_score, base : as for `predict`
+            The rows, and the scores to start from.
 
         Returns
         -------
@@ -376,14 +377,15 @@ class Ranker(Estimator):
 
         Parameters
         ----------
-        X, y, qid, group, sample_weight
-            Labelled data, as for `fit`.
-        init_score, base
-            Scores to start from, as for `predict`.
+        X, y, qid, group, sample_weight : as for `fit`
+            Labelled data.
+        init_score, base : as for `predict`
+            Scores to start from.
 
         Returns
         -------
         float
+            The weighted mean.
 
         """
         self._check_fitted()
@@ -411,24 +413,44 @@ class Ranker(Estimator):
         ----------
         data : RankingData
             Candidates with their features.
-        init_score, base
-            Scores to start from, as for `predict`.
+        init_score, base : as for `predict`
+            Scores to start from.
         name : str, optional
             The run's name; the ranker's by default.
 
         Returns
         -------
         Run
+            The documents of each query by score, equal scores by document id, both descending.
 
         """
         return data.run(self.predict(data, init_score=init_score, base=base), name or self.kind)
 
     def save(self, path: str | Path) -> None:
-        """Write the model as JSON, which holds no code."""
+        """Write the model as JSON, which holds no code.
+
+        Parameters
+        ----------
+        path : str or Path
+            The model file; it is complete or missing.
+
+        Raises
+        ------
+        InvalidInputError
+            For a model that `load_model` would refuse.
+
+        """
         save_model(self, path)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the model as plain JSON values."""
+        """Return the model as plain JSON values.
+
+        Returns
+        -------
+        dict
+            What the model file holds, but for its format and version.
+
+        """
         self._check_fitted()
         return {
             "ranker": self.kind,
@@ -444,7 +466,24 @@ class Ranker(Estimator):
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
-        """Return the model that `to_dict` wrote; raises InvalidInputError where it is none of this ranker."""
+        """Return the model that `to_dict` wrote.
+
+        Parameters
+        ----------
+        stored : mapping
+            What `to_dict` returned.
+
+        Returns
+        -------
+        Ranker
+            The model.
+
+        Raises
+        ------
+        InvalidInputError
+            If it is not a model of this ranker.
+
+        """
         return cls.read(stored, StoredModel(), {})
 
     @classmethod
@@ -511,7 +550,7 @@ class Ranker(Estimator):
     def _validation_set(self, validated: Validated) -> TrainingSet:
         X, y, qid, group = _validation_arrays(validated)
         init_score = _only("eval_init_score", validated.init_score)
-        if isinstance(self.base_, BareBase) and init_score is None:
+        if isinstance(self.base_, GivenScoresBase) and init_score is None:
             raise InvalidInputError("eval_set: expected eval_init_score beside init_score, got none. Pass both.")
         if isinstance(X, RankingData):
             data, order = self._matching(X), None

@@ -67,6 +67,7 @@ def load_model(path: str | Path) -> Ranker:
     Returns
     -------
     Ranker
+        The model.
 
     Raises
     ------

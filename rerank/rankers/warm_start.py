@@ -3,9 +3,9 @@
 Burges 2010, section 7: F_0(x) = BaseModel(x) where there is a base model, else 0.
 
     feature:NAME  a column of the data
-    run:FILE      the scores of a run; where it is the run that the data came from, the data hold them
-    model:FILE    another ranker, stored whole inside this one
-    bare          scores given to `fit` as `init_score`: `predict` needs them too
+    run:FILE      the scores of a run; the data hold those of the run that they were made from
+    model:FILE    another ranker, stored inside this one
+    init_score    scores given to `fit`: `predict` needs them too
 """
 
 from __future__ import annotations
@@ -142,8 +142,8 @@ class OtherRunBase(Base):
 
 
 @dataclass(frozen=True)
-class BareBase(Base):
-    """Scores that the caller passes."""
+class GivenScoresBase(Base):
+    """Scores that the caller passes to `fit` and `predict` as `init_score`."""
 
     kind: ClassVar[str] = "init_score"
 
@@ -255,5 +255,5 @@ class StoredBase(Field):
 
 
 _MAKERS: dict[str, Callable[..., Base]] = {
-    cls.kind: cls for cls in (NoBase, FeatureBase, CandidateRunBase, OtherRunBase, BareBase, ModelBase)
+    cls.kind: cls for cls in (NoBase, FeatureBase, CandidateRunBase, OtherRunBase, GivenScoresBase, ModelBase)
 }

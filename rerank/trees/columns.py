@@ -1,14 +1,14 @@
 """Bins as training reads them: columns of one byte a row, in blocks of 16.
 
-column        one byte a row, its code. Features whose numbers of states multiply to at most 256 share a column, as
-              digits of a mixed-radix number: one addition to the column's histogram serves all of them, exactly.
-state         value of a feature's digit: its bins, and one more for missing values if it has any. A feature with a
-              column for itself has its bin as state, and 255 where it is missing.
+column        one byte a row, called its code. Several features with few bins share a column: the code is a mixed-radix
+              number with a digit for each of them, so that one addition to the column's histogram counts for all.
+digit         a feature's part of the code: its bin, or the number after its last bin where the value is missing. A
+              feature with a column for itself has the digits 0 to 255, and 255 where the value is missing.
 block         16 columns: the bytes of a row are one load, and the block's histograms fit into the L1 cache
 column group  4 columns, a quarter of a block: the least that one thread takes. Sparse columns (`sparse_columns.py`)
               start a group, and only they follow.
 
-`find_bin` in `tests/oracles/trees.py` is the slow form of `_find_bins`; `tests/trees/test_bins.py` reads the states
+`find_bin` in `tests/oracles/trees.py` is the slow form of `_find_bins`; `tests/trees/test_bins.py` reads the digits
 back from the blocks and compares.
 """
 
@@ -41,13 +41,13 @@ class Columns:
     bins : Bins
         Bins of the features.
     column : int64 array of shape (n_features,)
-        Column of each feature; -1 where it has one state only and so no column.
+        Column of each feature; -1 for a feature with a single bin, which needs no column.
     stride : int64 array of shape (n_features,)
-        What the next state adds to the column's code.
-    n_states : int64 array of shape (n_features,)
-        256 where a feature has a column for itself.
-    missing_state : int64 array of shape (n_features,)
-        State of a missing value.
+        Place value of the feature's digit: code // stride % n_digits is the digit.
+    n_digits : int64 array of shape (n_features,)
+        Number of values of the digit; 256 where a feature has a column for itself.
+    missing_digit : int64 array of shape (n_features,)
+        Digit of a missing value.
     features : int64 array of shape (n_stored,)
         Features by column.
     column_ptr : int64 array of shape (n_blocks * 16 + 1,)
@@ -62,8 +62,8 @@ class Columns:
     bins: Bins
     column: Ints
     stride: Ints
-    n_states: Ints
-    missing_state: Ints
+    n_digits: Ints
+    missing_digit: Ints
     features: Ints
     column_ptr: Ints
     first_sparse: int
@@ -71,35 +71,35 @@ class Columns:
 
     @classmethod
     def of(cls, bins: Bins) -> Columns:
-        """Assign columns: features with the most states first, each to the first column with codes left.
+        """Assign features to columns, those with the most bins first, each to the first column that has room.
 
-        Sparse features follow in columns for themselves.
+        Each sparse feature then has a column of its own.
         """
-        n_states, sparse = bins.n_bins + bins.missing, sparse_features(bins)
-        column, stride, n_columns = _share_columns(n_states, sparse)
+        n_digits, sparse = bins.n_bins + bins.missing, sparse_features(bins)
+        column, stride, n_columns = _share_columns(n_digits, sparse)
         first_sparse = -(-n_columns // GROUP_WIDTH) * GROUP_WIDTH
         column[sparse] = first_sparse + np.arange(len(sparse))
         counts = np.bincount(column[column >= 0], minlength=-(-max(first_sparse + len(sparse), 1) // WIDTH) * WIDTH)
         alone = counts[column] == 1
-        missing_state = np.where(alone, MOST_CODES - 1, bins.n_bins).astype(np.int64)
+        missing_digit = np.where(alone, MOST_CODES - 1, bins.n_bins).astype(np.int64)
         order = np.argsort(column, kind="stable")
-        most_freq_state = np.where(bins.most_freq_bin < bins.n_bins, bins.most_freq_bin, missing_state)
+        most_freq_digit = np.where(bins.most_freq_bin < bins.n_bins, bins.most_freq_bin, missing_digit)
         return cls(
             bins=bins,
             column=column,
             stride=stride,
-            n_states=np.where(alone, MOST_CODES, n_states).astype(np.int64),
-            missing_state=missing_state,
+            n_digits=np.where(alone, MOST_CODES, n_digits).astype(np.int64),
+            missing_digit=missing_digit,
             features=order[column[order] >= 0],
             column_ptr=pointers(counts),
             first_sparse=first_sparse,
-            most_freq_code=most_freq_state[sparse].astype(np.uint8),
+            most_freq_code=most_freq_digit[sparse].astype(np.uint8),
         )
 
     @property
-    def states(self) -> Ints:
-        """State of a feature under each code of its column, int64 of shape (n_features, 256)."""
-        return np.arange(MOST_CODES) // self.stride[:, None] % self.n_states[:, None]
+    def digits(self) -> Ints:
+        """Digit of a feature under each code of its column, int64 of shape (n_features, 256)."""
+        return np.arange(MOST_CODES) // self.stride[:, None] % self.n_digits[:, None]
 
     @property
     def n_blocks(self) -> int:
@@ -109,8 +109,8 @@ class Columns:
     def records(self) -> NDArray[np.void]:
         """Return the FEATURE record of each feature, shape (n_features,)."""
         records = np.empty(len(self.column), dtype=FEATURE)
-        records["column"], records["n_states"] = self.column, self.n_states
-        records["missing_state"], records["n_bins"] = self.missing_state, self.bins.n_bins
+        records["column"], records["n_digits"] = self.column, self.n_digits
+        records["missing_digit"], records["n_bins"] = self.missing_digit, self.bins.n_bins
         records["has_missing"] = self.bins.missing
         return records
 
@@ -141,19 +141,19 @@ class Columns:
         return out
 
 
-def _share_columns(n_states: Ints, sparse: Ints) -> tuple[Ints, Ints, int]:
+def _share_columns(n_digits: Ints, sparse: Ints) -> tuple[Ints, Ints, int]:
     """Return column and stride (n_features,) of the features that are not sparse, and the number of columns."""
-    column, stride = np.full(len(n_states), -1), np.ones(len(n_states), dtype=np.int64)
+    column, stride = np.full(len(n_digits), -1), np.ones(len(n_digits), dtype=np.int64)
     n_codes: list[int] = []  # in use, of each column
-    for feature in np.argsort(-n_states, kind="stable"):
-        if n_states[feature] < 2 or feature in sparse:
+    for feature in np.argsort(-n_digits, kind="stable"):
+        if n_digits[feature] < 2 or feature in sparse:
             continue
-        with_space = (number for number, used in enumerate(n_codes) if used * n_states[feature] <= MOST_CODES)
+        with_space = (number for number, used in enumerate(n_codes) if used * n_digits[feature] <= MOST_CODES)
         column[feature] = number = next(with_space, len(n_codes))
         if number == len(n_codes):
             n_codes.append(1)
         stride[feature] = n_codes[number]
-        n_codes[number] *= int(n_states[feature])
+        n_codes[number] *= int(n_digits[feature])
     return column, stride, len(n_codes)
 
 
@@ -190,11 +190,11 @@ def _fill_blocks(X, rows, stored_features, features, stride, edges, out):  # typ
         for k in range(stored_features.shape[0]):
             number = stored_features[k]
             feature, feature_stride = features[number], stride[number]
-            missing_state = feature["missing_state"]
+            missing_digit = feature["missing_digit"]
             for i in range(n):
                 values[i] = X[rows[first + i], number]
             _find_bins(values[:n], edges[number], feature["n_bins"], bins[:n])
             block, column = feature["column"] // WIDTH, feature["column"] % WIDTH
             for i in range(n):
-                state = bins[i] if values[i] == values[i] else missing_state
-                out[block, first + i, column] += np.uint8(state * feature_stride)
+                digit = bins[i] if values[i] == values[i] else missing_digit
+                out[block, first + i, column] += np.uint8(digit * feature_stride)

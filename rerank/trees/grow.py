@@ -89,7 +89,7 @@ class Grower:
             column_ptr=columns.column_ptr,
             column_features=columns.features,
             features=columns.records(),
-            state_of_code=columns.states,
+            digit_of_code=columns.digits,
         )
         n_blocks, n_rows, _ = blocks.shape
         self._work = Workspace.allocate(n_rows, n_blocks * WIDTH, len(columns.column), limits.num_leaves)
@@ -151,7 +151,7 @@ class Grower:
         together.
         """
         columns, n_groups = self.columns, len(self.columns.column_ptr) // GROUP_WIDTH
-        shared = columns.n_states[features] < MOST_CODES  # such a feature reads the whole histogram of its column
+        shared = columns.n_digits[features] < MOST_CODES  # such a feature reads the whole histogram of its column
         work = np.bincount(
             columns.column[features] // GROUP_WIDTH, columns.bins.n_bins[features] + MOST_CODES * shared, n_groups
         )

@@ -154,11 +154,11 @@ def _fill_histograms(data, groups, rows, packed, histograms):  # type: ignore[no
 
 
 @helper()
-def _sum_states(histogram, state_of_code, out):  # type: ignore[no-untyped-def]
-    """Fill out (256,) with the histogram by state of one feature, from that of a column that several share."""
+def _sum_digits(histogram, digit_of_code, out):  # type: ignore[no-untyped-def]
+    """Fill out (256,), the histogram of one feature by its digit, from that of a column that several features share."""
     out[:] = 0
     for code in range(histogram.shape[0]):
-        out[state_of_code[code]] += histogram[code]
+        out[digit_of_code[code]] += histogram[code]
 
 
 @helper()
@@ -185,11 +185,11 @@ def _fill_gains(running, missing, n, least_hess, reg_lambda, task, totals, gains
 
 @helper()
 def _find_best_bin(histogram, feature, task, limits, totals, scratch, split):  # type: ignore[no-untyped-def]
-    """Fill a SPLIT with the best one of a feature; the first bin of equal gains.
+    """Fill `split`, a SPLIT record, with the best split of one feature; of equal gains, the one at the lowest bin.
 
-    histogram (256,) by state; scratch (3, 256) int64. Missing values go left and right in turn; a leaf without any
-    sends them with the child of larger hessian. The number of rows of a child is estimated from its share of the
-    hessian and rounded, as in LightGBM.
+    histogram is (256,) int64 by the feature's digit, scratch (3, 256) int64. Both directions of the missing values are
+    tried; in a leaf without missing values they follow the child with the larger hessian. The number of rows of a child
+    is estimated from its share of the hessian and rounded, as in LightGBM.
     """
     total_hess, running, gains = totals["hess"], scratch[1], scratch[2].view(np.float64)
     split["gain"] = 0.0
@@ -197,7 +197,7 @@ def _find_best_bin(histogram, feature, task, limits, totals, scratch, split):  #
         return
     least_rows_hess = (limits.min_child_samples - 0.5) * total_hess / totals["n_rows"]
     least_hess = max(limits.min_child_weight, least_rows_hess, LEAST_HESSIAN)
-    missing = histogram[feature["missing_state"]] if feature["has_missing"] else np.int64(0)
+    missing = histogram[feature["missing_digit"]] if feature["has_missing"] else np.int64(0)
     n = feature["n_bins"] - 1 if missing == 0 else feature["n_bins"]
     total = np.int64(0)
     for b in range(n):
@@ -226,8 +226,8 @@ def _search_column(data, task, limits, column, histogram, totals, scratch, featu
         if not task.is_candidate[number]:
             continue
         feature, by_state = data.features[number], histogram
-        if feature["n_states"] < 256:
-            _sum_states(histogram, data.state_of_code[number], scratch[0])
+        if feature["n_digits"] < 256:
+            _sum_digits(histogram, data.digit_of_code[number], scratch[0])
             by_state = scratch[0]
         _find_best_bin(by_state, feature, task, limits, totals, scratch, feature_splits[number])
 
@@ -332,12 +332,12 @@ def _partition(data, task, work, leaf):  # type: ignore[no-untyped-def]
     """Copy the rows of a leaf to its other buffer, first those that its best split sends left; return their number."""
     split = work.splits[work.leaves[leaf]["slot"]]
     number, last_bin = split["feature"], split["bin"]
-    feature, state_of_code = data.features[number], data.state_of_code[number]
+    feature, digit_of_code = data.features[number], data.digit_of_code[number]
     code_goes_left = np.empty(256, np.uint8)
     for code in range(code_goes_left.shape[0]):
-        state = state_of_code[code]
-        is_missing = feature["has_missing"] and state == feature["missing_state"]
-        code_goes_left[code] = split["missing_left"] if is_missing else state <= last_bin
+        digit = digit_of_code[code]
+        is_missing = feature["has_missing"] and digit == feature["missing_digit"]
+        code_goes_left[code] = split["missing_left"] if is_missing else digit <= last_bin
     n_rows = work.leaves[leaf]["last"] - work.leaves[leaf]["first"]
     n_shares = task.thread_ptr.shape[0] - 1 if n_rows >= ROWS_FOR_THREADS else 1
     n_left = np.zeros(n_shares + 1, np.int64)

@@ -1,6 +1,6 @@
 """Arrays and records that the stages of tree growth share: binned rows, limits, splits, leaves and nodes.
 
-code            the value of a column's byte; `columns.py` packs one feature, or several with few bins, into a column
+code            the value of a column's byte: the bin of one feature, or the digits of several (`columns.py`)
 column group    4 neighbouring columns (a quarter of a block of 16): the least that one thread takes
 packed          one int64 a row: gradient in the high 32 bits, hessian in the low 32 (`gradients.py`)
 histogram       (256,) int64 of one column: the sum of `packed` by code
@@ -22,8 +22,8 @@ from rerank.types import Ints
 FEATURE = np.dtype(
     [
         ("column", np.int64),  # where its codes are; -1: one bin only, nothing to split
-        ("n_states", np.int64),  # 256 where it has the column for itself
-        ("missing_state", np.int64),  # state of a missing value
+        ("n_digits", np.int64),  # number of values of its digit in the code; 256 where it has the column for itself
+        ("missing_digit", np.int64),  # digit of a missing value
         ("n_bins", np.int64),
         ("has_missing", np.bool_),  # whether the training rows hold a missing value
     ],
@@ -86,8 +86,8 @@ class BinnedRows(NamedTuple):
     column_features : int64 array of shape (n_stored,)
         Features by column.
     features : FEATURE array of shape (n_features,)
-    state_of_code : int64 array of shape (n_features, 256)
-        State of a feature under each code of its column.
+    digit_of_code : int64 array of shape (n_features, 256)
+        Digit of a feature under each code of its column.
 
     """
 
@@ -99,7 +99,7 @@ class BinnedRows(NamedTuple):
     column_ptr: Ints
     column_features: Ints
     features: NDArray[np.void]
-    state_of_code: Ints
+    digit_of_code: Ints
 
 
 class SplitLimits(NamedTuple):

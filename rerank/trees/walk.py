@@ -1,4 +1,4 @@
-"""Scores of a few rows: eight trees are walked in step, without a branch that depends on the row.
+"""Scores of a few rows: eight trees are followed at once, one level in each step, without a branch on the row's values.
 
 position  index of a node or leaf in the arrays of a `WalkForest`. The children of a node are next to each other, so the
           next position is that of the left one, plus one where the row goes right; a leaf is its own child.
@@ -79,8 +79,10 @@ def add_scores(forest: WalkForest, X: NDArray[np.float32], out: Floats) -> None:
 def _add_scores(X, roots, steps, threshold, value, out):  # type: ignore[no-untyped-def]
     """Add every tree's value to out (n_rows,) float64; the arrays are those of `WalkForest`.
 
-    A row becomes 1 + 2 * n_features values: -inf, which leaves test and stay where they are, then every feature twice:
-    with -inf for NaN, which goes left, and as it is, as NaN is not <= the threshold and goes right.
+    Each row is copied into 1 + 2 * n_features values, so that one comparison decides at every node. Value 0 is -inf: a
+    leaf compares it with its threshold, infinity, and stays at its position. Values 2f + 1 and 2f + 2 are feature f:
+    the first has -inf in place of NaN, for nodes that send missing values left; the second keeps NaN, which is not <=
+    any threshold, for nodes that send them right.
     """
     n_features = X.shape[1]
     spread = np.empty(1 + 2 * n_features, np.float32)

@@ -41,7 +41,24 @@ class Preferences:
 
     @classmethod
     def of(cls, pairs: Preferences | Iterable[Sequence[Any]]) -> Preferences:
-        """Return preferences made of (query id, better document id, worse document id[, probability]) rows."""
+        """Return preferences made of (query id, better document id, worse document id[, probability]) rows.
+
+        Parameters
+        ----------
+        pairs : Preferences or iterable of sequence
+            Rows of a query id, the better and the worse document id, and optionally a probability from 0 to 1.
+
+        Returns
+        -------
+        Preferences
+            The pairs.
+
+        Raises
+        ------
+        InvalidInputError
+            If there is no row, or one of another form.
+
+        """
         if isinstance(pairs, cls):
             return pairs
         rows = [(*row, 1.0) for row in pairs]  # type: ignore[union-attr]

@@ -47,13 +47,43 @@ class Qrels(QueryTable):
         """Return qrels made of one query id, document id and label for each row, in any order.
 
         Queries are in the order of their first row. Duplicates are not looked for.
+
+        Parameters
+        ----------
+        query_ids, doc_ids : array of shape (n_rows,), str
+            Query and document of each judgement.
+        labels : array of shape (n_rows,), int
+            Label of each judgement.
+
+        Returns
+        -------
+        Qrels
+            The judgements.
+
         """
         names, query_ptr, order = group_rows(id_array(query_ids), id_array(doc_ids))
         return cls(names, query_ptr, id_array(doc_ids)[order], np.asarray(labels, dtype=np.int64)[order])
 
     @classmethod
     def of(cls, qrels: Qrels | Mapping[str, Mapping[str, int]] | Frame) -> Qrels:
-        """Return qrels as they are, or made of a plain `{query id: {document id: label}}` or of a data frame."""
+        """Return qrels as they are, or made of a plain `{query id: {document id: label}}` or of a data frame.
+
+        Parameters
+        ----------
+        qrels : Qrels, mapping or DataFrame
+            Judgements; a DataFrame as for `from_frame`.
+
+        Returns
+        -------
+        Qrels
+            The judgements.
+
+        Raises
+        ------
+        InvalidInputError
+            If a label is not a whole number.
+
+        """
         if isinstance(qrels, cls):
             return qrels
         if frames.is_frame(qrels):
@@ -98,6 +128,12 @@ class Qrels(QueryTable):
         """Return a pandas DataFrame with the columns query_id, doc_id and label, a row for each judgement.
 
         `from_frame` restores the qrels, except for queries without a judgement, which have no row.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The judgements.
+
         """
         columns = {
             frames.QUERY_ID: self.query_ids[query_rows(self.query_ptr)].astype(object),
@@ -107,21 +143,60 @@ class Qrels(QueryTable):
         return frames.new_frame(columns)
 
     def summary(self) -> str:
-        """Return the counts."""
+        """Return the counts.
+
+        Returns
+        -------
+        str
+            One line.
+
+        """
         return f"Qrels: {self._counts()}, {np.count_nonzero(self.labels > 0):,} with a positive label"
 
     def _value_columns(self, rows: slice) -> dict[str, list[Any]]:
         return {frames.LABEL: self.labels[rows].tolist()}
 
     def lookup(self, query_ids: Ids, query_ptr: Ints, doc_ids: Ids) -> tuple[Ints, NDArray[np.bool_]]:
-        """Return the label of every row of a run (0 if unjudged) and whether it is judged."""
+        """Return the label of every row of a run (0 if unjudged) and whether it is judged.
+
+        Parameters
+        ----------
+        query_ids : ndarray of shape (n_queries,), dtype str
+            The queries of the run.
+        query_ptr : ndarray of shape (n_queries + 1,), dtype int64
+            Rows of query q: [query_ptr[q], query_ptr[q + 1]).
+        doc_ids : ndarray of shape (n_rows,), dtype str or bytes
+            Document of each row.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_rows,), dtype int64
+            Label of each row, 0 if unjudged.
+        judged : ndarray of shape (n_rows,), dtype bool
+            Whether the row is judged.
+
+        """
         labels, judged = np.zeros(len(doc_ids), np.int64), np.zeros(len(doc_ids), np.bool_)
         rows, qrels_rows = self.matches(query_ids, query_ptr, doc_ids)
         labels[rows], judged[rows] = self.labels[qrels_rows], True
         return labels, judged
 
     def matches(self, query_ids: Ids, query_ptr: Ints, doc_ids: NDArray[Any]) -> tuple[Ints, Ints]:
-        """Return the rows of a run that are judged, and their rows in the qrels. doc_ids are text or bytes."""
+        """Return the rows of a run that are judged, and their rows in the qrels. doc_ids are text or bytes.
+
+        Parameters
+        ----------
+        query_ids, query_ptr, doc_ids : ndarray
+            The rows of the run, as for `lookup`.
+
+        Returns
+        -------
+        rows : ndarray of shape (n_matches,), dtype int64
+            The judged rows of the run.
+        qrels_rows : ndarray of shape (n_matches,), dtype int64
+            Their rows in the qrels.
+
+        """
         numbers, index = self._numbers(query_ids), self._index
 
         def find(block: tuple[int, int]) -> tuple[Ints, Ints]:
@@ -143,7 +218,21 @@ class Qrels(QueryTable):
         return np.array([self._positions.get(query_id, -1) for query_id in query_ids.tolist()], dtype=np.int64)
 
     def count(self, label: int, query_ids: Ids) -> Floats:
-        """Return how many documents of each query have a given label, (n_queries,) float64."""
+        """Return how many documents of each query have a given label, (n_queries,) float64.
+
+        Parameters
+        ----------
+        label : int
+            The label.
+        query_ids : ndarray of shape (n_queries,), dtype str
+            The queries.
+
+        Returns
+        -------
+        ndarray of shape (n_queries,), dtype float64
+            Number of documents of each query.
+
+        """
         counts = np.bincount(query_rows(self.query_ptr)[self.labels == label], minlength=len(self) + 1)
         return counts[self._numbers(query_ids)].astype(np.float64)  # the last element, -1, is for unjudged queries
 
@@ -151,6 +240,19 @@ class Qrels(QueryTable):
         """Return all positive labels of the queries, best first, and their `query_ptr`.
 
         They include judged documents that a run did not retrieve: this is the ideal ranking of nDCG, AP and R.
+
+        Parameters
+        ----------
+        query_ids : ndarray of shape (n_queries,), dtype str
+            The queries.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_positive,), dtype float64
+            Labels, query by query, descending.
+        query_ptr : ndarray of shape (n_queries + 1,), dtype int64
+            Where the labels of each query begin and end.
+
         """
         numbers = self._numbers(query_ids)
         counts = np.where(numbers < 0, 0, np.diff(self.query_ptr, append=0)[numbers])

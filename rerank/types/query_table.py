@@ -43,7 +43,24 @@ class QueryTable(Shown):
         return (str(query_id) for query_id in self.query_ids)
 
     def rows(self, query_id: str) -> slice:
-        """Return the rows of one query; raise KeyError if the table does not have it."""
+        """Return the rows of one query.
+
+        Parameters
+        ----------
+        query_id : str
+            The query.
+
+        Returns
+        -------
+        slice
+            Its rows.
+
+        Raises
+        ------
+        KeyError
+            If the table does not have the query.
+
+        """
         number = self._positions[query_id]
         return slice(int(self.query_ptr[number]), int(self.query_ptr[number + 1]))
 
@@ -53,7 +70,23 @@ class QueryTable(Shown):
         return len(self.stored_ids)
 
     def first_rows(self, n: int) -> tuple[list[str], list[list[Any]], int]:
-        """Return the column names, the values of the first n rows, and the number of all rows."""
+        """Return the column names, the values of the first n rows, and the number of all rows.
+
+        Parameters
+        ----------
+        n : int
+            Number of rows.
+
+        Returns
+        -------
+        header : list of str
+            The column names.
+        rows : list of list
+            The values of the first n rows.
+        n_rows : int
+            Number of all rows.
+
+        """
         rows = slice(0, n)
         ids = self.stored_ids[rows]
         columns = {

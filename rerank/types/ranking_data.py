@@ -102,13 +102,44 @@ class RankingData(QueryTable):
         return len(self.feature_names)
 
     def column(self, name: str) -> Floats:
-        """Return one feature by name as (n_rows,) float64."""
+        """Return one feature by name as (n_rows,) float64.
+
+        Parameters
+        ----------
+        name : str
+            Name of the feature.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,), dtype float64
+            Its values; NaN is missing.
+
+        Raises
+        ------
+        InvalidInputError
+            If the data do not have the feature.
+
+        """
         if name not in self.feature_names:
             raise unknown_name("feature", name, self.feature_names)
         return self.X[:, self.feature_names.index(name)].astype(np.float64)
 
     def ideal(self) -> tuple[Floats, Ints]:
-        """Return the positive labels of every query, best first, and their `query_ptr`."""
+        """Return the positive labels of every query, best first, and their `query_ptr`.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_positive,), dtype float64
+            Labels, query by query, descending.
+        query_ptr : ndarray of shape (n_queries + 1,), dtype int64
+            Where the labels of each query begin and end.
+
+        Raises
+        ------
+        InvalidInputError
+            If the data have no labels.
+
+        """
         if self.ideal_labels is not None and self.ideal_ptr is not None:
             return self.ideal_labels, self.ideal_ptr
         if self.labels is None:
@@ -116,7 +147,19 @@ class RankingData(QueryTable):
         return ideal_of_rows(self.labels, self.query_ptr)
 
     def select(self, queries: ArrayLike) -> RankingData:
-        """Return the data of some queries, given by number, in that order."""
+        """Return the data of some queries, given by number, in that order.
+
+        Parameters
+        ----------
+        queries : array of shape (n_selected,), int
+            Numbers of the queries, from 0.
+
+        Returns
+        -------
+        RankingData
+            Their rows, in that order.
+
+        """
         queries = np.asarray(queries, dtype=np.int64)
         rows, query_ptr = joined_rows(self.query_ptr[queries], np.diff(self.query_ptr)[queries])
         ideal_labels, ideal_ptr = self.ideal_labels, self.ideal_ptr
@@ -171,12 +214,28 @@ class RankingData(QueryTable):
         (float32). Ideal labels, recipe, fingerprint and retrievers, which have no row, are plain values in
         `frame.attrs`. `from_frame` restores the data, except for queries without a document.
 
-        Raises InvalidInputError if a feature has the name of one of the other columns.
+        Returns
+        -------
+        pandas.DataFrame
+            The data.
+
+        Raises
+        ------
+        InvalidInputError
+            If a feature has the name of one of the other columns.
+
         """
         return data_to_frame(self)
 
     def summary(self) -> str:
-        """Return the counts."""
+        """Return the counts.
+
+        Returns
+        -------
+        str
+            One line.
+
+        """
         labelled = "not labelled" if self.labels is None else "labelled"
         return f"RankingData: {self._counts()}, {counted(self.n_features, 'feature')}, {labelled}"
 
@@ -188,7 +247,21 @@ class RankingData(QueryTable):
         }
 
     def run(self, scores: ArrayLike, name: str = UNNAMED) -> Run:
-        """Return the documents ordered by new scores (n_rows,); ties are broken as in trec_eval."""
+        """Return the documents ordered by new scores (n_rows,); ties are broken as in trec_eval.
+
+        Parameters
+        ----------
+        scores : array of shape (n_rows,)
+            New score of each row.
+        name : str
+            Name of the run.
+
+        Returns
+        -------
+        Run
+            The documents of each query by score, equal scores by document id, both descending.
+
+        """
         run = Run(self.query_ids, self.query_ptr, self.stored_ids, np.asarray(scores, np.float64), name)
         return run.take(run.trec_order())
 

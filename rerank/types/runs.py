@@ -50,6 +50,21 @@ class Run(QueryTable):
         """Return a run made of one query id, document id and score for each row, in any order.
 
         Queries are in the order of their first row, documents in trec_eval's order.
+
+        Parameters
+        ----------
+        query_ids, doc_ids : array of shape (n_rows,), str
+            Query and document of each row.
+        scores : array of shape (n_rows,)
+            Score of each row.
+        name : str
+            Name of the run.
+
+        Returns
+        -------
+        Run
+            The run.
+
         """
         names, query_ptr, order = group_rows(id_array(query_ids), id_array(doc_ids))
         run = cls(names, query_ptr, id_array(doc_ids)[order], np.asarray(scores, dtype=np.float64)[order], name)
@@ -57,7 +72,19 @@ class Run(QueryTable):
 
     @classmethod
     def of(cls, run: Run | Mapping[str, Mapping[str, float]] | Frame) -> Run:
-        """Return a run as it is, or made of a plain `{query id: {document id: score}}` or of a data frame."""
+        """Return a run as it is, or made of a plain `{query id: {document id: score}}` or of a data frame.
+
+        Parameters
+        ----------
+        run : Run, mapping or DataFrame
+            A run; a DataFrame as for `from_frame`.
+
+        Returns
+        -------
+        Run
+            The run.
+
+        """
         if isinstance(run, cls):
             return run
         if frames.is_frame(run):
@@ -111,6 +138,12 @@ class Run(QueryTable):
 
         The rank is the position of the row in its query, from 1. The name of the run is stored in
         `frame.attrs`. `from_frame` restores the run, except for queries without a document, which have no row.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The run.
+
         """
         numbers = query_rows(self.query_ptr)
         columns = {
@@ -122,7 +155,14 @@ class Run(QueryTable):
         return frames.new_frame(columns, attrs={"name": self.name})
 
     def summary(self) -> str:
-        """Return the name and the counts."""
+        """Return the name and the counts.
+
+        Returns
+        -------
+        str
+            One line.
+
+        """
         return f"Run {shown(self.name)}: {self._counts()}"
 
     def _value_columns(self, rows: slice) -> dict[str, list[Any]]:
@@ -135,15 +175,46 @@ class Run(QueryTable):
         return None if self.name == UNNAMED else Retriever.of_tag(self.name)
 
     def trec_order(self) -> Ints:
-        """Return the rows of each query as trec_eval orders them: by score, then document id, descending."""
+        """Return the rows of each query as trec_eval orders them: by score, then document id, descending.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,), dtype int64
+            Numbers of the rows.
+
+        """
         return trec_order(self.query_ptr, self.scores, self.stored_ids)
 
     def take(self, order: Ints) -> Run:
-        """Return the run with its rows in another order (rows stay within their query)."""
+        """Return the run with its rows in another order (rows stay within their query).
+
+        Parameters
+        ----------
+        order : ndarray of shape (n_rows,), dtype int64
+            Number of the row that comes to each position.
+
+        Returns
+        -------
+        Run
+            The reordered run.
+
+        """
         return replace(self, doc_ids=self.stored_ids[order], scores=self.scores[order])
 
     def head(self, k: int) -> Run:
-        """Return the first k rows of each query."""
+        """Return the first k rows of each query.
+
+        Parameters
+        ----------
+        k : int
+            Number of rows.
+
+        Returns
+        -------
+        Run
+            The first rows.
+
+        """
         counts = np.minimum(np.diff(self.query_ptr), k)
         rows, query_ptr = joined_rows(self.query_ptr[:-1], counts)
         return replace(self, query_ptr=query_ptr, doc_ids=self.stored_ids[rows], scores=self.scores[rows])

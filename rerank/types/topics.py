@@ -46,7 +46,24 @@ class Topics(Shown, Mapping[str, str]):
 
     @classmethod
     def of(cls, topics: Mapping[str, str] | Frame) -> Topics:
-        """Return topics as they are, or made of a plain `{query id: text}` or of a data frame."""
+        """Return topics as they are, or made of a plain `{query id: text}` or of a data frame.
+
+        Parameters
+        ----------
+        topics : Topics, mapping or DataFrame
+            Topics; a DataFrame as for `from_frame`.
+
+        Returns
+        -------
+        Topics
+            The topics.
+
+        Raises
+        ------
+        InvalidInputError
+            If there is no topic, two have the same id, or a text is blank.
+
+        """
         if isinstance(topics, cls):
             return topics
         if frames.is_frame(topics):
@@ -99,14 +116,44 @@ class Topics(Shown, Mapping[str, str]):
         return cls(texts)
 
     def summary(self) -> str:
-        """Return the number of topics."""
+        """Return the number of topics.
+
+        Returns
+        -------
+        str
+            One line.
+
+        """
         return f"Topics: {counted(len(self), 'query', 'queries')}"
 
     def first_rows(self, n: int) -> tuple[list[str], list[list[Any]], int]:
-        """Return the first n topics."""
+        """Return the first n topics.
+
+        Parameters
+        ----------
+        n : int
+            Number of topics.
+
+        Returns
+        -------
+        header : list of str
+            The column names.
+        rows : list of list
+            Id and text of the first n topics.
+        n_rows : int
+            Number of all topics.
+
+        """
         return ["query_id", "text"], [list(row) for row in islice(self.texts.items(), n)], len(self)
 
     def to_frame(self) -> Any:
-        """Return a pandas DataFrame with the columns query_id and text, a row for each query."""
+        """Return a pandas DataFrame with the columns query_id and text, a row for each query.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The topics.
+
+        """
         columns = {frames.QUERY_ID: list(self.texts), frames.TEXT: list(self.texts.values())}
         return frames.new_frame({name: np.array(values, dtype=object) for name, values in columns.items()})

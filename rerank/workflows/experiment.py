@@ -126,6 +126,7 @@ def run_experiment(
     Returns
     -------
     StudyResult
+        Trials, results and the table.
 
     Raises
     ------

@@ -51,15 +51,19 @@ def explain(
 
     Parameters
     ----------
-    index, model, topics, run, k1, b, base, runs, other_index, vectors, union, threads
-        As for `rerank`.
+    index, model, topics : as for `rerank`
+        The index, the model and the topics.
     query : str
         Id of the query.
     documents : str, or sequence of one or two str
         Ids of two documents to compare, or of one to compare with the mean of the query's candidates. A str is an id,
         or two with a comma between them.
+    run : Run, mapping, DataFrame, path or None
+        Candidates, or their run file; None is BM25's top k.
     k : int, default=1000
         Number of documents that are reranked. A document of `run` below k is explained as if it were reranked, too.
+    k1, b, base, runs, other_index, vectors, union, threads : as for `rerank`
+        Options of retrieval, features and scores.
 
     Returns
     -------

@@ -57,7 +57,19 @@ class Index:
 
     @classmethod
     def open(cls, path: str | Path, language: str | None = None) -> Self:
-        """Open an index folder; see the parameters of the class."""
+        """Open an index folder; see the parameters of the class.
+
+        Parameters
+        ----------
+        path, language : str or Path, str or None
+            As for the class.
+
+        Returns
+        -------
+        Index
+            The index.
+
+        """
         return cls(path, language)
 
     @classmethod
@@ -98,6 +110,7 @@ class Index:
         Returns
         -------
         Index
+            The new index, opened.
 
         Raises
         ------
@@ -305,6 +318,7 @@ class Index:
         Returns
         -------
         RankingData
+            The queries in the order of the run, the rows of a query in trec_eval's order.
 
         Raises
         ------
@@ -334,8 +348,8 @@ class Index:
         ----------
         path : path
             File name that ends in .npz, .svm or .txt (the latter two also with .gz).
-        run, topics, qrels, recipe, runs, vectors, threads
-            See `features`.
+        run, topics, qrels, recipe, runs, vectors, threads : as for `features`
+            The pairs, their labels and their features.
 
         """
         from rerank.features.extract import extract_blocks
@@ -473,12 +487,19 @@ class Index:
             A model trained on features of this index.
         query : str
             The query.
-        documents, scores, field, vectors, threads
-            See `text_features`; without scores, BM25 has the k1, b and field of the model's training.
+        documents : as for `text_features`
+            The texts.
         k : int, optional
             Number of texts to return; all by default.
+        scores, field : as for `text_features`
+            First-stage scores and the field of a str; without scores, BM25 has the k1, b and field of the model's
+            training.
+        vectors : Vectors or path, optional
+            Vectors of the index, or their file, if the model was trained with them.
         other_index : bool, default=False
             Apply a model whose features were computed on another index.
+        threads : int, optional
+            Number of threads; by default one per core.
 
         Returns
         -------
@@ -507,7 +528,19 @@ class Index:
         return ranked_texts(rank_texts(self, model, given, options, other_index=other_index), documents, k)
 
     def check_model(self, model: Ranker) -> None:
-        """Raise ModelMismatchError for a model whose features were computed on another index."""
+        """Raise ModelMismatchError for a model whose features were computed on another index.
+
+        Parameters
+        ----------
+        model : Ranker
+            A fitted model.
+
+        Raises
+        ------
+        ModelMismatchError
+            If its features were computed on another index.
+
+        """
         trained_on, fingerprint = model.fingerprint_, dict(self.forward.fingerprint)
         if trained_on is None or dict(trained_on) == fingerprint:
             return

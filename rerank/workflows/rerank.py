@@ -75,6 +75,7 @@ def rerank(
     Returns
     -------
     Run
+        The documents with the model's scores.
 
     Raises
     ------

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from rerank.errors import InvalidInputError, shown, unknown_name
+from rerank.features.candidate_scores import bm25_scores
 from rerank.features.extract import extract
-from rerank.features.first_stage import bm25_scores
 from rerank.features.recipe import Recipe
 from rerank.lucene.given import GivenDocument, GivenReader, check_characters
 from rerank.lucene.texts import TextAnalyser, TextIndex, UnusableTextError

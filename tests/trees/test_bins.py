@@ -14,13 +14,13 @@ VALUES = st.one_of(st.floats(width=32), st.sampled_from([0.0, -0.0, 1.0, 1.00000
 
 
 def _digits(columns: Columns, X: np.ndarray, n_threads: int = 1) -> np.ndarray:
-    """Read every feature's state back from the columns; a feature without a column has state 0."""
+    """Read every feature's digit back from the columns; a feature without a column has digit 0."""
     blocks = columns.blocks(X, np.arange(len(X)), n_threads)
-    states = np.zeros(X.shape, dtype=np.int64)
+    digits = np.zeros(X.shape, dtype=np.int64)
     for feature in columns.features:
         column = blocks[columns.column[feature] // WIDTH, :, columns.column[feature] % WIDTH].astype(np.int64)
-        states[:, feature] = column // columns.stride[feature] % columns.n_states[feature]
-    return states
+        digits[:, feature] = column // columns.stride[feature] % columns.n_digits[feature]
+    return digits
 
 
 def _bins_of(X: np.ndarray, max_bin: int = 255) -> tuple:
@@ -35,7 +35,7 @@ def test_bins_agree_with_their_edges(X: np.ndarray, max_bin: int) -> None:
     for feature in range(3):
         column, edges = X[:, feature], bins.edges[feature]
         present = ~np.isnan(column)
-        assert (binned[~present, feature] == Columns.of(bins).missing_state[feature]).all() or not present.any()
+        assert (binned[~present, feature] == Columns.of(bins).missing_digit[feature]).all() or not present.any()
         expected = [oracle.find_bin(value, edges) for value in column[present]]
         np.testing.assert_array_equal(binned[present, feature], expected)
         assert binned[present, feature].max(initial=0) < bins.n_bins[feature] <= max_bin
@@ -98,11 +98,11 @@ def test_columns_hold_each_feature_once_and_never_more_codes_than_a_byte(feature
     n_bins, missing = (np.array(values) for values in zip(*features, strict=True))
     edges, most_freq_bin = np.full((len(features), 255), np.inf, np.float32), np.zeros(len(features), np.int64)
     columns = Columns.of(Bins(edges, n_bins, missing, most_freq_bin, np.full(len(features), 0.1)))
-    states = n_bins + missing
-    assert sorted(columns.features.tolist()) == np.flatnonzero(states > 1).tolist()
+    digits = n_bins + missing
+    assert sorted(columns.features.tolist()) == np.flatnonzero(digits > 1).tolist()
     for column in range(len(columns.column_ptr) - 1):
         features_of_column = columns.features[columns.column_ptr[column] : columns.column_ptr[column + 1]]
-        assert np.prod(states[features_of_column]) <= 256
+        assert np.prod(digits[features_of_column]) <= 256
         assert (columns.column[features_of_column] == column).all()
 
 
@@ -110,6 +110,6 @@ def test_columns_put_features_of_few_states_together() -> None:
     X = np.random.default_rng(2).integers(0, 2, (200, 20)).astype(np.float32)
     X[::7, 3] = np.nan
     columns = Columns.of(learn_bins(X, 255, 1))
-    assert columns.column.max() == 2  # 8 of two states each to a byte; the one with missing values has three
-    states = np.where(np.isnan(X), 2, X)
-    np.testing.assert_array_equal(_digits(columns, X), states)
+    assert columns.column.max() == 2  # 8 of two digits each to a byte; the one with missing values has three
+    digits = np.where(np.isnan(X), 2, X)
+    np.testing.assert_array_equal(_digits(columns, X), digits)

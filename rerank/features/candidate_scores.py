@@ -1,4 +1,4 @@
-"""BM25 of candidates that no index was searched for: texts that a user hands over."""
+"""BM25 of candidates that were not retrieved from an index: texts that a user passes."""
 
 from __future__ import annotations
 
