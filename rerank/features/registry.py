@@ -29,9 +29,14 @@ def family_names() -> tuple[str, ...]:
     return tuple(known_families())
 
 
+def index_family_names() -> tuple[str, ...]:
+    """Return the names of the families that need an index and a run only, in alphabetical order."""
+    return tuple(name for name, member in known_families().items() if not member.needs_space)
+
+
 def default_family_names() -> tuple[str, ...]:
     """Return the names of the families that are computed without vectors where a recipe names none."""
-    return tuple(name for name, member in known_families().items() if not (member.on_request or member.needs_space))
+    return tuple(name for name in index_family_names() if not known_families()[name].on_request)
 
 
 def space_family_names(spaces: Container[str]) -> tuple[str, ...]:

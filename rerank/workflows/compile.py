@@ -145,13 +145,12 @@ def _extract(needs_positions: bool) -> None:
     """Compute the families of features that need positions, or the others."""
     from rerank.features.extract import extract
     from rerank.features.recipe import Recipe
-    from rerank.features.registry import known_families
+    from rerank.features.registry import index_family_names, known_families
     from rerank.types import Run
 
+    families = known_families()
     names = [
-        name
-        for name, member in known_families().items()
-        if getattr(member, "needs_positions", False) == needs_positions and not member.needs_space
+        name for name in index_family_names() if getattr(families[name], "needs_positions", False) == needs_positions
     ]
     run = Run.of({"q": {f"d{number}": float(number) for number in range(N_DOCUMENTS)}})
     extract(_forward(), {"q": ["a", "b", "c"]}, run, Recipe(families=tuple(names)), threads=1)

@@ -15,7 +15,7 @@ from rerank.features import columns as columns_module
 from rerank.features import extract as extract_module
 from rerank.features.extract import extract
 from rerank.features.recipe import Recipe
-from rerank.features.registry import family_names
+from rerank.features.registry import index_family_names
 from rerank.runtime import threads
 from rerank.types import Qrels, Run
 from rerank.types.forward import FieldArrays
@@ -72,7 +72,7 @@ def test_extract_is_bitwise_equal_for_any_number_of_threads_and_any_batch(
 ) -> None:
     index = forward_index(documents)
     before = numba.get_num_threads()
-    recipe = Recipe(families=family_names())
+    recipe = Recipe(families=index_family_names())
     whole = extract(index, QUERIES, run, recipe, threads=1)
     monkeypatch.setattr(threads, "FEW_ROWS", 1)
     assert extract(index, QUERIES, run, recipe, threads=2).X.tobytes() == whole.X.tobytes()
@@ -88,7 +88,7 @@ def test_extract_is_bitwise_equal_for_any_number_of_threads_and_any_batch(
 def test_extract_is_bitwise_equal_when_a_query_of_many_matches_is_split(
     n_matches: int, documents: Documents, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    index, recipe = forward_index(documents), Recipe(families=family_names())
+    index, recipe = forward_index(documents), Recipe(families=index_family_names())
     whole = extract(index, QUERIES, run, recipe)
     monkeypatch.setattr(extract_module, "_PART_ROWS", 1)
     monkeypatch.setattr(extract_module, "_BATCH_ROWS", 1)  # a batch is one query
@@ -113,7 +113,7 @@ def on_disk(field: FieldArrays, folder: Path) -> FieldArrays:
 def test_extract_does_not_depend_on_the_order_of_query_terms_but_for_pairs(documents: Documents, run: Run) -> None:
     index = forward_index(documents)
     reversed_queries = {query_id: tokens[::-1] for query_id, tokens in QUERIES.items()}
-    recipe = Recipe(families=tuple(name for name in family_names() if name != "proximity"))
+    recipe = Recipe(families=tuple(name for name in index_family_names() if name != "proximity"))
     there, back = (extract(index, queries, run, recipe) for queries in (QUERIES, reversed_queries))
     assert there.X.tobytes() == back.X.tobytes()
 

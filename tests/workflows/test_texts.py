@@ -17,13 +17,13 @@ from rerank.cli.main import main
 from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.features.functions import functions
 from rerank.features.recipe import Recipe
-from rerank.features.registry import family_names
+from rerank.features.registry import index_family_names
 from rerank.lucene import texts as lucene_texts
 from rerank.lucene.given import MOST_CHARACTERS
 from rerank.workflows.rerank import rerank as rerank_run
 from tests.workflows.tiny import Tiny
 
-EVERY = Recipe(families=family_names())
+EVERY = Recipe(families=index_family_names())
 SPACES = (" ", "  ", "\t", "\n", "\r\n", "\x0b", "\x0c", "\x1f", "\u00a0", "\u2003", "\u0085")
 LETTERS = (
     *("The", "the", "of", "to", "and", "running", "runs", "cells", "don't", "O'Neil's", "U.S.A.", "x-ray", "3.14"),
