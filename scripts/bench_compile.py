@@ -53,7 +53,7 @@ class Compiler(event.Listener):
 def features() -> None:
     """Build a small index and compute every feature."""
     from rerank.features.recipe import Recipe
-    from rerank.features.registry import family_names
+    from rerank.features.registry import index_family_names
     from rerank.workflows.index import Index
 
     words = ["ranking", "queries", "documents", "indexes", "learning", "trees", "gradients", "measures"]
@@ -62,7 +62,7 @@ def features() -> None:
         documents = ({"id": f"d{number}", "contents": text} for number, text in enumerate(texts))
         index = Index.build(documents, Path(folder) / "index")
         topics = {f"q{number}": text for number, text in enumerate(texts[:20])}
-        index.features(index.search(topics, 50), topics, recipe=Recipe(families=family_names()))
+        index.features(index.search(topics, 50), topics, recipe=Recipe(families=index_family_names()))
 
 
 def training() -> None:

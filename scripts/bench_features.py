@@ -33,7 +33,7 @@ from bench_retrieval import K, Pyserini, read_hits
 from rerank.features.columns import column_groups
 from rerank.features.extract import extract
 from rerank.features.recipe import Recipe
-from rerank.features.registry import family_names
+from rerank.features.registry import index_family_names
 from rerank.lucene.arrays import read_arrays, write_arrays
 from rerank.lucene.postings import SUBFOLDER, open_forward
 from rerank.lucene.verified import read_manifest
@@ -60,10 +60,10 @@ def bench_features(index: Index, topics: Topics, run: Run) -> dict[str, float]:
         "LETOR family of one field": LETOR,
         "what Pyserini's extractor had, one field": PYSERINI,
         "default recipe, all fields": Recipe(),
-        "every family, all fields": Recipe(families=family_names()),
+        "every family, all fields": Recipe(families=index_family_names()),
         **{
             f"family {name} of one field, alone": Recipe(fields=("contents",), families=(name,))
-            for name in family_names()
+            for name in index_family_names()
             if name != "letor"
         },
     }

@@ -27,7 +27,7 @@ from rerank.evaluation.evaluate import evaluate
 from rerank.evaluation.report import comparison_table
 from rerank.features.columns import column_groups
 from rerank.features.recipe import Recipe
-from rerank.features.registry import family_names
+from rerank.features.registry import index_family_names
 
 DEFAULT = Path(os.environ.get("RERANK_TEST_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 SETTINGS = {
@@ -88,7 +88,7 @@ def study(
 
 def ablation(data: Path, index_folder: Path, seconds: dict[str, float]) -> dict[str, dict[str, float]]:
     """Return and print dev's nDCG@10: the first families, each other added to them, all, and all but one."""
-    names = family_names()
+    names = index_family_names()
     parts = extracted(data, index_folder, ("train", "dev"), Recipe(families=names), seconds)
     groups = column_groups(Recipe.from_dict(parts["dev"].recipe))
     family_of = {column: group.name for group in groups for column in group.names}

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from rerank.features.recipe import Recipe
-from rerank.features.registry import family_names
+from rerank.features.registry import index_family_names
 from rerank.files.topics import read_topics
 from rerank.workflows.index import Index
 
@@ -64,7 +64,7 @@ def bench(
 
 def check(index: Index, documents: Mapping[str, Mapping[str, Any]], topics: Mapping[str, str]) -> None:
     """Compare the features of all documents that a query retrieves, of every family; stop at a difference."""
-    recipe, rows = Recipe(families=family_names()), 0
+    recipe, rows = Recipe(families=index_family_names()), 0
     run = index.search(topics, k=len(documents))
     n_queries = 0
     for query_id in run:

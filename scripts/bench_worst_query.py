@@ -16,7 +16,7 @@ from bench_common import arguments, machine, report, seconds
 from rerank.features.extract import extract
 from rerank.features.families.proximity import MOST_TERMS
 from rerank.features.recipe import Recipe
-from rerank.features.registry import family_names
+from rerank.features.registry import index_family_names
 from rerank.types import Ints, Run, pointers
 from rerank.types.forward import FieldArrays, ForwardIndex, document_slots
 
@@ -65,7 +65,7 @@ def main() -> None:
     """Time each length of query, repeated and distinct, and report."""
     options = arguments(__doc__)
     n_tokens = N_TOKENS // 10 if options.quick else N_TOKENS
-    recipe, run, random = Recipe(families=family_names()), Run.of({"q": {"d": 1.0}}), np.random.default_rng(0)
+    recipe, run, random = Recipe(families=index_family_names()), Run.of({"q": {"d": 1.0}}), np.random.default_rng(0)
     figures: dict[str, object] = {"machine": machine("numpy", "numba"), "tokens of the document": n_tokens}
     for length in QUERY_TOKENS:
         for kind, n_distinct in (("four words repeated", FEW), ("distinct words", length)):
