@@ -25,16 +25,17 @@ BELOW = {
     "lucene": {"files"},
     "vectors": {"files"},
     "features": {"files", "metrics", "vectors"},
+    "history": {"files", "lucene", "features"},
     "combination": {"metrics"},
     "rankers": {"combination", "trees", "objectives", "metrics"},
     "exchange": {"files", "rankers", "trees"},
     "evaluation": {"metrics"},
     "doctor": {"files", "lucene", "metrics"},
-    "workflows": {"lucene", "features", "vectors", "rankers", "exchange", "evaluation", "files"}
+    "workflows": {"lucene", "features", "vectors", "history", "rankers", "exchange", "evaluation", "files"}
     | {"trees", "objectives", "metrics"},
     "plugins": {"workflows", "lucene", "features", "rankers", "files"},
     "cli": {"workflows", "doctor", "exchange", "files", "rankers", "combination", "evaluation", "features"}
-    | {"metrics", "vectors"},
+    | {"metrics", "vectors", "history"},
 }
 
 

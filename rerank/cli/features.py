@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from rerank.cli.options import (
     file_option,
     functions_option,
+    history_option,
     language_option,
     path_type,
+    read_history,
     read_named_runs,
     runs_option,
     threads_option,
 )
-
-if TYPE_CHECKING:
-    from rerank.types import RankingData, Run, Topics
-    from rerank.workflows.index import Index
 
 
 def _list(context: click.Context, option: click.Parameter, requested: bool) -> None:
@@ -55,6 +52,7 @@ def _template(context: click.Context, option: click.Parameter, requested: bool) 
 @file_option("--qrels", "Judgements; without them the data have no labels.")
 @file_option("--recipe", "TOML file of the features: fields, families, parameters, normalisation.")
 @functions_option()
+@history_option()
 @runs_option()
 @click.option(
     "--recipe-template",
@@ -93,6 +91,7 @@ def command(
     qrels: Path | None,
     recipe: Path | None,
     runs: tuple[str, ...],
+    history: Path | None,
     reports: tuple[Path, ...],
     budget: float | None,
     quick: bool,
@@ -104,7 +103,8 @@ def command(
     from rerank.features.recipe import Recipe
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_qrels, read_run
-    from rerank.workflows.feature_report import check_report_path
+    from rerank.workflows.feature_report import check_report_path, write_report
+    from rerank.workflows.importance import feature_report, measure_costs
     from rerank.workflows.index import Index
 
     if output is None and not reports:
@@ -115,23 +115,15 @@ def command(
     queries, pairs = read_topics(topics), read_run(run)
     judgements = None if qrels is None else read_qrels(qrels)
     parsed, others = None if recipe is None else Recipe.from_toml(recipe), read_named_runs(runs)
-    with Index.open(index, language) as opened, errors_with_files({"recipe": recipe}):
+    options: dict[str, Any] = {"recipe": parsed, "runs": others, "history": read_history(history), "threads": threads}
+    with Index.open(index, language) as opened, errors_with_files({"recipe": recipe, "history": history}):
         check_queries(pairs, run, queries, topics)
         check_documents(pairs, run, opened)
         if output is not None:
-            opened.write_features(output, pairs, queries, judgements, recipe=parsed, runs=others, threads=threads)
+            opened.write_features(output, pairs, queries, judgements, **options)
         if files:
-            data = opened.features(pairs, queries, judgements, recipe=parsed, runs=others, threads=threads)
-            _write_reports(files, opened, pairs, queries, data, budget=budget, quick=quick, threads=threads)
-
-
-def _write_reports(
-    files: Sequence[Path], index: Index, run: Run, topics: Topics, data: RankingData, **options: Any
-) -> None:
-    from rerank.workflows.feature_report import write_report
-    from rerank.workflows.importance import feature_report, measure_costs
-
-    recipe = data.recipe or {}
-    report = feature_report(data, microseconds=measure_costs(index, run, topics, recipe), **options)
-    for path in files:
-        write_report(report, recipe, path)
+            data = opened.features(pairs, queries, judgements, **options)
+            microseconds = measure_costs(opened, pairs, queries, data.recipe or {}, history=options["history"])
+            report = feature_report(data, microseconds=microseconds, budget=budget, quick=quick, threads=threads)
+            for path in files:
+                write_report(report, data.recipe or {}, path)

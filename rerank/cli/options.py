@@ -12,6 +12,7 @@ from rerank.cli.measures import trainable_symbols
 from rerank.errors import InvalidInputError
 
 if TYPE_CHECKING:
+    from rerank.history.history import History
     from rerank.types import Run
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -68,6 +69,20 @@ def runs_option() -> Decorator:
         multiple=True,
         help="Another run whose scores and ranks become features. Can be repeated.",
     )
+
+
+def history_option() -> Decorator:
+    """Return `--history`."""
+    return file_option("--history", "History (`rerank history`), for the features that are learned from judgements.")
+
+
+def read_history(file: Path | None) -> History | None:
+    """Return the history of `--history`."""
+    if file is None:
+        return None
+    from rerank.history.reading import load_history
+
+    return load_history(file)
 
 
 def read_named_runs(pairs: tuple[str, ...]) -> dict[str, Run]:

@@ -11,10 +11,12 @@ from rerank.cli.options import (
     base_file,
     bm25_options,
     functions_option,
+    history_option,
     language_option,
     output_option,
     path_type,
     read_base_run,
+    read_history,
     read_named_runs,
     split_run_files,
     threads_option,
@@ -45,6 +47,7 @@ from rerank.cli.options import (
 @click.option("--other-index", is_flag=True, help="Apply a model that was trained on another index.")
 @bm25_options(models=True)
 @functions_option()
+@history_option()
 @language_option()
 @threads_option()
 def command(
@@ -56,6 +59,7 @@ def command(
     texts: Path | None,
     text_field: str | None,
     base: str | None,
+    history: Path | None,
     language: str | None,
     **options: Any,
 ) -> None:
@@ -79,14 +83,26 @@ def command(
     candidates = None if run is None else read_run(run)
     if text_field is not None and texts is None:
         raise click.UsageError("--text-field: expected --texts beside it, got none. Add --texts FILE.")
+    if history is not None and texts is not None:
+        raise click.UsageError("--history: expected documents of INDEX, got --texts. Leave out one of the two.")
+    learned = read_history(history)
     with Index.open(index, language) as opened:
         if candidates is not None and run is not None and texts is None:
             check_queries(candidates, run, queries, topics)
             check_documents(candidates, run, opened)
-        files = {"model": model, "data": model, "recipe": model, "base": model, "run": run or "--k1, --b"}
+        files = {
+            "model": model,
+            "data": model,
+            "recipe": model,
+            "base": model,
+            "run": run or "--k1, --b",
+            "history": history,
+        }
         with errors_with_files({**files, **base_file(base, base_run), "scores": run or "--run"}):
             if texts is None:
-                result = rerank(opened, ranker, queries, candidates, base=base_run, runs=runs, **options)
+                result = rerank(
+                    opened, ranker, queries, candidates, base=base_run, runs=runs, history=learned, **options
+                )
             else:
                 read = read_texts(texts, queries, opened.forward.fields)
                 scored = TextsToRank(read.documents, read.locations, candidates, text_field, runs)

@@ -17,6 +17,7 @@ from rerank.features.normalise import normalised_columns
 from rerank.features.recipe import Recipe
 from rerank.files.topics import read_topics
 from rerank.files.trec import read_run
+from rerank.history.history import History
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.store import load_model
 from rerank.rankers.warm_start import Base, CandidateRunBase, FeatureBase, ModelBase, run_scores
@@ -41,6 +42,7 @@ def explain(
     b: float | None = None,
     base: Run | Mapping[str, Mapping[str, float]] | None = None,
     runs: Mapping[str, Run | Mapping[str, Mapping[str, float]]] | None = None,
+    history: History | str | Path | None = None,
     other_index: bool = False,
     threads: int | None = None,
 ) -> Explanation:
@@ -48,7 +50,7 @@ def explain(
 
     Parameters
     ----------
-    index, model, topics, run, k1, b, base, runs, other_index, threads
+    index, model, topics, run, k1, b, base, runs, history, other_index, threads
         As for `rerank`.
     query : str
         Id of the query.
@@ -76,7 +78,9 @@ def explain(
     if not isinstance(model, Ranker):
         model = load_model(model)
     topic = _topic(read_topics(topics) if isinstance(topics, str | Path) else Topics.of(topics), query)
-    options = RerankOptions.of(k=k, k1=k1, b=b, base=base, runs=runs, other_index=other_index, threads=threads)
+    options = RerankOptions.of(
+        k=k, k1=k1, b=b, base=base, runs=runs, history=history, other_index=other_index, threads=threads
+    )
     if run is not None:
         run = _of_query(read_run(run) if isinstance(run, str | Path) else Run.of(run), query)
     with nullcontext(index) if isinstance(index, Index) else Index.open(index) as opened:

@@ -16,6 +16,7 @@ import numpy as np
 from rerank.errors import InvalidInputError
 from rerank.features.columns import column_groups
 from rerank.features.recipe import Recipe
+from rerank.history.history import History
 from rerank.metrics.registry import parse_measure
 from rerank.rankers.ranker import Ranker
 from rerank.runtime.progress import track
@@ -103,7 +104,12 @@ def _group_name(family: str, field: str | None) -> str:
 
 
 def measure_costs(
-    index: Index, run: Run, topics: Topics | Mapping[str, str], recipe: Mapping[str, Any], repeats: int = 2
+    index: Index,
+    run: Run,
+    topics: Topics | Mapping[str, str],
+    recipe: Mapping[str, Any],
+    repeats: int = 2,
+    history: History | None = None,
 ) -> dict[str, float]:
     """Return the cost of each group of a resolved recipe, in microseconds for each query-document pair.
 
@@ -117,7 +123,7 @@ def measure_costs(
         times = []
         for _ in range(repeats + 1):
             start = time.perf_counter()
-            index.features(first_queries, topics, recipe=recipe)
+            index.features(first_queries, topics, recipe=recipe, history=history)
             times.append(time.perf_counter() - start)
         return min(times[1:])
 

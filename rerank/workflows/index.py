@@ -23,6 +23,7 @@ from rerank.types.retriever import CONTENTS
 from rerank.workflows.fingerprints import fingerprint_differences
 
 if TYPE_CHECKING:
+    from rerank.history.history import History
     from rerank.lucene.texts import TextAnalyser
     from rerank.rankers.ranker import Ranker
     from rerank.types.forward import ForwardIndex
@@ -191,6 +192,7 @@ class Index:
         recipe: Recipe | None = None,
         runs: Mapping[str, Run | Mapping[str, Mapping[str, float]]] | None = None,
         vectors: Vectors | str | Path | None = None,
+        history: History | str | Path | None = None,
         threads: int | None = None,
     ) -> RankingData:
         """Return the features of the query-document pairs of a run.
@@ -209,6 +211,9 @@ class Index:
             Other runs (e.g. dense or neural), by name; their scores and ranks become features.
         vectors : Vectors, path or None
             Vectors of the index, or their file; features of meaning need them.
+        history : History, path or None
+            What is learned from judgements (`rerank.History.learn`), or its file; learned features need it. Those of
+            queries that it was learned from are out of fold.
         threads : int or None
             Number of threads; None is all cores.
 
@@ -219,12 +224,14 @@ class Index:
         Raises
         ------
         InvalidInputError
-            If a query has no topic, or a document is not in the index.
+            If a query has no topic, a document is not in the index, or the history was learned on another index.
 
         """
         from rerank.features.extract import extract
 
-        return extract(**self._extraction(run, topics, qrels, recipe, runs, vectors=vectors, threads=threads))
+        return extract(
+            **self._extraction(run, topics, qrels, recipe, runs, vectors=vectors, history=history, threads=threads)
+        )
 
     def write_features(
         self,
@@ -236,6 +243,7 @@ class Index:
         recipe: Recipe | None = None,
         runs: Mapping[str, Run | Mapping[str, Mapping[str, float]]] | None = None,
         vectors: Vectors | str | Path | None = None,
+        history: History | str | Path | None = None,
         threads: int | None = None,
     ) -> None:
         """Write features to a file in batches, so that memory does not grow with the number of queries.
@@ -244,7 +252,7 @@ class Index:
         ----------
         path : path
             File name that ends in .npz, .svm or .txt (the latter two also with .gz).
-        run, topics, qrels, recipe, runs, vectors, threads
+        run, topics, qrels, recipe, runs, vectors, history, threads
             See `features`.
 
         """
@@ -252,7 +260,7 @@ class Index:
         from rerank.files.data import write_data
 
         data, blocks = extract_blocks(
-            **self._extraction(run, topics, qrels, recipe, runs, vectors=vectors, threads=threads)
+            **self._extraction(run, topics, qrels, recipe, runs, vectors=vectors, history=history, threads=threads)
         )
         write_data(data, path, blocks)
 
@@ -282,6 +290,10 @@ class Index:
 
     def _records(self, vectors: Vectors | str | Path | None = None, **others: Any) -> dict[str, Any]:
         """Return what is given beside the runs, read from its files, and the other arguments."""
+        if isinstance(others.get("history"), str | Path):
+            from rerank.history.reading import load_history
+
+            others["history"] = load_history(others["history"])
         if isinstance(vectors, str | Path):
             from rerank.vectors.vectors import Vectors
 

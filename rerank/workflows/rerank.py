@@ -13,12 +13,14 @@ import numpy as np
 from rerank.errors import InvalidInputError
 from rerank.files.topics import read_topics
 from rerank.files.trec import read_run
+from rerank.history.history import History
+from rerank.history.reading import load_history
 from rerank.rankers.origin import check_base_run, check_retrievers
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.store import load_model
 from rerank.types import RankingData, Run, Topics
 from rerank.types.retriever import Retriever
-from rerank.workflows.applying import model_bm25, model_recipe
+from rerank.workflows.applying import check_history, model_bm25, model_recipe
 from rerank.workflows.index import Index
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ def rerank(
     base: Run | Mapping[str, Mapping[str, float]] | None = None,
     runs: Mapping[str, Run | Mapping[str, Mapping[str, float]]] | None = None,
     vectors: Vectors | str | Path | None = None,
+    history: History | str | Path | None = None,
     other_index: bool = False,
     threads: int | None = None,
 ) -> Run:
@@ -62,6 +65,8 @@ def rerank(
         Other runs whose scores are features, by their names in training.
     vectors : Vectors, path or None
         Vectors of the index, or their file, if the model was trained with them.
+    history : History, path or None
+        The history of the model's features, or its file, if some are learned from judgements.
     other_index : bool
         Whether to accept a model whose features were computed on another index.
     threads : int or None
@@ -74,7 +79,7 @@ def rerank(
     Raises
     ------
     ModelMismatchError
-        If the model was trained on another index, or with base scores of other k1 and b.
+        If the model was trained on another index, with base scores of other k1 and b, or with another history.
     InvalidInputError
         If the run has a query without a topic or a document that is not in the index.
 
@@ -83,7 +88,15 @@ def rerank(
         model = load_model(model)
     topics = read_topics(topics) if isinstance(topics, str | Path) else Topics.of(topics)
     options = RerankOptions.of(
-        k=k, k1=k1, b=b, base=base, runs=runs, other_index=other_index, threads=threads, vectors=vectors
+        k=k,
+        k1=k1,
+        b=b,
+        base=base,
+        runs=runs,
+        other_index=other_index,
+        threads=threads,
+        vectors=vectors,
+        history=history,
     )
     with nullcontext(index) if isinstance(index, Index) else Index.open(index) as opened:
         candidates = find_candidates(opened, model, topics, run, options)
@@ -103,19 +116,22 @@ class RerankOptions:
     other_index: bool
     threads: int | None
     vectors: Vectors | str | Path | None = None
+    history: History | None = None
 
     @classmethod
-    def of(cls, *, k: int, base: Any, runs: Any, **options: Any) -> Self:
+    def of(cls, *, k: int, base: Any, runs: Any, history: Any = None, **options: Any) -> Self:
         """Return the options of the arguments of `rerank`."""
         if k < 1:
             raise InvalidInputError(f"k: expected a number of documents from 1, got {k}.")
+        given = load_history(history) if isinstance(history, str | Path) else history
         named = {name: Run.of(other) for name, other in (runs or {}).items()}
-        return cls(k, base=None if base is None else Run.of(base), runs=named, **options)
+        return cls(k, base=None if base is None else Run.of(base), runs=named, history=given, **options)
 
 
 def find_candidates(index: Index, model: Ranker, topics: Topics, run: Any, options: RerankOptions) -> Run:
     """Return BM25's top k documents of each topic, or the given run; refuse those that the model does not fit."""
-    model_recipe(model)  # raises for a model without one, before anything is retrieved
+    recipe = model_recipe(model)  # raises for a model without one, before anything is retrieved
+    check_history(recipe, None if options.history is None else options.history.checksum)
     others = {name: other.retriever for name, other in options.runs.items() if other.retriever is not None}
     if options.base is not None:
         check_base_run(model, options.base)
@@ -136,7 +152,13 @@ def candidate_features(
     """Return the features of the first k candidates of each query."""
     top, recipe = candidates.head(options.k), model_recipe(model)
     return index.features(
-        top, topics, recipe=recipe, runs=options.runs, vectors=options.vectors, threads=options.threads
+        top,
+        topics,
+        recipe=recipe,
+        runs=options.runs,
+        vectors=options.vectors,
+        history=options.history,
+        threads=options.threads,
     )
 
 

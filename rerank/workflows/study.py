@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rerank.features.recipe import Recipe
-from rerank.runtime.schema import Anything, Field, Items, Number, Plain, Record, Table, Text, Whole, at
+from rerank.runtime.schema import Anything, Field, Flag, Items, Number, Plain, Record, Table, Text, Whole, at
 
 MEASURES = ("RR@10", "nDCG@10", "AP")
 
@@ -43,6 +43,9 @@ class Study:
         Number of hyper-parameter settings that are tried in each fold in addition to `parameters`; 0 is none.
     recipe : Recipe or None
         The features; None is the default recipe.
+    learn_history : bool
+        Whether features are learned from judgements too: in each fold from its training queries only, whose own
+        features are out of fold.
 
     """
 
@@ -59,6 +62,7 @@ class Study:
     repeats: int = 1
     tune: int = 0
     recipe: Recipe | None = None
+    learn_history: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain JSON values; `from_dict` is the inverse."""
@@ -101,5 +105,7 @@ _STUDY = Record(
         "repeats": Whole(1, 1_000_000),
         "tune": Whole(0, 1_000_000),
         "recipe": Plain(),
-    }
+        "learn_history": Flag(),
+    },
+    optional={"learn_history": False},
 )
