@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from rerank.files.trec import read_qrels as read_qrels
     from rerank.files.trec import read_run as read_run
     from rerank.files.trec import write_run as write_run
+    from rerank.history.history import History as History
+    from rerank.history.reading import load_history as load_history
     from rerank.rankers.auto import Auto as Auto
     from rerank.rankers.diagnostics import local_optimality as local_optimality
     from rerank.rankers.diagnostics import weight_curve as weight_curve
@@ -60,6 +62,7 @@ _HOMES = {
     "Auto": "rerank.rankers.auto",
     "Ensemble": "rerank.rankers.ensemble",
     "GBRank": "rerank.rankers.gbrank",
+    "History": "rerank.history.history",
     "Index": "rerank.workflows.index",
     "LambdaMART": "rerank.rankers.lambdamart",
     "LambdaRank": "rerank.rankers.lambdarank",
@@ -86,6 +89,7 @@ _HOMES = {
     "feature": "rerank.features.functions",
     "fuse": "rerank.combination.fusion",
     "import_model": "rerank.exchange.models",
+    "load_history": "rerank.history.reading",
     "load_model": "rerank.rankers.store",
     "local_optimality": "rerank.rankers.diagnostics",
     "plot_importance": "rerank.rankers.plots",

@@ -26,17 +26,18 @@ BELOW = {
     "vectors": {"files"},
     "features": {"files", "metrics", "vectors"},
     "retrieval": {"files", "features", "vectors"},
+    "history": {"files", "lucene", "features"},
     "combination": {"metrics"},
     "rankers": {"combination", "trees", "objectives", "metrics"},
     "exchange": {"files", "rankers", "trees"},
     "evaluation": {"metrics"},
     "doctor": {"files", "lucene", "metrics"},
-    "workflows": {"retrieval", "lucene", "features", "vectors", "rankers", "exchange", "evaluation", "files"}
-    | {"trees", "objectives", "metrics"},
+    "workflows": {"retrieval", "lucene", "features", "vectors", "history", "rankers", "exchange", "evaluation"}
+    | {"files", "trees", "objectives", "metrics"},
     "plugins": {"workflows", "lucene", "features", "rankers", "files"},
     "service": {"workflows", "lucene", "features", "vectors", "rankers", "files"},
     "cli": {"workflows", "service", "doctor", "exchange", "files", "rankers", "combination", "evaluation"}
-    | {"features", "metrics", "vectors", "retrieval"},
+    | {"features", "metrics", "vectors", "retrieval", "history"},
 }
 
 

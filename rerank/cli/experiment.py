@@ -74,6 +74,11 @@ BESIDE_REPLAY = frozenset(["replay", "output"])
 @measures_option(MEASURES)
 @bm25_options()
 @file_option("--recipe", "TOML file of the features, see `rerank features --recipe-template`.")
+@click.option(
+    "--learn-history",
+    is_flag=True,
+    help="Learn features from judgements too (see `rerank history`), in each fold from its training queries only.",
+)
 @functions_option()
 @union_option()
 @vectors_option()
@@ -139,7 +144,7 @@ def _study(
     from rerank.metrics.registry import parse_measure, parse_measures
     from rerank.workflows.study import Study
 
-    settings = {name: options.pop(name) for name in ("k", "k1", "b", "threads", "repeats", "union")}
+    settings = {name: options.pop(name) for name in ("k", "k1", "b", "threads", "repeats", "union", "learn_history")}
     parameters = given_parameters(ranker, options)
     return Study(
         ranker=ranker,

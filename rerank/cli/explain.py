@@ -12,9 +12,11 @@ from rerank.cli.options import (
     bm25_options,
     file_option,
     functions_option,
+    history_option,
     language_option,
     path_type,
     read_base_run,
+    read_history,
     read_named_runs,
     split_run_files,
     threads_option,
@@ -62,6 +64,7 @@ if TYPE_CHECKING:
 @union_option()
 @vectors_option()
 @functions_option()
+@history_option()
 @language_option()
 @threads_option()
 def command(
@@ -72,6 +75,7 @@ def command(
     documents: tuple[str, ...],
     run_files: tuple[str, ...],
     base: str | None,
+    history: Path | None,
     form: str,
     html: Path | None,
     png: Path | None,
@@ -92,17 +96,27 @@ def command(
 
     run, named = split_run_files(run_files)
     ranker, queries, base_run = load_model(model), read_topics(topics), read_base_run(base)
+    learned = read_history(history)
     candidates, runs = None if run is None else read_run(run), read_named_runs(named)
     with Index.open(index, language) as opened:
         if candidates is not None and run is not None:
             check_queries(candidates, run, queries, topics)
             check_documents(candidates, run, opened)
         files: dict[str, str | Path | None] = {"model": model, "data": model, "recipe": model, "base": model}
-        files |= {"run": run or "--k1, --b", "union": "--union"}
+        files |= {"run": run or "--k1, --b", "union": "--union", "history": history}
         files |= {"query": topics, "documents": "--documents", "contributions": model}
         with errors_with_files({**files, **base_file(base, base_run)}):
             explanation = explain(
-                opened, ranker, queries, query, documents, candidates, base=base_run, runs=runs, **options
+                opened,
+                ranker,
+                queries,
+                query,
+                documents,
+                candidates,
+                base=base_run,
+                runs=runs,
+                history=learned,
+                **options,
             )
     _write(explanation, form, html, png)
 

@@ -11,8 +11,10 @@ from rerank.cli.formats import engine_names
 from rerank.cli.options import (
     file_option,
     functions_option,
+    history_option,
     language_option,
     path_type,
+    read_history,
     read_named_runs,
     runs_option,
     threads_option,
@@ -65,6 +67,7 @@ def _template(context: click.Context, option: click.Parameter, value: Any) -> No
 @file_option("--qrels", "Judgements; without them the data have no labels.")
 @file_option("--recipe", "TOML file of the features: fields, families, parameters, normalisation.")
 @functions_option()
+@history_option()
 @runs_option()
 @vectors_option()
 @click.option(
@@ -114,6 +117,7 @@ def command(
     recipe: Path | None,
     runs: tuple[str, ...],
     vectors: Path | None,
+    history: Path | None,
     reports: tuple[Path, ...],
     budget: float | None,
     quick: bool,
@@ -138,14 +142,17 @@ def command(
     judgements = None if qrels is None else read_qrels(qrels)
     parsed, others = None if recipe is None else Recipe.from_toml(recipe), read_named_runs(runs)
     options: dict[str, Any] = {"recipe": parsed, "runs": others, "vectors": vectors, "threads": threads}
-    with Index.open(index, language) as opened, errors_with_files({"recipe": recipe, "vectors": vectors}):
+    options["history"] = read_history(history)
+    files_of = {"recipe": recipe, "vectors": vectors, "history": history}
+    with Index.open(index, language) as opened, errors_with_files(files_of):
         check_queries(pairs, run, queries, topics)
         check_documents(pairs, run, opened)
         if output is not None:
             opened.write_features(output, pairs, queries, judgements, **options)
         if files:
             data = opened.features(pairs, queries, judgements, **options)
-            microseconds = measure_costs(opened, pairs, queries, data.recipe or {}, vectors=vectors)
+            beside = {"vectors": vectors, "history": options["history"]}
+            microseconds = measure_costs(opened, pairs, queries, data.recipe or {}, **beside)
             report = feature_report(data, microseconds=microseconds, budget=budget, quick=quick, threads=threads)
             for path in files:
                 write_report(report, data.recipe or {}, path)

@@ -23,6 +23,7 @@ VERBS = {
     "vectors": "learn vectors of terms and documents from an index",
     "retrieve": "write BM25's top k as a TREC run",
     "features": "write the features of a run's query-document pairs",
+    "history": "learn from judgements what features of other queries can use",
     "train": "train a ranker, optionally from a base ranker",
     "rank": "order documents whose features are in a file",
     "rerank": "retrieve (or take a run), extract and reorder in one go",

@@ -12,6 +12,7 @@ from rerank.cli.measures import trainable_symbols
 from rerank.errors import InvalidInputError
 
 if TYPE_CHECKING:
+    from rerank.history.history import History
     from rerank.types import Run
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -85,6 +86,20 @@ def union_option() -> Decorator:
         help="Candidates of several retrievers in place of BM25's: bm25, rm3, rocchio, lsi, each with its number of "
         "documents, and run:FILE[:K]; e.g. bm25:1000,rm3:1000,lsi:200.",
     )
+
+
+def history_option() -> Decorator:
+    """Return `--history`."""
+    return file_option("--history", "History (`rerank history`), for the features that are learned from judgements.")
+
+
+def read_history(file: Path | None) -> History | None:
+    """Return the history of `--history`."""
+    if file is None:
+        return None
+    from rerank.history.reading import load_history
+
+    return load_history(file)
 
 
 def read_named_runs(pairs: tuple[str, ...]) -> dict[str, Run]:

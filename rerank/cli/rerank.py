@@ -11,10 +11,12 @@ from rerank.cli.options import (
     base_file,
     bm25_options,
     functions_option,
+    history_option,
     language_option,
     output_option,
     path_type,
     read_base_run,
+    read_history,
     read_named_runs,
     split_run_files,
     threads_option,
@@ -49,6 +51,7 @@ from rerank.cli.options import (
 @union_option()
 @vectors_option()
 @functions_option()
+@history_option()
 @language_option()
 @threads_option()
 def command(
@@ -60,6 +63,7 @@ def command(
     texts: Path | None,
     text_field: str | None,
     base: str | None,
+    history: Path | None,
     language: str | None,
     vectors: Path | None,
     union: str | None,
@@ -87,12 +91,15 @@ def command(
         raise click.UsageError("--text-field: expected --texts beside it, got none. Add --texts FILE.")
     if union is not None and (texts is not None or run is not None):
         raise click.UsageError("--union: expected neither --texts nor candidates of --run, got one. Leave one out.")
+    if history is not None and texts is not None:
+        raise click.UsageError("--history: expected documents of INDEX, got --texts. Leave out one of the two.")
+    learned = read_history(history)
     with Index.open(index, language) as opened:
         if candidates is not None and run is not None and texts is None:
             check_queries(candidates, run, queries, topics)
             check_documents(candidates, run, opened)
         files: dict[str, str | Path | None] = {"model": model, "data": model, "recipe": model, "base": model}
-        files |= {"run": run or "--k1, --b", "union": "--union"}
+        files |= {"run": run or "--k1, --b", "union": "--union", "history": history}
         with errors_with_files({**files, **base_file(base, base_run), "scores": run or "--run"}):
             if texts is None:
                 result = rerank(
@@ -104,6 +111,7 @@ def command(
                     runs=runs,
                     vectors=vectors,
                     union=union,
+                    history=learned,
                     **options,
                 )
             else:

@@ -31,6 +31,7 @@ class Missing(StrEnum):
     NO_NUMBER = "the document has no such number"
     FUNCTION = "the user's function returned NaN"
     NO_VECTOR = "no term of the query, or none of the field of the document, has a vector"
+    NO_HISTORY = "the history holds nothing for the query and the document"
 
 
 class Cost(StrEnum):
@@ -43,6 +44,7 @@ class Cost(StrEnum):
     DOCUMENT = "terms of the field"
     DIMENSIONS = "dimensions of the vectors"
     SOFT = "distinct terms of the candidates' fields, times terms of the query, times dimensions of the vectors"
+    HISTORY = "once a query: judgements of similar queries; 20 nearest documents of a document for a smoothed value"
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,8 @@ class Family(ABC):
         filled on several threads at once, each thread with other queries.
     needs_space : str
         The space of vectors that the family needs: it is computed where vectors with this space are given.
+    needs_history : bool
+        Whether the family is learned from judgements: it is computed where a history is given.
     limit : str
         How much of a query is read, where it is not all of it; for the list of features.
 
@@ -101,6 +105,7 @@ class Family(ABC):
     on_request: ClassVar[bool] = False
     calling_thread: ClassVar[bool] = False
     needs_space: ClassVar[str] = ""
+    needs_history: ClassVar[bool] = False
     limit: ClassVar[str] = ""
 
     @abstractmethod

@@ -20,6 +20,7 @@ from rerank.types.ids import Ids
 from rerank.types.vocabulary import find_terms
 
 if TYPE_CHECKING:
+    from rerank.history.bound import IndexHistory
     from rerank.vectors.queries import QueryVectors
 
 Documents = Callable[[Ints], Sequence[str | None]]
@@ -61,7 +62,9 @@ class Candidates:
     vectors : QueryVectors, optional
         Vectors of the queries and of the documents, for the families that need them.
     query_ids, doc_ids : sequence of str
-        Ids of the queries and of the rows' documents, for the errors of user-defined functions.
+        Ids of the queries and of the rows' documents, for user-defined functions and the history.
+    history : History, optional
+        What is learned from judgements, for the families that need it.
 
     """
 
@@ -81,6 +84,7 @@ class Candidates:
     query_ids: Sequence[str] | Ids = ()
     doc_ids: Sequence[str] | Ids = ()
     vectors: QueryVectors | None = None
+    history: IndexHistory | None = None
 
     @property
     def n_rows(self) -> int:
@@ -171,6 +175,7 @@ class Candidates:
             query_ids=self.query_ids[first:last],
             doc_ids=self.doc_ids[rows],
             vectors=None if self.vectors is None else self.vectors.of_queries(first, last),
+            history=self.history,
         )
 
 

@@ -19,7 +19,8 @@ def _family(name: str, member: Family) -> str:
     about = [f"{len(features)} features of {'every field' if isinstance(member, FieldFamily) else 'no field'}"]
     if not features:
         about = [str(member.__doc__).rstrip(".")]
-    about.append("where a recipe names it" if member.on_request else "by default")
+    when = "with a history, which is learned from judgements" if member.needs_history else "by default"
+    about.append("where a recipe names it" if member.on_request else when)
     if isinstance(member, FieldFamily) and member.needs_positions:
         about.append("needs positions")
     if member.limit:

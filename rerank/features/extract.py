@@ -28,6 +28,9 @@ from rerank.vectors.queries import query_vectors
 if TYPE_CHECKING:
     from rerank.vectors.vectors import Vectors
 
+if TYPE_CHECKING:
+    from rerank.history.history import History
+
 _BATCH_ROWS = 1 << 16
 _PART_ROWS = 1 << 10  # starting a smaller part takes longer than the other threads save
 _PARTS_PER_THREAD = 2
@@ -44,6 +47,7 @@ def extract(
     runs: Mapping[str, Run] | None = None,
     documents: Documents | None = None,
     vectors: Vectors | None = None,
+    history: History | None = None,
     threads: int | None = None,
 ) -> RankingData:
     """Return the features of every query-document pair of a run.
@@ -66,6 +70,8 @@ def extract(
         Returns documents by number as they were indexed, for user-defined functions over documents.
     vectors : Vectors, optional
         Vectors of the index, for the features that need them.
+    history : History, optional
+        What is learned from judgements, for the features that need it.
     threads : int, optional
         Number of threads; by default one per core. The result does not depend on it, bit for bit.
 
@@ -81,9 +87,8 @@ def extract(
         the recipe names a field that the index does not have.
 
     """
-    data, fill = _prepare(
-        forward, query_terms, run, recipe or Recipe(), qrels, Records(runs or {}, documents, vectors), threads
-    )
+    records = Records(runs or {}, documents, vectors, history)
+    data, fill = _prepare(forward, query_terms, run, recipe or Recipe(), qrels, records, threads)
     X = np.empty(data.X.shape, dtype=np.float32)
     for _ in fill(X):
         pass
@@ -100,6 +105,7 @@ def extract_blocks(
     runs: Mapping[str, Run] | None = None,
     documents: Documents | None = None,
     vectors: Vectors | None = None,
+    history: History | None = None,
     threads: int | None = None,
 ) -> tuple[RankingData, Iterator[NDArray[np.float32]]]:
     """Return the features of a run block by block, so that memory holds those of a few queries only.
@@ -114,9 +120,8 @@ def extract_blocks(
         The features, in the order of the rows.
 
     """
-    data, fill = _prepare(
-        forward, query_terms, run, recipe or Recipe(), qrels, Records(runs or {}, documents, vectors), threads
-    )
+    records = Records(runs or {}, documents, vectors, history)
+    data, fill = _prepare(forward, query_terms, run, recipe or Recipe(), qrels, records, threads)
     return data, fill(None)
 
 
@@ -144,6 +149,8 @@ def _prepare(
         doc_ids=run.doc_ids,
         vectors=None if records.vectors is None else query_vectors(records.vectors, forward, tokens),
     )
+    learned = None if records.history is None else records.history.on(forward)
+    candidates = replace(candidates, history=learned)
     plan = ColumnPlan.of(forward, recipe)
     ideal_labels, ideal_ptr = (None, None) if qrels is None else qrels.ideal(run.query_ids)
     data = RankingData(

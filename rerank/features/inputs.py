@@ -14,11 +14,12 @@ from rerank.errors import InvalidInputError
 from rerank.features.candidates import Documents
 from rerank.features.functions import functions
 from rerank.features.recipe import Recipe
-from rerank.features.registry import default_family_names, family, space_family_names
+from rerank.features.registry import default_family_names, family, history_family_names, space_family_names
 from rerank.types import Floats, Ints, Qrels, Run, query_rows
 from rerank.types.forward import ForwardIndex
 
 if TYPE_CHECKING:
+    from rerank.history.history import History
     from rerank.vectors.vectors import Vectors
 
 _log = logging.getLogger("rerank")
@@ -36,17 +37,20 @@ class Records:
         Returns documents by number as they were indexed.
     vectors : Vectors, optional
         Vectors of the index.
+    history : History, optional
+        What is learned from judgements.
 
     """
 
     runs: Mapping[str, Run] = field(default_factory=dict)
     documents: Documents | None = None
     vectors: Vectors | None = None
+    history: History | None = None
 
 
 def resolve_recipe(recipe: Recipe, forward: ForwardIndex, records: Records) -> Recipe:
     """Return the recipe with explicit names; functions over documents need an index that stores its documents."""
-    recipe, documents = _with_vectors(recipe, records.vectors), records.documents
+    recipe, documents = _with_learned(recipe, records.vectors, records.history), records.documents
     unusable = [name for name, function in functions().items() if function.over == "document"]
     if unusable and documents is not None and documents(np.array([_first_document(forward)]))[0] is not None:
         unusable = []
@@ -67,32 +71,47 @@ def _first_document(forward: ForwardIndex) -> int:
     return int(np.argmax(forward.doc_ids != ""))
 
 
-def _with_vectors(recipe: Recipe, vectors: Vectors | None) -> Recipe:
-    """Return the recipe with the families that the vectors allow, and their checksum if these families are used."""
-    named = [name for name in recipe.families or () if family(name).needs_space]
-    if vectors is None:
-        if recipe.vectors is not None or named:
-            which = f"of checksum {recipe.vectors}" if recipe.vectors else f"for the family {named[0]}"
-            raise InvalidInputError(
-                f"vectors: expected the vectors {which}, got none. Give them (vectors=, --vectors FILE), or train on "
-                "features without them."
-            )
-        return recipe
-    if recipe.vectors not in (None, vectors.checksum):
-        raise InvalidInputError(
-            f"vectors: expected the vectors of checksum {recipe.vectors}, which the features were made with, got "
-            f"{vectors.checksum}. Give those vectors, or train on features of these."
-        )
-    lacking = [name for name in named if family(name).needs_space not in vectors.spaces]
+def _with_learned(recipe: Recipe, vectors: Vectors | None, history: History | None) -> Recipe:
+    """Return the recipe with the families that vectors and history allow, and the checksums of those that are used."""
+    in_space = [name for name in recipe.families or () if family(name).needs_space]
+    in_history = [name for name in recipe.families or () if family(name).needs_history]
+    _check_learned("vectors", "them", recipe.vectors, None if vectors is None else vectors.checksum, in_space)
+    _check_learned("history", "it", recipe.history, None if history is None else history.checksum, in_history)
+    spaces = {} if vectors is None else vectors.spaces
+    lacking = [name for name in in_space if family(name).needs_space not in spaces]
     if lacking:
         raise InvalidInputError(
             f"vectors: expected the space {family(lacking[0]).needs_space} for the family {lacking[0]}, got "
-            f"{', '.join(vectors.spaces)}. Learn the vectors of an index with positions, or leave the family out."
+            f"{', '.join(spaces)}. Learn the vectors of an index with positions, or leave the family out."
         )
-    given = recipe.families
-    families = (*default_family_names(), *space_family_names(vectors.spaces)) if given is None else given
-    used = any(family(name).needs_space for name in families)
-    return replace(recipe, families=families, vectors=vectors.checksum if used else None)
+    families = recipe.families
+    if families is None:
+        learned = () if history is None else history_family_names(spaces)
+        families = (*default_family_names(), *space_family_names(spaces), *learned)
+    uses_space = any(family(name).needs_space for name in families)
+    uses_history = any(family(name).needs_history for name in families)
+    return replace(
+        recipe,
+        families=families,
+        vectors=vectors.checksum if vectors is not None and uses_space else None,
+        history=history.checksum if history is not None and uses_history else None,
+    )
+
+
+def _check_learned(what: str, it: str, trained: str | None, given: str | None, named: Sequence[str]) -> None:
+    """Refuse other vectors or another history, by checksum, than the recipe has; or none where families need it."""
+    if given is None and (trained is not None or named):
+        which = f"of checksum {trained}" if trained else f"for the family {named[0]}"
+        raise InvalidInputError(
+            f"{what}: expected the {what} {which}, got none. Give {it} ({what}=, --{what} FILE), or train on features "
+            f"without {it}."
+        )
+    if given is not None and trained not in (None, given):
+        those, these = ("those vectors", "these") if what == "vectors" else ("that history", "this one")
+        raise InvalidInputError(
+            f"{what}: expected the {what} of checksum {trained}, which the features were made with, got {given}. Give "
+            f"{those}, or train on features of {these}."
+        )
 
 
 def _with_runs(recipe: Recipe, runs: Mapping[str, Run]) -> Recipe:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rerank.errors import FileFormatError, InvalidInputError, shown, unknown_name
-from rerank.features.registry import default_family_names, family_names
+from rerank.features.registry import default_family_names, known_families
 from rerank.files.structured import read_toml
 
 NORMALISATIONS = ("none", "minmax", "zscore", "rank")
@@ -54,6 +54,8 @@ class Recipe:
         Other runs whose scores are features; the runs themselves are arguments of `extract`.
     vectors : str, optional
         Checksum of the vectors that the features were made with; extraction sets it where it is given vectors.
+    history : str, optional
+        Checksum of the history that the features were made with; extraction sets it where it is given one.
     bm25_k1, bm25_b : float, default=0.9, 0.4
         Parameters of BM25; the defaults are Anserini's.
     lm_absolute_delta : float, default=0.7
@@ -82,6 +84,7 @@ class Recipe:
     functions: tuple[str, ...] | None = None
     runs: tuple[str, ...] = ()
     vectors: str | None = None
+    history: str | None = None
     bm25_k1: float = 0.9
     bm25_b: float = 0.4
     lm_absolute_delta: float = 0.7
@@ -99,9 +102,10 @@ class Recipe:
             object.__setattr__(self, key, () if names in ((), []) else _names(key, names))
         object.__setattr__(self, "normalisation", _normalisation(self.normalisation))
         _check_checksum("vectors", self.vectors)
+        _check_checksum("history", self.history)
         for name in self.families or ():
-            if name not in family_names():
-                raise unknown_name("recipe: families", name, family_names())
+            if name not in known_families():
+                raise unknown_name("recipe: families", name, known_families())
         for key in _RANGES:
             object.__setattr__(self, key, _parameter(key, getattr(self, key)))
 

@@ -8,7 +8,8 @@ from typing import TypeVar
 from rerank.features.base import Family
 from rerank.runtime.registry import Registry
 
-_REGISTRY: Registry[Family] = Registry("family of features", "rerank.features.families")
+PACKAGES = ("rerank.features.families", "rerank.history.families")
+_REGISTRY: Registry[Family] = Registry("family of features", *PACKAGES)
 known_families = _REGISTRY.known
 family = _REGISTRY.get
 F = TypeVar("F", bound="type[Family]")
@@ -25,22 +26,35 @@ def register(name: str) -> Callable[[F], F]:
 
 
 def family_names() -> tuple[str, ...]:
-    """Return the names of all families in alphabetical order."""
-    return tuple(known_families())
+    """Return the names of the families that need no history, in alphabetical order."""
+    return tuple(name for name, member in known_families().items() if not member.needs_history)
 
 
 def index_family_names() -> tuple[str, ...]:
     """Return the names of the families that need an index and a run only, in alphabetical order."""
-    return tuple(name for name, member in known_families().items() if not member.needs_space)
+    return tuple(name for name, member in known_families().items() if not (member.needs_space or member.needs_history))
 
 
 def default_family_names() -> tuple[str, ...]:
-    """Return the names of the families that are computed without vectors where a recipe names none."""
+    """Return the names of the families that are computed without vectors and history where a recipe names none."""
     return tuple(name for name in index_family_names() if not known_families()[name].on_request)
 
 
 def space_family_names(spaces: Container[str]) -> tuple[str, ...]:
-    """Return the names of the families that need one of these spaces of vectors."""
+    """Return the names of the families that need one of these spaces of vectors, and no history."""
+    members = known_families().items()
     return tuple(
-        name for name, member in known_families().items() if member.needs_space and member.needs_space in spaces
+        name
+        for name, member in members
+        if member.needs_space and member.needs_space in spaces and not member.needs_history
+    )
+
+
+def history_family_names(spaces: Container[str] = ()) -> tuple[str, ...]:
+    """Return the names of the families that need a history, and no space of vectors but one of these."""
+    members = known_families().items()
+    return tuple(
+        name
+        for name, member in members
+        if member.needs_history and (not member.needs_space or member.needs_space in spaces)
     )

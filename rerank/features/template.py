@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 
 from rerank.features.recipe import NORMALISATIONS, Recipe
-from rerank.features.registry import default_family_names, known_families
+from rerank.features.registry import default_family_names, history_family_names, known_families
 
 
 def template() -> str:
     """Return the default recipe as TOML; a line in comments shows an option and its default or an example."""
     default = Recipe()
     on_request = [name for name, member in known_families().items() if member.on_request]
+    learned = ", ".join(history_family_names())
     parameters = {key: value for key, value in default.to_dict().items() if isinstance(value, float)}
     return "\n".join(
         [
@@ -21,7 +22,7 @@ def template() -> str:
             "# Fields of the index; all of them, and contents, the whole document, by default.",
             '# fields = ["contents", "title", "body"]',
             "",
-            f"# Families; on request also {', '.join(on_request)}.",
+            f"# Families; on request also {', '.join(on_request)}; with a history also {learned}.",
             f"families = {json.dumps(default_family_names())}",
             "",
             "# Columns to keep, by name or pattern; all by default.",

@@ -56,11 +56,6 @@ class LambdaMART(LearnsFromPairs, BoostedTrees):
         "Depth that gradients look at: lambdarank_truncation_level of LightGBM; P and R look down to their own cutoff.",
         search=(10, 30, 99),
     )
-    min_child_weight: float = parameter(
-        1.0,
-        Number(0.0),
-        "Hessian on either side of a split; 0.001 in LightGBM, 1 in XGBoost. On few queries, 1 was better.",
-    )
     sigma: float | None = parameter(
         None,
         Number(1e-9, 1e9, optional=True),

@@ -673,7 +673,9 @@ def _only(name: str, values: Any) -> Any:
 
 def _check_recipe(trained: Mapping[str, Any] | None, given: Mapping[str, Any] | None) -> None:
     """Refuse features of the same names that were computed in another way: other parameters or normalization."""
-    for key in trained or {}:
+    for key, value in (trained or {}).items():
+        if key == "history" and value is None:
+            continue  # none of the model's features is learned from judgements
         same = given is None or key not in given or given[key] == (trained or {})[key]
         if not same and key not in _NAMING:
             raise ModelMismatchError(

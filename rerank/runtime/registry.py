@@ -14,19 +14,19 @@ Registered = TypeVar("Registered", bound=Any)
 
 
 class Registry(Generic[Entry]):
-    """Objects by name, registered by the modules of one package when they are imported.
+    """Objects by name, registered by the modules of some packages when they are imported.
 
     Parameters
     ----------
     what : str
         What the objects are, for errors: "ranker".
-    package : str
-        The package whose modules register them: "rerank.rankers".
+    *packages : str
+        The packages whose modules register them: "rerank.rankers".
 
     """
 
-    def __init__(self, what: str, package: str) -> None:
-        self.what, self.package = what, package
+    def __init__(self, what: str, *packages: str) -> None:
+        self.what, self.packages = what, packages
         self._entries: dict[str, Entry] = {}
         self._all_imported = False
 
@@ -44,10 +44,11 @@ class Registry(Generic[Entry]):
         return self._entries
 
     def known(self) -> dict[str, Entry]:
-        """Import every module of the package and return all objects, by name in alphabetical order."""
+        """Import every module of the packages and return all objects, by name in alphabetical order."""
         if not self._all_imported:
-            for module in iter_modules(import_module(self.package).__path__):
-                import_module(f"{self.package}.{module.name}")
+            for package in self.packages:
+                for module in iter_modules(import_module(package).__path__):
+                    import_module(f"{package}.{module.name}")
             self._all_imported = True
         return dict(sorted(self._entries.items()))
 

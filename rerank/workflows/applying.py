@@ -33,6 +33,16 @@ def model_recipe(model: Ranker) -> Recipe:
     return recipe
 
 
+def check_history(recipe: Recipe, given: str | None, remedy: str = "Give its file (--history FILE, history=).") -> None:
+    """Raise ModelMismatchError unless the history that the model's features were learned from is given, by checksum."""
+    if recipe.history in (None, given):
+        return
+    raise ModelMismatchError(
+        f"model: expected the history of checksum {recipe.history}, which it was trained with, got "
+        f"{'none' if given is None else given}. {remedy}"
+    )
+
+
 def model_bm25(model: Ranker, k1: float | None = None, b: float | None = None) -> tuple[float, float, str]:
     """Return k1, b and field of the model's training, except where k1 or b are given."""
     trained = trained_retriever(model)

@@ -156,6 +156,21 @@ def _extract(needs_positions: bool) -> None:
     extract(_forward(), {"q": ["a", "b", "c"]}, run, Recipe(families=tuple(names)), threads=1)
 
 
+def _learn_history() -> None:
+    """Learn a history and compute the families that need one."""
+    from rerank.features.extract import extract
+    from rerank.features.recipe import Recipe
+    from rerank.features.registry import history_family_names
+    from rerank.history.history import History
+    from rerank.types import Qrels, Run
+
+    forward, terms = _forward(), {"q": ["a", "b"], "r": ["b", "c"], "s": ["c"]}
+    qrels = {query_id: {f"d{number}": 1 for number in range(N_DOCUMENTS)} for query_id in terms}
+    history = History.of_terms(forward, terms, Qrels.of(qrels), folds=2, threads=1)
+    run = Run.of({"q": {f"d{number}": float(number) for number in range(N_DOCUMENTS)}})
+    extract(forward, terms, run, Recipe(families=history_family_names()), history=history, threads=1)
+
+
 def _forward() -> ForwardIndex:
     """Return forward arrays of a few documents, inverted as those of an index."""
     import numpy as np
@@ -202,10 +217,12 @@ PARTS: Mapping[str, Callable[[], None]] = {
     "gradients and scores": _rank_and_score,
     "features of positions": _extract_positions,
     "features of terms": _extract_terms,
+    "features of judgements": _learn_history,
 }
 # Prefix of module names -> parts that a command needs which uses a kernel of such a module. Training starts with bins.
 PARTS_OF_MODULES = {
     "rerank.trees.bins": ("trees", "gradients and scores"),
+    "rerank.history.": ("features of judgements",),
     "rerank.features.": ("features of positions", "features of terms"),
 }
 _UNCOMPILED = dict(PARTS_OF_MODULES)  # entries whose parts this process has not compiled yet

@@ -8,7 +8,7 @@ repeats, the folds are assigned again, and the value of a query is its mean over
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -21,12 +21,14 @@ from rerank.evaluation.evaluate import EvaluationResult, evaluate
 from rerank.evaluation.report import comparison_table
 from rerank.files.folds import write_folds
 from rerank.files.trec import write_run
+from rerank.history.history import History
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.registry import ranker_class
 from rerank.runtime.output import whole_file
 from rerank.runtime.progress import track
 from rerank.types import Qrels, RankingData, Run, Topics
 from rerank.vectors.vectors import Vectors
+from rerank.workflows.fold_history import FoldHistories
 from rerank.workflows.folds import assign_folds, given_folds
 from rerank.workflows.index import Index
 from rerank.workflows.output_folder import check_output_folder, removed_on_error
@@ -49,6 +51,8 @@ class Trial:
         Models of each trained system, by held-out fold.
     tries : mapping of str to sequence of sequence of Try
         Settings that were tried for each trained system and fold, without the held-out queries.
+    histories : sequence of History
+        What was learned from the judgements of the training queries of each fold, where the study asks for it.
 
     """
 
@@ -56,6 +60,7 @@ class Trial:
     runs: Mapping[str, Run]
     models: Mapping[str, Sequence[Ranker]]
     tries: Mapping[str, Sequence[Sequence[Try]]]
+    histories: Sequence[History] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,9 +150,13 @@ def run_experiment(
     if study.union is not None:
         options: dict[str, Any] = {"k1": study.k1, "b": study.b, "vectors": vectors, "threads": study.threads}
         candidates = index.search_union(judged, study.union, **options)
-    data = index.features(candidates, judged, qrels, recipe=study.recipe, vectors=vectors, threads=study.threads)
     judgements = Qrels.of({query_id: qrels[query_id] for query_id in judged})
-    trials = [_trial(data, bm25, judgements, folds, study, settings) for folds in trial_folds]
+    if study.learn_history:
+        features: FoldHistories | RankingData = FoldHistories(index, candidates, judged, judgements, study, vectors)
+    else:
+        beside: dict[str, Any] = {"recipe": study.recipe, "vectors": vectors, "threads": study.threads}
+        features = index.features(candidates, judged, qrels, **beside)
+    trials = [_trial(features, bm25, judgements, folds, study, settings) for folds in trial_folds]
     results = {system: _mean_result(judgements, trials, system, study.measures) for system in trials[0].runs}
     result = StudyResult(trials, results, comparison_table(results, baseline="BM25"))
     if folder is not None:
@@ -193,7 +202,7 @@ def _trial_folds(judged: Topics, qrels: Qrels, study: Study) -> list[dict[str, i
 
 
 def _trial(
-    data: RankingData,
+    features: FoldHistories | RankingData,
     bm25: Run,
     qrels: Qrels,
     folds: dict[str, int],
@@ -201,26 +210,38 @@ def _trial(
     settings: Sequence[Mapping[str, Any]],
 ) -> Trial:
     runs, models, tries = {"BM25": bm25}, {}, {}
+    histories, data_of = _data_of_folds(features, folds)
     for system, base in zip(system_names(study.ranker), (None, "run"), strict=True):
         value = partial(_value, qrels, study.metric)
         search = partial(best_model, partial(_new_model, study, base), settings, value=value)
         cross_validates = ranker_class(study.ranker).cross_validates
-        models[system], tries[system], runs[system] = _held_out(data, folds, system, search, cross_validates)
-    return Trial(folds, runs, models, tries)
+        models[system], tries[system], runs[system] = _held_out(data_of, folds, system, search, cross_validates)
+    return Trial(folds, runs, models, tries, histories)
+
+
+def _data_of_folds(
+    features: FoldHistories | RankingData, folds: Mapping[str, int]
+) -> tuple[list[History], Callable[[int], RankingData]]:
+    """Return the history of each fold, if features are learned, and a function that returns the data of a fold."""
+    if isinstance(features, FoldHistories):
+        return features.of_folds(folds)
+    data: RankingData = features
+    return [], lambda fold: data
 
 
 def _held_out(
-    data: RankingData, folds: Mapping[str, int], system: str, search: Any, cross_validates: bool
+    data_of: Callable[[int], RankingData], folds: Mapping[str, int], system: str, search: Any, cross_validates: bool
 ) -> tuple[list[Ranker], list[list[Try]], Run]:
     """Return the model and the tries of each fold, and the run of the held-out queries of all folds.
 
     A ranker that cross-validates learns from all folds but the one that is held out; others leave one to stop on.
     """
-    scores, models, tries = np.empty(data.n_rows), [], []
+    data, models, tries = data_of(0), [], []
+    scores = np.empty(data.n_rows)
     fold_of = np.array([folds[query_id] for query_id in data], dtype=np.int64)
     rows, number = np.repeat(fold_of, np.diff(data.query_ptr)), max(folds.values()) + 1
     for fold in track(range(number), f"{system}, folds", number):
-        stop = -1 if cross_validates else (fold + 1) % number
+        data, stop = data_of(fold), -1 if cross_validates else (fold + 1) % number
         train = data.select(np.flatnonzero((fold_of != fold) & (fold_of != stop)))
         stop_data = None if cross_validates else data.select(np.flatnonzero(fold_of == stop))
         model, tried = search(train=train, stop=stop_data)
@@ -303,6 +324,9 @@ def _write_trial(trial: Trial, folder: Path, suffix: str) -> list[str]:
         for fold, model in enumerate(models):
             names.append(f"{_file_name(system)}{suffix}.fold{fold}.model.json")
             model.save(folder / names[-1])
+    for fold, history in enumerate(trial.histories):
+        names.append(f"history{suffix}.fold{fold}.npz")
+        history.save(folder / names[-1])
     write_folds(trial.folds, folder / f"folds{suffix}.tsv")
     return [*names, f"folds{suffix}.tsv"]
 

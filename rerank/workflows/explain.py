@@ -17,6 +17,7 @@ from rerank.features.normalise import normalised_columns
 from rerank.features.recipe import Recipe
 from rerank.files.topics import read_topics
 from rerank.files.trec import read_run
+from rerank.history.history import History
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.store import load_model
 from rerank.rankers.warm_start import Base, CandidateRunBase, FeatureBase, ModelBase, run_scores
@@ -42,6 +43,7 @@ def explain(
     b: float | None = None,
     base: Run | Mapping[str, Mapping[str, float]] | None = None,
     runs: Mapping[str, Run | Mapping[str, Mapping[str, float]]] | None = None,
+    history: History | str | Path | None = None,
     other_index: bool = False,
     vectors: Vectors | str | Path | None = None,
     union: str | None = None,
@@ -62,7 +64,7 @@ def explain(
         Candidates, or their run file; None is BM25's top k.
     k : int, default=1000
         Number of documents that are reranked. A document of `run` below k is explained as if it were reranked, too.
-    k1, b, base, runs, other_index, vectors, union, threads : as for `rerank`
+    k1, b, base, runs, history, other_index, vectors, union, threads : as for `rerank`
         Options of retrieval, features and scores.
 
     Returns
@@ -83,7 +85,7 @@ def explain(
     if not isinstance(model, Ranker):
         model = load_model(model)
     topic = _topic(read_topics(topics) if isinstance(topics, str | Path) else Topics.of(topics), query)
-    beside = {"runs": runs, "vectors": vectors, "union": union}
+    beside = {"runs": runs, "vectors": vectors, "union": union, "history": history}
     options = RerankOptions.of(k=k, k1=k1, b=b, base=base, other_index=other_index, threads=threads, **beside)
     if run is not None:
         run = _of_query(read_run(run) if isinstance(run, str | Path) else Run.of(run), query)

@@ -17,6 +17,7 @@ import numpy as np
 from rerank.errors import InvalidInputError
 from rerank.features.columns import column_groups
 from rerank.features.recipe import Recipe
+from rerank.history.history import History
 from rerank.metrics.registry import parse_measure
 from rerank.rankers.ranker import Ranker
 from rerank.runtime.progress import track
@@ -114,6 +115,7 @@ def measure_costs(
     repeats: int = 2,
     *,
     vectors: Vectors | str | Path | None = None,
+    history: History | None = None,
 ) -> dict[str, float]:
     """Return the cost of each group of a resolved recipe, in microseconds for each query-document pair.
 
@@ -127,7 +129,7 @@ def measure_costs(
         times = []
         for _ in range(repeats + 1):
             start = time.perf_counter()
-            index.features(first_queries, topics, recipe=recipe, vectors=vectors)
+            index.features(first_queries, topics, recipe=recipe, vectors=vectors, history=history)
             times.append(time.perf_counter() - start)
         return min(times[1:])
 

@@ -23,6 +23,7 @@ from rerank.types.retriever import BM25, CONTENTS
 from rerank.workflows.fingerprints import fingerprint_differences
 
 if TYPE_CHECKING:
+    from rerank.history.history import History
     from rerank.lucene.texts import TextAnalyser
     from rerank.rankers.ranker import Ranker
     from rerank.retrieval.base import SearchInputs
@@ -294,6 +295,7 @@ class Index:
         recipe: Recipe | None = None,
         runs: Mapping[str, Run | Mapping[str, Mapping[str, float]]] | None = None,
         vectors: Vectors | str | Path | None = None,
+        history: History | str | Path | None = None,
         threads: int | None = None,
     ) -> RankingData:
         """Return the features of the query-document pairs of a run.
@@ -312,6 +314,9 @@ class Index:
             Other runs (e.g. dense or neural), by name; their scores and ranks become features.
         vectors : Vectors, path or None
             Vectors of the index, or their file; features of meaning need them.
+        history : History, path or None
+            What is learned from judgements (`rerank.History.learn`), or its file; learned features need it. Those of
+            queries that it was learned from are out of fold.
         threads : int or None
             Number of threads; None is all cores.
 
@@ -323,12 +328,14 @@ class Index:
         Raises
         ------
         InvalidInputError
-            If a query has no topic, or a document is not in the index.
+            If a query has no topic, a document is not in the index, or the history was learned on another index.
 
         """
         from rerank.features.extract import extract
 
-        return extract(**self._extraction(run, topics, qrels, recipe, runs, vectors=vectors, threads=threads))
+        return extract(
+            **self._extraction(run, topics, qrels, recipe, runs, vectors=vectors, history=history, threads=threads)
+        )
 
     def write_features(
         self,
@@ -340,6 +347,7 @@ class Index:
         recipe: Recipe | None = None,
         runs: Mapping[str, Run | Mapping[str, Mapping[str, float]]] | None = None,
         vectors: Vectors | str | Path | None = None,
+        history: History | str | Path | None = None,
         threads: int | None = None,
     ) -> None:
         """Write features to a file in batches, so that memory does not grow with the number of queries.
@@ -348,7 +356,7 @@ class Index:
         ----------
         path : path
             File name that ends in .npz, .svm or .txt (the latter two also with .gz).
-        run, topics, qrels, recipe, runs, vectors, threads : as for `features`
+        run, topics, qrels, recipe, runs, vectors, history, threads : as for `features`
             The pairs, their labels and their features.
 
         """
@@ -356,7 +364,7 @@ class Index:
         from rerank.files.data import write_data
 
         data, blocks = extract_blocks(
-            **self._extraction(run, topics, qrels, recipe, runs, vectors=vectors, threads=threads)
+            **self._extraction(run, topics, qrels, recipe, runs, vectors=vectors, history=history, threads=threads)
         )
         write_data(data, path, blocks)
 
@@ -386,6 +394,10 @@ class Index:
 
     def _records(self, vectors: Vectors | str | Path | None = None, **others: Any) -> dict[str, Any]:
         """Return what is given beside the runs, read from its files, and the other arguments."""
+        if isinstance(others.get("history"), str | Path):
+            from rerank.history.reading import load_history
+
+            others["history"] = load_history(others["history"])
         return {"vectors": self.read_vectors(vectors), **others}
 
     def read_vectors(self, given: Vectors | str | Path | None) -> Vectors | None:

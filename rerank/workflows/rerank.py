@@ -13,13 +13,15 @@ import numpy as np
 from rerank.errors import InvalidInputError
 from rerank.files.topics import read_topics
 from rerank.files.trec import read_run
+from rerank.history.history import History
+from rerank.history.reading import load_history
 from rerank.rankers.origin import check_base_run, check_retrievers
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.store import load_model
 from rerank.retrieval.union import UnionRun
 from rerank.types import RankingData, Run, Topics
 from rerank.types.retriever import Retriever
-from rerank.workflows.applying import model_bm25, model_recipe, trained_union
+from rerank.workflows.applying import check_history, model_bm25, model_recipe, trained_union
 from rerank.workflows.index import Index
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ def rerank(
     b: float | None = None,
     base: Run | Mapping[str, Mapping[str, float]] | None = None,
     runs: Mapping[str, Run | Mapping[str, Mapping[str, float]]] | None = None,
+    history: History | str | Path | None = None,
     other_index: bool = False,
     vectors: Vectors | str | Path | None = None,
     union: str | None = None,
@@ -62,6 +65,8 @@ def rerank(
         Base scores, if the model was warm-started from a run.
     runs : mapping of str to Run, mapping or DataFrame, or None
         Other runs whose scores are features, by their names in training.
+    history : History, path or None
+        The history of the model's features, or its file, if some are learned from judgements.
     other_index : bool
         Whether to accept a model whose features were computed on another index.
     vectors : Vectors, path or None
@@ -80,7 +85,7 @@ def rerank(
     Raises
     ------
     ModelMismatchError
-        If the model was trained on another index, or with base scores of other k1 and b.
+        If the model was trained on another index, with base scores of other k1 and b, or with another history.
     InvalidInputError
         If the run has a query without a topic or a document that is not in the index.
 
@@ -88,7 +93,7 @@ def rerank(
     if not isinstance(model, Ranker):
         model = load_model(model)
     topics = read_topics(topics) if isinstance(topics, str | Path) else Topics.of(topics)
-    beside = {"runs": runs, "vectors": vectors, "union": union}
+    beside = {"runs": runs, "vectors": vectors, "union": union, "history": history}
     options = RerankOptions.of(k=k, k1=k1, b=b, base=base, other_index=other_index, threads=threads, **beside)
     with nullcontext(index) if isinstance(index, Index) else Index.open(index) as opened:
         candidates = find_candidates(opened, model, topics, run, options)
@@ -109,19 +114,22 @@ class RerankOptions:
     threads: int | None
     vectors: Vectors | str | Path | None = None
     union: str | None = None
+    history: History | None = None
 
     @classmethod
-    def of(cls, *, k: int, base: Any, runs: Any, **options: Any) -> Self:
+    def of(cls, *, k: int, base: Any, runs: Any, history: Any = None, **options: Any) -> Self:
         """Return the options of the arguments of `rerank`."""
         if k < 1:
             raise InvalidInputError(f"k: expected a number of documents from 1, got {k}.")
+        given = load_history(history) if isinstance(history, str | Path) else history
         named = {name: Run.of(other) for name, other in (runs or {}).items()}
-        return cls(k, base=None if base is None else Run.of(base), runs=named, **options)
+        return cls(k, base=None if base is None else Run.of(base), runs=named, history=given, **options)
 
 
 def find_candidates(index: Index, model: Ranker, topics: Topics, run: Any, options: RerankOptions) -> Run:
     """Return BM25's top k documents of each topic, or the given run; refuse those that the model does not fit."""
-    model_recipe(model)  # raises for a model without one, before anything is retrieved
+    recipe = model_recipe(model)  # raises for a model without one, before anything is retrieved
+    check_history(recipe, None if options.history is None else options.history.checksum)
     others = {name: other.retriever for name, other in options.runs.items() if other.retriever is not None}
     if options.base is not None:
         check_base_run(model, options.base)
@@ -159,7 +167,7 @@ def candidate_features(
     """Return the features of the first k candidates of each query."""
     whole = isinstance(candidates, UnionRun)
     top, recipe = candidates if whole else candidates.head(options.k), model_recipe(model)
-    beside: dict[str, Any] = {"runs": options.runs, "vectors": options.vectors}
+    beside: dict[str, Any] = {"runs": options.runs, "vectors": options.vectors, "history": options.history}
     return index.features(top, topics, recipe=recipe, threads=options.threads, **beside)
 
 

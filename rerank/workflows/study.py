@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rerank.features.recipe import Recipe
-from rerank.runtime.schema import Anything, Field, Items, Number, Plain, Record, Table, Text, Whole, at
+from rerank.runtime.schema import Anything, Field, Flag, Items, Number, Plain, Record, Table, Text, Whole, at
 
 MEASURES = ("RR@10", "nDCG@10", "AP")
 
@@ -45,6 +45,9 @@ class Study:
         The features; None is the default recipe.
     union : str or None
         Retrievers whose documents are reranked in place of BM25's, see `Index.search_union`.
+    learn_history : bool
+        Whether features are learned from judgements too: in each fold from its training queries only, whose own
+        features are out of fold.
 
     """
 
@@ -62,6 +65,7 @@ class Study:
     tune: int = 0
     recipe: Recipe | None = None
     union: str | None = None
+    learn_history: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain JSON values; `from_dict` is the inverse."""
@@ -105,6 +109,7 @@ _STUDY = Record(
         "tune": Whole(0, 1_000_000),
         "recipe": Plain(),
         "union": Anything(),
+        "learn_history": Flag(),
     },
-    optional={"union": None},
+    optional={"union": None, "learn_history": False},
 )

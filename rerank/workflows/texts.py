@@ -19,7 +19,7 @@ from rerank.rankers.origin import check_base_run, check_retrievers
 from rerank.types import Floats, RankingData, Run, Topics, pointers, query_rows
 from rerank.types.ids import ID_RULE, Ids, first_broken, id_array
 from rerank.types.retriever import CONTENTS, UNNAMED, Retriever
-from rerank.workflows.applying import K1, B, model_bm25, model_recipe
+from rerank.workflows.applying import K1, B, check_history, model_bm25, model_recipe
 
 if TYPE_CHECKING:
     from rerank.rankers.ranker import Ranker
@@ -270,6 +270,7 @@ def rank_texts(
     k1, b  of BM25, where no scores are given; those of the model's training by default
     """
     recipe = model_recipe(model)
+    check_history(recipe, None, "Texts that the index does not hold have none: train a model without a history.")
     if not other_index:
         index.check_model(model)
     retriever = Retriever.bm25(*model_bm25(model, k1, b))

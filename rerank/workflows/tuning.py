@@ -55,6 +55,10 @@ def search_space(ranker: str, fixed: Mapping[str, Any]) -> dict[str, list[Any]]:
     declared = declared_parameters(learner)
     check_names(learner.__name__, fixed, declared)
     searched = {name: list(each.search) for name, each in sorted(declared.items()) if each.search}
+    if not searched:
+        raise InvalidInputError(
+            f"tune: expected a ranker with parameters to search, got {ranker}, which has none. Do not tune it."
+        )
     space = {name: values for name, values in searched.items() if name not in fixed}
     if not space:
         raise InvalidInputError(

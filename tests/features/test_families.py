@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from rerank.features.extract import extract
 from rerank.features.families import proximity as proximity_family
 from rerank.features.recipe import Recipe
-from rerank.features.registry import family_names
+from rerank.features.registry import index_family_names
 from rerank.types import RankingData, Run
 from rerank.types.forward import ForwardIndex
 from tests.features.awkward import QUERIES, words
@@ -190,7 +190,7 @@ def test_features_of_a_long_query_and_document_take_no_longer_than_either(n_toke
     text = [f"w{place % n_distinct}" for place in range(100_000)]
     forward = forward_index({"d": {"body": text}})
     query, run = {"q": [f"w{place % n_distinct}" for place in range(n_tokens)]}, Run.of({"q": {"d": 1.0}})
-    recipe = Recipe(families=family_names())
+    recipe = Recipe(families=index_family_names())
     extract(forward, {"q": ["w0"]}, run, recipe)
     start = process_time()
     extract(forward, query, run, recipe)

@@ -20,6 +20,7 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 from rerank.features.registry import index_family_names
 from rerank.features.recipe import Recipe
+from rerank.history.history import History
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.workflows.compile import PARTS
 from rerank.workflows.index import Index
@@ -37,6 +38,8 @@ texts = [f"{first} {second} of {third}" for first in words for second in words f
 index = Index.build(({"id": f"d{n}", "contents": text} for n, text in enumerate(texts)), sys.argv[1])
 topics = {f"q{n}": text for n, text in enumerate(texts[::8])}
 qrels = {query_id: {f"d{n}": n % 3 for n in range(len(texts))} for query_id in topics}
+history = History.learn(index, topics, qrels)
+index.features(index.search(topics, 200), topics, qrels, history=history)
 data = index.features(index.search(topics, 200), topics, qrels, recipe=Recipe(families=index_family_names()))
 model = LambdaMART(n_estimators=3, base="feature:bm25.contents").fit(data, eval_set=data)
 model.rank(data)

@@ -57,13 +57,13 @@ def test_experiment_writes_runs_models_folds_and_figures(result: StudyResult, co
     assert (folder / "table.txt").read_text() == result.table + "\n"
 
 
-@pytest.mark.parametrize("tune", [0, 2])
+@pytest.mark.parametrize(("tune", "learn_history"), [(0, False), (2, False), (0, True)])
 def test_experiment_ranks_each_query_by_a_model_that_saw_none_of_its_labels(
-    index: rerank.Index, collection: Tiny, tune: int
+    index: rerank.Index, collection: Tiny, tune: int, learn_history: bool
 ) -> None:
     """Other labels for the queries of fold 2: its search, model and ranking stay, those of the others do not."""
     folds = assign_folds(collection.topics, 5, 0)
-    study = replace(STUDY, folds=folds, tune=tune)
+    study = replace(STUDY, folds=folds, tune=tune, learn_history=learn_history)
     changed = {query_id: dict(docs) for query_id, docs in collection.qrels.items()}
     mine = [query_id for query_id, fold in folds.items() if fold == 2]
     for query_id in mine:

@@ -7,13 +7,18 @@ from rerank.rankers.registry import known_rankers, ranker_class
 from rerank.workflows.tuning import Try, best_try, draw_settings, search_space
 
 
-@pytest.mark.parametrize("ranker", known_rankers())
+@pytest.mark.parametrize("ranker", [name for name, kind in known_rankers().items() if not kind.cross_validates])
 def test_space_is_made_of_the_rankers_own_parameters(ranker: str) -> None:
     space, defaults = search_space(ranker, {}), ranker_class(ranker)().get_params()
     for name, values in space.items():
         assert len(values) == len(set(values)) > 1
         assert all(type(value) is type(defaults[name]) for value in values)
     ranker_class(ranker)(**{name: values[0] for name, values in space.items()})
+
+
+def test_space_of_a_ranker_that_cross_validates_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match=r"^tune: expected a ranker with parameters to search, got auto, which"):
+        search_space("auto", {})
 
 
 def test_space_leaves_out_what_is_given() -> None:

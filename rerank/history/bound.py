@@ -1,0 +1,106 @@
+"""A history on an opened index: what the learned families compute features from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rerank.history.base import HistoryQuery, Part
+from rerank.history.collection import DocTerms, Neighbours, known_idf, source_terms, word_idf
+from rerank.history.groups import unit_weights
+from rerank.history.judged import Judged, Key, key_of
+from rerank.types import Floats, Ints
+from rerank.types.forward import ForwardIndex
+
+if TYPE_CHECKING:
+    from rerank.features.candidates import Candidates
+
+
+@dataclass(frozen=True, eq=False)
+class IndexHistory:
+    """A history whose documents have the numbers of an index.
+
+    Parameters
+    ----------
+    judged, folds, neighbours
+        See `History`.
+    parts : sequence of Part
+        A part without each fold, and one of all queries.
+    forward : ForwardIndex
+        Forward arrays of the index.
+
+    """
+
+    judged: Judged
+    folds: Ints
+    parts: Sequence[Part]
+    neighbours: Neighbours
+    forward: ForwardIndex
+
+    @property
+    def n_docs(self) -> int:
+        """Number of documents of the index."""
+        return self.forward.n_docs
+
+    @property
+    def n_terms(self) -> int:
+        """Number of terms of the index."""
+        return len(self.forward.term_ptr) - 1
+
+    @cached_property
+    def sources(self) -> DocTerms:
+        """Terms of each document that translate into terms of queries."""
+        return source_terms(self.forward)
+
+    @cached_property
+    def idf(self) -> Floats:
+        """The idf of each word, (n_words,) float64."""
+        return word_idf(self.forward, self.judged.words)
+
+    def query_weights(self, judged: Judged) -> Floats:
+        """Return the weights of the words of each query, of norm 1, (n_query_words,) float64."""
+        return unit_weights(judged, self.idf)
+
+    @cached_property
+    def _fold_of_id(self) -> dict[str, int]:
+        return dict(zip(self.judged.query_ids.tolist(), self.folds.tolist(), strict=True))
+
+    @cached_property
+    def _fold_of_key(self) -> dict[Key, int]:
+        return dict(zip(self.judged.keys(), self.folds.tolist(), strict=True))
+
+    def part_of(self, candidates: Candidates, query: int) -> Part | None:
+        """Return the part that a query's features come from; None if two folds hold its id and its terms."""
+        first, last = candidates.term_ptr[query : query + 2].tolist()
+        key = key_of(candidates.words[query], candidates.query_freq[first:last].tolist())
+        of_id = self._fold_of_id.get(str(candidates.query_ids[query]))
+        of_key = self._fold_of_key.get(key)
+        if of_id is not None and of_key is not None and of_id != of_key:
+            return None
+        fold = of_key if of_id is None else of_id
+        return self.parts[-1 if fold is None else fold]
+
+    def query(self, candidates: Candidates, query: int) -> HistoryQuery:
+        """Return a query of the candidates as the learned families need it."""
+        first, last = candidates.term_ptr[query : query + 2].tolist()
+        terms, freqs = candidates.terms[first:last], candidates.query_freq[first:last]
+        idf = known_idf(self.forward, terms)
+        weights = (1.0 + np.log(freqs)) * idf
+        norm = np.sqrt((weights**2).sum()) or 1.0
+        numbers = np.array([self.judged.word_numbers.get(word, -1) for word in candidates.words[query]], dtype=np.int64)
+        order = np.argsort(numbers, kind="stable")
+        known = order[numbers[order] >= 0]
+        held = terms >= 0
+        return HistoryQuery(
+            words=numbers[known],
+            freqs=freqs[known],
+            weights=weights[known] / norm,
+            n_unknown=int(freqs.sum() - freqs[known].sum()),
+            terms=terms[held],
+            term_freqs=freqs[held],
+            docs=candidates.docs[slice(*candidates.query_ptr[query : query + 2].tolist())],
+        )

@@ -1,0 +1,1 @@
+"""Families of features that are learned from judgements: one file per family."""

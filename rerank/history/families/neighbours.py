@@ -1,0 +1,99 @@
+"""The nearest judged queries of a query, and the documents that are relevant to them.
+
+    cos(q, p)  cosine of the queries' vectors of (1 + ln tf) * ln(N / df); N and df are those of the whole document
+    near(q)    the 30 queries of the history with the greatest cosine above 0, ties by query id
+
+References
+----------
+Cetintas, Si & Yuan, JASIST 2011 (past queries for retrieval); Metzler et al., SIGIR 2009 (smoothing of sparse clicks).
+
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.features.base import Cost, Feature, Missing
+from rerank.features.registry import register
+from rerank.history.base import DocumentFamily, HistoryQuery, Part, smoothed
+from rerank.history.bound import IndexHistory
+from rerank.runtime.kernels import kernel
+from rerank.types import Floats
+
+NEAREST = 30  # judged queries
+
+_SCORE = Feature(
+    name="history.neighbours",
+    meaning="How relevant the document is to the judged queries that are most similar to the query.",
+    formula="sum over p of near(q) of cos(q, p)^2 * label(p, d) / sqrt(number of documents relevant to p)",
+    source="sparse clicks smoothed over similar queries, as Metzler et al., SIGIR 2009",
+    unit="labels",
+    missing=(Missing.NO_HISTORY,),
+    cost=Cost.HISTORY,
+)
+
+
+@register("history.neighbours")
+class NeighbourFeatures(DocumentFamily):
+    """Relevance to the most similar judged queries."""
+
+    scores = (_SCORE, smoothed(_SCORE))
+
+    def prepare(self, part: Part, history: IndexHistory) -> Any:
+        """Return the queries of each word with their weights, and the documents of each query."""
+        judged = part.judged
+        ptr, queries, order = judged.by_word()
+        weights = history.query_weights(judged)[order]
+        return (ptr, queries, weights), (judged.doc_ptr, judged.docs, judged.gains), history.n_docs
+
+    def document_scores(
+        self, prepared: Any, history: IndexHistory, query: HistoryQuery
+    ) -> tuple[NDArray[np.int32], Floats]:
+        """Return the documents that are relevant to the nearest queries, and their scores."""
+        inverted, judgements, n_docs = prepared
+        docs, scores = _of_nearest(query.words, query.weights, inverted, judgements, n_docs, NEAREST)
+        return docs, scores
+
+
+@kernel()
+def _of_nearest(words, weights, inverted, judgements, n_docs, most):  # type: ignore[no-untyped-def]
+    """Return documents, in ascending order, and their scores."""
+    word_ptr, queries, query_weights = inverted
+    doc_ptr, docs, gains = judgements
+    cosines = np.zeros(len(doc_ptr) - 1, np.float64)
+    for index in range(len(words)):
+        for posting in range(word_ptr[words[index]], word_ptr[words[index] + 1]):
+            cosines[queries[posting]] += weights[index] * query_weights[posting]
+    nearest, count = np.empty(most, np.int64), 0
+    for query in range(len(cosines)):
+        value = cosines[query]
+        if value <= 0.0 or (count == most and cosines[nearest[most - 1]] >= value):
+            continue
+        place = min(count, most - 1)
+        while place > 0 and cosines[nearest[place - 1]] < value:
+            nearest[place] = nearest[place - 1]
+            place -= 1
+        nearest[place] = query
+        count = min(count + 1, most)
+    sums = np.zeros(n_docs, np.float64)
+    n_pairs = 0
+    for number in range(count):
+        n_pairs += doc_ptr[nearest[number] + 1] - doc_ptr[nearest[number]]
+    touched, n_touched = np.empty(n_pairs, np.int32), 0
+    for number in range(count):
+        query = nearest[number]
+        square = cosines[query] * cosines[query]
+        for pair in range(doc_ptr[query], doc_ptr[query + 1]):
+            doc = docs[pair]
+            if sums[doc] == 0.0:
+                touched[n_touched] = doc
+                n_touched += 1
+            sums[doc] += square * gains[pair]
+    chosen = np.sort(touched[:n_touched])
+    out = np.empty(n_touched, np.float64)
+    for number in range(n_touched):
+        out[number] = sums[chosen[number]]
+    return chosen, out

@@ -1,0 +1,242 @@
+"""The history: judged queries, what is learned from them, and which of them a query's features may use.
+
+Judged queries are in folds. A part of the history is learned from all queries outside one fold; the last part from all
+queries. The features of a query that is in the history come from the part without its fold, those of other queries from
+the last part. A fold holds whole groups of near-duplicate queries, so that no query learns from a copy of itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import InvalidInputError, shown
+from rerank.features.registry import known_families
+from rerank.history.base import Arrays, LearnedFamily, Part
+from rerank.history.bound import IndexHistory
+from rerank.history.collection import Neighbours, heaviest_terms, nearest_documents, word_idf
+from rerank.history.groups import folds_of_groups, near_duplicates, unit_weights
+from rerank.history.judged import Judged
+from rerank.history.store import write_history
+from rerank.runtime.progress import track
+from rerank.runtime.threads import kernel_threads
+from rerank.types import Ints, Qrels, Topics
+from rerank.types.forward import ForwardIndex
+from rerank.types.ids import Ids
+
+if TYPE_CHECKING:
+    from rerank.workflows.index import Index
+
+FOLDS = 20
+NEAR = 0.8  # least cosine of near-duplicate queries
+MOST_FOLDS = 100
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """What is learned from judged queries, for features of queries and documents of one index.
+
+    Parameters
+    ----------
+    judged : Judged
+        The judged queries; documents are numbered as in `doc_ids`.
+    folds : ndarray of shape (n_queries,) and dtype int64
+        Fold of each query, from 0.
+    learned : sequence of mapping
+        Arrays of each part, by family and name: a part without each fold, and one of all queries.
+    neighbours : Neighbours
+        The nearest documents of each document.
+    doc_ids : ndarray of shape (n_docs,) and dtype str
+        Ids of the documents of the index, empty for a deleted one.
+    n_terms : int
+        Number of terms of the index.
+    fingerprint : mapping
+        Fingerprint of the index, which includes its analyser.
+
+    """
+
+    judged: Judged
+    folds: Ints
+    learned: Sequence[Mapping[str, Arrays]]
+    neighbours: Neighbours
+    doc_ids: Ids
+    n_terms: int
+    fingerprint: Mapping[str, Any]
+    _bound: list[IndexHistory] = field(default_factory=list)
+
+    @classmethod
+    def learn(
+        cls,
+        index: Index,
+        topics: Topics | Mapping[str, str],
+        qrels: Qrels | Mapping[str, Mapping[str, int]],
+        *,
+        folds: int = FOLDS,
+        near: float = NEAR,
+        random_state: int = 0,
+        threads: int | None = None,
+    ) -> Self:
+        """Learn from judged queries.
+
+        Parameters
+        ----------
+        index : Index
+            The index.
+        topics : Topics, mapping or DataFrame
+            The queries; those without judgements are ignored.
+        qrels : Qrels, mapping or DataFrame
+            Judgements; a document with a label above 0 is relevant, and only these are learned from.
+        folds : int
+            Number of folds, from 2, in which the features of the judged queries themselves are computed.
+        near : float
+            Least cosine, above 0, of two queries that are near duplicates: they are in the same fold.
+        random_state : int
+            Random seed of the folds.
+        threads : int or None
+            Number of threads; None is all cores. The result does not depend on it.
+
+        Returns
+        -------
+        History
+
+        Raises
+        ------
+        InvalidInputError
+            If no topic is judged, the index holds no relevant document, or a parameter is out of its range.
+
+        """
+        topics, qrels = Topics.of(topics), Qrels.of(qrels)
+        query_ids = [query_id for query_id in topics if query_id in qrels]
+        terms = index.searcher.analyze([topics[query_id] for query_id in query_ids]) if query_ids else []
+        query_terms = dict(zip(query_ids, terms, strict=True))
+        return cls.of_terms(
+            index.forward, query_terms, qrels, folds=folds, near=near, random_state=random_state, threads=threads
+        )
+
+    @classmethod
+    def of_terms(
+        cls,
+        forward: ForwardIndex,
+        query_terms: Mapping[str, Sequence[str]],
+        qrels: Qrels,
+        *,
+        folds: int = FOLDS,
+        near: float = NEAR,
+        random_state: int = 0,
+        threads: int | None = None,
+    ) -> Self:
+        """Learn from judged queries that are analysed already; parameters are those of `learn`."""
+        _check_parameters(folds, near)
+        judged = Judged.of(forward, query_terms, qrels)
+        with kernel_threads(threads) as n_threads:
+            neighbours = nearest_documents(heaviest_terms(forward, n_threads), len(forward.term_ptr) - 1, n_threads)
+            weights = unit_weights(judged, word_idf(forward, judged.words))
+            fold_of = folds_of_groups(near_duplicates(judged, weights, near), folds, random_state)
+            parts = parts_of(judged, fold_of, [{} for _ in range(folds + 1)])
+            bound = IndexHistory(judged, fold_of, parts, neighbours, forward)
+            for part in track(parts, "history"):
+                for name, member in learned_families().items():
+                    if member.stored:
+                        part.learned[name] = member.learn(part, bound, n_threads)
+        learned = [part.learned for part in parts]
+        n_terms, fingerprint = len(forward.term_ptr) - 1, dict(forward.fingerprint)
+        return cls(judged, fold_of, learned, neighbours, forward.doc_ids, n_terms, fingerprint)
+
+    @cached_property
+    def checksum(self) -> str:
+        """The first 16 digits of the SHA-256 of what was learned, in hexadecimal."""
+        total = hashlib.sha256(json.dumps(self.fingerprint, sort_keys=True).encode())
+        for name, array in self.arrays().items():
+            total.update(f"{name} {array.dtype.str} {array.shape} ".encode())
+            total.update(np.ascontiguousarray(array).tobytes())
+        return total.hexdigest()[:16]
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return all arrays by name, as a history file holds them."""
+        judged = self.judged
+        arrays: dict[str, NDArray[Any]] = {
+            "query_ids": judged.query_ids,
+            "words": np.frombuffer(json.dumps(judged.words).encode(), dtype=np.uint8),
+            "word_ptr": judged.word_ptr,
+            "query_words": judged.query_words,
+            "freqs": judged.freqs,
+            "doc_ptr": judged.doc_ptr,
+            "docs": judged.docs,
+            "labels": judged.labels,
+            "folds": self.folds,
+            "near_docs": self.neighbours.docs,
+            "near_cosines": self.neighbours.cosines,
+            "doc_ids": self.doc_ids,
+        }
+        for number, families in enumerate(self.learned):
+            for family, of_family in families.items():
+                arrays |= {f"part{number}.{family}.{name}": array for name, array in of_family.items()}
+        return arrays
+
+    def save(self, path: str | Path) -> None:
+        """Write the history as a .npz file, which holds no code."""
+        about = {
+            "folds": len(self.learned) - 1,
+            "terms": self.n_terms,
+            "fingerprint": dict(self.fingerprint),
+            "checksum": self.checksum,
+        }
+        write_history(path, about, self.arrays())
+
+    def on(self, forward: ForwardIndex) -> IndexHistory:
+        """Return the history on an index; raise InvalidInputError unless it was learned on an index of the same text.
+
+        The result is kept for the next call with the same index.
+        """
+        for bound in self._bound:
+            if bound.forward is forward:
+                return bound
+        bound = _on(self, forward)
+        self._bound[:] = [bound]
+        return bound
+
+
+def parts_of(judged: Judged, folds: Ints, learned: Sequence[Mapping[str, Arrays]]) -> list[Part]:
+    """Return the part without each fold and the part of all queries, with their stored arrays."""
+    queries = [np.flatnonzero(folds != fold) for fold in range(len(learned) - 1)]
+    selected = [judged.select(numbers) for numbers in queries]
+    return [Part(part, dict(arrays)) for part, arrays in zip((*selected, judged), learned, strict=True)]
+
+
+def learned_families() -> dict[str, LearnedFamily]:
+    """Return the families that are learned from judgements, by name."""
+    return {name: member for name, member in known_families().items() if isinstance(member, LearnedFamily)}
+
+
+def _on(history: History, forward: ForwardIndex) -> IndexHistory:
+    fingerprint = dict(forward.fingerprint)
+    numbers = np.arange(len(history.doc_ids)) if np.array_equal(history.doc_ids, forward.doc_ids) else None
+    if numbers is None:
+        numbers = forward.doc_numbers(history.doc_ids)
+    other = dict(history.fingerprint) != fingerprint or len(forward.term_ptr) - 1 != history.n_terms
+    if other or (numbers[history.doc_ids != ""] < 0).any():
+        names = [name for name in fingerprint if history.fingerprint.get(name) != fingerprint[name]]
+        name = names[0] if names else "documents"
+        raise InvalidInputError(
+            f"history: expected the index that it was learned on ({name}: {shown(history.fingerprint.get(name))}), got "
+            f"another ({name}: {shown(fingerprint.get(name))}). Learn a history on this index (rerank history)."
+        )
+    judged, neighbours = history.judged, history.neighbours
+    if not np.array_equal(numbers, np.arange(forward.n_docs)):
+        judged, neighbours = judged.renumbered(numbers), neighbours.renumbered(numbers, forward.n_docs)
+    return IndexHistory(judged, history.folds, parts_of(judged, history.folds, history.learned), neighbours, forward)
+
+
+def _check_parameters(folds: int, near: float) -> None:
+    if isinstance(folds, bool) or not isinstance(folds, int) or not 2 <= folds <= MOST_FOLDS:
+        raise InvalidInputError(f"folds: expected a number from 2 to {MOST_FOLDS}, got {shown(folds)}. Correct it.")
+    if isinstance(near, bool) or not isinstance(near, int | float) or not 0.0 < near <= 1.0:
+        raise InvalidInputError(f"near: expected a cosine above 0 and at most 1, got {shown(near)}. Correct it.")

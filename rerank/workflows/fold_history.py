@@ -1,0 +1,119 @@
+"""Features learned from judgements in a study: for each fold from its training queries only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import InvalidInputError
+from rerank.features.plan import ColumnPlan
+from rerank.features.recipe import Recipe
+from rerank.features.registry import history_family_names
+from rerank.history.history import History
+from rerank.rankers.registry import ranker_class
+from rerank.types import Qrels, RankingData, Run, Topics
+from rerank.vectors.vectors import Vectors
+from rerank.workflows.index import Index
+from rerank.workflows.study import Study
+
+
+@dataclass(eq=False)
+class FoldHistories:
+    """Data of a study whose learned features are those of one fold at a time.
+
+    Parameters
+    ----------
+    index : Index
+        The index.
+    run : Run
+        The candidates.
+    topics, qrels : Topics, Qrels
+        The judged queries and their judgements.
+    study : Study
+        Settings.
+    vectors : Vectors or None
+        Vectors of the index, for features of meaning.
+
+    """
+
+    index: Index
+    run: Run
+    topics: Topics
+    qrels: Qrels
+    study: Study
+    vectors: Vectors | None = None
+    _data: RankingData | None = None
+    _recipe: Recipe | None = None
+
+    def of_folds(self, folds: Mapping[str, int]) -> tuple[list[History], Callable[[int], RankingData]]:
+        """Return the history of each fold, and a function that returns the data of a fold by its history.
+
+        The features that the function returned for the fold before are overwritten.
+        """
+        histories, columns = [], []
+        cross_validates = ranker_class(self.study.ranker).cross_validates
+        for train in training_queries(self.run, folds, cross_validates):
+            learned = self._learned(train)
+            histories.append(learned)
+            columns.append(self._learned_features(learned))
+        return histories, lambda fold: self._with(histories[fold], columns[fold])
+
+    def _learned_features(self, learned: History) -> NDArray[np.float32]:
+        """Return the learned features of all rows."""
+        threads = self.study.threads
+        if self._data is None or self._recipe is None:
+            recipe = self.study.recipe
+            self._data = self.index.features(
+                self.run,
+                self.topics,
+                self.qrels,
+                recipe=recipe,
+                vectors=self.vectors,
+                history=learned,
+                threads=threads,
+            )
+            self._recipe = _learned_recipe(self.index, self._data)
+        return self.index.features(self.run, self.topics, recipe=self._recipe, history=learned, threads=threads).X
+
+    def _with(self, learned: History, columns: NDArray[np.float32]) -> RankingData:
+        data, recipe = self._data, self._recipe
+        if data is None or recipe is None:
+            raise RuntimeError("no features were computed")
+        data.X[:, [data.feature_names.index(name) for name in recipe.features or ()]] = columns
+        return replace(data, recipe={**(data.recipe or {}), "history": learned.checksum})
+
+    def _learned(self, train: Sequence[str]) -> History:
+        topics = {query_id: self.topics[query_id] for query_id in train}
+        qrels = Qrels.of({query_id: self.qrels[query_id] for query_id in train})
+        seed = self.study.random_state
+        return History.learn(self.index, topics, qrels, random_state=seed, threads=self.study.threads)
+
+
+def training_queries(run: Run, folds: Mapping[str, int], cross_validates: bool) -> list[list[str]]:
+    """Return the queries from which the model of each held-out fold learns.
+
+    They are in another fold, and not in the next one either unless the ranker cross-validates.
+    """
+    number = max(folds.values()) + 1
+    left_out = [{fold} if cross_validates else {fold, (fold + 1) % number} for fold in range(number)]
+    return [[query_id for query_id in run if folds[query_id] not in folds_left_out] for folds_left_out in left_out]
+
+
+def _learned_recipe(index: Index, data: RankingData) -> Recipe:
+    """Return the recipe of the learned features of some data alone, in the order of their columns."""
+    recipe = Recipe.from_dict(data.recipe or {})
+    plan = ColumnPlan.of(index.forward, recipe)
+    form_of = {plan.names[column]: form for form, columns in plan.normalised.items() for column in columns.tolist()}
+    families = tuple(name for name in recipe.families or () if name in history_family_names())
+    groups = [group for _, group in plan.groups if group.name in families]
+    names = tuple(name for group in groups for name in group.names if name in plan.names)
+    if not names:
+        raise InvalidInputError(
+            "recipe: expected features that are learned from judgements (history.*), got none. Add their families, or "
+            "leave out --learn-history."
+        )
+    forms = {name: form for name, form in form_of.items() if name in names}
+    return replace(recipe, families=families, features=names, normalisation=forms, runs=(), history=None)

@@ -1,0 +1,163 @@
+"""Learned features once more, from plain dicts and by their definition; no fold, the given queries are the history."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import log, log1p, nan, sqrt
+
+Tokens = Sequence[str]
+Scores = dict[str, float]
+
+
+@dataclass
+class Learned:
+    """Documents (fields of tokens), past queries (tokens), and the labels of relevant documents of each."""
+
+    documents: Mapping[str, Mapping[str, Tokens]]
+    queries: Mapping[str, Tokens]
+    labels: Mapping[str, Mapping[str, int]]
+    kept_terms: int = 40
+    n_nearest_docs: int = 20
+    n_nearest_queries: int = 30
+
+    def __post_init__(self) -> None:
+        self.relevant = {
+            query_id: {
+                doc: label for doc, label in self.labels[query_id].items() if label > 0 and doc in self.documents
+            }
+            for query_id in self.queries
+        }
+
+    @cached_property
+    def counts(self) -> dict[str, Counter[str]]:
+        return {doc: Counter(fields["contents"]) for doc, fields in self.documents.items()}
+
+    def idf(self, term: str) -> float:
+        n_with = sum(bool(counter) for counter in self.counts.values())
+        df = sum(term in counter for counter in self.counts.values())
+        return log(n_with / df) if df else log(len(self.documents))
+
+    def vector(self, tokens: Tokens) -> dict[str, float]:
+        weights = {term: (1 + log(n)) * self.idf(term) for term, n in Counter(tokens).items()}
+        norm = sqrt(sum(weight**2 for weight in weights.values())) or 1.0
+        return {term: weight / norm for term, weight in weights.items()}
+
+    def heaviest(self, doc: str) -> dict[str, float]:
+        weights = {term: (1 + log(n)) * self.idf(term) for term, n in self.counts[doc].items()}
+        kept = sorted(weights, key=lambda term: (-weights[term], term.encode()))[: self.kept_terms]
+        norm = sqrt(sum(weights[term] ** 2 for term in kept)) or 1.0
+        return {term: weights[term] / norm for term in kept}
+
+    @cached_property
+    def nearest_docs(self) -> dict[str, list[tuple[str, float]]]:
+        vectors, order = {doc: self.heaviest(doc) for doc in self.documents}, list(self.documents)
+        nearest = {}
+        for doc in order:
+            pairs = [
+                (other, sum(weight * vectors[other].get(term, 0.0) for term, weight in vectors[doc].items()))
+                for other in order
+                if other != doc
+            ]
+            positive = [(other, cosine) for other, cosine in pairs if cosine > 1e-12]
+            nearest[doc] = sorted(positive, key=lambda pair: -pair[1])[: self.n_nearest_docs]
+        return nearest
+
+    def smooth(self, scores: Scores) -> Scores:
+        values = {}
+        for doc, near in self.nearest_docs.items():
+            total = sum(cosine * scores.get(other, 0.0) for other, cosine in near)
+            values[doc] = total / sum(cosine for _, cosine in near) if total > 0 else nan
+        return values
+
+    def neighbours(self, query: Tokens) -> Scores:
+        own, cosines = self.vector(query), {}
+        for query_id in sorted(self.queries):
+            other = self.vector(self.queries[query_id])
+            cosines[query_id] = sum(weight * other.get(term, 0.0) for term, weight in own.items())
+        near = sorted((name for name in cosines if cosines[name] > 0), key=lambda name: -cosines[name])
+        scores: Scores = {}
+        for query_id in near[: self.n_nearest_queries]:
+            for doc, label in self.relevant[query_id].items():
+                gain = label / sqrt(len(self.relevant[query_id]))
+                scores[doc] = scores.get(doc, 0.0) + cosines[query_id] ** 2 * gain
+        return scores
+
+    def expansion(self, query: Tokens) -> Scores:
+        fields: dict[str, Counter[str]] = {}
+        for query_id, tokens in self.queries.items():
+            for doc in self.relevant[query_id]:
+                fields.setdefault(doc, Counter()).update(tokens)
+        fields = {doc: field for doc, field in fields.items() if field}
+        average = sum(field.total() for field in fields.values()) / max(len(fields), 1)
+        scores: Scores = {}
+        for term, n in Counter(query).items():
+            df = sum(term in field for field in fields.values())
+            idf = log1p((len(fields) - df + 0.5) / (df + 0.5))
+            for doc, field in fields.items():
+                if term in field:
+                    saturation = 0.9 * (0.6 + 0.4 * field.total() / average)
+                    scores[doc] = scores.get(doc, 0.0) + n * idf * field[term] / (field[term] + saturation)
+        return scores
+
+    def prior(self) -> Scores:
+        return dict(Counter(doc for docs in self.relevant.values() for doc in docs))
+
+    def sources(self, doc: str) -> list[str]:
+        return sorted(set(self.heaviest(doc)) | set(self.documents[doc].get("title", ())))
+
+    @cached_property
+    def table(self) -> dict[tuple[str, str], float]:
+        """T(q|w) by (q, w); the empty term is ""."""
+        translation = dict.fromkeys(
+            (
+                (term, source)
+                for query_id, tokens in self.queries.items()
+                for doc in self.relevant[query_id]
+                for source in ["", *self.sources(doc)]
+                for term in set(tokens)
+            ),
+            1.0,
+        )
+        for _ in range(4):
+            counts: Counter[tuple[str, str]] = Counter()
+            for query_id, tokens in self.queries.items():
+                for doc in self.relevant[query_id]:
+                    sources = ["", *self.sources(doc)]
+                    for term, n in Counter(tokens).items():
+                        total = sum(translation[term, source] for source in sources)
+                        for source in sources:
+                            share = translation[term, source] / total if total > 0 else 0.0
+                            counts[term, source] += n * share / sqrt(len(self.relevant[query_id]))
+            totals: Counter[str] = Counter()
+            for (_, source), count in counts.items():
+                totals[source] += count
+            translation = {pair: counts[pair] / totals[pair[1]] if totals[pair[1]] else 0.0 for pair in translation}
+        return {pair: value for pair, value in translation.items() if pair[1] and value >= 2e-3}
+
+    def translation(self, query: Tokens) -> Scores:
+        past = Counter(term for tokens in self.queries.values() for term in tokens)
+        scores: Scores = {}
+        for doc in self.documents:
+            sources, total = self.sources(doc), 0.0
+            for term, n in Counter(query).items():
+                if past[term]:
+                    mass = sum(self.table.get((term, source), 0.0) for source in sources) / (len(sources) + 1)
+                    total += n * log1p(9 * mass / (past[term] / past.total()))
+            if total > 0:
+                scores[doc] = total / len(query)
+        return scores
+
+    def columns(self, query: Tokens) -> dict[str, Scores]:
+        """Return all scores of a query, by feature and document; a missing one has no entry or NaN."""
+        neighbours, expansion = self.neighbours(query), self.expansion(query)
+        return {
+            "history.expansion": expansion,
+            "history.expansion_smoothed": self.smooth(expansion),
+            "history.neighbours": neighbours,
+            "history.neighbours_smoothed": self.smooth(neighbours),
+            "history.prior": {doc: float(count) for doc, count in self.prior().items()},
+            "history.translation": self.translation(query),
+        }
