@@ -12,6 +12,7 @@ part a good request must be answered. The last lines count the answers by status
 from __future__ import annotations
 
 import argparse
+import copy
 import json
 import random
 import socket
@@ -22,6 +23,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -181,11 +183,9 @@ class Fuzzer:
                     return
                 make(random.Random(seed))()
 
-        threads = [threading.Thread(target=work) for _ in range(connections)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(connections) as pool:
+            for done in [pool.submit(work) for _ in range(connections)]:
+                done.result()
         self.check_alive()
 
 
@@ -201,11 +201,13 @@ def _change(body: Any, draw: random.Random) -> None:
         if action == 0:
             del body[key]
         elif action == 1 and isinstance(body, dict):
-            body[draw.choice(["k", "quer", "documents", "model", "fields", "x" * 70, ""])] = draw.choice(VALUES)
+            body[draw.choice(["k", "quer", "documents", "model", "fields", "x" * 70, ""])] = copy.deepcopy(
+                draw.choice(VALUES)
+            )
         elif action == 2 and isinstance(body, list):
-            body.extend([body[key]] * draw.choice([1, 40, 1200]))
+            body.extend([copy.deepcopy(body[key])] * draw.choice([1, 40, 1200]))
         else:
-            body[key] = draw.choice(VALUES)
+            body[key] = copy.deepcopy(draw.choice(VALUES))
         return
 
 
