@@ -4,7 +4,7 @@
 A real server process (`rerank serve`), clients in another process, on the loopback. Collections: the embedded one, and
 bench_collection's 100,000 documents with a model of 200 trees on the full recipe.
 
-Run:  .venv/bin/python scripts/bench_service.py [--quick] [--parts latency,overload,kill] [--workers N] [--output FILE]
+Run:  .venv/bin/python scripts/bench_service.py [--quick] [--parts latency,sizing,...] [--workers N] [--output FILE]
       .venv/bin/python scripts/bench_service.py --parts soak --seconds 3600
 
 latency   p50 and p99 of /search at 1, 8 and 64 clients, with k = 100 and 1,000, beside `rerank.rerank` for one query
@@ -12,6 +12,7 @@ latency   p50 and p99 of /search at 1, 8 and 64 clients, with k = 100 and 1,000,
 overload  ten times the load that 64 clients reach, for a minute: answers by status, wrong ones, latency, memory
 kill      kill -9 of a worker under half of that load: failed requests, seconds until it is back
 soak      80 % of that load for so many seconds: memory
+sizing    bytes of the index on disk, and memory of one and of two worker processes after some requests
 """
 
 from __future__ import annotations
@@ -301,6 +302,34 @@ def soak(index: Index, model_file: Path, queries: list[str], options: Any) -> di
     }
 
 
+def sizing(name: str, index: Index, model_file: Path, queries: list[str]) -> dict[str, Any]:
+    """Return what one collection needs on disk and in memory."""
+    size, sent = (
+        sum(file.stat().st_size for file in index.path.rglob("*")),
+        [request("/search", b) for b in bodies(queries, 100)],
+    )
+    proportional = []
+    for workers in (1, 2):
+        with served(index.path, model_file, workers) as server:
+            closed_loop(server.port, sent, 8, 10.0)
+            parts = [_memory(pid) for pid in server.children() or [server.child.pid]]
+            proportional.append(sum(part["Pss"] for part in parts))
+            anonymous = parts[0]["Pss_Anon"]
+    documents = index.forward.n_docs
+    return {
+        f"{name}: index on disk, MB for a million documents": size / documents,
+        f"{name}: memory of one worker, MB": proportional[0] / 1e6,
+        f"{name}: of it its own, MB": anonymous / 1e6,
+        f"{name}: memory of two workers, MB": proportional[1] / 1e6,
+    }
+
+
+def _memory(pid: int) -> dict[str, int]:
+    """Return the bytes of a process: Pss counts a shared page in parts, Pss_Anon is what no file backs."""
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]
+    return {name: 1024 * int(value.split()[0]) for name, _, value in (line.partition(":") for line in lines)}
+
+
 def collections(options: Any) -> Iterator[tuple[str, Index, Path, list[str]]]:
     """Yield name, index, model and queries of each collection."""
     index, model = demo_files()
@@ -321,7 +350,7 @@ def main() -> None:
         run_peer(options.peer)
         return
     options.workers = options.workers or str(os.cpu_count())
-    parts = (options.parts or "latency,overload,kill").split(",")
+    parts = (options.parts or "latency,sizing,overload,kill").split(",")
     others: dict[str, Callable[..., dict[str, Any]]] = {"overload": overload, "kill": kill, "soak": soak}
     ratios: list[Any] = []
     figures: dict[str, Any] = {"machine": machine("starlette", "uvicorn", "numba"), "workers": options.workers}
@@ -330,11 +359,13 @@ def main() -> None:
             lines, more = latency(name, index, model, queries, options)
             ratios += lines
             figures |= more
+        if "sizing" in parts:
+            figures |= sizing(name, index, model, queries)
         if name == "embedded":
             for part in parts:
                 if part in others:
                     figures |= others[part](index, model, queries, options)
-            if "latency" not in parts:
+            if not {"latency", "sizing"} & set(parts):
                 break
     report(ratios, figures, options.output)
 

@@ -5,8 +5,8 @@
     python scripts/fuzz_service.py http://127.0.0.1:8080 --log serve.log [--requests 20000] [--seed 0]
 
 Half are mutations of good JSON bodies, half bytes on a raw socket (half requests, wrong lengths, deep JSON, huge
-numbers, bad UTF-8, broken chunks); then comes what Schemathesis makes of /openapi.json, where it is installed. After each
-part a good request must be answered, and at the end the service's log may hold no trace. The last lines count the
+numbers, bad UTF-8, broken chunks); then comes what Schemathesis makes of /openapi.json, where it is installed. After
+each part a good request must be answered, and at the end the service's log may hold no trace. The last lines count the
 answers by status; exit code 1 if something was wrong.
 """
 
