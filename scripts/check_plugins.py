@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-"""Run the tests of all plugins against the real frameworks, in an environment that this script makes.
+"""Run the tests of plugins and of the service with the real frameworks and clients, in an environment made here.
 
     scripts/check_plugins.py [--environment FOLDER] [--keep]
 
@@ -17,7 +17,8 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-EXTRAS = ("pyterrier", "langchain", "llamaindex", "haystack", "rerankers")
+EXTRAS = ("pyterrier", "langchain", "llamaindex", "haystack", "rerankers", "service")
+CLIENTS = ("cohere", "langchain-cohere", "httpx")  # of the service
 PYSERINI = {True: "pyserini==1.6.0", False: "pyserini==2.4.0"}  # whether Python is older than 3.12
 
 
@@ -53,14 +54,16 @@ def main() -> None:
             f"lucene-rerank[{','.join(EXTRAS)}] @ {wheel.as_uri()}",
             "pytest",
             "pandas",
+            *CLIENTS,
         )
         run(python, "-m", "pip", "install", "-q", "--no-deps", PYSERINI[sys.version_info < (3, 12)])
         tests = Path(scratch) / "tests"
-        for name in ("plugins", "workflows"):
+        for name in ("plugins", "workflows", "service"):
             shutil.copytree(ROOT / "tests" / name, tests / name)
         (tests / "__init__.py").touch()
         shutil.copytree(ROOT / "docs" / "guides", Path(scratch) / "docs" / "guides")
-        report = run(python, "-m", "pytest", "-rs", "-p", "no:cacheprovider", tests / "plugins", folder=Path(scratch))
+        files = tests / "plugins", tests / "service" / "test_clients.py"
+        report = run(python, "-m", "pytest", "-rs", "-p", "no:cacheprovider", *files, folder=Path(scratch))
         print(report)
         if given.environment and not given.keep:
             shutil.rmtree(environment)

@@ -1,17 +1,19 @@
 #!/usr/bin/env python
 """Send malformed requests to a running service: no answer may be 5xx, none may hold a trace, none may hang.
 
-    rerank serve --demo --port 8080 &
-    python scripts/fuzz_service.py http://127.0.0.1:8080 [--requests 20000] [--seed 0] [--connections 8]
+    rerank serve --demo --port 8080 2> serve.log &
+    python scripts/fuzz_service.py http://127.0.0.1:8080 --log serve.log [--requests 20000] [--seed 0]
 
-A third are mutations of good JSON bodies, a third bytes on a raw socket (half requests, wrong lengths, deep JSON, huge
-numbers, bad UTF-8, broken chunks), the rest what Schemathesis makes of /openapi.json, where it is installed. After each
-part a good request must be answered. The last lines count the answers by status; exit code 1 if one was wrong.
+Half are mutations of good JSON bodies, half bytes on a raw socket (half requests, wrong lengths, deep JSON, huge
+numbers, bad UTF-8, broken chunks); then comes what Schemathesis makes of /openapi.json, where it is installed. After
+each part a good request must be answered, and at the end the service's log may hold no trace. The last lines count the
+answers by status; exit code 1 if something was wrong.
 """
 
 from __future__ import annotations
 
 import argparse
+import copy
 import json
 import random
 import socket
@@ -22,6 +24,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -181,11 +184,9 @@ class Fuzzer:
                     return
                 make(random.Random(seed))()
 
-        threads = [threading.Thread(target=work) for _ in range(connections)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(connections) as pool:
+            for done in [pool.submit(work) for _ in range(connections)]:
+                done.result()
         self.check_alive()
 
 
@@ -201,11 +202,13 @@ def _change(body: Any, draw: random.Random) -> None:
         if action == 0:
             del body[key]
         elif action == 1 and isinstance(body, dict):
-            body[draw.choice(["k", "quer", "documents", "model", "fields", "x" * 70, ""])] = draw.choice(VALUES)
+            body[draw.choice(["k", "quer", "documents", "model", "fields", "x" * 70, ""])] = copy.deepcopy(
+                draw.choice(VALUES)
+            )
         elif action == 2 and isinstance(body, list):
-            body.extend([body[key]] * draw.choice([1, 40, 1200]))
+            body.extend([copy.deepcopy(body[key])] * draw.choice([1, 40, 1200]))
         else:
-            body[key] = draw.choice(VALUES)
+            body[key] = copy.deepcopy(draw.choice(VALUES))
         return
 
 
@@ -234,16 +237,20 @@ def main() -> None:
     parser.add_argument("--requests", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--connections", type=int, default=8)
+    parser.add_argument("--log", type=Path, help="the service's stderr")
     given = parser.parse_args()
     fuzzer = Fuzzer(given.url.rstrip("/"), given.seed)
-    third = given.requests // 3
+    half = given.requests // 2
     for name, make in (("mutated bodies", fuzzer.mutated), ("raw sockets", fuzzer.raw)):
         before, start = sum(fuzzer.tally.statuses.values()), time.perf_counter()
-        fuzzer.run(third, make, given.connections)
+        fuzzer.run(half, make, given.connections)
         sent = sum(fuzzer.tally.statuses.values()) - before
         print(f"{name}: {sent} requests in {time.perf_counter() - start:.0f} s", flush=True)
-    print("Schemathesis:", schemathesis(fuzzer.url, third // 8, given.seed))
+    print("Schemathesis:", schemathesis(fuzzer.url, half // 12, given.seed))
     fuzzer.check_alive()
+    if given.log is not None and "Traceback" in (text := given.log.read_text("utf8", "replace")):
+        trace = text[text.index("Traceback") :][:1500]
+        fuzzer.tally.wrong.append(f"{text.count('Traceback')} traces in the log, the first:\n{trace}")
     print("answers:", ", ".join(f"{status} {count}" for status, count in sorted(fuzzer.tally.statuses.items())))
     print(f"slowest: {fuzzer.tally.slowest:.2f} s; wrong: {len(fuzzer.tally.wrong)}")
     for line in fuzzer.tally.wrong[:20]:

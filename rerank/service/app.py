@@ -205,7 +205,7 @@ class Service:
     async def _answer(self, request: Request, job: Job, size: int) -> Any:
         """Return a job's answer; the job is dropped if the client goes."""
         job.request_id, job.n_bytes = request.state.request_id, size
-        job.deadline = time.monotonic() + self.limits.deadline
+        job.deadline = request.state.arrived + self.limits.deadline
         work = asyncio.ensure_future(self.batcher.submit(job))
         gone = asyncio.ensure_future(request.receive())
         try:

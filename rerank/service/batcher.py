@@ -22,6 +22,7 @@ from rerank.service.settings import Limits
 log = logging.getLogger("rerank")
 _FIRST_GUESS = 50e-6  # seconds for a row, until there is a measurement
 _WEIGHT = 0.1  # of a new measurement in the moving average
+_MARGIN = 0.7  # share of the time left that the work before a request, and its own, may be expected to take
 
 
 class Batcher:
@@ -63,7 +64,7 @@ class Batcher:
         """Return a job's answer; raises ServiceError where it has none, or none in time."""
         expected = (self._rows + job.rows) * self._second_per_row
         left = job.deadline - time.monotonic()
-        if len(self._queue) >= self._limits.waiting or (self._rows and expected > left):
+        if len(self._queue) >= self._limits.waiting or (self._rows and expected > _MARGIN * left):
             self._counters.add("rerank_refused_total", reason="queue")
             raise overloaded(self._rows * self._second_per_row)
         try:

@@ -70,7 +70,7 @@ class Guard:
             return
         start, headers = time.perf_counter(), dict(scope["headers"])
         request_id = _request_id(headers)
-        scope.setdefault("state", {})["request_id"] = request_id
+        scope.setdefault("state", {}).update(request_id=request_id, arrived=time.monotonic())
         scope["app"] = self._app  # Starlette then raises HTTPException
         status = 0
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+_LONG_QUERY = 256  # characters
 NORMAL_CANDIDATES = 100  # that a model reorders where a request does not say
 
 
@@ -37,7 +38,7 @@ class Job:
 
     @property
     def rows(self) -> int:
-        """Query-document pairs that the kernels compute: the measure of a job's size."""
+        """The job's size: query-document pairs that the kernels compute, more for long queries."""
         raise NotImplementedError
 
     def is_late(self) -> bool:
@@ -74,8 +75,8 @@ class SearchJob(Job):
 
     @property
     def rows(self) -> int:
-        """Query-document pairs."""
-        return self.candidates * len(self.queries)
+        """Query-document pairs, weighted."""
+        return self.candidates * sum(map(_weight, self.queries.values()))
 
 
 @dataclass(eq=False)
@@ -103,7 +104,12 @@ class RerankJob(Job):
     @property
     def rows(self) -> int:
         """Query-document pairs; analysing a text takes about as long as computing the features of three documents."""
-        return len(self.doc_ids) if self.doc_ids is not None else 4 * len(self.documents)
+        return _weight(self.query) * (len(self.doc_ids) if self.doc_ids is not None else 4 * len(self.documents))
+
+
+def _weight(query: str) -> int:
+    """Return how many times as long as with a short query the features of a document take."""
+    return 1 + len(query) // _LONG_QUERY
 
 
 @dataclass(frozen=True)

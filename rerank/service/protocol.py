@@ -77,8 +77,12 @@ class GuardedProtocol(H11Protocol):
             return
         fault = ServiceError(400, "request", "HTTP/1.1", "bytes that are not", "Use an HTTP client.")
         self.transport.write(_raw_answer(fault, b"Bad Request"))
-        self.transport.write_eof()
         self._drops = True
+        try:
+            self.transport.write_eof()
+        except OSError:  # the client has gone
+            self.transport.abort()
+            return
         self._reading_since = time.monotonic()
 
     def _note_arrival(self) -> None:

@@ -30,7 +30,7 @@ class Limits:
     connections : int
         Open connections; further ones are refused with 503.
     deadline : float
-        Seconds from the end of a request's body to its answer; 503 after that.
+        Seconds from a request's head to its answer; 503 after that.
     read_seconds, write_seconds : float
         Seconds in which a request must have arrived, and an answer must have been taken.
     batch_rows : int

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -77,8 +78,9 @@ def excerpt(text: str, spans: Spans, longest: int) -> tuple[str, Spans]:
     if not longest or len(text) <= longest:
         return text, spans
     margin = longest // 8
-    starts = [0, *(max(0, begin - margin) for begin, _ in spans)]
-    counts = [sum(start <= begin and end <= start + longest for begin, end in spans) for start in starts]
+    begins, ends = [begin for begin, _ in spans], [end for _, end in spans]
+    starts = [0, *(max(0, begin - margin) for begin in begins)]
+    counts = [bisect_right(ends, start + longest) - bisect_left(begins, start) for start in starts]
     first = min(starts[counts.index(max(counts))], len(text) - longest)
     if first > 0:  # not in the middle of a word
         space = text.find(" ", first, first + margin + 1)

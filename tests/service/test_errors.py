@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import logging
 import socket
+import struct
 import time
 from typing import Any
 
@@ -221,3 +224,18 @@ def test_requests_on_one_connection_are_answered_in_order(server: Running) -> No
         while got.count(b"HTTP/1.1") < 3 or not got.endswith(b"}"):
             got += connection.recv(65536)
     assert [part.split()[0] for part in got.split(b"HTTP/1.1 ")[1:]] == [b"200", b"404", b"200"]
+
+
+def test_clients_that_break_off_leave_no_trace(server: Running, caplog: pytest.LogCaptureFixture) -> None:
+    body = b'{"query": "amber", "documents": [{"id": "nothing"}]}'
+    whole = _head("/rerank", {"Content-Type": "application/json", "Content-Length": str(len(body))}) + body
+    reset = struct.pack("ii", 1, 0)  # SO_LINGER: closing resets the connection
+    for sent in (whole, whole[:-5], b"\x00\r\n\r\n", b"GET /" + b"x" * 300_000, whole * 3):
+        for _ in range(20):
+            with socket.create_connection(("127.0.0.1", server.port), timeout=20) as connection:
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, reset)
+                connection.sendall(sent)
+    assert server.client.get("/health").status_code == 200
+    time.sleep(0.2)
+    gc.collect()  # a task's error that nobody took is logged when the task is collected
+    assert [record for record in caplog.records if record.levelno >= logging.ERROR] == []

@@ -34,7 +34,7 @@ def test_any_json_is_a_job_or_a_fault_with_a_place(body: Any) -> None:
     ):
         job, fault = _result(read)
         if fault is None:
-            assert 0 < job.rows <= 8 * LIMITS.documents
+            assert 0 < job.rows <= 8 * LIMITS.documents * 16
         else:
             assert fault.status in STATUSES
             assert fault.place.startswith("body")
