@@ -27,7 +27,7 @@ class Standardizer:
     """How features become inputs, learned on the training rows and stored with the model.
 
     The input of a feature is (value - mean) * scale, clipped at 10 standard deviations. A missing value has input 0,
-    the mean; to tell the two apart, the feature has a further input, which is 1 where the value is missing and 0
+    the mean; to distinguish the two, the feature has a further input, which is 1 where the value is missing and 0
     elsewhere. A missing value of a feature that had none in training is the mean.
 
     Attributes
@@ -49,7 +49,7 @@ class Standardizer:
     def learn(cls, X: NDArray[np.float32], rows: Ints) -> Standardizer:
         """Learn from X[rows], float32, in canonical order, NaN where missing.
 
-        Raises InvalidInputError for an infinite value, and where no feature tells rows apart.
+        Raises InvalidInputError for an infinite value, and where no feature has two different values.
         """
         n_features = X.shape[1]
         present, total, squares = np.zeros(n_features), np.zeros(n_features), np.zeros(n_features)
