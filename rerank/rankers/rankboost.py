@@ -203,7 +203,7 @@ class _Search:
         self._features = np.sort(self._columns.features)
         if not len(self._features):
             raise InvalidInputError(
-                "training data: expected a feature that tells rows apart, got only constant ones. Check X."
+                "training data: expected a feature with different values, got only constant ones. Check X."
             )
         self._blocks = self._columns.blocks(train.X, train.order, n_threads)
         self._sums = np.empty((self._columns.n_blocks * WIDTH, MOST_CODES))

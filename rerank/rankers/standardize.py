@@ -70,7 +70,7 @@ class Standardizer:
         missing = np.flatnonzero((present < len(rows)) & (present > 0))
         if not changing.any() and not len(missing):
             raise InvalidInputError(
-                "training data: expected a feature that tells rows apart, got only constant ones. Check X."
+                "training data: expected a feature with different values, got only constant ones. Check X."
             )
         return cls(means, np.where(changing, 1.0 / np.where(changing, deviations, 1.0), 0.0), missing)
 
