@@ -77,20 +77,20 @@ def check_core(env: Environment) -> str:
     imports = [tuple(map(float, env.run("python", "-c", IMPORT).stdout.split())) for _ in range(5)]
     helps = [seconds(env, "rerank", "-h") for _ in range(5)]
     (importing, import_work), (helping, help_work) = (map(min, zip(*times, strict=True)) for times in (imports, helps))
-    said = f"import {importing:.3f} s ({import_work:.3f} of the processor), -h {helping:.2f} s ({help_work:.2f})"
+    message = f"import {importing:.3f} s ({import_work:.3f} of the processor), -h {helping:.2f} s ({help_work:.2f})"
     if import_work > IMPORT_LIMIT or help_work > HELP_LIMIT:
-        sys.exit(f"expected at most {IMPORT_LIMIT} and {HELP_LIMIT} s of the processor, got: {said}")
-    return f"core {size:.2f} GB, {said}"
+        sys.exit(f"expected at most {IMPORT_LIMIT} and {HELP_LIMIT} s of the processor, got: {message}")
+    return f"core {size:.2f} GB, {message}"
 
 
 def check_lucene(env: Environment) -> str:
-    """Install what the message about missing parts says, then index and search."""
+    """Install what the error about missing parts names, then index and search."""
     (env.folder / "docs.jsonl").write_text(DOCUMENTS)
     index = ("rerank", "--quiet", "index", "docs.jsonl", "-o", "index")
-    said = env.run(*index, expected=2).stderr
-    command = re.fullmatch(r"rerank: Lucene: expected .*\. Run `(pip install .*)`\.\n", said)
+    message = env.run(*index, expected=2).stderr
+    command = re.fullmatch(r"rerank: Lucene: expected .*\. Run `(pip install .*)`\.\n", message)
     if command is None:
-        sys.exit(f"expected one line that says what to install, got: {said}")
+        sys.exit(f"expected one line that says what to install, got: {message}")
     env.run("bash", "-c", f"set -e; {command.group(1)}")
     env.run(*index)
     env.run("python", "-c", SEARCH)

@@ -28,7 +28,7 @@ DOCUMENTS = 1000
 
 
 def generated(n_queries: int, n_relevant: int) -> tuple[Run, Run, Qrels]:
-    """Return two runs that each know something of the labels, and the labels."""
+    """Return two runs that are each correlated with the labels, and the labels."""
     random = np.random.default_rng(0)
     n_rows = n_queries * DOCUMENTS
     query_ids = id_array([f"q{number}" for number in range(n_queries)])

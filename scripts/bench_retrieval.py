@@ -49,9 +49,9 @@ class Pyserini:
         return list(self.object.search(text, k))
 
 
-def read_hits(found: Mapping[str, Any]) -> dict[str, list[tuple[str, float]]]:
+def read_hits(result: Mapping[str, Any]) -> dict[str, list[tuple[str, float]]]:
     """Return ids and scores as Python values."""
-    return {query_id: [(hit.docid, hit.score) for hit in hits] for query_id, hits in found.items()}
+    return {query_id: [(hit.docid, hit.score) for hit in hits] for query_id, hits in result.items()}
 
 
 def check_same(run: Run, theirs: Mapping[str, list[tuple[str, float]]]) -> None:

@@ -233,9 +233,9 @@ class FastSingleRow:
         self._library.LGBM_FastConfigFree(self._handle)
 
     def __call__(self, row: np.ndarray) -> float:
-        place = ctypes.c_void_p(row.ctypes.data)
+        position = ctypes.c_void_p(row.ctypes.data)
         self._library.LGBM_BoosterPredictForMatSingleRowFast(
-            self._handle, place, ctypes.byref(self._length), self._score
+            self._handle, position, ctypes.byref(self._length), self._score
         )
         return self._score[0]
 

@@ -134,14 +134,14 @@ def _memory(name: str) -> float:
 
 def measure(systems: list[str], rows: int, trees: int, threads: int, repeats: int) -> dict[str, dict[str, float]]:
     """Run the systems in turn, `repeats` times; return medians, and quality of the last run."""
-    found: dict[str, list[dict[str, float]]] = {system: [] for system in systems}
+    result: dict[str, list[dict[str, float]]] = {system: [] for system in systems}
     for _ in range(repeats):
         for system in systems:
             command = [sys.executable, __file__, "--worker", system, "--rows", str(rows), "--trees", str(trees)]
             done = subprocess.run([*command, "--threads", str(threads)], check=True, capture_output=True, text=True)
-            found[system].append(json.loads(done.stdout.splitlines()[-1]))
+            result[system].append(json.loads(done.stdout.splitlines()[-1]))
     return {
-        system: {key: statistics.median(run[key] for run in runs) for key in runs[0]} for system, runs in found.items()
+        system: {key: statistics.median(run[key] for run in runs) for key in runs[0]} for system, runs in result.items()
     }
 
 
@@ -181,17 +181,17 @@ def report(
     peers = [name for name in ("lightgbm", "xgboost") if importlib.util.find_spec(name)]
     about = machine("numpy", "numba", *(PACKAGES[name] for name in peers))
     print(", ".join(f"{name} {value}" for name, value in about.items()))
-    for rows, found in zip(sizes, tables, strict=True):
+    for rows, result in zip(sizes, tables, strict=True):
         print(f"\n{rows:,} rows x {N_FEATURES}, {trees} trees x 31 leaves, {threads} threads\n")
         lines = [
             {
                 "system": system,
                 "seconds": f"{row['seconds']:.2f}",
-                "times ours": f"{row['seconds'] / found[OURS]['seconds']:.2f}",
+                "times ours": f"{row['seconds'] / result[OURS]['seconds']:.2f}",
                 "MB added": f"{row['added_mb']:.0f}",
                 "nDCG@10": f"{row['ndcg']:.4f}",
             }
-            for system, row in found.items()
+            for system, row in result.items()
         ]
         print(tabulate(lines, headers="keys", tablefmt="github", disable_numparse=True))
     if len(tables) > 1:
@@ -212,18 +212,18 @@ def draw(picture: Path, trees: int, threads: int) -> None:
     from matplotlib import pyplot
 
     systems = [name for name in CURVE_SYSTEMS if name == OURS or importlib.util.find_spec(name.split("-")[0])]
-    found = {rows: measure(systems, rows, trees, threads, 1) for rows in CURVE_ROWS}
-    figure, places = pyplot.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
-    for place, key, label in zip(places, ("seconds", "added_mb"), ("seconds", "MB added by training"), strict=True):
+    result = {rows: measure(systems, rows, trees, threads, 1) for rows in CURVE_ROWS}
+    figure, axes = pyplot.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
+    for axis, key, label in zip(axes, ("seconds", "added_mb"), ("seconds", "MB added by training"), strict=True):
         for system in systems:
-            place.plot(CURVE_ROWS, [found[rows][system][key] for rows in CURVE_ROWS], marker="o", label=system)
-        place.set(xlabel="rows", ylabel=label, xscale="log", yscale="log")
-        place.grid(alpha=0.3)
-    places[0].set_title(f"{N_FEATURES} features, {trees} trees x 31 leaves, {threads} threads", fontsize="medium")
-    places[0].legend()
+            axis.plot(CURVE_ROWS, [result[rows][system][key] for rows in CURVE_ROWS], marker="o", label=system)
+        axis.set(xlabel="rows", ylabel=label, xscale="log", yscale="log")
+        axis.grid(alpha=0.3)
+    axes[0].set_title(f"{N_FEATURES} features, {trees} trees x 31 leaves, {threads} threads", fontsize="medium")
+    axes[0].legend()
     picture.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(picture, dpi=110)
-    for rows, table in found.items():
+    for rows, table in result.items():
         print(rows, {system: {key: round(value, 3) for key, value in row.items()} for system, row in table.items()})
 
 

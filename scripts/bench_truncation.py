@@ -37,8 +37,8 @@ Figures = dict[str, list[float]]
 
 def trials(levels: str) -> Lines:
     """Return the parameters of each line of the table."""
-    found: Lines = {level: {"truncation_level": int(level)} for level in levels.split(",")}
-    return found | {"30, not normalised": {"normalize": False}}
+    result: Lines = {level: {"truncation_level": int(level)} for level in levels.split(",")}
+    return result | {"30, not normalised": {"normalize": False}}
 
 
 def mq2008(folder: Path, seeds: int, lines: Lines) -> Figures:
@@ -101,14 +101,14 @@ def main() -> None:
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
     lines = trials(options.levels)
-    found = {"mq2008": mq2008(options.data / "letor" / "mq2008", options.seeds, lines)}
+    result = {"mq2008": mq2008(options.data / "letor" / "mq2008", options.seeds, lines)}
     print(f"mq2008, five validation parts x {options.seeds} seeds\n")
-    print(tabulate(table(found["mq2008"]), headers="keys", tablefmt="github", disable_numparse=True), flush=True)
-    found["nfcorpus"] = nfcorpus(options.nfcorpus, options.data / "collections" / "nfcorpus", options.seeds, lines)
+    print(tabulate(table(result["mq2008"]), headers="keys", tablefmt="github", disable_numparse=True), flush=True)
+    result["nfcorpus"] = nfcorpus(options.nfcorpus, options.data / "collections" / "nfcorpus", options.seeds, lines)
     print(f"\nnfcorpus, dev, {options.seeds} seeds\n")
-    print(tabulate(table(found["nfcorpus"]), headers="keys", tablefmt="github", disable_numparse=True))
+    print(tabulate(table(result["nfcorpus"]), headers="keys", tablefmt="github", disable_numparse=True))
     if options.output:
-        options.output.write_text(json.dumps(found, indent=1) + "\n")
+        options.output.write_text(json.dumps(result, indent=1) + "\n")
 
 
 if __name__ == "__main__":

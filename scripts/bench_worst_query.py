@@ -70,7 +70,7 @@ def main() -> None:
     for length in QUERY_TOKENS:
         for kind, n_distinct in (("four words repeated", FEW), ("distinct words", length)):
             forward = one_document(random.integers(0, min(n_distinct, MOST_TERMS), n_tokens), n_distinct)
-            query = {"q": [word(place % n_distinct) for place in range(length)]}
+            query = {"q": [word(position % n_distinct) for position in range(length)]}
             extract(forward, query, run, recipe)
             times = seconds({"features": lambda f=forward, q=query: extract(f, q, run, recipe)}, 3)
             figures[f"query of {length:,} tokens, {kind}: all features, s"] = times["features"]

@@ -221,7 +221,7 @@ def contents(path: Path) -> dict[str, str]:
     """
     if path.is_file():
         return {path.name: _digest(path.read_bytes())}
-    found = {}
+    results = {}
     for file in sorted(path.rglob("*")):
         name = str(file.relative_to(path))
         if not file.is_file() or file.name in CHANGING or _is_lucene(file) or _is_temporary(file.name):
@@ -230,12 +230,12 @@ def contents(path: Path) -> dict[str, str]:
         if file.name == "manifest.json":
             # Lucene's random ids are in both
             content = json.dumps({**json.loads(content), "commit": "", "checksum": ""}).encode()
-        found[name] = _digest(content)
-    return found
+        results[name] = _digest(content)
+    return results
 
 
 def _is_lucene(file: Path) -> bool:
-    """Tell Lucene's files, which hold random ids and times."""
+    """Return whether a file is Lucene's, which hold random ids and times."""
     return file.name == "write.lock" or file.name.startswith(("segments_", "_")) or file.suffix in (".si", ".cfs")
 
 
@@ -489,7 +489,7 @@ def _report_kills(bench: Bench, given: argparse.Namespace) -> int:
         tally = kill.tally
         figures = (tally.half_written, tally.failed, tally.differing, tally.left_over)
         rows.append([kill.name, kill.seconds, tally.by_time, tally.by_change, tally.killed, *figures])
-    total = ["all", sum(row[1] for row in rows), *(sum(row[place] for row in rows) for place in range(2, 9))]
+    total = ["all", sum(row[1] for row in rows), *(sum(row[position] for row in rows) for position in range(2, 9))]
     headers = [
         "verb",
         "s",

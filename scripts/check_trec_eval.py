@@ -35,13 +35,13 @@ def main() -> None:
     for peer, difference in (("pytrec_eval", difference_to_pytrec_eval), ("ir_measures", difference_to_ir_measures)):
         largest, where, figures = 0.0, "", 0
         for number in range(given.cases):
-            found, place, count = difference(random_case(np.random.default_rng((given.seed, number))))
+            error, query, count = difference(random_case(np.random.default_rng((given.seed, number))))
             figures += count
-            if found > MARGIN:
+            if error > MARGIN:
                 wrong += 1
-                print(f"case {number}: {place}")
-            if found > largest:
-                largest, where = found, f"case {number}, {place}"
+                print(f"case {number}: {query}")
+            if error > largest:
+                largest, where = error, f"case {number}, {query}"
         print(f"{peer}: {given.cases:,} cases, {figures:,} figures, largest difference {largest:.3g} ({where})")
     sys.exit(min(wrong, 1))
 

@@ -225,10 +225,10 @@ def _lines(data: bytes, random: Random) -> bytes:
 def _words(data: bytes, random: Random) -> bytes:
     """Replace, swap, drop, repeat or extend words; numbers rather become other numbers."""
     parts = re.split(rb"(\s+|(?<=[:=,])|(?=[:=,]))", data)
-    places = [place for place in range(0, len(parts), 2) if parts[place]]
-    if not places:
+    positions = [position for position in range(0, len(parts), 2) if parts[position]]
+    if not positions:
         return _word(random)
-    at, to = random.choice(places), random.choice(places)
+    at, to = random.choice(positions), random.choice(positions)
     how = random.randrange(6)
     if how == 0:
         parts[at], parts[to] = parts[to], parts[at]
@@ -290,13 +290,13 @@ def mutate_json_lines(data: bytes, random: Random) -> bytes:
 
 def change_value(holder: list[Any], random: Random) -> None:
     """Change one value somewhere below holder[0], in place."""
-    places = _places(holder, random)
-    parent, key = random.choice(places)
+    positions = _places(holder, random)
+    parent, key = random.choice(positions)
     how = random.randrange(8)
     if how == 0 and parent is not holder:
         del parent[key]
     elif how == 1:
-        other, other_key = random.choice(places)
+        other, other_key = random.choice(positions)
         parent[key] = json.loads(json.dumps(other[other_key]))
     elif how == 2 and isinstance(parent, list):
         parent.insert(key, json.loads(json.dumps(parent[key])) if parent is not holder else None)
@@ -310,16 +310,16 @@ def change_value(holder: list[Any], random: Random) -> None:
 
 
 def _places(holder: list[Any], random: Random) -> list[tuple[Any, Any]]:
-    """Return (container, key) of some values: each level draws few of a long list, so that rare parts are drawn too."""
-    places, waiting = [], [holder]
+    """Return (container, key) of some values: each level draws few of a long list, so that all parts are drawn."""
+    positions, waiting = [], [holder]
     while waiting:
         parent = waiting.pop()
         keys = list(parent) if isinstance(parent, dict) else list(range(len(parent)))
         for key in random.sample(keys, min(len(keys), 12)):
-            places.append((parent, key))
+            positions.append((parent, key))
             if isinstance(parent[key], dict | list):
                 waiting.append(parent[key])
-    return places
+    return positions
 
 
 def mutate_array(data: bytes, random: Random) -> bytes:

@@ -50,8 +50,8 @@ def train(data: Path, output: Path) -> None:
         runs, models = study(data, Path(folder) / "index", {}, SEEDS[:1])
     for name, model in models.items():
         model.save(output / f"{name}.model.json")
-    for name, found in runs.items():
-        rerank.write_run(found, output / name)
+    for name, result in runs.items():
+        rerank.write_run(result, output / name)
 
 
 def page(data: Path, output: Path) -> int:

@@ -44,7 +44,7 @@ def declared_json() -> str:
 
 
 def option(parameter: Parameter) -> dict[str, str]:
-    """Return what the command line tells of a parameter."""
+    """Return the help of a parameter on the command line."""
     value = parameter.default
     default = ("off", "on")[value] if isinstance(value, bool) else "" if value is None else str(value)
     names = f" Known: {parameter.accepts}." if parameter.name == "objective" else ""

@@ -1,4 +1,4 @@
-"""The examples of CONTRIBUTING.md, written into a copy of the package as they stand there, do what they say."""
+"""The examples of CONTRIBUTING.md, copied unchanged into a copy of the package, work as described there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the help of the commands tells of rankers, objectives, measures and fusion, without importing them.
+"""The rankers, objectives, measures and fusion methods that help texts name, read without importing them.
 
 `scripts/write_declared.py` writes it to `declared.json` from the declarations; a test compares the two.
 """

@@ -10,15 +10,18 @@ import click
 from rerank.cli.options import (
     base_file,
     bm25_options,
+    candidates_option,
     file_option,
     functions_option,
     history_option,
     language_option,
+    other_index_option,
     path_type,
     read_base_run,
     read_history,
     read_named_runs,
     split_run_files,
+    start_option,
     threads_option,
     union_option,
     vectors_option,
@@ -41,15 +44,9 @@ if TYPE_CHECKING:
     help="Ids of two documents to compare, or of one to compare with the mean of its query's candidates. Give the "
     "option twice where ids contain commas.",
 )
-@click.option(
-    "--run",
-    "run_files",
-    metavar="[NAME=]FILE",
-    multiple=True,
-    help="Candidates instead of BM25's; with a name, a run whose scores are features of the model.",
-)
-@click.option("--base", metavar="run:FILE", help="Run to start from, where the model was warm-started from one.")
-@click.option("--other-index", is_flag=True, help="Apply a model that was trained on another index.")
+@candidates_option()
+@start_option()
+@other_index_option()
 @click.option(
     "--format",
     "form",

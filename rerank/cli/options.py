@@ -118,6 +118,29 @@ def read_named_runs(pairs: tuple[str, ...]) -> dict[str, Run]:
     return runs
 
 
+def candidates_option() -> Decorator:
+    """Return `--run [NAME=]FILE` of the verbs that apply a model to an index; see `split_run_files`."""
+    return click.option(
+        "--run",
+        "run_files",
+        metavar="[NAME=]FILE",
+        multiple=True,
+        help="Candidates instead of BM25's; with a name, a run whose scores are features of the model.",
+    )
+
+
+def start_option() -> Decorator:
+    """Return `--base run:FILE` of the verbs that apply a model; see `read_base_run`."""
+    return click.option(
+        "--base", metavar="run:FILE", help="Run to start from, where the model was warm-started from one."
+    )
+
+
+def other_index_option() -> Decorator:
+    """Return `--other-index`."""
+    return click.option("--other-index", is_flag=True, help="Apply a model that was trained on another index.")
+
+
 def split_run_files(items: tuple[str, ...]) -> tuple[Path | None, tuple[str, ...]]:
     """Return the file of candidates of `--run [NAME=]FILE`, if there is one, and the items with a name."""
     files = [Path(item) for item in items if "=" not in item]

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import click
 
-from rerank.cli.options import base_file, output_option, path_type, read_base_run
+from rerank.cli.options import base_file, output_option, path_type, read_base_run, start_option
 
 
 @click.command("rank", short_help="order documents of a data file")
 @click.argument("model", type=path_type)
 @click.argument("data", type=path_type)
 @output_option("the run")
-@click.option("--base", metavar="run:FILE", help="Run to start from, where the model was warm-started from one.")
+@start_option()
 def command(model: Path, data: Path, output: Path, base: str | None) -> None:
     """Write the documents of DATA in MODEL's order."""
     from rerank.cli.file_names import errors_with_files

@@ -10,15 +10,18 @@ import click
 from rerank.cli.options import (
     base_file,
     bm25_options,
+    candidates_option,
     functions_option,
     history_option,
     language_option,
+    other_index_option,
     output_option,
     path_type,
     read_base_run,
     read_history,
     read_named_runs,
     split_run_files,
+    start_option,
     threads_option,
     union_option,
     vectors_option,
@@ -30,13 +33,7 @@ from rerank.cli.options import (
 @click.argument("model", type=path_type)
 @click.argument("topics", type=path_type)
 @output_option("the run")
-@click.option(
-    "--run",
-    "files_given",
-    metavar="[NAME=]FILE",
-    multiple=True,
-    help="Candidates instead of BM25's; with a name, a run whose scores are features of the model.",
-)
+@candidates_option()
 @click.option(
     "--texts",
     metavar="FILE",
@@ -45,8 +42,8 @@ from rerank.cli.options import (
     "of INDEX. Their scores come from --run, otherwise from BM25.",
 )
 @click.option("--text-field", metavar="NAME", help="Field of INDEX that `text` of --texts is; contents by default.")
-@click.option("--base", metavar="run:FILE", help="Run to start from, where the model was warm-started from one.")
-@click.option("--other-index", is_flag=True, help="Apply a model that was trained on another index.")
+@start_option()
+@other_index_option()
 @bm25_options(models=True)
 @union_option()
 @vectors_option()
@@ -59,7 +56,7 @@ def command(
     model: Path,
     topics: Path,
     output: Path,
-    files_given: tuple[str, ...],
+    run_files: tuple[str, ...],
     texts: Path | None,
     text_field: str | None,
     base: str | None,
@@ -84,7 +81,7 @@ def command(
     from rerank.workflows.texts import TextsToRank, rerank_topics
 
     ranker, queries, base_run = load_model(model), read_topics(topics), read_base_run(base)
-    run, named = split_run_files(files_given)
+    run, named = split_run_files(run_files)
     runs = read_named_runs(named)
     candidates = None if run is None else read_run(run)
     if text_field is not None and texts is None:

@@ -179,7 +179,7 @@ def _best_interval(keys: Ints, values: Ints, slack: float, inside: bool) -> Best
 
 
 def _steps_by_measuring(lines: Lines, measure: Measure, unit: float) -> tuple[Ints, Ints]:
-    """Return all steps of a measure that is known only by its values: measured anew behind each crossing."""
+    """Return all steps of a measure of which only values can be computed: it is evaluated after each crossing."""
     parts = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
     for query in range(len(lines.query_ptr) - 1):
         rows = slice(*lines.query_ptr[query : query + 2])

@@ -66,7 +66,7 @@ def _entries(path: Path, archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]
     for entry in archive.infolist():
         name = entry.filename.removesuffix(".npy")
         if name in entries:
-            raise NpzFault("an array that stands there twice")
+            raise NpzFault("two arrays of one name")
         if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise NpzFault("an array that is compressed in an unknown way")
         entries[name] = entry

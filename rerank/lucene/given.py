@@ -1,4 +1,4 @@
-"""Documents that users hand over as texts -> the fields and numbers of an index."""
+"""Documents that users pass as texts, as the fields and numbers of an index."""
 
 from __future__ import annotations
 

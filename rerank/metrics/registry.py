@@ -55,7 +55,7 @@ def register(
     cutoffs : tuple of float
         Default cutoffs of `trec_cut`.
     aliases : mapping of str to str or None
-        Other names and the names that they stand for (`{"SetRelP": "SetP(relative=True)"}`).
+        Other names and the names that they mean (`{"SetRelP": "SetP(relative=True)"}`).
 
     """
 

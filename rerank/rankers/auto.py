@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
 from rerank.metrics.registry import parse_measure
-from rerank.rankers.composite import check_members, complete_member, new_members
+from rerank.rankers.composite import add_member_contributions, check_members, complete_member, new_members
 from rerank.rankers.members import Members
 from rerank.rankers.parameters import (
     Metric,
@@ -189,10 +189,7 @@ class Auto(Ranker):
         return self.unit_ * scores
 
     def _add_contributions(self, X: NDArray[np.float32], out: Floats, n_threads: int) -> None:
-        for weight, member in zip(self.weights_, self.members_, strict=True):
-            added = np.zeros_like(out)
-            member._add_contributions(X, added, n_threads)
-            out += self.unit_ * weight * added
+        add_member_contributions(self.members_, self.unit_ * self.weights_, X, out, n_threads)
 
     def _learned(self) -> dict[str, Any]:
         return {

@@ -183,7 +183,7 @@ class BoostedTrees(Ranker):
         )
         if not booster.can_split:
             raise InvalidInputError(
-                "training data: expected a feature that tells rows apart, got only constant ones. Check X."
+                "training data: expected a feature with different values, got only constant ones. Check X."
             )
         if self._learns_from_labels() and train.labels.min() == train.labels.max():
             raise InvalidInputError(

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rerank.errors import InvalidInputError
 from rerank.rankers.members import read_members
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.warm_start import GivenScoresBase, NoBase
 from rerank.runtime.schema import SchemaError
+from rerank.types import Floats
 
 
 def new_members(given: str | Sequence[Ranker], common: Mapping[str, Any]) -> list[Ranker]:
@@ -31,6 +35,16 @@ def complete_member(owner: Ranker, member: Ranker) -> None:
     member.recipe_, member.fingerprint_ = owner.recipe_, owner.fingerprint_
     member.retriever_, member.run_retrievers_ = owner.retriever_, owner.run_retrievers_
     member.base_ = NoBase() if isinstance(owner.base_, NoBase) else GivenScoresBase()
+
+
+def add_member_contributions(
+    members: Sequence[Ranker], weights: Floats, X: NDArray[np.float32], out: Floats, n_threads: int
+) -> None:
+    """Add the members' contributions (see `Ranker.contributions`), each times its weight, to out (n_rows, n + 1)."""
+    for weight, member in zip(weights.tolist(), members, strict=True):
+        added = np.zeros_like(out)
+        member._add_contributions(X, added, n_threads)
+        out += weight * added
 
 
 def check_members(owner: Ranker, members: Sequence[Ranker]) -> None:

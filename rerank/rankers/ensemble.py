@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
-from rerank.rankers.composite import check_members, complete_member, new_members
+from rerank.rankers.composite import add_member_contributions, check_members, complete_member, new_members
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.linearstage import LinearStage
 from rerank.rankers.members import Members
@@ -141,10 +141,7 @@ class Ensemble(Ranker):
                 "contributions: expected an ensemble with a linear second stage, got a boosted one. Train it with "
                 "second='linear'."
             )
-        for weight, member in zip(self.stage_.weights_.tolist(), self.members_, strict=True):
-            added = np.zeros_like(out)
-            member._add_contributions(X, added, n_threads)
-            out += self.unit_ * weight * added
+        add_member_contributions(self.members_, self.unit_ * self.stage_.weights_, X, out, n_threads)
 
     def _learned(self) -> dict[str, Any]:
         return {

@@ -133,7 +133,7 @@ class ImportedTrees(Imported):
 
     @property
     def feature_importances_(self) -> Floats:
-        """Total gain of each feature's splits, (n_features,) float64; 0 where the file tells no gains."""
+        """Total gain of each feature's splits, (n_features,) float64; 0 where the file holds no gains."""
         return self.forest_.gains(self.n_features_in_)
 
     def _scores(self, X: NDArray[np.float32]) -> Floats:

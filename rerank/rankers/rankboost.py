@@ -181,7 +181,7 @@ class RankBoost(LearnsFromPairs):
 
 @dataclass(frozen=True)
 class _Weak:
-    """A weak ranker: h = 1 where the feature lies above bin `edge`, and for a missing value where `missing`.
+    """A weak ranker: h = 1 where the feature is above bin `edge`, and for a missing value where `missing`.
 
     agreement  r of the distribution that it was chosen for
     """
@@ -203,7 +203,7 @@ class _Search:
         self._features = np.sort(self._columns.features)
         if not len(self._features):
             raise InvalidInputError(
-                "training data: expected a feature that tells rows apart, got only constant ones. Check X."
+                "training data: expected a feature with different values, got only constant ones. Check X."
             )
         self._blocks = self._columns.blocks(train.X, train.order, n_threads)
         self._sums = np.empty((self._columns.n_blocks * WIDTH, MOST_CODES))
@@ -223,7 +223,7 @@ class _Search:
         present = sums[: self._bins.n_bins[feature]]
         missing = sums[self._columns.missing_digit[feature]] if self._bins.missing[feature] else 0.0
         above = present.sum() - np.cumsum(present)
-        above[-1] = 0.0  # no value lies above the last bin: there all present values are compared with the missing ones
+        above[-1] = 0.0  # no value is above the last bin: this edge compares all present values with the missing ones
         either = np.column_stack([above, above + missing])
         edge, side = divmod(int(np.argmax(np.abs(either))), 2)
         return _Weak(feature, edge, bool(side), float(either[edge, side]))

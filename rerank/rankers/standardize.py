@@ -27,7 +27,7 @@ class Standardizer:
     """How features become inputs, learned on the training rows and stored with the model.
 
     The input of a feature is (value - mean) * scale, clipped at 10 standard deviations. A missing value has input 0,
-    the mean; to tell the two apart, the feature has a further input, which is 1 where the value is missing and 0
+    the mean; to distinguish the two, the feature has a further input, which is 1 where the value is missing and 0
     elsewhere. A missing value of a feature that had none in training is the mean.
 
     Attributes
@@ -49,7 +49,7 @@ class Standardizer:
     def learn(cls, X: NDArray[np.float32], rows: Ints) -> Standardizer:
         """Learn from X[rows], float32, in canonical order, NaN where missing.
 
-        Raises InvalidInputError for an infinite value, and where no feature tells rows apart.
+        Raises InvalidInputError for an infinite value, and where no feature has two different values.
         """
         n_features = X.shape[1]
         present, total, squares = np.zeros(n_features), np.zeros(n_features), np.zeros(n_features)
@@ -70,7 +70,7 @@ class Standardizer:
         missing = np.flatnonzero((present < len(rows)) & (present > 0))
         if not changing.any() and not len(missing):
             raise InvalidInputError(
-                "training data: expected a feature that tells rows apart, got only constant ones. Check X."
+                "training data: expected a feature with different values, got only constant ones. Check X."
             )
         return cls(means, np.where(changing, 1.0 / np.where(changing, deviations, 1.0), 0.0), missing)
 

@@ -71,7 +71,7 @@ class Columns:
 
     @classmethod
     def of(cls, bins: Bins) -> Columns:
-        """Assign features to columns, those with the most bins first, each to the first column that has room.
+        """Assign features, those with the most bins first, to the first column with enough unused codes each.
 
         Each sparse feature then has a column of its own.
         """

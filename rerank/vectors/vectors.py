@@ -78,6 +78,7 @@ class Vectors:
         Returns
         -------
         Vectors
+            The vectors.
 
         """
         for name, value in (("dimensions", dimensions), ("word_dimensions", word_dimensions)):
@@ -105,7 +106,24 @@ class Vectors:
         return digest.hexdigest()[:16]
 
     def on(self, forward: ForwardIndex) -> Vectors:
-        """Return the vectors with the documents of other arrays: of texts that the index does not hold."""
+        """Return the vectors with the documents of other arrays: of texts that the index does not hold.
+
+        Parameters
+        ----------
+        forward : ForwardIndex
+            Arrays of the documents.
+
+        Returns
+        -------
+        Vectors
+            The vectors themselves, where the documents are the same.
+
+        Raises
+        ------
+        InvalidInputError
+            If the arrays are of another index.
+
+        """
         if forward is self.forward:
             return self
         if dict(forward.fingerprint) != dict(self.forward.fingerprint):
@@ -115,7 +133,14 @@ class Vectors:
         return self if same and not texts else replace(self, forward=forward, stored={})
 
     def save(self, path: str | Path) -> None:
-        """Write the vectors of all terms and documents to a file; the same vectors give the same bytes."""
+        """Write the vectors of all terms and documents to a file; the same vectors give the same bytes.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file; it is complete or missing.
+
+        """
         values = {**_identity(self.forward), "spaces": list(self.spaces), "fields": list(self.forward.fields)}
         arrays: dict[str, NDArray[Any] | BlockArray] = {}
         for name, space in self.spaces.items():
@@ -143,6 +168,7 @@ class Vectors:
         Returns
         -------
         Vectors
+            The vectors.
 
         Raises
         ------
@@ -166,18 +192,62 @@ class Vectors:
         return cls(forward, spaces, {key: array for key, array in stored.items() if key[1] in forward.fields})
 
     def queries(self, space: str, query_terms: Any) -> NDArray[np.float32]:
-        """Return the vectors of queries in a space, see `Space.queries`."""
+        """Return the vectors of queries in a space, see `Space.queries`.
+
+        Parameters
+        ----------
+        space : str
+            Name of the space.
+        query_terms : sequence of sequence of str
+            Tokens of each query.
+
+        Returns
+        -------
+        ndarray of shape (n_queries, dimensions), dtype float32
+            The vectors.
+
+        """
         return self.spaces[space].queries(self.forward, query_terms)
 
     def documents(self, space: str, of_field: str, docs: Ints) -> NDArray[np.float32]:
-        """Return the vectors of a field of documents in a space, (n, dimensions) float32, by document number."""
+        """Return the vectors of a field of documents in a space, (n, dimensions) float32, by document number.
+
+        Parameters
+        ----------
+        space : str
+            Name of the space.
+        of_field : str
+            The field.
+        docs : ndarray of shape (n,), dtype int64
+            Numbers of the documents.
+
+        Returns
+        -------
+        ndarray of shape (n, dimensions), dtype float32
+            The vectors.
+
+        """
         stored = self.stored.get((space, of_field))
         if stored is not None:
             return stored[docs]
         return self.spaces[space].documents(self.forward.fields[of_field], docs)
 
     def all_documents(self, space: str, of_field: str = CONTENTS) -> NDArray[np.float32]:
-        """Return the vectors of a field of all documents in a space, (n_docs, dimensions) float32."""
+        """Return the vectors of a field of all documents in a space, (n_docs, dimensions) float32.
+
+        Parameters
+        ----------
+        space : str
+            Name of the space.
+        of_field : str
+            The field.
+
+        Returns
+        -------
+        ndarray of shape (n_docs, dimensions), dtype float32
+            The vectors, by document number.
+
+        """
         stored = self.stored.get((space, of_field))
         if stored is not None:
             return stored

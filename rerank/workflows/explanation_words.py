@@ -74,7 +74,7 @@ def reasons_sentence(explanation: Explanation) -> str:
     parts = [part for part in sorted(parts, key=lambda part: -abs(part[0])) if _counts(explanation, part[0])]
     if not parts:
         reason = ": equal scores are ordered by document id, descending" if second.doc_id else ""
-        return f"No feature tells {first.doc_id} from {other}{reason}."
+        return f"No feature distinguishes {first.doc_id} from {other}{reason}."
     adds, takes = [part for part in parts if part[0] > 0], [part for part in parts if part[0] < 0]
     leading, opposing = (adds, takes) if gap >= 0 else (takes, adds)
     side = _side_by_score(explanation)

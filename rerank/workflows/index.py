@@ -235,8 +235,8 @@ class Index:
         union : str
             Retrievers, each with its number of documents: `bm25:1000,rm3:1000,lsi:200`; another system's run is
             `run:NAME:500` or `run:FILE:500`, all of it without a number.
-        k1, b, field
-            See `search`.
+        k1, b, field : as for `search`
+            Parameters of BM25, and the field to search.
         runs : mapping of str to Run, mapping or DataFrame, or None
             Runs of other systems by name; those that the union names and that are not given are read from their file.
         vectors : Vectors, path or None
@@ -401,7 +401,19 @@ class Index:
         return {"vectors": self.read_vectors(vectors), **others}
 
     def read_vectors(self, given: Vectors | str | Path | None) -> Vectors | None:
-        """Return vectors of the index, read if a file is given; None for None."""
+        """Return vectors of the index, read if a file is given; None for None.
+
+        Parameters
+        ----------
+        given : Vectors, path or None
+            Vectors, or their file.
+
+        Returns
+        -------
+        Vectors or None
+            The vectors.
+
+        """
         if given is None:
             return None
         from rerank.vectors.vectors import Vectors
@@ -506,10 +518,10 @@ class Index:
         scores, field : as for `text_features`
             First-stage scores and the field of a str; without scores, BM25 has the k1, b and field of the model's
             training.
-        vectors : Vectors or path, optional
-            Vectors of the index, or their file, if the model was trained with them.
         other_index : bool, default=False
             Apply a model whose features were computed on another index.
+        vectors : Vectors or path, optional
+            Vectors of the index, or their file, if the model was trained with them.
         threads : int, optional
             Number of threads; by default one per core.
 

@@ -50,7 +50,7 @@ def rerank(
     Parameters
     ----------
     index : Index or path
-        The index, or its folder. Whoever calls this often opens the index once.
+        The index, or its folder. For repeated calls, open the index once.
     model : Ranker or path
         Model that was trained on features with a recipe, or its file.
     topics : Topics, mapping, DataFrame or path

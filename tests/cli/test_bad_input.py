@@ -1,4 +1,4 @@
-"""Bad input: one line that says place, found and remedy; exit 2; nothing on stdout, nothing left on disk."""
+"""Bad input: one line with location, expectation and remedy; exit 2; nothing on stdout, nothing left on disk."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ FILES = {
     "brackets.json": "[" * 100_000,
 }
 
-# The command line, and what its one line must say (a regular expression).
+# The command line, and a regular expression that its one line must match.
 CASES = {
     "missing corpus": ("index none.jsonl -o out", r"none\.jsonl: expected a corpus .* Check the path"),
     "missing topics": ("retrieve index none.tsv -o out", r"none\.tsv: expected a topics file, got nothing"),

@@ -45,7 +45,7 @@ def test_kinds_that_are_named_are_believed(command: Command) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "arguments", "said"),
+    ("content", "arguments", "message"),
     [
         (None, "none", "none: expected a file to examine, got nothing there. Check the path."),
         (None, "--run index", "index: expected a file to examine, got a folder. Name a file in it."),
@@ -72,14 +72,14 @@ def test_kinds_that_are_named_are_believed(command: Command) -> None:
     ],
 )
 def test_doctor_refuses_in_one_line(
-    content: bytes | None, arguments: str, said: str, command: Command, tmp_path: Path
+    content: bytes | None, arguments: str, message: str, command: Command, tmp_path: Path
 ) -> None:
     path = str(tmp_path / "file")
     if content is not None:
         Path(path).write_bytes(content)
     done = command("doctor", *arguments.replace("FILE", path).split())
     assert (done.code, done.out) == (2, "")
-    assert done.err.startswith(f"rerank: {said.replace('FILE', path)}")
+    assert done.err.startswith(f"rerank: {message.replace('FILE', path)}")
     assert done.err.count("\n") == 1
 
 

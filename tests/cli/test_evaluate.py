@@ -49,8 +49,8 @@ def test_rules_of_trec_eval_are_options(evaluate, options: str, expected: dict[s
 
 
 def test_all_of_trec_eval_is_measured_at_once(evaluate) -> None:
-    found = means(evaluate("-m all_trec --format json"))
-    assert len(found) == 97  # of the 98 that trec_eval prints, Rprec and Rprec_mult_1.00 are one
+    result = means(evaluate("-m all_trec --format json"))
+    assert len(result) == 97  # of the 98 that trec_eval prints, Rprec and Rprec_mult_1.00 are one
     assert {"NumQ", "GMAP", "P@1000"} <= set(means(evaluate("-m official --format json")))
 
 
@@ -73,8 +73,8 @@ def test_texts_are_told_for_each_query(evaluate) -> None:
     assert line in evaluate("-m relstring -m map --per-query").out.splitlines()
     assert line in evaluate("-m relstring -m map --per-query --format tsv").out.splitlines()
     assert line not in evaluate("-m relstring -m map").out
-    found = json.loads(evaluate("-m relstring --per-query --format json").out)
-    assert found["runs"]["run"]["per_query"] == {"RelString@10": {"q1": "-.12"}}
+    result = json.loads(evaluate("-m relstring --per-query --format json").out)
+    assert result["runs"]["run"]["per_query"] == {"RelString@10": {"q1": "-.12"}}
 
 
 def test_a_name_of_several_measures_is_none_of_a_run(evaluate) -> None:

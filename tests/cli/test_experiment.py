@@ -28,7 +28,7 @@ def test_experiment_says_what_is_missing_or_too_much(command: Command, tmp_path:
     out = str(tmp_path / "out")
     (tmp_path / "folds").write_text("q0\t0\nq0\t1\n")
     (tmp_path / "few").write_text("q0\t0\nq1\t1\n")
-    for arguments, said in (
+    for arguments, message in (
         (["experiment", "-o", out], "Missing argument 'INDEX' (see `rerank experiment -h`)"),
         (list(STUDY), "Missing option '-o' / '--output' (see `rerank experiment -h`)"),
         (
@@ -53,4 +53,4 @@ def test_experiment_says_what_is_missing_or_too_much(command: Command, tmp_path:
             "Add them, or remove their judgements.",
         ),
     ):
-        assert command(*arguments) == (2, "", f"rerank: {said}\n")
+        assert command(*arguments) == (2, "", f"rerank: {message}\n")

@@ -51,7 +51,7 @@ def test_options_name_every_method_norm_and_way_with_missing_documents() -> None
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         (
             "fuse bm25.run bm25.run --method best -o out",
@@ -73,6 +73,6 @@ def test_options_name_every_method_norm_and_way_with_missing_documents() -> None
         ),
     ],
 )
-def test_fuse_refuses_in_one_line(line: str, said: str, command: Command, world: Path) -> None:
-    assert command(line) == (2, "", f"rerank: {said}\n")
+def test_fuse_refuses_in_one_line(line: str, message: str, command: Command, world: Path) -> None:
+    assert command(line) == (2, "", f"rerank: {message}\n")
     assert not (world / "out").exists()

@@ -61,14 +61,14 @@ def test_process_says_done_or_whose_fault_it_is(program: list[str], world: Path)
     assert (good.returncode, good.stderr) == (0, "")
     assert good.stdout.startswith("run")
     before = tree(world)
-    for arguments, said in (
+    for arguments, message in (
         (["evaluate", "qrels.txt", "none.run"], "none.run: expected a run file, got nothing there. Check the path."),
         (["retrieve", "none", "topics.tsv", "-o", "out"], "none: expected a folder with a Lucene index, got nothing"),
         (["train", "data.npz", "-o", "out", "--metric", "ndgc"], "measure: expected a known name, got 'ndgc'"),
     ):
         bad = _run([*program, *arguments], world)
         assert (bad.returncode, bad.stdout) == (2, "")
-        assert bad.stderr.startswith(f"rerank: {said}")
+        assert bad.stderr.startswith(f"rerank: {message}")
         assert bad.stderr.count("\n") == 1
     assert tree(world) == before
 
@@ -179,13 +179,13 @@ def test_ctrl_c_leaves_no_half_model(world: Path, tmp_path: Path) -> None:
 
 
 def test_kernels_compile_once_on_a_machine_and_this_is_said(world: Path, tmp_path: Path) -> None:
-    said = "rerank: compiling kernels, once on this machine (up to a minute) ...\n"
+    message = "rerank: compiling kernels, once on this machine (up to a minute) ...\n"
     arguments = [SCRIPT, "train", "data.npz", "-o", str(tmp_path / "m.json"), *SMALL]
     first = _run(arguments, world, NUMBA_CACHE_DIR=str(tmp_path / "cache"))
     compiled = {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").rglob("*.nb[ci]")}
     second = _run(arguments, world, NUMBA_CACHE_DIR=str(tmp_path / "cache"))
     assert first.returncode == second.returncode == 0
-    assert first.stderr.count(said) == 1
+    assert first.stderr.count(message) == 1
     assert compiled
     assert "compiling" not in second.stderr
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").rglob("*.nb[ci]")} == compiled

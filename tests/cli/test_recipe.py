@@ -38,8 +38,8 @@ def test_recipe_travels_in_data_and_model_and_is_applied_as_stored(command: Comm
     one, two = tmp_path / "one.run", tmp_path / "two.run"
     assert command(f"-q rank {model} {data} -o {one}").code == 0
     assert command(f"-q rerank index {model} topics.tsv --run bm25.run -o {two}").code == 0
-    ours, steps = rerank.read_run(two), rerank.read_run(one)
-    assert all(list(ours[query]) == list(steps[query]) for query in steps)
+    one_call, steps = rerank.read_run(two), rerank.read_run(one)
+    assert all(list(one_call[query]) == list(steps[query]) for query in steps)
 
 
 def test_data_of_another_recipe_are_refused_when_ranked(command: Command, tmp_path: Path) -> None:
@@ -52,13 +52,13 @@ def test_data_of_another_recipe_are_refused_when_ranked(command: Command, tmp_pa
 
 
 def test_function_is_loaded_from_a_file_and_named_where_it_is_missing(command: Command, tmp_path: Path) -> None:
-    mine, data, model, run = (tmp_path / name for name in ("mine.py", "data.npz", "model.json", "a.run"))
-    mine.write_text(FUNCTION)
-    line = f"-q features index topics.tsv bm25.run --qrels qrels.txt --functions {mine} -o {data}"
+    own, data, model, run = (tmp_path / name for name in ("mine.py", "data.npz", "model.json", "a.run"))
+    own.write_text(FUNCTION)
+    line = f"-q features index topics.tsv bm25.run --qrels qrels.txt --functions {own} -o {data}"
     assert command(line).code == 0
     assert "first.title" in rerank.read_data(data).feature_names
     assert command("-q", "train", str(data), "-o", str(model), *SMALL).code == 0
-    assert command(f"-q rerank index {model} topics.tsv -o {run} --functions {mine}").code == 0
+    assert command(f"-q rerank index {model} topics.tsv -o {run} --functions {own}").code == 0
     functions().clear()  # type: ignore[attr-defined]
     done = command(f"-q rerank index {model} topics.tsv -o {run}")
     assert done.code == 2

@@ -19,7 +19,7 @@ def forget_notes() -> None:
 
 @pytest.fixture(scope="module")
 def models(world: Path) -> Path:
-    """Runs, data and models of BM25 with other parameters, and a run with a tag that tells nothing."""
+    """Runs, data and models of BM25 with other parameters, and a run with a tag that holds no parameters."""
     from rerank.cli.main import run
 
     with pytest.MonkeyPatch.context() as patch:
@@ -51,7 +51,7 @@ def test_rerank_without_a_run_retrieves_with_the_models_own_parameters(command: 
 
 
 @pytest.mark.parametrize(
-    ("arguments", "place"),
+    ("arguments", "subject"),
     [
         ("rank warm.json data.npz", "data.npz"),
         ("rerank index warm.json topics.tsv --run bm25.run", "bm25.run"),
@@ -61,12 +61,12 @@ def test_rerank_without_a_run_retrieves_with_the_models_own_parameters(command: 
     ],
 )
 def test_candidates_of_other_parameters_are_refused(
-    command: Command, models: Path, tmp_path: Path, arguments: str, place: str
+    command: Command, models: Path, tmp_path: Path, arguments: str, subject: str
 ) -> None:
     done = command(f"{arguments} -o {tmp_path}/out")
     assert done.code == 2
     assert done.err == (
-        f"rerank: {place}: expected candidates of bm25-k1=2.5-b=0.4, whose scores the model starts from, got "
+        f"rerank: {subject}: expected candidates of bm25-k1=2.5-b=0.4, whose scores the model starts from, got "
         "candidates of bm25-k1=0.9-b=0.4. Retrieve with k1 2.5 and b 0.4, or train the model on such a run.\n"
     )
     assert not (tmp_path / "out").exists()

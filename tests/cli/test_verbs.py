@@ -147,7 +147,7 @@ def test_train_improves_the_metric_that_it_is_asked_for(metric: str, command: Co
     assert command("train", "data.npz", "-o", str(model), "--metric", metric, *SMALL).code == 0
     assert command("rank", str(model), "data.npz", "-o", str(run)).code == 0
     figures = command("evaluate", "qrels.txt", "bm25.run", str(run), "-m", metric, "--format", "json")
-    before, after = (found["mean"][metric] for found in json.loads(figures.out)["runs"].values())
+    before, after = (result["mean"][metric] for result in json.loads(figures.out)["runs"].values())
     assert after > before
 
 
@@ -184,8 +184,8 @@ def test_topics_without_hits_are_told_of(command: Command, world: Path, tmp_path
     (tmp_path / "topics.tsv").write_text(text)
     done = command(f"retrieve index {tmp_path / 'topics.tsv'} -o {tmp_path / 'run'}")
     assert done.code == 0
-    said = f"which a run file cannot contain: 5 of {text.count(chr(10))} (none0, none1, none2, ...).\n"
-    assert f"rerank: Topics without hits, {said}" in done.err
+    message = f"which a run file cannot contain: 5 of {text.count(chr(10))} (none0, none1, none2, ...).\n"
+    assert f"rerank: Topics without hits, {message}" in done.err
 
 
 def test_text_and_binary_data_train_the_same_model(command: Command, tmp_path: Path) -> None:
@@ -309,7 +309,7 @@ def test_choices_of_a_comparison_are_those_there_are() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ("bm25.run --changes 2", "--changes: expected a run to compare with, got none"),
         ("bm25.run turned.run --changes 2 --format tsv", "--changes: expected --format table or json, got tsv"),
@@ -322,10 +322,10 @@ def test_choices_of_a_comparison_are_those_there_are() -> None:
         ("bm25.run nowhere.run", "nowhere.run: expected a run file"),
     ],
 )
-def test_comparisons_that_cannot_be_are_refused(arguments: str, said: str, command: Command, reranked: str) -> None:
+def test_comparisons_that_cannot_be_are_refused(arguments: str, message: str, command: Command, reranked: str) -> None:
     done = command(f"evaluate qrels.txt {arguments}")
     assert done.code == 2
-    assert said in done.err
+    assert message in done.err
     assert done.err.count("\n") == 1
 
 
@@ -369,8 +369,8 @@ def test_features_take_other_runs_and_rerank_asks_for_them(command: Command, wor
         "features", "index", "topics.tsv", "bm25.run", "-o", data, "--qrels", "qrels.txt", "--run", "a=bm25.run"
     )
     assert done.code == 0
-    found = rerank.read_data(data)
-    np.testing.assert_array_equal(found.column("run.a.rank"), found.column("run.rank"))
+    result = rerank.read_data(data)
+    np.testing.assert_array_equal(result.column("run.a.rank"), result.column("run.rank"))
     assert command("train", data, "-o", model, *SMALL).code == 0
     refused = command("rerank", "index", model, "topics.tsv", "-o", out, "--run", "bm25.run")
     assert refused.code == 2

@@ -22,12 +22,12 @@ rankings = st.dictionaries(
 several = st.lists(rankings, min_size=2, max_size=4)
 
 
-def _assert_equal(found: Run, expected: dict[str, dict[str, float]]) -> None:
-    assert list(found) == list(expected)
+def _assert_equal(actual: Run, expected: dict[str, dict[str, float]]) -> None:
+    assert list(actual) == list(expected)
     for query_id, documents in expected.items():
-        mine = found[query_id]
-        assert mine.keys() == documents.keys()
-        assert [mine[doc] for doc in documents] == pytest.approx(list(documents.values()), rel=1e-9, abs=1e-12)
+        ours = actual[query_id]
+        assert ours.keys() == documents.keys()
+        assert [ours[doc] for doc in documents] == pytest.approx(list(documents.values()), rel=1e-9, abs=1e-12)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -40,9 +40,9 @@ def test_fuse_is_what_the_formulas_say(method: str, norm: str, runs: list, missi
     if norm == "max":
         runs = [{query: {doc: abs(s) + 0.25 for doc, s in docs.items()} for query, docs in run.items()} for run in runs]
     weights = [0.5 + number for number in range(len(runs))] if method == "weighted" else None
-    found = fuse(runs, method, norm=norm, weights=weights, missing=missing)
-    _assert_equal(found, fused(runs, method, norm, weights, 60, missing))
-    assert np.array_equal(found.trec_order(), np.arange(found.n_rows))
+    result = fuse(runs, method, norm=norm, weights=weights, missing=missing)
+    _assert_equal(result, fused(runs, method, norm, weights, 60, missing))
+    assert np.array_equal(result.trec_order(), np.arange(result.n_rows))
 
 
 @settings(max_examples=30, deadline=None)
@@ -61,8 +61,8 @@ def test_fuse_does_not_depend_on_how_queries_are_batched(runs: list, batch: int)
 def test_fuse_tells_documents_apart_when_all_codes_are_equal(runs: list) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fusion, "row_codes", lambda query, ids: np.zeros(len(query), dtype=np.uint64))
-        found = fuse(runs, "rrf")
-    _assert_equal(found, fused(runs, "rrf"))
+        result = fuse(runs, "rrf")
+    _assert_equal(result, fused(runs, "rrf"))
 
 
 @settings(max_examples=30, deadline=None)
@@ -75,25 +75,25 @@ def test_fuse_does_not_depend_on_the_order_of_runs(runs: list, method: str) -> N
 
 
 def test_rrf_by_hand() -> None:
-    found = rerank.fuse([{"q": {"a": 9.0, "b": 8.0}}, {"q": {"b": 0.2, "c": 0.1}}])
-    assert found["q"] == pytest.approx({"b": 1 / 62 + 1 / 61, "a": 1 / 61, "c": 1 / 62})
-    assert found.doc_ids.tolist() == ["b", "a", "c"]
-    assert found.name == "rrf"
+    result = rerank.fuse([{"q": {"a": 9.0, "b": 8.0}}, {"q": {"b": 0.2, "c": 0.1}}])
+    assert result["q"] == pytest.approx({"b": 1 / 62 + 1 / 61, "a": 1 / 61, "c": 1 / 62})
+    assert result.doc_ids.tolist() == ["b", "a", "c"]
+    assert result.name == "rrf"
     assert rerank.fuse([{"q": {"a": 9.0}}, {"q": {"a": 1.0}}], k=1)["q"] == {"a": 1.0}
 
 
 def test_fuse_cuts_at_hits_and_takes_a_name() -> None:
     runs = [{"q": {"a": 3.0, "b": 2.0, "c": 1.0}}, {"q": {"a": 3.0, "d": 1.0}}]
-    found = fuse(runs, "combsum", hits=2, name="both")
-    assert found.doc_ids.tolist() == ["a", "b"]
-    assert found.name == "both"
+    result = fuse(runs, "combsum", hits=2, name="both")
+    assert result.doc_ids.tolist() == ["a", "b"]
+    assert result.name == "both"
 
 
 RUNS = [{"q": {"a": 1.0}}, {"q": {"a": -2.0, "b": -3.0}}]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ({"runs": RUNS[:1]}, "runs: expected at least two to fuse, got 1. Name more runs."),
         ({"method": "rff"}, "method: expected a known name, got 'rff'. Did you mean 'rrf'?"),
@@ -127,41 +127,41 @@ RUNS = [{"q": {"a": 1.0}}, {"q": {"a": -2.0, "b": -3.0}}]
         ({"runs": [{}, {}]}, "runs: expected rows, got none in any run. Name runs with rows."),
     ],
 )
-def test_fuse_refuses(arguments: dict, said: str) -> None:
+def test_fuse_refuses(arguments: dict, message: str) -> None:
     with pytest.raises(InvalidInputError) as error:
         fuse(**{"runs": RUNS, **arguments})
-    assert str(error.value).startswith(said)
+    assert str(error.value).startswith(message)
 
 
 def _judged(runs: list) -> dict[str, dict[str, int]]:
     """Label every third document of the united runs 2, the others 0."""
     pools = {query: sorted({doc for run in runs for doc in run.get(query, {})}) for run in runs for query in run}
-    return {query: {doc: 2 * (place % 3 == 0) for place, doc in enumerate(docs)} for query, docs in pools.items()}
+    return {query: {doc: 2 * (position % 3 == 0) for position, doc in enumerate(docs)} for query, docs in pools.items()}
 
 
 @settings(max_examples=30, deadline=None)
 @given(runs=st.lists(rankings, min_size=2, max_size=2), norm=st.sampled_from([None, "none", "minmax", "zscore"]))
 def test_best_is_the_weighted_sum_that_its_log_names(runs: list, norm: str | None) -> None:
     qrels = _judged(runs)
-    said: list[tuple] = []
+    message: list[tuple] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fusion.log, "info", lambda text, *arguments: said.append(arguments))
-        found = fuse(runs, "best", norm=norm, qrels=qrels, metric="AP")
-    alpha, _, low, high, metric, value, *weights, chosen = said[-1]
+        patch.setattr(fusion.log, "info", lambda text, *arguments: message.append(arguments))
+        result = fuse(runs, "best", norm=norm, qrels=qrels, metric="AP")
+    alpha, _, low, high, metric, value, *weights, chosen = message[-1]
     assert 0 <= low <= alpha <= high <= 1
     assert (metric, weights, chosen) == ("AP", [alpha, 1 - alpha], norm or "none")
     again = fuse(runs, "weighted", weights=weights, norm=chosen, missing="lowest", name="best")
-    assert again.doc_ids.tolist() == found.doc_ids.tolist()
-    assert np.array_equal(again.scores, found.scores)
+    assert again.doc_ids.tolist() == result.doc_ids.tolist()
+    assert np.array_equal(again.scores, result.scores)
     if chosen == "none":  # else scores may tie as float32 in one of the two and not in the other
-        assert rerank.evaluate(qrels, found, ["AP"])["AP"] == pytest.approx(value, abs=1e-12)
+        assert rerank.evaluate(qrels, result, ["AP"])["AP"] == pytest.approx(value, abs=1e-12)
 
 
 def test_best_without_a_norm_is_what_combine_finds() -> None:
     runs = [{"q": {"a": 3.0, "b": 2.0, "c": 1.0}}, {"q": {"a": 1.0, "b": 4.0, "d": 3.0}}]
     qrels = {"q": {"b": 2, "a": 1, "d": 0}}
     best = rerank.combine(*runs, qrels, "nDCG@3")
-    found = fuse(runs, "best", qrels=qrels, metric="nDCG@3")
-    assert found.doc_ids.tolist() == best.run.doc_ids.tolist()
-    assert found.scores == pytest.approx(best.run.scores, rel=1e-6)
+    result = fuse(runs, "best", qrels=qrels, metric="nDCG@3")
+    assert result.doc_ids.tolist() == best.run.doc_ids.tolist()
+    assert result.scores == pytest.approx(best.run.scores, rel=1e-6)
     assert fuse(runs, "best", qrels=qrels, hits=1, name="x").doc_ids.tolist() == ["b"]

@@ -60,21 +60,21 @@ def test_best_alpha_equals_a_grid_of_100_001_alphas(seed) -> None:
     values = grid_values(a, b, labels, weights, measure, GRID)
     inside = np.array([best.low, best.alpha, best.high])
     assert best.low <= best.alpha <= best.high
-    found = _at_exactly(lines(a, b, labels, weights), measure, inside)
-    np.testing.assert_allclose(found, found[1], atol=1e-12)
-    assert found[1] >= values.max() - 1e-12
+    result = _at_exactly(lines(a, b, labels, weights), measure, inside)
+    np.testing.assert_allclose(result, result[1], atol=1e-12)
+    assert result[1] >= values.max() - 1e-12
     if best.high - best.low > 1e-5:  # a grid point lies inside
-        assert found[1] == pytest.approx(values.max(), abs=1e-12)
-        np.testing.assert_allclose(values[(best.low <= GRID) & (best.high >= GRID)], found[1], atol=1e-12)
+        assert result[1] == pytest.approx(values.max(), abs=1e-12)
+        np.testing.assert_allclose(values[(best.low <= GRID) & (best.high >= GRID)], result[1], atol=1e-12)
 
 
 def _at_exactly(these: Lines, measure: Measure, alphas) -> np.ndarray:
-    found = []
+    results = []
     for alpha in alphas:
         ranked = these.labels[order_at(these, alpha)]
         values = measure.scores(RankedLists(ranked, these.query_ptr, these.ideal_labels, these.ideal_ptr))
-        found.append(np.average(values, weights=these.weights))
-    return np.array(found)
+        results.append(np.average(values, weights=these.weights))
+    return np.array(results)
 
 
 @pytest.mark.parametrize("seed", range(0, 40, 2))
@@ -146,10 +146,10 @@ def runs(seed: int):
 @given(st.integers(0, 10_000), st.sampled_from(NAMES))
 def test_value_is_what_evaluate_says_of_the_combined_run(seed, name) -> None:
     first, second, qrels = runs(seed)
-    found = combine(first, second, qrels, name, n_jobs=1)
-    assert found.metric == parse_measure(name).name
-    assert found.value == pytest.approx(evaluate(qrels, found.run, [name])[name], abs=1e-12)
-    np.testing.assert_array_equal(found.run.trec_order(), np.arange(found.run.n_rows))
+    result = combine(first, second, qrels, name, n_jobs=1)
+    assert result.metric == parse_measure(name).name
+    assert result.value == pytest.approx(evaluate(qrels, result.run, [name])[name], abs=1e-12)
+    np.testing.assert_array_equal(result.run.trec_order(), np.arange(result.run.n_rows))
 
 
 @pytest.mark.parametrize("name", ["AP", "nDCG@5"])
@@ -168,27 +168,27 @@ def test_combination_is_at_least_as_good_as_either_run(name) -> None:
 def test_scores_are_the_mixture_and_missing_documents_have_the_lowest_score() -> None:
     first = {"q": {"a": 4.0, "b": 2.0}}
     second = {"q": {"b": 3.0, "c": 1.0}, "other": {"x": 2.0}}
-    found = combine(first, second, {"q": {"b": 1}}, "RR")
-    assert (found.low, found.high, found.value) == (0.0, 0.5, 1.0)  # at 0.5 a and b tie, and b has the larger id
-    assert found.alpha == 0.25
-    assert found.run["q"] == {"b": 2.75, "a": 1.75, "c": 1.25}
-    assert found.run["other"] == {"x": 1.5}
+    result = combine(first, second, {"q": {"b": 1}}, "RR")
+    assert (result.low, result.high, result.value) == (0.0, 0.5, 1.0)  # at 0.5 a and b tie, and b has the larger id
+    assert result.alpha == 0.25
+    assert result.run["q"] == {"b": 2.75, "a": 1.75, "c": 1.25}
+    assert result.run["other"] == {"x": 1.5}
 
 
 def test_scores_that_float32_would_tie_keep_their_order() -> None:
     first, second = {"q": {"a": 1.0, "b": 1.0 + 2.0**-20}}, {"q": {"a": 1.0 + 2.0**-19, "b": 1.0}}
-    found = combine(first, second, {"q": {"a": 1}}, "RR")
-    assert found.value == 1.0
-    assert found.low == 0.0
-    assert found.high == np.nextafter(2 / 3, 0) or found.high == pytest.approx(2 / 3, abs=1e-15)
+    result = combine(first, second, {"q": {"a": 1}}, "RR")
+    assert result.value == 1.0
+    assert result.low == 0.0
+    assert result.high == np.nextafter(2 / 3, 0) or result.high == pytest.approx(2 / 3, abs=1e-15)
     narrow = combine(first, second, {"q": {"b": 1}}, "RR")
     assert narrow.low == pytest.approx(2 / 3, abs=1e-15)
 
 
 def test_interval_is_everything_where_nothing_can_be_won() -> None:
     run = {"q": {"a": 2.0, "b": 1.0}}
-    found = combine(run, run, {"q": {"a": 1}}, "nDCG@10")
-    assert (found.alpha, found.low, found.high, found.value) == (0.5, 0.0, 1.0, 1.0)
+    result = combine(run, run, {"q": {"a": 1}}, "nDCG@10")
+    assert (result.alpha, result.low, result.high, result.value) == (0.5, 0.0, 1.0, 1.0)
     nothing = combine(run, run, {"q": {"z": 1}}, "nDCG@10")
     assert (nothing.low, nothing.high, nothing.value) == (0.0, 1.0, 0.0)
 

@@ -99,8 +99,8 @@ def test_binary_data_are_examined_though_they_have_no_lines(tmp_path: Path) -> N
     labels = np.array([1.0, np.nan, 0.0])
     path = tmp_path / "data.npz"
     write_data(RankingData(ids, np.array([0, 2, 2, 3]), np.array(["a", "b", "c"]), X, names, labels=labels), path)
-    said = [finding.text for finding in examine(read_files([(None, path)]))]
-    assert f"error    {path}: label nan for document 'b' of query 'q1'; rerank refuses to train on it" in said
+    message = [finding.text for finding in examine(read_files([(None, path)]))]
+    assert f"error    {path}: label nan for document 'b' of query 'q1'; rerank refuses to train on it" in message
     infinite = "11.11% of all values are infinite, most of them in feature length (33.33%)"
-    assert f"error    {path}: {infinite}; rerank refuses to read them, and to train on them" in said
-    assert f"note     {path}: 11.11% of all values are NaN, most of them in feature clicks (33.33%)" in said[-1]
+    assert f"error    {path}: {infinite}; rerank refuses to read them, and to train on them" in message
+    assert f"note     {path}: 11.11% of all values are NaN, most of them in feature clicks (33.33%)" in message[-1]

@@ -72,10 +72,10 @@ def _is_refused(kind: str, path: Path) -> bool:
 
 def _is_reported_as_refused(kind: str, path: Path) -> bool:
     try:
-        found = examine(read_files([(kind, path)]))
+        result = examine(read_files([(kind, path)]))
     except RerankError:
         return True
-    refused = [finding for finding in found if finding.effect.startswith("rerank refuses the file")]
+    refused = [finding for finding in result if finding.effect.startswith("rerank refuses the file")]
     assert all(finding.severity == "error" for finding in refused)
     return bool(refused)
 
@@ -113,10 +113,10 @@ def test_a_real_run_gives_no_finding(shared_data: Path) -> None:
 def test_real_folds_give_notes_alone(shared_data: Path) -> None:
     train, test = (shared_data / "letor" / "mq2008" / name for name in ("S1.txt", "S2.txt"))
     assert kind_of(train) == "data"
-    found = examine(read_files([("train", train), ("test", test)]))
-    assert {finding.severity for finding in found} == {"note"}
-    assert {finding.message for finding in found if not finding.lines} == {"constant features: 6, 7, 8, 9, 10, 43"}
-    assert [finding.count for finding in found if finding.lines] == [52, 45]
+    result = examine(read_files([("train", train), ("test", test)]))
+    assert {finding.severity for finding in result} == {"note"}
+    assert {finding.message for finding in result if not finding.lines} == {"constant features: 6, 7, 8, 9, 10, 43"}
+    assert [finding.count for finding in result if finding.lines] == [52, 45]
 
 
 @pytest.mark.parametrize(

@@ -50,10 +50,10 @@ FAULTS = {
 @pytest.mark.parametrize("fault", FAULTS)
 def test_qrels_fault_is_reported_in_one_line(fault: str, findings_of: Examine) -> None:
     text, expected = FAULTS[fault]
-    said = [finding.text for finding in findings_of(qrels=text)]
-    assert expected in said
+    message = [finding.text for finding in findings_of(qrels=text)]
+    assert expected in message
     if fault != "query returns" and fault != "duplicate":
-        assert said == [expected]
+        assert message == [expected]
 
 
 def test_qrels_without_fault_give_no_finding(findings_of: Examine) -> None:

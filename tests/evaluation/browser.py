@@ -27,7 +27,7 @@ os.execv(sys.argv[3], sys.argv[3:])
 
 def chromium() -> str | None:
     """Return the browser's path, None where there is none."""
-    return next((found for name in PROGRAMS if (found := shutil.which(name))), None)
+    return next((result for name in PROGRAMS if (result := shutil.which(name))), None)
 
 
 class Browser:
@@ -74,9 +74,9 @@ class Browser:
 
     def value(self, expression: str) -> Any:
         """Return the value of an expression in the page."""
-        found = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
-        assert "exceptionDetails" not in found, found
-        return found["result"].get("value")
+        result = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
+        assert "exceptionDetails" not in result, result
+        return result["result"].get("value")
 
     def screenshot(self, path: Path) -> None:
         """Write a picture of the whole page."""

@@ -1,4 +1,4 @@
-"""The page in a real browser, headless: what it loads, what it says, and how wide it is."""
+"""The page in a real headless browser: requests, messages and width."""
 
 from __future__ import annotations
 

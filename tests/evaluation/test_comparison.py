@@ -27,27 +27,27 @@ def world(n_queries: int = 40, seed: int = 0):
 
 def test_comparison_holds_what_evaluate_says_of_each_run() -> None:
     qrels, runs = world()
-    found = rerank.compare(qrels, runs, ["nDCG@10", "AP"])
-    assert (found.baseline, found.systems, found.measures) == ("base", ("better", "worse"), ("nDCG@10", "AP"))
+    result = rerank.compare(qrels, runs, ["nDCG@10", "AP"])
+    assert (result.baseline, result.systems, result.measures) == ("base", ("better", "worse"), ("nDCG@10", "AP"))
     for name, run in runs.items():
         alone = rerank.evaluate(qrels, run, ["nDCG@10", "AP"])
-        assert found.results[name].per_query == alone.per_query
-    for name in found.systems:
-        difference = found.differences[name]["AP"]
-        assert difference.difference == pytest.approx(found.results[name]["AP"] - found.results["base"]["AP"])
+        assert result.results[name].per_query == alone.per_query
+    for name in result.systems:
+        difference = result.differences[name]["AP"]
+        assert difference.difference == pytest.approx(result.results[name]["AP"] - result.results["base"]["AP"])
         assert difference.low < difference.difference < difference.high
-    assert found.differences["better"]["AP"].difference > 0 > found.differences["worse"]["AP"].difference
+    assert result.differences["better"]["AP"].difference > 0 > result.differences["worse"]["AP"].difference
 
 
 def test_p_is_the_chosen_tests_and_corrected_over_runs_and_measures() -> None:
     qrels, runs = world()
     for test in ("t", "wilcoxon", "randomisation"):
-        found = rerank.compare(qrels, runs, ["nDCG@10", "AP"], test=test, correction="bonferroni")
-        for run in found.systems:
-            for measure in found.measures:
-                raw = found.differences[run][measure].p_values[test]
-                assert found.p_values[run][measure] == pytest.approx(min(1.0, 4 * raw))
-                assert found.is_significant(run, measure) == (4 * raw < 0.05)
+        result = rerank.compare(qrels, runs, ["nDCG@10", "AP"], test=test, correction="bonferroni")
+        for run in result.systems:
+            for measure in result.measures:
+                raw = result.differences[run][measure].p_values[test]
+                assert result.p_values[run][measure] == pytest.approx(min(1.0, 4 * raw))
+                assert result.is_significant(run, measure) == (4 * raw < 0.05)
 
 
 def test_baseline_may_be_any_run() -> None:
@@ -62,27 +62,27 @@ def test_baseline_may_be_any_run() -> None:
 def test_runs_are_compared_on_the_queries_that_both_answer() -> None:
     qrels, runs = world()
     runs["better"] = {query_id: docs for query_id, docs in runs["better"].items() if query_id < "q25"}
-    found = rerank.compare(qrels, runs, ["AP"])
-    assert {name: found.differences[name]["AP"].n_queries for name in found.systems} == {"better": 25, "worse": 40}
-    assert len(found.changes("better", "AP")) == 25
+    result = rerank.compare(qrels, runs, ["AP"])
+    assert {name: result.differences[name]["AP"].n_queries for name in result.systems} == {"better": 25, "worse": 40}
+    assert len(result.changes("better", "AP")) == 25
     complete = rerank.compare(qrels, runs, ["AP"], complete=True)
     assert complete.differences["better"]["AP"].n_queries == 40
 
 
 def test_changes_stand_from_the_greatest_gain_to_the_greatest_loss() -> None:
     qrels, runs = world()
-    found = rerank.compare(qrels, runs, ["AP"])
-    changes = found.changes("better", "AP")
-    before, after = found.results["base"].per_query["AP"], found.results["better"].per_query["AP"]
+    result = rerank.compare(qrels, runs, ["AP"])
+    changes = result.changes("better", "AP")
+    before, after = result.results["base"].per_query["AP"], result.results["better"].per_query["AP"]
     assert {change.query_id: (change.before, change.after) for change in changes} == {
         query_id: (before[query_id], after[query_id]) for query_id in before
     }
     ordered = [change.difference for change in changes]
     assert ordered == sorted(ordered, reverse=True)
-    gained, lost = found.extremes("better", "AP", 3)
+    gained, lost = result.extremes("better", "AP", 3)
     assert [change.difference for change in gained] == ordered[:3]
     assert [change.difference for change in lost] == ordered[:-4:-1]
-    gained, lost = found.extremes("better", "AP", 1000)
+    gained, lost = result.extremes("better", "AP", 1000)
     assert lost[-1].difference < 0 < gained[-1].difference
 
 
@@ -91,7 +91,7 @@ def test_moves_put_relevant_documents_first_and_count_ranks_as_trec_eval() -> No
     before = Run.of({"q": {"a": 1.0, "b": 9.0, "x": 5.0, "still": -9.0}})
     after = Run.of({"q": {"a": 9.0, "b": 1.0, "c": 1.0, "still": -9.0}})
     assert moves(qrels, before, after, "q") == [
-        Move("c", 1, None, 2),  # as high as b, and the greater id stands first
+        Move("c", 1, None, 2),  # the same score as b: the greater id is first
         Move("a", 2, 3, 1),
         Move("x", None, 2, None),
         Move("b", 0, 1, 3),
@@ -101,8 +101,8 @@ def test_moves_put_relevant_documents_first_and_count_ranks_as_trec_eval() -> No
 
 def test_details_tell_text_and_documents() -> None:
     qrels, runs = world()
-    found = rerank.compare(qrels, runs, ["nDCG@5", "AP"])
-    details = query_details(found, 2, qrels, runs, {"q00": "heat"})
+    result = rerank.compare(qrels, runs, ["nDCG@5", "AP"])
+    details = query_details(result, 2, qrels, runs, {"q00": "heat"})
     assert [detail.run for detail in details] == ["better"] * 4 + ["worse"] * 4
     assert {detail.measure for detail in details} == {"nDCG@5"}
     assert [detail.change.difference > 0 for detail in details[:4]] == [True, True, False, False]

@@ -1,4 +1,4 @@
-"""The page as text: what stands in it, and that nothing in it can run or load."""
+"""The page as text: its content, and that nothing in it can run or load."""
 
 from __future__ import annotations
 
@@ -142,8 +142,8 @@ def test_every_chart_has_a_title_a_description_and_its_figures(page: str, conten
     assert len(re.findall(r"<summary>Figures</summary>", page)) == 4
     bars = len(re.findall(r'<rect[^>]*class="(?:gain|loss)"', page))
     assert bars == sum(
-        found.wins + found.losses
-        for found in (content.comparison.differences[run]["nDCG@10"] for run in content.comparison.systems)
+        result.wins + result.losses
+        for result in (content.comparison.differences[run]["nDCG@10"] for run in content.comparison.systems)
     )
 
 
@@ -164,10 +164,10 @@ def test_page_is_the_same_every_time(page: str) -> None:
     ("low", "high"), [(0.0, 0.0), (0.0, 1.0), (-0.013, 0.029), (0.31, 0.32), (0, 899), (-3e-7, 4e-7), (0.25, 0.25)]
 )
 def test_ticks_are_round_few_and_hold_the_range(low: float, high: float) -> None:
-    found = ticks(low, high)
-    assert 2 <= len(found) <= 8
-    assert found[0] <= low <= high <= found[-1]
-    step = found[1] - found[0]
-    steps = {round((after - before) / step, 6) for before, after in pairwise(found)}
+    result = ticks(low, high)
+    assert 2 <= len(result) <= 8
+    assert result[0] <= low <= high <= result[-1]
+    step = result[1] - result[0]
+    steps = {round((after - before) / step, 6) for before, after in pairwise(result)}
     assert steps == {1.0}
-    assert all(len(f"{tick:g}") <= 7 for tick in found)
+    assert all(len(f"{tick:g}") <= 7 for tick in result)

@@ -29,11 +29,11 @@ def test_table_shows_means_differences_and_what_they_rest_on(compared) -> None:
     text = render(compared)
     good = compared.results["good_1%"]
     assert f"{good['nDCG@10']:.4f}" in text
-    found = compared.differences["good_1%"]["nDCG@10"]
-    assert f"{found.difference:+.4f}" in text
-    assert f"{found.low:+.4f} to {found.high:+.4f}" in text
+    result = compared.differences["good_1%"]["nDCG@10"]
+    assert f"{result.difference:+.4f}" in text
+    assert f"{result.low:+.4f} to {result.high:+.4f}" in text
     assert f"{compared.p_values['good_1%']['nDCG@10']:.4f}" in text
-    assert f"{found.wins}/{found.ties}/{found.losses}" in text
+    assert f"{result.wins}/{result.ties}/{result.losses}" in text
     assert "difference to bad, with the 95 % bootstrap interval" in text
     assert "p: two-sided paired t-test, Holm over 1 runs x 2 measures" in text
     assert "policy: as trec_eval" in text
@@ -60,28 +60,28 @@ def test_tsv_has_a_line_a_figure(compared) -> None:
     rows = [line.split("\t") for line in render(compared, "tsv").splitlines()]
     assert rows[0] == ["bad", "nDCG@10", "all", f"{compared.results['bad']['nDCG@10']:.4f}"]
     assert {len(row) for row in rows} == {4}
-    found = {(run, measure, query): value for run, measure, query, value in rows}
-    assert len(found) == len(rows)
+    result = {(run, measure, query): value for run, measure, query, value in rows}
+    assert len(result) == len(rows)
     test = compared.differences["good_1%"]["RR"]
-    assert float(found["good_1%", "RR", "all:difference"]) == pytest.approx(test.difference, rel=1e-5)
+    assert float(result["good_1%", "RR", "all:difference"]) == pytest.approx(test.difference, rel=1e-5)
     for name, p_value in test.p_values.items():
-        assert float(found["good_1%", "RR", f"all:p_{name}"]) == pytest.approx(p_value, rel=1e-5)
-    assert ("bad", "RR", "all:difference") not in found
+        assert float(result["good_1%", "RR", f"all:p_{name}"]) == pytest.approx(p_value, rel=1e-5)
+    assert ("bad", "RR", "all:difference") not in result
 
 
 def test_json_holds_everything(compared) -> None:
-    found = json.loads(render(compared, "json", per_query=True))
-    assert (found["baseline"], found["test"], found["correction"]) == ("bad", "t", "holm")
-    good = found["runs"]["good_1%"]
+    result = json.loads(render(compared, "json", per_query=True))
+    assert (result["baseline"], result["test"], result["correction"]) == ("bad", "t", "holm")
+    good = result["runs"]["good_1%"]
     assert good["mean"]["RR"] == 1.0
     test = compared.differences["good_1%"]["RR"]
     for name in ("difference", "low", "high", "effect_size", "wins", "ties", "losses", "t"):
         assert good["against_baseline"]["RR"][name] == getattr(test, name)
     assert good["against_baseline"]["RR"]["p_t"] == test.p_values["t"]
     assert good["against_baseline"]["RR"]["p_value"] == compared.p_values["good_1%"]["RR"]
-    assert found["runs"]["bad"]["per_query"]["RR"]["q0"] == compared.results["bad"].per_query["RR"]["q0"]
-    assert "unjudged" in found["runs"]["bad"]["policy"]
-    assert found["notes"] == notes(compared)
+    assert result["runs"]["bad"]["per_query"]["RR"]["q0"] == compared.results["bad"].per_query["RR"]["q0"]
+    assert "unjudged" in result["runs"]["bad"]["policy"]
+    assert result["notes"] == notes(compared)
 
 
 def test_json_says_null_where_a_figure_is_without_bound() -> None:

@@ -21,21 +21,25 @@ def differences(n_queries: int, n_columns: int = 3, seed: int = 0) -> np.ndarray
 
 def test_tests_equal_scipys() -> None:
     columns = differences(60)
-    for column, found in zip(columns.T, paired_differences(columns, samples=200), strict=True):
+    for column, actual in zip(columns.T, paired_differences(columns, samples=200), strict=True):
         expected = stats.ttest_rel(column, np.zeros(60))
-        assert (found.t, found.p_values["t"]) == pytest.approx((expected.statistic, expected.pvalue), rel=1e-12)
-        assert found.p_values["wilcoxon"] == stats.wilcoxon(column).pvalue
-        assert found.effect_size == pytest.approx(column.mean() / column.std(ddof=1), rel=1e-12)
-        assert found.difference == pytest.approx(column.mean())
-        assert (found.wins, found.ties, found.losses) == ((column > 0).sum(), (column == 0).sum(), (column < 0).sum())
-        assert set(found.p_values) == set(TESTS)
+        assert (actual.t, actual.p_values["t"]) == pytest.approx((expected.statistic, expected.pvalue), rel=1e-12)
+        assert actual.p_values["wilcoxon"] == stats.wilcoxon(column).pvalue
+        assert actual.effect_size == pytest.approx(column.mean() / column.std(ddof=1), rel=1e-12)
+        assert actual.difference == pytest.approx(column.mean())
+        assert (actual.wins, actual.ties, actual.losses) == (
+            (column > 0).sum(),
+            (column == 0).sum(),
+            (column < 0).sum(),
+        )
+        assert set(actual.p_values) == set(TESTS)
 
 
 @pytest.mark.parametrize("n_queries", [2, 5, 10, 13])
 def test_randomisation_over_all_patterns_equals_scipys(n_queries: int) -> None:
     columns = np.round(differences(n_queries), 1)  # patterns that tie with the one observed
-    found = randomisation_p_values(columns)
-    for column, p_value in zip(columns.T, found, strict=True):
+    actual = randomisation_p_values(columns)
+    for column, p_value in zip(columns.T, actual, strict=True):
         expected = stats.permutation_test(
             (column,), np.mean, permutation_type="samples", n_resamples=np.inf, vectorized=True
         )
@@ -80,16 +84,16 @@ def test_seed_decides_the_samples() -> None:
 
 
 def test_equal_systems_do_not_differ() -> None:
-    (found,) = paired_differences(np.zeros((5, 1)))
-    assert (found.difference, found.t, found.effect_size, found.ties) == (0.0, 0.0, 0.0, 5)
-    assert found.p_values == {"t": 1.0, "wilcoxon": 1.0, "randomisation": 1.0}
+    (result,) = paired_differences(np.zeros((5, 1)))
+    assert (result.difference, result.t, result.effect_size, result.ties) == (0.0, 0.0, 0.0, 5)
+    assert result.p_values == {"t": 1.0, "wilcoxon": 1.0, "randomisation": 1.0}
 
 
 def test_a_constant_difference_has_no_variance_to_test_against() -> None:
-    (found,) = paired_differences(np.full((8, 1), -0.25))
-    assert (found.t, found.effect_size, found.p_values["t"]) == (-np.inf, -np.inf, 0.0)
-    assert found.p_values["randomisation"] == 2 / 2**8
-    assert (found.low, found.high) == (-0.25, -0.25)
+    (result,) = paired_differences(np.full((8, 1), -0.25))
+    assert (result.t, result.effect_size, result.p_values["t"]) == (-np.inf, -np.inf, 0.0)
+    assert result.p_values["randomisation"] == 2 / 2**8
+    assert (result.low, result.high) == (-0.25, -0.25)
 
 
 def test_holm_and_bonferroni_by_hand() -> None:
@@ -105,10 +109,10 @@ def test_holm_and_bonferroni_by_hand() -> None:
 def test_corrections_keep_order_and_bounds(correction: str, seed: int) -> None:
     random = np.random.default_rng(seed)
     p_values = random.random(random.integers(1, 12)) ** 3
-    found = np.array(corrected(p_values.tolist(), correction))
-    assert ((found >= p_values) & (found <= 1.0)).all()
-    assert (found <= np.array(corrected(p_values.tolist(), "bonferroni")) + 1e-15).all()
-    assert (np.diff(found[np.argsort(p_values)]) >= 0).all()
+    result = np.array(corrected(p_values.tolist(), correction))
+    assert ((result >= p_values) & (result <= 1.0)).all()
+    assert (result <= np.array(corrected(p_values.tolist(), "bonferroni")) + 1e-15).all()
+    assert (np.diff(result[np.argsort(p_values)]) >= 0).all()
     assert corrected([], correction) == []
 
 

@@ -42,15 +42,15 @@ def words(text: str) -> list[str]:
 
 def _documents() -> Documents:
     """Six short documents, some fields of theirs empty, one of 10,000 words, one with nothing in it."""
-    found = {
+    result = {
         f"doc{number}": {"title": words(title), "body": words(body)}
         for number, (title, body) in enumerate(zip(TITLES, BODIES, strict=True))
     }
     vocabulary = sorted({word for text in BODIES for word in words(text)})
-    long_text = [vocabulary[(7 * place * place + place) % len(vocabulary)] for place in range(10_000)]
-    found["long"] = {"title": ["a", "long", "report"], "body": long_text}
-    found["nothing"] = {"title": [], "body": []}
-    return {doc_id: {**fields, "contents": [*fields["title"], *fields["body"]]} for doc_id, fields in found.items()}
+    long_text = [vocabulary[(7 * position * position + position) % len(vocabulary)] for position in range(10_000)]
+    result["long"] = {"title": ["a", "long", "report"], "body": long_text}
+    result["nothing"] = {"title": [], "body": []}
+    return {doc_id: {**fields, "contents": [*fields["title"], *fields["body"]]} for doc_id, fields in result.items()}
 
 
 DOCUMENTS = _documents()

@@ -35,15 +35,17 @@ def _field(name: str, documents: Documents, numbers: Mapping[str, int], position
     counts = [sorted((numbers[word], n) for word, n in Counter(tokens).items()) for tokens in texts]
     postings = np.array([pair for pairs in counts for pair in pairs], dtype=np.int64).reshape(-1, 2)
     lengths = [len(tokens) for tokens in texts]
-    places = [
-        place for tokens in texts for _, place in sorted((numbers[word], place) for place, word in enumerate(tokens))
+    indices = [
+        position
+        for tokens in texts
+        for _, position in sorted((numbers[word], position) for position, word in enumerate(tokens))
     ]
     return FieldArrays(
         name=name,
         doc_ptr=pointers([len(pairs) for pairs in counts]),
         terms=postings[:, 0].astype(np.int32),
         freqs=postings[:, 1].astype(np.int32),
-        positions=np.array(places, dtype=np.int32) if positions else None,
+        positions=np.array(indices, dtype=np.int32) if positions else None,
         position_ptr=pointers(lengths),
         lengths=np.array(lengths, dtype=np.int32),
         doc_freq=np.bincount(postings[:, 0], minlength=len(numbers)).astype(np.int32),

@@ -142,7 +142,7 @@ def test_proximity_reads_a_query_up_to_a_number_of_distinct_terms(monkeypatch: p
 
 
 def stacked(documents: Documents, height: int) -> ForwardIndex:
-    """Return forward arrays in which so many tokens stand at each position, as synonyms do."""
+    """Return forward arrays with this many tokens at each position, as with synonyms."""
     forward = forward_index(documents)
     positions = {
         name: field.positions // height for name, field in forward.fields.items() if field.positions is not None
@@ -162,10 +162,8 @@ def test_phrase_equals_its_definition_where_terms_share_a_position(
 ) -> None:
     forward = stacked({"d": {"body": text}}, height)
     data = extract(forward, {"q": query}, Run.of({"q": {"d": 1.0}}), Recipe(families=("proximity",)))
-    at = [
-        {text[place] for place in range(first, min(first + height, len(text)))} for first in range(0, len(text), height)
-    ]
-    starts = [place // height for place, token in enumerate(text) if token == query[0]]
+    at = [{text[i] for i in range(first, min(first + height, len(text)))} for first in range(0, len(text), height)]
+    starts = [i // height for i, token in enumerate(text) if token == query[0]]
     expected = sum(
         all(start + n < len(at) and token in at[start + n] for n, token in enumerate(query)) for start in starts
     )
@@ -187,9 +185,9 @@ def test_pair_counts_are_exact_beyond_float32_whole_numbers() -> None:
 @pytest.mark.parametrize("repeated", [True, False])
 def test_features_of_a_long_query_and_document_take_no_longer_than_either(n_tokens: int, repeated: bool) -> None:
     n_distinct = 4 if repeated else n_tokens
-    text = [f"w{place % n_distinct}" for place in range(100_000)]
+    text = [f"w{position % n_distinct}" for position in range(100_000)]
     forward = forward_index({"d": {"body": text}})
-    query, run = {"q": [f"w{place % n_distinct}" for place in range(n_tokens)]}, Run.of({"q": {"d": 1.0}})
+    query, run = {"q": [f"w{position % n_distinct}" for position in range(n_tokens)]}, Run.of({"q": {"d": 1.0}})
     recipe = Recipe(families=index_family_names())
     extract(forward, {"q": ["w0"]}, run, recipe)
     start = process_time()
@@ -234,7 +232,7 @@ def test_relative_features_equal_their_definition(documents: Documents, run: Run
         stem, field = name.split(".")
         score, form = stem.rsplit("_", 1)
         for query_id in data:
-            x, found = data.column(f"{score}.{field}")[data.rows(query_id)], data.column(name)[data.rows(query_id)]
+            x, actual = data.column(f"{score}.{field}")[data.rows(query_id)], data.column(name)[data.rows(query_id)]
             known = x[~np.isnan(x)]
             spread = len(known) > 0 and known.max() > known.min()
             expected = {
@@ -243,4 +241,4 @@ def test_relative_features_equal_their_definition(documents: Documents, run: Run
                 "rank": lambda x=x: np.where(np.isnan(x), np.nan, 1.0 + (x[None, :] > x[:, None]).sum(axis=1)),
             }[form]
             wanted = expected() if spread or form == "rank" else np.where(np.isnan(x), np.nan, 0.0)
-            np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5, err_msg=f"{name} {query_id}")
+            np.testing.assert_allclose(actual, wanted, rtol=1e-5, atol=1e-5, err_msg=f"{name} {query_id}")

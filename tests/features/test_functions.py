@@ -203,10 +203,10 @@ def test_function_that_raises_is_named_in_one_line(over: str, error: BaseExcepti
     def raising(*arguments: Any) -> Any:
         raise error
 
-    place = r"field 'title' of query 'q'" if over == "field" else "query 'q', document 'a'"
+    subject = r"field 'title' of query 'q'" if over == "field" else "query 'q', document 'a'"
     kind = type(error).__name__
     message = (
-        rf"^\S*test_functions\.py:\d+: feature 'raising': expected numbers for {place}, got {kind}\b[^\n]*. Correct"
+        rf"^\S*test_functions\.py:\d+: feature 'raising': expected numbers for {subject}, got {kind}\b[^\n]*. Correct"
     )
     with pytest.raises(InvalidInputError, match=message) as caught:
         extract(INDEX, TOPICS, RUN, documents=raw)
@@ -364,6 +364,6 @@ def test_blocks_are_the_rows_of_the_whole() -> None:
 def test_template_is_the_default_recipe(tmp_path: Path) -> None:
     file = tmp_path / "recipe.toml"
     file.write_text(template())
-    found, default = Recipe.from_toml(file), extract(INDEX, TOPICS, RUN)
-    assert extract(INDEX, TOPICS, RUN, found).X.tobytes() == default.X.tobytes()
-    assert found.resolve(["title"]) == replace(Recipe(), normalisation={"*": "none"}).resolve(["title"])
+    result, default = Recipe.from_toml(file), extract(INDEX, TOPICS, RUN)
+    assert extract(INDEX, TOPICS, RUN, result).X.tobytes() == default.X.tobytes()
+    assert result.resolve(["title"]) == replace(Recipe(), normalisation={"*": "none"}).resolve(["title"])

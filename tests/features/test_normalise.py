@@ -45,8 +45,8 @@ def test_normalisation_equals_oracle(form: str, queries: list[list[tuple[float, 
 def test_last_pattern_that_fits_holds() -> None:
     names = ("bm25.title", "bm25.body", "run.score")
     table = {"*": "zscore", "bm25.*": "none", "bm25.body": "rank"}
-    found = normalised_columns(table, names)
-    assert {form: places.tolist() for form, places in found.items()} == {"zscore": [2], "rank": [1]}
+    result = normalised_columns(table, names)
+    assert {form: positions.tolist() for form, positions in result.items()} == {"zscore": [2], "rank": [1]}
     assert chosen_columns("features", ["*.body", "run.score"], names).tolist() == [1, 2]
 
 

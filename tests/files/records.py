@@ -50,17 +50,17 @@ def ranking_data(draw: st.DrawFn, min_rows: int = 1) -> RankingData:
     )
 
 
-def assert_same(found: RankingData, expected: RankingData) -> None:
-    assert found.feature_names == expected.feature_names
-    assert found.recipe == expected.recipe
-    assert found.fingerprint == expected.fingerprint
-    assert found.retriever == expected.retriever
-    assert found.run_retrievers == expected.run_retrievers
+def assert_same(actual: RankingData, expected: RankingData) -> None:
+    assert actual.feature_names == expected.feature_names
+    assert actual.recipe == expected.recipe
+    assert actual.fingerprint == expected.fingerprint
+    assert actual.retriever == expected.retriever
+    assert actual.run_retrievers == expected.run_retrievers
     arrays = ("query_ids", "query_ptr", "doc_ids", "X", "labels", "base_scores", "weights")
     for name in (*arrays, "ideal_labels", "ideal_ptr"):
-        mine, theirs = getattr(found, name), getattr(expected, name)
-        assert (mine is None) == (theirs is None), name
-        if mine is not None:
-            np.testing.assert_array_equal(mine, theirs, err_msg=name)
-            assert mine.dtype.kind == theirs.dtype.kind
-    assert found.X.dtype == np.float32
+        ours, theirs = getattr(actual, name), getattr(expected, name)
+        assert (ours is None) == (theirs is None), name
+        if ours is not None:
+            np.testing.assert_array_equal(ours, theirs, err_msg=name)
+            assert ours.dtype.kind == theirs.dtype.kind
+    assert actual.X.dtype == np.float32

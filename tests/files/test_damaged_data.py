@@ -127,7 +127,7 @@ def test_a_member_twice_is_refused(tmp_path: Path) -> None:
     write_data(small_data(), path)
     with zipfile.ZipFile(path, "a") as archive, pytest.warns(UserWarning, match="Duplicate name"):
         archive.writestr("X.npy", b"")
-    with pytest.raises(FileFormatError, match="got an array that stands there twice"):
+    with pytest.raises(FileFormatError, match="got two arrays of one name"):
         read_data(path)
 
 

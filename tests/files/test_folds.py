@@ -21,7 +21,7 @@ def test_folds_are_numbered_from_0(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("a\t1\nb 2\n", ":2: expected 2 columns with a tab (query id, fold), got 'b 2'. Correct the line."),
         ("a\t1\nb\t2\t3\n", ":2: expected 2 columns with a tab (query id, fold), got"),
@@ -30,11 +30,11 @@ def test_folds_are_numbered_from_0(tmp_path: Path) -> None:
         ("\n", ": expected lines of query id, tab, fold, got none. Name a file with rows."),
     ],
 )
-def test_folds_refuse_with_the_line(text: str, said: str, tmp_path: Path) -> None:
+def test_folds_refuse_with_the_line(text: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "folds").write_text(text)
     with pytest.raises(FileFormatError) as error:
         read_folds(tmp_path / "folds")
-    assert str(error.value).startswith(f"{tmp_path / 'folds'}{said}")
+    assert str(error.value).startswith(f"{tmp_path / 'folds'}{message}")
 
 
 def test_folds_that_are_not_there(tmp_path: Path) -> None:

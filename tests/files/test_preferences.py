@@ -12,14 +12,14 @@ from rerank.types.preferences import Preferences
 def test_preferences_are_read_as_written(tmp_path) -> None:
     path = tmp_path / "pairs.tsv"
     path.write_text("# who: me\nq1\td1\td2\n\nq2\td3\td1\t0.75\nq1\td2\td1\t0\n")
-    found = read_preferences(path)
-    assert found.query_ids.tolist() == ["q1", "q2", "q1"]
-    assert found.better.tolist() == ["d1", "d3", "d2"]
-    assert found.worse.tolist() == ["d2", "d1", "d1"]
-    assert found.probabilities.tolist() == [1.0, 0.75, 0.0]
+    result = read_preferences(path)
+    assert result.query_ids.tolist() == ["q1", "q2", "q1"]
+    assert result.better.tolist() == ["d1", "d3", "d2"]
+    assert result.worse.tolist() == ["d2", "d1", "d1"]
+    assert result.probabilities.tolist() == [1.0, 0.75, 0.0]
     packed = tmp_path / "pairs.tsv.gz"
     packed.write_bytes(gzip.compress(path.read_bytes()))
-    assert read_preferences(packed).better.tolist() == found.better.tolist()
+    assert read_preferences(packed).better.tolist() == result.better.tolist()
 
 
 @pytest.mark.parametrize(
@@ -50,10 +50,10 @@ def test_preferences_that_are_not_there_are_refused(tmp_path) -> None:
 
 
 def test_plain_rows_are_preferences() -> None:
-    found = Preferences.of([("q1", "d1", "d2"), ("q1", "d2", "d1", 0.25)])
-    assert len(found) == 2
-    assert found.probabilities.tolist() == [1.0, 0.25]
-    assert Preferences.of(found) is found
+    result = Preferences.of([("q1", "d1", "d2"), ("q1", "d2", "d1", 0.25)])
+    assert len(result) == 2
+    assert result.probabilities.tolist() == [1.0, 0.25]
+    assert Preferences.of(result) is result
     for rows in ([("q1", "d1")], [("q1", "d1", "d2", 2.0)], []):
         with pytest.raises(InvalidInputError, match="preferences: expected rows of query id, better document id"):
             Preferences.of(rows)

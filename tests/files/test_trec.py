@@ -79,8 +79,8 @@ def test_rows_in_any_order_and_chunk_size_give_the_same_run(
     text = "\n".join(data.draw(st.permutations(lines)))
     path = written(folder, text)
     table = columns.read_table(path, RUN, chunk_bytes=data.draw(st.integers(1, 200)))
-    found = Run(table.query_ids, table.query_ptr, table.doc_ids, table.values)
-    assert as_dict(found) == run
+    result = Run(table.query_ids, table.query_ptr, table.doc_ids, table.values)
+    assert as_dict(result) == run
 
 
 @pytest.mark.parametrize("eol", ["\n", "\r\n"])
@@ -129,7 +129,7 @@ def test_many_scores_are_read_to_the_last_bit() -> None:
     random = np.random.default_rng(0)
     values = (random.normal(size=20_000) * 10.0 ** random.integers(-4, 7, 20_000)).tolist()
     assert read_scores([repr(value) for value in values]) == values
-    # Two numbers of 53 bits lie around each of these, which stand at, or next to, the middle.
+    # Each of these is at, or next to, the midpoint of two neighbouring float64 numbers.
     middles = [f"{(1 << 53) + 2 * step + 1}.{tail}" for step in range(50) for tail in ("0", "00", "1")]
     small = [f"{text[:4]}.{text[4:].replace('.', '')}" for text in middles]
     long = [str((1 << 64) - 1), "1." + "9" * 30, "0." + "0" * 25 + "1", "18446744073709551615.5"]

@@ -58,8 +58,8 @@ def batch_search(
         for query_id, text in topics.items():
             queries.add(text)
             query_ids.add(query_id)
-        found = searcher.batch_search(queries, query_ids, k, 2)
-        return {query_id: [(hit.docid, hit.score) for hit in found.get(query_id)] for query_id in topics}
+        result = searcher.batch_search(queries, query_ids, k, 2)
+        return {query_id: [(hit.docid, hit.score) for hit in result.get(query_id)] for query_id in topics}
     finally:
         searcher.close()
 
@@ -79,8 +79,8 @@ def term_positions(index: Path, doc_ids: Iterable[str]) -> dict[str, dict[str, l
     utils = java("io.anserini.index.IndexReaderUtils")
     reader = utils.getReader(str(index))
     try:
-        found = {doc_id: _plain(utils.getTermPositions(reader, doc_id)) for doc_id in doc_ids}
-        return {doc_id: {term: list(p) for term, p in terms.items()} for doc_id, terms in found.items()}
+        result = {doc_id: _plain(utils.getTermPositions(reader, doc_id)) for doc_id in doc_ids}
+        return {doc_id: {term: list(p) for term, p in terms.items()} for doc_id, terms in result.items()}
     finally:
         reader.close()
 

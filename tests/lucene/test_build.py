@@ -32,7 +32,7 @@ River bank {0}
 </DOC>
 """
 
-# Tells its parent once Java is indexing; forever long, so that a signal always comes in the middle.
+# Writes a line once Java is indexing, and never ends, so that a signal always arrives during indexing.
 LONG_BUILD = """
 import sys
 from rerank.lucene.build import build_index
@@ -67,8 +67,8 @@ def test_build_indexes_all_text_fields_and_the_whole(tmp_path: Path) -> None:
     number = forward.doc_ids.tolist().index("a")
     terms = contents.terms[contents.doc_ptr[number] : contents.doc_ptr[number + 1]]
     assert contents.positions is not None
-    places = contents.positions[contents.position_ptr[number] : contents.position_ptr[number + 1]]
-    order = [forward.term(term) for _, term in sorted(zip(places.tolist(), terms.tolist(), strict=True))]
+    positions = contents.positions[contents.position_ptr[number] : contents.position_ptr[number + 1]]
+    order = [forward.term(term) for _, term in sorted(zip(positions.tolist(), terms.tolist(), strict=True))]
     assert order == ["wing", "tail", "ada", "bob"]
 
 

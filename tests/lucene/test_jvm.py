@@ -45,8 +45,8 @@ def java(folder: Path, version: str) -> Path:
 def test_class_files_were_made_from_the_sources_as_they_stand() -> None:
     folder = CLASS_PATH.joinpath(*JAVA_PACKAGE.split("."))
     noted = dict(reversed(line.split()) for line in (folder / "sources.sha256").read_text().splitlines())
-    found = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.glob("*.java")}
-    assert found == noted, "run scripts/compile_bridge"
+    result = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.glob("*.java")}
+    assert result == noted, "run scripts/compile_bridge"
     compiled = {path.stem.partition("$")[0] for path in folder.glob("*.class")}
     assert compiled == {path.stem for path in folder.glob("*.java")}
 

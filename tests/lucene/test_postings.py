@@ -30,12 +30,12 @@ def vector(forward: ForwardIndex, field: FieldArrays, doc: int) -> dict[str, int
 
 def positions(forward: ForwardIndex, field: FieldArrays, doc: int) -> dict[str, list[int]]:
     assert field.positions is not None
-    found, at = {}, int(field.position_ptr[doc])
+    result, at = {}, int(field.position_ptr[doc])
     for term, freq in vector(forward, field, doc).items():
-        found[term] = field.positions[at : at + freq].tolist()
+        result[term] = field.positions[at : at + freq].tolist()
         at += freq
     assert at == field.position_ptr[doc + 1]
-    return found
+    return result
 
 
 def check_against_anserini(index: Path, forward: ForwardIndex, doc_ids: list[str]) -> None:
@@ -44,8 +44,8 @@ def check_against_anserini(index: Path, forward: ForwardIndex, doc_ids: list[str
     vectors = {doc_id: vector(forward, contents, number) for doc_id, number in numbers.items()}
     assert vectors == anserini.document_vectors(index, doc_ids)
     if contents.positions is not None:
-        places = {doc_id: positions(forward, contents, number) for doc_id, number in numbers.items()}
-        assert places == anserini.term_positions(index, doc_ids)
+        indices = {doc_id: positions(forward, contents, number) for doc_id, number in numbers.items()}
+        assert indices == anserini.term_positions(index, doc_ids)
 
 
 def test_forward_arrays_equal_document_vectors(small_index: Path) -> None:
@@ -162,13 +162,13 @@ def test_fingerprint_depends_on_the_text_only(tmp_path: Path, documents: list[di
 
 def test_fingerprint_tells_collections_of_equal_counts_apart(tmp_path: Path) -> None:
     texts = {"one": ("wing flow", "heat"), "two": ("wing flow", "shock"), "three": ("wing heat", "flow")}
-    found = {}
+    results = {}
     for name, bodies in texts.items():
         build_index([{"id": str(n), "body": body} for n, body in enumerate(bodies)], tmp_path / name)
-        found[name] = dict(open_forward(tmp_path / name).fingerprint)
-    counts = [{key: value for key, value in one.items() if key != "checksum"} for one in found.values()]
+        results[name] = dict(open_forward(tmp_path / name).fingerprint)
+    counts = [{key: value for key, value in one.items() if key != "checksum"} for one in results.values()]
     assert counts[0] == counts[1]
-    assert found["one"]["checksum"] != found["two"]["checksum"]
+    assert results["one"]["checksum"] != results["two"]["checksum"]
 
 
 def test_numbers_of_documents_stand_beside_the_arrays(tmp_path: Path) -> None:
@@ -201,11 +201,13 @@ def test_numbers_of_an_index_of_anserinis_come_from_its_raw_documents(tmp_path: 
 
 def test_many_fields_have_their_own_statistics(tmp_path: Path) -> None:
     names = ("title", "body", "abstract", "anchor", "keywords", "author")
-    documents = [{"id": str(n), **{name: "wing " * (n + place) for place, name in enumerate(names)}} for n in range(3)]
+    documents = [
+        {"id": str(n), **{name: "wing " * (n + position) for position, name in enumerate(names)}} for n in range(3)
+    ]
     build_index(documents, tmp_path / "index")
     fields = open_forward(tmp_path / "index").fields
     assert set(fields) == {*names, "contents"}
-    assert [fields[name].n_tokens for name in names] == [3 + 3 * place for place in range(6)]
+    assert [fields[name].n_tokens for name in names] == [3 + 3 * position for position in range(6)]
     assert [fields[name].n_docs_with for name in names] == [2, 3, 3, 3, 3, 3]
 
 

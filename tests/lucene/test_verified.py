@@ -92,9 +92,9 @@ def test_note_goes_to_the_cache_where_the_folder_cannot_be_written(
     assert [path.name.partition("-")[0] for path in cache_folder().iterdir()] == ["verified"]
 
 
-def put(value: Any, place: int) -> Callable[[Any], Any]:
+def put(value: Any, position: int) -> Callable[[Any], Any]:
     def change(array: Any) -> Any:
-        array[place] = value
+        array[position] = value
         return array
 
     return change

@@ -40,10 +40,10 @@ def test_cascade_changes_as_the_measure_does(name) -> None:
     labels = random.integers(-1, 4, query_ptr[-1]).astype(float)
     ideal = ideal_of_rows(labels, query_ptr)
     prefix_sum = measure.prefix_sum(labels, query_ptr, *ideal)
-    found = []
+    results = []
     for _ in range(6):
         orders = [first + random.permutation(size) for first, size in zip(query_ptr, sizes, strict=False)]
         lists = RankedLists(labels[np.concatenate(orders)], query_ptr, *ideal)
         formula = [by_the_formula(prefix_sum, order, query) for query, order in enumerate(orders)]
-        found.append(measure.scores(lists) - formula)
-    np.testing.assert_allclose(found[1:], np.tile(found[0], (5, 1)), atol=1e-12)
+        results.append(measure.scores(lists) - formula)
+    np.testing.assert_allclose(results[1:], np.tile(results[0], (5, 1)), atol=1e-12)

@@ -40,16 +40,16 @@ class Swaps:
 def swaps() -> Swaps:
     short, long = lists(3, n_queries=900, longest=12), lists(4, n_queries=100, longest=30)
     ranked, ideal = (few + many for few, many in zip(short, long, strict=True))
-    found, after, ideals = [], [], []
+    result, after, ideals = [], [], []
     for q, labels in enumerate(ranked):
         for i in range(len(labels)):
             for j in range(i + 1, len(labels)):
                 one = labels.copy()
                 one[[i, j]] = one[[j, i]]
-                found.append((q, i, j))
+                result.append((q, i, j))
                 after.append(one)
                 ideals.append(ideal[q])
-    return Swaps(joined(ranked, ideal), *np.array(found).T, joined(after, ideals))
+    return Swaps(joined(ranked, ideal), *np.array(result).T, joined(after, ideals))
 
 
 def deltas(measure: Measure, lists: RankedLists, depth: int) -> tuple[np.ndarray, np.ndarray]:
@@ -74,9 +74,9 @@ def test_swap_deltas_equal_recomputing_after_the_swap(name: str, depth: int, swa
     change = np.abs(measure.scores(swaps.swapped) - measure.scores(swaps.whole)[swaps.query])
     n = np.diff(swaps.whole.query_ptr)[swaps.query]
     upper, both = swaps.i < depth, swaps.j < depth
-    found = out[(out_ptr[swaps.query] + swaps.i * n + swaps.j)[upper]]
+    result = out[(out_ptr[swaps.query] + swaps.i * n + swaps.j)[upper]]
     mirrored = out[(out_ptr[swaps.query] + swaps.j * n + swaps.i)[both]]
-    np.testing.assert_allclose(found, change[upper], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(result, change[upper], rtol=0, atol=1e-12)
     np.testing.assert_allclose(mirrored, change[both], rtol=0, atol=1e-12)
     assert not np.isnan(out).any()
 

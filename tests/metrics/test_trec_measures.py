@@ -15,7 +15,7 @@ from rerank.metrics.trec_names import GROUPS
 from tests.oracles import trec_measures as oracle
 
 GAINS = {0: 1, 1: 3, 2: -1, 3: 9}
-# Name -> its oracle and what the oracle is told.
+# Name -> its oracle and the arguments of the oracle.
 MEASURES = {
     "Rprec": (oracle.rprec, {}),
     "Rprec(rel=2)": (oracle.rprec, {"rel": 2}),
@@ -113,9 +113,9 @@ def test_value_of_a_query_does_not_depend_on_the_others(name: str) -> None:
     for number, query in enumerate(together.query_ids.tolist()):
         if query in run:
             alone = evaluate({query: qrels[query]}, {query: run[query]}, [name])
-            for mine, theirs in ((alone.values, together.values), (alone.texts, together.texts)):
-                if name in mine:
-                    assert mine[name][0] == theirs[name][number]
+            for ours, theirs in ((alone.values, together.values), (alone.texts, together.texts)):
+                if name in ours:
+                    assert ours[name][0] == theirs[name][number]
 
 
 @pytest.mark.parametrize("name", MEASURES)

@@ -151,8 +151,8 @@ def test_lambdas_change_smoothly_where_pairs_take_exponentials_of_their_own(name
     """A document that nobody of another label can beat falls past the bound: the others do not notice."""
     labels = np.array([2.0, 0.0, 1.0, 0.0, 0.0])
     objective = replace(_objective(name, labels), normalize=normalize)
-    found = [_found(objective, np.array([0.3, 0.1, -0.4, 0.2, bottom]))[1:] for bottom in (-299.0, -301.0)]
-    np.testing.assert_allclose(found[0], found[1], rtol=1e-9 if not normalize else 1e-3, atol=1e-12)
+    result = [_found(objective, np.array([0.3, 0.1, -0.4, 0.2, bottom]))[1:] for bottom in (-299.0, -301.0)]
+    np.testing.assert_allclose(result[0], result[1], rtol=1e-9 if not normalize else 1e-3, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", sorted(set(NAMES) - POINTWISE))

@@ -146,14 +146,14 @@ def test_gradients_stay_finite_and_curvature_positive_when_scores_lie_far_apart(
 def test_gradients_do_not_depend_on_threads(name) -> None:
     import numba
 
-    found, before = [], numba.get_num_threads()
+    result, before = [], numba.get_num_threads()
     try:
         for threads in (1, min(2, numba.config.NUMBA_NUM_THREADS)):
             numba.set_num_threads(threads)
-            found.append(_gradients(_objective(name), _scores()))
+            result.append(_gradients(_objective(name), _scores()))
     finally:
         numba.set_num_threads(before)
-    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(result[0], result[1])
 
 
 def test_pairs_of_labels_cost_what_ranknet_costs() -> None:

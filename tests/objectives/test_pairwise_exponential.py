@@ -46,8 +46,8 @@ def test_agreement_is_the_weight_of_right_and_wrong_pairs(case) -> None:
     pairs = _pairs(query_ptr, weights, labels)
     D, total = oracle.distribution(pairs, scores)
     expected = np.array(oracle.right_and_wrong(pairs, D, chosen)) * total
-    found = PairwiseExponential(query_ptr, weights, labels).agreement(scores, chosen)
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    actual = PairwiseExponential(query_ptr, weights, labels).agreement(scores, chosen)
+    np.testing.assert_allclose(actual, expected, rtol=1e-12)
 
 
 def test_scores_far_apart_stay_finite() -> None:

@@ -79,7 +79,7 @@ def test_lambdas_are_the_gradient_of_the_frozen_cost(name: str, truncation: int)
 
 @pytest.mark.parametrize("name", [*BLOCKS, "nDCG@5"])
 def test_lambdas_change_symmetrically(name: str) -> None:
-    """Burges 2010, section 4.3: while the order stands, d lambda_i / d s_j = d lambda_j / d s_i."""
+    """Burges 2010, section 4.3: while the order does not change, d lambda_i / d s_j = d lambda_j / d s_i."""
     query_ptr, labels, scores = pointers([9]), np.array([0, 1, 2, 0, 3, 1, 0, 2, 0.0]), np.linspace(-1, 1.3, 9)
     objective, step = _objective(name, labels, query_ptr), 1e-4
     changes = np.empty((9, 9))
@@ -148,8 +148,8 @@ def test_lambdas_weigh_relevant_documents_that_are_not_retrieved() -> None:
     labels, scores = np.array([0.0, 1.0, 0.0, 1.0]), np.array([4.0, 3.0, 2.0, 1.0])
     objective = _objective("AP", labels, pointers([4]))
     retrieved_only = replace(objective, ideal_labels=np.ones(2), ideal_ptr=pointers([2]))
-    found, expected = _gradients(objective, scores), _gradients(retrieved_only, scores)
-    np.testing.assert_allclose(found, np.array(expected) * 2 / 3, rtol=1e-12)
+    actual, expected = _gradients(objective, scores), _gradients(retrieved_only, scores)
+    np.testing.assert_allclose(actual, np.array(expected) * 2 / 3, rtol=1e-12)
 
 
 def _weighed(name: str, normalize: bool) -> tuple[LambdaRankObjective | BlockLambdaRankObjective, Floats]:

@@ -112,7 +112,7 @@ def _lightgbm_tree(values: dict[str, list[str]]) -> Any:
 
 
 def xgboost(content: bytes) -> Model:
-    """The JSON of `Booster.save_model`; a node's second child stands behind its first, as the predictor has it."""
+    """The JSON of `Booster.save_model`; a node's second child is stored after its first, as it reads them."""
     learner = json.loads(content)["learner"]
     trees = []
     for raw in learner["gradient_booster"]["model"]["trees"]:

@@ -17,19 +17,19 @@ class Feedback:
     def __init__(self, query: Sequence[str], documents: Sequence[Sequence[str]], pair: Pair) -> None:
         self.query, self.documents, self.pair = query, documents, pair
         self.known = [word for word in query if pair.df(word)]
-        self.places = [place for place, document in enumerate(documents) if document]
+        self.places = [position for position, document in enumerate(documents) if document]
 
     def discount(self, k: int) -> list[float]:
         weights = [1 / log2(rank + 2) for rank in range(len(self.places[:k]))]
         return [weight / sum(weights) for weight in weights]
 
     def model(self, k: int) -> Weights:
-        found: Weights = {}
-        for place, weight in zip(self.places, self.discount(k), strict=False):
-            document = self.documents[place]
+        results: Weights = {}
+        for position, weight in zip(self.places, self.discount(k), strict=False):
+            document = self.documents[position]
             for word in sorted(set(document)):
-                found[word] = found.get(word, 0.0) + weight * list(document).count(word) / len(document)
-        return found
+                results[word] = results.get(word, 0.0) + weight * list(document).count(word) / len(document)
+        return results
 
     def best(self, weights: Weights, size: int) -> Weights:
         rare = {word: w for word, w in weights.items() if self.pair.df(word) <= max(0.1 * len(self.pair.holders), 1)}
@@ -58,8 +58,8 @@ class Feedback:
 
     def rocchio(self, k: int, size: int) -> Weights:
         centroid: Weights = {}
-        for place in self.places[:k]:
-            for word, weight in self.unit(self.documents[place]).items():
+        for position in self.places[:k]:
+            for word, weight in self.unit(self.documents[position]).items():
                 centroid[word] = centroid.get(word, 0.0) + weight / len(self.places[:k])
         best = self.best(centroid, size)
         norm = sqrt(sum(weight**2 for weight in best.values()))
@@ -70,11 +70,11 @@ class Feedback:
             mixed[word] = mixed.get(word, 0.0) + self.pair.recipe["rocchio_alpha"] * n / length
         return mixed
 
-    def similarity(self, place: int, k: int) -> float:
-        others = [other for other in self.places[:k] if other != place]
-        mine = self.unit(self.documents[place])
+    def similarity(self, position: int, k: int) -> float:
+        others = [other for other in self.places[:k] if other != position]
+        ours = self.unit(self.documents[position])
         cosines = [
-            sum(weight * mine.get(word, 0.0) for word, weight in self.unit(self.documents[other]).items())
+            sum(weight * ours.get(word, 0.0) for word, weight in self.unit(self.documents[other]).items())
             for other in others
         ]
         return sum(cosines) / len(cosines) if cosines else 0.0
@@ -91,7 +91,8 @@ class Feedback:
             return [self.bm25(document, weights) for document in self.documents]
         if stem == "similarity":
             return [
-                self.similarity(place, int(k)) if document else nan for place, document in enumerate(self.documents)
+                self.similarity(position, int(k)) if document else nan
+                for position, document in enumerate(self.documents)
             ]
         if name == "rocchio":
             weights = self.rocchio(10, 30)

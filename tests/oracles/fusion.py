@@ -19,7 +19,7 @@ def normalised(scores, norm):
         return dict(scores)
     low, high = min(values), max(values)
     if norm == "rank":
-        return {doc: 1 - place / len(values) for place, doc in enumerate(ranking(scores))}
+        return {doc: 1 - position / len(values) for position, doc in enumerate(ranking(scores))}
     if norm == "max":
         return {doc: score / high for doc, score in scores.items()}
     mean = math.fsum(values) / len(values)
@@ -33,20 +33,20 @@ def normalised(scores, norm):
 
 def fused(runs, method, norm="none", weights=None, k=60, missing="zero"):
     """{query: {document: score}} of runs of that form."""
-    found = {}
+    results = {}
     for query in dict.fromkeys(query for run in runs for query in run):
         parts = [run.get(query, {}) for run in runs]
         made = [normalised(part, norm) for part in parts]
-        ranks = [{doc: place for place, doc in enumerate(ranking(part), 1)} for part in parts]
-        found[query] = {}
+        ranks = [{doc: position for position, doc in enumerate(ranking(part), 1)} for part in parts]
+        results[query] = {}
         for doc in {doc for part in parts for doc in part}:
             fill = [min(part.values()) if part and missing == "lowest" else 0.0 for part in made]
             values = [part.get(doc, low) for part, low in zip(made, fill, strict=True)]
             hits = sum(doc in part for part in parts)
-            found[query][doc] = {
+            results[query][doc] = {
                 "rrf": sum(1 / (k + rank[doc]) for rank in ranks if doc in rank),
                 "combsum": sum(values),
                 "combmnz": sum(values) * hits,
                 "weighted": sum(w * value for w, value in zip(weights or [1] * len(runs), values, strict=True)),
             }[method]
-    return found
+    return results

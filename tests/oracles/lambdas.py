@@ -14,8 +14,8 @@ def frozen_deltas(scores, labels, ideal, truncation):
     """|delta nDCG| of every pair of one query at the present order, (n, n)."""
     n = len(scores)
     order = sorted(range(n), key=lambda row: (-scores[row], row))
-    rank = {row: place for place, row in enumerate(order)}
-    best = sum(label * discount(place, truncation) for place, label in enumerate(sorted(ideal, reverse=True)))
+    rank = {row: position for position, row in enumerate(order)}
+    best = sum(label * discount(position, truncation) for position, label in enumerate(sorted(ideal, reverse=True)))
     deltas = np.zeros((n, n))
     for i in range(n):
         for j in range(n):

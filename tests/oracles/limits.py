@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 Wide = np.longdouble
-WIDEST = 600  # pairs that stand wrong by more count as wrong by this much: the exponential cost leaves float64
+WIDEST = 600  # larger margins of misordered pairs are cut to this: the exponential would overflow float64
 
 
 def _empty(scores):
@@ -83,10 +83,10 @@ def plackett_luce(scores, labels):
         gaps = np.array([Wide(scores[j]) - Wide(max(scores[k] for k in drawn)) for j in drawn])
         shares = np.exp(gaps) / np.exp(gaps).sum()
         cost += np.log(np.exp(gaps).sum()) - gaps[0]
-        for place, j in enumerate(drawn):
-            others = np.delete(shares, place).sum()
-            grad[j] += -others if j == i else shares[place]
-            hess[j] += shares[place] * others
+        for position, j in enumerate(drawn):
+            others = np.delete(shares, position).sum()
+            grad[j] += -others if j == i else shares[position]
+            hess[j] += shares[position] * others
     return cost, grad, hess
 
 

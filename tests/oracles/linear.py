@@ -7,12 +7,12 @@ import numpy as np
 
 def listed_pairs(labels, query_ptr, weights):
     """(i, j, weight) of every pair with i above j; each query's pairs share its weight evenly."""
-    found = []
+    results = []
     for q in range(len(query_ptr) - 1):
         rows = range(query_ptr[q], query_ptr[q + 1])
         own = [(i, j) for i in rows for j in rows if labels[i] > labels[j]]
-        found += [(i, j, weights[q] / len(own)) for i, j in own]
-    return found
+        results += [(i, j, weights[q] / len(own)) for i, j in own]
+    return results
 
 
 def hinge_cost(w, C, start, inputs, pairs):

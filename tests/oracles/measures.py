@@ -71,7 +71,7 @@ def nerr(ranked, ideal, cutoff=None, max_rel=4):
 def rbp(ranked, cutoff=None, p=0.8, rel=None):
     """(1 - p) times the sum of gain * p^(rank - 1)."""
     gains = [gain(label, exponential=False) if rel is None else float(label >= rel) for label in ranked[:cutoff]]
-    return (1 - p) * sum(worth * p**place for place, worth in enumerate(gains))
+    return (1 - p) * sum(worth * p**position for position, worth in enumerate(gains))
 
 
 def pair_accuracy(ranked, ideal):
@@ -81,7 +81,7 @@ def pair_accuracy(ranked, ideal):
     for label in ranked:
         if label > 0:
             missed.remove(label)
-    pairs = [a > b for place, b in enumerate(ranked) for a in ranked[:place] if a != b]
+    pairs = [a > b for position, b in enumerate(ranked) for a in ranked[:position] if a != b]
     pairs += [False for worse in ranked for better in missed if better > worse]
     return sum(pairs) / len(pairs) if pairs else 0.0
 
@@ -95,7 +95,7 @@ def auc(ranked, ideal, rel=1):
     n_relevant = sum(label >= rel for label in ideal)
     placed = relevant + [True] * (n_relevant - sum(relevant))
     n_other = len(placed) - n_relevant
-    positions = sum(len(placed) - place for place, hit in enumerate(placed) if hit)
+    positions = sum(len(placed) - position for position, hit in enumerate(placed) if hit)
     return (positions - n_relevant * (n_relevant + 1) / 2) / (n_relevant * n_other) if n_relevant * n_other else 0.0
 
 

@@ -58,7 +58,7 @@ def difference_to_pytrec_eval(case: Case) -> tuple[float, str, int]:
 def difference_to_ir_measures(case: Case) -> tuple[float, str, int]:
     """Return the largest difference, of which figure, and how many figures were compared."""
     qrels, tied, _, _ = case
-    # ir_measures breaks ties the other way in Judged; its gains are those of labels that are not negative.
+    # ir_measures breaks ties in the opposite order in Judged; its gains are those of labels that are not negative.
     run = {query: {doc: rank for rank, doc in enumerate(sorted(docs))} for query, docs in tied.items()}
     qrels = {query: {doc: max(label, 0) for doc, label in docs.items()} for query, docs in qrels.items()}
     parsed = {ir_measures.parse_measure(name): name for name in IR_MEASURES}
@@ -73,25 +73,25 @@ def difference_to_ir_measures(case: Case) -> tuple[float, str, int]:
 @cache
 def _ours(names: tuple[str, ...], level: int) -> dict[str, Measure]:
     """Our measure for each name that pytrec_eval prints."""
-    found = {}
+    results = {}
     for name in names:
         (measure,) = parse_measures([name], level)
         if isinstance(measure, IPrec | AvgIPrec):
             measure = replace(measure, rounding=UP)  # pytrec_eval holds trec_eval 9
         if not (name == "num_rel" and level > 1):  # pytrec_eval counts labels from 1, whatever the level
-            found[name] = measure
-    return found
+            results[name] = measure
+    return results
 
 
 def _largest(result: EvaluationResult, names: dict[str, Measure], theirs) -> tuple[float, str, int]:
     per_query, largest, where, count = result.per_query, 0.0, "", 0
     for query, figures in theirs.items():
         for name, measure in names.items():
-            expected, found = figures[name], per_query[measure.name][query]
+            expected, actual = figures[name], per_query[measure.name][query]
             if measure.averaging == GEOMETRIC:
-                found = math.log(max(found, LEAST))
-            difference = abs(found - (0.0 if math.isnan(expected) else expected))  # a share of nothing is 0 here
+                actual = math.log(max(actual, LEAST))
+            difference = abs(actual - (0.0 if math.isnan(expected) else expected))  # a share of nothing is 0 here
             count += 1
             if difference > largest:
-                largest, where = difference, f"{query} {name}: {found} here, {expected} there"
+                largest, where = difference, f"{query} {name}: {actual} here, {expected} there"
     return largest, where, count

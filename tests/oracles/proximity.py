@@ -31,20 +31,20 @@ def distances(pair: Pair, a: str, b: str) -> NDArray[np.int64]:
 def counted(pair: Pair, name: str) -> float:
     order, of, window = name.split("_")
     wanted = {"adjacent": adjacent, "pairs": pairs}[of](pair)
-    found = np.concatenate([np.empty(0), *(distances(pair, a, b) for a, b in wanted)])
-    return int(((found < int(window)) & (found > (0 if order == "ordered" else -int(window)))).sum())
+    result = np.concatenate([np.empty(0), *(distances(pair, a, b) for a, b in wanted)])
+    return int(((result < int(window)) & (result > (0 if order == "ordered" else -int(window)))).sum())
 
 
 def matches(pair: Pair) -> list[tuple[int, str]]:
-    return [(place, token) for place, token in enumerate(pair.document) if token in pair.terms]
+    return [(position, token) for position, token in enumerate(pair.document) if token in pair.terms]
 
 
 def span(pair: Pair) -> float:
-    found = matches(pair)
-    wanted, best = {token for _, token in found}, nan
-    for number, (first, _) in enumerate(found):
+    result = matches(pair)
+    wanted, best = {token for _, token in result}, nan
+    for number, (first, _) in enumerate(result):
         held = set()
-        for last, token in found[number:]:
+        for last, token in result[number:]:
             held.add(token)
             if held == wanted:
                 best = last - first + 1 if best != best else min(best, last - first + 1)
@@ -62,7 +62,7 @@ def first_position(pair: Pair) -> float:
 
 def phrase(pair: Pair) -> float:
     n_tokens = len(pair.query)
-    return sum(list(pair.document[place : place + n_tokens]) == list(pair.query) for place in range(pair.length))
+    return sum(list(pair.document[i : i + n_tokens]) == list(pair.query) for i in range(pair.length))
 
 
 def saturation(pair: Pair) -> float:
@@ -77,8 +77,8 @@ def saturated(pair: Pair, value: float) -> float:
 def proximity(pair: Pair) -> float:
     score = 0.0
     for a, b in pairs(pair):
-        found = distances(pair, a, b)
-        near = (1 / found[abs(found) <= 5] ** 2).sum()
+        result = distances(pair, a, b)
+        near = (1 / result[abs(result) <= 5] ** 2).sum()
         score += min(pair.idf(a), pair.idf(b)) * saturated(pair, near) if near else 0.0
     return score
 
@@ -93,8 +93,8 @@ def tp_score(pair: Pair) -> float:
 
 
 def tp_dist(pair: Pair) -> float:
-    found = [abs(gaps).min() for a, b in pairs(pair) if len(gaps := distances(pair, a, b))]
-    return log(0.3 + exp(-min(found))) if found else nan
+    result = [abs(gaps).min() for a, b in pairs(pair) if len(gaps := distances(pair, a, b))]
+    return log(0.3 + exp(-min(result))) if result else nan
 
 
 def sdm(pair: Pair) -> float:

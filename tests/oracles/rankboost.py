@@ -7,12 +7,12 @@ import numpy as np
 
 def pairs(labels, query_ptr, weights):
     """x, y and weight, (n_pairs, 3), of every pair with x above y; the pairs of a query share its weight evenly."""
-    found = []
+    results = []
     for q in range(len(query_ptr) - 1):
         rows = range(query_ptr[q], query_ptr[q + 1])
         own = [(x, y) for x in rows for y in rows if labels[x] > labels[y]]
-        found += [(x, y, weights[q] / len(own)) for x, y in own]
-    return np.array(found)
+        results += [(x, y, weights[q] / len(own)) for x, y in own]
+    return np.array(results)
 
 
 def gaps(pairs, values):
@@ -34,8 +34,8 @@ def agreement(pairs, D, h):
 
 def right_and_wrong(pairs, D, h):
     """W+ and W-."""
-    found = gaps(pairs, h)
-    return D[found > 0].sum(), D[found < 0].sum()
+    result = gaps(pairs, h)
+    return D[result > 0].sum(), D[result < 0].sum()
 
 
 def normaliser(pairs, D, h, alpha):

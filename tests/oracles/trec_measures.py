@@ -112,8 +112,8 @@ def num_nonrel_ret(ranked, pool, rel=1):
 
 
 def utility(ranked, pool, worth=(1, -1, 0, 0), n_docs=0, rel=1):
-    found, total = sum(_hits(ranked, rel)), _total(pool, rel)
-    parts = (found, len(ranked) - found, total - found, n_docs + found - len(ranked) - total)
+    result, total = sum(_hits(ranked, rel)), _total(pool, rel)
+    parts = (result, len(ranked) - result, total - result, n_docs + result - len(ranked) - total)
     return float(sum(one * part for one, part in zip(worth, parts, strict=True)))
 
 

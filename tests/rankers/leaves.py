@@ -1,4 +1,4 @@
-"""The leaves of a forest, told from its scores."""
+"""The leaves of a forest, computed from its scores."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rerank.types import Floats, Ints
 
 def leaves(forest: Forest, X: Floats) -> list[tuple[Ints, Floats]]:
     """Return each row's leaf and the leaf's value, tree by tree: a twin of the tree scores each leaf by its number."""
-    found = []
+    results = []
     for tree in range(forest.n_trees):
         nodes = slice(forest.node_ptr[tree], forest.node_ptr[tree + 1])
         values = forest.leaf_value[forest.leaf_ptr[tree] : forest.leaf_ptr[tree + 1]]
@@ -20,5 +20,5 @@ def leaves(forest: Forest, X: Floats) -> list[tuple[Ints, Floats]]:
         ends = {"node_ptr": np.array([0, nodes.stop - nodes.start]), "leaf_ptr": np.array([0, len(values)])}
         number = Forest(**ends, **columns, leaf_value=np.arange(len(values), dtype=np.float64))
         leaf = score_rows(number, X).astype(int)
-        found.append((leaf, values[leaf]))
-    return found
+        results.append((leaf, values[leaf]))
+    return results

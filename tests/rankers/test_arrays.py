@@ -1,4 +1,4 @@
-"""Arrays, lists, sparse matrices and data frames as training data: the same model, or one line that says why not."""
+"""Arrays, lists, sparse matrices and data frames as training data: the same model, or an error of one line."""
 
 from __future__ import annotations
 
@@ -231,8 +231,8 @@ def test_objects_become_what_python_makes_of_them(rows) -> None:
 @settings(max_examples=50, deadline=None)
 @given(hnp.arrays(np.float32, hnp.array_shapes(min_dims=2, max_dims=2, max_side=5), elements=st.floats(width=32)))
 def test_first_infinite_is_the_first_that_numpy_finds(X) -> None:
-    places = np.argwhere(np.isinf(X)).tolist()
-    assert first_infinite(X) == (tuple(places[0]) if places else None)
+    positions = np.argwhere(np.isinf(X)).tolist()
+    assert first_infinite(X) == (tuple(positions[0]) if positions else None)
     assert first_infinite(np.asfortranarray(X)) == first_infinite(X)
 
 

@@ -66,15 +66,15 @@ def _edited(stored: dict[str, Any], pick: random.Random, value: Any = ..., n_edi
     edited = copy.deepcopy(stored)
     for _ in range(n_edits):
         inside = pick.choice([each for each in _containers(edited)] or [edited])
-        place = pick.choice(list(inside) if isinstance(inside, dict) else range(len(inside))) if inside else None
+        position = pick.choice(list(inside) if isinstance(inside, dict) else range(len(inside))) if inside else None
         how = pick.choice(["put", "put", "put", "drop", "add"]) if value is ... else "put"
         new = copy.deepcopy(pick.choice(HOSTILE) if value is ... else value)
-        if how == "add" or place is None:
+        if how == "add" or position is None:
             inside.update({"new": new}) if isinstance(inside, dict) else inside.append(new)
         elif how == "drop":
-            del inside[place]
+            del inside[position]
         else:
-            inside[place] = new
+            inside[position] = new
     return edited
 
 

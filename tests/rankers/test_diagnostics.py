@@ -124,12 +124,12 @@ def test_curves_that_cannot_be_drawn_are_refused(train, weight, values, message)
 
 
 def test_a_direction_that_helps_is_found(train) -> None:
-    found = local_optimality(Linear([0.0, 0.0, 1.0, 0, 0, 0, 0, 0]), train, "nDCG@10", n=50, step=0.2)
-    assert found.rises > 10
-    assert found.falls > 0
-    assert found.best > found.value
-    assert found.confidence == 0.0
-    assert found.rises + found.falls <= found.directions == 50
+    result = local_optimality(Linear([0.0, 0.0, 1.0, 0, 0, 0, 0, 0]), train, "nDCG@10", n=50, step=0.2)
+    assert result.rises > 10
+    assert result.falls > 0
+    assert result.best > result.value
+    assert result.confidence == 0.0
+    assert result.rises + result.falls <= result.directions == 50
 
 
 @pytest.mark.parametrize("base", [None, "run"])
@@ -140,9 +140,9 @@ def test_leaf_values_of_a_forest_are_its_weights(train, base) -> None:
     start = train.base_scores if base else 0.0
     doubled = model.with_weights(2 * model.weights()).predict(train)
     np.testing.assert_allclose(doubled - start, 2 * (model.predict(train) - start), atol=1e-9)
-    found = local_optimality(model, train, "nDCG@10", n=40, step=0.2)
-    assert found.falls > 0
-    assert found == local_optimality(model, train, "nDCG@10", n=40, step=0.2)
+    result = local_optimality(model, train, "nDCG@10", n=40, step=0.2)
+    assert result.falls > 0
+    assert result == local_optimality(model, train, "nDCG@10", n=40, step=0.2)
     assert model.weights().shape == (model.forest_.leaf_ptr[-1],)
 
 
@@ -164,9 +164,9 @@ def test_what_cannot_be_moved_is_refused(train) -> None:
 def test_weights_of_nets_and_linear_rankers_are_moved(train, ranker) -> None:
     model = ranker(**({"n_epochs": 2} if ranker in (RankNet, LambdaRank) else {})).fit(train)
     kept = model.weights().copy()
-    found = local_optimality(model, train, "nDCG@10", n=30, step=0.1)
-    assert found.rises + found.falls > 20
-    assert found.value == pytest.approx(evaluate(_judgements(train), model.rank(train), ["nDCG@10"])["nDCG@10"])
+    result = local_optimality(model, train, "nDCG@10", n=30, step=0.1)
+    assert result.rises + result.falls > 20
+    assert result.value == pytest.approx(evaluate(_judgements(train), model.rank(train), ["nDCG@10"])["nDCG@10"])
     np.testing.assert_array_equal(model.weights(), kept)
     same = model.with_weights(kept)
     np.testing.assert_array_equal(same.predict(train), model.predict(train))

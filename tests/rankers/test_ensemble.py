@@ -52,7 +52,7 @@ def test_ensemble_is_the_same_for_any_order_of_queries_and_threads(train) -> Non
 
 
 def test_second_stage_learns_from_held_out_scores(train) -> None:
-    """A member that learns the labels by heart says nothing about other queries, and gets little weight."""
+    """A member that memorises the training labels is no better on other queries, and gets little weight."""
     random = np.random.default_rng(0)
     noise = random.standard_normal(train.n_rows).astype(np.float32)
     data = replace(train, X=np.column_stack([train.X[:, :2], noise]), feature_names=("a", "b", "noise"))
@@ -135,8 +135,8 @@ def test_newton_step_is_of_the_full_matrix_of_second_derivatives(train, metric) 
     matrix = np.array([(gradient(weights + step * m) - gradient(weights - step * m)) / (2 * step) for m in moves])
     ridge = 1e-3 * np.diag(np.diag(matrix))
     expected = np.linalg.solve(matrix + ridge, gradient(weights))
-    found = newton_step(objective, np.zeros(len(inputs)), inputs, weights)
-    np.testing.assert_allclose(found, expected, rtol=1e-4)
+    actual = newton_step(objective, np.zeros(len(inputs)), inputs, weights)
+    np.testing.assert_allclose(actual, expected, rtol=1e-4)
 
 
 def test_members_are_read_from_text_and_spelled_again() -> None:

@@ -97,13 +97,13 @@ def test_sigma_makes_no_difference_to_the_model(train, normalize) -> None:
 
 
 def test_sigma_of_a_warm_start_is_the_slope_in_the_unit_of_the_base(train, test) -> None:
-    found = []
+    results = []
     for factor in (1e-9, 1.0, 1e6):
         data, other = (replace(data, base_scores=data.base_scores * factor) for data in (train, test))
         model = LambdaMART(**SMALL, base="run", sigma=0.7 / factor if factor > 1e-9 else 0.7e9).fit(data)
-        found.append(model.predict(other) / factor)
-    np.testing.assert_allclose(found[0], found[1], rtol=1e-6, atol=1e-9)
-    np.testing.assert_allclose(found[2], found[1], rtol=1e-6, atol=1e-9)
+        results.append(model.predict(other) / factor)
+    np.testing.assert_allclose(results[0], results[1], rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(results[2], results[1], rtol=1e-6, atol=1e-9)
 
 
 def test_queries_of_weight_zero_teach_a_warm_start_nothing(train, test) -> None:
@@ -127,12 +127,12 @@ def test_warm_start_that_no_tree_betters_stays_the_base(train, valid) -> None:
 
 def test_weights_say_how_much_a_query_counts(train) -> None:
     halves = np.arange(len(train)) < len(train) // 2
-    found = []
+    results = []
     for heavy in (halves, ~halves):
         model = LambdaMART(**SMALL).fit(replace(train, weights=np.where(heavy, 1.0, 1e-3)))
-        mine, other = train.select(np.flatnonzero(heavy)), train.select(np.flatnonzero(~heavy))
-        found.append(ndcg(mine, model.predict(mine)) - ndcg(other, model.predict(other)))
-    assert min(found) > 0.02
+        ours, other = train.select(np.flatnonzero(heavy)), train.select(np.flatnonzero(~heavy))
+        results.append(ndcg(ours, model.predict(ours)) - ndcg(other, model.predict(other)))
+    assert min(results) > 0.02
 
 
 def test_arrays_and_records_predict_alike(train, test) -> None:
@@ -154,9 +154,9 @@ def test_missing_values_are_learned_not_read_as_zero() -> None:
     data = ranking_data(5, missing=0.0)
     informative = np.where(data.labels >= 2, np.nan, np.random.default_rng(0).standard_normal(data.n_rows))
     X = np.column_stack([informative, np.zeros(data.n_rows)]).astype(np.float32)
-    found = replace(data, X=X, feature_names=("a", "b"))
-    model = LambdaMART(**SMALL).fit(found)
-    scores = model.predict(found)
+    result = replace(data, X=X, feature_names=("a", "b"))
+    model = LambdaMART(**SMALL).fit(result)
+    scores = model.predict(result)
     assert scores[np.isnan(X[:, 0])].min() > scores[~np.isnan(X[:, 0])].max()
 
 

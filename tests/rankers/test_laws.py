@@ -82,15 +82,15 @@ def test_ranker_starts_from_a_model_and_never_falls_below_it_in_validation(name,
 @ALL
 def test_warm_start_does_not_depend_on_the_scale_of_the_base(name, train, test) -> None:
     """The same trees and the same order, limits such as min_child_weight included."""
-    fitted, found = [], []
+    fitted, result = [], []
     for factor in (1.0, 1e-6, 0.3, 1e6, 1e-300, 1e300):
         model = _ranker(name, FEW_ROUNDS, base="run").fit(replace(train, base_scores=train.base_scores * factor))
-        found.append(model.predict(replace(test, base_scores=test.base_scores * factor)) / factor)
+        result.append(model.predict(replace(test, base_scores=test.base_scores * factor)) / factor)
         fitted.append(_structure(model))
-    assert _learned_something(found[0], test)
-    for other, structure in zip(found[1:], fitted[1:], strict=True):
-        np.testing.assert_allclose(other, found[0], rtol=1e-6, atol=1e-7)
-        assert ndcg(test, other) == pytest.approx(ndcg(test, found[0]), abs=1e-12)
+    assert _learned_something(result[0], test)
+    for other, structure in zip(result[1:], fitted[1:], strict=True):
+        np.testing.assert_allclose(other, result[0], rtol=1e-6, atol=1e-7)
+        assert ndcg(test, other) == pytest.approx(ndcg(test, result[0]), abs=1e-12)
         assert structure == fitted[0]
 
 
@@ -109,7 +109,7 @@ def _learned_something(scores: Floats, data: RankingData) -> bool:
 
 @ALL
 def test_warm_start_does_not_depend_on_a_constant_added_to_the_base(name, train, test) -> None:
-    """One constant for all; another for each query, too, where a ranker only knows differences inside queries."""
+    """One constant for all; another for each query, too, where a ranker depends only on differences within queries."""
     shifts = [(1e6, 1e6)]
     if name not in POINTWISE:
         shifts += [_by_query(data, 1e4) for data in (train, test)], [_by_query(data, 1.0) for data in (train, test)]
@@ -153,8 +153,8 @@ def test_what_taught_nothing_is_said(name, train, valid, caplog) -> None:
     perfect = [replace(data, base_scores=data.labels) for data in (train, valid)]
     model = _ranker(name, FEW_ROUNDS, base="run").fit(perfect[0], eval_set=perfect[1])
     np.testing.assert_allclose(np.ptp(model._scores(valid.X)), 0.0, atol=1e-12)
-    said = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
-    assert said == [
+    message = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert message == [
         f"{model.kind}: expected to learn from the data, got no iteration that betters the measure of the "
         "validation data. Give other features or more queries. The model ranks as its base does."
     ]

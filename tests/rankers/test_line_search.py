@@ -50,7 +50,7 @@ def test_no_other_step_is_better_on_the_training_queries(train, base, metric) ->
 
 
 def test_a_share_above_1_is_taken_where_it_is_better(train) -> None:
-    """Trees that add little to a base that says nothing: the best share of the first is far above 1."""
+    """Trees that add little to an uninformative base: the best step of the first tree is far above 1."""
     noise = replace(train, base_scores=np.random.default_rng(0).standard_normal(train.n_rows))
     small = {**SMALL, "n_estimators": 1, "base": "run"}
     model, whole = (LambdaMART(**small, **own).fit(noise) for own in ({"step": "line-search"}, {"learning_rate": 1.0}))

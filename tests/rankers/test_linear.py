@@ -35,8 +35,8 @@ def test_ranksvm_costs_what_a_slow_solver_costs(small, C) -> None:
     train, inputs = _inputs(small, np.zeros(small.n_rows))
     pairs = oracle.listed_pairs(train.labels, train.query_ptr, train.weights)
     least = oracle.least_hinge_cost(C, train.start_scores, inputs, pairs)
-    found = oracle.hinge_cost(RankSVM(C=C).fit(small).weights(), C, train.start_scores, inputs, pairs)
-    assert found == pytest.approx(least, rel=2e-3)
+    result = oracle.hinge_cost(RankSVM(C=C).fit(small).weights(), C, train.start_scores, inputs, pairs)
+    assert result == pytest.approx(least, rel=2e-3)
 
 
 def test_ranksvm_from_a_base_leaves_alone_what_the_base_gets_right(small) -> None:
@@ -62,9 +62,9 @@ def test_smooth_costs_are_left_with_no_slope(ranker, small) -> None:
     model = ranker().fit(small)
     objective = model._objective(train)
     cost = Cost(inputs.astype(np.float32), train.start_scores, objective, model.C, model.has_intercept)
-    found = np.append(model.weights_, [model.intercept_] * model.has_intercept)
+    result = np.append(model.weights_, [model.intercept_] * model.has_intercept)
     start = np.linalg.norm(cost.value_and_gradient(np.zeros(cost.n_weights))[1])
-    assert np.linalg.norm(cost.value_and_gradient(found)[1]) < 1e-3 * start
+    assert np.linalg.norm(cost.value_and_gradient(result)[1]) < 1e-3 * start
 
 
 def test_logistic_regression_is_that_of_scikit_learn(small) -> None:
@@ -94,8 +94,8 @@ def test_weights_come_out_and_go_in(ranker, small) -> None:
 def test_missing_values_are_learned_not_read_as_zero(ranker) -> None:
     data = ranking_data(5, missing=0.0)
     informative = np.where(data.labels >= 2, np.nan, np.random.default_rng(0).standard_normal(data.n_rows))
-    found = replace(data, X=informative.astype(np.float32)[:, None], feature_names=("a",))
-    scores = ranker().fit(found).predict(found)
+    result = replace(data, X=informative.astype(np.float32)[:, None], feature_names=("a",))
+    scores = ranker().fit(result).predict(result)
     missing = np.isnan(informative)
     assert np.median(scores[missing]) > np.quantile(scores[~missing], 0.95)
 

@@ -69,7 +69,7 @@ def test_sigma_makes_no_difference_to_a_cold_model(name) -> None:
     """Burges 2010, section 7: the scores of the same trees are in units of 1 / sigma."""
     data = ranking_data(4, n_queries=20)
     train = TrainingSet.of(data, np.zeros(data.n_rows))
-    found = []
+    results = []
     for sigma in (0.5, 1.0, 4.0):
         objective = objective_class(name)(train.query_ptr, train.weights, train.labels, sigma=sigma)
         start = np.full(data.n_rows, objective.constant() or 0.0)
@@ -77,9 +77,9 @@ def test_sigma_makes_no_difference_to_a_cold_model(name) -> None:
         booster = Booster(train.X, train.order, train.query_ptr, start, objective.gradients, settings, 1)
         for _ in range(10):
             booster.add_tree()
-        found.append(booster.scores * sigma)
-    np.testing.assert_allclose(found[0], found[1], rtol=1e-6, atol=1e-9)
-    np.testing.assert_allclose(found[2], found[1], rtol=1e-6, atol=1e-9)
+        results.append(booster.scores * sigma)
+    np.testing.assert_allclose(results[0], results[1], rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(results[2], results[1], rtol=1e-6, atol=1e-9)
 
 
 def test_warm_start_puts_the_mean_of_the_base_at_the_objectives_constant() -> None:

@@ -22,11 +22,11 @@ def test_net_is_two_layers() -> None:
 def test_gradient_is_finite_differences_of_the_weights() -> None:
     net, inputs = _net(1)
     lambdas = np.random.default_rng(2).standard_normal(9)
-    found = net.gradient(inputs, net.activations(inputs), lambdas)
-    for place in range(len(net.weights)):
-        step = np.where(np.arange(len(net.weights)) == place, 1e-6, 0.0)
+    result = net.gradient(inputs, net.activations(inputs), lambdas)
+    for position in range(len(net.weights)):
+        step = np.where(np.arange(len(net.weights)) == position, 1e-6, 0.0)
         up, down = (lambdas @ Net(net.weights + sign * step, 3).scores(inputs) for sign in (1, -1))
-        np.testing.assert_allclose(found[place], (up - down) / 2e-6, rtol=1e-5, atol=1e-7)
+        np.testing.assert_allclose(result[position], (up - down) / 2e-6, rtol=1e-5, atol=1e-7)
 
 
 def test_drawn_net_scores_nothing_and_can_learn() -> None:

@@ -67,11 +67,11 @@ def test_gradient_is_finite_differences_of_cost_and_decay() -> None:
         scores = query.start + Net(weights, 3).scores(query.inputs.astype(float))
         return query.objective.cost(scores) + 0.1 * weights @ weights
 
-    found = model._gradient(net, query)
-    for place in range(len(net.weights)):
-        step = np.where(np.arange(len(net.weights)) == place, 1e-6, 0.0)
+    actual = model._gradient(net, query)
+    for position in range(len(net.weights)):
+        step = np.where(np.arange(len(net.weights)) == position, 1e-6, 0.0)
         expected = (cost(net.weights + step) - cost(net.weights - step)) / 2e-6
-        assert found[place] == pytest.approx(expected, rel=1e-5, abs=1e-7)
+        assert actual[position] == pytest.approx(expected, rel=1e-5, abs=1e-7)
 
 
 def test_adam_takes_the_steps_of_its_paper() -> None:
@@ -110,13 +110,13 @@ def test_nets_stop_early_at_the_best_validation_measure(ranker, train, valid) ->
 
 @BOTH
 def test_warm_start_does_not_depend_on_the_scale_of_the_base(ranker, train, test) -> None:
-    found = []
+    results = []
     for factor in (1.0, 16.0):
         scaled = replace(train, base_scores=train.base_scores * factor)
         model = ranker(**SMALL, base="run").fit(scaled)
-        found.append(model.predict(replace(test, base_scores=test.base_scores * factor)) / factor)
-    np.testing.assert_allclose(found[0], found[1], rtol=1e-9)
-    assert not np.array_equal(found[0], test.base_scores)
+        results.append(model.predict(replace(test, base_scores=test.base_scores * factor)) / factor)
+    np.testing.assert_allclose(results[0], results[1], rtol=1e-9)
+    assert not np.array_equal(results[0], test.base_scores)
 
 
 @BOTH
@@ -142,21 +142,21 @@ def test_lambdarank_trains_for_measures_that_are_not_separable(train, valid) -> 
 
 def _pairs(data: RankingData, wrong_share: float, seed: int = 0):
     """Pairs of documents with different labels, some of them the wrong way round."""
-    random, found = np.random.default_rng(seed), []
+    random, result = np.random.default_rng(seed), []
     for query_id in data:
         rows = data.rows(query_id)
         labels, ids = data.labels[rows], data.doc_ids[rows]
         for i, j in zip(*np.nonzero(labels[:, None] > labels), strict=True):
             x, y = (ids[j], ids[i]) if random.random() < wrong_share else (ids[i], ids[j])
-            found.append((query_id, str(x), str(y)))
-    return found
+            result.append((query_id, str(x), str(y)))
+    return result
 
 
 def test_ranknet_from_preferences_of_all_pairs_is_ranknet_from_labels(train, test) -> None:
     expected = RankNet(**SMALL).fit(train).predict(test)
     unjudged = replace(train, labels=None)
-    found = RankNet(**SMALL).fit(unjudged, preferences=_pairs(train, 0.0)).predict(test)
-    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
+    actual = RankNet(**SMALL).fit(unjudged, preferences=_pairs(train, 0.0)).predict(test)
+    np.testing.assert_allclose(actual, expected, rtol=1e-6, atol=1e-9)
 
 
 def test_ranknet_learns_from_pairs_that_contradict_each_other(train, test) -> None:
@@ -181,8 +181,8 @@ def test_preferences_of_documents_that_the_data_lack_are_left_out(train, test, c
     expected = RankNet(**SMALL).fit(train, preferences=pairs).predict(test)
     with caplog.at_level("INFO", "rerank"):
         more = [*pairs, ("q0", "d0", "elsewhere"), ("q-none", "d0", "d1")]
-        found = RankNet(**SMALL).fit(train, preferences=more).predict(test)
-    np.testing.assert_array_equal(found, expected)
+        actual = RankNet(**SMALL).fit(train, preferences=more).predict(test)
+    np.testing.assert_array_equal(actual, expected)
     assert f"2 of {len(more)} pairs" in caplog.text
 
 

@@ -66,8 +66,8 @@ def test_every_ranker_that_takes_preferences_is_held_to_these_laws() -> None:
 @FROM_LABELS
 def test_pairs_of_all_labels_teach_what_the_labels_teach(name, data, test) -> None:
     expected = RANKERS[name]().fit(data).predict(test)
-    found = _learned(name, replace(data, labels=None), _pairs(data)).predict(test)
-    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
+    actual = _learned(name, replace(data, labels=None), _pairs(data)).predict(test)
+    np.testing.assert_allclose(actual, expected, rtol=1e-6, atol=1e-9)
 
 
 def test_lambdamart_from_pairs_is_boosted_trees_on_ranknets_cost(data, test) -> None:
@@ -98,20 +98,20 @@ def test_a_probability_is_a_share_of_repeated_pairs(name, data, test) -> None:
     pairs = _pairs(data)
     four = [pair for query_id, x, y in pairs for pair in [(query_id, x, y)] * 3 + [(query_id, y, x)]]
     measured = [(*pair, 0.75) for pair in pairs for _ in range(4)]
-    found, expected = (_learned(name, data, some).predict(test) for some in (measured, four))
-    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
+    actual, expected = (_learned(name, data, some).predict(test) for some in (measured, four))
+    np.testing.assert_allclose(actual, expected, rtol=1e-6, atol=1e-9)
 
 
 @ALL
 def test_orders_of_pairs_and_queries_make_no_difference(name, data) -> None:
     pairs = _pairs(data, 0.2)
     random = np.random.default_rng(0)
-    mixed = [pairs[place] for place in random.permutation(len(pairs))]
+    mixed = [pairs[position] for position in random.permutation(len(pairs))]
     queries = random.permutation(len(data))
     expected = _learned(name, data, pairs).predict(data)
     for other, some in ((data, mixed), (data.select(queries), pairs)):
-        found = _learned(name, other, some, n_jobs=2).predict(data)
-        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+        actual = _learned(name, other, some, n_jobs=2).predict(data)
+        np.testing.assert_allclose(actual, expected, rtol=1e-9, atol=1e-12)
 
 
 @ALL
@@ -121,8 +121,8 @@ def test_labels_and_queries_of_weight_zero_are_not_looked_at(name, data) -> None
     np.testing.assert_array_equal(_learned(name, replace(data, labels=data.labels[::-1]), pairs).predict(data), plain)
     coarse = replace(data, X=np.round(data.X), weights=half.astype(float))
     kept = [pair for pair in pairs if half[data.query_ids.tolist().index(pair[0])]]
-    found, expected = (_learned(name, coarse, some).predict(data) for some in (pairs, kept))
-    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
+    actual, expected = (_learned(name, coarse, some).predict(data) for some in (pairs, kept))
+    np.testing.assert_allclose(actual, expected, rtol=1e-6, atol=1e-9)
 
 
 def test_a_ranker_of_pairs_learns_from_labels_inside_an_ensemble(data) -> None:

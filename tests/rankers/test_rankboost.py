@@ -87,7 +87,7 @@ def test_weak_rankers_chosen_by_z_have_the_least_normaliser(small, alpha) -> Non
 
 
 def test_z_and_r_may_choose_different_weak_rankers(small) -> None:
-    """A threshold that few pairs know, and all of them rightly, has a small r and may have the least Z."""
+    """A threshold that orders few pairs, all of them correctly, has a small r and may have the smallest Z."""
     by_r, by_z = (RankBoost(n_estimators=10, alpha="binary", choose=choose).fit(small) for choose in ("r", "z"))
     assert by_r._learned() != by_z._learned()
     assert by_z.forest_.gain[0] >= by_r.forest_.gain[0]
@@ -109,13 +109,13 @@ def test_agreements_of_all_thresholds_are_sums_over_listed_pairs(small, listed) 
         first, second = np.where(swapped, y, x), np.where(swapped, x, y)
         own = weights[query_rows(train.query_ptr)[x]]
         objective = ExponentialPairs(first, second, np.where(swapped, 0.0, 1.0), own)
-    found = Agreements.of(objective, bins, train.query_ptr).of_scores(scores)
+    result = Agreements.of(objective, bins, train.query_ptr).of_scores(scores)
     for feature in range(2):
         for side in (False, True):
             for edge in range(5):
                 h = np.where(bins[feature] == MISSING, side, bins[feature] > edge)
                 right, wrong = shares[h[x] & ~h[y]].sum(), shares[h[y] & ~h[x]].sum()
-                np.testing.assert_allclose(found[:, feature, int(side), edge], [right, wrong], rtol=1e-9, atol=1e-12)
+                np.testing.assert_allclose(result[:, feature, int(side), edge], [right, wrong], rtol=1e-9, atol=1e-12)
                 np.testing.assert_allclose(objective.agreement(scores, h), [right, wrong], rtol=1e-9, atol=1e-12)
 
 
@@ -171,9 +171,9 @@ def _head(forest, n):
 def test_alpha_is_bounded_where_a_feature_is_perfect() -> None:
     data = ranking_data(6, n_queries=4, n_features=3, missing=0.0)
     X = np.column_stack([data.labels, data.X[:, 0]]).astype(np.float32)
-    found = replace(data, X=X, feature_names=("label", "other"), labels=(data.labels > 0).astype(float))
+    result = replace(data, X=X, feature_names=("label", "other"), labels=(data.labels > 0).astype(float))
     for alpha in ("binary", "bisection", "bound"):
-        model = RankBoost(n_estimators=1, alpha=alpha).fit(found)
+        model = RankBoost(n_estimators=1, alpha=alpha).fit(result)
         assert model.forest_.leaf_value[1] == pytest.approx(LARGEST_ALPHA)
 
 

@@ -53,7 +53,7 @@ X, Y = np.nan_to_num(DATA.X), DATA.labels
 
 
 class TwoQueries:
-    """A ranker for checks that know no queries: the rows are of two."""
+    """A ranker for checks that pass no queries: the rows are divided into two."""
 
     def fit(self, X: Any, y: Any = None, **arguments: Any) -> Any:
         return super().fit(X, y, **_with_queries(y, arguments))  # type: ignore[misc]

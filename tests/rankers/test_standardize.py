@@ -12,10 +12,10 @@ from rerank.rankers.standardize import FURTHEST, Standardizer, StoredStandardize
 @pytest.fixture
 def X():
     random = np.random.default_rng(0)
-    found = (random.standard_normal((400, 4)) * [1, 1e3, 1e-3, 1] + [0, 5e5, 0, 7]).astype(np.float32)
-    found[:, 3] = 7
-    found[random.random(400) < 0.25, 2] = np.nan
-    return found
+    result = (random.standard_normal((400, 4)) * [1, 1e3, 1e-3, 1] + [0, 5e5, 0, 7]).astype(np.float32)
+    result[:, 3] = 7
+    result[random.random(400) < 0.25, 2] = np.nan
+    return result
 
 
 def _learned(X):

@@ -68,7 +68,7 @@ def test_helpers_are_called_by_compiled_functions_of_their_file_alone(path: Path
 
 
 def test_kernels_that_call_parallel_helpers_keep_the_lock() -> None:
-    found = 0
+    result = 0
     for tree in TREES.values():
         helpers = _compiled(tree, "helper")
         parallel, before = {helper.name for helper in helpers if "parallel=True" in _options(helper)}, None
@@ -76,6 +76,6 @@ def test_kernels_that_call_parallel_helpers_keep_the_lock() -> None:
             before, parallel = parallel, parallel | {h.name for h in helpers if parallel & _names(h)}
         for kernel in _compiled(tree, "kernel"):
             if parallel & _names(kernel):
-                found += 1
+                result += 1
                 assert "nogil=False" in _options(kernel) or "parallel=True" in _options(kernel)
-    assert found > 0
+    assert result > 0

@@ -61,8 +61,8 @@ def test_run_does_not_depend_on_the_order_of_rows_or_the_form_of_ids(table: dict
     run = Run.from_rows(*zip(*rows, strict=True))
     expected = {query_id: Run.of(table)[query_id] for query_id in run}
     assert list(run) == list(dict.fromkeys(row[0] for row in rows))
-    for found in (run, as_bytes(run), as_bytes(run).take(as_bytes(run).trec_order())):
-        assert [list(found[query_id].items()) for query_id in found] == [
+    for actual in (run, as_bytes(run), as_bytes(run).take(as_bytes(run).trec_order())):
+        assert [list(actual[query_id].items()) for query_id in actual] == [
             list(docs.items()) for docs in expected.values()
         ]
 
@@ -111,9 +111,9 @@ def test_lookup_equals_dictionaries(judged: dict, table: dict, packed_qrels: boo
     qrels, run = Qrels.of(judged), Run.of(table)
     known = as_bytes(qrels) if packed_qrels else qrels
     wanted = id_bytes(run.doc_ids) if packed_run else run.doc_ids
-    found, is_judged = known.lookup(run.query_ids, run.query_ptr, wanted)
+    result, is_judged = known.lookup(run.query_ids, run.query_ptr, wanted)
     pairs = [(query_id, doc_id) for query_id in run for doc_id in run[query_id]]
-    assert found.tolist() == [judged.get(query_id, {}).get(doc_id, 0) for query_id, doc_id in pairs]
+    assert result.tolist() == [judged.get(query_id, {}).get(doc_id, 0) for query_id, doc_id in pairs]
     assert is_judged.tolist() == [doc_id in judged.get(query_id, {}) for query_id, doc_id in pairs]
 
 
@@ -125,8 +125,8 @@ def test_lookup_is_right_where_different_pairs_have_one_code(monkeypatch: pytest
     monkeypatch.setattr(
         "rerank.types.ids.row_codes", lambda query, ids: (query * 0 + (code == "one")).astype(np.uint64)
     )
-    found, _ = Qrels.of(judged).lookup(run.query_ids, run.query_ptr, run.doc_ids)
-    assert found.tolist() == [judged.get(q, {}).get(doc_id, 0) for q in run for doc_id in run[q]]
+    result, _ = Qrels.of(judged).lookup(run.query_ids, run.query_ptr, run.doc_ids)
+    assert result.tolist() == [judged.get(q, {}).get(doc_id, 0) for q in run for doc_id in run[q]]
 
 
 @given(judgements, st.lists(ids, max_size=4))
@@ -171,7 +171,7 @@ def test_codes_differ_where_ids_differ_in_the_last_bytes_of_words() -> None:
     docs = id_array([f"doc0000{a}doc0000{b}" for a in "0123456789abcdef" for b in "0123456789abcdef"])
     codes = row_codes(np.zeros(len(docs), np.int64), docs)
     assert len(np.unique(codes)) == len(docs)
-    assert len(np.unique(codes >> np.uint64(40))) > len(docs) - 5  # the first bits tell them apart, too
+    assert len(np.unique(codes >> np.uint64(40))) > len(docs) - 5  # the first bits differ, too
 
 
 def data_of(counts: list[int], with_ideal: bool) -> RankingData:
@@ -205,9 +205,9 @@ def test_select_takes_whole_queries_in_the_order_asked_for(counts, with_ideal, p
     assert part.weights.tolist() == [number + 1.0 for number in asked]
     ideal, ideal_ptr = part.ideal()
     whole, whole_ptr = data.ideal()
-    for place, number in enumerate(asked):
+    for position, number in enumerate(asked):
         np.testing.assert_array_equal(
-            ideal[ideal_ptr[place] : ideal_ptr[place + 1]], whole[whole_ptr[number] : whole_ptr[number + 1]]
+            ideal[ideal_ptr[position] : ideal_ptr[position + 1]], whole[whole_ptr[number] : whole_ptr[number + 1]]
         )
 
 

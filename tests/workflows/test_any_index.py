@@ -1,4 +1,4 @@
-"""Indexes that Anserini built in other ways than ours: what cannot be computed is left out, and says so."""
+"""Indexes that Anserini built with other settings: features that cannot be computed are left out and logged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model is one file: another process needs it and the index, and is told of what no file can hold."""
+"""A model is one file: another process needs only it and the index; an error names what a file cannot hold."""
 
 from __future__ import annotations
 

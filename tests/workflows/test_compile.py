@@ -13,7 +13,7 @@ import pytest
 from rerank.runtime import compile_hook
 from rerank.workflows import compile as ahead
 
-# What a study calls, in a process of its own: Numba's dispatchers tell which types their kernels were called with.
+# What a study calls, in a separate process: Numba's dispatchers list the types that their kernels were called with.
 STUDY = """
 import gc, json, sys
 import numpy as np

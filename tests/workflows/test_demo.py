@@ -47,21 +47,21 @@ def library(tmp_path: Path) -> Path:
 
 
 def test_demo_collection_has_a_document_for_each_docstring(library: Path) -> None:
-    found = library_collection(library)
-    ids = [document["id"] for document in found.documents]
+    result = library_collection(library)
+    ids = [document["id"] for document in result.documents]
     members = ["", ".HTMLWidget", ".HTMLWidget.set_colour", ".HTMLWidget.fetch"]
     assert sorted(ids) == sorted(f"{module}{member}" for module in ("widgets", "package.inner") for member in members)
-    assert found.documents[ids.index("widgets.HTMLWidget.set_colour")]["title"] == "widgets HTML Widget set colour"
+    assert result.documents[ids.index("widgets.HTMLWidget.set_colour")]["title"] == "widgets HTML Widget set colour"
 
 
 def test_demo_topic_is_the_first_paragraph_and_leaves_its_document(library: Path) -> None:
-    found = library_collection(library)
-    bodies = {document["id"]: document["body"] for document in found.documents}
-    assert sorted(found.topics.values()) == sorted(
+    result = library_collection(library)
+    bodies = {document["id"]: document["body"] for document in result.documents}
+    assert sorted(result.topics.values()) == sorted(
         ["Parse the widgets of a page.", "Give the widget another colour."] * 2
     )
-    for query_id, text in found.topics.items():
-        ((doc_id, label),) = found.qrels[query_id].items()
+    for query_id, text in result.topics.items():
+        ((doc_id, label),) = result.qrels[query_id].items()
         assert label == 1
         assert text not in " ".join(bodies[doc_id].split())
         assert LONG in bodies[doc_id]
@@ -69,11 +69,11 @@ def test_demo_topic_is_the_first_paragraph_and_leaves_its_document(library: Path
 
 
 def test_demo_collection_of_real_code_is_sound() -> None:
-    found = library_collection(Path(asyncio.__file__).parent)
-    ids = [document["id"] for document in found.documents]
+    result = library_collection(Path(asyncio.__file__).parent)
+    ids = [document["id"] for document in result.documents]
     assert len(set(ids)) == len(ids) > 200
-    assert len(found.topics) > 20
-    assert {doc for query_id in found.qrels for doc in found.qrels[query_id]} <= set(ids)
+    assert len(result.topics) > 20
+    assert {doc for query_id in result.qrels for doc in result.qrels[query_id]} <= set(ids)
 
 
 def test_demo_refuses_a_file_as_output(tmp_path: Path) -> None:

@@ -30,9 +30,9 @@ def result(index: rerank.Index, collection: Tiny, folder: Path) -> StudyResult:
 
 def test_experiment_compares_bm25_with_cold_and_warm(result: StudyResult, collection: Tiny) -> None:
     assert list(result.results) == ["BM25", *SYSTEMS]
-    for found in result.results.values():
-        assert found.measures == MEASURES
-        assert sorted(found.query_ids.tolist()) == sorted(collection.topics)
+    for actual in result.results.values():
+        assert actual.measures == MEASURES
+        assert sorted(actual.query_ids.tolist()) == sorted(collection.topics)
     assert result.results["LambdaMART"]["nDCG@10"] > result.results["BM25"]["nDCG@10"]
     assert all(system in result.table for system in result.results)
 
@@ -47,10 +47,10 @@ def test_experiment_writes_runs_models_folds_and_figures(result: StudyResult, co
         "record.json",
     }
     figures = json.loads((folder / "results.json").read_text())
-    for system, found in result.results.items():
-        assert figures["systems"][system]["mean"]["nDCG@10"] == found["nDCG@10"]
+    for system, actual in result.results.items():
+        assert figures["systems"][system]["mean"]["nDCG@10"] == actual["nDCG@10"]
         stored = rerank.read_run(folder / f"{system.lower()}.run")
-        assert rerank.evaluate(collection.qrels, stored, ["nDCG@10"])["nDCG@10"] == found["nDCG@10"]
+        assert rerank.evaluate(collection.qrels, stored, ["nDCG@10"])["nDCG@10"] == actual["nDCG@10"]
     assert dict(line.split("\t") for line in (folder / "folds.tsv").read_text().splitlines()) == {
         query_id: str(fold) for query_id, fold in result.folds.items()
     }
@@ -65,20 +65,20 @@ def test_experiment_ranks_each_query_by_a_model_that_saw_none_of_its_labels(
     folds = assign_folds(collection.topics, 5, 0)
     study = replace(STUDY, folds=folds, tune=tune, learn_history=learn_history)
     changed = {query_id: dict(docs) for query_id, docs in collection.qrels.items()}
-    mine = [query_id for query_id, fold in folds.items() if fold == 2]
-    for query_id in mine:
+    ours = [query_id for query_id, fold in folds.items() if fold == 2]
+    for query_id in ours:
         changed[query_id] = {doc["id"]: 1 for doc in collection.documents[::7]}
     result = run_experiment(index, collection.topics, collection.qrels, study=study)
     again = run_experiment(index, collection.topics, changed, study=study)
     for system in SYSTEMS:
-        old, new = ([model.to_dict() for model in found.models[system]] for found in (result, again))
+        old, new = ([model.to_dict() for model in actual.models[system]] for actual in (result, again))
         assert new[2] == old[2]
         assert all(new[fold] != old[fold] for fold in (0, 1, 3, 4))
-        tried, tried_again = (found.trials[0].tries[system] for found in (result, again))
+        tried, tried_again = (actual.trials[0].tries[system] for actual in (result, again))
         assert len(tried[2]) == tune + 1
         assert tried_again[2] == tried[2]
         assert tried_again[1] != tried[1]
-        for query_id in mine:
+        for query_id in ours:
             assert again.runs[system][query_id] == result.runs[system][query_id]
     assert again.results["LambdaMART"]["AP"] != result.results["LambdaMART"]["AP"]
 
@@ -118,15 +118,15 @@ def test_models_of_an_experiment_know_what_retrieved_their_candidates(
 
 def test_experiment_studies_a_ranker_that_draws_nothing(index: rerank.Index, collection: Tiny, tmp_path: Path) -> None:
     study = Study("ranksvm", folds=3, k=30, parameters={"max_iter": 3})
-    found = run_experiment(index, collection.topics, collection.qrels, tmp_path / "study", study)
-    assert all(model.kind == "ranksvm" for models in found.models.values() for model in models)
+    actual = run_experiment(index, collection.topics, collection.qrels, tmp_path / "study", study)
+    assert all(model.kind == "ranksvm" for models in actual.models.values() for model in models)
 
 
 def test_experiment_counts_a_judged_topic_that_finds_nothing(index: rerank.Index, collection: Tiny) -> None:
     topics = {**collection.topics, "none": "zzz"}
-    found = run_experiment(index, topics, {**collection.qrels, "none": {"d1": 1}}, study=replace(STUDY, folds=3))
-    assert "none" in found.folds
-    for evaluated in found.results.values():
+    actual = run_experiment(index, topics, {**collection.qrels, "none": {"d1": 1}}, study=replace(STUDY, folds=3))
+    assert "none" in actual.folds
+    for evaluated in actual.results.values():
         assert evaluated.per_query["AP"]["none"] == 0.0
 
 

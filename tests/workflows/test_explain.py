@@ -277,7 +277,9 @@ def test_words_follow_the_order_where_scores_do_not_tell_it() -> None:
     same = replace(first, doc_id="C", rank_after=2)
     features = tuple(replace(feature, contributions=(feature.contributions[0],) * 2) for feature in explained.features)
     tied = replace(explained, documents=(first, same), features=features)
-    assert tied.sentences()[1] == "No feature tells A from C: equal scores are ordered by document id, descending."
+    assert (
+        tied.sentences()[1] == "No feature distinguishes A from C: equal scores are ordered by document id, descending."
+    )
     assert tied.to_html().count("<svg") == 0
 
 

@@ -25,15 +25,15 @@ RECIPE = Recipe(families=("letor", "prior", "run"))
 
 @pytest.fixture(scope="module")
 def data(index: rerank.Index, collection: Tiny) -> rerank.RankingData:
-    """The first rows of each query tell: a column that is the label, beside what the index gives."""
+    """Data in which one column is the label; the others are the index's features."""
     return index.features(index.search(collection.topics, k=60), collection.topics, collection.qrels, recipe=RECIPE)
 
 
 @pytest.fixture(scope="module")
 def report(data: rerank.RankingData) -> FeatureReport:
-    place = data.feature_names.index("tf_sum.title")
+    position = data.feature_names.index("tf_sum.title")
     X = data.X.copy()
-    X[:, place] = data.labels
+    X[:, position] = data.labels
     return feature_report(replace(data, X=X), quick=True, microseconds={"letor.title": 2.0, "prior.body": 100.0})
 
 
@@ -62,9 +62,9 @@ def test_report_says_where_features_are_missing_and_tell_documents_apart(
 
 def test_report_shows_the_gain_of_a_model_that_is_given(data: rerank.RankingData) -> None:
     model = rerank.LambdaMART(n_estimators=3, min_child_samples=5).fit(data.select(np.arange(6)))
-    found = {feature.name: feature.gain for feature in feature_report(data, model, quick=True).features}
+    result = {feature.name: feature.gain for feature in feature_report(data, model, quick=True).features}
     gains = model.feature_importances_ / model.feature_importances_.sum()
-    assert found == pytest.approx(dict(zip(data.feature_names, gains.tolist(), strict=True)))
+    assert result == pytest.approx(dict(zip(data.feature_names, gains.tolist(), strict=True)))
 
 
 def test_report_is_the_same_when_the_queries_are_in_another_order(data: rerank.RankingData) -> None:
@@ -94,8 +94,8 @@ def test_suggestion_is_refused_when_nothing_fits_the_budget(data: rerank.Ranking
 def test_values_of_queries_are_those_of_evaluate(data: rerank.RankingData, collection: Tiny) -> None:
     scores = np.random.default_rng(0).normal(size=data.n_rows)
     expected = evaluate(collection.qrels, data.run(scores), ["nDCG@10"])
-    found = dict(zip(data, query_values(data, scores, parse_measure("nDCG@10")).tolist(), strict=True))
-    assert found == pytest.approx(expected.per_query["nDCG@10"])
+    actual = dict(zip(data, query_values(data, scores, parse_measure("nDCG@10")).tolist(), strict=True))
+    assert actual == pytest.approx(expected.per_query["nDCG@10"])
 
 
 def test_costs_are_measured_for_every_group(index: rerank.Index, collection: Tiny, data: rerank.RankingData) -> None:

@@ -18,8 +18,8 @@ def test_folds_are_even_in_size_and_in_each_number_of_relevant_documents(relevan
     assert list(dealt) == list(relevant)
     assert assign_folds(reversed(list(relevant)), folds, seed, relevant) == dealt
     for number in (None, *set(relevant.values())):
-        mine = [dealt[query] for query, found in relevant.items() if number in (None, found)]
-        sizes = [mine.count(fold) for fold in range(folds)]
+        ours = [dealt[query] for query, result in relevant.items() if number in (None, result)]
+        sizes = [ours.count(fold) for fold in range(folds)]
         assert max(sizes) - min(sizes) <= 1
 
 
@@ -28,14 +28,14 @@ def test_given_folds_pass_over_queries_without_judgements() -> None:
 
 
 @pytest.mark.parametrize(
-    ("folds", "said"),
+    ("folds", "message"),
     [
         ({"a": 0, "b": 1}, "folds: expected a fold for every judged query, got none for 'c' (1 such queries in all)"),
         ({"a": 0, "b": 1, "c": 1}, "folds: expected at least 3 (training, validation, test), got 2."),
         ({"a": 0, "b": 2, "c": 2, "d": 1}, "folds: expected judged queries in every fold, got none in fold 1. Drop"),
     ],
 )
-def test_given_folds_are_checked(folds: dict, said: str) -> None:
+def test_given_folds_are_checked(folds: dict, message: str) -> None:
     with pytest.raises(InvalidInputError) as error:
         given_folds(["a", "b", "c"], folds)
-    assert str(error.value).startswith(said)
+    assert str(error.value).startswith(message)

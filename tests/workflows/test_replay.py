@@ -102,13 +102,13 @@ def test_replay_says_which_file_differs(
 def test_replay_refuses_a_folder_without_a_record(index: rerank.Index, collection: Tiny, tmp_path: Path) -> None:
     with pytest.raises(MissingFileError, match=r"record\.json: expected a file that `rerank experiment` wrote, got"):
         replay_experiment(tmp_path, index, collection.topics, collection.qrels)
-    for text, said in (
+    for text, message in (
         ("{", "expected JSON, got a text that breaks off"),
         ("[]", "expected a JSON object"),
         ("{}", "a record"),
     ):
         (tmp_path / "record.json").write_text(text)
-        with pytest.raises(FileFormatError, match=said):
+        with pytest.raises(FileFormatError, match=message):
             replay_experiment(tmp_path, index, collection.topics, collection.qrels)
 
 
@@ -123,7 +123,7 @@ def test_repeats_and_given_folds_do_not_go_together(index: rerank.Index, collect
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"study": None}, "study: expected an object, got None"),
         ({"study": []}, "study: expected an object or null, got"),
@@ -140,16 +140,16 @@ def test_repeats_and_given_folds_do_not_go_together(index: rerank.Index, collect
     ],
 )
 def test_replay_refuses_a_record_with_a_part_missing_or_wrong(
-    result: StudyResult, folder: Path, tmp_path: Path, changes: dict[str, object], said: str
+    result: StudyResult, folder: Path, tmp_path: Path, changes: dict[str, object], message: str
 ) -> None:
     record = json.loads((folder / "record.json").read_text())
     (tmp_path / "record.json").write_text(json.dumps(record | changes))
-    with pytest.raises((FileFormatError, InvalidInputError), match=rf"^[^\n]*{said}[^\n]*$"):
+    with pytest.raises((FileFormatError, InvalidInputError), match=rf"^[^\n]*{message}[^\n]*$"):
         Study.from_dict(read_record(tmp_path)["study"])
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"k": 0}, "study.k: expected 1 to"),
         ({"k1": "0.9"}, "study.k1: expected a number from 0"),
@@ -162,6 +162,6 @@ def test_replay_refuses_a_record_with_a_part_missing_or_wrong(
         ({"colour": 1}, "study: expected keys ranker, .* got 'colour'"),
     ],
 )
-def test_studies_of_plain_values_are_checked(changes: dict[str, object], said: str) -> None:
-    with pytest.raises(InvalidInputError, match=rf"^[^\n]*{said}[^\n]*$"):
+def test_studies_of_plain_values_are_checked(changes: dict[str, object], message: str) -> None:
+    with pytest.raises(InvalidInputError, match=rf"^[^\n]*{message}[^\n]*$"):
         Study.from_dict(STUDY.to_dict() | changes)

@@ -46,7 +46,7 @@ def test_steps_from_a_real_collection_to_figures(shared_data: Path, tmp_path: Pa
         better = rerank.load_model(tmp_path / "model.json").rank(test)
         again = rerank.rerank(index, model, {query_id: topics[query_id] for query_id in test}, k=100)
     held_out = {query_id: run[query_id] for query_id in test}
-    before, after = (rerank.evaluate(qrels, found, ["nDCG@10"])["nDCG@10"] for found in (held_out, better))
+    before, after = (rerank.evaluate(qrels, result, ["nDCG@10"])["nDCG@10"] for result in (held_out, better))
     assert before > 0.5
     assert after > before
     assert again.doc_ids.tolist() == better.doc_ids.tolist()
@@ -65,10 +65,10 @@ def test_features_go_to_a_file_batch_by_batch(
     monkeypatch.setattr(extract_module, "_BATCH_ROWS", 60)
     run = index.search(collection.topics, k=50)
     index.write_features(tmp_path / name, run, collection.topics, collection.qrels)
-    found = rerank.read_data(tmp_path / name)
-    np.testing.assert_array_equal(found.X, data.X)
-    assert found.recipe == data.recipe
-    assert found.doc_ids.tolist() == data.doc_ids.tolist()
+    result = rerank.read_data(tmp_path / name)
+    np.testing.assert_array_equal(result.X, data.X)
+    assert result.recipe == data.recipe
+    assert result.doc_ids.tolist() == data.doc_ids.tolist()
 
 
 def test_features_of_many_queries_never_stand_in_memory_together(
