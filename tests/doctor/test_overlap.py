@@ -58,7 +58,7 @@ def found(folder: Path, files: dict[str, str], kinds: list[tuple[str | None, str
 
 
 FILES = {
-    "topics.tsv": "q1\theat flow in pipes\nq2\twing lift\nq3\theat flow in a pipe\nq4\tboundary layers\nq5\tunjudged heat flow\n",
+    "topics.tsv": "q1\theat flow in pipes\nq2\twing lift\nq3\theat flow in some pipes\nq4\tlayers\nq5\theat flow\n",
     "train.txt": "q1 0 d1 1\nq1 0 d2 1\nq2 0 d5 1\nq2 0 d6 0\n",
     "test.txt": "q3 0 d8 1\nq4 0 d5 2\n",
 }
