@@ -25,7 +25,7 @@ BELOW = {
     "lucene": {"files"},
     "vectors": {"files"},
     "features": {"files", "metrics", "vectors"},
-    "history": {"files", "lucene", "features"},
+    "history": {"files", "lucene", "features", "vectors"},
     "combination": {"metrics"},
     "rankers": {"combination", "trees", "objectives", "metrics"},
     "exchange": {"files", "rankers", "trees"},
