@@ -26,7 +26,7 @@ BELOW = {
     "vectors": {"files"},
     "features": {"files", "metrics", "vectors"},
     "retrieval": {"files", "features", "vectors"},
-    "history": {"files", "lucene", "features"},
+    "history": {"files", "lucene", "features", "vectors"},
     "combination": {"metrics"},
     "rankers": {"combination", "trees", "objectives", "metrics"},
     "exchange": {"files", "rankers", "trees"},

@@ -16,8 +16,8 @@ KINDS = {
     "run": "A run.",
     "topics": "Topics.",
     "data": "Features and labels.",
-    "train": "Features and labels of the training data.",
-    "test": "Features and labels of the test data.",
+    "train": "Features and labels, judgements, or topics of the training data.",
+    "test": "Features and labels, judgements, or topics of the test data.",
     "index": "Folder of an index.",
 }
 

@@ -122,6 +122,10 @@ def examine(files: Files) -> list[Finding]:
 @check("run")
 @check("topics")
 @check("data")
+@check("train_qrels")
+@check("test_qrels")
+@check("train_topics")
+@check("test_topics")
 def unreadable(rows: Rows) -> Iterator[Finding]:
     """Lines that the reader refuses: one finding for each kind of error."""
     kinds: dict[str, list[tuple[int, str]]] = {}

@@ -69,6 +69,21 @@ class Rows:
 
 
 @dataclass(frozen=True, eq=False)
+class TopicRows(Rows):
+    """Topics: texts of the queries, by number."""
+
+    texts: list[str]
+
+    def of(self, names: Sequence[str]) -> TopicRows:
+        """Return the topics of some queries that the file has, in the order of the file."""
+        wanted = set(names)
+        numbers = [number for number, name in enumerate(self.names) if name in wanted]
+        lines = None if self.lines is None else self.lines[numbers]
+        kept = [self.names[number] for number in numbers], np.arange(len(numbers)), lines, self.faults
+        return TopicRows(self.path, *kept, texts=[self.texts[number] for number in numbers])
+
+
+@dataclass(frozen=True, eq=False)
 class Documents(Rows):
     """Rows of documents: doc_ids (n_rows,) text or UTF-8 bytes."""
 
@@ -107,14 +122,22 @@ class DataRows(Documents):
 
 @dataclass
 class Files:
-    """All files that are examined, by kind; train and test files are in `data`, too."""
+    """All files that are examined, by kind; train and test files of features are in `data`, too.
+
+    Topics and judgements for training and testing are by themselves. Topics of neither are those of both, and where
+    there are judgements, topics of queries that are not judged are left out.
+    """
 
     qrels: list[QrelsRows] = field(default_factory=list)
     run: list[RunRows] = field(default_factory=list)
-    topics: list[Rows] = field(default_factory=list)
+    topics: list[TopicRows] = field(default_factory=list)
     data: list[DataRows] = field(default_factory=list)
     train: list[DataRows] = field(default_factory=list)
     test: list[DataRows] = field(default_factory=list)
+    train_qrels: list[QrelsRows] = field(default_factory=list)
+    test_qrels: list[QrelsRows] = field(default_factory=list)
+    train_topics: list[TopicRows] = field(default_factory=list)
+    test_topics: list[TopicRows] = field(default_factory=list)
     index: list[IndexContents] = field(default_factory=list)
 
 
@@ -151,11 +174,26 @@ def read_files(named: Sequence[tuple[str | None, str | Path]]) -> Files:
         kind = kind or detected
         if kind is None:
             raise unknown_kind(checked)
+        if kind in {"train", "test"} and detected in {"topics", "qrels"}:
+            getattr(files, f"{kind}_{detected}").append(READERS[detected](checked))
+            continue
         rows = READERS.get(kind, read_feature_rows)(checked)
         getattr(files, kind).append(rows)
         if kind in {"train", "test"}:
             files.data.append(rows)  # type: ignore[arg-type]
+    _share_topics(files)
     return files
+
+
+def _share_topics(files: Files) -> None:
+    """Give training and testing the topics of neither, and leave out those that are not judged for it."""
+    train, test = ([name for rows in judged for name in rows.names] for judged in (files.train_qrels, files.test_qrels))
+    if train and test:
+        files.train_topics = [rows.of(train) for rows in files.train_topics or files.topics]
+        files.test_topics = [rows.of(test) for rows in files.test_topics or files.topics]
+        files.train_topics, files.test_topics = (
+            [rows for rows in topics if rows.names] for topics in (files.train_topics, files.test_topics)
+        )
 
 
 def read_qrels_rows(path: Path) -> QrelsRows:
@@ -216,7 +254,7 @@ def _members(
     return str(path), names, query, _lines(rows), faults
 
 
-def read_topic_rows(path: Path) -> Rows:
+def read_topic_rows(path: Path) -> TopicRows:
     """Read topics; a duplicate query is an error."""
     faults: list[FileFormatError] = []
     with _first_fault(faults):
@@ -224,7 +262,8 @@ def read_topic_rows(path: Path) -> Rows:
         if not entries:
             raise FileFormatError(path, None, "expected at least one topic, got none. Write lines of id, tab, text.")
     lines = np.array([line for line, _, _ in entries], dtype=np.int64)
-    return Rows(str(path), [name for _, name, _ in entries], np.arange(len(entries)), lines, faults)
+    names, texts = [name for _, name, _ in entries], [text for _, _, text in entries]
+    return TopicRows(str(path), names, np.arange(len(entries)), lines, faults, texts=texts)
 
 
 def read_feature_rows(path: Path) -> DataRows:

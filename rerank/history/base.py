@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rerank.features.recipe import Recipe
     from rerank.history.bound import IndexHistory
     from rerank.history.judged import Judged
+    from rerank.vectors.vectors import Vectors
 
 Arrays = Mapping[str, NDArray[Any]]
 OWN = "judgements of the query itself, of a query of the same analysed terms, and of its fold are left out"
@@ -44,13 +45,15 @@ class Part:
     _prepared: dict[str, Any] = field(default_factory=dict)
     _lock: RLock = field(default_factory=RLock)
 
-    def prepared(self, member: LearnedFamily, history: IndexHistory) -> Any:
-        """Return what a family prepared; it does so once."""
+    def prepared(self, member: LearnedFamily, history: IndexHistory, vectors: Vectors | None) -> Any:
+        """Return what a family prepared; it does so once, and for each vectors that it needs."""
         name = type(member).__name__
+        if vectors is not None and member.needs_space:
+            name = f"{name} {vectors.checksum}"
         if name not in self._prepared:
             with self._lock:
                 if name not in self._prepared:
-                    self._prepared[name] = member.prepare(self, history)
+                    self._prepared[name] = member.prepare(self, history, vectors)
         return self._prepared[name]
 
 
@@ -70,6 +73,8 @@ class HistoryQuery:
         Terms of the query that the index holds, by number, and how often.
     docs : ndarray of shape (n_rows,) and dtype int64
         Documents of the rows.
+    vector : ndarray of shape (dimensions,) and dtype float32, or None
+        Vector of the query in the space that the family needs.
 
     """
 
@@ -80,6 +85,7 @@ class HistoryQuery:
     terms: Ints
     term_freqs: Ints
     docs: Ints
+    vector: NDArray[np.float32] | None = None
 
 
 class LearnedFamily(RunFamily):
@@ -109,8 +115,11 @@ class LearnedFamily(RunFamily):
     def check(self, arrays: Arrays, n_words: int, n_terms: int) -> None:
         """Raise HistoryFault where arrays that were read are not what `learn` returns."""
 
-    def prepare(self, part: Part, history: IndexHistory) -> Any:
-        """Return what `score` needs of a part, made of its queries and stored arrays; it is kept with the part."""
+    def prepare(self, part: Part, history: IndexHistory, vectors: Vectors | None) -> Any:
+        """Return what `score` needs of a part, made of its queries and stored arrays; it is kept with the part.
+
+        vectors  for a family that needs a space of them
+        """
         return None
 
     @abstractmethod
@@ -122,13 +131,17 @@ class LearnedFamily(RunFamily):
         history = candidates.history
         if history is None:
             raise TypeError("features that are learned from judgements need a history")
+        vectors = candidates.vectors
         values = np.full((candidates.n_rows, len(self.scores)), np.nan, dtype=np.float32)
         for query in range(len(candidates.query_lengths)):
             part = history.part_of(candidates, query)
             if part is not None:
                 rows = slice(*candidates.query_ptr[query : query + 2].tolist())
-                prepared = part.prepared(self, history)
-                self.score(prepared, history, history.query(candidates, query), values[rows])
+                prepared = part.prepared(self, history, None if vectors is None else vectors.vectors)
+                asked = history.query(candidates, query)
+                if self.needs_space and vectors is not None:
+                    asked = replace(asked, vector=vectors.queries[self.needs_space][query])
+                self.score(prepared, history, asked, values[rows])
         _relate(candidates.query_ptr, values, out)
 
 

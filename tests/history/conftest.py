@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from functools import cached_property
 
 import pytest
 
@@ -13,6 +14,7 @@ from rerank.features.registry import history_family_names
 from rerank.history.history import History
 from rerank.types import Qrels, RankingData, Run
 from rerank.types.forward import ForwardIndex
+from rerank.vectors.vectors import Vectors
 from tests.features.collection import Documents, forward_index
 from tests.oracles.history import Learned
 
@@ -36,17 +38,21 @@ class World:
         names = [*self.queries, *self.other]
         return Run.of({query_id: {doc: float(n) for n, doc in enumerate(self.documents)} for query_id in names})
 
+    @cached_property
+    def vectors(self) -> Vectors:
+        return Vectors.learn(self.forward, dimensions=7, word_dimensions=2)
+
     def history(self, **options: object) -> History:
         return History.of_terms(self.forward, self.queries, Qrels.of(self.labels), **options)  # type: ignore[arg-type]
 
     def features(self, history: History, forward: ForwardIndex | None = None) -> RankingData:
-        recipe = Recipe(families=history_family_names())
+        recipe = Recipe(families=history_family_names(self.vectors.spaces))
         terms = {**self.queries, **self.other}
-        return extract(forward or self.forward, terms, self.run, recipe, history=history)
+        return extract(forward or self.forward, terms, self.run, recipe, history=history, vectors=self.vectors)
 
     def oracle(self, without: set[str] = frozenset()) -> Learned:  # type: ignore[assignment]
         queries = {query_id: tokens for query_id, tokens in self.queries.items() if query_id not in without}
-        return Learned(self.documents, queries, self.labels)
+        return Learned(self.documents, queries, self.labels, lambda tokens: self.vectors.queries("lsi", [tokens])[0])
 
 
 def world(seed: int = 0, n_docs: int = 30, n_queries: int = 24, *, short: bool = False) -> World:

@@ -41,7 +41,7 @@ def check_against_oracle(data: RankingData, query_id: str, tokens: list[str], gi
 
 @pytest.mark.parametrize("seed", range(4))
 def test_features_of_other_queries_are_those_of_the_definition(seed: int) -> None:
-    given = world(seed, short=seed == 3)
+    given = world(seed, n_queries=45 if seed == 2 else 24, short=seed == 3)
     history = given.history(folds=3)
     data = given.features(history)
     for query_id, tokens in given.other.items():

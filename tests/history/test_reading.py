@@ -61,7 +61,7 @@ def test_history_of_another_index_is_refused_in_one_line(history: History, small
     with pytest.raises(
         InvalidInputError, match=r"^history: expected the index that it was learned on \(documents: 31\)"
     ):
-        small.features(history, other)
+        history.on(other)
     renamed = forward_index({doc.replace("d1", "e1"): fields for doc, fields in small.documents.items()})
     with pytest.raises(InvalidInputError, match=r"Learn a history on this index \(rerank history\)\.$"):
         history.on(renamed)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import log, log1p, nan, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
 
 Tokens = Sequence[str]
 Scores = dict[str, float]
@@ -19,6 +22,7 @@ class Learned:
     documents: Mapping[str, Mapping[str, Tokens]]
     queries: Mapping[str, Tokens]
     labels: Mapping[str, Mapping[str, int]]
+    latent: Callable[[Tokens], NDArray[np.float32]]
     kept_terms: int = 40
     n_nearest_docs: int = 20
     n_nearest_queries: int = 30
@@ -77,12 +81,22 @@ class Learned:
         for query_id in sorted(self.queries):
             other = self.vector(self.queries[query_id])
             cosines[query_id] = sum(weight * other.get(term, 0.0) for term, weight in own.items())
+        return self.of_nearest(cosines, self.n_nearest_queries, 2)
+
+    def latent_neighbours(self, query: Tokens, nearest: int, power: int) -> Scores:
+        own = self.latent(query).astype(np.float64)
+        others = {query_id: self.latent(self.queries[query_id]).astype(np.float64) for query_id in sorted(self.queries)}
+        norms = {query_id: np.linalg.norm(own) * np.linalg.norm(other) for query_id, other in others.items()}
+        cosines = {name: float(own @ others[name] / norms[name]) if norms[name] else 0.0 for name in others}
+        return self.of_nearest(cosines, nearest, power)
+
+    def of_nearest(self, cosines: Mapping[str, float], nearest: int, power: int) -> Scores:
         near = sorted((name for name in cosines if cosines[name] > 0), key=lambda name: -cosines[name])
         scores: Scores = {}
-        for query_id in near[: self.n_nearest_queries]:
+        for query_id in near[:nearest]:
             for doc, label in self.relevant[query_id].items():
                 gain = label / sqrt(len(self.relevant[query_id]))
-                scores[doc] = scores.get(doc, 0.0) + cosines[query_id] ** 2 * gain
+                scores[doc] = scores.get(doc, 0.0) + cosines[query_id] ** power * gain
         return scores
 
     def expansion(self, query: Tokens) -> Scores:
@@ -153,11 +167,16 @@ class Learned:
     def columns(self, query: Tokens) -> dict[str, Scores]:
         """Return all scores of a query, by feature and document; a missing one has no entry or NaN."""
         neighbours, expansion = self.neighbours(query), self.expansion(query)
+        latent, wide = self.latent_neighbours(query, 30, 2), self.latent_neighbours(query, 100, 4)
         return {
             "history.expansion": expansion,
             "history.expansion_smoothed": self.smooth(expansion),
             "history.neighbours": neighbours,
             "history.neighbours_smoothed": self.smooth(neighbours),
+            "history.neighbours_lsi": latent,
+            "history.neighbours_lsi_smoothed": self.smooth(latent),
+            "history.neighbours_lsi_wide": wide,
+            "history.neighbours_lsi_wide_smoothed": self.smooth(wide),
             "history.prior": {doc: float(count) for doc, count in self.prior().items()},
             "history.translation": self.translation(query),
         }

@@ -24,6 +24,7 @@ from rerank.history.base import DocumentFamily, HistoryQuery, Part, smoothed
 from rerank.history.bound import IndexHistory
 from rerank.runtime.kernels import kernel
 from rerank.types import Floats, joined_rows, pointers, query_rows
+from rerank.vectors.vectors import Vectors
 
 K1, B = 0.9, 0.4
 
@@ -44,7 +45,7 @@ class ExpansionFeatures(DocumentFamily):
 
     scores = (_SCORE, smoothed(_SCORE))
 
-    def prepare(self, part: Part, history: IndexHistory) -> Any:
+    def prepare(self, part: Part, history: IndexHistory, vectors: Vectors | None) -> Any:
         """Return for each word its documents and their BM25."""
         judged, n_docs = part.judged, history.n_docs
         pair_query = query_rows(judged.doc_ptr)

@@ -22,6 +22,7 @@ from rerank.history.base import DocumentFamily, HistoryQuery, Part, smoothed
 from rerank.history.bound import IndexHistory
 from rerank.runtime.kernels import kernel
 from rerank.types import Floats
+from rerank.vectors.vectors import Vectors
 
 NEAREST = 30  # judged queries
 
@@ -42,7 +43,7 @@ class NeighbourFeatures(DocumentFamily):
 
     scores = (_SCORE, smoothed(_SCORE))
 
-    def prepare(self, part: Part, history: IndexHistory) -> Any:
+    def prepare(self, part: Part, history: IndexHistory, vectors: Vectors | None) -> Any:
         """Return the queries of each word with their weights, and the documents of each query."""
         judged = part.judged
         ptr, queries, order = judged.by_word()
@@ -54,19 +55,29 @@ class NeighbourFeatures(DocumentFamily):
     ) -> tuple[NDArray[np.int32], Floats]:
         """Return the documents that are relevant to the nearest queries, and their scores."""
         inverted, judgements, n_docs = prepared
-        docs, scores = _of_nearest(query.words, query.weights, inverted, judgements, n_docs, NEAREST)
+        cosines = np.zeros(len(judgements[0]) - 1)
+        _add_cosines(query.words, query.weights, inverted, cosines)
+        docs, scores = relevant_to_nearest(cosines, judgements, n_docs, NEAREST, 2)
         return docs, scores
 
 
 @kernel()
-def _of_nearest(words, weights, inverted, judgements, n_docs, most):  # type: ignore[no-untyped-def]
-    """Return documents, in ascending order, and their scores."""
+def _add_cosines(words, weights, inverted, out):  # type: ignore[no-untyped-def]
+    """Add the cosine with each judged query to `out` (n_queries,)."""
     word_ptr, queries, query_weights = inverted
-    doc_ptr, docs, gains = judgements
-    cosines = np.zeros(len(doc_ptr) - 1, np.float64)
     for index in range(len(words)):
         for posting in range(word_ptr[words[index]], word_ptr[words[index] + 1]):
-            cosines[queries[posting]] += weights[index] * query_weights[posting]
+            out[queries[posting]] += weights[index] * query_weights[posting]
+
+
+@kernel()
+def relevant_to_nearest(cosines, judgements, n_docs, most, power):  # type: ignore[no-untyped-def]
+    """Return the documents relevant to the `most` nearest queries, ascending, and the sum of cosine^power * gain.
+
+    cosines     (n_queries,) float64; a query with a cosine of 0 or less is not near
+    judgements  doc_ptr and docs, the relevant documents of each query, and gains (n_judgements,) float64
+    """
+    doc_ptr, docs, gains = judgements
     nearest, count = np.empty(most, np.int64), 0
     for query in range(len(cosines)):
         value = cosines[query]
@@ -78,20 +89,19 @@ def _of_nearest(words, weights, inverted, judgements, n_docs, most):  # type: ig
             place -= 1
         nearest[place] = query
         count = min(count + 1, most)
-    sums = np.zeros(n_docs, np.float64)
     n_pairs = 0
     for number in range(count):
         n_pairs += doc_ptr[nearest[number] + 1] - doc_ptr[nearest[number]]
-    touched, n_touched = np.empty(n_pairs, np.int32), 0
+    sums, touched, n_touched = np.zeros(n_docs, np.float64), np.empty(n_pairs, np.int32), 0
     for number in range(count):
         query = nearest[number]
-        square = cosines[query] * cosines[query]
+        weight = cosines[query] ** power
         for pair in range(doc_ptr[query], doc_ptr[query + 1]):
             doc = docs[pair]
             if sums[doc] == 0.0:
                 touched[n_touched] = doc
                 n_touched += 1
-            sums[doc] += square * gains[pair]
+            sums[doc] += weight * gains[pair]
     chosen = np.sort(touched[:n_touched])
     out = np.empty(n_touched, np.float64)
     for number in range(n_touched):

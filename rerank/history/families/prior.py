@@ -11,6 +11,7 @@ from rerank.features.base import Cost, Feature, Missing
 from rerank.features.registry import register
 from rerank.history.base import HistoryQuery, LearnedFamily, Part
 from rerank.history.bound import IndexHistory
+from rerank.vectors.vectors import Vectors
 
 
 @register("history.prior")
@@ -29,7 +30,7 @@ class PriorFeatures(LearnedFamily):
         ),
     )
 
-    def prepare(self, part: Part, history: IndexHistory) -> Any:
+    def prepare(self, part: Part, history: IndexHistory, vectors: Vectors | None) -> Any:
         """Return the count of each document, NaN for none, (n_docs,) float32."""
         counts = np.bincount(part.judged.docs, minlength=history.n_docs).astype(np.float32)
         return np.where(counts > 0, counts, np.float32(np.nan))

@@ -36,6 +36,7 @@ from rerank.history.judged import Judged
 from rerank.runtime.kernels import kernel
 from rerank.runtime.threads import in_threads, row_parts
 from rerank.types import Floats, Ints, pointers
+from rerank.vectors.vectors import Vectors
 
 ROUNDS = 4
 LEAST = 2e-3  # probability that is kept
@@ -73,7 +74,7 @@ class TranslationFeatures(LearnedFamily):
         check_numbers("sources", sources, 0, n_terms - 1)
         check_numbers("probabilities", probabilities, 0.0, 1.0 + 1e-6)
 
-    def prepare(self, part: Part, history: IndexHistory) -> Any:
+    def prepare(self, part: Part, history: IndexHistory, vectors: Vectors | None) -> Any:
         """Return T and the share of each word in the queries."""
         learned = part.learned["history.translation"]
         counts = np.bincount(part.judged.query_words, part.judged.freqs, len(part.judged.words))
