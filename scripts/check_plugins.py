@@ -38,7 +38,7 @@ def run(*command: str | Path, folder: Path = ROOT) -> str:
 
 
 def run_tests(python: Path, scratch: Path, whole_pyserini: bool) -> str:
-    """Run the tests and examples of all plugins, and those of the service's clients, in a folder outside the checkout; return the report."""
+    """Run tests and examples of plugins and the service's clients outside the checkout; return the report."""
     tests = scratch / "tests"
     for name in ("plugins", "workflows", "service"):
         shutil.copytree(ROOT / "tests" / name, tests / name)
