@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import InvalidInputError, unknown_name
-from rerank.features.first_stage import bm25_scores
+from rerank.features.candidate_scores import bm25_scores
 from rerank.features.recipe import Recipe
 from rerank.service.faults import ServiceError, internal, too_late, unusable
 from rerank.service.jobs import Hit, Job, RerankAnswer, RerankJob, SearchJob

@@ -224,7 +224,9 @@ def test_another_address_needs_a_token(index: rerank.Index, tmp_path: Path) -> N
         answer = client.post("/search", json={"query": "amber"}, headers={"Authorization": "Bearer s3cret"})
         assert answer.status_code == 200
         assert json.dumps(answer.json()).count("amber") == 1
+        assert started.end(signal.SIGINT) == 130
         assert "s3cret" not in started.log
+        assert "Traceback" not in started.log
 
 
 def _children(parent: int) -> list[int]:
