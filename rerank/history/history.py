@@ -70,7 +70,7 @@ class History:
     doc_ids: Ids
     n_terms: int
     fingerprint: Mapping[str, Any]
-    _bound: list[IndexHistory] = field(default_factory=list)
+    _bound: list[IndexHistory] = field(default_factory=list, init=False)
 
     @classmethod
     def learn(
@@ -106,6 +106,7 @@ class History:
         Returns
         -------
         History
+            The history.
 
         Raises
         ------
@@ -133,7 +134,30 @@ class History:
         random_state: int = 0,
         threads: int | None = None,
     ) -> Self:
-        """Learn from judged queries that are analysed already; parameters are those of `learn`."""
+        """Learn from judged queries that are analysed already; parameters are those of `learn`.
+
+        Parameters
+        ----------
+        forward : ForwardIndex
+            Arrays of the index.
+        query_terms : mapping of str to sequence of str
+            Tokens of each query, by query id.
+        qrels : Qrels
+            Judgements of these queries.
+        folds, near, random_state, threads : as for `learn`
+            Folds, near duplicates, seed and threads.
+
+        Returns
+        -------
+        History
+            The history.
+
+        Raises
+        ------
+        InvalidInputError
+            As `learn`.
+
+        """
         _check_parameters(folds, near)
         judged = Judged.of(forward, query_terms, qrels)
         with kernel_threads(threads) as n_threads:
@@ -160,7 +184,14 @@ class History:
         return total.hexdigest()[:16]
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return all arrays by name, as a history file holds them."""
+        """Return all arrays by name, as a history file holds them.
+
+        Returns
+        -------
+        dict of str to ndarray
+            The arrays.
+
+        """
         judged = self.judged
         arrays: dict[str, NDArray[Any]] = {
             "query_ids": judged.query_ids,
@@ -182,7 +213,14 @@ class History:
         return arrays
 
     def save(self, path: str | Path) -> None:
-        """Write the history as a .npz file, which holds no code."""
+        """Write the history as a .npz file, which holds no code.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file; it is complete or missing.
+
+        """
         about = {
             "folds": len(self.learned) - 1,
             "terms": self.n_terms,
@@ -192,9 +230,25 @@ class History:
         write_history(path, about, self.arrays())
 
     def on(self, forward: ForwardIndex) -> IndexHistory:
-        """Return the history on an index; raise InvalidInputError unless it was learned on an index of the same text.
+        """Return the history on an index.
 
         The result is kept for the next call with the same index.
+
+        Parameters
+        ----------
+        forward : ForwardIndex
+            Arrays of the index.
+
+        Returns
+        -------
+        IndexHistory
+            The history with its documents numbered as in the index.
+
+        Raises
+        ------
+        InvalidInputError
+            If it was learned on an index of other text.
+
         """
         for bound in self._bound:
             if bound.forward is forward:

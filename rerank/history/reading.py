@@ -64,6 +64,7 @@ def load_history(path: str | Path) -> History:
     Returns
     -------
     History
+        The history.
 
     Raises
     ------
