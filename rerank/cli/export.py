@@ -54,7 +54,9 @@ def command(model: Path, format: str, output: Path, name: str, **options: Any) -
     from rerank.rankers.store import load_model
 
     loaded = load_model(model)
-    with errors_with_files({"model": model, "missing_as_zero": "--missing-as-zero", "feature set": "--feature-set"}):
+    with errors_with_files(
+        {"model": model, "missing_as_zero": "--missing-as-zero", "feature set": "--feature-set", "vectors": "--vectors"}
+    ):
         written = export_model(loaded, output, format, name=name, **options)
     for path in written[1:]:
         log.info("%s: written beside the model", path)

@@ -86,7 +86,15 @@ def _template(context: click.Context, option: click.Parameter, value: Any) -> No
     callback=_remember,
     help=f"With --recipe-template: a recipe of features that ENGINE computes, too: {', '.join(engine_names())}.",
 )
-@click.option("--print-template", hidden=True, is_flag=True, is_eager=True, expose_value=False, callback=_template)
+@click.option(
+    "--print-template",
+    hidden=True,
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_template,
+    help="Never given: processed after the options of the recipe, whose order is free.",
+)
 @click.option(
     "--list", is_flag=True, is_eager=True, expose_value=False, callback=_list, help="Print all available features."
 )

@@ -96,6 +96,8 @@ def export_model(
     options = WriteOptions(name, model.recipe_)
     if isinstance(model, LinearRanker | ImportedWeights):
         linear = linear_model(model, format)
+        if vectors:
+            raise InvalidInputError("vectors: expected a ranker of trees, got a linear one. Leave them out.")
         queries = _feature_set(model, None, format) if feature_set is not None else None
         return _write_files(path, {"": kind.write_linear(linear, options)}) + _write_queries(feature_set, queries)
     trees = tree_model(model, format)

@@ -240,6 +240,13 @@ def test_a_linear_ranker_that_is_read_again_orders_alike(name: str, tmp_path: Pa
         np.testing.assert_array_equal(again.predict(data), read.predict(data))
 
 
+def test_vectors_of_a_linear_ranker_are_refused(tmp_path: Path) -> None:
+    model = rerank.RankSVM(max_iter=5).fit(ranking_data(1, missing=0.0))
+    with pytest.raises(InvalidInputError, match="vectors: expected a ranker of trees, got a linear one"):
+        rerank.export_model(model, tmp_path / "model", "solr", vectors=5)
+    assert not (tmp_path / "model").exists()
+
+
 def test_vectors_hold_rows_with_their_scores(tmp_path: Path) -> None:
     model = random_model(1)
     written = rerank.export_model(model, tmp_path / "model", "xgboost-dump", vectors=50)
