@@ -1,0 +1,214 @@
+#!/usr/bin/env python
+"""What each family of features and each source of candidates adds, on all collections, on held-out queries.
+
+    scripts/bench_quality.py [--data FOLDER] [--collection NAME ...] [--seeds 5] [--output FILE]
+
+nfcorpus has its own training, dev and test queries: models and histories learn from the training queries; training
+stops on a tenth of these, which differs by seed; the test judgements are only read for the figures. Its "test queries
+apart" are those with no near duplicate in training: cosine at most 0.5 with each training query, Jaccard coefficient
+of the relevant documents at most 0.3. med, cranfield and cacm are studies over five folds, three times
+(`rerank experiment`), of the first 100 of each source; `Auto` chooses inside the training part of each fold.
+The features and settings were chosen on dev queries of nfcorpus and on med.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tabulate import tabulate
+
+import rerank
+from rerank.doctor.overlap import nearest_by_relevant, nearest_by_words
+from rerank.retrieval.union import UnionRun
+from rerank.types import query_rows
+from rerank.vectors.vectors import Vectors
+from rerank.workflows.study import Study
+
+DEFAULT = Path(os.environ.get("RERANK_TEST_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+SMALL = ("med", "cranfield", "cacm")
+MEASURE = "nDCG@10"
+SETTINGS: dict[str, Any] = {
+    "n_estimators": 600,
+    "learning_rate": 0.05,
+    "num_leaves": 15,
+    "min_child_samples": 100,
+    "colsample_bytree": 0.3,
+    "early_stopping_rounds": 60,
+    "metric": MEASURE,
+}
+TRAIN_DEPTH = 100  # documents of each source that are trained on
+FURTHEST_COSINE, FURTHEST_JACCARD = 0.5, 0.3
+# of nfcorpus: name -> (sources of candidates, vectors, history)
+SYSTEMS = {
+    "default features": (None, False, False),
+    "+ vectors": (None, True, False),
+    "+ vectors, union": ("bm25:1000,rm3:1000,lsi:200", True, False),
+    "+ history": (None, False, True),
+    "+ history, vectors": (None, True, True),
+    "+ history, vectors, union": ("bm25:1000,rm3:1000,lsi:200,history:200", True, True),
+}
+# of small collections: name -> (ranker, sources, vectors)
+STUDIES = {
+    "lambdamart": ("lambdamart", None, False),
+    "auto": ("auto", None, False),
+    "auto, vectors": ("auto", None, True),
+    "auto, vectors, union": ("auto", "bm25:100,rm3:100,lsi:100", True),
+}
+Rows = list[list[Any]]
+
+
+def main() -> None:
+    """Measure the collections one after the other."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=DEFAULT)
+    parser.add_argument("--collection", action="append", choices=("nfcorpus", *SMALL))
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--repeats", type=int, default=3, help="of the folds of small collections")
+    parser.add_argument("--part", choices=("test", "dev"), default="test", help="queries of nfcorpus that are measured")
+    parser.add_argument("--output", type=Path)
+    given = parser.parse_args()
+    results = {}
+    for name in given.collection or ("nfcorpus", *SMALL):
+        folder = given.data / "collections" / name
+        with (
+            tempfile.TemporaryDirectory() as scratch,
+            rerank.Index.build(folder / "corpus.jsonl", Path(scratch) / "index") as index,
+        ):
+            lines = (
+                nfcorpus(index, folder, given.part, given.seeds)
+                if name == "nfcorpus"
+                else small(index, folder, given.repeats)
+            )
+            rows: Rows = []
+            for line in lines:
+                rows.append(line)
+                print(name, *line, sep="  ", flush=True)
+        results[name] = rows
+        print(f"\n{name}, {MEASURE}\n{tabulate(rows, headers='firstrow', floatfmt='.4f')}\n", flush=True)
+    if given.output:
+        given.output.write_text(json.dumps(results, indent=1) + "\n")
+
+
+def nfcorpus(index: rerank.Index, folder: Path, part: str, n_seeds: int) -> Iterator[list[Any]]:
+    """Yield a header, and the figures of each system: all test queries, and those apart from training queries."""
+    topics = rerank.read_topics(folder / "topics.tsv")
+    qrels = {name: rerank.read_qrels(folder / f"qrels.{name}.txt") for name in ("train", part)}
+    queries = {name: {query_id: topics[query_id] for query_id in judged} for name, judged in qrels.items()}
+    start = time.perf_counter()
+    vectors = Vectors.learn(index)
+    middle = time.perf_counter()
+    history = rerank.History.learn(index, queries["train"], qrels["train"])
+    print(f"vectors {middle - start:.0f} s, history {time.perf_counter() - middle:.0f} s", flush=True)
+    apart = apart_from_training(queries["train"], queries[part], qrels["train"], qrels[part])
+    yield ["system", "features", "candidates", MEASURE, "least", "greatest", f"{len(apart)} apart", "seconds"]
+    for name, (union, with_vectors, with_history) in SYSTEMS.items():
+        given = {"vectors": vectors if with_vectors else None, "history": history if with_history else None}
+        start = time.perf_counter()
+        runs = {side: candidates(index, queries[side], union, given) for side in ("train", part)}
+        data = {side: index.features(run, queries[side], qrels[side], **given) for side, run in runs.items()}
+        data["train"] = rows_of(data["train"], first_documents(runs["train"]))
+        values, values_apart = [], []
+        for seed in range(n_seeds):
+            run = trained(data["train"], seed).rank(data[part])
+            result = rerank.evaluate(qrels[part], run, [MEASURE], complete=True)
+            values.append(result[MEASURE])
+            values_apart.append(np.mean([result.per_query[MEASURE][query_id] for query_id in apart]))
+        mean_candidates = data[part].n_rows / len(data[part])
+        figures = [np.mean(values), min(values), max(values), np.mean(values_apart)]
+        yield [name, data[part].n_features, mean_candidates, *figures, time.perf_counter() - start]
+
+
+def candidates(
+    index: rerank.Index, topics: dict[str, str], union: str | None, given: dict[str, Any]
+) -> rerank.Run | UnionRun:
+    """Return BM25's first 1,000 documents, or a union."""
+    return index.search(topics, k=1000) if union is None else index.search_union(topics, union, **given)
+
+
+def first_documents(run: rerank.Run | UnionRun) -> np.ndarray:
+    """Return which rows are in the first documents of a source, (n_rows,) bool."""
+    sources = run.sources.values() if isinstance(run, UnionRun) else [run]
+    chosen = np.zeros(run.n_rows, dtype=bool)
+    for query, query_id in enumerate(run):
+        rows = slice(run.query_ptr[query], run.query_ptr[query + 1])
+        first = {doc_id for source in sources if query_id in source for doc_id in list(source[query_id])[:TRAIN_DEPTH]}
+        chosen[rows] = [doc_id in first for doc_id in run.doc_ids[rows].tolist()]
+    return chosen
+
+
+def rows_of(data: rerank.RankingData, chosen: np.ndarray) -> rerank.RankingData:
+    """Return some rows of the data, given as (n_rows,) bool."""
+    counts = np.bincount(query_rows(data.query_ptr)[chosen], minlength=len(data))
+    return replace(
+        data,
+        query_ptr=np.concatenate([[0], np.cumsum(counts)]),
+        doc_ids=data.doc_ids[chosen],
+        X=data.X[chosen],
+        labels=data.labels[chosen],
+        base_scores=data.base_scores[chosen],
+    )
+
+
+def apart_from_training(
+    train: dict[str, str], test: dict[str, str], train_qrels: rerank.Qrels, test_qrels: rerank.Qrels
+) -> list[str]:
+    """Return the test queries that have no near duplicate among the training queries."""
+    cosines, _ = nearest_by_words(list(train.values()), list(test.values()))
+    relevant = [
+        [[doc_id for doc_id, label in qrels[query_id].items() if label > 0] for query_id in queries]
+        for queries, qrels in ((train, train_qrels), (test, test_qrels))
+    ]
+    coefficients, _ = nearest_by_relevant(*relevant)
+    apart = (cosines <= FURTHEST_COSINE) & (coefficients <= FURTHEST_JACCARD)
+    return [query_id for query_id, far in zip(test, apart.tolist(), strict=True) if far]
+
+
+def trained(train: rerank.RankingData, seed: int) -> rerank.LambdaMART:
+    """Return a model that stopped on a tenth of the queries."""
+    held_out = np.random.default_rng(seed).permutation(len(train)) % 10 == 0
+    parts = train.select(np.flatnonzero(~held_out)), train.select(np.flatnonzero(held_out))
+    return rerank.LambdaMART(**SETTINGS, random_state=seed).fit(parts[0], eval_set=parts[1])
+
+
+def small(index: rerank.Index, folder: Path, repeats: int) -> Iterator[list[Any]]:
+    """Yield a header, and the figures of each study: mean, greatest and least repeat, folds below BM25."""
+    topics, qrels = rerank.read_topics(folder / "topics.tsv"), rerank.read_qrels(folder / "qrels.txt")
+    vectors = Vectors.learn(index)
+    yield ["study", "system", MEASURE, "least", "greatest", "BM25", "folds below BM25", "seconds"]
+    for name, (ranker, union, with_vectors) in STUDIES.items():
+        study = Study(ranker=ranker, metric=MEASURE, measures=(MEASURE,), k=100, union=union, repeats=repeats)
+        start = time.perf_counter()
+        result = rerank.run_experiment(index, topics, qrels, study=study, vectors=vectors if with_vectors else None)
+        seconds = time.perf_counter() - start
+        values = {system: [of_trial(qrels, trial, system) for trial in result.trials] for system in result.runs}
+        for system, trials in values.items():
+            if system == "BM25":
+                continue
+            means = [trial[MEASURE] for trial in trials]
+            below, n_folds = 0, 0
+            for trial, of_system, bm25 in zip(result.trials, trials, values["BM25"], strict=True):
+                for fold in range(max(trial.folds.values()) + 1):
+                    held_out = [query_id for query_id, number in trial.folds.items() if number == fold]
+                    gains = [of_system.per_query[MEASURE][q] - bm25.per_query[MEASURE][q] for q in held_out]
+                    below, n_folds = below + (np.mean(gains) < 0), n_folds + 1
+            bm25_mean = np.mean([trial[MEASURE] for trial in values["BM25"]])
+            yield [name, system, np.mean(means), min(means), max(means), bm25_mean, f"{below} of {n_folds}", seconds]
+
+
+def of_trial(qrels: rerank.Qrels, trial: Any, system: str) -> Any:
+    """Return the result of a system on the judged queries of a study."""
+    judged = rerank.Qrels.of({query_id: qrels[query_id] for query_id in trial.folds})
+    return rerank.evaluate(judged, trial.runs[system], [MEASURE], complete=True)
+
+
+if __name__ == "__main__":
+    main()
