@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-EXTRAS = ("pyterrier", "langchain", "llamaindex", "haystack", "rerankers", "service")
+EXTRAS = ("pyterrier", "langchain", "llamaindex", "haystack", "rerankers", "service", "wordllama")
 CLIENTS = ("cohere", "langchain-cohere", "httpx")  # of the service
 PYSERINI = {True: "pyserini==1.6.0", False: "pyserini==2.4.0"}  # whether Python is older than 3.12
 

@@ -10,6 +10,7 @@ import click
 from rerank.cli.options import (
     base_file,
     bm25_options,
+    encoder_option,
     file_option,
     functions_option,
     history_option,
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
 @bm25_options(models=True)
 @union_option()
 @vectors_option()
+@encoder_option()
 @functions_option()
 @history_option()
 @language_option()

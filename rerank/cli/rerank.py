@@ -10,6 +10,7 @@ import click
 from rerank.cli.options import (
     base_file,
     bm25_options,
+    encoder_option,
     functions_option,
     history_option,
     language_option,
@@ -50,6 +51,7 @@ from rerank.cli.options import (
 @bm25_options(models=True)
 @union_option()
 @vectors_option()
+@encoder_option()
 @functions_option()
 @history_option()
 @language_option()
@@ -67,6 +69,7 @@ def command(
     language: str | None,
     vectors: Path | None,
     union: str | None,
+    encoder: str | None,
     **options: Any,
 ) -> None:
     """Write the top k documents of INDEX for TOPICS in the order of MODEL.
@@ -112,6 +115,7 @@ def command(
                     vectors=vectors,
                     union=union,
                     history=learned,
+                    encoder=encoder,
                     **options,
                 )
             else:
