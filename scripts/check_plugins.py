@@ -20,7 +20,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-EXTRAS = ("pyterrier", "ir-datasets", "langchain", "llamaindex", "haystack", "rerankers", "service")
+EXTRAS = ("pyterrier", "ir-datasets", "langchain", "llamaindex", "haystack", "rerankers", "service", "wordllama")
 CLIENTS = ("cohere", "langchain-cohere", "httpx")  # of the service
 TORCH = "torch==2.13.0"
 WHOLE = ("test_pyserini_whole.py", "LuceneSearcher")  # tests that need all of Pyserini

@@ -11,6 +11,7 @@ import click
 
 from rerank.cli.options import (
     bm25_options,
+    encoder_option,
     file_option,
     folder_option,
     functions_option,
@@ -82,6 +83,7 @@ BESIDE_REPLAY = frozenset(["replay", "output"])
 @functions_option()
 @union_option()
 @vectors_option()
+@encoder_option()
 @parameter_options
 @language_option()
 @threads_option()
@@ -106,6 +108,7 @@ def _studied(
     topics: Path,
     qrels: Path,
     vectors: Path | None,
+    encoder: str | None,
     language: str | None,
     **options: Any,
 ) -> str:
@@ -125,8 +128,9 @@ def _studied(
         removed_on_error(check_output_folder(output)),
     ):
         inputs = {"index": index, "topics": topics, "qrels": qrels, "vectors": vectors}
+        beside: dict[str, Any] = {"vectors": vectors, "encoder": encoder}
         provenance = _provenance({name: path for name, path in inputs.items() if path is not None})
-        return run_experiment(opened, queries, judgements, output, study, provenance, vectors=vectors).table
+        return run_experiment(opened, queries, judgements, output, study, provenance, **beside).table
 
 
 def _study(

@@ -11,6 +11,7 @@ from rerank.cli.options import (
     base_file,
     bm25_options,
     candidates_option,
+    encoder_option,
     file_option,
     functions_option,
     history_option,
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
 @bm25_options(models=True)
 @union_option()
 @vectors_option()
+@encoder_option()
 @functions_option()
 @history_option()
 @language_option()

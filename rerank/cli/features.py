@@ -9,6 +9,7 @@ import click
 
 from rerank.cli.formats import engine_names
 from rerank.cli.options import (
+    encoder_option,
     file_option,
     functions_option,
     history_option,
@@ -70,6 +71,7 @@ def _template(context: click.Context, option: click.Parameter, value: Any) -> No
 @history_option()
 @runs_option()
 @vectors_option()
+@encoder_option()
 @click.option(
     "--recipe-template",
     is_flag=True,
@@ -126,6 +128,7 @@ def command(
     runs: tuple[str, ...],
     vectors: Path | None,
     history: Path | None,
+    encoder: str | None,
     reports: tuple[Path, ...],
     budget: float | None,
     quick: bool,
@@ -150,7 +153,7 @@ def command(
     judgements = None if qrels is None else read_qrels(qrels)
     parsed, others = None if recipe is None else Recipe.from_toml(recipe), read_named_runs(runs)
     options: dict[str, Any] = {"recipe": parsed, "runs": others, "vectors": vectors, "threads": threads}
-    options["history"] = read_history(history)
+    options |= {"history": read_history(history), "encoder": encoder}
     files_of = {"recipe": recipe, "vectors": vectors, "history": history}
     with Index.open(index, language) as opened, errors_with_files(files_of):
         check_queries(pairs, run, queries, topics)
@@ -159,7 +162,7 @@ def command(
             opened.write_features(output, pairs, queries, judgements, **options)
         if files:
             data = opened.features(pairs, queries, judgements, **options)
-            beside = {"vectors": vectors, "history": options["history"]}
+            beside = {"vectors": vectors, "history": options["history"], "encoder": encoder}
             microseconds = measure_costs(opened, pairs, queries, data.recipe or {}, **beside)
             report = feature_report(data, microseconds=microseconds, budget=budget, quick=quick, threads=threads)
             for path in files:

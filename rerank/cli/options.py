@@ -78,13 +78,24 @@ def vectors_option() -> Decorator:
     return file_option("--vectors", "Vectors of INDEX (`rerank vectors`), for features of meaning and for lsi.")
 
 
+def encoder_option() -> Decorator:
+    """Return `--encoder`."""
+    return click.option(
+        "--encoder",
+        metavar="MODULE:FUNCTION",
+        help="Python function from a list of texts to an array of vectors: the cosine of query and document is a "
+        "feature, and the retriever `encoder` finds the nearest documents. Vectors of documents are kept in the cache "
+        "folder.",
+    )
+
+
 def union_option() -> Decorator:
     """Return `--union`."""
     return click.option(
         "--union",
         metavar="SOURCE:K,...",
-        help="Candidates of several retrievers in place of BM25's: bm25, rm3, rocchio, lsi, each with its number of "
-        "documents, and run:FILE[:K]; e.g. bm25:1000,rm3:1000,lsi:200.",
+        help="Candidates of several retrievers in place of BM25's: bm25, rm3, rocchio, lsi, encoder, each with its "
+        "number of documents, and run:FILE[:K]; e.g. bm25:1000,rm3:1000,lsi:200.",
     )
 
 

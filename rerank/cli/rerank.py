@@ -11,6 +11,7 @@ from rerank.cli.options import (
     base_file,
     bm25_options,
     candidates_option,
+    encoder_option,
     functions_option,
     history_option,
     language_option,
@@ -47,6 +48,7 @@ from rerank.cli.options import (
 @bm25_options(models=True)
 @union_option()
 @vectors_option()
+@encoder_option()
 @functions_option()
 @history_option()
 @language_option()
@@ -64,6 +66,7 @@ def command(
     language: str | None,
     vectors: Path | None,
     union: str | None,
+    encoder: str | None,
     **options: Any,
 ) -> None:
     """Write the top k documents of INDEX for TOPICS in the order of MODEL.
@@ -109,6 +112,7 @@ def command(
                     vectors=vectors,
                     union=union,
                     history=learned,
+                    encoder=encoder,
                     **options,
                 )
             else:

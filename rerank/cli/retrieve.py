@@ -9,6 +9,7 @@ import click
 
 from rerank.cli.options import (
     bm25_options,
+    encoder_option,
     language_option,
     output_option,
     path_type,
@@ -17,7 +18,7 @@ from rerank.cli.options import (
     vectors_option,
 )
 
-RETRIEVERS = ("bm25", "rm3", "rocchio", "lsi")
+RETRIEVERS = ("bm25", "rm3", "rocchio", "lsi", "encoder")
 
 
 @click.command("retrieve", short_help="BM25")
@@ -31,7 +32,8 @@ RETRIEVERS = ("bm25", "rm3", "rocchio", "lsi")
     metavar="NAME",
     default=RETRIEVERS[0],
     show_default=True,
-    help="bm25; rm3 and rocchio, which expand the query by BM25's first documents; lsi, latent semantic indexing.",
+    help="bm25; rm3 and rocchio, which expand the query by BM25's first documents; lsi, latent semantic "
+    "indexing; encoder, with --encoder.",
 )
 @union_option()
 @click.option(
@@ -42,6 +44,7 @@ RETRIEVERS = ("bm25", "rm3", "rocchio", "lsi")
     "them.",
 )
 @vectors_option()
+@encoder_option()
 @language_option()
 @threads_option()
 def command(
@@ -55,6 +58,7 @@ def command(
     union: str | None,
     sources: Path | None,
     vectors: Path | None,
+    encoder: str | None,
     language: str | None,
     threads: int | None,
 ) -> None:
@@ -75,7 +79,7 @@ def command(
     if sources is not None and union is None:
         raise click.UsageError("--sources: expected --union beside it, got none. Add --union.")
     queries = read_topics(topics)
-    options: dict[str, Any] = {"k1": k1, "b": b, "vectors": vectors, "threads": threads}
+    options: dict[str, Any] = {"k1": k1, "b": b, "vectors": vectors, "encoder": encoder, "threads": threads}
     with Index.open(index, language) as opened, errors_with_files({"union": "--union"}):
         if union is None:
             write_run(opened.search(queries, k, retriever=retriever, **options), output)

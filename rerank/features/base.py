@@ -30,6 +30,7 @@ class Missing(StrEnum):
     NOT_IN_RUN = "the other run does not hold the document for the query"
     NO_NUMBER = "the document has no such number"
     FUNCTION = "the user's function returned NaN"
+    NO_TEXT = "the query or the document has no text"
     NO_VECTOR = "no term of the query, or none of the field of the document, has a vector"
     NO_HISTORY = "the history holds nothing for the query and the document"
 

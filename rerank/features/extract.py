@@ -23,7 +23,7 @@ from rerank.runtime.progress import track
 from rerank.runtime.threads import in_threads, kernel_threads
 from rerank.types import Qrels, RankingData, Run
 from rerank.types.forward import ForwardIndex
-from rerank.vectors.queries import query_vectors
+from rerank.vectors.queries import Encoded, query_vectors
 
 if TYPE_CHECKING:
     from rerank.vectors.vectors import Vectors
@@ -48,6 +48,7 @@ def extract(
     documents: Documents | None = None,
     vectors: Vectors | None = None,
     history: History | None = None,
+    encoded: Encoded | None = None,
     threads: int | None = None,
 ) -> RankingData:
     """Return the features of every query-document pair of a run.
@@ -72,6 +73,8 @@ def extract(
         Vectors of the index, for the features that need them.
     history : History, optional
         What is learned from judgements, for the features that need it.
+    encoded : Encoded, optional
+        Vectors of an encoder for the queries and the documents of the index.
     threads : int, optional
         Number of threads; by default one per core. The result does not depend on it, bit for bit.
 
@@ -87,7 +90,7 @@ def extract(
         the recipe names a field that the index does not have.
 
     """
-    records = Records(runs or {}, documents, vectors, history)
+    records = Records(runs or {}, documents, vectors, history, encoded)
     data, fill = _prepare(forward, query_terms, run, recipe or Recipe(), qrels, records, threads)
     X = np.empty(data.X.shape, dtype=np.float32)
     for _ in fill(X):
@@ -106,6 +109,7 @@ def extract_blocks(
     documents: Documents | None = None,
     vectors: Vectors | None = None,
     history: History | None = None,
+    encoded: Encoded | None = None,
     threads: int | None = None,
 ) -> tuple[RankingData, Iterator[NDArray[np.float32]]]:
     """Return the features of a run block by block, so that memory holds those of a few queries only.
@@ -120,7 +124,7 @@ def extract_blocks(
         The features, in the order of the rows.
 
     """
-    records = Records(runs or {}, documents, vectors, history)
+    records = Records(runs or {}, documents, vectors, history, encoded)
     data, fill = _prepare(forward, query_terms, run, recipe or Recipe(), qrels, records, threads)
     return data, fill(None)
 
@@ -147,7 +151,7 @@ def _prepare(
         candidates,
         query_ids=run.query_ids,
         doc_ids=run.doc_ids,
-        vectors=None if records.vectors is None else query_vectors(records.vectors, forward, tokens),
+        vectors=query_vectors(records.vectors, records.encoded, forward, list(run), tokens),
     )
     learned = None if records.history is None else records.history.on(forward)
     candidates = replace(candidates, history=learned)

@@ -20,7 +20,10 @@ from rerank.types.forward import ForwardIndex
 
 if TYPE_CHECKING:
     from rerank.history.history import History
+    from rerank.vectors.queries import Encoded
     from rerank.vectors.vectors import Vectors
+
+ENCODER = "encoder"  # name of the space
 
 _log = logging.getLogger("rerank")
 
@@ -39,6 +42,8 @@ class Records:
         Vectors of the index.
     history : History, optional
         What is learned from judgements.
+    encoded : Encoded, optional
+        Vectors of an encoder.
 
     """
 
@@ -46,11 +51,12 @@ class Records:
     documents: Documents | None = None
     vectors: Vectors | None = None
     history: History | None = None
+    encoded: Encoded | None = None
 
 
 def resolve_recipe(recipe: Recipe, forward: ForwardIndex, records: Records) -> Recipe:
     """Return the recipe with explicit names; functions over documents need an index that stores its documents."""
-    recipe, documents = _with_learned(recipe, records.vectors, records.history), records.documents
+    recipe, documents = _with_learned(recipe, records), records.documents
     unusable = [name for name, function in functions().items() if function.over == "document"]
     if unusable and documents is not None and documents(np.array([_first_document(forward)]))[0] is not None:
         unusable = []
@@ -71,31 +77,58 @@ def _first_document(forward: ForwardIndex) -> int:
     return int(np.argmax(forward.doc_ids != ""))
 
 
-def _with_learned(recipe: Recipe, vectors: Vectors | None, history: History | None) -> Recipe:
-    """Return the recipe with the families that vectors and history allow, and the checksums of those that are used."""
-    in_space = [name for name in recipe.families or () if family(name).needs_space]
+def _with_learned(recipe: Recipe, records: Records) -> Recipe:
+    """Return the recipe with the families that the records allow, and the checksums and names of those in use."""
+    vectors, history, encoded = records.vectors, records.history, records.encoded
+    check_spaces(recipe, None if vectors is None else vectors.checksum, None if encoded is None else encoded.name)
     in_history = [name for name in recipe.families or () if family(name).needs_history]
-    _check_learned("vectors", "them", recipe.vectors, None if vectors is None else vectors.checksum, in_space)
     _check_learned("history", "it", recipe.history, None if history is None else history.checksum, in_history)
-    spaces = {} if vectors is None else vectors.spaces
-    lacking = [name for name in in_space if family(name).needs_space not in spaces]
-    if lacking:
-        raise InvalidInputError(
-            f"vectors: expected the space {family(lacking[0]).needs_space} for the family {lacking[0]}, got "
-            f"{', '.join(spaces)}. Learn the vectors of an index with positions, or leave the family out."
-        )
+    spaces = (set() if vectors is None else set(vectors.spaces)) | (set() if encoded is None else {ENCODER})
     families = recipe.families
     if families is None:
         learned = () if history is None else history_family_names(spaces)
         families = (*default_family_names(), *space_family_names(spaces), *learned)
-    uses_space = any(family(name).needs_space for name in families)
+    needed = {family(name).needs_space: name for name in families if family(name).needs_space}
+    lacking = next((space for space in needed if space not in spaces), None)
+    if lacking is not None:
+        raise InvalidInputError(
+            f"vectors: expected the space {lacking} for the family {needed[lacking]}, got "
+            f"{', '.join(sorted(spaces))}. Learn the vectors of an index with positions, or leave the family out."
+        )
     uses_history = any(family(name).needs_history for name in families)
     return replace(
         recipe,
         families=families,
-        vectors=vectors.checksum if vectors is not None and uses_space else None,
+        vectors=vectors.checksum if vectors is not None and needed.keys() & set(vectors.spaces) else None,
         history=history.checksum if history is not None and uses_history else None,
+        encoder=encoded.name if encoded is not None and ENCODER in needed else None,
     )
+
+
+def check_spaces(recipe: Recipe, checksum: str | None, encoder: str | None) -> None:
+    """Refuse a recipe whose vectors or encoder are not given, or are others.
+
+    checksum  of the vectors that are given
+    encoder   name of the encoder that is given
+    """
+    named = [name for name in recipe.families or () if family(name).needs_space not in ("", ENCODER)]
+    _check_learned("vectors", "them", recipe.vectors, checksum, named)
+    _check_encoder(recipe, encoder)
+
+
+def _check_encoder(recipe: Recipe, name: str | None) -> None:
+    """Refuse a recipe whose encoder is not given, or is not that of this name."""
+    if name is None and (recipe.encoder is not None or ENCODER in (recipe.families or ())):
+        which = f"encoder {recipe.encoder}" if recipe.encoder else "encoder for the family encoder"
+        raise InvalidInputError(
+            f"encoder: expected the {which}, got none. Give it (encoder=, --encoder module:function), or train on "
+            "features without it."
+        )
+    if recipe.encoder not in (None, name):
+        raise InvalidInputError(
+            f"encoder: expected {recipe.encoder}, which the features were made with, got {name}. Give that encoder, or "
+            "train on features of this one."
+        )
 
 
 def _check_learned(what: str, it: str, trained: str | None, given: str | None, named: Sequence[str]) -> None:

@@ -56,6 +56,8 @@ class Recipe:
         Checksum of the vectors that the features were made with; extraction sets it where it is given vectors.
     history : str, optional
         Checksum of the history that the features were made with; extraction sets it where it is given one.
+    encoder : str, optional
+        Name of the encoder that the features were made with; extraction sets it where it is given one.
     bm25_k1, bm25_b : float, default=0.9, 0.4
         Parameters of BM25; the defaults are Anserini's.
     lm_absolute_delta : float, default=0.7
@@ -85,6 +87,7 @@ class Recipe:
     runs: tuple[str, ...] = ()
     vectors: str | None = None
     history: str | None = None
+    encoder: str | None = None
     bm25_k1: float = 0.9
     bm25_b: float = 0.4
     lm_absolute_delta: float = 0.7
@@ -103,6 +106,8 @@ class Recipe:
         object.__setattr__(self, "normalisation", _normalisation(self.normalisation))
         _check_checksum("vectors", self.vectors)
         _check_checksum("history", self.history)
+        if self.encoder is not None and not isinstance(self.encoder, str):
+            raise InvalidInputError(f"recipe: encoder: expected its name, got {shown(self.encoder)}. Leave it out.")
         for name in self.families or ():
             if name not in known_families():
                 raise unknown_name("recipe: families", name, known_families())

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rerank.errors import InvalidInputError, unknown_name
+from rerank.runtime.strict_json import ParseFault, parse_json
 from rerank.types.ids import MOST_LETTERS, is_unicode
 
 CONTENTS = "contents"
@@ -181,3 +182,22 @@ def field_order(name: str) -> int:
 
 def _listed(names: Iterable[Any]) -> str:
     return ", ".join(repr(name) for name in names)
+
+
+def stored_text(stored: str, fields: Iterable[str], joined_fields: Iterable[str] | None) -> str:
+    """Return the text of a document as an index stores it: `contents`, its fields joined, or all of it if not JSON.
+
+    fields         fields of the index
+    joined_fields  those that make up `contents`, in order, where the build named them
+    """
+    try:
+        document = parse_json(stored)
+    except ParseFault:
+        return stored
+    if not isinstance(document, dict):
+        return stored
+    contents = document.get(CONTENTS)
+    if isinstance(contents, str):
+        return contents
+    names = sorted(fields, key=field_order) if joined_fields is None else joined_fields
+    return joined(text if isinstance(text := document.get(name), str) else "" for name in names)

@@ -18,6 +18,7 @@ from rerank.types.ids import Ids, id_array
 from rerank.types.retriever import CONTENTS
 
 if TYPE_CHECKING:
+    from rerank.vectors.queries import Encoded
     from rerank.vectors.vectors import Vectors
 
 Hits = tuple[Ints, Floats]  # document numbers and scores of one query, best first
@@ -43,6 +44,8 @@ class SearchInputs:
         The field that is searched.
     vectors : Vectors, optional
         Vectors of the index.
+    encoded : Encoded, optional
+        Vectors of an encoder for the queries and the documents.
     runs : mapping from str to Run
         Runs of other systems by name.
     threads : int, optional
@@ -58,6 +61,7 @@ class SearchInputs:
     b: float = 0.4
     field: str = CONTENTS
     vectors: Vectors | None = None
+    encoded: Encoded | None = None
     runs: Mapping[str, Run] = dataclass_field(default_factory=dict)
     threads: int | None = None
 

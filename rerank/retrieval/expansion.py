@@ -46,8 +46,8 @@ def expanded_hits(inputs: SearchInputs, documents: int, expand: Expand, k: int) 
     numbers = inputs.forward.doc_numbers(first.doc_ids)
     known = _known_terms(inputs)
     queries = [
-        expand(field, terms, numbers[first.query_ptr[query] : first.query_ptr[query + 1]])
-        for query, terms in enumerate(known)
+        expand(field, terms, numbers[first.rows(query_id)] if query_id in first else numbers[:0])
+        for query_id, terms in zip(inputs.query_ids, known, strict=True)
     ]
     for docs, scores in weighted_bm25(field, queries, inputs.k1, inputs.b):
         yield best_hits(docs, np.round(scores, 6), inputs.forward.doc_ids, k)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,7 +10,10 @@ from numpy.typing import NDArray
 
 from rerank.types.arrays import Ints
 from rerank.types.forward import ForwardIndex
+from rerank.vectors.space import Space
 from rerank.vectors.vectors import Vectors
+
+ENCODER = "encoder"
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,15 +22,24 @@ class QueryVectors:
 
     Parameters
     ----------
-    vectors : Vectors
-        Vectors of the documents.
+    vectors : Vectors or None
+        Vectors of terms and documents.
     queries : mapping from str to ndarray of shape (n_queries, dimensions) and dtype float32
         Vectors of the queries, by space; zeros where a query has none.
+    encoded : ndarray of shape (n_docs, dimensions) and dtype float32, or None
+        Vectors of the documents by an encoder.
 
     """
 
-    vectors: Vectors
+    vectors: Vectors | None
     queries: Mapping[str, NDArray[np.float32]]
+    encoded: NDArray[np.float32] | None = None
+
+    def space(self, name: str) -> Space:
+        """Return a space of the vectors."""
+        if self.vectors is None:
+            raise TypeError("features of vectors need vectors")
+        return self.vectors.spaces[name]
 
     def of_queries(self, first: int, last: int) -> QueryVectors:
         """Return those of the queries [first, last)."""
@@ -35,6 +47,8 @@ class QueryVectors:
 
     def documents(self, space: str, of_field: str, docs: Ints) -> tuple[NDArray[np.float32], Ints]:
         """Return an array of vectors of documents, and the row of each document in it, (n,) int64."""
+        if self.vectors is None:
+            raise TypeError("features of vectors need vectors")
         stored = self.vectors.stored.get((space, of_field))
         if stored is not None:
             return stored, docs
@@ -42,7 +56,41 @@ class QueryVectors:
         return self.vectors.documents(space, of_field, distinct), rows
 
 
-def query_vectors(vectors: Vectors, forward: ForwardIndex, query_terms: Sequence[Sequence[str]]) -> QueryVectors:
+@dataclass(frozen=True, eq=False)
+class Encoded:
+    """Vectors of an encoder.
+
+    Parameters
+    ----------
+    name : str
+        Name of the encoder.
+    documents : ndarray of shape (n_docs, dimensions) and dtype float32
+        Vectors of the documents of the index.
+    queries : mapping from str to ndarray of shape (dimensions,) and dtype float32
+        Vectors of the queries, by query id.
+
+    """
+
+    name: str
+    documents: NDArray[np.float32]
+    queries: Mapping[str, NDArray[np.float32]]
+
+
+def query_vectors(
+    vectors: Vectors | None,
+    encoded: Encoded | None,
+    forward: ForwardIndex,
+    query_ids: Iterable[str],
+    query_terms: Sequence[Sequence[str]],
+) -> QueryVectors | None:
     """Return the vectors of queries; `forward` are the arrays of the index, or of texts that it does not hold."""
-    queries = {name: space.queries(vectors.forward, query_terms) for name, space in vectors.spaces.items()}
-    return QueryVectors(vectors.on(forward), queries)
+    queries: dict[str, NDArray[np.float32]] = {}
+    if vectors is not None:
+        queries = {name: space.queries(vectors.forward, query_terms) for name, space in vectors.spaces.items()}
+    if encoded is not None:
+        rows = [encoded.queries[query_id] for query_id in query_ids]
+        queries[ENCODER] = np.array(rows, dtype=np.float32).reshape(len(rows), encoded.documents.shape[1])
+    elif vectors is None:
+        return None
+    own = None if vectors is None else vectors.on(forward)
+    return QueryVectors(own, queries, None if encoded is None else encoded.documents)

@@ -85,15 +85,12 @@ def right_singular_vectors(
     with kernel_threads(threads) as n_threads, threadpool_limits(1, "blas"):
         _orthonormalise(block)
         for _ in track(range(ITERATIONS), "singular vectors"):
-            product = _times_gram(matrix, block, n_threads)
-            ritz = _product(block, product)
-            block = product
+            block = _times_gram(matrix, block, n_threads)
             _orthonormalise(block)
-        product = _times_gram(matrix, block, n_threads)
-        ritz = _product(block, product)
-    squares, rotation = np.linalg.eigh((ritz + ritz.T) / 2.0)
-    best = np.argsort(-squares, kind="stable")[:size]
-    with threadpool_limits(1, "blas"):
+        _orthonormalise(block)  # once more, for what float32 has lost
+        ritz = _product(block, _times_gram(matrix, block, n_threads))
+        squares, rotation = np.linalg.eigh((ritz + ritz.T) / 2.0)
+        best = np.argsort(-squares, kind="stable")[:size]
         vectors = _rotated(block, rotation[:, best])
     greatest = np.abs(vectors).argmax(axis=0)
     vectors *= np.where(vectors[greatest, np.arange(size)] < 0.0, -1.0, 1.0).astype(np.float32)
@@ -122,18 +119,10 @@ def _product(left: NDArray[np.float32], right: NDArray[np.float32]) -> Floats:
 
 
 def _orthonormalise(block: NDArray[np.float32]) -> None:
-    """Replace the block by an orthonormal basis of its columns (two rounds of Cholesky QR, by eigenvalues)."""
-    for _ in range(2):
-        gram = _product(block, block)
-        values, vectors = np.linalg.eigh(gram)
-        kept = values > values[-1] * 1e-12 if len(values) else values > 0.0
-        scale = np.where(kept, 1.0 / np.sqrt(np.where(kept, values, 1.0)), 0.0)
-        _rotate(block, vectors * scale)
-
-
-def _rotate(block: NDArray[np.float32], rotation: Floats) -> None:
-    """Multiply the block from the right in place."""
-    small = rotation.astype(np.float32)
+    """Replace the block by an orthonormal basis of its columns, by the eigenvectors of its Gram matrix."""
+    values, vectors = np.linalg.eigh(_product(block, block))
+    kept = values > values[-1] * 1e-12
+    small = (vectors * np.where(kept, 1.0 / np.sqrt(np.where(kept, values, 1.0)), 0.0)).astype(np.float32)
     for first in range(0, len(block), _ROWS):
         rows = slice(first, first + _ROWS)
         block[rows] = block[rows] @ small

@@ -141,7 +141,7 @@ class Vectors:
             The file; it is complete or missing.
 
         """
-        values = {**_identity(self.forward), "spaces": list(self.spaces), "fields": list(self.forward.fields)}
+        values = {**identity(self.forward), "spaces": list(self.spaces), "fields": list(self.forward.fields)}
         arrays: dict[str, NDArray[Any] | BlockArray] = {}
         for name, space in self.spaces.items():
             arrays |= {
@@ -259,7 +259,7 @@ def whole_document(forward: ForwardIndex) -> FieldArrays:
     return forward.fields.get(CONTENTS) or next(iter(forward.fields.values()))
 
 
-def _identity(forward: ForwardIndex) -> dict[str, Any]:
+def identity(forward: ForwardIndex) -> dict[str, Any]:
     """Return the fingerprint of an index, and a hash of its document ids in their order, which arrays depend on."""
     ids = hashlib.sha256("\n".join(forward.doc_ids.tolist()).encode("utf8", "surrogatepass")).hexdigest()
     return {"fingerprint": dict(forward.fingerprint), "documents": ids}
@@ -267,7 +267,7 @@ def _identity(forward: ForwardIndex) -> dict[str, Any]:
 
 def check_identity(what: str, values: Mapping[str, Any], forward: ForwardIndex) -> None:
     """Refuse what was learned from another index; `values` is the output of `identity`."""
-    own = _identity(forward)
+    own = identity(forward)
     if values["fingerprint"] != own["fingerprint"]:
         raise InvalidInputError(f"{what}: expected vectors of this index, got those of {OTHER}. {REMEDY}")
     if values["documents"] != own["documents"]:

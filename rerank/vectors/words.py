@@ -29,7 +29,8 @@ WINDOW = 10  # tokens
 SMOOTHING = 0.75  # exponent of a context's count
 LEAST_DOCUMENTS = 3  # of a word with a vector
 MOST_WORDS = 1 << 15  # with a vector: those that most documents hold
-MOST_TOKENS = 1 << 23  # that are learned from; documents of more are drawn at random
+MOST_TOKENS = 1 << 22  # that are learned from; documents of more are drawn at random
+MOST_PAIRS = 1 << 22  # of words with a value; of more, those that occur most
 _DOCUMENTS = 1 << 10  # counted at a time
 _FIRST_SLOTS = 1 << 20
 _FREE = -1
@@ -37,6 +38,9 @@ _FREE = -1
 
 def learn_words(field: FieldArrays, dimensions: int = DIMENSIONS, threads: int | None = None) -> Space:
     """Return the space of word vectors of a field that is indexed with positions.
+
+    Of the documents, some with about 4 million tokens in all are learned from; pairs of words are counted in a table of
+    12 bytes for each of two to four times their number.
 
     Parameters
     ----------
@@ -60,7 +64,7 @@ def learn_words(field: FieldArrays, dimensions: int = DIMENSIONS, threads: int |
     return Space(with_vectors(rows, vectors), term_weights(field), vectors)
 
 
-def _pair_counts(field: FieldArrays, rows: NDArray[np.int32], n_words: int) -> tuple[Ints, Ints]:
+def _pair_counts(field: FieldArrays, rows: NDArray[np.int32], n_words: int) -> tuple[Ints, NDArray[np.int32]]:
     """Return the pairs of words t < u that occur near each other, as t * n_words + u ascending, and their counts."""
     if field.positions is None:
         raise ValueError(f"{field.name}: no positions")
@@ -68,7 +72,7 @@ def _pair_counts(field: FieldArrays, rows: NDArray[np.int32], n_words: int) -> t
     docs = sampled_documents(len(field.lengths), most)
     arrays = (field.doc_ptr, field.terms, field.freqs, field.position_ptr, field.positions)
     postings = tuple(read_only_view(array) for array in arrays)
-    keys, counts, n_used = np.full(_FIRST_SLOTS, _FREE, np.int64), np.zeros(_FIRST_SLOTS, np.int64), 0
+    keys, counts, n_used = np.full(_FIRST_SLOTS, _FREE, np.int64), np.zeros(_FIRST_SLOTS, np.int32), 0
     for first in track(range(0, len(docs), _DOCUMENTS), "pairs of words"):
         batch = docs[first : first + _DOCUMENTS]
         done = 0
@@ -82,22 +86,25 @@ def _pair_counts(field: FieldArrays, rows: NDArray[np.int32], n_words: int) -> t
     return keys[used], counts[used]
 
 
-def _larger(keys: Ints, counts: Ints, length: int) -> tuple[Ints, Ints]:
+def _larger(keys: Ints, counts: NDArray[np.int32], length: int) -> tuple[Ints, NDArray[np.int32]]:
     """Return a hash table of at least twice the size, which a document of this length fits in beside the others."""
     size = 2 * len(keys)
     while size < 4 * length * WINDOW:
         size *= 2
-    new_keys, new_counts = np.full(size, _FREE, np.int64), np.zeros(size, np.int64)
+    new_keys, new_counts = np.full(size, _FREE, np.int64), np.zeros(size, np.int32)
     _insert(keys, counts, new_keys, new_counts)
     return new_keys, new_counts
 
 
-def _mutual_information(keys: Ints, counts: Ints, n_words: int) -> SparseRows:
+def _mutual_information(keys: Ints, counts: NDArray[np.int32], n_words: int) -> SparseRows:
     """Return the matrix of the positive pointwise mutual information: rows are contexts, columns are words."""
     first, second = np.divmod(keys, max(n_words, 1))
+    total = np.bincount(first, counts, n_words) + np.bincount(second, counts, n_words)
+    if len(counts) > MOST_PAIRS:
+        kept = np.flatnonzero(counts > np.partition(counts, len(counts) - MOST_PAIRS - 1)[len(counts) - MOST_PAIRS - 1])
+        first, second, counts = first[kept], second[kept], counts[kept]
     word, context = np.concatenate([first, second]), np.concatenate([second, first])
     both = np.concatenate([counts, counts]).astype(np.float64)
-    total = np.bincount(word, both, n_words)
     smooth = total**SMOOTHING
     values = np.log(both * smooth.sum() / (total[word] * smooth[context]))
     positive = np.flatnonzero(values > 0.0)

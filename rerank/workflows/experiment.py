@@ -27,6 +27,7 @@ from rerank.rankers.registry import ranker_class
 from rerank.runtime.output import whole_file
 from rerank.runtime.progress import track
 from rerank.types import Qrels, RankingData, Run, Topics
+from rerank.vectors.encoder import Encoder
 from rerank.vectors.vectors import Vectors
 from rerank.workflows.fold_history import FoldHistories
 from rerank.workflows.folds import assign_folds, given_folds
@@ -107,6 +108,7 @@ def run_experiment(
     provenance: Mapping[str, Any] | None = None,
     *,
     vectors: Vectors | str | Path | None = None,
+    encoder: str | Callable[[list[str]], Any] | None = None,
 ) -> StudyResult:
     """Compare BM25 with a ranker that is trained without a base and from BM25's scores, on held-out queries.
 
@@ -127,6 +129,8 @@ def run_experiment(
         Paths of the inputs and the command, which are written before the record: a folder with a record is complete.
     vectors : Vectors, path or None
         Vectors of the index, or their file, for features of meaning and the retriever lsi of a union.
+    encoder : callable, str or None
+        An encoder of texts, see `Index.features`; its name is recorded with the models' recipes.
 
     Returns
     -------
@@ -147,15 +151,16 @@ def run_experiment(
     bm25 = index.search(judged, study.k, k1=study.k1, b=study.b, threads=study.threads)
     vectors = index.read_vectors(vectors)
     candidates: Run = bm25
+    beside: dict[str, Any] = {"vectors": vectors, "encoder": encoder, "threads": study.threads}
     if study.union is not None:
-        options: dict[str, Any] = {"k1": study.k1, "b": study.b, "vectors": vectors, "threads": study.threads}
-        candidates = index.search_union(judged, study.union, **options)
+        candidates = index.search_union(judged, study.union, k1=study.k1, b=study.b, **beside)
     judgements = Qrels.of({query_id: qrels[query_id] for query_id in judged})
     if study.learn_history:
-        features: FoldHistories | RankingData = FoldHistories(index, candidates, judged, judgements, study, vectors)
+        features: FoldHistories | RankingData = FoldHistories(
+            index, candidates, judged, judgements, study, vectors, encoder
+        )
     else:
-        beside: dict[str, Any] = {"recipe": study.recipe, "vectors": vectors, "threads": study.threads}
-        features = index.features(candidates, judged, qrels, **beside)
+        features = index.features(candidates, judged, qrels, recipe=study.recipe, **beside)
     trials = [_trial(features, bm25, judgements, folds, study, settings) for folds in trial_folds]
     results = {system: _mean_result(judgements, trials, system, study.measures) for system in trials[0].runs}
     result = StudyResult(trials, results, comparison_table(results, baseline="BM25"))
@@ -164,8 +169,9 @@ def run_experiment(
             written = _write(result, study, folder)
             if provenance is not None:
                 write_provenance(folder, provenance)
+            name = "" if encoder is None else Encoder.of(encoder).name
             inputs = input_checksums(index, topics, qrels, vectors)
-            write_record(folder, study_record(study.to_dict(), inputs, _choices(trials), written))
+            write_record(folder, study_record(study.to_dict(), inputs, _choices(trials), written, name))
     return result
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -47,6 +47,7 @@ def explain(
     other_index: bool = False,
     vectors: Vectors | str | Path | None = None,
     union: str | None = None,
+    encoder: str | Callable[[list[str]], Any] | None = None,
     threads: int | None = None,
 ) -> Explanation:
     """Return which features put one document above another, or where it is among the candidates of its query.
@@ -64,7 +65,7 @@ def explain(
         Candidates, or their run file; None is BM25's top k.
     k : int, default=1000
         Number of documents that are reranked. A document of `run` below k is explained as if it were reranked, too.
-    k1, b, base, runs, history, other_index, vectors, union, threads : as for `rerank`
+    k1, b, base, runs, history, other_index, vectors, union, encoder, threads : as for `rerank`
         Options of retrieval, features and scores.
 
     Returns
@@ -85,7 +86,7 @@ def explain(
     if not isinstance(model, Ranker):
         model = load_model(model)
     topic = _topic(read_topics(topics) if isinstance(topics, str | Path) else Topics.of(topics), query)
-    beside = {"runs": runs, "vectors": vectors, "union": union, "history": history}
+    beside = {"runs": runs, "vectors": vectors, "union": union, "history": history, "encoder": encoder}
     options = RerankOptions.of(k=k, k1=k1, b=b, base=base, other_index=other_index, threads=threads, **beside)
     if run is not None:
         run = _of_query(read_run(run) if isinstance(run, str | Path) else Run.of(run), query)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,8 @@ class FoldHistories:
         Settings.
     vectors : Vectors or None
         Vectors of the index, for features of meaning.
+    encoder : callable, str or None
+        An encoder of texts.
 
     """
 
@@ -45,6 +48,7 @@ class FoldHistories:
     qrels: Qrels
     study: Study
     vectors: Vectors | None = None
+    encoder: Any = None
     _data: RankingData | None = None
     _recipe: Recipe | None = None
 
@@ -72,11 +76,16 @@ class FoldHistories:
                 self.qrels,
                 recipe=recipe,
                 vectors=self.vectors,
+                encoder=self.encoder,
                 history=learned,
                 threads=threads,
             )
             self._recipe = _learned_recipe(self.index, self._data)
-        return self.index.features(self.run, self.topics, recipe=self._recipe, history=learned, threads=threads).X
+        recipe, vectors = self._recipe, self.vectors
+        of_fold = self.index.features(
+            self.run, self.topics, recipe=recipe, vectors=vectors, history=learned, threads=threads
+        )
+        return of_fold.X
 
     def _with(self, learned: History, columns: NDArray[np.float32]) -> RankingData:
         data, recipe = self._data, self._recipe
@@ -116,4 +125,4 @@ def _learned_recipe(index: Index, data: RankingData) -> Recipe:
             "leave out --learn-history."
         )
     forms = {name: form for name, form in form_of.items() if name in names}
-    return replace(recipe, families=families, features=names, normalisation=forms, runs=(), history=None)
+    return replace(recipe, families=families, features=names, normalisation=forms, runs=(), history=None, encoder=None)

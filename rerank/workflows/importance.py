@@ -7,7 +7,7 @@ Permutation importance and losses are measured on the held-out third, which no c
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -116,6 +116,7 @@ def measure_costs(
     *,
     vectors: Vectors | str | Path | None = None,
     history: History | None = None,
+    encoder: str | Callable[[list[str]], Any] | None = None,
 ) -> dict[str, float]:
     """Return the cost of each group of a resolved recipe, in microseconds for each query-document pair.
 
@@ -124,12 +125,13 @@ def measure_costs(
     """
     chosen = replace(Recipe.from_dict(recipe), features=None, normalisation={}, runs=())
     first_queries = _first_queries(run, TIMED_ROWS)
+    beside: dict[str, Any] = {"vectors": index.read_vectors(vectors), "history": history, "encoder": encoder}
 
     def seconds(recipe: Recipe) -> float:
         times = []
         for _ in range(repeats + 1):
             start = time.perf_counter()
-            index.features(first_queries, topics, recipe=recipe, vectors=vectors, history=history)
+            index.features(first_queries, topics, recipe=recipe, **beside)
             times.append(time.perf_counter() - start)
         return min(times[1:])
 

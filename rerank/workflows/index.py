@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -28,7 +28,10 @@ if TYPE_CHECKING:
     from rerank.rankers.ranker import Ranker
     from rerank.retrieval.base import SearchInputs
     from rerank.retrieval.union import UnionRun
+    from rerank.types import Ints
     from rerank.types.forward import ForwardIndex
+    from rerank.vectors.encoder import EncodedDocuments, Encoder
+    from rerank.vectors.queries import Encoded
     from rerank.vectors.vectors import Vectors
     from rerank.workflows.texts import RankedText
 
@@ -169,6 +172,7 @@ class Index:
         field: str = CONTENTS,
         retriever: str = BM25,
         vectors: Vectors | str | Path | None = None,
+        encoder: Encoder | str | Callable[[list[str]], Any] | None = None,
         threads: int | None = None,
     ) -> Run:
         """Return BM25's top k documents of every topic: Anserini's hits, scores and order.
@@ -185,9 +189,11 @@ class Index:
             The indexed field to search; `contents` is the whole document.
         retriever : str
             Another retriever in place of BM25: "rm3" (BM25 of the query expanded by BM25's first 10 documents),
-            "rocchio", or "lsi" (latent semantic indexing).
+            "rocchio", "lsi" (latent semantic indexing), or "encoder".
         vectors : Vectors, path or None
-            Vectors of the index, or their file, for a retriever that needs them.
+            Vectors of the index, or their file, for `lsi`.
+        encoder : callable, str or None
+            An encoder of texts, see `features`, for the retriever `encoder`.
         threads : int or None
             Number of threads; None is all cores.
 
@@ -204,7 +210,8 @@ class Index:
         else:
             from rerank.retrieval.base import source
 
-            run = source(retriever).search(self._search_inputs(topics, k1, b, field, vectors, threads), k)
+            options: dict[str, Any] = {"k1": k1, "b": b, "field": field, "threads": threads}
+            run = source(retriever).search(self._search_inputs(topics, vectors, encoder, **options), k)
         without = run.query_ids[np.diff(run.query_ptr) == 0].tolist()
         if without:
             text = "Topics without hits, which a run file cannot contain: %d of %d (%s%s)."
@@ -221,6 +228,7 @@ class Index:
         field: str = CONTENTS,
         runs: Mapping[str, Run | Mapping[str, Mapping[str, float]]] | None = None,
         vectors: Vectors | str | Path | None = None,
+        encoder: Encoder | str | Callable[[list[str]], Any] | None = None,
         threads: int | None = None,
     ) -> UnionRun:
         """Return the union of the documents that several retrievers find for every topic.
@@ -241,6 +249,8 @@ class Index:
             Runs of other systems by name; those that the union names and that are not given are read from their file.
         vectors : Vectors, path or None
             Vectors of the index, or their file, for `lsi`.
+        encoder : callable, str or None
+            An encoder of texts, see `features`, for the retriever `encoder`.
         threads : int or None
             Number of threads; None is all cores.
 
@@ -263,26 +273,23 @@ class Index:
         given = {name: Run.of(run) for name, run in (runs or {}).items()}
         others = {part.name: part.file for part in parts if part.file and part.name not in given}
         given |= {name: read_run(file) for name, file in others.items()}
-        inputs = self._search_inputs(Topics.of(topics), k1, b, field, vectors, threads)
+        options: dict[str, Any] = {"k1": k1, "b": b, "field": field, "threads": threads}
+        inputs = self._search_inputs(Topics.of(topics), vectors, encoder, **options)
         return search_union(replace(inputs, runs=given), parts)
 
-    def _search_inputs(
-        self, topics: Topics, k1: float, b: float, field: str, vectors: Vectors | str | Path | None, threads: int | None
-    ) -> SearchInputs:
-        """Return what sources of candidates are given."""
+    def _search_inputs(self, topics: Topics, vectors: Any, encoder: Any, **options: Any) -> SearchInputs:
+        """Return what sources of candidates are given; the options are those of BM25."""
         from rerank.retrieval.base import SearchInputs
 
-        if field not in self.forward.fields:
-            raise unknown_name("field", field, self.forward.fields)
+        if options["field"] not in self.forward.fields:
+            raise unknown_name("field", options["field"], self.forward.fields)
         return SearchInputs(
             forward=self.forward,
             query_ids=list(topics),
             query_terms=self.searcher.analyze(list(topics.texts.values())),
-            bm25=lambda k: self.searcher.search(topics, k=k, k1=k1, b=b, field=field, threads=threads),
-            k1=k1,
-            b=b,
-            field=field,
-            threads=threads,
+            bm25=lambda k: self.searcher.search(topics, k=k, **options),
+            encoded=self._encoded(encoder, topics),
+            **options,
             **self._records(vectors),
         )
 
@@ -296,6 +303,7 @@ class Index:
         runs: Mapping[str, Run | Mapping[str, Mapping[str, float]]] | None = None,
         vectors: Vectors | str | Path | None = None,
         history: History | str | Path | None = None,
+        encoder: Encoder | str | Callable[[list[str]], Any] | None = None,
         threads: int | None = None,
     ) -> RankingData:
         """Return the features of the query-document pairs of a run.
@@ -317,6 +325,10 @@ class Index:
         history : History, path or None
             What is learned from judgements (`rerank.History.learn`), or its file; learned features need it. Those of
             queries that it was learned from are out of fold.
+        encoder : callable, str or None
+            A function from a list of n texts to an array of shape (n, dimensions), or `module:function`: the cosine of
+            query and document is a feature. Vectors of all documents are computed once and kept in a file of the cache
+            folder (`$RERANK_CACHE`).
         threads : int or None
             Number of threads; None is all cores.
 
@@ -333,9 +345,8 @@ class Index:
         """
         from rerank.features.extract import extract
 
-        return extract(
-            **self._extraction(run, topics, qrels, recipe, runs, vectors=vectors, history=history, threads=threads)
-        )
+        beside = {"vectors": vectors, "history": history, "encoder": encoder, "threads": threads}
+        return extract(**self._extraction(run, topics, qrels, recipe, runs, **beside))
 
     def write_features(
         self,
@@ -348,6 +359,7 @@ class Index:
         runs: Mapping[str, Run | Mapping[str, Mapping[str, float]]] | None = None,
         vectors: Vectors | str | Path | None = None,
         history: History | str | Path | None = None,
+        encoder: Encoder | str | Callable[[list[str]], Any] | None = None,
         threads: int | None = None,
     ) -> None:
         """Write features to a file in batches, so that memory does not grow with the number of queries.
@@ -356,7 +368,7 @@ class Index:
         ----------
         path : path
             File name that ends in .npz, .svm or .txt (the latter two also with .gz).
-        run, topics, qrels, recipe, runs, vectors, history, threads : as for `features`
+        run, topics, qrels, recipe, runs, vectors, history, encoder, threads : as for `features`
             The pairs, their labels and their features.
 
         """
@@ -369,7 +381,7 @@ class Index:
         write_data(data, path, blocks)
 
     def _extraction(
-        self, run: Any, topics: Any, qrels: Any, recipe: Recipe | None, runs: Any, **others: Any
+        self, run: Any, topics: Any, qrels: Any, recipe: Recipe | None, runs: Any, encoder: Any = None, **others: Any
     ) -> dict[str, Any]:
         """Return the arguments of `extract`."""
         run, topics = Run.of(run), Topics.of(topics)
@@ -389,8 +401,49 @@ class Index:
             "qrels": None if qrels is None else Qrels.of(qrels),
             "runs": {name: Run.of(other) for name, other in ({**getattr(run, "sources", {}), **(runs or {})}).items()},
             "documents": self.searcher.documents,
+            "encoded": self._encoded(encoder, {query_id: topics[query_id] for query_id in query_ids}),
             **self._records(**others),
         }
+
+    def _encoded(self, given: Any, texts: Mapping[str, str]) -> Encoded | None:
+        """Return the vectors of an encoder for queries and documents; None for None."""
+        if given is None:
+            return None
+        from rerank.vectors.encoder import Encoder, encoded_documents
+        from rerank.vectors.queries import Encoded
+
+        encoder = Encoder.of(given)
+        if encoder.name not in self._encoded_documents:
+            documents = encoded_documents(encoder, self.forward, self.document_texts)
+            self._encoded_documents[encoder.name] = documents
+        stored = replace(self._encoded_documents[encoder.name], encoder=encoder)
+        return Encoded(encoder.name, stored.documents, stored.queries(texts))
+
+    @cached_property
+    def _encoded_documents(self) -> dict[str, EncodedDocuments]:
+        """Vectors of the documents by encoder, opened."""
+        return {}
+
+    def document_texts(self, numbers: Ints) -> list[str]:
+        """Return the text of documents by number: `contents`, or their fields joined as the index build joins them.
+
+        Raises
+        ------
+        InvalidInputError
+            If the index does not keep its documents.
+
+        """
+        from rerank.lucene.documents import stored_text
+
+        stored, doc_ids = self.searcher.documents([int(number) for number in numbers]), self.forward.doc_ids[numbers]
+        missing = [doc_id for doc_id, text in zip(doc_ids.tolist(), stored, strict=True) if text is None]
+        if any(missing):  # a deleted document has the empty id
+            raise InvalidInputError(
+                f"{self.path}: expected an index that keeps its documents, got none for {missing[0]!r}. Index with raw "
+                "documents (-storeRaw)."
+            )
+        joined = self.searcher.joined_fields
+        return ["" if text is None else stored_text(text, self.forward.fields, joined) for text in stored]
 
     def _records(self, vectors: Vectors | str | Path | None = None, **others: Any) -> dict[str, Any]:
         """Return what is given beside the runs, read from its files, and the other arguments."""

@@ -40,8 +40,12 @@ def study_record(
     inputs: Mapping[str, str],
     choices: Sequence[Mapping[str, Any]],
     written: Iterable[str],
+    encoder: str = "",
 ) -> dict[str, Any]:
-    """Return the record of a study; `written` names the output files, whose checksums `write_record` adds."""
+    """Return the record of a study; `written` names the output files, whose checksums `write_record` adds.
+
+    encoder  name of the encoder, "" where there is none
+    """
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -49,6 +53,7 @@ def study_record(
         "study": dict(study),
         "inputs": dict(inputs),
         "trials": list(choices),
+        **({"encoder": encoder} if encoder else {}),
         "files": dict.fromkeys(written, ""),
     }
 
@@ -191,8 +196,10 @@ _RECORD = Record(
         "study": Plain(),
         "inputs": Record({name: _Checksum() for name in INPUTS}, optional={"vectors": ""}),
         "trials": Anything(),
+        "encoder": Text(1000),
         "files": _Sums(_Checksum()),
-    }
+    },
+    optional={"encoder": ""},
 )
 _PROVENANCE = Record(
     {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -34,6 +34,7 @@ def replay_experiment(
     names: Mapping[str, str] | None = None,
     *,
     vectors: Vectors | str | Path | None = None,
+    encoder: str | Callable[[list[str]], Any] | None = None,
 ) -> Replay:
     """Repeat the study of a folder, including tuning.
 
@@ -49,6 +50,8 @@ def replay_experiment(
         Names of `index`, `topics`, `qrels` and `vectors` in messages.
     vectors : Vectors, path or None
         Vectors of the study, if it had them.
+    encoder : callable, str or None
+        The encoder of the study, if it had one; None is the recorded function.
 
     Returns
     -------
@@ -68,5 +71,6 @@ def replay_experiment(
     study = Study.from_dict(record["study"])
     with TemporaryDirectory() as scratch:
         folder_written = target or Path(scratch)
-        result = run_experiment(index, topics, qrels, folder_written, study, vectors=vectors)
+        beside: dict[str, Any] = {"vectors": vectors, "encoder": encoder or record["encoder"] or None}
+        result = run_experiment(index, topics, qrels, folder_written, study, **beside)
         return Replay(result, check_files(record, folder_written))

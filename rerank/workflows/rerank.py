@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from rerank.errors import InvalidInputError
+from rerank.features.inputs import check_spaces
 from rerank.files.topics import read_topics
 from rerank.files.trec import read_run
 from rerank.history.history import History
@@ -21,6 +22,7 @@ from rerank.rankers.store import load_model
 from rerank.retrieval.union import UnionRun
 from rerank.types import RankingData, Run, Topics
 from rerank.types.retriever import Retriever
+from rerank.vectors.encoder import Encoder
 from rerank.workflows.applying import check_history, model_bm25, model_recipe, trained_union
 from rerank.workflows.index import Index
 
@@ -43,6 +45,7 @@ def rerank(
     other_index: bool = False,
     vectors: Vectors | str | Path | None = None,
     union: str | None = None,
+    encoder: str | Callable[[list[str]], Any] | None = None,
     threads: int | None = None,
 ) -> Run:
     """Return the top k documents of each topic in the order of a model, followed by the other documents of the run.
@@ -74,6 +77,8 @@ def rerank(
     union : str or None
         Retrievers whose documents are all reranked, see `Index.search_union`; without `run`, None is BM25's top k, or
         the union that the model was trained on.
+    encoder : callable, str or None
+        The encoder that the model was trained with, see `Index.features`.
     threads : int or None
         Number of threads; None is all cores.
 
@@ -93,7 +98,7 @@ def rerank(
     if not isinstance(model, Ranker):
         model = load_model(model)
     topics = read_topics(topics) if isinstance(topics, str | Path) else Topics.of(topics)
-    beside = {"runs": runs, "vectors": vectors, "union": union, "history": history}
+    beside = {"runs": runs, "vectors": vectors, "union": union, "history": history, "encoder": encoder}
     options = RerankOptions.of(k=k, k1=k1, b=b, base=base, other_index=other_index, threads=threads, **beside)
     with nullcontext(index) if isinstance(index, Index) else Index.open(index) as opened:
         candidates = find_candidates(opened, model, topics, run, options)
@@ -115,6 +120,7 @@ class RerankOptions:
     vectors: Vectors | str | Path | None = None
     union: str | None = None
     history: History | None = None
+    encoder: str | Callable[[list[str]], Any] | None = None
 
     @classmethod
     def of(cls, *, k: int, base: Any, runs: Any, history: Any = None, **options: Any) -> Self:
@@ -128,8 +134,10 @@ class RerankOptions:
 
 def find_candidates(index: Index, model: Ranker, topics: Topics, run: Any, options: RerankOptions) -> Run:
     """Return BM25's top k documents of each topic, or the given run; refuse those that the model does not fit."""
-    recipe = model_recipe(model)  # raises for a model without one, before anything is retrieved
+    recipe, vectors = model_recipe(model), index.read_vectors(options.vectors)  # raise before anything is retrieved
+    encoder = None if options.encoder is None else Encoder.of(options.encoder).name
     check_history(recipe, None if options.history is None else options.history.checksum)
+    check_spaces(recipe, None if vectors is None else vectors.checksum, encoder)
     others = {name: other.retriever for name, other in options.runs.items() if other.retriever is not None}
     if options.base is not None:
         check_base_run(model, options.base)
@@ -154,8 +162,8 @@ def _union(index: Index, model: Ranker, topics: Topics, run: Any, options: Reran
             "union: expected no run beside it, got one. Name the run in the union, or leave it out."
         )
     k1, b, field = model_bm25(model, options.k1, options.b)
-    beside: dict[str, Any] = {"runs": options.runs, "vectors": options.vectors, "threads": options.threads}
-    found = index.search_union(topics, options.union or "", k1=k1, b=b, field=field, **beside)
+    beside: dict[str, Any] = {"runs": options.runs, "vectors": options.vectors, "encoder": options.encoder}
+    found = index.search_union(topics, options.union or "", k1=k1, b=b, field=field, threads=options.threads, **beside)
     made = {name: source.retriever for name, source in found.sources.items() if source.retriever is not None}
     check_retrievers(model, found.retriever, made, "union", options.base is None)
     return found
@@ -168,6 +176,7 @@ def candidate_features(
     whole = isinstance(candidates, UnionRun)
     top, recipe = candidates if whole else candidates.head(options.k), model_recipe(model)
     beside: dict[str, Any] = {"runs": options.runs, "vectors": options.vectors, "history": options.history}
+    beside["encoder"] = options.encoder
     return index.features(top, topics, recipe=recipe, threads=options.threads, **beside)
 
 

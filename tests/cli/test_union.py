@@ -63,7 +63,8 @@ def test_model_of_a_union_retrieves_it_again(command: Command, world: Path, tmp_
     refused = command("rerank", "index", model, "topics.tsv", "-o", out)
     assert refused.code == 2
     assert refused.err.count("\n") == 1
-    assert "expected vectors for the source lsi, got none. Give them (vectors=, --vectors FILE)" in refused.err
+    assert "vectors: expected the vectors of checksum " in refused.err
+    assert "got none. Give them (vectors=, --vectors FILE)" in refused.err
 
 
 @pytest.mark.parametrize(
@@ -100,6 +101,18 @@ def test_study_of_a_union_can_be_replayed(command: Command, tmp_path: Path, vect
     model = rerank.load_model(f"{study}/lambdamart.fold0.model.json")
     assert "run.lsi.score" in model.feature_names_in_
     assert command("experiment", "--replay", study).code == 0
+
+
+def test_study_of_a_union_learns_a_history(command: Command, tmp_path: Path, vectors: str) -> None:
+    done = command(
+        *("experiment", "index", "topics.tsv", "qrels.txt", "-o", f"{tmp_path}/study", "--folds", "3", *SMALL),
+        *("--union", UNION, "--vectors", vectors, "--learn-history"),
+    )
+    assert done.code == 0
+    recipe = rerank.load_model(f"{tmp_path}/study/lambdamart.fold0.model.json").recipe_
+    assert recipe is not None
+    assert recipe["vectors"] is not None
+    assert recipe["history"] is not None
 
 
 def test_features_with_vectors_name_them_and_report_their_cost(command: Command, tmp_path: Path, vectors: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numba
@@ -19,11 +20,14 @@ from rerank.features.registry import index_family_names
 from rerank.runtime import threads
 from rerank.types import Qrels, Run
 from rerank.types.forward import FieldArrays
+from rerank.vectors.vectors import Vectors
 from tests.features.awkward import QUERIES
 from tests.features.collection import Documents, forward_index
 
 DOCUMENTS = {"a": {"title": ["x", "y"]}, "b": {"title": ["x"]}, "c": {"title": ["z"]}}
 INDEX = forward_index(DOCUMENTS)
+
+EVERY = (*index_family_names(), "lsi", "words")
 
 
 def test_extract_keeps_queries_of_the_run_and_orders_rows_as_trec_eval() -> None:
@@ -72,28 +76,29 @@ def test_extract_is_bitwise_equal_for_any_number_of_threads_and_any_batch(
 ) -> None:
     index = forward_index(documents)
     before = numba.get_num_threads()
-    recipe = Recipe(families=index_family_names())
-    whole = extract(index, QUERIES, run, recipe, threads=1)
+    every = partial(extract, index, QUERIES, run, Recipe(families=EVERY), vectors=Vectors.learn(index, dimensions=9))
+    whole = every(threads=1)
     monkeypatch.setattr(threads, "FEW_ROWS", 1)
-    assert extract(index, QUERIES, run, recipe, threads=2).X.tobytes() == whole.X.tobytes()
+    assert every(threads=2).X.tobytes() == whole.X.tobytes()
     assert numba.get_num_threads() == before
     monkeypatch.setattr(extract_module, "_PART_ROWS", 1)
-    assert extract(index, QUERIES, run, recipe, threads=2).X.tobytes() == whole.X.tobytes()
+    assert every(threads=2).X.tobytes() == whole.X.tobytes()
     for n_rows in (1, 20):
         monkeypatch.setattr(extract_module, "_BATCH_ROWS", n_rows)
-        assert extract(index, QUERIES, run, recipe, threads=2).X.tobytes() == whole.X.tobytes()
+        assert every(threads=2).X.tobytes() == whole.X.tobytes()
 
 
 @pytest.mark.parametrize("n_matches", [1, 7, 40])
 def test_extract_is_bitwise_equal_when_a_query_of_many_matches_is_split(
     n_matches: int, documents: Documents, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    index, recipe = forward_index(documents), Recipe(families=index_family_names())
-    whole = extract(index, QUERIES, run, recipe)
+    index = forward_index(documents)
+    every = partial(extract, index, QUERIES, run, Recipe(families=EVERY), vectors=Vectors.learn(index, dimensions=9))
+    whole = every()
     monkeypatch.setattr(extract_module, "_PART_ROWS", 1)
     monkeypatch.setattr(extract_module, "_BATCH_ROWS", 1)  # a batch is one query
     monkeypatch.setattr(columns_module, "MOST_MATCHES", n_matches)
-    assert extract(index, QUERIES, run, recipe).X.tobytes() == whole.X.tobytes()
+    assert every().X.tobytes() == whole.X.tobytes()
 
 
 def test_extract_reads_memory_mapped_arrays(documents: Documents, run: Run, tmp_path: Path) -> None:
@@ -113,8 +118,8 @@ def on_disk(field: FieldArrays, folder: Path) -> FieldArrays:
 def test_extract_does_not_depend_on_the_order_of_query_terms_but_for_pairs(documents: Documents, run: Run) -> None:
     index = forward_index(documents)
     reversed_queries = {query_id: tokens[::-1] for query_id, tokens in QUERIES.items()}
-    recipe = Recipe(families=tuple(name for name in index_family_names() if name != "proximity"))
-    there, back = (extract(index, queries, run, recipe) for queries in (QUERIES, reversed_queries))
+    recipe, vectors = Recipe(families=tuple(set(EVERY) - {"proximity"})), Vectors.learn(index, dimensions=9)
+    there, back = (extract(index, queries, run, recipe, vectors=vectors) for queries in (QUERIES, reversed_queries))
     assert there.X.tobytes() == back.X.tobytes()
 
 

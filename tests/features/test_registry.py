@@ -14,6 +14,7 @@ from rerank.features.extract import extract
 from rerank.features.recipe import Recipe
 from rerank.features.registry import default_family_names, family, family_names, known_families, space_family_names
 from rerank.types import RankingData, Run, query_rows
+from rerank.vectors.queries import Encoded
 from rerank.vectors.vectors import Vectors
 from tests.features.awkward import QUERIES
 from tests.features.collection import Documents, forward_index
@@ -31,7 +32,7 @@ CAUSES = {
     Missing.NO_NUMBER: "no_number",
     Missing.FUNCTION: "function",
 }
-OF_VECTORS = {Missing.NO_VECTOR}  # tests/features/test_vectors.py
+OF_VECTORS = {Missing.NO_VECTOR, Missing.NO_TEXT}  # tests/features/test_vectors.py
 
 
 def groups_of(name: str) -> tuple[ColumnGroup, ...]:
@@ -55,8 +56,8 @@ def test_registry_finds_the_families() -> None:
 def test_families_on_request_are_left_out_by_default() -> None:
     on_request = {name for name, member in known_families().items() if member.on_request}
     assert on_request == {"pooled"}
-    of_vectors = set(space_family_names(("lsi", "words")))
-    assert of_vectors == {"lsi", "words"}
+    of_vectors = set(space_family_names(("lsi", "words", "encoder")))
+    assert of_vectors == {"lsi", "words", "encoder"}
     assert set(default_family_names()) == set(family_names()) - on_request - of_vectors
 
 
@@ -96,8 +97,11 @@ def test_family_is_missing_exactly_where_documented_and_within_its_range(
 @pytest.mark.parametrize("name", family_names())
 def test_family_fills_every_column_that_it_names(name: str, documents: Documents, run: Run) -> None:
     forward = forward_index(documents)
-    vectors = Vectors.learn(forward, dimensions=8) if family(name).needs_space else None
-    data = extract(forward, QUERIES, run, Recipe(fields=FIELDS, families=(name,)), vectors=vectors)
+    random = np.random.default_rng(0)
+    queries = {query_id: random.normal(size=3).astype(np.float32) for query_id in QUERIES}
+    encoded = Encoded("module:function", random.normal(size=(forward.n_docs, 3)).astype(np.float32), queries)
+    given = {"encoded": encoded} if name == "encoder" else {"vectors": Vectors.learn(forward, dimensions=8)}
+    data = extract(forward, QUERIES, run, Recipe(fields=FIELDS, families=(name,)), **given)  # type: ignore[arg-type]
     assert data.feature_names == tuple(name for group in groups_of(name) for name in group.names)
     assert data.X.shape == (run.n_rows, len(data.feature_names))
     assert all(len(np.unique(data.X[:, column])) > 1 for column in range(data.n_features))

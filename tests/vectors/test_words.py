@@ -35,6 +35,22 @@ def test_pair_counts_equal_their_definition(forward: ForwardIndex, slots: int, m
     assert (np.diff(keys) > 0).all()
 
 
+def test_pairs_that_occur_most_are_kept_where_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = np.array([0 * 3 + 1, 0 * 3 + 2, 1 * 3 + 2])
+    counts = np.array([5, 1, 7], dtype=np.int32)
+    whole = words._mutual_information(keys, counts, 3)
+    monkeypatch.setattr(words, "MOST_PAIRS", 2)
+    fewer = words._mutual_information(keys, counts, 3)
+
+    def values(matrix: words.SparseRows) -> dict[tuple[int, int], float]:
+        context = np.repeat(np.arange(3), np.diff(matrix.row_ptr))
+        return dict(
+            zip(zip(context.tolist(), matrix.columns.tolist(), strict=True), matrix.values.tolist(), strict=True)
+        )
+
+    assert values(fewer) == {pair: value for pair, value in values(whole).items() if set(pair) != {0, 2}}
+
+
 def test_word_vectors_bring_words_of_a_subject_together(forward: ForwardIndex) -> None:
     space = words.learn_words(forward.fields["contents"], 2)
     units = [[space.units[space.rows[forward.term_number(word)]] for word in subject] for subject in SUBJECTS]

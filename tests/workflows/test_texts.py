@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,15 @@ from rerank.lucene.given import MOST_CHARACTERS
 from rerank.workflows.rerank import rerank as rerank_run
 from tests.workflows.tiny import Tiny
 
-EVERY = Recipe(families=index_family_names())
+EVERY = Recipe(families=(*index_family_names(), "lsi", "words"))
+
+
+@cache
+def every(index: rerank.Index) -> dict[str, Any]:
+    """Return the recipe of every family, and vectors of an index."""
+    return {"recipe": EVERY, "vectors": rerank.Vectors.learn(index, dimensions=9, word_dimensions=5)}
+
+
 SPACES = (" ", "  ", "\t", "\n", "\r\n", "\x0b", "\x0c", "\x1f", "\u00a0", "\u2003", "\u0085")
 LETTERS = (
     *("The", "the", "of", "to", "and", "running", "runs", "cells", "don't", "O'Neil's", "U.S.A.", "x-ray", "3.14"),
@@ -98,11 +107,14 @@ def held(index: rerank.Index, documents: Sequence[Mapping[str, Any]]) -> dict[st
 def test_features_of_texts_equal_those_of_the_index(awkward_index: rerank.Index) -> None:
     documents, scores = held(awkward_index, awkward(1)), scores_of(awkward_index)
     run = {query_id: scores for query_id in TOPICS}
-    expected = awkward_index.features(run, TOPICS, recipe=EVERY)
+    expected = awkward_index.features(run, TOPICS, **every(awkward_index))
     texts = dict.fromkeys(TOPICS, documents)
-    assert_equal(awkward_index.text_features(TOPICS, texts, scores=run, recipe=EVERY), expected)
+    assert_equal(
+        awkward_index.text_features(TOPICS, texts, scores=run, **every(awkward_index)),
+        expected,
+    )
     for query_id, query in TOPICS.items():
-        one = awkward_index.text_features(query, documents, scores=scores, recipe=EVERY)
+        one = awkward_index.text_features(query, documents, scores=scores, **every(awkward_index))
         assert np.array_equal(one.X.view(np.uint32), expected.X[expected.rows(query_id)].view(np.uint32))
 
 
@@ -121,12 +133,12 @@ def test_features_depend_neither_on_the_order_of_texts_nor_on_threads_nor_on_ear
 ) -> None:
     monkeypatch.setattr(lucene_texts, "_FEW_BYTES", 0)
     documents = given(awkward(2))
-    expected = awkward_index.text_features(TOPICS["q1"], documents, recipe=EVERY, threads=1)
+    expected = awkward_index.text_features(TOPICS["q1"], documents, **every(awkward_index), threads=1)
     names = list(documents)
     for seed in range(4):
         random.Random(seed).shuffle(names)
         shuffled = {name: documents[name] for name in names}
-        again = awkward_index.text_features(TOPICS["q1"], shuffled, recipe=EVERY, threads=1 + seed % 2)
+        again = awkward_index.text_features(TOPICS["q1"], shuffled, **every(awkward_index), threads=1 + seed % 2)
         assert_equal(again, expected)
         if seed == 2:
             monkeypatch.setattr(lucene_texts, "MOST_WORDS", 10)  # so the next call begins anew
@@ -138,7 +150,7 @@ def test_new_terms_give_finite_features(awkward_index: rerank.Index) -> None:
     texts = [" ".join(draw.choices(words, k=draw.randrange(1, 80))) for _ in range(50)]
     texts += ["", "the", " ", "newword " * 500, texts[0]]
     for query in (f"{words[0]} newword cells", "newword", words[0]):
-        data = awkward_index.text_features(query, texts, recipe=EVERY)
+        data = awkward_index.text_features(query, texts, **every(awkward_index))
         assert not np.isinf(data.X).any()
         newest = data.doc_ids.tolist().index("53")
         assert data.column("stream_length.contents")[newest] == 500
@@ -188,12 +200,15 @@ def test_contents_are_joined_in_the_order_of_the_build(tmp_path: Path) -> None:
     for number, fields in enumerate((["two", "one"], ["one", "two"], None)):
         with rerank.Index.build(documents, tmp_path / str(number), fields=fields) as index:
             scores = {"a": 2.0, "b": 1.0}
-            expected = index.features({"q": scores}, {"q": "red green blue"}, recipe=EVERY)
+            expected = index.features({"q": scores}, {"q": "red green blue"}, **every(index))
             given_texts = given(documents)
-            assert_equal(index.text_features("red green blue", given_texts, scores=scores, recipe=EVERY), expected)
+            assert_equal(
+                index.text_features("red green blue", given_texts, scores=scores, **every(index)),
+                expected,
+            )
             swapped = {key: dict(reversed(list(each.items()))) for key, each in given_texts.items()}
             if fields is not None:
-                again = index.text_features("red green blue", swapped, scores=scores, recipe=EVERY)
+                again = index.text_features("red green blue", swapped, scores=scores, **every(index))
                 assert_equal(again, expected)
 
 

@@ -77,7 +77,7 @@ class WordFeatures(FieldFamily):
             np.array([documents.shape[1]]),
             out[:, :1],
         )
-        space, first = given.vectors.spaces[SPACE], batch.first_terms(LIMIT)
+        space, first = given.space(SPACE), batch.first_terms(LIMIT)
         fill_soft_matches(
             batch.query_ptr,
             first.term_ptr,

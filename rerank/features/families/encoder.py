@@ -1,0 +1,56 @@
+"""The encoder family: similarity of query and document by an encoder of the user's, see `--encoder`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.features.base import Cost, Feature, Missing, RunFamily
+from rerank.features.candidates import Candidates
+from rerank.features.cosines import fill_cosines
+from rerank.features.recipe import Recipe
+from rerank.features.registry import register
+from rerank.runtime.views import read_only_view
+from rerank.vectors.queries import ENCODER
+
+_FEATURES = (
+    Feature(
+        name="encoder.cosine",
+        meaning="Similarity of query and document by the encoder.",
+        formula="cosine of the vectors of the query's and the document's text",
+        source="the user's encoder",
+        unit="cosine",
+        low=-1.0 - 1e-6,
+        high=1.0 + 1e-6,
+        missing=(Missing.NO_TEXT,),
+        cost=Cost.DIMENSIONS,
+    ),
+)
+
+
+@register("encoder")
+class EncoderFeatures(RunFamily):
+    """Cosine of the encoder's vectors of query and document."""
+
+    needs_space = ENCODER
+
+    def features(self, recipe: Recipe) -> Sequence[Feature]:
+        """Return the features in the order of their columns."""
+        return _FEATURES
+
+    def fill(self, candidates: Candidates, recipe: Recipe, out: NDArray[np.float32]) -> None:
+        """Fill `out` (n_rows, 1)."""
+        given = candidates.vectors
+        if given is None or given.encoded is None:
+            raise TypeError("features of an encoder need its vectors")
+        documents = read_only_view(given.encoded)
+        fill_cosines(
+            candidates.query_ptr,
+            read_only_view(candidates.docs),
+            read_only_view(given.queries[ENCODER]),
+            documents,
+            np.array([documents.shape[1]]),
+            out,
+        )

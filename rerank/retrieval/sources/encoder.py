@@ -1,0 +1,30 @@
+"""An encoder of the user's: the documents whose vectors are nearest to the query's."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rerank.errors import InvalidInputError
+from rerank.retrieval.base import SearchInputs, Source, register, run_of
+from rerank.retrieval.nearest import nearest_hits
+from rerank.types import Run
+
+
+@register("encoder")
+class EncoderSource(Source):
+    """Cosine of the encoder's vectors of query and document; documents below 0 are left out."""
+
+    meaning = "an encoder of your own; needs --encoder"
+
+    def search(self, inputs: SearchInputs, k: int) -> Run:
+        """Return the k best documents of each query."""
+        given = inputs.encoded
+        if given is None:
+            raise InvalidInputError(
+                "union: expected an encoder for the source encoder, got none. Give it (encoder=, --encoder "
+                "module:function), or leave the source out."
+            )
+        rows = [given.queries[query_id] for query_id in inputs.query_ids]
+        queries = np.array(rows, dtype=np.float32).reshape(len(rows), given.documents.shape[1])
+        hits = nearest_hits(queries, given.documents, inputs.forward.doc_ids, k, inputs.threads)
+        return run_of(inputs, hits, f"encoder-{given.name}")

@@ -1,0 +1,266 @@
+"""Vectors of an encoder of the user's: a function from texts to an array, and the vectors of all documents in a file.
+
+The file of the documents' vectors is made once for an index and an encoder. When it is opened, a few documents are
+encoded again: a file of another encoder of the same name is made anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import FileFormatError, InvalidInputError, shown
+from rerank.files.mapped import BlockArray, MappedFault, MappedFile, read_mapped, write_mapped
+from rerank.runtime.cache import cache_folder
+from rerank.runtime.progress import track
+from rerank.types.arrays import Ints
+from rerank.types.forward import ForwardIndex
+from rerank.vectors.vectors import MOST_DIMENSIONS, identity
+
+KIND, FORMAT = "document vectors of an encoder", 1
+Texts = Callable[[Ints], Sequence[str]]
+_BATCH = 256  # texts of a call
+_PROBES = 4  # documents that are encoded again when a file is opened
+_TOLERANCE = 1e-3  # of a cosine: batches of other sizes may change the last bits
+_MOST_CHARACTERS = 200  # of an exception's text
+_REMEDY = "Delete it, it is made again."
+_log = logging.getLogger("rerank")
+
+
+@dataclass(frozen=True, eq=False)
+class Encoder:
+    """A function from texts to vectors.
+
+    Parameters
+    ----------
+    name : str
+        `module:function`.
+    function : callable
+        Takes a list of n texts, returns an array-like of shape (n, dimensions).
+
+    """
+
+    name: str
+    function: Callable[[list[str]], Any]
+
+    @classmethod
+    def of(cls, given: Encoder | str | Callable[[list[str]], Any]) -> Encoder:
+        """Return an encoder as it is, or of a callable, or of `module:function`; raises InvalidInputError."""
+        if isinstance(given, cls):
+            return given
+        if not isinstance(given, str):
+            if not callable(given):
+                raise InvalidInputError(
+                    f"encoder: expected a callable or module:function, got {shown(given)}. Pass a function from a "
+                    "list of texts to an array."
+                )
+            name = getattr(given, "__qualname__", type(given).__qualname__)
+            return cls(f"{getattr(given, '__module__', type(given).__module__)}:{name}", given)
+        module, colon, name = given.partition(":")
+        if not colon or not module or not name:
+            raise InvalidInputError(
+                f"encoder: expected module:function, got {shown(given)}. Write e.g. my_encoder:encode."
+            )
+        return cls(given, _imported(given, module, name))
+
+    def encode(self, texts: Sequence[str], dimensions: int | None = None) -> NDArray[np.float32]:
+        """Return the vectors of texts.
+
+        Parameters
+        ----------
+        texts : sequence of str
+            The texts; the vector of one without a character other than white space is zero.
+        dimensions : int, optional
+            Number of dimensions that is expected.
+
+        Returns
+        -------
+        ndarray of shape (n_texts, dimensions) and dtype float32
+
+        Raises
+        ------
+        InvalidInputError
+            If the function fails, or returns another shape or type, NaN, infinity or a zero vector.
+
+        """
+        rows = [row for row, text in enumerate(texts) if text.strip()]
+        if not rows:
+            return np.zeros((len(texts), dimensions or 1), dtype=np.float32)
+        batches = [rows[first : first + _BATCH] for first in range(0, len(rows), _BATCH)]
+        parts = [self._called([texts[row] for row in batch]) for batch in batches]
+        sizes = {part.shape[1] for part in parts} | ({dimensions} if dimensions else set())
+        if len(sizes) > 1:
+            raise self._fault(f"{dimensions or parts[0].shape[1]} dimensions in every call", f"{parts[-1].shape[1]}")
+        out = np.zeros((len(texts), parts[0].shape[1]), dtype=np.float32)
+        out[rows] = np.concatenate(parts)
+        return out
+
+    def _called(self, texts: list[str]) -> NDArray[np.float32]:
+        """Return the checked vectors of one call."""
+        try:
+            returned = self.function(list(texts))
+        except Exception as error:
+            text = " ".join(str(error).split())[:_MOST_CHARACTERS]
+            raise self._fault("vectors", f"{type(error).__name__}{f': {text}' if text else ''}") from error
+        try:
+            with np.errstate(over="ignore"):
+                vectors = np.asarray(returned, dtype=np.float32)
+        except (TypeError, ValueError):
+            raise self._fault("an array of numbers", type(returned).__name__) from None
+        if vectors.ndim != 2 or len(vectors) != len(texts) or not 1 <= vectors.shape[1] <= MOST_DIMENSIONS:
+            raise self._fault(
+                f"shape ({len(texts)}, dimensions) with 1 to {MOST_DIMENSIONS} dimensions", f"{vectors.shape}"
+            )
+        if not np.isfinite(vectors).all():
+            row = int(np.flatnonzero(~np.isfinite(vectors).all(axis=1))[0])
+            raise self._fault("finite numbers", f"NaN or infinity for the text {shown(texts[row])}")
+        if not vectors.any(axis=1).all():
+            raise self._fault("vectors other than zero", f"zero for the text {shown(texts[_zero_row(vectors)])}")
+        return vectors
+
+    def _fault(self, expected: str, got: str) -> InvalidInputError:
+        return InvalidInputError(f"encoder {self.name}: expected {expected}, got {got}. Correct the function.")
+
+
+def _zero_row(vectors: NDArray[np.float32]) -> int:
+    return int(np.flatnonzero(~vectors.any(axis=1))[0])
+
+
+def _imported(given: str, module: str, name: str) -> Callable[[list[str]], Any]:
+    """Return the function of `module:function`; modules of the working folder can be imported, too."""
+    if "" not in sys.path and str(Path.cwd()) not in sys.path:
+        sys.path.append(str(Path.cwd()))
+    try:
+        found: Any = import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except Exception as error:
+        text = " ".join(str(error).split())[:_MOST_CHARACTERS]
+        raise InvalidInputError(
+            f"encoder {given}: expected a function that can be imported, got {type(error).__name__}: {text}. "
+            "Correct the name, or install the module."
+        ) from error
+    if not callable(found):
+        raise InvalidInputError(f"encoder {given}: expected a function, got {type(found).__name__}. Name a function.")
+    function: Callable[[list[str]], Any] = found
+    return function
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedDocuments:
+    """Vectors of an encoder for all documents of an index.
+
+    Parameters
+    ----------
+    encoder : Encoder
+        The encoder, for queries.
+    documents : ndarray of shape (n_docs, dimensions) and dtype float32
+        Vectors by document number; zero for a document without text.
+
+    """
+
+    encoder: Encoder
+    documents: NDArray[np.float32]
+
+    def queries(self, texts: Mapping[str, str]) -> dict[str, NDArray[np.float32]]:
+        """Return the vectors of query texts, by query id."""
+        vectors = self.encoder.encode(list(texts.values()), self.documents.shape[1])
+        return dict(zip(texts, vectors, strict=True))
+
+
+def encoded_documents(
+    encoder: Encoder, forward: ForwardIndex, texts: Texts, file: str | Path | None = None
+) -> EncodedDocuments:
+    """Return the vectors of all documents of an index from a file, which is made where there is none.
+
+    Parameters
+    ----------
+    encoder : Encoder
+        The encoder.
+    forward : ForwardIndex
+        Forward arrays of the index.
+    texts : callable
+        Returns the texts of documents by number.
+    file : path, optional
+        The file; by default one in the cache folder, by index and name of the encoder.
+
+    Returns
+    -------
+    EncodedDocuments
+
+    Raises
+    ------
+    InvalidInputError
+        If the encoder fails, see `Encoder.encode`.
+    FileFormatError
+        If a given file is damaged or another.
+
+    """
+    values = {**identity(forward), "encoder": encoder.name}
+    key = hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:32]
+    path = cache_folder() / f"encoded-{key}" if file is None else Path(file)
+    probes = np.unique(np.linspace(0, max(forward.n_docs - 1, 0), _PROBES).astype(np.int64))[: forward.n_docs]
+    again = encoder.encode(texts(probes)) if len(probes) else np.zeros((0, 1), np.float32)
+    if path.is_file():
+        stored = _read(path, values, own_file=file is not None)
+        if stored is not None and _agree(stored, probes, again):
+            return EncodedDocuments(encoder, stored)
+        _log.info("%s: the encoder has changed; documents are encoded again.", path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    blocks = _blocks(encoder, forward.n_docs, texts, again.shape[1])
+    array = BlockArray(np.dtype("<f4"), (forward.n_docs, again.shape[1]), blocks)
+    write_mapped(path, KIND, FORMAT, values, {"documents": array})
+    stored = _read(path, values, own_file=True)
+    if stored is None:
+        raise FileFormatError(path, None, f"expected the vectors that were written, got others. {_REMEDY}")
+    return EncodedDocuments(encoder, stored)
+
+
+def _read(path: Path, values: Mapping[str, Any], own_file: bool) -> NDArray[np.float32] | None:
+    """Return the vectors of a file; None for a file of the cache that is damaged or of another index or encoder."""
+    try:
+        content = read_mapped(path, KIND, FORMAT, _check, _REMEDY)
+        if dict(content.values) != dict(values):
+            raise FileFormatError(
+                path,
+                None,
+                f"expected vectors of this index by {values['encoder']}, got those of another index or of "
+                f"{shown(content.values.get('encoder'))}. Name another file.",
+            )
+        return content.array("documents", np.float32, None, None)
+    except (FileFormatError, MappedFault):
+        if own_file:
+            raise
+        return None
+
+
+def _check(content: MappedFile) -> None:
+    array = content.array("documents", np.float32, None, None)
+    if not all(np.isfinite(array[first : first + _BATCH]).all() for first in range(0, len(array), _BATCH)):
+        raise MappedFault("numbers that are not finite")
+
+
+def _agree(stored: NDArray[np.float32], probes: Ints, again: NDArray[np.float32]) -> bool:
+    """Return whether the stored vectors of some documents are those of the encoder."""
+    if len(stored) <= probes.max(initial=-1) or (again.any() and stored.shape[1] != again.shape[1]):
+        return False
+    left, right = stored[probes].astype(np.float64), again.astype(np.float64)
+    if not again.any():
+        return not left.any()
+    distance = np.linalg.norm(left - right, axis=1)
+    return bool((distance <= _TOLERANCE * np.maximum(np.linalg.norm(right, axis=1), 1e-30)).all())
+
+
+def _blocks(encoder: Encoder, n_docs: int, texts: Texts, dimensions: int) -> Iterator[NDArray[np.float32]]:
+    for first in track(range(0, n_docs, _BATCH), f"vectors of {encoder.name}"):
+        yield encoder.encode(texts(np.arange(first, min(first + _BATCH, n_docs))), dimensions)

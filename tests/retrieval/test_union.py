@@ -1,0 +1,115 @@
+"""Unions of candidates: their grammar, their order, and what stays missing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rerank.errors import InvalidInputError
+from rerank.features.extract import extract
+from rerank.features.recipe import Recipe
+from rerank.retrieval.base import SearchInputs
+from rerank.retrieval.union import Part, parse_union, search_union, tag_of, union_of_tag
+from rerank.types import Run
+from rerank.types.forward import ForwardIndex
+from tests.features.collection import forward_index
+
+DOCS = [f"d{number}" for number in range(9)]
+QUERIES = {"q1": ["x"], "q2": ["y"]}
+RUN = st.dictionaries(
+    st.sampled_from(list(QUERIES)),
+    st.dictionaries(st.sampled_from(DOCS), st.floats(-1e6, 1e6), min_size=1),
+)
+
+
+@pytest.fixture(scope="module")
+def forward() -> ForwardIndex:
+    return forward_index({doc: {"contents": ["x", "y"]} for doc in DOCS})
+
+
+def _union(forward: ForwardIndex, runs: dict[str, Run], text: str) -> Run:
+    inputs = SearchInputs(forward, list(QUERIES), list(QUERIES.values()), lambda k: Run.of({}), runs=runs)
+    return search_union(inputs, parse_union(text))
+
+
+def test_unions_are_read_and_become_tags() -> None:
+    parts = parse_union("bm25:1000, rm3:50,run:some/dense.run:20,run:other.txt")
+    assert parts == (
+        Part("bm25", 1000),
+        Part("rm3", 50),
+        Part("dense", 20, "some/dense.run"),
+        Part("other", None, "other.txt"),
+    )
+    assert tag_of(parts) == "union:bm25:1000,rm3:50,run:dense:20,run:other"
+    again = union_of_tag(tag_of(parts))
+    assert again is not None
+    assert tag_of(again) == tag_of(parts)
+    assert union_of_tag("bm25-k1=0.9-b=0.4") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "expected sources with their numbers, got ''"),
+        ("lsa:10", "expected a known name, got 'lsa'. Did you mean 'lsi'?"),
+        ("rm3:x", "expected rm3 with its number of documents, got 'rm3:x'"),
+        ("rm3:1e3", "expected rm3 with its number of documents"),
+        ("rm3:5,rm3:6", "expected each source once, got 'rm3' twice"),
+        ("run:", "expected run:FILE with a file name of letters and digits"),
+        ("run:bm25.run", "other than a source's, got 'run:bm25.run'"),
+        ("run:a.run,run:b/a.txt", "expected each source once, got 'a' twice"),
+    ],
+)
+def test_unions_that_name_what_is_not_there_are_refused(text: str, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=r"^union: ") as refused:
+        parse_union(text)
+    assert message in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+@settings(max_examples=60, deadline=None)
+@given(RUN, RUN, RUN)
+def test_union_keeps_the_first_source_and_adds_the_others_by_reciprocal_rank(
+    first: dict[str, dict[str, float]], second: dict[str, dict[str, float]], third: dict[str, dict[str, float]]
+) -> None:
+    forward = forward_index({doc: {"contents": ["x", "y"]} for doc in DOCS})
+    runs = {name: Run.of(run) for name, run in {"a": first, "b": second, "c": third}.items()}
+    union = _union(forward, runs, "run:a,run:b:3,run:c")
+    for query_id in QUERIES:
+        ranked = {name: list(run[query_id]) if query_id in run else [] for name, run in runs.items()}
+        ranked["b"] = ranked["b"][:3]
+        fused = {
+            doc: sum(1 / (61 + ranked[name].index(doc)) for name in ("b", "c") if doc in ranked[name]) for doc in DOCS
+        }
+        added = sorted({*ranked["b"], *ranked["c"]} - {*ranked["a"]}, key=lambda doc: (fused[doc], doc), reverse=True)
+        assert list(union[query_id]) == ranked["a"] + added
+        scores = np.array(list(union[query_id].values()))
+        assert scores[: len(ranked["a"])].tolist() == list(runs["a"][query_id].values() if ranked["a"] else [])
+        assert (np.diff(scores[len(ranked["a"]) - 1 if ranked["a"] else 0 :].astype(np.float32)) < 0).all()
+    order = union.trec_order()
+    np.testing.assert_array_equal(union.scores[order], union.scores)
+
+
+def test_scores_that_a_source_did_not_give_stay_missing(forward: ForwardIndex) -> None:
+    runs = {"a": Run.of({"q1": {"d1": 3.0, "d2": 2.0}}), "b": Run.of({"q1": {"d2": 9.0, "d7": 8.0}})}
+    union = _union(forward, runs, "run:a,run:b")
+    data = extract(forward, QUERIES, union, Recipe(families=("run",)), runs=union.sources)  # type: ignore[attr-defined]
+    rows = {str(doc): row for row, doc in enumerate(data.doc_ids)}
+    values = {name: {doc: data.column(name)[row] for doc, row in rows.items()} for name in data.feature_names}
+    assert list(rows) == ["d1", "d2", "d7"]
+    np.testing.assert_array_equal(list(values["run.a.score"].values()), [3.0, 2.0, np.nan])
+    np.testing.assert_array_equal(list(values["run.b.rank"].values()), [np.nan, 1.0, 2.0])
+    assert np.isfinite(list(values["run.score"].values())).all()
+
+
+def test_runs_that_are_not_given_or_of_another_index_are_refused(forward: ForwardIndex) -> None:
+    with pytest.raises(InvalidInputError, match="union: expected the run dense, got none"):
+        _union(forward, {}, "run:dense.run")
+    with pytest.raises(InvalidInputError, match="expected documents of the index in the run dense, got 'zz'"):
+        _union(forward, {"dense": Run.of({"q1": {"zz": 1.0}})}, "run:dense.run")
+    with pytest.raises(InvalidInputError, match="union: expected vectors for the source lsi, got none"):
+        _union(forward, {}, "lsi:10")
+    with pytest.raises(InvalidInputError, match="union: expected an encoder for the source encoder, got none"):
+        _union(forward, {}, "encoder:10")
