@@ -25,7 +25,7 @@ BELOW = {
     "lucene": {"files"},
     "vectors": {"files"},
     "features": {"files", "metrics", "vectors"},
-    "retrieval": {"files", "features", "vectors"},
+    "retrieval": {"files", "features", "vectors", "history"},
     "history": {"files", "lucene", "features", "vectors"},
     "combination": {"metrics"},
     "rankers": {"combination", "trees", "objectives", "metrics"},

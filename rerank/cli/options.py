@@ -94,8 +94,8 @@ def union_option() -> Decorator:
     return click.option(
         "--union",
         metavar="SOURCE:K,...",
-        help="Candidates of several retrievers in place of BM25's: bm25, rm3, rocchio, lsi, encoder, each with its "
-        "number of documents, and run:FILE[:K]; e.g. bm25:1000,rm3:1000,lsi:200.",
+        help="Candidates of several retrievers in place of BM25's: bm25, rm3, rocchio, lsi, history, encoder, each "
+        "with its number of documents, and run:FILE[:K]; e.g. bm25:1000,rm3:1000,lsi:200.",
     )
 
 

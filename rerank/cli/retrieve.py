@@ -10,15 +10,17 @@ import click
 from rerank.cli.options import (
     bm25_options,
     encoder_option,
+    history_option,
     language_option,
     output_option,
     path_type,
+    read_history,
     threads_option,
     union_option,
     vectors_option,
 )
 
-RETRIEVERS = ("bm25", "rm3", "rocchio", "lsi", "encoder")
+RETRIEVERS = ("bm25", "rm3", "rocchio", "lsi", "history", "encoder")
 
 
 @click.command("retrieve", short_help="BM25")
@@ -33,7 +35,7 @@ RETRIEVERS = ("bm25", "rm3", "rocchio", "lsi", "encoder")
     default=RETRIEVERS[0],
     show_default=True,
     help="bm25; rm3 and rocchio, which expand the query by BM25's first documents; lsi, latent semantic "
-    "indexing; encoder, with --encoder.",
+    "indexing; history, documents judged relevant to similar queries, with --history; encoder, with --encoder.",
 )
 @union_option()
 @click.option(
@@ -44,6 +46,7 @@ RETRIEVERS = ("bm25", "rm3", "rocchio", "lsi", "encoder")
     "them.",
 )
 @vectors_option()
+@history_option()
 @encoder_option()
 @language_option()
 @threads_option()
@@ -58,6 +61,7 @@ def command(
     union: str | None,
     sources: Path | None,
     vectors: Path | None,
+    history: Path | None,
     encoder: str | None,
     language: str | None,
     threads: int | None,
@@ -80,6 +84,7 @@ def command(
         raise click.UsageError("--sources: expected --union beside it, got none. Add --union.")
     queries = read_topics(topics)
     options: dict[str, Any] = {"k1": k1, "b": b, "vectors": vectors, "encoder": encoder, "threads": threads}
+    options["history"] = read_history(history)
     with Index.open(index, language) as opened, errors_with_files({"union": "--union"}):
         if union is None:
             write_run(opened.search(queries, k, retriever=retriever, **options), output)

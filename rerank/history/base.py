@@ -160,6 +160,14 @@ class DocumentFamily(LearnedFamily):
         near = history.neighbours
         _emit(docs, scores, near.docs, near.cosines, query.docs, out)
 
+    def all_scores(self, prepared: Any, history: IndexHistory, query: HistoryQuery) -> Floats:
+        """Return the sum of both scores of each document of the index, (n_docs,) float64; 0 where both are missing."""
+        every = replace(query, docs=np.arange(history.n_docs))
+        scores = np.full((history.n_docs, 2), np.nan, dtype=np.float32)
+        self.score(prepared, history, every, scores)
+        total: Floats = np.nansum(scores.astype(np.float64), axis=1)
+        return total
+
 
 def smoothed(score: Feature) -> Feature:
     """Return the documentation of the mean of a score over the nearest documents."""

@@ -73,11 +73,14 @@ class IndexHistory:
     def _fold_of_key(self) -> dict[Key, int]:
         return dict(zip(self.judged.keys(), self.folds.tolist(), strict=True))
 
-    def part_of(self, candidates: Candidates, query: int) -> Part | None:
-        """Return the part that a query's features come from; None if two folds hold its id and its terms."""
+    def part_of(self, candidates: Candidates, query: int, query_id: str = "") -> Part | None:
+        """Return the part that a query's features come from; None if two folds hold its id and its terms.
+
+        query_id  the id, where the candidates have none
+        """
         first, last = candidates.term_ptr[query : query + 2].tolist()
         key = key_of(candidates.words[query], candidates.query_freq[first:last].tolist())
-        of_id = self._fold_of_id.get(str(candidates.query_ids[query]))
+        of_id = self._fold_of_id.get(query_id or str(candidates.query_ids[query]))
         of_key = self._fold_of_key.get(key)
         if of_id is not None and of_key is not None and of_id != of_key:
             return None

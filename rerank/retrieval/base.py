@@ -18,6 +18,7 @@ from rerank.types.ids import Ids, id_array
 from rerank.types.retriever import CONTENTS
 
 if TYPE_CHECKING:
+    from rerank.history.history import History
     from rerank.vectors.queries import Encoded
     from rerank.vectors.vectors import Vectors
 
@@ -44,6 +45,8 @@ class SearchInputs:
         The field that is searched.
     vectors : Vectors, optional
         Vectors of the index.
+    history : History, optional
+        What was learned from judgements.
     encoded : Encoded, optional
         Vectors of an encoder for the queries and the documents.
     runs : mapping from str to Run
@@ -61,6 +64,7 @@ class SearchInputs:
     b: float = 0.4
     field: str = CONTENTS
     vectors: Vectors | None = None
+    history: History | None = None
     encoded: Encoded | None = None
     runs: Mapping[str, Run] = dataclass_field(default_factory=dict)
     threads: int | None = None

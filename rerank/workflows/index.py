@@ -172,6 +172,7 @@ class Index:
         field: str = CONTENTS,
         retriever: str = BM25,
         vectors: Vectors | str | Path | None = None,
+        history: History | str | Path | None = None,
         encoder: Encoder | str | Callable[[list[str]], Any] | None = None,
         threads: int | None = None,
     ) -> Run:
@@ -189,9 +190,12 @@ class Index:
             The indexed field to search; `contents` is the whole document.
         retriever : str
             Another retriever in place of BM25: "rm3" (BM25 of the query expanded by BM25's first 10 documents),
-            "rocchio", "lsi" (latent semantic indexing), or "encoder".
+            "rocchio", "lsi" (latent semantic indexing), "history" (documents judged relevant to similar queries), or
+            "encoder".
         vectors : Vectors, path or None
             Vectors of the index, or their file, for `lsi`.
+        history : History, path or None
+            History of judgements, or its file, for `history`.
         encoder : callable, str or None
             An encoder of texts, see `features`, for the retriever `encoder`.
         threads : int or None
@@ -211,7 +215,7 @@ class Index:
             from rerank.retrieval.base import source
 
             options: dict[str, Any] = {"k1": k1, "b": b, "field": field, "threads": threads}
-            run = source(retriever).search(self._search_inputs(topics, vectors, encoder, **options), k)
+            run = source(retriever).search(self._search_inputs(topics, vectors, encoder, history, **options), k)
         without = run.query_ids[np.diff(run.query_ptr) == 0].tolist()
         if without:
             text = "Topics without hits, which a run file cannot contain: %d of %d (%s%s)."
@@ -228,6 +232,7 @@ class Index:
         field: str = CONTENTS,
         runs: Mapping[str, Run | Mapping[str, Mapping[str, float]]] | None = None,
         vectors: Vectors | str | Path | None = None,
+        history: History | str | Path | None = None,
         encoder: Encoder | str | Callable[[list[str]], Any] | None = None,
         threads: int | None = None,
     ) -> UnionRun:
@@ -249,6 +254,8 @@ class Index:
             Runs of other systems by name; those that the union names and that are not given are read from their file.
         vectors : Vectors, path or None
             Vectors of the index, or their file, for `lsi`.
+        history : History, path or None
+            History of judgements, or its file, for `history`.
         encoder : callable, str or None
             An encoder of texts, see `features`, for the retriever `encoder`.
         threads : int or None
@@ -274,10 +281,12 @@ class Index:
         others = {part.name: part.file for part in parts if part.file and part.name not in given}
         given |= {name: read_run(file) for name, file in others.items()}
         options: dict[str, Any] = {"k1": k1, "b": b, "field": field, "threads": threads}
-        inputs = self._search_inputs(Topics.of(topics), vectors, encoder, **options)
+        inputs = self._search_inputs(Topics.of(topics), vectors, encoder, history, **options)
         return search_union(replace(inputs, runs=given), parts)
 
-    def _search_inputs(self, topics: Topics, vectors: Any, encoder: Any, **options: Any) -> SearchInputs:
+    def _search_inputs(
+        self, topics: Topics, vectors: Any, encoder: Any, history: Any = None, **options: Any
+    ) -> SearchInputs:
         """Return what sources of candidates are given; the options are those of BM25."""
         from rerank.retrieval.base import SearchInputs
 
@@ -290,7 +299,7 @@ class Index:
             bm25=lambda k: self.searcher.search(topics, k=k, **options),
             encoded=self._encoded(encoder, topics),
             **options,
-            **self._records(vectors),
+            **self._records(vectors, history=history),
         )
 
     def features(

@@ -163,6 +163,7 @@ def _union(index: Index, model: Ranker, topics: Topics, run: Any, options: Reran
         )
     k1, b, field = model_bm25(model, options.k1, options.b)
     beside: dict[str, Any] = {"runs": options.runs, "vectors": options.vectors, "encoder": options.encoder}
+    beside["history"] = options.history
     found = index.search_union(topics, options.union or "", k1=k1, b=b, field=field, threads=options.threads, **beside)
     made = {name: source.retriever for name, source in found.sources.items() if source.retriever is not None}
     check_retrievers(model, found.retriever, made, "union", options.base is None)

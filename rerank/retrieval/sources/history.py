@@ -1,0 +1,54 @@
+"""Documents that judgements of similar queries point to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from rerank.errors import InvalidInputError
+from rerank.features.candidates import Candidates, gather_candidates
+from rerank.features.registry import family
+from rerank.history.base import DocumentFamily
+from rerank.history.bound import IndexHistory
+from rerank.retrieval.base import Hits, SearchInputs, Source, best_hits, register, run_of
+from rerank.types import Run
+
+FAMILY = "history.neighbours"
+
+
+@register("history")
+class JudgedNeighbours(Source):
+    """The features history.neighbours and history.neighbours_smoothed of each document, added up.
+
+    A query that the history has learned from is searched for in the part of the history without its fold, so that its
+    own judgements do not find its documents.
+    """
+
+    meaning = "documents judged relevant to similar queries; needs --history"
+
+    def search(self, inputs: SearchInputs, k: int) -> Run:
+        """Return the k best documents of each query."""
+        if inputs.history is None:
+            raise InvalidInputError(
+                "union: expected a history for the source history, got none. Give it (history=, --history FILE), or "
+                "leave the source out."
+            )
+        history, empty = inputs.history.on(inputs.forward), np.zeros(0, dtype=np.int64)
+        ptr = np.zeros(len(inputs.query_ids) + 1, dtype=np.int64)
+        queries = gather_candidates(inputs.forward, inputs.query_terms, ptr, empty, np.zeros(0))
+        return run_of(inputs, self._hits(history, queries, inputs, k), "history-neighbours")
+
+    def _hits(self, history: IndexHistory, queries: Candidates, inputs: SearchInputs, k: int) -> Iterator[Hits]:
+        member = family(FAMILY)
+        if not isinstance(member, DocumentFamily):
+            raise TypeError(f"{FAMILY} gives documents no scores")
+        for number, query_id in enumerate(inputs.query_ids):
+            part = history.part_of(queries, number, str(query_id))
+            if part is None:
+                yield np.zeros(0, dtype=np.int64), np.zeros(0)
+                continue
+            prepared = part.prepared(member, history, inputs.vectors)
+            scores = member.all_scores(prepared, history, history.query(queries, number))
+            docs = np.flatnonzero(scores > 0.0)
+            yield best_hits(docs, scores[docs], inputs.forward.doc_ids, k)
