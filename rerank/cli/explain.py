@@ -8,14 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rerank.cli.options import (
+    applying_options,
     base_file,
-    bm25_options,
     candidates_option,
-    encoder_option,
     file_option,
-    functions_option,
-    history_option,
-    language_option,
     other_index_option,
     path_type,
     read_base_run,
@@ -23,9 +19,6 @@ from rerank.cli.options import (
     read_named_runs,
     split_run_files,
     start_option,
-    threads_option,
-    union_option,
-    vectors_option,
 )
 
 if TYPE_CHECKING:
@@ -58,14 +51,7 @@ if TYPE_CHECKING:
 )
 @file_option("--html", "Write the explanation as a self-contained page with a chart.")
 @file_option("--png", "Write the chart as a picture; requires matplotlib.")
-@bm25_options(models=True)
-@union_option()
-@vectors_option()
-@encoder_option()
-@functions_option()
-@history_option()
-@language_option()
-@threads_option()
+@applying_options()
 def command(
     index: Path,
     model: Path,
@@ -86,7 +72,7 @@ def command(
     For each feature: its values, what it adds to each score (exact SHAP values of trees, weight times input of linear
     rankers) and its meaning.
     """
-    from rerank.cli.file_names import check_documents, check_queries, errors_with_files
+    from rerank.cli.file_names import check_documents, check_queries, errors_with_files, model_files
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_run
     from rerank.rankers.store import load_model
@@ -101,8 +87,7 @@ def command(
         if candidates is not None and run is not None:
             check_queries(candidates, run, queries, topics)
             check_documents(candidates, run, opened)
-        files: dict[str, str | Path | None] = {"model": model, "data": model, "recipe": model, "base": model}
-        files |= {"run": run or "--k1, --b", "union": "--union", "history": history}
+        files = model_files(model, run, history)
         files |= {"query": topics, "documents": "--documents", "contributions": model}
         with errors_with_files({**files, **base_file(base, base_run)}):
             explanation = explain(

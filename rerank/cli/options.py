@@ -315,3 +315,24 @@ def base_file(base: str | None, base_run: Any) -> dict[str, str]:
     """Return the file of a base run, by what errors call the run."""
     name = getattr(base_run, "name", None)
     return {f"base run {name}": split_base(base)[1]} if base and name else {}
+
+
+def applying_options() -> Decorator:
+    """Return the options of retrieval and features of the verbs that apply a model to an index."""
+    options = (
+        bm25_options(models=True),
+        union_option(),
+        vectors_option(),
+        encoder_option(),
+        functions_option(),
+        history_option(),
+        language_option(),
+        threads_option(),
+    )
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add

@@ -8,13 +8,9 @@ from typing import Any
 import click
 
 from rerank.cli.options import (
+    applying_options,
     base_file,
-    bm25_options,
     candidates_option,
-    encoder_option,
-    functions_option,
-    history_option,
-    language_option,
     other_index_option,
     output_option,
     path_type,
@@ -23,9 +19,6 @@ from rerank.cli.options import (
     read_named_runs,
     split_run_files,
     start_option,
-    threads_option,
-    union_option,
-    vectors_option,
 )
 
 
@@ -45,14 +38,7 @@ from rerank.cli.options import (
 @click.option("--text-field", metavar="NAME", help="Field of INDEX that `text` of --texts is; contents by default.")
 @start_option()
 @other_index_option()
-@bm25_options(models=True)
-@union_option()
-@vectors_option()
-@encoder_option()
-@functions_option()
-@history_option()
-@language_option()
-@threads_option()
+@applying_options()
 def command(
     index: Path,
     model: Path,
@@ -74,7 +60,7 @@ def command(
     Documents of `--run` below the top k follow in their order. With `--texts`, documents that INDEX need not hold are
     reordered: statistics of the collection are those of INDEX.
     """
-    from rerank.cli.file_names import check_documents, check_queries, errors_with_files
+    from rerank.cli.file_names import check_documents, check_queries, errors_with_files, model_files
     from rerank.files.texts import read_texts
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_run, write_run
@@ -98,8 +84,7 @@ def command(
         if candidates is not None and run is not None and texts is None:
             check_queries(candidates, run, queries, topics)
             check_documents(candidates, run, opened)
-        files: dict[str, str | Path | None] = {"model": model, "data": model, "recipe": model, "base": model}
-        files |= {"run": run or "--k1, --b", "union": "--union", "history": history}
+        files = model_files(model, run, history)
         with errors_with_files({**files, **base_file(base, base_run), "scores": run or "--run"}):
             if texts is None:
                 result = rerank(

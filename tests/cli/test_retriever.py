@@ -47,7 +47,7 @@ def test_rerank_without_a_run_retrieves_with_the_models_own_parameters(command: 
     assert (ranked.code, ranked.err) == (0, "")
     assert command("rerank index warm.json topics.tsv -o - -k 30") == ranked
     assert command("rerank index warm.json topics.tsv -o - -k 30 --k1 2.5 --run b.run") == ranked
-    assert "by default that of the model's training" in command("rerank -h").out.replace("\n" + " " * 24, " ")
+    assert "by default that of the model's training" in " ".join(command("rerank -h").out.split())
 
 
 @pytest.mark.parametrize(
