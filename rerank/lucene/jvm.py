@@ -30,6 +30,8 @@ JAVA_PACKAGE = "rerank.lucene"
 _STEP_MS = 100
 _HEADER = 8
 _DAMAGES = ("IndexNotFoundException", "CorruptIndexException", "NoSuchFileException", "EOFException")
+_STEADY = ("-XX:+UseSerialGC", "-Xmn32m")  # garbage is collected after every 32 MB: the heap stays small
+_options: list[str] = []
 _lock = threading.Lock()
 _bridge: _Bridge | None = None
 
@@ -241,6 +243,7 @@ def _start_jvm() -> None:
     jnius_config.add_options(
         "-Xrs",  # Python handles signals (Ctrl-C)
         "-XX:MaxRAMPercentage=50",
+        *_options,
         "--enable-native-access=ALL-UNNAMED",  # otherwise Lucene 10 prints a warning on stderr
         f"-Dlog4j2.configurationFile={(CLASS_PATH / 'log4j2.xml').as_uri()}",
         f"-Djava.util.logging.config.file={CLASS_PATH / 'logging.properties'}",
@@ -254,6 +257,11 @@ def _start_jvm() -> None:
             del os.environ["JAVA_HOME"]
         else:
             os.environ["JAVA_HOME"] = before
+
+
+def keep_heap_small() -> None:
+    """Have Java, where it does not run yet, collect garbage early: for processes that answer requests for long."""
+    _options[:] = _STEADY
 
 
 def anserini_jar() -> Path:

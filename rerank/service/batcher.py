@@ -22,7 +22,7 @@ from rerank.service.settings import Limits
 log = logging.getLogger("rerank")
 _FIRST_GUESS = 50e-6  # seconds for a row, until there is a measurement
 _WEIGHT = 0.1  # of a new measurement in the moving average
-_MARGIN = 0.7  # share of the time left that the work before a request, and its own, may be expected to take
+_MARGIN = 0.5  # share of the time left that the work before a request, and its own, may be expected to take
 
 
 class Batcher:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import mmap
 import threading
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -114,11 +115,12 @@ class Counters:
 
     def observe(self, path: str, seconds: float) -> None:
         """Add an answered request to the histogram of its path."""
-        for bound, label in zip((*SECONDS, np.inf), _BUCKETS, strict=True):
-            if seconds <= bound:
-                self.add(f"{HISTOGRAM}_bucket", path=path, le=label)
-        self.add(f"{HISTOGRAM}_sum", seconds, path=path)
-        self.add(f"{HISTOGRAM}_count", path=path)
+        first = bisect_left(SECONDS, seconds)
+        with self._lock:
+            for label in _BUCKETS[first:]:
+                self._values[self.row, _POSITIONS[f"{HISTOGRAM}_bucket", ("path", path), ("le", label)]] += 1.0
+            self._values[self.row, _POSITIONS[f"{HISTOGRAM}_sum", ("path", path)]] += seconds
+            self._values[self.row, _POSITIONS[f"{HISTOGRAM}_count", ("path", path)]] += 1.0
 
     def text(self) -> str:
         """Return the sums over the processes in Prometheus' text format."""

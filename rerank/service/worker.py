@@ -15,6 +15,7 @@ from typing import Any
 import uvicorn
 
 from rerank.errors import InvalidInputError
+from rerank.lucene.jvm import keep_heap_small
 from rerank.service.app import Service
 from rerank.service.counters import Counters
 from rerank.service.guard import Guard
@@ -23,7 +24,7 @@ from rerank.service.settings import Settings
 
 _KEEP_ALIVE = 75  # seconds; load balancers keep idle connections for up to 60
 _BACKLOG = 2048
-_ACCEPTED_AT_ONCE = 1  # so that processes with one listening socket share the connections
+_ACCEPTED_AT_ONCE = 8  # few, so that processes with one listening socket share the connections
 _SWITCH_SECONDS = 0.001  # Python's threads change more often than by default: requests wait less for the kernels
 _GRACE = 5.0
 
@@ -84,6 +85,7 @@ def run_worker(
 
     """
     sys.setswitchinterval(_SWITCH_SECONDS)
+    keep_heap_small()
     servers: list[_Server] = []
 
     def end(*_: Any) -> None:
