@@ -122,3 +122,23 @@ def test_features_with_vectors_name_them_and_report_their_cost(command: Command,
     assert done.code == 0
     assert "soft_match.contents" in rerank.read_data(data).feature_names
     assert "soft_match.contents\twords.contents\t" in (tmp_path / "report.tsv").read_text()
+
+
+def test_union_with_a_history_serves_a_model(command: Command, tmp_path: Path) -> None:
+    history, out = f"{tmp_path}/history.npz", f"{tmp_path}/out.run"
+    assert command("history", "index", "topics.tsv", "qrels.txt", "-o", history).code == 0
+    arguments = ("retrieve", "index", "topics.tsv", "-o", out, "--history", history)
+    assert command(*arguments, "--retriever", "history").code == 0
+    assert command(*arguments, "--union", "bm25:20,history:10", "--sources", f"{tmp_path}/parts").code == 0
+    run = rerank.read_run(out)
+    assert run.name == "union:bm25:20,history:10"
+    assert (tmp_path / "parts" / "history.run").exists()
+    data, model = f"{tmp_path}/data.npz", f"{tmp_path}/model.json"
+    named = [f"--run={name}={tmp_path}/parts/{name}.run" for name in ("bm25", "history")]
+    features = ("features", "index", "topics.tsv", out, "--qrels", "qrels.txt", "--history", history, "-o", data)
+    assert command(*features, *named).code == 0
+    assert command("train", data, "-o", model, *SMALL).code == 0
+    again = f"{tmp_path}/again.run"
+    assert command("rerank", "index", model, "topics.tsv", "-o", again, "--history", history).code == 0
+    written = rerank.read_run(again)
+    assert {query_id: set(written[query_id]) for query_id in written} == {query: set(run[query]) for query in run}

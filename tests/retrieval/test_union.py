@@ -111,5 +111,7 @@ def test_runs_that_are_not_given_or_of_another_index_are_refused(forward: Forwar
         _union(forward, {"dense": Run.of({"q1": {"zz": 1.0}})}, "run:dense.run")
     with pytest.raises(InvalidInputError, match="union: expected vectors for the source lsi, got none"):
         _union(forward, {}, "lsi:10")
+    with pytest.raises(InvalidInputError, match="union: expected a history for the source history, got none"):
+        _union(forward, {}, "history:10")
     with pytest.raises(InvalidInputError, match="union: expected an encoder for the source encoder, got none"):
         _union(forward, {}, "encoder:10")
