@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import rerank
+from rerank.errors import InvalidInputError
 from tests.cli.conftest import SMALL, Command
 
 UNION = "bm25:20,rm3:30,lsi:10"
@@ -30,6 +31,13 @@ def test_retrievers_write_runs(command: Command, tmp_path: Path, vectors: str, r
     run = rerank.read_run(out)
     assert np.diff(run.query_ptr).max() == 7
     assert run.name.startswith(retriever)
+
+
+@pytest.mark.parametrize("k", [0, -3, 1.5])
+def test_numbers_of_hits_out_of_range_are_refused(world: Path, k: object) -> None:
+    for retriever in ("bm25", "rm3"):
+        with pytest.raises(InvalidInputError, match="k: expected a whole number of hits from 1"):
+            rerank.Index.open(world / "index").search({"q": "amber"}, k=k, retriever=retriever)  # type: ignore[arg-type]
 
 
 def test_union_writes_the_run_and_its_sources(command: Command, tmp_path: Path, vectors: str) -> None:
