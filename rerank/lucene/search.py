@@ -169,8 +169,7 @@ class Searcher:
         return self._doc_ids
 
     def _parameters(self, k: int, k1: float, b: float, threads: int | None, field: str) -> dict[str, Any]:
-        if k != int(k) or not 1 <= k < 2**31:
-            raise InvalidInputError(f"k: expected a whole number of hits from 1, got {k}. Pass e.g. 1000.")
+        check_hits(k)
         if not (math.isfinite(k1) and k1 >= 0):
             raise InvalidInputError(f"k1: expected a number from 0, got {k1}. Pass e.g. 0.9.")
         if not 0 <= b <= 1:
@@ -219,6 +218,12 @@ def _search(queries: list[str], parameters: dict[str, Any]) -> tuple[NDArray[Any
     n_rows, offset = int(counts.sum()), 4 * len(queries)
     numbers = np.frombuffer(answer, np.int32, n_rows, offset)
     return counts, numbers, np.frombuffer(answer, np.float32, n_rows, offset + 4 * n_rows)
+
+
+def check_hits(k: int) -> None:
+    """Refuse a number of hits that is not a whole number from 1."""
+    if k != int(k) or not 1 <= k < 2**31:
+        raise InvalidInputError(f"k: expected a whole number of hits from 1, got {k}. Pass e.g. 1000.")
 
 
 def java_threads(threads: int | None) -> int:

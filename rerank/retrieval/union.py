@@ -23,6 +23,7 @@ from pathlib import PurePath
 import numpy as np
 
 from rerank.errors import InvalidInputError, shown, unknown_name
+from rerank.features.inputs import check_scores
 from rerank.retrieval.base import SearchInputs, known_sources, source
 from rerank.types import Run, pointers
 from rerank.types.ids import id_array
@@ -163,6 +164,7 @@ def _search(inputs: SearchInputs, part: Part) -> Run:
             f"union: expected the run {part.name}, got none. Give it (runs={{{part.name!r}: run}}, run:FILE)."
         )
     run = inputs.runs[part.name]
+    check_scores(run)
     run = run.take(run.trec_order())
     run = run if part.k is None else run.head(part.k)
     unknown = np.flatnonzero(inputs.forward.doc_numbers(run.doc_ids) < 0)

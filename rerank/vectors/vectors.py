@@ -43,12 +43,15 @@ class Vectors:
         The spaces by name: `lsi`, and `words` where the index has positions.
     stored : mapping from (str, str) to ndarray of shape (n_docs, dimensions) and dtype float32
         Vectors of all documents by space and field, where they are in a file; others are computed when they are used.
+    known_checksum : str or None
+        The checksum, where a file has it.
 
     """
 
     forward: ForwardIndex
     spaces: Mapping[str, Space]
     stored: Mapping[tuple[str, str], NDArray[np.float32]] = field(default_factory=dict)
+    known_checksum: str | None = None
 
     @classmethod
     def learn(
@@ -98,12 +101,7 @@ class Vectors:
     @cached_property
     def checksum(self) -> str:
         """A hash of the vectors of the terms, 16 hexadecimal digits; features and models name it."""
-        digest = hashlib.sha256()
-        for name, space in self.spaces.items():
-            digest.update(name.encode("utf8"))
-            for array in (space.rows, space.weights, space.term_vectors):
-                digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
-        return digest.hexdigest()[:16]
+        return _checksum(self.spaces) if self.known_checksum is None else self.known_checksum
 
     def on(self, forward: ForwardIndex) -> Vectors:
         """Return the vectors with the documents of other arrays: of texts that the index does not hold.
@@ -141,7 +139,12 @@ class Vectors:
             The file; it is complete or missing.
 
         """
-        values = {**identity(self.forward), "spaces": list(self.spaces), "fields": list(self.forward.fields)}
+        values = {
+            **identity(self.forward),
+            "checksum": self.checksum,
+            "spaces": list(self.spaces),
+            "fields": list(self.forward.fields),
+        }
         arrays: dict[str, NDArray[Any] | BlockArray] = {}
         for name, space in self.spaces.items():
             arrays |= {
@@ -189,7 +192,8 @@ class Vectors:
             len(array) != forward.n_docs for array in stored.values()
         ):
             raise FileFormatError(path, None, f"expected a vector of each document, got another number. {REMEDY}")
-        return cls(forward, spaces, {key: array for key, array in stored.items() if key[1] in forward.fields})
+        of_fields = {key: array for key, array in stored.items() if key[1] in forward.fields}
+        return cls(forward, spaces, of_fields, content.values["checksum"])
 
     def queries(self, space: str, query_terms: Any) -> NDArray[np.float32]:
         """Return the vectors of queries in a space, see `Space.queries`.
@@ -287,6 +291,18 @@ def check_contents(content: MappedFile) -> None:
             _check_finite(name, array)
     for (name, of_field), array in stored.items():
         _check_finite(f"{name}.{of_field}", array)
+    if content.values["checksum"] != _checksum(spaces):
+        raise MappedFault("vectors with another checksum than their own")
+
+
+def _checksum(spaces: Mapping[str, Space]) -> str:
+    """Return a hash of the vectors of the terms."""
+    digest = hashlib.sha256()
+    for name, space in spaces.items():
+        digest.update(name.encode("utf8"))
+        for array in (space.rows, space.weights, space.term_vectors):
+            digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+    return digest.hexdigest()[:16]
 
 
 def _check_finite(name: str, array: NDArray[np.float32]) -> None:
@@ -299,7 +315,8 @@ def _read_spaces(content: MappedFile) -> tuple[dict[str, Space], dict[tuple[str,
     """Return the spaces of a file and its vectors of documents; raise MappedFault where they do not fit together."""
     values = content.values
     names, fields = _names(values.get("spaces")), _names(values.get("fields"))
-    if not isinstance(values.get("fingerprint"), dict) or not isinstance(values.get("documents"), str):
+    texts = (values.get("documents"), values.get("checksum"))
+    if not isinstance(values.get("fingerprint"), dict) or not all(isinstance(text, str) for text in texts):
         raise MappedFault("a damaged header")
     spaces, stored, n_docs = {}, {}, None
     for name in names:

@@ -80,13 +80,13 @@ def _pair_counts(field: FieldArrays, rows: NDArray[np.int32], n_words: int) -> t
             counted, n_used = _count_pairs(postings, batch[done:], rows, n_words, keys, counts, n_used)
             done += counted
             if done < len(batch):
-                keys, counts = _larger(keys, counts, int(field.lengths[batch[done]]))
+                keys, counts = larger_table(keys, counts, int(field.lengths[batch[done]]))
     used = np.flatnonzero(keys != _FREE)
     used = used[np.argsort(keys[used])]
     return keys[used], counts[used]
 
 
-def _larger(keys: Ints, counts: NDArray[np.int32], length: int) -> tuple[Ints, NDArray[np.int32]]:
+def larger_table(keys: Ints, counts: NDArray[np.int32], length: int) -> tuple[Ints, NDArray[np.int32]]:
     """Return a hash table of at least twice the size, which a document of this length fits in beside the others."""
     size = 2 * len(keys)
     while size < 4 * length * WINDOW:

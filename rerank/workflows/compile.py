@@ -171,6 +171,31 @@ def _learn_history() -> None:
     extract(forward, terms, run, Recipe(families=history_family_names()), history=history, threads=1)
 
 
+def _learn_vectors() -> None:
+    """Learn vectors, compute the families that need them, and search by vectors and by an expanded query."""
+    import numpy as np
+
+    from rerank.features.extract import extract
+    from rerank.features.recipe import Recipe
+    from rerank.features.registry import space_family_names
+    from rerank.retrieval.base import SearchInputs, source
+    from rerank.types import Run
+    from rerank.vectors.queries import Encoded
+    from rerank.vectors.vectors import Vectors
+    from rerank.vectors.words import larger_table
+
+    forward, terms = _forward(), {"q": ["a", "b", "c"]}
+    vectors = Vectors.learn(forward, dimensions=2, word_dimensions=2, threads=1)
+    encoded = Encoded("", np.ones((forward.n_docs, 2), np.float32), {"q": np.ones(2, np.float32)})
+    run = Run.of({"q": {f"d{number}": float(number) for number in range(N_DOCUMENTS)}})
+    recipe = Recipe(families=space_family_names(("lsi", "words", "encoder")))
+    extract(forward, terms, run, recipe, vectors=vectors, encoded=encoded, threads=1)
+    inputs = SearchInputs(forward, ["q"], [terms["q"]], run.head, vectors=vectors, threads=1)
+    for name in ("rm3", "lsi"):
+        source(name).search(inputs, 2)
+    larger_table(np.zeros(1, np.int64), np.zeros(1, np.int32), 1)
+
+
 def _forward() -> ForwardIndex:
     """Return forward arrays of a few documents, inverted as those of an index."""
     import numpy as np
@@ -218,6 +243,7 @@ PARTS: Mapping[str, Callable[[], None]] = {
     "features of positions": _extract_positions,
     "features of terms": _extract_terms,
     "features of judgements": _learn_history,
+    "vectors and candidates": _learn_vectors,
 }
 # Prefix of module names -> parts that a command needs which uses a kernel of such a module. Training starts with bins.
 PARTS_OF_MODULES = {

@@ -17,7 +17,7 @@ from rerank.features.recipe import Recipe
 from rerank.lucene.build import build_index, build_index_from_sgml
 from rerank.lucene.folder import check_index_folder
 from rerank.lucene.postings import open_forward
-from rerank.lucene.search import Searcher
+from rerank.lucene.search import Searcher, check_hits
 from rerank.types import Qrels, RankingData, Run, Topics
 from rerank.types.retriever import BM25, CONTENTS
 from rerank.workflows.fingerprints import fingerprint_differences
@@ -214,6 +214,7 @@ class Index:
         else:
             from rerank.retrieval.base import source
 
+            check_hits(k)
             options: dict[str, Any] = {"k1": k1, "b": b, "field": field, "threads": threads}
             run = source(retriever).search(self._search_inputs(topics, vectors, encoder, history, **options), k)
         without = run.query_ids[np.diff(run.query_ptr) == 0].tolist()

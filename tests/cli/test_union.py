@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import rerank
+from rerank.errors import InvalidInputError
 from tests.cli.conftest import SMALL, Command
 
 UNION = "bm25:20,rm3:30,lsi:10"
@@ -30,6 +31,13 @@ def test_retrievers_write_runs(command: Command, tmp_path: Path, vectors: str, r
     run = rerank.read_run(out)
     assert np.diff(run.query_ptr).max() == 7
     assert run.name.startswith(retriever)
+
+
+@pytest.mark.parametrize("k", [0, -3, 1.5])
+def test_numbers_of_hits_out_of_range_are_refused(world: Path, k: object) -> None:
+    for retriever in ("bm25", "rm3"):
+        with pytest.raises(InvalidInputError, match="k: expected a whole number of hits from 1"):
+            rerank.Index.open(world / "index").search({"q": "amber"}, k=k, retriever=retriever)  # type: ignore[arg-type]
 
 
 def test_union_writes_the_run_and_its_sources(command: Command, tmp_path: Path, vectors: str) -> None:
@@ -122,3 +130,23 @@ def test_features_with_vectors_name_them_and_report_their_cost(command: Command,
     assert done.code == 0
     assert "soft_match.contents" in rerank.read_data(data).feature_names
     assert "soft_match.contents\twords.contents\t" in (tmp_path / "report.tsv").read_text()
+
+
+def test_union_with_a_history_serves_a_model(command: Command, tmp_path: Path) -> None:
+    history, out = f"{tmp_path}/history.npz", f"{tmp_path}/out.run"
+    assert command("history", "index", "topics.tsv", "qrels.txt", "-o", history).code == 0
+    arguments = ("retrieve", "index", "topics.tsv", "-o", out, "--history", history)
+    assert command(*arguments, "--retriever", "history").code == 0
+    assert command(*arguments, "--union", "bm25:20,history:10", "--sources", f"{tmp_path}/parts").code == 0
+    run = rerank.read_run(out)
+    assert run.name == "union:bm25:20,history:10"
+    assert (tmp_path / "parts" / "history.run").exists()
+    data, model = f"{tmp_path}/data.npz", f"{tmp_path}/model.json"
+    named = [f"--run={name}={tmp_path}/parts/{name}.run" for name in ("bm25", "history")]
+    features = ("features", "index", "topics.tsv", out, "--qrels", "qrels.txt", "--history", history, "-o", data)
+    assert command(*features, *named).code == 0
+    assert command("train", data, "-o", model, *SMALL).code == 0
+    again = f"{tmp_path}/again.run"
+    assert command("rerank", "index", model, "topics.tsv", "-o", again, "--history", history).code == 0
+    written = rerank.read_run(again)
+    assert {query_id: set(written[query_id]) for query_id in written} == {query: set(run[query]) for query in run}

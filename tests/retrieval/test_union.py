@@ -104,6 +104,12 @@ def test_scores_that_a_source_did_not_give_stay_missing(forward: ForwardIndex) -
     assert np.isfinite(list(values["run.score"].values())).all()
 
 
+def test_runs_with_scores_that_are_not_finite_are_refused(forward: ForwardIndex) -> None:
+    for score in (np.nan, np.inf, -np.inf):
+        with pytest.raises(InvalidInputError, match="expected finite scores, got 1 others"):
+            _union(forward, {"a": Run.of({"q1": {"d1": score, "d2": 1.0}})}, "run:a")
+
+
 def test_runs_that_are_not_given_or_of_another_index_are_refused(forward: ForwardIndex) -> None:
     with pytest.raises(InvalidInputError, match="union: expected the run dense, got none"):
         _union(forward, {}, "run:dense.run")
@@ -111,5 +117,7 @@ def test_runs_that_are_not_given_or_of_another_index_are_refused(forward: Forwar
         _union(forward, {"dense": Run.of({"q1": {"zz": 1.0}})}, "run:dense.run")
     with pytest.raises(InvalidInputError, match="union: expected vectors for the source lsi, got none"):
         _union(forward, {}, "lsi:10")
+    with pytest.raises(InvalidInputError, match="union: expected a history for the source history, got none"):
+        _union(forward, {}, "history:10")
     with pytest.raises(InvalidInputError, match="union: expected an encoder for the source encoder, got none"):
         _union(forward, {}, "encoder:10")

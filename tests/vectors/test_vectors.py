@@ -101,6 +101,7 @@ def test_vectors_that_cannot_be_are_refused(vectors: Vectors, forward: ForwardIn
             b"\x7f" * rows.nbytes,
             "lsi.rows beyond the terms",
         ),
+        (vectors.checksum.encode(), b"0" * 16, "vectors with another checksum than their own"),
         (b'["lsi",', b'["abc",', "no array abc.rows"),
         (b'["contents","title"]', b'["contents","tutle"]', "no array lsi.tutle"),
     ):

@@ -69,14 +69,16 @@ class WordFeatures(FieldFamily):
         """Fill `out` (n_rows, 2)."""
         given, batch, field = block.vectors, block.candidates, block.field
         documents, rows = given.documents(SPACE, field.name, batch.docs)
+        cosines = np.empty((batch.n_rows, 1), dtype=np.float32)
         fill_cosines(
             batch.query_ptr,
             read_only_view(rows),
             read_only_view(given.queries[SPACE]),
             read_only_view(documents),
             np.array([documents.shape[1]]),
-            out[:, :1],
+            cosines,
         )
+        out[:, :1] = cosines
         space, first = given.space(SPACE), batch.first_terms(LIMIT)
         fill_soft_matches(
             batch.query_ptr,
