@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError
 from rerank.features.plan import ColumnPlan
 from rerank.features.recipe import Recipe
-from rerank.features.registry import history_family_names
+from rerank.features.registry import family
 from rerank.history.history import History
 from rerank.rankers.registry import ranker_class
 from rerank.types import Qrels, RankingData, Run, Topics
@@ -116,7 +116,7 @@ def _learned_recipe(index: Index, data: RankingData) -> Recipe:
     recipe = Recipe.from_dict(data.recipe or {})
     plan = ColumnPlan.of(index.forward, recipe)
     form_of = {plan.names[column]: form for form, columns in plan.normalised.items() for column in columns.tolist()}
-    families = tuple(name for name in recipe.families or () if name in history_family_names())
+    families = tuple(name for name in recipe.families or () if family(name).needs_history)
     groups = [group for _, group in plan.groups if group.name in families]
     names = tuple(name for group in groups for name in group.names if name in plan.names)
     if not names:

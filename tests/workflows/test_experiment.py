@@ -57,19 +57,26 @@ def test_experiment_writes_runs_models_folds_and_figures(result: StudyResult, co
     assert (folder / "table.txt").read_text() == result.table + "\n"
 
 
-@pytest.mark.parametrize(("tune", "learn_history"), [(0, False), (2, False), (0, True)])
+@pytest.mark.parametrize(
+    ("tune", "learn_history", "with_vectors"),
+    [(0, False, False), (2, False, False), (0, True, False), (0, True, True)],
+)
 def test_experiment_ranks_each_query_by_a_model_that_saw_none_of_its_labels(
-    index: rerank.Index, collection: Tiny, tune: int, learn_history: bool
+    index: rerank.Index, collection: Tiny, tune: int, learn_history: bool, with_vectors: bool
 ) -> None:
     """Other labels for the queries of fold 2: its search, model and ranking stay, those of the others do not."""
     folds = assign_folds(collection.topics, 5, 0)
     study = replace(STUDY, folds=folds, tune=tune, learn_history=learn_history)
+    vectors = rerank.Vectors.learn(index, dimensions=8, word_dimensions=2) if with_vectors else None
     changed = {query_id: dict(docs) for query_id, docs in collection.qrels.items()}
     ours = [query_id for query_id, fold in folds.items() if fold == 2]
     for query_id in ours:
         changed[query_id] = {doc["id"]: 1 for doc in collection.documents[::7]}
-    result = run_experiment(index, collection.topics, collection.qrels, study=study)
-    again = run_experiment(index, collection.topics, changed, study=study)
+    result = run_experiment(index, collection.topics, collection.qrels, study=study, vectors=vectors)
+    again = run_experiment(index, collection.topics, changed, study=study, vectors=vectors)
+    if learn_history:
+        names = [model.feature_names_ for models in result.models.values() for model in models]
+        assert all(("history.neighbours_lsi.rank" in of_model) == with_vectors for of_model in names)
     for system in SYSTEMS:
         old, new = ([model.to_dict() for model in actual.models[system]] for actual in (result, again))
         assert new[2] == old[2]

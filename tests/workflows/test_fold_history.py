@@ -1,0 +1,58 @@
+"""Learned features of a study: in each fold those of a history of its training queries, and of nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import rerank
+from rerank.features.recipe import Recipe
+from rerank.types import Qrels, Topics
+from rerank.workflows.fold_history import FoldHistories
+from rerank.workflows.folds import assign_folds
+from rerank.workflows.study import Study
+from tests.workflows.tiny import Tiny
+
+RECIPES = {
+    "default": None,
+    "normalised": Recipe(normalisation={"*": "zscore", "history.prior": "none"}),
+    "some": Recipe(features=("history.*lsi*", "bm25.title", "history.prior")),
+}
+
+
+@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("with_vectors", [False, True])
+def test_features_of_a_fold_are_those_of_a_history_of_its_training_queries(
+    index: rerank.Index, collection: Tiny, with_vectors: bool, name: str
+) -> None:
+    if name == "some" and not with_vectors:
+        pytest.skip("its features need vectors")
+    vectors = rerank.Vectors.learn(index, dimensions=8, word_dimensions=2) if with_vectors else None
+    folds = assign_folds(collection.topics, 5, 0)
+    run = index.search(collection.topics, 20)
+    topics, qrels, study = Topics.of(collection.topics), Qrels.of(collection.qrels), Study(recipe=RECIPES[name])
+    histories, data_of = FoldHistories(index, run, topics, qrels, study, vectors).of_folds(folds)
+    for fold in (3, 0, 4, 1, 2):
+        train = [query_id for query_id in topics if folds[query_id] not in (fold, (fold + 1) % 5)]
+        of_train = {query_id: topics[query_id] for query_id in train}
+        learned = rerank.History.learn(index, of_train, {query_id: qrels[query_id] for query_id in train})
+        assert histories[fold].checksum == learned.checksum
+        expected = index.features(run, topics, qrels, recipe=study.recipe, history=learned, vectors=vectors)
+        data = data_of(fold)
+        assert data.feature_names == expected.feature_names
+        assert any("lsi.gap" in feature for feature in data.feature_names) == with_vectors
+        np.testing.assert_array_equal(data.X, expected.X)
+        assert data.recipe == expected.recipe
+
+
+def test_features_of_a_fold_may_stand_beside_those_of_an_encoder(index: rerank.Index, collection: Tiny) -> None:
+    def encode(texts: list[str]) -> list[list[float]]:
+        return [[1.0 + text.count(letter) for letter in "aeiou"] for text in texts]
+
+    run, study = index.search(collection.topics, 20), replace(Study(), threads=1)
+    topics, qrels = Topics.of(collection.topics), Qrels.of(collection.qrels)
+    given = FoldHistories(index, run, topics, qrels, study, None, encode)
+    _, data_of = given.of_folds(assign_folds(collection.topics, 3, 0))
+    assert {"encoder.cosine", "history.prior"} <= set(data_of(1).feature_names)
