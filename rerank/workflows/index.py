@@ -437,6 +437,15 @@ class Index:
     def document_texts(self, numbers: Ints) -> list[str]:
         """Return the text of documents by number: `contents`, or their fields joined as the index build joins them.
 
+        Parameters
+        ----------
+        numbers : ndarray of shape (n,) and dtype int64
+            Document numbers.
+
+        Returns
+        -------
+        list of str
+
         Raises
         ------
         InvalidInputError
