@@ -445,6 +445,7 @@ class Index:
         Returns
         -------
         list of str
+            The texts.
 
         Raises
         ------
