@@ -35,7 +35,7 @@ BELOW = {
     "workflows": {"retrieval", "lucene", "features", "vectors", "history", "rankers", "exchange", "evaluation"}
     | {"files", "trees", "objectives", "metrics"},
     "plugins": {"workflows", "lucene", "features", "rankers", "files"},
-    "service": {"workflows", "lucene", "features", "vectors", "rankers", "files"},
+    "service": {"workflows", "retrieval", "lucene", "features", "vectors", "rankers", "files"},
     "cli": {"workflows", "service", "doctor", "exchange", "files", "rankers", "combination", "evaluation"}
     | {"features", "metrics", "vectors", "retrieval", "history"},
 }

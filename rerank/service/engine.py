@@ -51,15 +51,14 @@ class Engine:
         self.index.searcher  # noqa: B018  # starts Java
         if self.settings.text_field not in self.index.forward.fields:
             raise unknown_name("text-field", self.settings.text_field, self.index.forward.fields)
-        if self.settings.vectors is not None:
-            self._vectors = Vectors.read(self.settings.vectors, self.index)
+        self._vectors = self.index.read_vectors(self.settings.vectors)
         bm25 = bm25_ranking()
         self.rankings = {BM25_NAME: self.warmed(bm25)}
         self.take(self.warmed(self.load()))
 
     def load(self) -> Ranking:
         """Read the served model again; it is not served yet, and no kernel runs. Raises RerankError."""
-        return load_ranking(self.settings, self.index)
+        return load_ranking(self.settings, self.index, self._vectors)
 
     def take(self, ranking: Ranking) -> None:
         """Serve a ranking from now on, in exchange for the one of its name."""

@@ -9,14 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, ModelMismatchError
+from rerank.features.inputs import check_spaces
 from rerank.features.recipe import Recipe
+from rerank.rankers.origin import check_retrievers, trained_retriever
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.store import load_model
 from rerank.rankers.warm_start import CandidateRunBase
+from rerank.retrieval.union import union_of_tag
 from rerank.service.settings import BM25_NAME, Settings
 from rerank.types import RankingData, query_rows
-from rerank.types.retriever import CONTENTS
-from rerank.workflows.applying import K1, B, model_bm25, model_recipe
+from rerank.types.retriever import CONTENTS, Retriever
+from rerank.vectors.vectors import Vectors
+from rerank.workflows.applying import K1, B, check_history, model_bm25, model_recipe
 from rerank.workflows.index import Index
 
 STRONGEST = 6  # features that explain a document
@@ -60,7 +64,7 @@ def bm25_ranking(field: str = CONTENTS) -> Ranking:
     return Ranking(BM25_NAME, bm25=(K1, B, field))
 
 
-def load_ranking(settings: Settings, index: Index) -> Ranking:
+def load_ranking(settings: Settings, index: Index, vectors: Vectors | None = None) -> Ranking:
     """Return the served model, read and compared with the index; raises RerankError where it cannot be served."""
     if settings.model is None:
         return bm25_ranking()
@@ -68,12 +72,18 @@ def load_ranking(settings: Settings, index: Index) -> Ranking:
     recipe = model_recipe(model)
     if not settings.other_index:
         index.check_model(model)
-    if recipe.runs:
+    candidates = trained_retriever(model)
+    union = None if candidates is None else union_of_tag(candidates.name)
+    if recipe.runs or union is not None:
         raise ModelMismatchError(
-            f"{settings.model}: expected a model of features and BM25's scores, got one that needs the runs "
-            f"{', '.join(recipe.runs)}. Train one without."
+            f"{settings.model}: expected a model of features and BM25's candidates, got one that needs "
+            f"{'other runs' if union is None else 'a union of candidates'}. Train one without."
         )
-    return Ranking(settings.served_name, model, recipe, model_bm25(model))
+    check_history(recipe, None, "The service has none: train a model without a history.")
+    check_spaces(recipe, None if vectors is None else vectors.checksum, None)
+    bm25 = model_bm25(model)
+    check_retrievers(model, Retriever.bm25(*bm25), {}, "model")
+    return Ranking(settings.served_name, model, recipe, bm25)
 
 
 def explains(ranking: Ranking, data: RankingData) -> bool:

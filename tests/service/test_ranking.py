@@ -1,0 +1,80 @@
+"""Models that a service cannot serve are refused when they are loaded."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rerank
+from rerank.errors import ModelMismatchError, RerankError
+from rerank.types import RankingData
+from rerank.types.retriever import Retriever
+from tests.service.server import LIMITS  # skips without the extra
+from tests.workflows.tiny import Tiny
+
+
+@pytest.fixture(scope="module")
+def data(index: rerank.Index, collection: Tiny) -> RankingData:
+    return index.features(index.search(collection.topics, k=30), collection.topics, collection.qrels)
+
+
+def _load(index: rerank.Index, model: Any, folder: Path, **options: Any) -> Any:
+    from rerank.service.ranking import load_ranking
+    from rerank.service.settings import Settings
+
+    model.save(folder / "model.json")
+    return load_ranking(Settings(index.path, folder / "model.json", limits=LIMITS, **options), index)
+
+
+def _fitted(data: RankingData, **options: Any) -> Any:
+    return rerank.LambdaMART(n_estimators=3, min_child_samples=5, **options).fit(data)
+
+
+def test_a_model_of_bm25_candidates_is_served_with_their_parameters(
+    index: rerank.Index, data: RankingData, tmp_path: Path
+) -> None:
+    other = replace(data, retriever=Retriever.bm25(1.2, 0.75))
+    assert _load(index, _fitted(other), tmp_path).bm25 == (1.2, 0.75, "contents")
+    assert _load(index, _fitted(data), tmp_path, model_name="mine").name == "mine"
+
+
+def test_a_model_of_a_union_is_refused(index: rerank.Index, collection: Tiny, tmp_path: Path) -> None:
+    union = index.search_union(collection.topics, "bm25:20,rm3:20")
+    data = index.features(union, collection.topics, collection.qrels)
+    with pytest.raises(RerankError, match="expected a model of features and BM25's candidates"):
+        _load(index, _fitted(data), tmp_path)
+
+
+def test_a_model_of_other_runs_is_refused(
+    index: rerank.Index, collection: Tiny, data: RankingData, tmp_path: Path
+) -> None:
+    run = index.search(collection.topics, k=30)
+    wider = index.features(run, collection.topics, collection.qrels, runs={"dense": run})
+    with pytest.raises(ModelMismatchError, match="needs other runs"):
+        _load(index, _fitted(wider), tmp_path)
+
+
+def test_a_model_of_another_index_is_refused_unless_it_is_wanted(
+    other_index: rerank.Index, data: RankingData, tmp_path: Path
+) -> None:
+    with pytest.raises(ModelMismatchError, match="expected the index that the model was trained on"):
+        _load(other_index, _fitted(data), tmp_path)
+    assert _load(other_index, _fitted(data), tmp_path, other_index=True).model is not None
+
+
+def test_a_model_that_starts_from_scores_of_the_caller_is_refused(
+    index: rerank.Index, data: RankingData, tmp_path: Path
+) -> None:
+    from rerank.service.engine import Engine
+    from rerank.service.settings import Settings
+
+    rerank.LambdaMART(n_estimators=3, min_child_samples=5).fit(data, init_score=data.base_scores).save(
+        tmp_path / "m.json"
+    )
+    engine = Engine(Settings(index.path, tmp_path / "m.json", limits=LIMITS))
+    with pytest.raises(ModelMismatchError, match="init_score"):
+        engine.open()
+    engine.close()
