@@ -62,7 +62,7 @@ class Service:
         self.batcher = Batcher(self.engine.answer, self.limits, self.counters)
         self.state = STARTING
         self.failure: RerankError | None = None
-        self.held_bytes = 0
+        self.bytes_in_use = 0
         self.connections: Callable[[], int] = lambda: 0
         self.loop: asyncio.AbstractEventLoop | None = None
         self._on_failure = on_failure or (lambda: None)
@@ -220,7 +220,7 @@ class Service:
 
     @asynccontextmanager
     async def _body(self, request: Request) -> AsyncIterator[tuple[Any, int]]:
-        """Yield the JSON of a body and its size, which counts as held until the block ends."""
+        """Yield the JSON of a body and its size, which counts as in use until the block ends."""
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json" or request.headers.get("content-encoding", "identity") != "identity":
             raise ServiceError(
@@ -230,26 +230,26 @@ class Service:
         declared = request.headers.get("content-length", "0")
         if len(declared) > 15 or int(declared) > self.limits.body_bytes:
             raise _too_large(self.limits.body_bytes)
-        text, held = bytearray(), 0
+        text, n_bytes = bytearray(), 0
         try:
             async with asyncio.timeout(self.limits.read_seconds):
                 async for chunk in request.stream():
                     text += chunk
-                    held += len(chunk)
-                    self._hold(len(chunk), len(text))
+                    n_bytes += len(chunk)
+                    self._count(len(chunk), len(text))
             yield _parsed(bytes(text)), len(text)
         except TimeoutError:
             self.counters.add("rerank_refused_total", reason="slow")
             raise _too_slow() from None
         finally:
-            self.held_bytes -= held
+            self.bytes_in_use -= n_bytes
 
-    def _hold(self, more: int, size: int) -> None:
+    def _count(self, more: int, size: int) -> None:
         """Count bytes of a body; refuse one that is too large, or beyond what all may hold together."""
-        self.held_bytes += more
+        self.bytes_in_use += more
         if size > self.limits.body_bytes:
             raise _too_large(self.limits.body_bytes)
-        if self.held_bytes > self.limits.held_bytes:
+        if self.bytes_in_use > self.limits.total_body_bytes:
             self.counters.add("rerank_refused_total", reason="bytes")
             raise overloaded(1.0)
 

@@ -27,8 +27,8 @@ class Words(Field):
     def read(self, value: Any, sizes: Sizes) -> str:
         """Return the text."""
         if not isinstance(value, str) or not value.strip() or len(value) > self.longest:
-            found = f"{len(value)} characters" if isinstance(value, str) and value.strip() else shown(value)
-            raise SchemaError(f"text of 1 to {self.longest} characters that are not all white space", found)
+            got = f"{len(value)} characters" if isinstance(value, str) and value.strip() else shown(value)
+            raise SchemaError(f"text of 1 to {self.longest} characters that are not all white space", got)
         return _without_nul(_encodable(value))
 
 

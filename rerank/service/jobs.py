@@ -153,7 +153,7 @@ class RerankAnswer:
     scores : list of float
         The score of each.
     texts : list of str or None, optional
-        The text of each document of the request, in the request's order, where the index held them.
+        The text of each document of the request, in the request's order, where the index has them.
 
     """
 

@@ -25,7 +25,7 @@ class Limits:
         Characters of a query, and of the text of a document.
     waiting : int
         Requests that wait for the kernels; further ones are refused with 429.
-    held_bytes : int
+    total_body_bytes : int
         Bytes of all bodies that are being read or wait.
     connections : int
         Open connections; further ones are refused with 503.
@@ -44,7 +44,7 @@ class Limits:
     query_characters: int = 4000
     text_characters: int = 200_000
     waiting: int = 256
-    held_bytes: int = 256 << 20
+    total_body_bytes: int = 256 << 20
     connections: int = 1024
     deadline: float = 10.0
     read_seconds: float = 10.0

@@ -50,14 +50,14 @@ class Matcher:
 
     def spans(self, text: str, terms: frozenset[str]) -> Spans:
         """Return `[begin, end)` of each word, in characters, that has a term of the query."""
-        found: Spans = []
+        spans: Spans = []
         for word in _WORD.finditer(text):
             own = self._terms[word.group().casefold()]
             if own <= terms and own:
-                found.append([word.start(), word.end()])
+                spans.append([word.start(), word.end()])
             elif own & terms:
-                found += _parts(word, own & terms)
-        return found
+                spans += _parts(word, own & terms)
+        return spans
 
 
 def _parts(word: re.Match[str], terms: frozenset[str]) -> Spans:

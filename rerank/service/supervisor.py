@@ -11,10 +11,10 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from multiprocessing import connection, get_context
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from rerank.errors import RerankError
@@ -22,7 +22,7 @@ from rerank.features.functions import load_functions
 from rerank.runtime import compile_hook
 from rerank.service.counters import Counters
 from rerank.service.settings import Settings
-from rerank.service.worker import bound_socket, run_worker
+from rerank.service.worker import bound_socket, run_worker, signals_handled
 from rerank.workflows.index import Index
 
 log = logging.getLogger("rerank")
@@ -76,26 +76,22 @@ class _Supervisor:
 
     def run(self) -> None:
         """Supervise until a signal ends it."""
-        handlers: dict[int, Callable[[int, FrameType | None], Any]] = {
-            signal.SIGTERM: self._end,
-            signal.SIGINT: self._end,
-        }
-        if hasattr(signal, "SIGHUP"):
-            handlers[signal.SIGHUP] = lambda *_: self._tell(signal.SIGHUP)
-        before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
-        try:
-            self._start(0)
-            self._wait_for_first()
-            for row in range(1, self._settings.workers):
-                if not self._ends:
-                    self._start(row)
-            while not self._ends:
-                connection.wait([worker.sentinel for worker in self._workers.values() if worker.is_alive()], _STEP)
-                self._restart()
-        finally:
-            self._stop()
-            for number, old in before.items():
-                signal.signal(number, old)
+        reload = partial(self._tell, getattr(signal, "SIGHUP", 0))
+        with signals_handled(self._end, reload, (signal.SIGTERM, signal.SIGINT)):
+            try:
+                self._supervise()
+            finally:
+                self._stop()
+
+    def _supervise(self) -> None:
+        self._start(0)
+        self._wait_for_first()
+        for row in range(1, self._settings.workers):
+            if not self._ends:
+                self._start(row)
+        while not self._ends:
+            connection.wait([worker.sentinel for worker in self._workers.values() if worker.is_alive()], _STEP)
+            self._restart()
 
     def _end(self, *_: Any) -> None:
         self._ends = True

@@ -8,8 +8,8 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable
-from types import FrameType
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import uvicorn
@@ -97,17 +97,26 @@ def run_worker(
     server.parent = parent
     servers.append(server)
     service.connections = lambda: len(server.server_state.connections)
-    handlers: dict[int, Callable[[int, FrameType | None], Any]] = {signal.SIGTERM: end}
-    if hasattr(signal, "SIGHUP"):
-        handlers[signal.SIGHUP] = lambda *_: service.reload_from_signal()
-    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
-    try:
+    with signals_handled(end, service.reload_from_signal):
         asyncio.run(_serve(service, server, listener))
-    finally:
-        for number, old in before.items():
-            signal.signal(number, old)
     if service.failure is not None:
         raise service.failure
+
+
+@contextmanager
+def signals_handled(
+    end: Callable[..., Any], reload: Callable[[], Any], enders: Iterable[int] = (signal.SIGTERM,)
+) -> Iterator[None]:
+    """Call functions at signals in the block: `reload` at SIGHUP, where the system has it, and `end` at others."""
+    handlers: dict[int, Callable[..., Any]] = dict.fromkeys(enders, end)
+    if hasattr(signal, "SIGHUP"):
+        handlers[signal.SIGHUP] = lambda *_: reload()
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 async def _serve(service: Service, server: _Server, listener: socket.socket) -> None:
