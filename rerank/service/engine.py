@@ -195,7 +195,7 @@ class Engine:
         hits = [each.hits() for each in ranked.values()]
         if job.explain:
             hits = [
-                [replace(hit, features=why) for hit, why in zip(own, each.features(ranking), strict=True)]
+                [hit._replace(features=why) for hit, why in zip(own, each.features(ranking), strict=True)]
                 for own, each in zip(hits, ranked.values(), strict=True)
             ]
         if job.fields:
@@ -319,14 +319,14 @@ def _with_texts(
 ) -> Hit:
     """Return a hit with its fields."""
     if matcher is None:
-        return replace(hit, fields=document)
+        return hit._replace(fields=document)
     cut = {
         name: excerpt(text, matcher.spans(text, terms), job.excerpt)
         for name, text in document.items()
         if isinstance(text, str)
     }
     fields = {name: cut[name][0] if name in cut else value for name, value in document.items()}
-    return replace(hit, fields=fields, matches={name: cut[name][1] for name in cut} if job.highlight else None)
+    return hit._replace(fields=fields, matches={name: cut[name][1] for name in cut} if job.highlight else None)
 
 
 def _whole_text(document: Mapping[str, Any]) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 _LONG_QUERY = 256  # characters
 NORMAL_CANDIDATES = 100  # that a model reorders where a request does not say
@@ -112,8 +112,7 @@ def _weight(query: str) -> int:
     return 1 + len(query) // _LONG_QUERY
 
 
-@dataclass(frozen=True)
-class Hit:
+class Hit(NamedTuple):
     """A document in an answer of /search.
 
     Parameters

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from rerank.service.faults import STATUSES
-from tests.service.server import Running
+from tests.service.server import Running, bound_socket
 
 SHAPE = {"status", "place", "expected", "found", "remedy"}
 DEEP = b'{"query":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
@@ -261,3 +261,8 @@ def test_clients_that_break_off_leave_no_trace(server: Running, caplog: pytest.L
     time.sleep(0.2)
     gc.collect()  # a task's error that nobody took is logged when the task is collected
     assert [record for record in caplog.records if record.levelno >= logging.ERROR] == []
+
+
+def test_answers_do_not_wait_for_acknowledgements() -> None:
+    with bound_socket("127.0.0.1", 0) as listener:
+        assert listener.proto == socket.IPPROTO_TCP  # asyncio sets TCP_NODELAY only then
