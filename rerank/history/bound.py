@@ -20,6 +20,29 @@ if TYPE_CHECKING:
     from rerank.features.candidates import Candidates
 
 
+@dataclass(frozen=True)
+class JudgedRelevant:
+    """A judged query to which a document is relevant.
+
+    Parameters
+    ----------
+    query_id : str
+        The judged query.
+    terms : str
+        Its distinct analysed terms, in alphabetical order.
+    label : float
+        The document's label.
+    cosine : float
+        Cosine with the query that is explained, see `rerank.history.families.neighbours`.
+
+    """
+
+    query_id: str
+    terms: str
+    label: float
+    cosine: float
+
+
 @dataclass(frozen=True, eq=False)
 class IndexHistory:
     """A history whose documents have the numbers of an index.
@@ -86,6 +109,30 @@ class IndexHistory:
             return None
         fold = of_key if of_id is None else of_id
         return self.parts[-1 if fold is None else fold]
+
+    def judged_relevant(
+        self, candidates: Candidates, query: int, query_id: str, doc: int, most: int
+    ) -> list[JudgedRelevant]:
+        """Return the judged queries to which a document is relevant and which share terms with a query, nearest first.
+
+        Only those queries are returned that the query's features may come from; at most `most`.
+        """
+        part = self.part_of(candidates, query, query_id)
+        if part is None:
+            return []
+        judged, asked = part.judged, self.query(candidates, query)
+        weight_of = dict(zip(asked.words.tolist(), asked.weights.tolist(), strict=True))
+        weights, nearest = self.query_weights(judged), []
+        for row in np.flatnonzero(judged.docs == doc).tolist():
+            other = int(np.searchsorted(judged.doc_ptr, row, side="right")) - 1
+            first, last = judged.word_ptr[other : other + 2].tolist()
+            words = judged.query_words[first:last].tolist()
+            cosine = sum(weight_of.get(word, 0.0) * weights[first + at] for at, word in enumerate(words))
+            if cosine > 0.0:
+                terms = " ".join(judged.words[word] for word in words)
+                label = float(judged.labels[row])
+                nearest.append(JudgedRelevant(str(judged.query_ids[other]), terms, label, float(cosine)))
+        return sorted(nearest, key=lambda each: (-each.cosine, each.query_id))[:most]
 
     def query(self, candidates: Candidates, query: int) -> HistoryQuery:
         """Return a query of the candidates as the learned families need it."""

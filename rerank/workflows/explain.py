@@ -12,21 +12,25 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import InvalidInputError, shown
+from rerank.features.candidates import gather_candidates
 from rerank.features.columns import column_groups
 from rerank.features.normalise import normalised_columns
 from rerank.features.recipe import Recipe
 from rerank.files.topics import read_topics
 from rerank.files.trec import read_run
+from rerank.history.bound import JudgedRelevant
 from rerank.history.history import History
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.store import load_model
 from rerank.rankers.warm_start import Base, CandidateRunBase, FeatureBase, ModelBase, run_scores
 from rerank.types import Floats, RankingData, Run, Topics
+from rerank.types.ids import id_array
 from rerank.vectors.vectors import Vectors
 from rerank.workflows.explanation import ExplainedDocument, ExplainedFeature, Explanation
 from rerank.workflows.index import Index
 from rerank.workflows.rerank import RerankOptions, candidate_features, find_candidates, with_tail
 
+JUDGED_QUERIES = 3  # that are named for a document
 _FORMS = {"minmax": "scaled to 0 to 1", "zscore": "in standard deviations from the mean", "rank": "as a rank"}
 
 
@@ -95,11 +99,31 @@ def explain(
         doc_ids = _documents(documents, candidates, query)
         ranks = [candidates.doc_ids.tolist().index(doc_id) + 1 for doc_id in doc_ids]
         data = reranked = candidate_features(opened, model, topic, candidates, options)
+        judged = _judged(opened, topic, doc_ids, options) if (model.recipe_ or {}).get("history") else {}
         if max(ranks) > k:
             data = candidate_features(opened, model, topic, candidates, replace(options, k=max(ranks)))
     order = with_tail(model.rank(reranked, base=options.base), candidates, k).doc_ids.tolist()
     ranked = [(doc_id, before, order.index(doc_id) + 1) for doc_id, before in zip(doc_ids, ranks, strict=True)]
-    return _explanation(model, topic, data, ranked, options)
+    explanation = _explanation(model, topic, data, ranked, options)
+    first, second = (replace(each, judged=judged.get(each.doc_id, ())) for each in explanation.documents)
+    return replace(explanation, documents=(first, second))
+
+
+def _judged(
+    index: Index, topic: Topics, doc_ids: Sequence[str], options: RerankOptions
+) -> dict[str, tuple[JudgedRelevant, ...]]:
+    """Return the similar judged queries to which each document is relevant, by document id; none without a history."""
+    if options.history is None:
+        return {}
+    (query_id,) = topic
+    empty = np.zeros(0, dtype=np.int64)
+    tokens = index.searcher.analyze([topic[query_id]])
+    asked = gather_candidates(index.forward, tokens, np.zeros(2, dtype=np.int64), empty, np.zeros(0))
+    learned, numbers = options.history.on(index.forward), index.forward.doc_numbers(id_array(list(doc_ids)))
+    return {
+        doc_id: tuple(learned.judged_relevant(asked, 0, query_id, number, JUDGED_QUERIES))
+        for doc_id, number in zip(doc_ids, numbers.tolist(), strict=True)
+    }
 
 
 @dataclass(frozen=True)

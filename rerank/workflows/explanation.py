@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
+from rerank.history.bound import JudgedRelevant
 from rerank.types.display import Shown
 from rerank.types.frames import new_frame
 from rerank.workflows.explanation_page import html_page, plot, png
@@ -41,6 +42,8 @@ class ExplainedDocument:
         The part of the score that the model starts from; 0 for a model without a base.
     constant : float
         The part of the score that no feature adds: the expected score of the model, and the score of a base run.
+    judged : tuple of JudgedRelevant
+        The most similar judged queries to which the document is relevant, where the model has a history.
 
     """
 
@@ -50,6 +53,7 @@ class ExplainedDocument:
     score: float
     base_score: float
     constant: float
+    judged: tuple[JudgedRelevant, ...] = ()
 
     @property
     def label(self) -> str:
@@ -203,7 +207,14 @@ class Explanation(Shown):
             "words": self.sentences(),
             "difference": self.difference,
             "difference_of_no_feature": self.rest,
-            "documents": [{**vars(document), "doc_id": document.doc_id or None} for document in self.documents],
+            "documents": [
+                {
+                    **vars(document),
+                    "doc_id": document.doc_id or None,
+                    "judged": [vars(each) for each in document.judged],
+                }
+                for document in self.documents
+            ],
             "features": [
                 {
                     **vars(feature),

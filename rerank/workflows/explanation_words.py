@@ -120,6 +120,13 @@ def further_sentences(explanation: Explanation) -> list[str]:
         scores = _of_both(explanation, (first.base_score, second.base_score))
         part = "" if _counts(explanation, explanation.rest) else "; the contributions of the features include it"
         notes.append(f"The model starts from {explanation.base} ({scores}){part}.")
+    for document in explanation.documents:
+        if document.judged:
+            queries = "; ".join(
+                f"{each.query_id} ({each.terms}; label {each.label:g}, cosine {each.cosine:.2f})"
+                for each in document.judged
+            )
+            notes.append(f"{document.doc_id} is judged relevant for similar queries: {queries}.")
     below = [document for document in explanation.documents if (document.rank_before or 0) > explanation.k]
     for document in below:
         notes.append(

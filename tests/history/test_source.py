@@ -29,7 +29,7 @@ def test_source_ranks_documents_by_the_sum_of_both_neighbour_features(seed: int)
         rows = slice(data.query_ptr[query], data.query_ptr[query + 1])
         sums = np.nansum(data.X[rows][:, columns].astype(np.float64), axis=1)
         expected = {doc: value for doc, value in zip(data.doc_ids[rows].tolist(), sums, strict=True) if value > 0.0}
-        found = run.get(query_id, {})
+        found = dict(run[query_id]) if query_id in run else {}
         assert dict(found) == pytest.approx(expected)
         assert list(found.values()) == sorted(found.values(), reverse=True)
 
