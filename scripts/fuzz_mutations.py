@@ -388,7 +388,7 @@ def _change_values(values: Any, random: Random) -> None:
     if how == 0:
         values[[at, to]] = values[[to, at]]
     elif how == 1:
-        values[min(at, to) : max(at, to)] = values[at]
+        values[min(at, to) : max(at, to)] = values[at : at + 1]  # no Python object: text may be invalid
     elif kind in "iu":
         limits = np.iinfo(values.dtype)
         near = (int(values[at]) + 1, int(values[at]) - 1, int(values[at]) * 2, len(values))

@@ -24,6 +24,7 @@ from fuzz_mutations import (
     archive_of,
     members,
     mutate_archive,
+    mutate_bytes,
     mutate_json,
     mutate_json_lines,
     mutate_text,
@@ -36,6 +37,7 @@ from rerank.doctor.report import render
 from rerank.errors import IndexFolderError, RerankError
 from rerank.features.extract import extract
 from rerank.features.recipe import Recipe
+from rerank.features.registry import history_family_names
 from rerank.features.template import template
 from rerank.files.corpus import corpus_format, read_documents
 from rerank.files.data import read_data, write_data
@@ -43,14 +45,17 @@ from rerank.files.folds import read_folds, write_folds
 from rerank.files.preferences import read_preferences
 from rerank.files.topics import read_topics, write_topics
 from rerank.files.trec import read_qrels, read_run, write_qrels, write_run
+from rerank.history.history import History
+from rerank.history.reading import load_history
 from rerank.lucene import postings, verified
 from rerank.lucene.build import build_index, build_index_from_sgml
 from rerank.lucene.documents import write_documents
 from rerank.lucene.search import Searcher
 from rerank.rankers.registry import known_rankers
 from rerank.rankers.store import load_model
-from rerank.types import RankingData, Run, pointers
+from rerank.types import Qrels, RankingData, Run, pointers
 from rerank.types.retriever import Retriever
+from rerank.vectors.vectors import Vectors
 from rerank.workflows.folds import given_folds
 from rerank.workflows.index import Index
 from rerank.workflows.record import check_files, check_inputs, read_record
@@ -587,6 +592,47 @@ def _read_lucene(path: Path) -> Any:
     return folder
 
 
+QUERY_TERMS = {"q1": ["heat", "flow", "heat", "naïv"], "q2": ["bank", "loan", "unseen"], "q3": ["river", "bank"]}
+
+
+def _history_seeds(work: Path) -> list[bytes]:
+    forward = _forward(work)
+    doc_ids = [str(doc_id) for doc_id in forward.doc_ids if doc_id]
+    qrels = Qrels.of({query_id: {doc_ids[n]: 1, doc_ids[n + 4]: 2} for n, query_id in enumerate(QUERY_TERMS)})
+    History.of_terms(forward, QUERY_TERMS, qrels, folds=2, threads=1).save(work / "seed-history.npz")
+    return [(work / "seed-history.npz").read_bytes()]
+
+
+def _check_history(history: History, folder: Path) -> None:
+    """It can be used on the index, unless it is refused there, and is the same when it is written and read again."""
+    forward = _forward(folder.parent)
+    with suppress(RerankError):
+        run = Run.of({query_id: {str(doc_id): 1.0 for doc_id in forward.doc_ids[:5]} for query_id in QUERY_TERMS})
+        extract(forward, QUERY_TERMS, run, Recipe(families=history_family_names(())), history=history, threads=1)
+    history.save(folder / "again.npz")
+    expect_same(load_history(folder / "again.npz").arrays(), history.arrays())
+
+
+def _vectors_seeds(work: Path) -> list[bytes]:
+    Vectors.learn(_forward(work), dimensions=3, word_dimensions=2, threads=1).save(work / "seed-vectors")
+    return [(work / "seed-vectors").read_bytes()]
+
+
+def _read_vectors(path: Path) -> Vectors:
+    """Read vectors and compute features with them."""
+    forward = _forward(path.parent.parent)
+    vectors = Vectors.read(path, forward)
+    run = Run.of({query_id: {str(doc_id): 1.0 for doc_id in forward.doc_ids[:5]} for query_id in QUERY_TERMS})
+    extract(forward, QUERY_TERMS, run, Recipe(families=("lsi", "words")), vectors=vectors, threads=1)
+    return vectors
+
+
+def _check_vectors(vectors: Vectors, folder: Path) -> None:
+    vectors.save(folder / "again")
+    if Vectors.read(folder / "again", vectors.forward).checksum != vectors.checksum:
+        raise WrongRecord("vectors that were written and read again have another checksum")
+
+
 def _nothing(record: Any, folder: Path) -> None:
     """No check: the reader has used what it read."""
 
@@ -638,6 +684,8 @@ READERS: dict[str, Reader] = {
     "recipe": Reader(_recipe_seeds, Recipe.from_toml, _check_recipe, "input.toml"),
     "record": Reader(_record_seeds, _read_study, _check_study, "record.json", mutate_json),
     "doctor": Reader(_doctor_seeds, _read_doctor, _check_doctor, mutate=_mutate_doctor),
+    "history": Reader(_history_seeds, load_history, _check_history, "input.npz", mutate_archive),
+    "vectors": Reader(_vectors_seeds, _read_vectors, _check_vectors, "input.vectors", mutate_bytes),
     "index": Reader(_index_seeds, _read_index, _check_index, "input.zip", _mutate_index),
     **dict(_model_readers()),
     **dict(_exchange_readers()),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from rerank.errors import InvalidInputError
@@ -16,22 +15,6 @@ def _search(of: World, history: History | None, k: int) -> Run:
     terms = {**of.queries, **of.other}
     inputs = SearchInputs(of.forward, list(terms), list(terms.values()), lambda k: Run.of({}), history=history)
     return source("history").search(inputs, k)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_source_ranks_documents_by_the_sum_of_both_neighbour_features(seed: int) -> None:
-    of = world(seed)
-    history = of.history()
-    data, run = of.features(history), _search(of, history, 1000)
-    names = list(data.feature_names)
-    columns = [names.index(name) for name in ("history.neighbours", "history.neighbours_smoothed")]
-    for query, query_id in enumerate(data.query_ids.tolist()):
-        rows = slice(data.query_ptr[query], data.query_ptr[query + 1])
-        sums = np.nansum(data.X[rows][:, columns].astype(np.float64), axis=1)
-        expected = {doc: value for doc, value in zip(data.doc_ids[rows].tolist(), sums, strict=True) if value > 0.0}
-        found = dict(run[query_id]) if query_id in run else {}
-        assert dict(found) == pytest.approx(expected)
-        assert list(found.values()) == sorted(found.values(), reverse=True)
 
 
 def test_source_does_not_find_the_documents_of_a_query_by_its_own_judgements() -> None:
