@@ -69,17 +69,14 @@ def command(
     from rerank.workflows.rerank import rerank
     from rerank.workflows.texts import TextsToRank, rerank_topics
 
+    given = {"--history": history, "--encoder": encoder, "--union": union}
+    _check_options(run_files, texts, text_field, [name for name, value in given.items() if value is not None])
     ranker, queries, base_run = load_model(model), read_topics(topics), read_base_run(base)
     run, named = split_run_files(run_files)
     runs = read_named_runs(named)
     candidates = None if run is None else read_run(run)
-    if text_field is not None and texts is None:
-        raise click.UsageError("--text-field: expected --texts beside it, got none. Add --texts FILE.")
-    if union is not None and (texts is not None or run is not None):
-        raise click.UsageError("--union: expected neither --texts nor candidates of --run, got one. Leave one out.")
-    if history is not None and texts is not None:
-        raise click.UsageError("--history: expected documents of INDEX, got --texts. Leave out one of the two.")
-    learned = read_history(history)
+    options |= {"base": base_run}
+    records: dict[str, Any] = {"vectors": vectors, "union": union, "history": read_history(history), "encoder": encoder}
     with Index.open(index, language) as opened:
         if candidates is not None and run is not None and texts is None:
             check_queries(candidates, run, queries, topics)
@@ -87,23 +84,19 @@ def command(
         files = model_files(model, run, history)
         with errors_with_files({**files, **base_file(base, base_run), "scores": run or "--run"}):
             if texts is None:
-                result = rerank(
-                    opened,
-                    ranker,
-                    queries,
-                    candidates,
-                    base=base_run,
-                    runs=runs,
-                    vectors=vectors,
-                    union=union,
-                    history=learned,
-                    encoder=encoder,
-                    **options,
-                )
+                result = rerank(opened, ranker, queries, candidates, runs=runs, **records, **options)
             else:
                 read = read_texts(texts, queries, opened.forward.fields)
-                scored = TextsToRank(
-                    read.documents, read.locations, candidates, text_field, runs, opened.read_vectors(vectors)
-                )
-                result = rerank_topics(opened, ranker, queries, scored, base=base_run, **options)
+                parts = read.documents, read.locations, candidates, text_field, runs, opened.read_vectors(vectors)
+                result = rerank_topics(opened, ranker, queries, TextsToRank(*parts), **options)
     write_run(result, output)
+
+
+def _check_options(run_files: tuple[str, ...], texts: Path | None, text_field: str | None, given: list[str]) -> None:
+    """Refuse options that have no effect together; `given` are those that need documents of INDEX."""
+    if text_field is not None and texts is None:
+        raise click.UsageError("--text-field: expected --texts beside it, got none. Add --texts FILE.")
+    if "--union" in given and (texts is not None or split_run_files(run_files)[0] is not None):
+        raise click.UsageError("--union: expected neither --texts nor candidates of --run, got one. Leave one out.")
+    if texts is not None and given:
+        raise click.UsageError(f"{given[0]}: expected documents of INDEX, got --texts. Leave out one of the two.")

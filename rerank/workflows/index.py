@@ -385,9 +385,8 @@ class Index:
         from rerank.features.extract import extract_blocks
         from rerank.files.data import write_data
 
-        data, blocks = extract_blocks(
-            **self._extraction(run, topics, qrels, recipe, runs, vectors=vectors, history=history, threads=threads)
-        )
+        beside = {"vectors": vectors, "history": history, "encoder": encoder, "threads": threads}
+        data, blocks = extract_blocks(**self._extraction(run, topics, qrels, recipe, runs, **beside))
         write_data(data, path, blocks)
 
     def _extraction(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from inspect import signature
 from pathlib import Path
 
 import numpy as np
@@ -69,6 +70,30 @@ def test_features_go_to_a_file_batch_by_batch(
     np.testing.assert_array_equal(result.X, data.X)
     assert result.recipe == data.recipe
     assert result.doc_ids.tolist() == data.doc_ids.tolist()
+
+
+def _lengths(texts: list[str]) -> np.ndarray:
+    return np.array([[1.0, len(text), text.count("a")] for text in texts])
+
+
+def test_features_in_a_file_are_those_in_memory_whatever_is_given_beside_the_run(
+    index: rerank.Index, collection: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RERANK_CACHE", str(tmp_path))
+    run = index.search(collection.topics, k=10)
+    vectors = rerank.Vectors.learn(index, dimensions=4, word_dimensions=4)
+    history = rerank.History.learn(index, collection.topics, collection.qrels, folds=2)
+    given = {"runs": {"other": run}, "vectors": vectors, "history": history, "encoder": _lengths}
+    parameters = set(signature(rerank.Index.features).parameters)
+    assert parameters == set(signature(rerank.Index.write_features).parameters) - {"path"}
+    assert set(given) == parameters - {"self", "run", "topics", "qrels", "recipe", "threads"}
+    expected = index.features(run, collection.topics, collection.qrels, **given)
+    index.write_features(tmp_path / "data.npz", run, collection.topics, collection.qrels, **given)
+    written = rerank.read_data(tmp_path / "data.npz")
+    assert written.feature_names == expected.feature_names
+    np.testing.assert_array_equal(written.X, expected.X)
+    for part in ("other", "lsi", "history.prior", "encoder.cosine"):
+        assert any(part in name for name in written.feature_names), part
 
 
 def test_features_of_many_queries_never_stand_in_memory_together(
