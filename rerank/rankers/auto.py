@@ -9,9 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InvalidInputError
 from rerank.metrics.registry import parse_measure
-from rerank.rankers.composite import add_member_contributions, check_members, complete_member, new_members
+from rerank.rankers.composite import (
+    add_member_contributions,
+    check_members,
+    complete_member,
+    fold_of_queries,
+    new_members,
+)
 from rerank.rankers.members import Members
 from rerank.rankers.parameters import (
     Metric,
@@ -50,7 +55,8 @@ class Auto(Ranker):
     queries. This mean is taken, unless a single member is better by more than one standard error of the differences
     (paired by query) of the metric; and unless it is not better than the base ranker by more than one standard error:
     then the model is the base ranker itself. Members that are taken learn from all queries; where early stopping found
-    a number of iterations in the folds, they have the mean of the folds' numbers.
+    a number of iterations in the folds, they have the mean of the folds' numbers (such a member's held-out metric is
+    slightly too high, as it stopped on the fold that it is measured on).
 
     With eval_set, members learn with it as they would alone, and the candidate with its best metric is taken; of small
     collections more is learned without. `choices_` holds the metric of each candidate, `chosen_` the name of one.
@@ -77,34 +83,27 @@ class Auto(Ranker):
 
     cross_validates: ClassVar[bool] = True
 
-    def cross_validated(self) -> float:
-        """Return the metric of what was chosen, on held-out training queries.
-
-        Returns
-        -------
-        float
-            Mean over the training queries.
-
-        """
-        return self.choices_[self.chosen_]
-
     def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
         self.unit_ = spread_at_the_top(train)
         train = replace(train, start_scores=start_in_units(train, self.unit_, by_query=False)[0])
         members = self._new_members(len(train.weights))
         if valid is None:
-            judged = train
-            added, iterations = self._held_out(train, members)
-            chosen = self._choose(train, added)
+            judged, added = train, self._held_out(train, members)
         else:
             judged = replace(valid, start_scores=valid.start_scores / self.unit_)
-            added = np.column_stack([_learned(member, train, judged) for member in members])
-            iterations = [0] * len(members)
-            chosen = self._choose_on(judged, added)
+            added = np.column_stack([_added(member, train, judged) for member in members])
+        candidates = _candidates(len(members))
+        mixtures, stopping = self._tried(candidates, judged, added, valid is not None)
+        if valid is None:
+            best, metrics = self._best(judged, mixtures)
+            self.cross_validated_ = metrics[best]
+        else:
+            best, metrics = stopping.best, stopping.history
+        chosen = candidates[best]
+        self.best_iteration_, self.evals_result_ = best, stopping.results()
+        self.chosen_, self.choices_ = _name(chosen), dict(zip(map(_name, candidates), metrics, strict=False))
         self.members_, self.weights_ = [members[column] for column in chosen], _mixing(judged, added[:, chosen])
-        for member, column in zip(self.members_, chosen, strict=True):
-            if iterations[column]:
-                member.set_params(n_estimators=iterations[column])
+        for member in self.members_:
             if valid is None:
                 member._learn(train, None)
             complete_member(self, member)
@@ -115,66 +114,57 @@ class Auto(Ranker):
         rounds = {"early_stopping_rounds": self.early_stopping_rounds}
         return new_members(f"{LINEAR}, {trees}" if self.members is None else self.members, {**common, **rounds})
 
-    def _held_out(self, data: TrainingSet, members: Sequence[Ranker]) -> tuple[Floats, list[int]]:
-        """Return what each member adds to the base on held-out queries, (n_rows, n_members), and its iterations.
+    def _held_out(self, data: TrainingSet, members: Sequence[Ranker]) -> Floats:
+        """Return what each member adds to the base on held-out queries, (n_rows, n_members).
 
-        Early stopping watches the fold that is held out, for members whose number of iterations is not given.
+        Members whose number of iterations is not given stop early on the fold that is held out, and are set to the
+        mean of the folds' numbers.
         """
-        if not self.n_folds <= len(data.weights):
-            raise InvalidInputError(
-                f"n_folds: expected 2 to {len(data.weights)}, the number of queries, got {self.n_folds}."
-            )
-        fold = np.random.default_rng(self.random_state).permutation(len(data.weights)) % self.n_folds
+        fold = fold_of_queries(self.n_folds, len(data.weights), self.random_state)
         rows, held_out = fold[query_rows(data.query_ptr)], np.empty((len(data.order), len(members)))
         stops = [_is_open(member) for member in members]
-        found: list[list[int]] = [[] for _ in members]
-        jobs = [(number, column) for number in range(self.n_folds) for column in range(len(members))]
-        for number, column in track(jobs, "members on folds", len(jobs)):
-            learner = members[column].unfitted_copy()
+        iterations = np.zeros((self.n_folds, len(members)))
+        for number in track(range(self.n_folds), "members on folds", self.n_folds):
             rest, part = data.select(np.flatnonzero(fold != number)), data.select(np.flatnonzero(fold == number))
-            learner._learn(rest, part if stops[column] else None)
-            held_out[rows == number, column] = learner._scores(part.X)
-            found[column].append(learner.best_iteration_)
-        means = [max(round(float(np.mean(each))), 1) if stop else 0 for each, stop in zip(found, stops, strict=True)]
-        return held_out, means
-
-    def _choose_on(self, valid: TrainingSet, added: Floats) -> list[int]:
-        """Return the columns of the members that are best on the validation queries; none for the base ranker."""
-        candidates, stopping = self._tried(_candidates(added.shape[1]), valid, added)
-        self.best_iteration_, self.evals_result_ = stopping.best, stopping.results()
-        self.chosen_ = _name(candidates[stopping.best])
-        self.choices_ = dict(zip(map(_name, candidates), stopping.history, strict=True))
-        return candidates[stopping.best]
+            for column, member in enumerate(members):
+                learner = member.unfitted_copy()
+                learner._learn(rest, part if stops[column] else None)
+                held_out[rows == number, column] = learner._scores(part.X)
+                iterations[number, column] = learner.best_iteration_
+        for column in np.flatnonzero(stops).tolist():
+            members[column].set_params(**{ITERATED: max(round(float(iterations[:, column].mean())), 1)})
+        return held_out
 
     def _tried(
-        self, candidates: list[list[int]], valid: TrainingSet | None, added: Floats
-    ) -> tuple[list[list[int]], EarlyStopping]:
-        """Return the candidates up to the one at which a callback stopped, the base first, and what followed them."""
-        stopping = EarlyStopping(valid, parse_measure(self.metric), len(candidates), self._callbacks)
-        for number, candidate in enumerate(candidates[1:], 1):
-            stopping.add(added[:, 0] if valid is None else _mixed(valid, added[:, candidate]))
+        self, candidates: list[list[int]], judged: TrainingSet, added: Floats, validates: bool
+    ) -> tuple[list[Floats], EarlyStopping]:
+        """Return the scores of the candidates up to the one at which a callback stopped, and what followed them."""
+        stopping = EarlyStopping(
+            judged if validates else None, parse_measure(self.metric), len(candidates), self._callbacks
+        )
+        mixtures = [judged.start_scores]
+        for candidate in candidates[1:]:
+            mixtures.append(judged.start_scores + added[:, candidate] @ _mixing(judged, added[:, candidate]))
+            stopping.add(mixtures[-1])
             if stopping.over:
-                return candidates[: number + 1], stopping
-        return candidates, stopping
+                break
+        return mixtures, stopping
 
-    def _choose(self, data: TrainingSet, held_out: Floats) -> list[int]:
-        """Return the columns of the members that are taken by cross-validation; none for the base ranker."""
-        candidates, _ = self._tried(_candidates(held_out.shape[1]), None, held_out)
+    def _best(self, data: TrainingSet, mixtures: Sequence[Floats]) -> tuple[int, list[float]]:
+        """Return the number of the candidate that cross-validation takes, 0 for the base, and each one's metric."""
         validation = Validation(data, parse_measure(self.metric))
-        values = [validation.values(_mixed(data, held_out[:, candidate])) for candidate in candidates]
+        values = [validation.values(scores) for scores in mixtures]
         weights = data.weights if data.weights.any() else np.ones(len(data.weights))
         means = [float(np.average(value, weights=weights)) for value in values]
 
         def better(one: int, other: int) -> bool:
             return means[one] - means[other] > _standard_error(values[one] - values[other], weights)
 
-        together, best = len(candidates) - 1, int(np.argmax(means[1:])) + 1
+        together, best = len(means) - 1, int(np.argmax(means[1:])) + 1
         best = best if better(best, together) else together
         if not isinstance(self.base_, NoBase) and not better(best, 0):
             best = 0
-        self.best_iteration_, self.evals_result_ = best, {}
-        self.chosen_, self.choices_ = _name(candidates[best]), dict(zip(map(_name, candidates), means, strict=True))
-        return candidates[best]
+        return best, means
 
     def _learned_nothing(self) -> str:
         if not self.members_:
@@ -231,7 +221,7 @@ def _name(candidate: list[int]) -> str:
     return " + ".join(f"member {column + 1}" for column in candidate) or "base"
 
 
-def _learned(member: Ranker, train: TrainingSet, valid: TrainingSet) -> Floats:
+def _added(member: Ranker, train: TrainingSet, valid: TrainingSet) -> Floats:
     """Let a member learn, and return what it adds to the base on validation rows."""
     member._learn(train, valid)
     return member._scores(valid.X)[valid.order]
@@ -251,10 +241,6 @@ def _mixing(data: TrainingSet, held_out: Floats) -> Floats:
     deviations = [_deviation(data, data.start_scores + column) for column in held_out.T]
     inverse = np.array([1.0 / deviation if deviation > 0.0 else 0.0 for deviation in deviations])
     return inverse / inverse.sum() if inverse.any() else np.full(len(inverse), 1.0 / max(len(inverse), 1))
-
-
-def _mixed(data: TrainingSet, held_out: Floats) -> Floats:
-    return data.start_scores + held_out @ _mixing(data, held_out)
 
 
 def _deviation(data: TrainingSet, scores: Floats) -> float:

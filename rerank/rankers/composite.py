@@ -13,7 +13,7 @@ from rerank.rankers.members import read_members
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.warm_start import GivenScoresBase, NoBase
 from rerank.runtime.schema import SchemaError
-from rerank.types import Floats
+from rerank.types import Floats, Ints
 
 
 def new_members(given: str | Sequence[Ranker], common: Mapping[str, Any]) -> list[Ranker]:
@@ -27,6 +27,13 @@ def new_members(given: str | Sequence[Ranker], common: Mapping[str, Any]) -> lis
             "members: expected at least one ranker, all without a base of their own. Give the base to the whole."
         )
     return [member.set_params(n_jobs=None) for member in members]
+
+
+def fold_of_queries(n_folds: int, n_queries: int, seed: int) -> Ints:
+    """Return the fold of each query, (n_queries,) int64; raises InvalidInputError where a fold would be empty."""
+    if not 2 <= n_folds <= n_queries:
+        raise InvalidInputError(f"n_folds: expected 2 to {n_queries}, the number of queries, got {n_folds}.")
+    return np.random.default_rng(seed).permutation(n_queries) % n_folds
 
 
 def complete_member(owner: Ranker, member: Ranker) -> None:

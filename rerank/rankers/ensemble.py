@@ -10,7 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
-from rerank.rankers.composite import add_member_contributions, check_members, complete_member, new_members
+from rerank.rankers.composite import (
+    add_member_contributions,
+    check_members,
+    complete_member,
+    fold_of_queries,
+    new_members,
+)
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.linearstage import LinearStage
 from rerank.rankers.members import Members
@@ -22,7 +28,7 @@ from rerank.rankers.store import StoredModel
 from rerank.rankers.training import TrainingSet
 from rerank.runtime.progress import track
 from rerank.runtime.schema import LARGEST, Choice, Items, Number, Record, Whole
-from rerank.types import Floats, Ints
+from rerank.types import Floats
 
 SECOND = ("linear", "boosted")
 SEEDS = 1000  # between the seed of the members and that of the folds
@@ -83,14 +89,15 @@ class Ensemble(Ranker):
         self.unit_ = spread_at_the_top(train)
         train = replace(train, start_scores=start_in_units(train, self.unit_, by_query=False)[0])
         valid = valid and replace(valid, start_scores=valid.start_scores / self.unit_)
-        fold = self._fold_of(len(train.weights))
+        fold = fold_of_queries(self.n_folds, len(train.weights), SEEDS + self.random_state)
         held_out = np.empty((len(train.order), len(members)), dtype=np.float32)
-        jobs = [(number, column) for number in range(self.n_folds) for column in range(len(members))]
-        for number, column in track(jobs, "members on folds", len(jobs)):
-            learner = members[column].unfitted_copy()
-            learner._learn(train.select(np.flatnonzero(fold != number)), valid)
+        for number in track(range(self.n_folds), "members on folds", self.n_folds):
+            rest, part = train.select(np.flatnonzero(fold != number)), train.select(np.flatnonzero(fold == number))
             rows = np.repeat(fold == number, np.diff(train.query_ptr))
-            held_out[rows, column] = learner._scores(train.X[train.order[rows]])
+            for column, member in enumerate(members):
+                learner = member.unfitted_copy()
+                learner._learn(rest, valid)
+                held_out[rows, column] = learner._scores(part.X)
         for member in track(members, "members", len(members)):
             member._learn(train, valid)
             complete_member(self, member)
@@ -113,13 +120,6 @@ class Ensemble(Ranker):
             random_state=self.random_state,
             n_jobs=self.n_jobs,
         )
-
-    def _fold_of(self, n_queries: int) -> Ints:
-        """Return the fold of each query, (n_queries,) int64."""
-        if not 2 <= self.n_folds <= n_queries:
-            raise InvalidInputError(f"n_folds: expected 2 to {n_queries}, the number of queries, got {self.n_folds}.")
-        random = np.random.default_rng(SEEDS + self.random_state)
-        return random.permutation(n_queries) % self.n_folds
 
     def _learned_nothing(self) -> str:
         learned = [member for member in self.members_ if not member._learned_nothing()]

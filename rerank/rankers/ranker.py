@@ -114,7 +114,8 @@ class Ranker(Estimator):
 
     kind: ClassVar[str] = ""
     learns_from_pairs: ClassVar[bool] = False
-    cross_validates: ClassVar[bool] = False  # chooses what it learns by held-out queries, without an eval_set
+    cross_validates: ClassVar[bool] = False  # without an eval_set, chooses by held-out queries; see cross_validated_
+    cross_validated_: float  # metric of the choice on the held-out training queries
     parameter_fields: ClassVar[Mapping[str, Field]]  # of the constructor's arguments but `base`
     metric: Any
     early_stopping_rounds: int
@@ -246,10 +247,6 @@ class Ranker(Estimator):
                 f"labels. Take one of {', '.join(rankers_of_pairs())}, or pass labels."
             )
         return X
-
-    def cross_validated(self) -> float:
-        """Return the metric on held-out training queries, of a ranker that cross-validates on them."""
-        raise InvalidInputError(f"{self.kind}: expected a ranker that cross-validates, got another. Pass eval_set.")
 
     def _forget_input(self) -> None:
         """Drop what only training needs."""

@@ -30,7 +30,7 @@ from rerank.types import Qrels, RankingData, Run, Topics
 from rerank.vectors.encoder import Encoder
 from rerank.vectors.vectors import Vectors
 from rerank.workflows.fold_history import FoldHistories
-from rerank.workflows.folds import assign_folds, given_folds
+from rerank.workflows.folds import assign_folds, given_folds, stop_fold
 from rerank.workflows.index import Index
 from rerank.workflows.output_folder import check_output_folder, removed_on_error
 from rerank.workflows.record import RECORD, input_checksums, study_record, write_provenance, write_record
@@ -247,9 +247,9 @@ def _held_out(
     fold_of = np.array([folds[query_id] for query_id in data], dtype=np.int64)
     rows, number = np.repeat(fold_of, np.diff(data.query_ptr)), max(folds.values()) + 1
     for fold in track(range(number), f"{system}, folds", number):
-        data, stop = data_of(fold), -1 if cross_validates else (fold + 1) % number
-        train = data.select(np.flatnonzero((fold_of != fold) & (fold_of != stop)))
-        stop_data = None if cross_validates else data.select(np.flatnonzero(fold_of == stop))
+        data, stop = data_of(fold), stop_fold(fold, number, cross_validates)
+        train = data.select(np.flatnonzero(~np.isin(fold_of, [fold] if stop is None else [fold, stop])))
+        stop_data = None if stop is None else data.select(np.flatnonzero(fold_of == stop))
         model, tried = search(train=train, stop=stop_data)
         scores[rows == fold] = model.predict(data.select(np.flatnonzero(fold_of == fold)))
         models.append(model)

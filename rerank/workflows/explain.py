@@ -95,11 +95,12 @@ def explain(
     if run is not None:
         run = _of_query(read_run(run) if isinstance(run, str | Path) else Run.of(run), query)
     with nullcontext(index) if isinstance(index, Index) else Index.open(index) as opened:
+        options = options.on(opened)
         candidates = find_candidates(opened, model, topic, run, options)
         doc_ids = _documents(documents, candidates, query)
         ranks = [candidates.doc_ids.tolist().index(doc_id) + 1 for doc_id in doc_ids]
         data = reranked = candidate_features(opened, model, topic, candidates, options)
-        judged = _judged(opened, topic, doc_ids, options) if (model.recipe_ or {}).get("history") else {}
+        judged = _judged(opened, model, topic, doc_ids, options.history)
         if max(ranks) > k:
             data = candidate_features(opened, model, topic, candidates, replace(options, k=max(ranks)))
     order = with_tail(model.rank(reranked, base=options.base), candidates, k).doc_ids.tolist()
@@ -110,16 +111,19 @@ def explain(
 
 
 def _judged(
-    index: Index, topic: Topics, doc_ids: Sequence[str], options: RerankOptions
+    index: Index, model: Ranker, topic: Topics, doc_ids: Sequence[str], history: History | None
 ) -> dict[str, tuple[JudgedRelevant, ...]]:
-    """Return the similar judged queries to which each document is relevant, by document id; none without a history."""
-    if options.history is None:
+    """Return the similar judged queries to which each document is relevant, by document id.
+
+    There are none where the model has no features of a history.
+    """
+    if history is None or not (model.recipe_ or {}).get("history"):
         return {}
     (query_id,) = topic
     empty = np.zeros(0, dtype=np.int64)
     tokens = index.searcher.analyze([topic[query_id]])
     asked = gather_candidates(index.forward, tokens, np.zeros(2, dtype=np.int64), empty, np.zeros(0))
-    learned, numbers = options.history.on(index.forward), index.forward.doc_numbers(id_array(list(doc_ids)))
+    learned, numbers = history.on(index.forward), index.forward.doc_numbers(id_array(list(doc_ids)))
     return {
         doc_id: tuple(learned.judged_relevant(asked, 0, query_id, number, JUDGED_QUERIES))
         for doc_id, number in zip(doc_ids, numbers.tolist(), strict=True)

@@ -17,6 +17,7 @@ from rerank.history.history import History
 from rerank.rankers.registry import ranker_class
 from rerank.types import Qrels, RankingData, Run, Topics
 from rerank.vectors.vectors import Vectors
+from rerank.workflows.folds import stop_fold
 from rerank.workflows.index import Index
 from rerank.workflows.study import Study
 
@@ -102,12 +103,9 @@ class FoldHistories:
 
 
 def training_queries(run: Run, folds: Mapping[str, int], cross_validates: bool) -> list[list[str]]:
-    """Return the queries from which the model of each held-out fold learns.
-
-    They are in another fold, and not in the next one either unless the ranker cross-validates.
-    """
+    """Return the queries from which the model of each held-out fold learns."""
     number = max(folds.values()) + 1
-    left_out = [{fold} if cross_validates else {fold, (fold + 1) % number} for fold in range(number)]
+    left_out = [{fold, stop_fold(fold, number, cross_validates)} for fold in range(number)]
     return [[query_id for query_id in run if folds[query_id] not in folds_left_out] for folds_left_out in left_out]
 
 

@@ -88,6 +88,14 @@ def given_folds(query_ids: Iterable[str], folds: Mapping[str, int]) -> dict[str,
     return chosen
 
 
+def stop_fold(fold: int, number: int, cross_validates: bool) -> int | None:
+    """Return the fold that training stops on where a fold is held out; None for a ranker that cross-validates.
+
+    The other folds are trained on.
+    """
+    return None if cross_validates else (fold + 1) % number
+
+
 def _check_number(folds: int, n_queries: int) -> None:
     if folds < FEWEST:
         raise InvalidInputError(f"folds: expected at least {FEWEST} (training, validation, test), got {folds}.")

@@ -101,6 +101,7 @@ def rerank(
     beside = {"runs": runs, "vectors": vectors, "union": union, "history": history, "encoder": encoder}
     options = RerankOptions.of(k=k, k1=k1, b=b, base=base, other_index=other_index, threads=threads, **beside)
     with nullcontext(index) if isinstance(index, Index) else Index.open(index) as opened:
+        options = options.on(opened)
         candidates = find_candidates(opened, model, topics, run, options)
         data = candidate_features(opened, model, topics, candidates, options)
     return with_tail(model.rank(data, base=options.base), candidates, k)
@@ -120,7 +121,7 @@ class RerankOptions:
     vectors: Vectors | str | Path | None = None
     union: str | None = None
     history: History | None = None
-    encoder: str | Callable[[list[str]], Any] | None = None
+    encoder: Encoder | str | Callable[[list[str]], Any] | None = None
 
     @classmethod
     def of(cls, *, k: int, base: Any, runs: Any, history: Any = None, **options: Any) -> Self:
@@ -131,13 +132,26 @@ class RerankOptions:
         named = {name: Run.of(other) for name, other in (runs or {}).items()}
         return cls(k, base=None if base is None else Run.of(base), runs=named, history=given, **options)
 
+    def on(self, index: Index) -> Self:
+        """Return the options with the vectors and the encoder read, once for retrieval and features."""
+        encoder = None if self.encoder is None else Encoder.of(self.encoder)
+        return replace(self, vectors=index.read_vectors(self.vectors), encoder=encoder)
+
+    @property
+    def records(self) -> dict[str, Any]:
+        """What is given beside the candidates, as arguments of `Index.features` and `Index.search_union`."""
+        names = ("runs", "vectors", "history", "encoder", "threads")
+        return {name: getattr(self, name) for name in names}
+
 
 def find_candidates(index: Index, model: Ranker, topics: Topics, run: Any, options: RerankOptions) -> Run:
-    """Return BM25's top k documents of each topic, or the given run; refuse those that the model does not fit."""
-    recipe, vectors = model_recipe(model), index.read_vectors(options.vectors)  # raise before anything is retrieved
-    encoder = None if options.encoder is None else Encoder.of(options.encoder).name
-    check_history(recipe, None if options.history is None else options.history.checksum)
-    check_spaces(recipe, None if vectors is None else vectors.checksum, encoder)
+    """Return BM25's top k documents of each topic, or the given run; refuse those that the model does not fit.
+
+    options  as `RerankOptions.on` returns them
+    """
+    recipe = model_recipe(model)  # raises before anything is retrieved
+    check_history(recipe, getattr(options.history, "checksum", None))
+    check_spaces(recipe, getattr(options.vectors, "checksum", None), getattr(options.encoder, "name", None))
     others = {name: other.retriever for name, other in options.runs.items() if other.retriever is not None}
     if options.base is not None:
         check_base_run(model, options.base)
@@ -162,9 +176,7 @@ def _union(index: Index, model: Ranker, topics: Topics, run: Any, options: Reran
             "union: expected no run beside it, got one. Name the run in the union, or leave it out."
         )
     k1, b, field = model_bm25(model, options.k1, options.b)
-    beside: dict[str, Any] = {"runs": options.runs, "vectors": options.vectors, "encoder": options.encoder}
-    beside["history"] = options.history
-    found = index.search_union(topics, options.union or "", k1=k1, b=b, field=field, threads=options.threads, **beside)
+    found = index.search_union(topics, options.union or "", k1=k1, b=b, field=field, **options.records)
     made = {name: source.retriever for name, source in found.sources.items() if source.retriever is not None}
     check_retrievers(model, found.retriever, made, "union", options.base is None)
     return found
@@ -176,9 +188,7 @@ def candidate_features(
     """Return the features of the first k candidates of each query."""
     whole = isinstance(candidates, UnionRun)
     top, recipe = candidates if whole else candidates.head(options.k), model_recipe(model)
-    beside: dict[str, Any] = {"runs": options.runs, "vectors": options.vectors, "history": options.history}
-    beside["encoder"] = options.encoder
-    return index.features(top, topics, recipe=recipe, threads=options.threads, **beside)
+    return index.features(top, topics, recipe=recipe, **options.records)
 
 
 def with_tail(head: Run, candidates: Run, k: int) -> Run:

@@ -103,7 +103,7 @@ def best_model(
 
     """
     models = [new_model(setting).fit(train, eval_set=stop) for setting in settings]
-    values = [model.cross_validated() if stop is None else value(stop, model) for model in models]
+    values = [model.cross_validated_ if stop is None else value(stop, model) for model in models]
     tries = [Try(dict(setting), one) for setting, one in zip(settings, values, strict=True)]
     return models[tries.index(best_try(tries))], tries
 

@@ -42,7 +42,7 @@ def test_auto_without_eval_set_learns_from_all_queries(train) -> None:
 def test_auto_weighs_members_by_their_deviation_inside_queries(train) -> None:
     model = Auto(members=MEMBERS).fit(train)
     data = TrainingSet.of(train, np.zeros(train.n_rows))
-    held_out, _ = model._held_out(data, model._new_members(len(train)))
+    held_out = model._held_out(data, model._new_members(len(train)))
     deviations = []
     for scores in held_out.T:
         parts = np.split(scores, data.query_ptr[1:-1])
