@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from rerank.vectors.vectors import Vectors
 
 Arrays = Mapping[str, NDArray[Any]]
-OWN = "judgements of the query itself, of a query of the same analysed terms, and of its fold are left out"
 
 
 @dataclass(eq=False)
@@ -46,7 +45,7 @@ class Part:
     _lock: RLock = field(default_factory=RLock)
 
     def prepared(self, member: LearnedFamily, history: IndexHistory, vectors: Vectors | None) -> Any:
-        """Return what a family prepared; it does so once, and for each vectors that it needs."""
+        """Return what a family prepares of this part, kept by family and, where it needs vectors, by their checksum."""
         name = type(member).__name__
         if vectors is not None and member.needs_space:
             name = f"{name} {vectors.checksum}"
@@ -69,8 +68,6 @@ class HistoryQuery:
         Weights of these words; those of all terms of the query have norm 1.
     n_unknown : int
         Occurrences of other terms in the query.
-    terms, term_freqs : ndarray of shape (n_terms,) and dtype int64
-        Terms of the query that the index holds, by number, and how often.
     docs : ndarray of shape (n_rows,) and dtype int64
         Documents of the rows.
     vector : ndarray of shape (dimensions,) and dtype float32, or None
@@ -82,8 +79,6 @@ class HistoryQuery:
     freqs: Ints
     weights: Floats
     n_unknown: int
-    terms: Ints
-    term_freqs: Ints
     docs: Ints
     vector: NDArray[np.float32] | None = None
 
@@ -169,15 +164,16 @@ class DocumentFamily(LearnedFamily):
         return total
 
 
-def smoothed(score: Feature) -> Feature:
-    """Return the documentation of the mean of a score over the nearest documents."""
-    return replace(
+def with_smoothed(score: Feature) -> tuple[Feature, Feature]:
+    """Return the documentation of a score, and of its mean over the nearest documents."""
+    smoothed = replace(
         score,
         name=f"{score.name}_smoothed",
         meaning=f"Mean of {score.name} over the 20 documents that are nearest to the document.",
         formula=f"sum over the 20 nearest documents of cos * {score.name} / sum of cos; cos of tf-idf vectors",
         missing=(Missing.NO_HISTORY,),
     )
+    return score, smoothed
 
 
 def _rank(score: Feature) -> Feature:

@@ -144,13 +144,10 @@ class IndexHistory:
         numbers = np.array([self.judged.word_numbers.get(word, -1) for word in candidates.words[query]], dtype=np.int64)
         order = np.argsort(numbers, kind="stable")
         known = order[numbers[order] >= 0]
-        held = terms >= 0
         return HistoryQuery(
             words=numbers[known],
             freqs=freqs[known],
             weights=weights[known] / norm,
             n_unknown=int(freqs.sum() - freqs[known].sum()),
-            terms=terms[held],
-            term_freqs=freqs[held],
             docs=candidates.docs[slice(*candidates.query_ptr[query : query + 2].tolist())],
         )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -83,16 +83,7 @@ class SearchInputs:
 
 
 class Source(ABC):
-    """A retriever.
-
-    Attributes
-    ----------
-    meaning : str
-        What it retrieves, for the help.
-
-    """
-
-    meaning: ClassVar[str] = ""
+    """A retriever."""
 
     @abstractmethod
     def search(self, inputs: SearchInputs, k: int) -> Run:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from rerank.features.base import Cost, Feature, Missing
 from rerank.features.registry import register
 from rerank.features.statistics import inverse_document_frequency
-from rerank.history.base import DocumentFamily, HistoryQuery, Part, smoothed
+from rerank.history.base import DocumentFamily, HistoryQuery, Part, with_smoothed
 from rerank.history.bound import IndexHistory
 from rerank.runtime.kernels import kernel
 from rerank.types import Floats, joined_rows, pointers, query_rows
@@ -28,22 +28,22 @@ from rerank.vectors.vectors import Vectors
 
 K1, B = 0.9, 0.4
 
-_SCORE = Feature(
-    name="history.expansion",
-    meaning="BM25 of the query over the texts of the judged queries to which the document is relevant.",
-    formula="sum over t of idf(t) * tf / (tf + 0.9 * (1 - 0.4 + 0.4 * len / avgdl)), over field(d)",
-    source="Robertson & Zaragoza 2009, eq. 3.15",
-    unit="nats",
-    missing=(Missing.NO_HISTORY,),
-    cost=Cost.HISTORY,
-)
-
 
 @register("history.expansion")
 class ExpansionFeatures(DocumentFamily):
     """BM25 over past queries as a field of the document."""
 
-    scores = (_SCORE, smoothed(_SCORE))
+    scores = with_smoothed(
+        Feature(
+            name="history.expansion",
+            meaning="BM25 of the query over the texts of the judged queries to which the document is relevant.",
+            formula="sum over t of idf(t) * tf / (tf + 0.9 * (1 - 0.4 + 0.4 * len / avgdl)), over field(d)",
+            source="Robertson & Zaragoza 2009, eq. 3.15",
+            unit="nats",
+            missing=(Missing.NO_HISTORY,),
+            cost=Cost.HISTORY,
+        )
+    )
 
     def prepare(self, part: Part, history: IndexHistory, vectors: Vectors | None) -> Any:
         """Return for each word its documents and their BM25."""
@@ -60,14 +60,14 @@ class ExpansionFeatures(DocumentFamily):
         doc_freq = np.bincount(words, minlength=len(judged.words))
         idf = inverse_document_frequency(doc_freq, n_with)[words]
         saturation = K1 * (1.0 - B + B * lengths[docs] / (average or 1.0))
-        return pointers(doc_freq), docs.astype(np.int32), idf * tf / (tf + saturation), n_docs
+        return pointers(doc_freq), docs.astype(np.int32), idf * tf / (tf + saturation)
 
     def document_scores(
         self, prepared: Any, history: IndexHistory, query: HistoryQuery
     ) -> tuple[NDArray[np.int32], Floats]:
         """Return the documents whose field holds a word of the query, and their scores."""
-        ptr, docs, scores, n_docs = prepared
-        found, sums = _sum(query.words, query.freqs, ptr, docs, scores, n_docs)
+        ptr, docs, scores = prepared
+        found, sums = _sum(query.words, query.freqs, ptr, docs, scores, history.n_docs)
         return found, sums
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from rerank.features.base import Cost, Feature, Missing
 from rerank.features.registry import register
-from rerank.history.base import DocumentFamily, HistoryQuery, Part, smoothed
+from rerank.history.base import DocumentFamily, HistoryQuery, Part, with_smoothed
 from rerank.history.bound import IndexHistory
 from rerank.runtime.kernels import kernel
 from rerank.types import Floats
@@ -26,38 +26,38 @@ from rerank.vectors.vectors import Vectors
 
 NEAREST = 30  # judged queries
 
-_SCORE = Feature(
-    name="history.neighbours",
-    meaning="How relevant the document is to the judged queries that are most similar to the query.",
-    formula="sum over p of near(q) of cos(q, p)^2 * label(p, d) / sqrt(number of documents relevant to p)",
-    source="sparse clicks smoothed over similar queries, as Metzler et al., SIGIR 2009",
-    unit="labels",
-    missing=(Missing.NO_HISTORY,),
-    cost=Cost.HISTORY,
-)
-
 
 @register("history.neighbours")
 class NeighbourFeatures(DocumentFamily):
     """Relevance to the most similar judged queries."""
 
-    scores = (_SCORE, smoothed(_SCORE))
+    scores = with_smoothed(
+        Feature(
+            name="history.neighbours",
+            meaning="How relevant the document is to the judged queries that are most similar to the query.",
+            formula="sum over p of near(q) of cos(q, p)^2 * label(p, d) / sqrt(number of documents relevant to p)",
+            source="sparse clicks smoothed over similar queries, as Metzler et al., SIGIR 2009",
+            unit="labels",
+            missing=(Missing.NO_HISTORY,),
+            cost=Cost.HISTORY,
+        )
+    )
 
     def prepare(self, part: Part, history: IndexHistory, vectors: Vectors | None) -> Any:
         """Return the queries of each word with their weights, and the documents of each query."""
         judged = part.judged
         ptr, queries, order = judged.by_word()
         weights = history.query_weights(judged)[order]
-        return (ptr, queries, weights), (judged.doc_ptr, judged.docs, judged.gains), history.n_docs
+        return (ptr, queries, weights), (judged.doc_ptr, judged.docs, judged.gains)
 
     def document_scores(
         self, prepared: Any, history: IndexHistory, query: HistoryQuery
     ) -> tuple[NDArray[np.int32], Floats]:
         """Return the documents that are relevant to the nearest queries, and their scores."""
-        inverted, judgements, n_docs = prepared
+        inverted, judgements = prepared
         cosines = np.zeros(len(judgements[0]) - 1)
         _add_cosines(query.words, query.weights, inverted, cosines)
-        docs, scores = relevant_to_nearest(cosines, judgements, n_docs, NEAREST, 2)
+        docs, scores = relevant_to_nearest(cosines, judgements, history.n_docs, NEAREST, 2)
         return docs, scores
 
 
@@ -83,11 +83,11 @@ def relevant_to_nearest(cosines, judgements, n_docs, most, power):  # type: igno
         value = cosines[query]
         if value <= 0.0 or (count == most and cosines[nearest[most - 1]] >= value):
             continue
-        place = min(count, most - 1)
-        while place > 0 and cosines[nearest[place - 1]] < value:
-            nearest[place] = nearest[place - 1]
-            place -= 1
-        nearest[place] = query
+        slot = min(count, most - 1)
+        while slot > 0 and cosines[nearest[slot - 1]] < value:
+            nearest[slot] = nearest[slot - 1]
+            slot -= 1
+        nearest[slot] = query
         count = min(count + 1, most)
     n_pairs = 0
     for number in range(count):

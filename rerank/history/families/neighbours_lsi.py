@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from rerank.features.base import Cost, Feature, Missing
 from rerank.features.registry import register
-from rerank.history.base import DocumentFamily, HistoryQuery, Part, smoothed
+from rerank.history.base import DocumentFamily, HistoryQuery, Part, with_smoothed
 from rerank.history.bound import IndexHistory
 from rerank.history.families.neighbours import relevant_to_nearest
 from rerank.history.judged import Judged
@@ -31,16 +31,19 @@ from rerank.vectors.vectors import LSI, Vectors
 _LANES = 16
 
 
-def _score(name: str, nearest: int, power: int) -> Feature:
-    return Feature(
-        name=name,
-        meaning=f"How relevant the document is to the {nearest} judged queries that are nearest in latent semantics.",
-        formula=f"sum over p of near(q, {nearest}) of cos(q, p)^{power} * label(p, d) / sqrt(number of documents "
-        "relevant to p)",
-        source="Deerwester et al., JASIS 1990; Cetintas, Si & Yuan, JASIST 2011",
-        unit="labels",
-        missing=(Missing.NO_HISTORY,),
-        cost=Cost.HISTORY,
+def _scores(name: str, nearest: int, power: int) -> tuple[Feature, Feature]:
+    return with_smoothed(
+        Feature(
+            name=name,
+            meaning=f"How relevant the document is to the {nearest} judged queries that are nearest in latent "
+            "semantics.",
+            formula=f"sum over p of near(q, {nearest}) of cos(q, p)^{power} * label(p, d) / sqrt(number of documents "
+            "relevant to p)",
+            source="Deerwester et al., JASIS 1990; Cetintas, Si & Yuan, JASIST 2011",
+            unit="labels",
+            missing=(Missing.NO_HISTORY,),
+            cost=Cost.HISTORY,
+        )
     )
 
 
@@ -66,18 +69,18 @@ class _LatentNeighbours(DocumentFamily):
             raise TypeError("latent neighbours need vectors")
         judged = part.judged
         units = unit_vectors(vectors.queries(LSI, _tokens(judged)))
-        return units, (judged.doc_ptr, judged.docs, judged.gains), history.n_docs
+        return units, (judged.doc_ptr, judged.docs, judged.gains)
 
     def document_scores(
         self, prepared: Any, history: IndexHistory, query: HistoryQuery
     ) -> tuple[NDArray[np.int32], Floats]:
         """Return the documents that are relevant to the nearest queries, and their scores."""
-        units, judgements, n_docs = prepared
+        units, judgements = prepared
         if query.vector is None:
             raise TypeError("latent neighbours need the vector of the query")
         cosines = np.empty(len(units))
         _fill_products(units, unit_vectors(query.vector[None, :])[0], cosines)
-        docs, scores = relevant_to_nearest(cosines, judgements, n_docs, self.nearest, self.power)
+        docs, scores = relevant_to_nearest(cosines, judgements, history.n_docs, self.nearest, self.power)
         return docs, scores
 
 
@@ -86,7 +89,7 @@ class LatentNeighbourFeatures(_LatentNeighbours):
     """Relevance to the 30 nearest judged queries by latent semantic indexing."""
 
     nearest, power = 30, 2
-    scores = (_score("history.neighbours_lsi", 30, 2), smoothed(_score("history.neighbours_lsi", 30, 2)))
+    scores = _scores("history.neighbours_lsi", nearest, power)
 
 
 @register("history.neighbours_lsi_wide")
@@ -94,7 +97,7 @@ class WideLatentNeighbourFeatures(_LatentNeighbours):
     """Relevance to the 100 nearest judged queries by latent semantic indexing."""
 
     nearest, power = 100, 4
-    scores = (_score("history.neighbours_lsi_wide", 100, 4), smoothed(_score("history.neighbours_lsi_wide", 100, 4)))
+    scores = _scores("history.neighbours_lsi_wide", nearest, power)
 
 
 def unit_vectors(vectors: NDArray[np.float32]) -> NDArray[np.float32]:

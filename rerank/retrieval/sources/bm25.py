@@ -11,8 +11,6 @@ from rerank.types.retriever import BM25
 class Bm25(Source):
     """Lucene's BM25, as `Index.search`."""
 
-    meaning = "BM25"
-
     def search(self, inputs: SearchInputs, k: int) -> Run:
         """Return the k best documents of each query."""
         return inputs.bm25_run(k)

@@ -14,8 +14,6 @@ from rerank.types import Run
 class EncoderSource(Source):
     """Cosine of the encoder's vectors of query and document; documents below 0 are left out."""
 
-    meaning = "an encoder of your own; needs --encoder"
-
     def search(self, inputs: SearchInputs, k: int) -> Run:
         """Return the k best documents of each query."""
         given = inputs.encoded

@@ -25,8 +25,6 @@ class JudgedNeighbours(Source):
     own judgements do not find its documents.
     """
 
-    meaning = "documents judged relevant to similar queries; needs --history"
-
     def search(self, inputs: SearchInputs, k: int) -> Run:
         """Return the k best documents of each query."""
         if inputs.history is None:

@@ -14,8 +14,6 @@ SPACE = "lsi"
 class Lsi(Source):
     """Cosine of the vectors of query and whole document in all dimensions; documents below 0 are left out."""
 
-    meaning = "latent semantic indexing; needs --vectors"
-
     def search(self, inputs: SearchInputs, k: int) -> Run:
         """Return the k best documents of each query."""
         if inputs.vectors is None:

@@ -15,8 +15,6 @@ DOCUMENTS, TERMS, SHARE = 10, 20, 0.5
 class Rm3(Source):
     """Expansion by the 20 best terms of the first 10 documents, which have half of the weight."""
 
-    meaning = f"RM3: the query expanded by {TERMS} terms of BM25's first {DOCUMENTS} documents"
-
     def search(self, inputs: SearchInputs, k: int) -> Run:
         """Return the k best documents of each query."""
         name = f"rm3-docs={DOCUMENTS}-terms={TERMS}-share={SHARE}"

@@ -17,8 +17,6 @@ DOCUMENTS, TERMS, ALPHA, BETA = 10, 30, 1.0, 0.75
 class Rocchio(Source):
     """The query plus 0.75 of the centroid of the first 10 documents, cut to its 30 best terms."""
 
-    meaning = f"Rocchio: the query moved towards BM25's first {DOCUMENTS} documents"
-
     def search(self, inputs: SearchInputs, k: int) -> Run:
         """Return the k best documents of each query."""
         name = f"rocchio-docs={DOCUMENTS}-terms={TERMS}-alpha={ALPHA}-beta={BETA}"
