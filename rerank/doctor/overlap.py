@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from rerank.doctor.findings import Finding, at, check
 from rerank.doctor.reading import QrelsRows, Rows, TopicRows
@@ -141,6 +140,8 @@ def _word_vectors(texts: Sequence[str]) -> Any:
 
 def _sparse(rows: Sequence[Sequence[tuple[str, int]]]) -> Any:
     """Return rows of (name, value) as a sparse matrix with a column for each name."""
+    from scipy.sparse import csr_array
+
     number: dict[str, int] = {}
     columns = [number.setdefault(name, len(number)) for row in rows for name, _ in row]
     values = np.array([value for row in rows for _, value in row], dtype=np.float64)

@@ -63,7 +63,7 @@ class Candidates:
         Vectors of the queries and of the documents, for the families that need them.
     query_ids, doc_ids : sequence of str
         Ids of the queries and of the rows' documents, for user-defined functions and the history.
-    history : History, optional
+    history : IndexHistory, optional
         What is learned from judgements, for the families that need it.
 
     """

@@ -26,10 +26,8 @@ from rerank.types.forward import ForwardIndex
 from rerank.vectors.queries import Encoded, query_vectors
 
 if TYPE_CHECKING:
-    from rerank.vectors.vectors import Vectors
-
-if TYPE_CHECKING:
     from rerank.history.history import History
+    from rerank.vectors.vectors import Vectors
 
 _BATCH_ROWS = 1 << 16
 _PART_ROWS = 1 << 10  # starting a smaller part takes longer than the other threads save
@@ -152,9 +150,8 @@ def _prepare(
         query_ids=run.query_ids,
         doc_ids=run.doc_ids,
         vectors=query_vectors(records.vectors, records.encoded, forward, list(run), tokens),
+        history=None if records.history is None else records.history.on(forward),
     )
-    learned = None if records.history is None else records.history.on(forward)
-    candidates = replace(candidates, history=learned)
     plan = ColumnPlan.of(forward, recipe)
     ideal_labels, ideal_ptr = (None, None) if qrels is None else qrels.ideal(run.query_ids)
     data = RankingData(

@@ -17,13 +17,12 @@ from rerank.features.recipe import Recipe
 from rerank.features.registry import default_family_names, family, history_family_names, space_family_names
 from rerank.types import Floats, Ints, Qrels, Run, query_rows
 from rerank.types.forward import ForwardIndex
+from rerank.vectors.space import ENCODER
 
 if TYPE_CHECKING:
     from rerank.history.history import History
     from rerank.vectors.queries import Encoded
     from rerank.vectors.vectors import Vectors
-
-ENCODER = "encoder"  # name of the space
 
 _log = logging.getLogger("rerank")
 
@@ -132,7 +131,7 @@ def _check_encoder(recipe: Recipe, name: str | None) -> None:
 
 
 def _check_learned(what: str, it: str, trained: str | None, given: str | None, named: Sequence[str]) -> None:
-    """Refuse other vectors or another history, by checksum, than the recipe has; or none where families need it."""
+    """Refuse vectors or a history of another checksum than the recipe's, and none where the recipe needs one."""
     if given is None and (trained is not None or named):
         which = f"of checksum {trained}" if trained else f"for the family {named[0]}"
         raise InvalidInputError(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from rerank.history.judged import Judged
 from rerank.types import Floats, Ints, query_rows
@@ -32,6 +30,9 @@ def near_duplicates(judged: Judged, weights: Floats, cosine: float) -> Ints:
     ndarray of shape (n_queries,) and dtype int64
 
     """
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
     n_queries = judged.n_queries
     vectors = csr_array((weights, judged.query_words, judged.word_ptr), shape=(n_queries, len(judged.words)))
     by_word = vectors.T.tocsr()

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from threading import Lock
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.features.statistics import field_idf, lucene_lengths
+from rerank.features.statistics import cached_by_field, field_idf, lucene_lengths
 from rerank.runtime.kernels import kernel
 from rerank.runtime.views import read_only_view
 from rerank.types import Floats, Ints, pointers
@@ -37,26 +35,20 @@ class InvertedField:
     freqs: NDArray[np.int32]
 
 
-_inverted: WeakKeyDictionary[FieldArrays, InvertedField] = WeakKeyDictionary()
-_lock = Lock()
-
-
+@cached_by_field
 def inverted_field(field: FieldArrays) -> InvertedField:
-    """Return the postings of a field by term, 8 bytes each; they are kept as long as the field exists."""
-    with _lock:
-        if field not in _inverted:
-            term_ptr = pointers(field.doc_freq)
-            made = InvertedField(term_ptr, np.empty(len(field.terms), np.int32), np.empty(len(field.terms), np.int32))
-            _invert(
-                read_only_view(field.doc_ptr),
-                read_only_view(field.terms),
-                read_only_view(field.freqs),
-                term_ptr[:-1].copy(),
-                made.docs,
-                made.freqs,
-            )
-            _inverted[field] = made
-        return _inverted[field]
+    """Return the postings of a field by term, 8 bytes each."""
+    term_ptr = pointers(field.doc_freq)
+    inverted = InvertedField(term_ptr, np.empty(len(field.terms), np.int32), np.empty(len(field.terms), np.int32))
+    _invert(
+        read_only_view(field.doc_ptr),
+        read_only_view(field.terms),
+        read_only_view(field.freqs),
+        term_ptr[:-1].copy(),
+        inverted.docs,
+        inverted.freqs,
+    )
+    return inverted
 
 
 def weighted_bm25(

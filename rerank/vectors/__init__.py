@@ -1,1 +1,1 @@
-"""Vectors of terms and documents: learned from the collection, or computed by an encoder of the user's."""
+"""Vectors of terms and documents: learned from the collection, or computed by a user-defined encoder."""

@@ -1,4 +1,4 @@
-"""Vectors of an encoder of the user's: a function from texts to an array, and the vectors of all documents in a file.
+"""A user-defined encoder, a function from texts to an array, and the file of its vectors of all documents.
 
 The file of the documents' vectors is made once for an index and an encoder. When it is opened, a few documents are
 encoded again: a file of another encoder of the same name is made anew.
@@ -25,7 +25,7 @@ from rerank.runtime.cache import cache_folder
 from rerank.runtime.progress import track
 from rerank.types.arrays import Ints
 from rerank.types.forward import ForwardIndex
-from rerank.vectors.vectors import MOST_DIMENSIONS, identity
+from rerank.vectors.vectors import MOST_DIMENSIONS, check_finite, identity
 
 KIND, FORMAT = "document vectors of an encoder", 1
 Texts = Callable[[Ints], Sequence[str]]
@@ -125,15 +125,12 @@ class Encoder:
             row = int(np.flatnonzero(~np.isfinite(vectors).all(axis=1))[0])
             raise self._fault("finite numbers", f"NaN or infinity for the text {shown(texts[row])}")
         if not vectors.any(axis=1).all():
-            raise self._fault("vectors other than zero", f"zero for the text {shown(texts[_zero_row(vectors)])}")
+            row = int(np.flatnonzero(~vectors.any(axis=1))[0])
+            raise self._fault("vectors other than zero", f"zero for the text {shown(texts[row])}")
         return vectors
 
     def _fault(self, expected: str, got: str) -> InvalidInputError:
         return InvalidInputError(f"encoder {self.name}: expected {expected}, got {got}. Correct the function.")
-
-
-def _zero_row(vectors: NDArray[np.float32]) -> int:
-    return int(np.flatnonzero(~vectors.any(axis=1))[0])
 
 
 def _imported(given: str, module: str, name: str) -> Callable[[list[str]], Any]:
@@ -245,9 +242,7 @@ def _read(path: Path, values: Mapping[str, Any], own_file: bool) -> NDArray[np.f
 
 
 def _check(content: MappedFile) -> None:
-    array = content.array("documents", np.float32, None, None)
-    if not all(np.isfinite(array[first : first + _BATCH]).all() for first in range(0, len(array), _BATCH)):
-        raise MappedFault("numbers that are not finite")
+    check_finite("documents", content.array("documents", np.float32, None, None))
 
 
 def _agree(stored: NDArray[np.float32], probes: Ints, again: NDArray[np.float32]) -> bool:

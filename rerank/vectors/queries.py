@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.types.arrays import Ints
 from rerank.types.forward import ForwardIndex
-from rerank.vectors.space import Space
-from rerank.vectors.vectors import Vectors
+from rerank.vectors.space import ENCODER, Space
 
-ENCODER = "encoder"
+if TYPE_CHECKING:
+    from rerank.vectors.vectors import Vectors
 
 
 @dataclass(frozen=True, eq=False)

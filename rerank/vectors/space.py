@@ -22,6 +22,7 @@ from rerank.types.arrays import Floats, Ints, pointers
 from rerank.types.forward import FieldArrays, ForwardIndex
 from rerank.types.vocabulary import find_terms
 
+LSI, WORDS, ENCODER = "lsi", "words", "encoder"  # names of the spaces
 _BLOCK = 1 << 13  # documents of a block of vectors
 
 

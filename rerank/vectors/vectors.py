@@ -17,14 +17,13 @@ from rerank.errors import FileFormatError, InvalidInputError, shown
 from rerank.files.mapped import BlockArray, MappedFault, MappedFile, read_mapped, write_mapped
 from rerank.types.arrays import Ints
 from rerank.types.forward import FieldArrays, ForwardIndex
+from rerank.types.retriever import CONTENTS
 from rerank.vectors.lsi import DIMENSIONS, learn_lsi
-from rerank.vectors.space import Space
+from rerank.vectors.space import LSI, WORDS, Space
 from rerank.vectors.words import DIMENSIONS as WORD_DIMENSIONS
 from rerank.vectors.words import learn_words
 
 KIND, FORMAT = "vectors", 1
-CONTENTS = "contents"
-LSI, WORDS = "lsi", "words"
 OTHER = "an index with other documents or another analyser"
 REMEDY = "Learn them with `rerank vectors`."
 MOST_DIMENSIONS = 4096
@@ -282,15 +281,15 @@ def check_identity(what: str, values: Mapping[str, Any], forward: ForwardIndex) 
 
 
 def check_contents(content: MappedFile) -> None:
-    """Raise MappedFault for vectors that cannot be: rows out of range, numbers that are not finite."""
+    """Raise MappedFault for impossible vectors: rows out of range, numbers that are not finite."""
     spaces, stored = _read_spaces(content)
     for name, space in spaces.items():
         if len(space.rows) and not -1 <= space.rows.min() <= space.rows.max() < len(space.term_vectors):
             raise MappedFault(f"{name}.rows beyond the terms")
         for array in (space.weights, space.term_vectors):
-            _check_finite(name, array)
+            check_finite(name, array)
     for (name, of_field), array in stored.items():
-        _check_finite(f"{name}.{of_field}", array)
+        check_finite(f"{name}.{of_field}", array)
     if content.values["checksum"] != _checksum(spaces):
         raise MappedFault("vectors with another checksum than their own")
 
@@ -305,7 +304,8 @@ def _checksum(spaces: Mapping[str, Space]) -> str:
     return digest.hexdigest()[:16]
 
 
-def _check_finite(name: str, array: NDArray[np.float32]) -> None:
+def check_finite(name: str, array: NDArray[np.float32]) -> None:
+    """Raise MappedFault for numbers that are not finite; the array is read in blocks of rows."""
     rows = 1 << 12
     if not all(np.isfinite(array[first : first + rows]).all() for first in range(0, len(array), rows)):
         raise MappedFault(f"numbers of {name} that are not finite")

@@ -13,7 +13,7 @@ from rerank.features.cosines import fill_cosines
 from rerank.features.recipe import Recipe
 from rerank.features.registry import register
 from rerank.runtime.views import read_only_view
-from rerank.vectors.queries import ENCODER
+from rerank.vectors.space import ENCODER
 
 _FEATURES = (
     Feature(

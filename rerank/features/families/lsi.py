@@ -23,8 +23,8 @@ from rerank.features.match import FieldBlock
 from rerank.features.recipe import Recipe
 from rerank.features.registry import register
 from rerank.runtime.views import read_only_view
+from rerank.vectors.space import LSI
 
-SPACE = "lsi"
 LEVELS = (100, 200, 400)
 
 _FEATURES = tuple(
@@ -47,7 +47,7 @@ _FEATURES = tuple(
 class LsiFeatures(FieldFamily):
     """Cosines of the first 100, 200 and 400 dimensions of latent semantic indexing."""
 
-    needs_space = SPACE
+    needs_space = LSI
     independent_rows = True
 
     def features(self, recipe: Recipe) -> Sequence[Feature]:
@@ -57,11 +57,11 @@ class LsiFeatures(FieldFamily):
     def fill(self, block: FieldBlock, recipe: Recipe, out: NDArray[np.float32]) -> None:
         """Fill `out` (n_rows, 3)."""
         given = block.vectors
-        documents, rows = given.documents(SPACE, block.field.name, block.candidates.docs)
+        documents, rows = given.documents(LSI, block.field.name, block.candidates.docs)
         fill_cosines(
             block.candidates.query_ptr,
             read_only_view(rows),
-            read_only_view(given.queries[SPACE]),
+            read_only_view(given.queries[LSI]),
             read_only_view(documents),
             np.array(LEVELS),
             out,

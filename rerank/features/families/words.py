@@ -23,8 +23,8 @@ from rerank.features.match import FieldBlock
 from rerank.features.recipe import Recipe
 from rerank.features.registry import register
 from rerank.runtime.views import read_only_view
+from rerank.vectors.space import WORDS
 
-SPACE = "words"
 LIMIT = 64  # query terms of the soft match
 _MISSING = (Missing.NO_VECTOR,)
 
@@ -58,7 +58,7 @@ _FEATURES = (
 class WordFeatures(FieldFamily):
     """Cosine of the sums of word vectors, and the mean over the query's words of the best cosine with a word."""
 
-    needs_space = SPACE
+    needs_space = WORDS
     limit = f"soft_match reads the first {LIMIT} distinct terms of a query"
 
     def features(self, recipe: Recipe) -> Sequence[Feature]:
@@ -68,18 +68,18 @@ class WordFeatures(FieldFamily):
     def fill(self, block: FieldBlock, recipe: Recipe, out: NDArray[np.float32]) -> None:
         """Fill `out` (n_rows, 2)."""
         given, batch, field = block.vectors, block.candidates, block.field
-        documents, rows = given.documents(SPACE, field.name, batch.docs)
+        documents, rows = given.documents(WORDS, field.name, batch.docs)
         cosines = np.empty((batch.n_rows, 1), dtype=np.float32)
         fill_cosines(
             batch.query_ptr,
             read_only_view(rows),
-            read_only_view(given.queries[SPACE]),
+            read_only_view(given.queries[WORDS]),
             read_only_view(documents),
             np.array([documents.shape[1]]),
             cosines,
         )
         out[:, :1] = cosines
-        space, first = given.space(SPACE), batch.first_terms(LIMIT)
+        space, first = given.space(WORDS), batch.first_terms(LIMIT)
         fill_soft_matches(
             batch.query_ptr,
             first.term_ptr,

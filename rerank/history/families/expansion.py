@@ -12,7 +12,7 @@ Yang, Lin & Cho 2019 (documents expanded by queries).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,9 @@ from rerank.history.base import DocumentFamily, HistoryQuery, Part, with_smoothe
 from rerank.history.bound import IndexHistory
 from rerank.runtime.kernels import kernel
 from rerank.types import Floats, joined_rows, pointers, query_rows
-from rerank.vectors.vectors import Vectors
+
+if TYPE_CHECKING:
+    from rerank.vectors.vectors import Vectors
 
 K1, B = 0.9, 0.4
 

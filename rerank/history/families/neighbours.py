@@ -11,7 +11,7 @@ Cetintas, Si & Yuan, JASIST 2011 (past queries for retrieval); Metzler et al., S
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,9 @@ from rerank.history.base import DocumentFamily, HistoryQuery, Part, with_smoothe
 from rerank.history.bound import IndexHistory
 from rerank.runtime.kernels import kernel
 from rerank.types import Floats
-from rerank.vectors.vectors import Vectors
+
+if TYPE_CHECKING:
+    from rerank.vectors.vectors import Vectors
 
 NEAREST = 30  # judged queries
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,10 @@ from rerank.history.families.neighbours import relevant_to_nearest
 from rerank.history.judged import Judged
 from rerank.runtime.kernels import kernel
 from rerank.types import Floats
-from rerank.vectors.vectors import LSI, Vectors
+from rerank.vectors.space import LSI
+
+if TYPE_CHECKING:
+    from rerank.vectors.vectors import Vectors
 
 _LANES = 16
 

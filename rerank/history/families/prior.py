@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,9 @@ from rerank.features.base import Cost, Feature, Missing
 from rerank.features.registry import register
 from rerank.history.base import HistoryQuery, LearnedFamily, Part
 from rerank.history.bound import IndexHistory
-from rerank.vectors.vectors import Vectors
+
+if TYPE_CHECKING:
+    from rerank.vectors.vectors import Vectors
 
 
 @register("history.prior")

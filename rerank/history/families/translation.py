@@ -21,7 +21,7 @@ Boytsov & Kolter, ECIR 2021 (as a feature).
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +36,9 @@ from rerank.history.judged import Judged
 from rerank.runtime.kernels import kernel
 from rerank.runtime.threads import in_threads, row_parts
 from rerank.types import Floats, Ints, pointers
-from rerank.vectors.vectors import Vectors
+
+if TYPE_CHECKING:
+    from rerank.vectors.vectors import Vectors
 
 ROUNDS = 4
 LEAST = 2e-3  # probability that is kept

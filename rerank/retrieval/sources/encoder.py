@@ -1,4 +1,4 @@
-"""An encoder of the user's: the documents whose vectors are nearest to the query's."""
+"""A user-defined encoder: the documents whose vectors are nearest to the query's."""
 
 from __future__ import annotations
 

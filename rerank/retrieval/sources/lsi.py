@@ -6,11 +6,10 @@ from rerank.errors import InvalidInputError
 from rerank.retrieval.base import SearchInputs, Source, register, run_of
 from rerank.retrieval.nearest import nearest_hits
 from rerank.types import Run
+from rerank.vectors.space import LSI
 
-SPACE = "lsi"
 
-
-@register(SPACE)
+@register(LSI)
 class Lsi(Source):
     """Cosine of the vectors of query and whole document in all dimensions; documents below 0 are left out."""
 
@@ -22,6 +21,6 @@ class Lsi(Source):
                 "the source out."
             )
         vectors = inputs.vectors
-        queries = vectors.queries(SPACE, inputs.query_terms)
-        hits = nearest_hits(queries, vectors.all_documents(SPACE), inputs.forward.doc_ids, k, inputs.threads)
+        queries = vectors.queries(LSI, inputs.query_terms)
+        hits = nearest_hits(queries, vectors.all_documents(LSI), inputs.forward.doc_ids, k, inputs.threads)
         return run_of(inputs, hits, f"lsi-dimensions={queries.shape[1]}")
