@@ -1,14 +1,36 @@
-"""Kernels of the families that compare vectors."""
+"""Cosines of the families that compare vectors."""
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Sequence
+from functools import partial
 
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.features.base import Feature
 from rerank.runtime.kernels import helper, kernel
+from rerank.runtime.views import read_only_view
+from rerank.types import Ints
+
+cosine_feature = partial(Feature, unit="cosine", low=-1.0 - 1e-6, high=1.0 + 1e-6)
+
+
+def fill_cosines(
+    query_ptr: Ints,
+    rows: Ints,
+    queries: NDArray[np.float32],
+    documents: NDArray[np.float32],
+    levels: Sequence[int],
+    out: NDArray[np.float32],
+) -> None:
+    """Fill `out` with the cosines of the vectors of queries and documents, see `_fill_cosines`."""
+    arrays = (read_only_view(rows), read_only_view(queries), read_only_view(documents))
+    _fill_cosines(query_ptr, *arrays, np.array(levels), out)
 
 
 @kernel()
-def fill_cosines(query_ptr, rows, queries, documents, levels, out):  # type: ignore[no-untyped-def]
+def _fill_cosines(query_ptr, rows, queries, documents, levels, out):  # type: ignore[no-untyped-def]
     """Fill `out` (n_rows, n_levels) with the cosines of the first dimensions of query and document.
 
     rows       (n_rows,) row of each candidate in `documents`

@@ -170,9 +170,6 @@ def read_binary(path: str | Path) -> RankingData:
 
 
 def _arrays(path: Path) -> dict[str, Any]:
-    with path.open("rb") as file:
-        if file.read(6) == b"\x93NUMPY":
-            raise _damaged(path, "a single array")
     try:
         return read_arrays(path, {"about": "u", **{name: kinds for name, (kinds, _) in KINDS.items()}})
     except NpzFault as fault:

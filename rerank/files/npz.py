@@ -53,6 +53,9 @@ def read_arrays(path: Path, kinds: Mapping[str, str]) -> dict[str, NDArray[Any]]
         If the file cannot be read, or an array has another kind.
 
     """
+    with path.open("rb") as file:
+        if file.read(len(_MAGIC)) == _MAGIC:
+            raise NpzFault("a single array")
     try:
         with zipfile.ZipFile(path) as archive:
             entries = _entries(path, archive)

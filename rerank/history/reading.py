@@ -84,9 +84,6 @@ def load_history(path: str | Path) -> History:
 
 
 def _read(path: Path) -> History:
-    with path.open("rb") as file:
-        if file.read(6) == b"\x93NUMPY":
-            raise HistoryFault("a single array")
     about = _about(read_arrays(path, {"about": "u"}))
     families = {name: member for name, member in learned_families().items() if member.stored}
     kinds = {

@@ -1,4 +1,4 @@
-"""The encoder family: similarity of query and document by an encoder of the user's, see `--encoder`."""
+"""The encoder family: similarity of query and document by a user-defined encoder, see `--encoder`."""
 
 from __future__ import annotations
 
@@ -9,21 +9,17 @@ from numpy.typing import NDArray
 
 from rerank.features.base import Cost, Feature, Missing, RunFamily
 from rerank.features.candidates import Candidates
-from rerank.features.cosines import fill_cosines
+from rerank.features.cosines import cosine_feature, fill_cosines
 from rerank.features.recipe import Recipe
 from rerank.features.registry import register
-from rerank.runtime.views import read_only_view
 from rerank.vectors.space import ENCODER
 
 _FEATURES = (
-    Feature(
+    cosine_feature(
         name="encoder.cosine",
         meaning="Similarity of query and document by the encoder.",
         formula="cosine of the vectors of the query's and the document's text",
         source="the user's encoder",
-        unit="cosine",
-        low=-1.0 - 1e-6,
-        high=1.0 + 1e-6,
         missing=(Missing.NO_TEXT,),
         cost=Cost.DIMENSIONS,
     ),
@@ -45,12 +41,5 @@ class EncoderFeatures(RunFamily):
         given = candidates.vectors
         if given is None or given.encoded is None:
             raise TypeError("features of an encoder need its vectors")
-        documents = read_only_view(given.encoded)
-        fill_cosines(
-            candidates.query_ptr,
-            read_only_view(candidates.docs),
-            read_only_view(given.queries[ENCODER]),
-            documents,
-            np.array([documents.shape[1]]),
-            out,
-        )
+        queries, documents = given.queries[ENCODER], given.encoded
+        fill_cosines(candidates.query_ptr, candidates.docs, queries, documents, (documents.shape[1],), out)

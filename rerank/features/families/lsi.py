@@ -18,24 +18,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.features.base import Cost, Feature, FieldFamily, Missing
-from rerank.features.cosines import fill_cosines
+from rerank.features.cosines import cosine_feature, fill_cosines
 from rerank.features.match import FieldBlock
 from rerank.features.recipe import Recipe
 from rerank.features.registry import register
-from rerank.runtime.views import read_only_view
 from rerank.vectors.space import LSI
 
 LEVELS = (100, 200, 400)
 
 _FEATURES = tuple(
-    Feature(
+    cosine_feature(
         name=f"lsi_{level}",
         meaning=f"Similarity of query and field in the first {level} dimensions of latent semantic indexing.",
         formula=f"cosine of v(query)[:{level}] and v(field)[:{level}]",
         source="Deerwester et al., JASIS 1990",
-        unit="cosine",
-        low=-1.0 - 1e-6,
-        high=1.0 + 1e-6,
         missing=(Missing.NO_VECTOR,),
         cost=Cost.DIMENSIONS,
     )
@@ -58,11 +54,4 @@ class LsiFeatures(FieldFamily):
         """Fill `out` (n_rows, 3)."""
         given = block.vectors
         documents, rows = given.documents(LSI, block.field.name, block.candidates.docs)
-        fill_cosines(
-            block.candidates.query_ptr,
-            read_only_view(rows),
-            read_only_view(given.queries[LSI]),
-            read_only_view(documents),
-            np.array(LEVELS),
-            out,
-        )
+        fill_cosines(block.candidates.query_ptr, rows, given.queries[LSI], documents, LEVELS, out)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.features.base import Cost, Feature, FieldFamily, Missing
-from rerank.features.cosines import fill_cosines, fill_soft_matches
+from rerank.features.cosines import cosine_feature, fill_cosines, fill_soft_matches
 from rerank.features.match import FieldBlock
 from rerank.features.recipe import Recipe
 from rerank.features.registry import register
@@ -26,29 +26,22 @@ from rerank.runtime.views import read_only_view
 from rerank.vectors.space import WORDS
 
 LIMIT = 64  # query terms of the soft match
-_MISSING = (Missing.NO_VECTOR,)
 
 _FEATURES = (
-    Feature(
+    cosine_feature(
         name="word_cosine",
         meaning="Similarity of query and field as sums of word vectors.",
         formula="cosine of v(query) and v(field)",
         source="Mitra et al., arXiv:1602.01137, with vectors of Levy, Goldberg & Dagan, TACL 2015",
-        unit="cosine",
-        low=-1.0 - 1e-6,
-        high=1.0 + 1e-6,
-        missing=_MISSING,
+        missing=(Missing.NO_VECTOR,),
         cost=Cost.DIMENSIONS,
     ),
-    Feature(
+    cosine_feature(
         name="soft_match",
         meaning="How near the query's words are to the nearest word of the field.",
         formula="mean over the query's words t, weighted by idf, of the greatest cos(u(t), u(s)), s in the field",
         source="Kenter & de Rijke, CIKM 2015, eq. 3, without its saturation",
-        unit="cosine",
-        low=-1.0 - 1e-6,
-        high=1.0 + 1e-6,
-        missing=_MISSING,
+        missing=(Missing.NO_VECTOR,),
         cost=Cost.SOFT,
     ),
 )
@@ -70,14 +63,7 @@ class WordFeatures(FieldFamily):
         given, batch, field = block.vectors, block.candidates, block.field
         documents, rows = given.documents(WORDS, field.name, batch.docs)
         cosines = np.empty((batch.n_rows, 1), dtype=np.float32)
-        fill_cosines(
-            batch.query_ptr,
-            read_only_view(rows),
-            read_only_view(given.queries[WORDS]),
-            read_only_view(documents),
-            np.array([documents.shape[1]]),
-            cosines,
-        )
+        fill_cosines(batch.query_ptr, rows, given.queries[WORDS], documents, (documents.shape[1],), cosines)
         out[:, :1] = cosines
         space, first = given.space(WORDS), batch.first_terms(LIMIT)
         fill_soft_matches(
