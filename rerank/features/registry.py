@@ -27,34 +27,28 @@ def register(name: str) -> Callable[[F], F]:
 
 def family_names() -> tuple[str, ...]:
     """Return the names of the families that need no history, in alphabetical order."""
-    return tuple(name for name, member in known_families().items() if not member.needs_history)
+    return _names(lambda member: not member.needs_history)
 
 
 def index_family_names() -> tuple[str, ...]:
     """Return the names of the families that need an index and a run only, in alphabetical order."""
-    return tuple(name for name, member in known_families().items() if not (member.needs_space or member.needs_history))
+    return _names(lambda member: not (member.needs_space or member.needs_history))
 
 
 def default_family_names() -> tuple[str, ...]:
     """Return the names of the families that are computed without vectors and history where a recipe names none."""
-    return tuple(name for name in index_family_names() if not known_families()[name].on_request)
+    return _names(lambda member: not (member.needs_space or member.needs_history or member.on_request))
 
 
 def space_family_names(spaces: Container[str]) -> tuple[str, ...]:
     """Return the names of the families that need one of these spaces of vectors, and no history."""
-    members = known_families().items()
-    return tuple(
-        name
-        for name, member in members
-        if member.needs_space and member.needs_space in spaces and not member.needs_history
-    )
+    return _names(lambda member: bool(member.needs_space) and member.needs_space in spaces and not member.needs_history)
 
 
 def history_family_names(spaces: Container[str] = ()) -> tuple[str, ...]:
     """Return the names of the families that need a history, and no space of vectors but one of these."""
-    members = known_families().items()
-    return tuple(
-        name
-        for name, member in members
-        if member.needs_history and (not member.needs_space or member.needs_space in spaces)
-    )
+    return _names(lambda member: member.needs_history and (not member.needs_space or member.needs_space in spaces))
+
+
+def _names(chosen: Callable[[Family], bool]) -> tuple[str, ...]:
+    return tuple(name for name, member in known_families().items() if chosen(member))

@@ -14,10 +14,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -27,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, MissingFileError, RerankError, shown
-from rerank.runtime.cache import cache_folder
+from rerank.runtime.cache import file_state, is_noted, note_path, write_note
 from rerank.runtime.output import whole_file
 from rerank.runtime.strict_json import ParseFault, parse_json
 
@@ -191,11 +189,11 @@ def read_mapped(
         raise MissingFileError(path, f"a file of {kind}")
     try:
         content = _open(path, kind, file_format)
-        state = _state(path)
-        if _read_note(path) != state:
+        state, notes = file_state(path), [note_path(path)]
+        if not is_noted(notes, state):
             _check_digest(path)
             check(content)
-            _note(path, state)
+            write_note(notes, state)
     except (MappedFault, OSError, ParseFault) as fault:
         if isinstance(fault, RerankError):
             raise
@@ -258,28 +256,3 @@ def _check_digest(path: Path) -> None:
             left -= len(part)
         if file.read(_DIGEST + 1) != digest.digest():
             raise MappedFault("a damaged file (its checksum is another)")
-
-
-def _state(path: Path) -> list[int]:
-    """Return size and times of a file; programs cannot set the time of the last status change."""
-    stat = path.stat()
-    return [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns]
-
-
-def _note_path(path: Path) -> Path:
-    return cache_folder() / f"verified-{hashlib.sha256(os.fsencode(path.absolute())).hexdigest()[:32]}.json"
-
-
-def _read_note(path: Path) -> Any:
-    try:
-        return parse_json(_note_path(path).read_text(encoding="utf8"))
-    except (OSError, ValueError):
-        return None
-
-
-def _note(path: Path, state: list[int]) -> None:
-    """Note that the file was verified in this state; if that cannot be written, it will be checked again."""
-    with suppress(OSError, RerankError):
-        _note_path(path).parent.mkdir(parents=True, exist_ok=True)
-        with whole_file(_note_path(path)) as file:
-            json.dump(state, file)

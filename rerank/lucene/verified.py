@@ -12,13 +12,11 @@ import json
 import logging
 import os
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rerank.errors import IndexFolderError, RerankError
-from rerank.runtime.cache import cache_folder
-from rerank.runtime.output import whole_file
+from rerank.errors import IndexFolderError
+from rerank.runtime.cache import file_state, is_noted, note_path, write_note
 from rerank.runtime.strict_json import ParseFault, parse_json
 
 if TYPE_CHECKING:
@@ -121,36 +119,22 @@ def check_contents(
 
 def is_verified(folder: Path, state: Mapping[str, Any]) -> bool:
     """Return whether a note says that the files were verified in this state."""
-    return any(_read_note(path) == state for path in _notes(folder))
+    return is_noted(_notes(folder), state)
 
 
 def state_of(folder: Path, manifest: Mapping[str, Any]) -> dict[str, list[int]]:
-    """Return size and times of each file; programs cannot set the time of the last status change."""
-    stats = {name: os.stat(folder / name) for name in (*sorted(manifest["files"]), MANIFEST)}
-    return {name: [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns] for name, stat in stats.items()}
-
-
-def _read_note(path: Path) -> Any:
-    try:
-        return parse_json(path.read_text(encoding="utf8"))
-    except (OSError, ValueError):
-        return None
+    """Return size and times of each file."""
+    return {name: file_state(folder / name) for name in (*sorted(manifest["files"]), MANIFEST)}
 
 
 def note_verified(folder: Path, state: Mapping[str, Any]) -> None:
     """Note that the files were verified in this state; if that cannot be written, they will be checked again."""
-    for path in _notes(folder):
-        with suppress(OSError, RerankError):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with whole_file(path) as file:
-                json.dump(state, file)
-            return
+    write_note(_notes(folder), state)
 
 
 def _notes(folder: Path) -> tuple[Path, Path]:
     """Return the paths that the note may have."""
-    name = hashlib.sha256(os.fsencode(folder.absolute())).hexdigest()[:32]
-    return folder / NOTE, cache_folder() / f"verified-{name}.json"
+    return folder / NOTE, note_path(folder)
 
 
 def damaged(folder: Path, damage: str) -> IndexFolderError:

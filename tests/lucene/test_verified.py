@@ -13,7 +13,8 @@ import pytest
 
 from rerank.errors import IndexFolderError
 from rerank.lucene.postings import open_forward
-from rerank.lucene.verified import MANIFEST, NOTE, cache_folder, file_entry, file_names, write_manifest
+from rerank.lucene.verified import MANIFEST, NOTE, file_entry, file_names, write_manifest
+from rerank.runtime.cache import cache_folder
 
 CHECKING = "checking the forward arrays"
 
