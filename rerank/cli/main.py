@@ -21,7 +21,7 @@ from rerank.version import __version__
 VERBS = {
     "index": "build a Lucene index, with the data that feature extraction needs",
     "vectors": "learn vectors of terms and documents from an index",
-    "retrieve": "write BM25's top k as a TREC run",
+    "retrieve": "write the top k of BM25 or other retrievers as a TREC run",
     "features": "write the features of a run's query-document pairs",
     "history": "learn from judgements what features of other queries can use",
     "train": "train a ranker, optionally from a base ranker",

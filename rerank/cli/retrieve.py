@@ -23,7 +23,7 @@ from rerank.cli.options import (
 RETRIEVERS = ("bm25", "rm3", "rocchio", "lsi", "history", "encoder")
 
 
-@click.command("retrieve", short_help="BM25")
+@click.command("retrieve", short_help="retrieve candidates")
 @click.argument("index", type=path_type)
 @click.argument("topics", type=path_type)
 @output_option("the run")
@@ -66,14 +66,14 @@ def command(
     language: str | None,
     threads: int | None,
 ) -> None:
-    """Write BM25's top k of INDEX for TOPICS as a TREC run.
+    """Write the top k of INDEX for TOPICS as a TREC run: BM25's, or those of other retrievers.
 
     TOPICS has two columns with a tab, is a file of TREC topics or JSONL, or irds:NAME, a data set of
-    ir_datasets. The tag of the run (its sixth column) contains k1 and b, e.g. bm25-k1=0.9-b=0.4. A model that
-    starts from such scores accepts no others.
+    ir_datasets. The tag of the run (its sixth column) names the retriever and its parameters, e.g.
+    bm25-k1=0.9-b=0.4. A model that starts from such scores accepts no others.
 
     With --union, the documents of its first retriever come first, with their scores. Documents that only others
-    found follow by reciprocal rank fusion, with falling scores below.
+    return follow in the order of reciprocal rank fusion, with lower scores.
     """
     from rerank.cli.file_names import errors_with_files
     from rerank.files.topics import read_topics

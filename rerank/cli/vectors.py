@@ -23,10 +23,11 @@ from rerank.cli.options import language_option, output_option, path_type, thread
 @language_option()
 @threads_option()
 def command(index: Path, output: Path, dimensions: int, language: str | None, threads: int | None) -> None:
-    """Learn vectors of terms and documents from INDEX: latent semantic indexing.
+    """Learn vectors of terms and documents from INDEX: latent semantic indexing, and word vectors.
 
-    Features of meaning (`--vectors FILE` of other verbs) compare queries and documents by them. The file is about as
-    large as 4 bytes for each dimension of each document, field and term. No judgements are read.
+    Features of meaning (`--vectors FILE` of other verbs) compare queries and documents by them. Word vectors need an
+    index with positions. The file has 4 bytes for each dimension of each term, and of each field of each document. No
+    judgements are read.
     """
     from rerank.vectors.vectors import Vectors
     from rerank.workflows.index import Index

@@ -38,7 +38,7 @@ _BYTES_PER_READ = 1 << 22
 
 
 class MappedFault(ValueError):
-    """An error in such a file; the message is a short description of what was found."""
+    """An error in a mapped file; the message is a short description of what was found."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,9 +168,9 @@ def read_mapped(
     file_format : int
         The version that is read.
     check : callable
-        Raises MappedFault for content that cannot be; called where the file has not been verified in this state.
+        Raises MappedFault for impossible content; called where the file has not been verified in this state.
     remedy : str
-        What to do about a damaged or another file, as a sentence.
+        What to do about a file that is damaged or of another kind, as a sentence.
 
     Returns
     -------

@@ -22,14 +22,16 @@ from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.threads import in_threads, row_parts
 from rerank.runtime.views import read_only_view
 from rerank.types import Floats, Ints, pointers
-from rerank.types.forward import FieldArrays, ForwardIndex
+from rerank.types.forward import ForwardIndex
 from rerank.types.retriever import CONTENTS
 from rerank.types.vocabulary import find_terms
+from rerank.vectors.space import log_idf
 
+_cached_log_idf = cached_by_field(log_idf)
 TITLE = "title"
 TERMS = 40  # heaviest terms of a document that are kept
 NEAREST = 20  # documents of each document
-MOST_POSTINGS = 1 << 14  # documents of a term that are compared with each other: commoner terms are left out
+MOST_POSTINGS = 1 << 14  # documents of a term that are compared with each other; terms of more documents are left out
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +52,8 @@ class DocTerms:
 class Neighbours:
     """The nearest documents of each document.
 
-    docs     (n_docs, NEAREST) int32, nearest first, ties by number; -1 behind the last one
-    cosines  (n_docs, NEAREST) float32, 0 behind the last one
+    docs     (n_docs, NEAREST) int32, nearest first, ties by number; -1 after the last one
+    cosines  (n_docs, NEAREST) float32, 0 after the last one
     """
 
     docs: NDArray[np.int32]
@@ -68,13 +70,7 @@ class Neighbours:
 
 def term_idf(forward: ForwardIndex) -> Floats:
     """Return ln(N / df) of each term of the index in the whole document, (n_terms,) float64, 0 for an absent one."""
-    return _idf(forward.fields[CONTENTS])
-
-
-@cached_by_field
-def _idf(field: FieldArrays) -> Floats:
-    doc_freq = np.asarray(field.doc_freq, dtype=np.float64)
-    return np.where(doc_freq > 0, np.log(max(field.n_docs_with, 1) / np.maximum(doc_freq, 1.0)), 0.0)
+    return _cached_log_idf(forward.fields[CONTENTS])
 
 
 def word_idf(forward: ForwardIndex, words: Sequence[str]) -> Floats:
@@ -119,7 +115,7 @@ def source_terms(forward: ForwardIndex, threads: int = 1) -> DocTerms:
 
 
 def nearest_documents(doc_terms: DocTerms, n_terms: int, threads: int = 1) -> Neighbours:
-    """Return the nearest documents of each document by the cosine of v(d); those with a cosine of 0 are none."""
+    """Return the nearest documents of each document by the cosine of v(d); documents of cosine 0 are left out."""
     n_docs = len(doc_terms.ptr) - 1
     order = np.argsort(doc_terms.terms, kind="stable")
     term_ptr = pointers(np.bincount(doc_terms.terms, minlength=n_terms))

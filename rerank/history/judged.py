@@ -72,7 +72,7 @@ class Judged:
 
     @classmethod
     def of(cls, forward: ForwardIndex, query_terms: Mapping[str, Sequence[str]], qrels: Qrels) -> Judged:
-        """Return the queries that have terms and judgements; refuse judgements that hold nothing to learn from.
+        """Return the queries with terms and judgements; refuse qrels without a relevant document of the index.
 
         Relevant documents that the index does not hold are left out.
         """
@@ -146,7 +146,7 @@ class Judged:
         return replace(self, docs=docs[order], labels=self.labels[order])
 
     def by_word(self) -> tuple[Ints, NDArray[np.int32], Ints]:
-        """Return the queries of each word: pointers (n_words + 1,), queries, and their places in `query_words`."""
+        """Return the queries of each word: pointers (n_words + 1,), queries, and their indices in `query_words`."""
         order = np.argsort(self.query_words, kind="stable")
         counts = np.bincount(self.query_words, minlength=len(self.words))
         return pointers(counts), query_rows(self.word_ptr)[order].astype(np.int32), order

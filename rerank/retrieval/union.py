@@ -1,7 +1,7 @@
 """The union of candidates of several sources.
 
 A union is written `bm25:1000,rm3:1000,lsi:200,run:dense.run:500`: names of sources, each with its number of documents;
-a run of another system is `run:FILE`, with a number or whole, and is called as its file without the ending.
+a run of another system is `run:FILE`, with a number or whole; its name is that of the file without extensions.
 
 The documents of the first source come first, in its order and with its scores. Documents that only others hold follow
 in the order of the sum over these sources of 1 / (60 + rank) (reciprocal rank fusion), ties by document id, descending;

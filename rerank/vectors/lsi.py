@@ -15,7 +15,7 @@ from rerank.runtime.kernels import kernel
 from rerank.runtime.views import read_only_view
 from rerank.types.arrays import Floats, Ints, pointers
 from rerank.types.forward import FieldArrays
-from rerank.vectors.space import Space
+from rerank.vectors.space import Space, log_idf
 from rerank.vectors.svd import SparseRows, right_singular_vectors
 
 DIMENSIONS = 400
@@ -27,8 +27,7 @@ _SEED = 0
 
 def term_weights(field: FieldArrays) -> NDArray[np.float32]:
     """Return ln(N / df) of each term, (n_terms,) float32; 0 for a term that no document holds."""
-    doc_freq = np.asarray(field.doc_freq, dtype=np.float64)
-    return np.where(doc_freq > 0, np.log(max(field.n_docs_with, 1) / np.maximum(doc_freq, 1.0)), 0.0).astype(np.float32)
+    return log_idf(field).astype(np.float32)
 
 
 def frequent_terms(field: FieldArrays, least: int = LEAST_DOCUMENTS, most: int = MOST_TERMS) -> NDArray[np.int32]:
@@ -100,7 +99,7 @@ def learn_lsi(
 
 def with_vectors(rows: NDArray[np.int32], vectors: NDArray[np.float32]) -> NDArray[np.int32]:
     """Return the rows of the terms, -1 for a term whose vector is zero."""
-    is_zero = np.append(~vectors.any(axis=1), True)  # the last: of terms without a row
+    is_zero = np.append(~vectors.any(axis=1), True)  # the last is that of terms without a row
     return np.where(is_zero[rows], -1, rows).astype(np.int32)
 
 

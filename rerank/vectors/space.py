@@ -106,7 +106,7 @@ class Space:
     def project(
         self, ptr: Ints, terms: NDArray[np.int32], freqs: NDArray[np.int32], texts: Ints
     ) -> NDArray[np.float32]:
-        """Return the vectors of texts given as terms and frequencies, of those of the numbers `texts`."""
+        """Return the vectors of the texts of the numbers `texts`, given as terms and frequencies."""
         out = np.empty((len(texts), self.dimensions), dtype=np.float32)
         _fill_sums(
             read_only_view(ptr),
@@ -119,6 +119,12 @@ class Space:
             out,
         )
         return out
+
+
+def log_idf(field: FieldArrays) -> Floats:
+    """Return ln(N / df) of each term of a field, (n_terms,) float64; 0 for a term that no document holds."""
+    doc_freq = np.asarray(field.doc_freq, dtype=np.float64)
+    return np.where(doc_freq > 0, np.log(max(field.n_docs_with, 1) / np.maximum(doc_freq, 1.0)), 0.0)
 
 
 @kernel()

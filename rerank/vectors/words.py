@@ -1,7 +1,7 @@
 """Word vectors: the singular vectors of the positive pointwise mutual information of words that occur near each other.
 
     c(t, u)   sum over pairs of occurrences of t and u at a distance of at most WINDOW of WINDOW + 1 - distance
-    PPMI      max(0, ln(c(t, u) * sum of c / (c(t) * c(u)))), with c(u) raised to 0.75 (and its sum alike)
+    PPMI      max(0, ln(c(t, u) * sum of c / (c(t) * c(u)))), with c(u) raised to 0.75 (and its sum, too)
     v(t)      row of t in V * sqrt(S), where U S V' is the truncated singular value decomposition
 
 References
