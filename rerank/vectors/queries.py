@@ -76,6 +76,11 @@ class Encoded:
     documents: NDArray[np.float32]
     queries: Mapping[str, NDArray[np.float32]]
 
+    def of_queries(self, query_ids: Iterable[str]) -> NDArray[np.float32]:
+        """Return the vectors of some queries, (n_queries, dimensions) float32."""
+        rows = [self.queries[query_id] for query_id in query_ids]
+        return np.array(rows, dtype=np.float32).reshape(len(rows), self.documents.shape[1])
+
 
 def query_vectors(
     vectors: Vectors | None,
@@ -89,8 +94,7 @@ def query_vectors(
     if vectors is not None:
         queries = {name: space.queries(vectors.forward, query_terms) for name, space in vectors.spaces.items()}
     if encoded is not None:
-        rows = [encoded.queries[query_id] for query_id in query_ids]
-        queries[ENCODER] = np.array(rows, dtype=np.float32).reshape(len(rows), encoded.documents.shape[1])
+        queries[ENCODER] = encoded.of_queries(query_ids)
     elif vectors is None:
         return None
     own = None if vectors is None else vectors.on(forward)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from rerank.errors import InvalidInputError
 from rerank.retrieval.base import SearchInputs, Source, register, run_of
 from rerank.retrieval.nearest import nearest_hits
@@ -22,7 +20,6 @@ class EncoderSource(Source):
                 "union: expected an encoder for the source encoder, got none. Give it (encoder=, --encoder "
                 "module:function), or leave the source out."
             )
-        rows = [given.queries[query_id] for query_id in inputs.query_ids]
-        queries = np.array(rows, dtype=np.float32).reshape(len(rows), given.documents.shape[1])
+        queries = given.of_queries(inputs.query_ids)
         hits = nearest_hits(queries, given.documents, inputs.forward.doc_ids, k, inputs.threads)
         return run_of(inputs, hits, f"encoder-{given.name}")
