@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +21,7 @@ from rerank.types.ids import Ids
 from rerank.types.vocabulary import find_terms
 
 if TYPE_CHECKING:
+    from rerank.history.base import HistoryQuery, Part
     from rerank.history.bound import IndexHistory
     from rerank.vectors.queries import QueryVectors
 
@@ -90,6 +92,12 @@ class Candidates:
     def n_rows(self) -> int:
         """Number of query-document pairs."""
         return len(self.docs)
+
+    @cached_property
+    def history_queries(self) -> list[tuple[Part | None, HistoryQuery]]:
+        """The part of the history that each query's features come from, and the query as its families need it."""
+        history, queries = self.history, range(len(self.query_lengths))
+        return [(history.part_of(self, query), history.query(self, query)) for query in queries] if history else []
 
     def query_tokens(self, query: int) -> list[str]:
         """Return the tokens of a query, repetitions included."""

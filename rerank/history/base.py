@@ -123,17 +123,14 @@ class LearnedFamily(RunFamily):
 
     def fill(self, candidates: Candidates, recipe: Recipe, out: NDArray[np.float32]) -> None:
         """Fill `out` (n_rows, 3 * n_scores)."""
-        history = candidates.history
+        history, vectors = candidates.history, candidates.vectors
         if history is None:
             raise TypeError("features that are learned from judgements need a history")
-        vectors = candidates.vectors
         values = np.full((candidates.n_rows, len(self.scores)), np.nan, dtype=np.float32)
-        for query in range(len(candidates.query_lengths)):
-            part = history.part_of(candidates, query)
+        for query, (part, asked) in enumerate(candidates.history_queries):
             if part is not None:
                 rows = slice(*candidates.query_ptr[query : query + 2].tolist())
                 prepared = part.prepared(self, history, None if vectors is None else vectors.vectors)
-                asked = history.query(candidates, query)
                 if self.needs_space and vectors is not None:
                     asked = replace(asked, vector=vectors.queries[self.needs_space][query])
                 self.score(prepared, history, asked, values[rows])
