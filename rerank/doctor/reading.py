@@ -124,8 +124,8 @@ class DataRows(Documents):
 class Files:
     """All files that are examined, by kind; train and test files of features are in `data`, too.
 
-    Topics and judgements for training and testing are by themselves. Topics of neither are those of both, and where
-    there are judgements, topics of queries that are not judged are left out.
+    Topics and judgements that are given for training or testing have lists of their own. Where there are judgements for
+    both, topics that are given for neither are taken for both, and topics of queries that are not judged are left out.
     """
 
     qrels: list[QrelsRows] = field(default_factory=list)
@@ -186,7 +186,7 @@ def read_files(named: Sequence[tuple[str | None, str | Path]]) -> Files:
 
 
 def _share_topics(files: Files) -> None:
-    """Give training and testing the topics of neither, and leave out those that are not judged for it."""
+    """Take topics that are given for neither training nor testing for both; leave out queries that are not judged."""
     train, test = ([name for rows in judged for name in rows.names] for judged in (files.train_qrels, files.test_qrels))
     if train and test:
         files.train_topics = [rows.of(train) for rows in files.train_topics or files.topics]

@@ -117,7 +117,8 @@ def check_spaces(recipe: Recipe, checksum: str | None, encoder: str | None) -> N
 
 def _check_encoder(recipe: Recipe, name: str | None) -> None:
     """Refuse a recipe whose encoder is not given, or is not that of this name."""
-    if name is None and (recipe.encoder is not None or ENCODER in (recipe.families or ())):
+    needed = any(family(member).needs_space == ENCODER for member in recipe.families or ())
+    if name is None and (recipe.encoder is not None or needed):
         which = f"encoder {recipe.encoder}" if recipe.encoder else "encoder for the family encoder"
         raise InvalidInputError(
             f"encoder: expected the {which}, got none. Give it (encoder=, --encoder module:function), or train on "

@@ -184,11 +184,11 @@ def test_damaged_files_are_refused_or_unchanged(
     where: float, byte: int, cut: bool, history: History, file: Path, tmp_path: Path
 ) -> None:
     content = bytearray(file.read_bytes())
-    place = int(where * len(content))
+    position = int(where * len(content))
     if cut:
-        del content[place:]
+        del content[position:]
     else:
-        content[place] = byte
+        content[position] = byte
     damaged = tmp_path / "damaged.npz"
     damaged.write_bytes(bytes(content))
     message = ""

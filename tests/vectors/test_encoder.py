@@ -1,4 +1,4 @@
-"""Encoders of the user's: vectors of all documents in a file, and one line for what an encoder does wrong."""
+"""User-defined encoders: vectors of all documents in a file, and one line for what an encoder does wrong."""
 
 from __future__ import annotations
 
