@@ -100,6 +100,12 @@ def test_import_of_the_package_loads_nothing_heavy() -> None:
     assert done.stdout.strip() == "[]"
 
 
+def test_families_of_features_load_neither_scipy_nor_the_learning_of_vectors() -> None:
+    code = "from rerank.features.registry import known_families; import sys; known_families(); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert {"scipy.sparse", "threadpoolctl", "rerank.vectors.vectors"} & set(done.stdout.split()) == set()
+
+
 def test_public_names_load_when_used() -> None:
     for name in rerank.__all__:
         assert getattr(rerank, name) is not None
