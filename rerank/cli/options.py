@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 FUNCTIONS = "rerank.functions"  # key of a command's context: files that define features
+RETRIEVERS = ("bm25", "rm3", "rocchio", "lsi", "history", "encoder")  # the sources, which help does not import
 path_type = click.Path(path_type=Path)
 
 
@@ -94,8 +95,8 @@ def union_option() -> Decorator:
     return click.option(
         "--union",
         metavar="SOURCE:K,...",
-        help="Candidates of several retrievers in place of BM25's: bm25, rm3, rocchio, lsi, history, encoder, each "
-        "with its number of documents, and run:FILE[:K]; e.g. bm25:1000,rm3:1000,lsi:200.",
+        help=f"Candidates of several retrievers in place of BM25's: {', '.join(RETRIEVERS)}, each with its number of "
+        "documents, and run:FILE[:K]; e.g. bm25:1000,rm3:1000,lsi:200.",
     )
 
 

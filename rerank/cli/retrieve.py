@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from rerank.cli.options import (
+    RETRIEVERS,
     bm25_options,
     encoder_option,
     history_option,
@@ -19,8 +20,6 @@ from rerank.cli.options import (
     union_option,
     vectors_option,
 )
-
-RETRIEVERS = ("bm25", "rm3", "rocchio", "lsi", "history", "encoder")
 
 
 @click.command("retrieve", short_help="retrieve candidates")

@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 
 import rerank
+from rerank.cli.history import command as history_command
+from rerank.history.history import FOLDS, MOST_FOLDS, NEAR
 from tests.cli.conftest import SMALL, Command
+
+
+def test_defaults_and_bounds_are_those_of_the_library() -> None:
+    options = {option.name: option for option in history_command.params}
+    assert (options["folds"].default, options["near"].default) == (FOLDS, NEAR)
+    assert (options["folds"].type.min, options["folds"].type.max) == (2, MOST_FOLDS)  # type: ignore[attr-defined]
 
 
 @pytest.fixture

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import rerank
+from rerank.cli.options import RETRIEVERS
 from rerank.errors import InvalidInputError
+from rerank.retrieval.base import known_sources
 from tests.cli.conftest import SMALL, Command
 
 UNION = "bm25:20,rm3:30,lsi:10"
@@ -19,6 +21,10 @@ def vectors(world: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
     file = tmp_path_factory.mktemp("vectors") / "vectors"
     rerank.Vectors.learn(rerank.Index.open(world / "index"), dimensions=8, word_dimensions=4).save(file)
     return str(file)
+
+
+def test_retrievers_of_the_help_are_the_sources() -> None:
+    assert set(RETRIEVERS) == set(known_sources())
 
 
 @pytest.mark.parametrize("retriever", ["rm3", "rocchio", "lsi"])

@@ -5,7 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import rerank
+from rerank.cli.vectors import command as vectors_command
+from rerank.vectors.lsi import DIMENSIONS
+from rerank.vectors.vectors import MOST_DIMENSIONS
 from tests.cli.conftest import Command
+
+
+def test_defaults_and_bounds_are_those_of_the_library() -> None:
+    option = next(option for option in vectors_command.params if option.name == "dimensions")
+    bounds = (option.default, option.type.min, option.type.max)  # type: ignore[attr-defined]
+    assert bounds == (DIMENSIONS, 1, MOST_DIMENSIONS)
 
 
 def test_vectors_are_learned_and_read_with_their_index(command: Command, world: Path, tmp_path: Path) -> None:
