@@ -124,7 +124,7 @@ def _members(
         members: dict[str, Any] = {"id": str(values.pop("doc_id")), "contents": _default_text(document)}
         for field, value in values.items():
             is_number = isinstance(value, int | float) and not isinstance(value, bool)
-            if is_number or (field in joined and field not in members and value is not None):
+            if field not in members and (is_number or (field in joined and value is not None)):
                 members[field] = value
         yield f"{PREFIX}{name}: document {number}", members
 
@@ -221,9 +221,7 @@ def _remedy(name: str, part: str) -> str:
 
 
 def _check_ids(name: str, query_ids: list[str]) -> None:
-    broken = first_broken(query_ids)
-    if broken is None:
-        broken = first_broken_query(query_ids)
+    broken = first_broken_query(query_ids)
     if broken is not None:
         raise _fault(name, f"expected query ids {QUERY_RULE}, got {shown(broken)}")
 
