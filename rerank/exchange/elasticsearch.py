@@ -50,7 +50,7 @@ class Elasticsearch(Format):
 
 
 def _extractors(names: Sequence[str], recipe: Mapping[str, Any] | None) -> list[dict[str, Any]]:
-    """Return a query for each feature; for one that the engine does not compute, of a numeric field of its name."""
+    """Return a query for each feature; for one that the engine does not compute, the number in a field of its name."""
     engine = engine_named("elasticsearch")
     portable = portable_names(engine, names, recipe)
     settings = query_settings(engine, portable, recipe or {})

@@ -167,7 +167,7 @@ def import_model(
 ) -> ImportedTrees | ImportedWeights:
     """Return another system's model as a fitted ranker.
 
-    It scores with its owner's result: thresholds, missing values and the type of the sum are the owner's. Scores are
+    Its scores are those of its owner: thresholds, missing values and the type of the sum are the owner's. Scores are
     raw: a probability that the owner makes of the sum is left out, which changes no order. Use it with `predict`,
     `rank`, `rerank.rerank`, as the base of a warm start, or as a member of an ensemble.
 
@@ -177,7 +177,7 @@ def import_model(
         A model file (LightGBM text, XGBoost JSON or UBJSON or JSON dump, RankLib, QuickRank, Solr, CatBoost JSON,
         treelite), or a fitted model of LightGBM, XGBoost, CatBoost, treelite or scikit-learn.
     format : str or None
-        The name of the file's format; None: told by its content.
+        The name of the file's format; by default it is detected by the content.
     feature_names : sequence of str or None
         Names of the columns, in the order in which the model was trained on them; None: those in the file, else the
         features of the recipe, else "1", "2", ...
@@ -206,7 +206,7 @@ def import_model(
 
 @dataclass(frozen=True)
 class _Given:
-    """What the user says of the features: names and a recipe; None where nothing."""
+    """The arguments about the features: names and a recipe, None where not given."""
 
     names: tuple[str, ...] | None
     recipe: dict[str, Any] | None
@@ -277,7 +277,7 @@ def _plain_recipe(recipe: Any) -> dict[str, Any] | None:
 
 
 def _ranker(model: TreeModel | LinearModel, source: str, given: _Given, what: str) -> ImportedTrees | ImportedWeights:
-    """Return a model as a ranker; `what` is where messages say that it is from."""
+    """Return a model as a ranker; `what` is its origin, for messages."""
     names = given.names or model.feature_names or given.hint or numbered_names(model.n_features)
     if len(names) != model.n_features:
         raise InvalidInputError(

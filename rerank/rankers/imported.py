@@ -1,4 +1,4 @@
-"""Rankers that another system trained: scored here with the result that their owner gives."""
+"""Rankers that another system trained; their scores are those of that system."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Imported(Ranker):
 
     @classmethod
     def _of(cls, feature_names: Sequence[str], recipe: Mapping[str, Any] | None, learned: Mapping[str, Any]) -> Self:
-        """Return a fitted ranker of what was learned elsewhere.
+        """Return a fitted ranker with the values of `_learned_fields`.
 
         Raises InvalidInputError for feature names or a recipe that a model file could not hold.
         """
@@ -254,7 +254,7 @@ class ImportedWeights(Imported):
         return np.abs(self.weights_)
 
     def _scores(self, X: NDArray[np.float32]) -> Floats:
-        scores = np.full(len(X), 0.0)
+        scores = np.zeros(len(X))
         for column, weight in enumerate(self.weights_.tolist()):  # in the owner's order, rows by themselves
             scores += weight * _known_values(X[:, column])
         return scores + self.constant_

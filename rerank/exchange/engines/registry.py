@@ -1,4 +1,4 @@
-"""What an engine is, and which there are: a file of this package that registers a class is all that a new one needs."""
+"""Engines and their registry: a new engine is a file of this package that registers a class."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RECIPE = Record(
 
 @dataclass(frozen=True)
 class EngineSettings:
-    """What the queries of an engine depend on beside the feature.
+    """What the queries of an engine depend on besides the feature.
 
     k1, b        BM25's parameters in the recipe of the model
     query_field  the field by whose analyser the terms of a query are counted
@@ -40,12 +40,12 @@ Query = Callable[[str, EngineSettings], dict[str, Any]]
 
 @dataclass(frozen=True)
 class EngineFeature:
-    """A feature that an engine computes with the result of this package.
+    """A feature for which an engine computes the values of this package.
 
     name   without the field: `bm25`; `static` is a number of the documents, `query.terms` has no field
     query  returns the engine's query for a field (for `static`: a number)
     needs  what the engine's index must have for it, with `{field}` for the name of the field; empty for nothing
-    exact  False where values are rounded to float32 at each step, and may differ by about 1e-6 of the value
+    exact  whether values are equal; otherwise they are rounded to float32 at each step, and within 2e-6 of the value
     missing_is_zero  whether a missing value reaches the model as 0
     """
 
@@ -59,10 +59,10 @@ class EngineFeature:
 class Engine(ABC):
     """An engine that computes features of documents for a query.
 
-    title     what it is, in a few words
+    title     name for messages
     formats   the formats of models that it reads
-    features  the features that it computes as this package does
-    k1, b     BM25's parameters where the engine's index sets none
+    features  the features for which it computes the values of this package
+    k1, b     BM25's parameters where the index of the engine does not set them
     """
 
     name: ClassVar[str] = ""
