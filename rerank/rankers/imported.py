@@ -60,11 +60,11 @@ class Imported(Ranker):
         )
 
     def unfitted_copy(self) -> Self:
-        """Return a copy with what it holds: what was learned elsewhere is not learned again."""
+        """Return a copy that is still fitted: the model was trained elsewhere and is not trained again."""
         return copy(self)
 
     def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
-        """Keep the model, as a member of an ensemble does that is trained already."""
+        """Check the number of features; as a member of an ensemble the model is not trained again."""
         self._check_fitted()
         if train.X.shape[1] != self.n_features_in_:
             raise InvalidInputError(
