@@ -3,11 +3,11 @@
 
     scripts/check_plugins.py [--environment FOLDER] [--keep] [--whole-pyserini]
 
-`--whole-pyserini` installs Pyserini with all that it depends on, PyTorch's CPU build included (2.5 GB), and runs the
-tests that need it; without it, only Pyserini's jar is there.
+`--whole-pyserini` installs Pyserini with all its dependencies, PyTorch included, and runs the tests that need them;
+without it, Pyserini is installed without dependencies, for its jar.
 
 The package is installed from a wheel of this checkout, so that entry points are tested, too; frameworks come from the
-package index that pip is set up with. A test that is skipped, for want of its framework, is a failure here.
+package index that pip is set up with. A test that is skipped because its framework is missing is a failure here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The names of the formats of models, read from the files that register them: help must not wait for their import."""
+"""Names of model formats and engines, read from the files that register them: help must not wait for their import."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ def engine_names() -> list[str]:
 
 
 def _registered(package: str, line: re.Pattern[str]) -> list[str]:
+    """Return the names in the lines of a package's files that register a class, in alphabetical order."""
     spec = find_spec(package)
     folders = list(spec.submodule_search_locations or []) if spec else []
     texts = (path.read_text("utf8") for folder in folders for path in Path(folder).glob("*.py"))

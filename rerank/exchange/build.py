@@ -74,7 +74,7 @@ def split_tree(
     """Return a tree whose nodes are numbered as in `Tree`; the children are not checked yet (see `joined`).
 
     threshold   (n_nodes,) float32, `x <= threshold` goes left; infinite where all values go to one side
-    leaf_count  (n_leaves,) int64 training rows of each leaf, where the file tells them
+    leaf_count  (n_leaves,) int64 training rows of each leaf; None where the file has none
     """
     turned = threshold == -np.inf  # every value goes right: as if every value went left to the other child
     return Tree(
@@ -90,7 +90,7 @@ def split_tree(
 
 
 def leaf_tree(value: float, dtype: Any = np.float64, count: int | None = None) -> Tree:
-    """Return a tree of one leaf; count is its number of training rows, where the file tells it."""
+    """Return a tree of one leaf; count is its number of training rows, None where the file has none."""
     none, counts = np.empty(0, dtype=np.int64), None if count is None else np.array([count], dtype=np.int64)
     values = np.array([value], dtype=dtype)
     return split_tree(none, none.astype(np.float32), none.astype(np.bool_), none, none, values, None, counts)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rerank.exchange.engines.registry import check_portable, engine_named, portable_names
+from rerank.exchange.engines.registry import STATIC, engine_named, portable_names, query_settings
 from rerank.exchange.registry import Format, TreeModel, WriteOptions, register
 from rerank.exchange.single import summed
 from rerank.rankers.arrays import numbered_names
@@ -26,7 +26,7 @@ class Elasticsearch(Format):
     writes = True
 
     def write(self, model: TreeModel, options: WriteOptions) -> bytes:
-        """Return the body; queries of features that the engine does not compute as here are templates to fill in."""
+        """Return the body; the query of a feature that the engine does not compute is a placeholder."""
         forest, names = summed(model, "elasticsearch").forest, model.feature_names or numbered_names(model.n_features)
         trees = [_stored(forest, tree) for tree in range(forest.n_trees)]
         if model.constant:
@@ -50,19 +50,13 @@ class Elasticsearch(Format):
 
 
 def _extractors(names: Sequence[str], recipe: Mapping[str, Any] | None) -> list[dict[str, Any]]:
-    """Return a query for each feature; for one that the engine does not compute, a number of the feature's name."""
+    """Return a query for each feature; for one that the engine does not compute, the number in a field of its name."""
     engine = engine_named("elasticsearch")
-    computed, entries = portable_names(engine, names, recipe), {}
-    if computed:
-        known = engine.entries(computed, check_portable(engine, computed, recipe))
-        entries = dict(zip(computed, known, strict=True))
-    return [entries.get(name) or engine.entry(name, _placeholder(name)) for name in names]
-
-
-def _placeholder(name: str) -> dict[str, Any]:
-    """Return a query for the number that a field of the feature's name holds."""
-    script = {"source": f"doc['{name}'].value"}
-    return {"script_score": {"query": {"exists": {"field": name}}, "script": script}}
+    portable = portable_names(engine, names, recipe)
+    settings = query_settings(engine, portable, recipe or {})
+    queries = {name: engine.query(f"{STATIC}.{name}", settings) for name in names}
+    queries |= {name: engine.query(name, settings) for name in portable}
+    return [engine.entry(name, query) for name, query in queries.items()]
 
 
 def _stored(forest: Forest, tree: int) -> list[dict[str, Any]]:

@@ -24,7 +24,7 @@ from rerank.types import Floats, Ints
 CATEGORICAL, DEFAULT_LEFT = 1, 2  # bits of decision_type; the next two are the kind of missing value
 NONE, ZERO, NAN = 0, 1, 2
 ZERO_SIZE = np.float32(1e-35)  # kZeroThreshold
-MOST_ROWS = 2**40  # of a leaf
+MOST_ROWS = 2**40  # training rows of a leaf
 MOST_LEAVES = 1 << 24
 ENDS = ("end of trees", "feature importances:")  # of version 3 and later, and of older ones
 _NUMBERS = re.compile(r"(?:[-+0-9.eE ]|inf|nan)*")
@@ -156,7 +156,7 @@ def _tree(fields: Mapping[str, str], n_features: int, zero: _ZeroFeatures) -> Tr
     n_leaves = _whole(fields, "num_leaves", 1, MOST_LEAVES)
     values = numbers("leaf_value", _tokens(fields, "leaf_value"), n_leaves)
     if n_leaves == 1:
-        return leaf_tree(float(values[0]), count=1)  # whatever the file says: the share of its only leaf is 1
+        return leaf_tree(float(values[0]), count=1)  # any count but 0: the share of the only leaf is 1
     n_nodes = n_leaves - 1
     kinds = wholes("decision_type", _tokens(fields, "decision_type"), 0, 15, n_nodes)
     if (kinds & CATEGORICAL).any():

@@ -93,22 +93,34 @@ def export_model(
     if not kind.writes:
         writers = ", ".join(each.name for each in known_formats().values() if each.writes)
         raise cannot_say(format, "a format that can be written", "one that is only read", f"Known: {writers}.")
-    options = WriteOptions(name, model.recipe_)
+    options, trees = WriteOptions(name, model.recipe_), None
     if isinstance(model, LinearRanker | ImportedWeights):
         linear = linear_model(model, format)
         if vectors:
             raise InvalidInputError("vectors: expected a ranker of trees, got a linear one. Leave them out.")
-        queries = _feature_set(model, None, format) if feature_set is not None else None
-        return _write_files(path, {"": kind.write_linear(linear, options)}) + _write_queries(feature_set, queries)
-    trees = tree_model(model, format)
-    if missing_as_zero:
-        trees = _missing_as_zero(trees)
-    queries = _feature_set(model, trees, format) if feature_set is not None else None
+        files = {"": kind.write_linear(linear, options)}
+    else:
+        trees = tree_model(model, format)
+        trees = _missing_as_zero(trees) if missing_as_zero else trees
+        files = _tree_files(kind, trees, _start_for(kind, model), options, split_leaves, vectors)
+    queries = None if feature_set is None else _feature_set(model, trees, format)
+    return _write_files(path, files) + _write_queries(feature_set, queries)
+
+
+def _start_for(kind: Format, model: Ranker) -> str | None:
+    """Return the score that a model starts from; refuse one that an engine of the format does not add."""
     start = start_of(model)
     if start is not None and not kind.adds_first_score:
         writers = ", ".join(each.name for each in known_formats().values() if each.adds_first_score)
         remedy = f"Export it for an engine that adds the first stage's score ({writers}), or train without a base."
-        raise cannot_say(format, "a model without a base", f"one that starts from {start}", remedy)
+        raise cannot_say(kind.name, "a model without a base", f"one that starts from {start}", remedy)
+    return start
+
+
+def _tree_files(
+    kind: Format, trees: TreeModel, start: str | None, options: WriteOptions, split_leaves: bool, vectors: int
+) -> dict[str, bytes]:
+    """Return the contents of the files of trees by the ending of their names; "" is the model."""
     split = split_leaves and kind.sums == "float32" and trees.forest.leaf_value.dtype == np.float64
     files = {"": kind.write(with_split_leaves(trees) if split else trees, options)}
     query = kind.query(options, start) if start is not None else None
@@ -116,7 +128,7 @@ def export_model(
         files[".query.json"] = (json.dumps(query, ensure_ascii=False, indent=2) + "\n").encode()
     if vectors:
         files[".vectors.jsonl"] = vector_lines(trees, vectors, start is not None)
-    return _write_files(path, files) + _write_queries(feature_set, queries)
+    return files
 
 
 def _feature_set(model: Ranker, trees: TreeModel | None, format: str) -> bytes:
@@ -155,7 +167,7 @@ def import_model(
 ) -> ImportedTrees | ImportedWeights:
     """Return another system's model as a fitted ranker.
 
-    It scores with its owner's result: thresholds, missing values and the type of the sum are the owner's. Scores are
+    Its scores are those of its owner: thresholds, missing values and the type of the sum are the owner's. Scores are
     raw: a probability that the owner makes of the sum is left out, which changes no order. Use it with `predict`,
     `rank`, `rerank.rerank`, as the base of a warm start, or as a member of an ensemble.
 
@@ -165,7 +177,7 @@ def import_model(
         A model file (LightGBM text, XGBoost JSON or UBJSON or JSON dump, RankLib, QuickRank, Solr, CatBoost JSON,
         treelite), or a fitted model of LightGBM, XGBoost, CatBoost, treelite or scikit-learn.
     format : str or None
-        The name of the file's format; None: told by its content.
+        The name of the file's format; by default it is detected by the content.
     feature_names : sequence of str or None
         Names of the columns, in the order in which the model was trained on them; None: those in the file, else the
         features of the recipe, else "1", "2", ...
@@ -194,7 +206,7 @@ def import_model(
 
 @dataclass(frozen=True)
 class _Given:
-    """What the user says of the features: names and a recipe; None where nothing."""
+    """The arguments about the features: names and a recipe, None where not given."""
 
     names: tuple[str, ...] | None
     recipe: dict[str, Any] | None
@@ -265,7 +277,7 @@ def _plain_recipe(recipe: Any) -> dict[str, Any] | None:
 
 
 def _ranker(model: TreeModel | LinearModel, source: str, given: _Given, what: str) -> ImportedTrees | ImportedWeights:
-    """Return a model as a ranker; `what` is where messages say that it is from."""
+    """Return a model as a ranker; `what` is its origin, for messages."""
     names = given.names or model.feature_names or given.hint or numbered_names(model.n_features)
     if len(names) != model.n_features:
         raise InvalidInputError(

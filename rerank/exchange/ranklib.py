@@ -14,12 +14,14 @@ import numpy as np
 
 from rerank.errors import shown
 from rerank.exchange.build import MOST_FEATURES, joined, numbers
+from rerank.exchange.engines.opensearch import PARAMETER
 from rerank.exchange.markup import parsed, read_ensemble, tree_lines
 from rerank.exchange.nested import check_depth
 from rerank.exchange.registry import Format, FormatFault, LinearModel, TreeModel, WriteOptions, register
 from rerank.exchange.single import refuse_missing_direction, single, summed
 from rerank.exchange.text import decimal
 from rerank.trees.forest import Tree
+from rerank.types.retriever import CONTENTS
 
 TREES = ("LambdaMART", "MART", "Random Forests")
 ASCENT, REGRESSION = "Coordinate Ascent", "Linear Regression"
@@ -89,14 +91,14 @@ class RankLib(Format):
 
 def rescore(options: WriteOptions, base_field: str | None) -> dict[str, object]:
     """Return a search that adds the model's score to the first stage's BM25, or replaces it where there is no base."""
-    field = (base_field or "").partition(".")[2] or "contents"
+    field = (base_field or "").partition(".")[2] or CONTENTS
     total = base_field is not None
     return {
         "query": {"match": {field: "QUERY"}},
         "rescore": {
             "window_size": 1000,
             "query": {
-                "rescore_query": {"sltr": {"model": options.name, "params": {"keywords": "QUERY"}}},
+                "rescore_query": {"sltr": {"model": options.name, "params": {PARAMETER: "QUERY"}}},
                 "query_weight": 1.0 if total else 0.0,
                 "rescore_query_weight": 1.0,
                 "score_mode": "total",

@@ -1,7 +1,7 @@
 """Solr's MultipleAdditiveTreesModel, and its LinearModel.
 
-Values, thresholds, leaf values and sums are float32. Solr tests `x <= float32(threshold + 1e-6)`: the threshold that is
-written is one that gives exactly ours after this addition.
+Values, thresholds, leaf values and sums are float32. Solr tests `x <= float32(threshold + 1e-6)`: the written threshold
+is one that gives exactly the model's threshold after this addition.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ def parsed(content: bytes) -> Any:
 
 
 def member(value: Any, keys: str, kind: type | tuple[type, ...] = object) -> Any:
-    """Return what stands under `outer.inner` keys, of a type; raises FormatFault where it is missing or another."""
+    """Return the value of `outer.inner` keys; raises FormatFault where it is missing or not of the type `kind`."""
     path = ""
     for key in keys.split("."):
         if not isinstance(value, Mapping) or key not in value:

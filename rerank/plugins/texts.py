@@ -1,4 +1,4 @@
-"""What the plugins of frameworks that hand over texts share: an index and a model, opened once."""
+"""An index and a model, opened once: shared by the plugins of frameworks that pass texts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class TextReranker:
     def order(
         self, query: str, documents: Sequence[str | Mapping[str, str]], k: int | None = None
     ) -> list[tuple[int, float]]:
-        """Return the number, from 0, and the score of the k best documents, best first."""
+        """Return the position in `documents`, from 0, and the score of the k best, best first."""
         if not documents:
             return []
         ranked = self.index.rerank_texts(self.model, query, list(documents), k, field=self.field)

@@ -1,4 +1,4 @@
-"""Rankers that another system trained: scored here with the result that their owner gives."""
+"""Rankers that another system trained; their scores are those of that system."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Imported(Ranker):
 
     @classmethod
     def _of(cls, feature_names: Sequence[str], recipe: Mapping[str, Any] | None, learned: Mapping[str, Any]) -> Self:
-        """Return a fitted ranker of what was learned elsewhere.
+        """Return a fitted ranker with the values of `_learned_fields`.
 
         Raises InvalidInputError for feature names or a recipe that a model file could not hold.
         """
@@ -60,11 +60,11 @@ class Imported(Ranker):
         )
 
     def unfitted_copy(self) -> Self:
-        """Return a copy with what it holds: what was learned elsewhere is not learned again."""
+        """Return a copy that is still fitted: the model was trained elsewhere and is not trained again."""
         return copy(self)
 
     def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
-        """Keep the model, as a member of an ensemble does that is trained already."""
+        """Check the number of features; as a member of an ensemble the model is not trained again."""
         self._check_fitted()
         if train.X.shape[1] != self.n_features_in_:
             raise InvalidInputError(
@@ -254,7 +254,7 @@ class ImportedWeights(Imported):
         return np.abs(self.weights_)
 
     def _scores(self, X: NDArray[np.float32]) -> Floats:
-        scores = np.full(len(X), 0.0)
+        scores = np.zeros(len(X))
         for column, weight in enumerate(self.weights_.tolist()):  # in the owner's order, rows by themselves
             scores += weight * _known_values(X[:, column])
         return scores + self.constant_

@@ -1,4 +1,4 @@
-"""Recipes of features that a search engine computes with the result of this package."""
+"""Recipes of features for which a search engine computes the values of this package."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def portable_template(name: str) -> str:
             f"# A recipe of features that {engine.title} computes.",
             f"# `rerank export MODEL --to {engine.formats[0]} --feature-set FILE` writes their queries.",
             "",
-            "# Fields of the index, by the names that they have in the engine; all of them by default.",
+            "# Fields of the index, which must have the same names in the engine; all of them by default.",
             '# fields = ["title", "body"]',
             "",
             f"families = {json.dumps(families)}",
@@ -43,7 +43,7 @@ def portable_template(name: str) -> str:
             f'# Where the documents have numbers, add "{STATIC}.*".',
             f"features = {json.dumps(patterns)}",
             "",
-            "# As the engine's fields have them; these are its defaults.",
+            "# As in the engine's index; these are its defaults.",
             f"bm25_k1 = {engine.k1:g}",
             f"bm25_b = {engine.b:g}",
             "",
@@ -52,7 +52,7 @@ def portable_template(name: str) -> str:
 
 
 def _columns(engine: Engine) -> tuple[list[str], list[str]]:
-    """Return the families of an engine's features, and the patterns of their columns but the numbers'."""
+    """Return the families of an engine's features, and the patterns of their columns except those of numbers."""
     families, patterns = [], []
     for name, member in known_families().items():
         of_family = {feature.name for feature in member.features(Recipe())}

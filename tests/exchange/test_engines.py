@@ -14,13 +14,14 @@ import pytest
 import rerank
 from rerank.cli.main import run
 from rerank.errors import InvalidInputError
-from rerank.exchange.engines.registry import EngineSettings, engine_named, known_engines
+from rerank.exchange.engines.registry import RECIPE, EngineSettings, engine_named, known_engines
 from rerank.exchange.registry import known_formats
 from rerank.features.families.static import StaticFeatures
 from rerank.features.recipe import Recipe
 from rerank.features.registry import known_families
 from rerank.workflows.portable import portable_template
 from tests.oracles import engines as walks
+from tests.rankers.conftest import ranking_data
 from tests.workflows.tiny import Tiny, tiny
 
 ENGINES = ("elasticsearch", "opensearch", "solr")
@@ -181,6 +182,49 @@ def test_a_number_whose_absence_is_not_0_is_refused_for_the_plug_in(
         rerank.export_model(model, tmp_path / "model", "xgboost-dump", feature_set=tmp_path / "set")
     rerank.export_model(model, tmp_path / "model", "xgboost-dump", feature_set=tmp_path / "set", missing_as_zero=True)
     rerank.export_model(model, tmp_path / "model", "elasticsearch", feature_set=tmp_path / "set")
+
+
+def test_defaults_of_a_recipe_are_those_of_recipe() -> None:
+    assert RECIPE.optional == {key: getattr(Recipe(), key) for key in RECIPE.fields}
+
+
+def _imported(folder: Path, names: tuple[str, ...], recipe: dict[str, Any] | None) -> Any:
+    """A model of trees, whose first features have these names."""
+    data = ranking_data(1)
+    rerank.export_model(rerank.LambdaMART(n_estimators=2).fit(data), folder / "trees", "lightgbm")
+    names += tuple(data.feature_names[len(names) :])
+    return rerank.import_model(folder / "trees", feature_names=names, recipe=recipe)
+
+
+def test_features_that_elastic_does_not_compute_are_numbers_of_their_name(tmp_path: Path) -> None:
+    names = ("bm25.title", "it's", "static.year")
+    for recipe, computed in ((None, 0), ({"normalisation": "minmax"}, 0), ({"normalisation": {"it*": "rank"}}, 2)):
+        model = _imported(tmp_path, names, recipe)
+        rerank.export_model(model, tmp_path / "model", "elasticsearch")
+        stored = json.loads((tmp_path / "model").read_text())["inference_config"]["learning_to_rank"]
+        extractors = [each["query_extractor"] for each in stored["feature_extractors"]]
+        assert [each["feature_name"] for each in extractors] == list(model.feature_names_)
+        fields = [each["query"].get("script_score", {}).get("query", {}).get("exists") for each in extractors[:3]]
+        numbers = [{"field": name} for name in names]
+        assert fields == (numbers if not computed else [None, numbers[1], {"field": "year"}])
+        assert extractors[1]["query"]["script_score"]["script"] == {"source": "doc['it\\'s'].value"}
+
+
+@pytest.mark.parametrize(
+    ("recipe", "message"),
+    [
+        ({"bm25_k1": "x"}, r"recipe: bm25_k1: expected a number from 0 to 1e\+09, got 'x'\. Correct it\."),
+        ({"bm25_k1": -1.0}, r"recipe: bm25_k1: expected 0 to 1e\+09, got -1"),
+        ({"bm25_b": 2.0}, "recipe: bm25_b: expected 0 to 1, got 2"),
+        ({"normalisation": [1]}, "recipe: normalisation: expected an object"),
+        ({"normalisation": {"*": 1}}, r"recipe: normalisation.*: expected text of .*, got 1\."),
+    ],
+)
+def test_broken_recipes_are_refused(recipe: dict[str, Any], message: str, tmp_path: Path) -> None:
+    model = _imported(tmp_path, ("bm25.title",), recipe)
+    with pytest.raises(InvalidInputError, match=message):
+        rerank.export_model(model, tmp_path / "model", "elasticsearch")
+    assert not (tmp_path / "model").exists()
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,15 @@ class Article(NamedTuple):
         return f"{self.title} {self.body}"
 
 
+class Numbered(NamedTuple):
+    doc_id: str
+    text: str
+    id: int
+
+    def default_text(self) -> str:
+        return self.text
+
+
 class Part(NamedTuple):
     text: str
 
@@ -138,6 +147,8 @@ def test_a_text_that_is_one_field_or_structured_is_contents_alone(register: Regi
         {"id": "d1", "contents": "heat flow"},
         {"id": "d2", "contents": "air"},
     ]
+    numbered = register([Numbered("d1", "heat", 7)])
+    assert list(read_documents(f"irds:{numbered}")) == [{"id": "d1", "contents": "heat"}]
     structured = register([Structured("d1", (Part("heat"), Part("flow")))])
     assert list(read_documents(f"irds:{structured}")) == [{"id": "d1", "contents": "heat flow"}]
 

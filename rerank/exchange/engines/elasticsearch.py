@@ -13,7 +13,7 @@ _QUERIES = QueryLanguage("query")
 
 @register_engine("elasticsearch")
 class Elasticsearch(Engine):
-    """Feature extractors, as they stand in a trained model."""
+    """The feature extractors of a trained model."""
 
     title = "Elastic's learning to rank"
     formats = ("elasticsearch",)
@@ -39,5 +39,5 @@ class Elasticsearch(Engine):
         return {"query_extractor": {"feature_name": name, "query": query}}
 
     def feature_set(self, entries: Sequence[dict[str, Any]]) -> Any:
-        """Return the part of a trained model that holds the feature extractors."""
+        """Return the part of a trained model with the feature extractors."""
         return {"inference_config": {"learning_to_rank": {"feature_extractors": list(entries)}}}

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from rerank.exchange.engines.query_language import LEGACY, LENGTH, NUMBER, QueryLanguage
 from rerank.exchange.engines.registry import NO_FIELD, STATIC, Engine, EngineFeature, register_engine
 
-PARAMETER = "keywords"
+PARAMETER = "keywords"  # of a search request, with the text that is searched for
 _QUERIES = QueryLanguage(PARAMETER)
 
 

@@ -1,4 +1,4 @@
-"""What an engine is, and which there are: a file of this package that registers a class is all that a new one needs."""
+"""Engines and their registry: a new engine is a file of this package that registers a class."""
 
 from __future__ import annotations
 
@@ -6,19 +6,25 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 from rerank.errors import InvalidInputError
 from rerank.runtime.registry import Registry
+from rerank.runtime.schema import Number, Record, SchemaError, Table, Text
+from rerank.types.retriever import CONTENTS
 
 STATIC, NO_FIELD = "static", "query.terms"
 _MOST_NAMED = 10
-_DEFAULTS = {"bm25_k1": 0.9, "bm25_b": 0.4}  # of a recipe, see rerank.features.recipe
+# The keys of a recipe that decide on a query, with their ranges and defaults in rerank.features.recipe.
+RECIPE = Record(
+    {"bm25_k1": Number(0.0, 1e9), "bm25_b": Number(0.0, 1.0), "normalisation": Table(Text())},
+    {"bm25_k1": 0.9, "bm25_b": 0.4, "normalisation": {}},
+)
 
 
 @dataclass(frozen=True)
 class EngineSettings:
-    """What the queries of an engine depend on beside the feature.
+    """What the queries of an engine depend on besides the feature.
 
     k1, b        BM25's parameters in the recipe of the model
     query_field  the field by whose analyser the terms of a query are counted
@@ -34,12 +40,12 @@ Query = Callable[[str, EngineSettings], dict[str, Any]]
 
 @dataclass(frozen=True)
 class EngineFeature:
-    """A feature that an engine computes with the result of this package.
+    """A feature for which an engine computes the values of this package.
 
     name   without the field: `bm25`; `static` is a number of the documents, `query.terms` has no field
     query  returns the engine's query for a field (for `static`: a number)
-    needs  what the engine's index must have for it, `{field}` standing for the field; empty for nothing
-    exact  False where values are rounded to float32 at each step, and may differ by about 1e-6 of the value
+    needs  what the engine's index must have for it, with `{field}` for the name of the field; empty for nothing
+    exact  whether values are equal; otherwise they are rounded to float32 at each step, and within 2e-6 of the value
     missing_is_zero  whether a missing value reaches the model as 0
     """
 
@@ -53,10 +59,10 @@ class EngineFeature:
 class Engine(ABC):
     """An engine that computes features of documents for a query.
 
-    title     what it is, in a few words
+    title     name for messages
     formats   the formats of models that it reads
-    features  the features that it computes as this package does
-    k1, b     BM25's parameters where the engine's index sets none
+    features  the features for which it computes the values of this package
+    k1, b     BM25's parameters where the index of the engine does not set them
     """
 
     name: ClassVar[str] = ""
@@ -82,13 +88,14 @@ class Engine(ABC):
         family, _, field = name.partition(".")
         return (known[family], field) if family in known and field else None
 
+    def query(self, name: str, settings: EngineSettings) -> dict[str, Any]:
+        """Return the query of a feature, which the engine computes, by its whole name."""
+        feature, field = self.feature(name) or _refuse(self, [name])
+        return feature.query(field, settings)
+
     def entries(self, names: Sequence[str], settings: EngineSettings) -> list[dict[str, Any]]:
         """Return features, which the engine computes, as it stores them."""
-        entries = []
-        for name in names:
-            feature, field = self.feature(name) or _refuse(self, [name])
-            entries.append(self.entry(name, feature.query(field, settings)))
-        return entries
+        return [self.entry(name, self.query(name, settings)) for name in names]
 
     def needs(self, names: Sequence[str], settings: EngineSettings) -> list[str]:
         """Return what the engine's index must have for these features, a sentence each."""
@@ -97,7 +104,7 @@ class Engine(ABC):
         return list(dict.fromkeys(filter(None, sentences)))
 
 
-def _refuse(engine: Engine, names: Sequence[str]) -> Any:
+def _refuse(engine: Engine, names: Sequence[str]) -> NoReturn:
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     known = ", ".join(feature.name for feature in engine.features)
     raise InvalidInputError(
@@ -121,24 +128,42 @@ def check_portable(engine: Engine, names: Sequence[str], recipe: Mapping[str, An
     others = [name for name in names if engine.feature(name) is None]
     if others:
         _refuse(engine, others)
-    changed = {name: _normalisation(name, recipe.get("normalisation") or {}) for name in names}
+    table = _read(recipe)["normalisation"]
+    changed = {name: _normalisation(name, table) for name in names}
     normalised = [f"{name} ({form})" for name, form in changed.items() if form != "none"]
     if normalised:
         raise InvalidInputError(
             f"feature set: expected values as they are, got {', '.join(normalised[:_MOST_NAMED])} within the query, "
             "which an engine cannot compute. Train with a recipe without normalisation."
         )
-    fields = [found[1] for name in names if (found := engine.feature(name)) and found[0].name != STATIC and found[1]]
-    parameters = {key: recipe.get(key, default) for key, default in _DEFAULTS.items()}
-    return EngineSettings(parameters["bm25_k1"], parameters["bm25_b"], fields[0] if fields else "contents")
+    return query_settings(engine, names, recipe)
+
+
+def query_settings(engine: Engine, names: Sequence[str], recipe: Mapping[str, Any]) -> EngineSettings:
+    """Return the settings of the queries of features that the engine computes."""
+    known = [feature for name in names if (feature := engine.feature(name)) is not None]
+    fields = [field for feature, field in known if feature.name != STATIC and field]
+    values = _read(recipe)
+    return EngineSettings(values["bm25_k1"], values["bm25_b"], fields[0] if fields else CONTENTS)
 
 
 def portable_names(engine: Engine, names: Sequence[str], recipe: Mapping[str, Any] | None) -> list[str]:
     """Return those of a model's features that an engine computes; none where the recipe is unknown."""
     if recipe is None:
         return []
-    table = recipe.get("normalisation") or {}
+    table = _read(recipe)["normalisation"]
     return [name for name in names if engine.feature(name) is not None and _normalisation(name, table) == "none"]
+
+
+def _read(recipe: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of `RECIPE`; raise InvalidInputError for a wrong one."""
+    given = {key: recipe[key] for key in RECIPE.fields if key in recipe}
+    if isinstance(given.get("normalisation"), str):  # a single word applies to all columns
+        given["normalisation"] = {"*": given["normalisation"]}
+    try:
+        return RECIPE.read(given, {})
+    except SchemaError as error:
+        raise InvalidInputError(f"recipe: {error.fault('Correct it.')}") from None
 
 
 def _normalisation(name: str, table: Mapping[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""Solr's learning to rank: a feature store; the text of the user's query is `efi.query`."""
+"""Solr's learning to rank: a feature store, whose queries take the search text from the parameter `efi.query`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NUMBER = "field {field}: a number with docValues or stored"
 
 
 def _parsed(field: str, operator: str) -> str:
-    """Return a query of all terms of the user's query, whose signs have no meaning."""
+    """Return a query of the terms of the search text, in which no character is an operator."""
     return f"{{!simple qf={field} q.operators='' q.op={operator}}}${{query}}"
 
 
