@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rerank.cli.declared import declared
 from rerank.cli.measures import trainable_symbols
 from rerank.errors import InvalidInputError
 
@@ -94,8 +95,8 @@ def union_option() -> Decorator:
     return click.option(
         "--union",
         metavar="SOURCE:K,...",
-        help="Candidates of several retrievers in place of BM25's: bm25, rm3, rocchio, lsi, history, encoder, each "
-        "with its number of documents, and run:FILE[:K]; e.g. bm25:1000,rm3:1000,lsi:200.",
+        help=f"Candidates of several retrievers in place of BM25's: {', '.join(declared()['sources'])}, each with its "
+        "number of documents, and run:FILE[:K]; e.g. bm25:1000,rm3:1000,lsi:200.",
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from rerank.cli.declared import declared
 from rerank.cli.options import (
     bm25_options,
     encoder_option,
@@ -20,8 +21,6 @@ from rerank.cli.options import (
     vectors_option,
 )
 
-RETRIEVERS = ("bm25", "rm3", "rocchio", "lsi", "history", "encoder")
-
 
 @click.command("retrieve", short_help="BM25")
 @click.argument("index", type=path_type)
@@ -30,12 +29,13 @@ RETRIEVERS = ("bm25", "rm3", "rocchio", "lsi", "history", "encoder")
 @bm25_options()
 @click.option(
     "--retriever",
-    type=click.Choice(RETRIEVERS),
+    type=click.Choice(declared()["sources"]),
     metavar="NAME",
-    default=RETRIEVERS[0],
+    default="bm25",
     show_default=True,
     help="bm25; rm3 and rocchio, which expand the query by BM25's first documents; lsi, latent semantic "
-    "indexing; history, documents judged relevant to similar queries, with --history; encoder, with --encoder.",
+    "indexing, with --vectors; history, documents judged relevant to similar queries, with --history; encoder, with "
+    "--encoder.",
 )
 @union_option()
 @click.option(
