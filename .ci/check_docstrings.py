@@ -1,7 +1,7 @@
 """Check the docstrings of the public names of the package, and of their public methods, with numpydoc's validation.
 
 Run: .ci/check_docstrings.py
-`[tool.numpydoc_validation]` of pyproject.toml has the checks: all, but for those that it names.
+`[tool.numpydoc_validation]` of pyproject.toml names the checks that are left out.
 """
 
 import inspect
@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def main() -> int:
-    """Print the faults, a line each; return their number, at most 1."""
+    """Print the faults, a line each; return 1 if there are any, else 0."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf8"))["tool"]["numpydoc_validation"]
     checks = set(ERROR_MSGS) - set(settings["checks"])
     names = sorted(set(public_names()))

@@ -1,10 +1,11 @@
 #!/usr/bin/env python
-"""Writes what is derived from the declarations of rankers, objectives, measures and fusion; tests compare the two.
+"""Writes what is derived from the declarations of rankers, objectives, measures, fusion and sources of candidates.
 
     rerank/cli/declared.json  names, parameters and help for the command line, which imports none of their modules
     docs/rankers.md           the tables of hyper-parameters, behind the line <!-- generated -->
 
 Run: python scripts/write_declared.py
+A test compares the two files with what the script would write.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from rerank.metrics.registry import known_measures  # noqa: E402
 from rerank.objectives.registry import known_objectives  # noqa: E402
 from rerank.rankers.parameters import Parameter, declared_parameters  # noqa: E402
 from rerank.rankers.registry import known_rankers  # noqa: E402
+from rerank.retrieval.base import known_sources  # noqa: E402
 
 JSON, PAGE, MARK = ROOT / "rerank" / "cli" / "declared.json", ROOT / "docs" / "rankers.md", "<!-- generated -->\n"
 
@@ -39,6 +41,7 @@ def declared_json() -> str:
         "norms": list(known_norms()),
         "objectives": list(known_objectives()),
         "rankers": rankers,
+        "sources": list(known_sources()),
     }
     return json.dumps(contents, indent=1) + "\n"
 

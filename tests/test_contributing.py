@@ -30,6 +30,16 @@ USES = {
     "family": "import rerank; from rerank.features.columns import column_groups;"
     "names = [name for group in column_groups(rerank.Recipe(fields=('title',), families=('brevity',)))"
     " for name in group.names]; assert names == ['brevity.title']",
+    "source": "from rerank.retrieval.base import SearchInputs, source; from rerank.types import Run;"
+    "from tests.features.collection import forward_index;"
+    "forward = forward_index({'a': {'contents': ['x', 'x']}, 'b': {'contents': ['x', 'y']}, 'c': {'contents': ['z']}});"
+    "inputs = SearchInputs(forward, ['q', 'r'], [['x', 'y', 'new'], []], lambda k: Run.of({}));"
+    "run = source('overlap').search(inputs, 10); assert run['q'] == {'b': 2.0, 'a': 1.0} and not run['r'];"
+    "from rerank.retrieval.union import parse_union; assert len(parse_union('bm25:10,overlap:5')) == 2",
+    "history": "from tests.history.conftest import world; given = world(); data = given.features(given.history());"
+    "values = data.column('history.best')[data.rows('x_new')];"
+    "labels = [[docs.get(doc, 0) for docs in given.labels.values()] for doc in data.doc_ids[data.rows('x_new')]];"
+    "assert [max(each) or None for each in labels] == [None if value != value else value for value in values]",
     "verb": "from rerank.cli.main import run; open('topics.tsv', 'w').write('q1\\theat\\nq2\\tflow\\n');"
     "assert run(['queries', 'topics.tsv']) == 0 and run(['-h']) == 0",
 }
@@ -53,13 +63,13 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_every_kind_of_part_has_an_example() -> None:
     assert [name.split("/")[1] for name, where, _ in BLOCKS if not where] == [
-        "metrics", "objectives", "rankers", "features", "cli"
+        "metrics", "objectives", "rankers", "features", "history", "retrieval", "cli"
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize("part", USES)
 def test_part_written_as_the_guide_says_can_be_used(part: str, copy: Path) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(copy)}
+    environment = {**os.environ, "PYTHONPATH": f"{copy}{os.pathsep}{ROOT}"}  # the tests' collections are not copied
     done = subprocess.run(
         [sys.executable, "-c", USES[part]], cwd=copy, env=environment, capture_output=True, text=True, timeout=300
     )

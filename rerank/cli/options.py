@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rerank.cli.declared import declared
 from rerank.cli.measures import trainable_symbols
 from rerank.errors import InvalidInputError
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 FUNCTIONS = "rerank.functions"  # key of a command's context: files that define features
-RETRIEVERS = ("bm25", "rm3", "rocchio", "lsi", "history", "encoder")  # the sources, which help does not import
 path_type = click.Path(path_type=Path)
 
 
@@ -95,8 +95,8 @@ def union_option() -> Decorator:
     return click.option(
         "--union",
         metavar="SOURCE:K,...",
-        help=f"Candidates of several retrievers in place of BM25's: {', '.join(RETRIEVERS)}, each with its number of "
-        "documents, and run:FILE[:K]; e.g. bm25:1000,rm3:1000,lsi:200.",
+        help=f"Candidates of several retrievers in place of BM25's: {', '.join(declared()['sources'])}, each with its "
+        "number of documents, and run:FILE[:K]; e.g. bm25:1000,rm3:1000,lsi:200.",
     )
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
+from rerank.cli.declared import declared
 from rerank.cli.options import (
-    RETRIEVERS,
     bm25_options,
     encoder_option,
     history_option,
@@ -29,12 +29,13 @@ from rerank.cli.options import (
 @bm25_options()
 @click.option(
     "--retriever",
-    type=click.Choice(RETRIEVERS),
+    type=click.Choice(declared()["sources"]),
     metavar="NAME",
-    default=RETRIEVERS[0],
+    default="bm25",
     show_default=True,
     help="bm25; rm3 and rocchio, which expand the query by BM25's first documents; lsi, latent semantic "
-    "indexing; history, documents judged relevant to similar queries, with --history; encoder, with --encoder.",
+    "indexing, with --vectors; history, documents judged relevant to similar queries, with --history; encoder, with "
+    "--encoder.",
 )
 @union_option()
 @click.option(

@@ -1,4 +1,4 @@
-"""The ranker that cross-validation on the training queries chooses: the base itself, one member, or all together."""
+"""The ranker that cross-validation on the training queries chooses: the base ranker, one member, or all together."""
 
 from __future__ import annotations
 
@@ -48,18 +48,21 @@ ITERATED = "n_estimators"  # of the members whose number of iterations early sto
 @register("auto")
 @dataclass(eq=False, repr=False)
 class Auto(Ranker):
-    """All members together, one of them, or the base ranker itself, whichever held-out queries show to be best.
+    """All members together, one of them, or the base ranker alone, chosen by the metric on held-out queries.
 
-    Without eval_set, the queries are divided into folds, and each member scores each fold after learning from the
-    others. Together, members have the mean of their models' scores, each divided by its standard deviation inside
-    queries. This mean is taken, unless a single member is better by more than one standard error of the differences
-    (paired by query) of the metric; and unless it is not better than the base ranker by more than one standard error:
-    then the model is the base ranker itself. Members that are taken learn from all queries; where early stopping found
-    a number of iterations in the folds, they have the mean of the folds' numbers (such a member's held-out metric is
-    slightly too high, as it stopped on the fold that it is measured on).
+    Members together score a document with the mean of their scores, each divided by its standard deviation within
+    queries. Without eval_set, the queries are divided into folds, and each member scores each fold after learning from
+    the others. The choice is all members together, or the best single member if it is better by more than one standard
+    error of the difference of the metric, paired by query. If there is a base ranker and the choice is not better than
+    it by more than one standard error, the base ranker alone is chosen. Chosen members then learn from all queries;
+    a number of iterations that early stopping found is the mean over the folds. The held-out metric of such a member is
+    slightly too high: it stopped on the fold that it is measured on.
 
-    With eval_set, members learn with it as they would alone, and the candidate with its best metric is taken; of small
-    collections more is learned without. `choices_` holds the metric of each candidate, `chosen_` the name of one.
+    With eval_set, members learn with it as they would alone, and the candidate with the best metric on it is chosen;
+    with few queries, training without eval_set learns from more of them.
+
+    `choices_` holds the metric of each candidate on held-out queries by its name, `chosen_` the name of the chosen one,
+    `members_` and `weights_` its members and the weights of their scores; both are empty for the base ranker alone.
 
     References
     ----------
@@ -75,7 +78,7 @@ class Auto(Ranker):
         f"shrinkage follow from the number of queries (below {FEW}, below {SOME}, and more).",
     )
     n_folds: int = parameter(5, Whole(2, 1_000_000), "Parts that the training queries are divided into.")
-    metric: Any = parameter("nDCG@10", Metric(), "Measure that the choice is made by, and that members train for.")
+    metric: Any = parameter("nDCG@10", Metric(), "Measure that decides the choice, and that members train for.")
     early_stopping_rounds: int = stopping_parameter(50, "Iterations of a member on a held-out fold")
     base: Any = base_parameter()
     random_state: int = parameter(0, Whole(0, 2**63), "Seed of the folds, and of members that are given as text.")

@@ -24,7 +24,8 @@ def new_members(given: str | Sequence[Ranker], common: Mapping[str, Any]) -> lis
     members = read_members(given, common) if isinstance(given, str) else [each.unfitted_copy() for each in given]
     if not members or any(member.base is not None for member in members):
         raise InvalidInputError(
-            "members: expected at least one ranker, all without a base of their own. Give the base to the whole."
+            "members: expected at least one ranker, all without a base of their own. Give base to the ranker that "
+            "combines them."
         )
     return [member.set_params(n_jobs=None) for member in members]
 

@@ -166,8 +166,8 @@ class Ensemble(Ranker):
 
     def _largest_score(self) -> float:
         if not isinstance(self.stage_, LinearStage):
-            return self.stage_._largest_score()
-        return float(np.abs(self.stage_.weights_) @ [member._largest_score() for member in self.members_])
+            return self.unit_ * self.stage_._largest_score()
+        return self.unit_ * float(np.abs(self.stage_.weights_) @ [member._largest_score() for member in self.members_])
 
 
 def _of_scores(data: TrainingSet, scores: NDArray[np.float32]) -> TrainingSet:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
@@ -134,6 +135,12 @@ class Explanation(Shown):
     def rest(self) -> float:
         """The part of the difference that no feature adds: the difference of the scores of a base run."""
         return self.documents[0].constant - self.documents[1].constant
+
+    @cached_property
+    def largest_part(self) -> float:
+        """Size of the largest contribution to a score, or of the part that no feature adds."""
+        sizes = [abs(part) for feature in self.features for part in feature.contributions]
+        return max([*sizes, abs(self.rest)])
 
     @property
     def title(self) -> str:

@@ -35,8 +35,7 @@ def number(value: float) -> str:
 
 def _counts(explanation: Explanation, value: float) -> bool:
     """Return whether a difference is more than rounding."""
-    sizes = [abs(part) for feature in explanation.features for part in feature.contributions]
-    return abs(value) > LEAST_SHARE * max([*sizes, abs(explanation.rest)], default=0.0)
+    return abs(value) > LEAST_SHARE * explanation.largest_part
 
 
 def rank_side(explanation: Explanation) -> str:
@@ -152,9 +151,9 @@ def feature_row(feature: ExplainedFeature) -> list[Any]:
 
 def table_rows(explanation: Explanation, n: int | None = None) -> tuple[list[str], list[list[str]]]:
     """Return header and rows of text: the n features that differ most, then the others, no feature, and the sums."""
-    counted = [feature for feature in explanation.features if _counts(explanation, feature.difference)]
-    listed = counted if n is None else counted[:n]
-    others = [feature for feature in explanation.features if feature not in listed]
+    counted = [_counts(explanation, feature.difference) for feature in explanation.features]
+    n_listed = sum(counted) if n is None else min(n, sum(counted))
+    listed, others = explanation.features[:n_listed], explanation.features[n_listed:]
     rows = [
         [feature.name, *map(number, feature.values), *_signed(*feature.contributions, feature.difference)]
         for feature in listed

@@ -14,19 +14,18 @@ from rerank.errors import InvalidInputError
 from rerank.features.inputs import check_spaces
 from rerank.files.topics import read_topics
 from rerank.files.trec import read_run
-from rerank.history.history import History
-from rerank.history.reading import load_history
 from rerank.rankers.origin import check_base_run, check_retrievers
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.store import load_model
 from rerank.retrieval.union import UnionRun
 from rerank.types import RankingData, Run, Topics
 from rerank.types.retriever import Retriever
-from rerank.vectors.encoder import Encoder
 from rerank.workflows.applying import check_history, model_bm25, model_recipe, trained_union
 from rerank.workflows.index import Index
 
 if TYPE_CHECKING:
+    from rerank.history.history import History
+    from rerank.vectors.encoder import Encoder
     from rerank.vectors.vectors import Vectors
 
 
@@ -128,13 +127,20 @@ class RerankOptions:
         """Return the options of the arguments of `rerank`."""
         if k < 1:
             raise InvalidInputError(f"k: expected a number of documents from 1, got {k}.")
-        given = load_history(history) if isinstance(history, str | Path) else history
+        if isinstance(history, str | Path):
+            from rerank.history.reading import load_history
+
+            history = load_history(history)
         named = {name: Run.of(other) for name, other in (runs or {}).items()}
-        return cls(k, base=None if base is None else Run.of(base), runs=named, history=given, **options)
+        return cls(k, base=None if base is None else Run.of(base), runs=named, history=history, **options)
 
     def on(self, index: Index) -> Self:
         """Return the options with the vectors and the encoder read, once for retrieval and features."""
-        encoder = None if self.encoder is None else Encoder.of(self.encoder)
+        encoder = self.encoder
+        if encoder is not None:
+            from rerank.vectors.encoder import Encoder
+
+            encoder = Encoder.of(encoder)
         return replace(self, vectors=index.read_vectors(self.vectors), encoder=encoder)
 
     @property

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import rerank
-from rerank.cli.options import RETRIEVERS
+from rerank.cli.declared import declared
 from rerank.errors import InvalidInputError
 from rerank.retrieval.base import known_sources
 from tests.cli.conftest import SMALL, Command
@@ -24,7 +24,7 @@ def vectors(world: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_retrievers_of_the_help_are_the_sources() -> None:
-    assert set(RETRIEVERS) == set(known_sources())
+    assert set(declared()["sources"]) == set(known_sources())
 
 
 @pytest.mark.parametrize("retriever", ["rm3", "rocchio", "lsi"])

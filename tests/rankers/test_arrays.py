@@ -119,11 +119,12 @@ def test_plain_array_after_data_with_names_is_taken_without_a_warning(tmp_path) 
     data, _ = data_from_arrays(FRAME, Y, QID)
     model = LambdaMART(n_estimators=2).fit(data)
     model.save(tmp_path / "model.json")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
         for each in (model, load_model(tmp_path / "model.json")):
-            each.predict(A)
-            each.predict(FRAME)
+            np.testing.assert_array_equal(each.predict(A), model.predict(data))
+            np.testing.assert_array_equal(each.predict(FRAME), model.predict(data))
+    assert warned == []
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,15 @@ def test_ensemble_learns_and_comes_back_whole(train, valid, test, tmp_path, seco
     assert (tmp_path / "again.json").read_bytes() == (tmp_path / "model.json").read_bytes()
 
 
+@pytest.mark.parametrize("second", ["linear", "boosted"])
+def test_stored_ensemble_is_refused_when_its_unit_makes_scores_too_large(train, second) -> None:
+    stored = Ensemble(**SMALL, second=second).fit(train).to_dict()
+    Ensemble.from_dict(stored)
+    stored["learned"]["unit"] = 3e38
+    with pytest.raises(InvalidInputError, match=r"learned: expected scores up to 3\.4e\+38, got some up to"):
+        Ensemble.from_dict(stored)
+
+
 def test_ensemble_is_the_same_for_any_order_of_queries_and_threads(train) -> None:
     order = np.random.default_rng(0).permutation(len(train))
     one = Ensemble(**SMALL).fit(train)

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import subprocess
 import sys
+from collections.abc import Iterable, Iterator
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
 
 from rerank.runtime import compile_hook
+from rerank.runtime.threads import thread_count
 from rerank.workflows import compile as ahead
 
 # What a study calls, in a separate process: Numba's dispatchers list the types that their kernels were called with.
@@ -58,8 +62,19 @@ def test_parts_compile_every_kernel_of_a_study(tmp_path: Path) -> None:
     assert missed == []
 
 
-def test_compile_kernels_runs_each_part_in_a_process() -> None:
+def test_compile_kernels_runs_each_part_in_one_process_that_succeeds(monkeypatch: pytest.MonkeyPatch) -> None:
+    finished, ended = ahead._finished, []
+
+    def recorded(processes: Iterable[BaseProcess]) -> Iterator[BaseProcess]:
+        for process in finished(processes):
+            ended.append(process)
+            yield process
+
+    monkeypatch.setattr(ahead, "_finished", recorded)
     ahead.compile_kernels()
+    assert sorted(name for process in ended for name in process.name.split(", ")) == sorted(ahead.PARTS)
+    assert len({process.pid for process in ended} - {os.getpid()}) == min(thread_count(None), len(ahead.PARTS))
+    assert [process.exitcode for process in ended] == [0] * len(ended)
 
 
 def test_compile_kernels_says_which_part_fails(capfd: pytest.CaptureFixture[str]) -> None:
