@@ -112,7 +112,8 @@ class Service:
             return
         except Exception as error:
             log.error("opening failed", exc_info=error)
-            self.state, self.failure = FAILED, RerankError("service: expected an index that opens, got an error.")
+            message = "service: expected an index that opens, got an error. Its trace is in the log."
+            self.state, self.failure = FAILED, RerankError(message)
             self._on_failure()
             return
         self.state = READY

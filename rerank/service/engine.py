@@ -134,22 +134,21 @@ class Engine:
     def _answer_searches(self, jobs: list[SearchJob]) -> None:
         """Answer searches with one ranking."""
         ranking = self.rankings[jobs[0].model]
+        names = [[f"{n}:{name}" for name in job.queries] for n, job in enumerate(jobs)]
         topics = {f"{n}:{name}": text for n, job in enumerate(jobs) for name, text in job.queries.items()}
-        owners = [n for n, job in enumerate(jobs) for _ in job.queries]
-        run = self._candidates(topics, [jobs[n].candidates for n in owners], ranking)
+        run = self._candidates(topics, [job.candidates for job in jobs for _ in job.queries], ranking)
         if all(job.is_late() for job in jobs):
             raise too_late()
         data, scored = self._scored(ranking, topics, run)
-        analysed = dict(zip(topics, map(frozenset, self.index.searcher.analyze(list(topics.values()))), strict=True))
-        first = 0
-        for job in jobs:
-            names = list(topics)[first : first + len(job.queries)]
-            first += len(job.queries)
-            ranked = {name: _Ranked(run, scored, data, name, job.k) for name in names}
-            hits = self._hits(job, ranking, ranked, {name: analysed[name] for name in names})
+        marked = [name for own, job in zip(names, jobs, strict=True) if job.marks_words for name in own]
+        terms = self._terms({name: topics[name] for name in marked})
+        for own, job in zip(names, jobs, strict=True):
+            ranked = [_Ranked(run, scored, data, name, job.k) for name in own]
+            hits = self._hits(job, ranking, ranked, [terms.get(name, frozenset()) for name in own])
             job.answer = dict(zip(job.queries, hits, strict=True))
-            if self._log is not None:
-                self._log.write(job, {name: topics[name] for name in names}, run, data)
+        if self._log is not None:  # last: where a job fails, the others are answered again
+            for own, job in zip(names, jobs, strict=True):
+                self._log.write(job, {name: topics[name] for name in own}, run, data)
 
     def _candidates(self, topics: Mapping[str, str], wanted: list[int], ranking: Ranking) -> Run:
         """Return BM25's documents of each query, as many as wanted: one search for all of each number."""
@@ -168,6 +167,11 @@ class Engine:
         query_ptr = pointers([own.stop - own.start for own in rows])
         return Run(id_array(names), query_ptr, doc_ids, scores, next(iter(parts.values())).name)
 
+    def _terms(self, topics: Mapping[str, str]) -> dict[str, frozenset[str]]:
+        """Return the terms of some queries, which may be none."""
+        terms = self.index.searcher.analyze(list(topics.values())) if topics else []
+        return dict(zip(topics, map(frozenset, terms), strict=True))
+
     def _scored(self, ranking: Ranking, topics: Mapping[str, str], run: Run) -> tuple[RankingData | None, Run]:
         """Return the features of the candidates, if there is a model and a candidate, and the reordered candidates."""
         if ranking.model is None or not run.n_rows:
@@ -180,25 +184,25 @@ class Engine:
         return self.index.features(run, Topics(topics), **options)
 
     def _hits(
-        self, job: SearchJob, ranking: Ranking, ranked: Mapping[str, _Ranked], terms: Mapping[str, frozenset[str]]
+        self, job: SearchJob, ranking: Ranking, ranked: Sequence[_Ranked], terms: Sequence[frozenset[str]]
     ) -> list[list[Hit]]:
         """Return the hits of each query of a job."""
-        hits = [each.hits() for each in ranked.values()]
+        hits = [each.hits() for each in ranked]
         if job.explain:
             hits = [
                 [hit._replace(features=why) for hit, why in zip(own, each.features(ranking), strict=True)]
-                for own, each in zip(hits, ranked.values(), strict=True)
+                for own, each in zip(hits, ranked, strict=True)
             ]
         if job.fields:
-            hits = self._with_fields(job, hits, list(terms.values()))
+            hits = self._with_fields(job, hits, terms)
         return hits
 
-    def _with_fields(self, job: SearchJob, hits: list[list[Hit]], terms: list[frozenset[str]]) -> list[list[Hit]]:
+    def _with_fields(self, job: SearchJob, hits: list[list[Hit]], terms: Sequence[frozenset[str]]) -> list[list[Hit]]:
         """Add stored fields, as excerpts and with matches where these are asked for."""
         stored = self.stored(dict.fromkeys(hit.doc_id for own in hits for hit in own))
         chosen = {doc_id: chosen_fields(document, job.fields) for doc_id, document in stored.items()}
         matcher = None
-        if job.highlight or job.excerpt:
+        if job.marks_words:
             texts = (text for document in chosen.values() for text in document.values() if isinstance(text, str))
             matcher = Matcher(self.index.searcher.analyze, texts)
         return [

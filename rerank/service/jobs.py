@@ -71,6 +71,11 @@ class SearchJob(Job):
     explain: bool = False
 
     @property
+    def marks_words(self) -> bool:
+        """Whether the words of the query are looked for in the fields."""
+        return bool(self.fields) and (self.highlight or self.excerpt > 0)
+
+    @property
     def rows(self) -> int:
         """Query-document pairs, weighted."""
         return self.candidates * sum(map(_weight, self.queries.values()))
