@@ -227,21 +227,21 @@ def capacity(server: Server, sent: list[bytes], options: Any) -> float:
 
 
 def overload(index: Index, model_file: Path, queries: list[str], options: Any) -> dict[str, Any]:
-    """Return what ten times the bearable load does."""
+    """Return what ten times the sustained load does."""
     seconds, asked = 8.0 if options.quick else 60.0, bodies(queries, 100)
     with served(index.path, model_file, int(options.workers)) as server:
         expected = [server.answer(body) for body in asked]
         sent = [request("/search", body) for body in asked]
-        bearable = capacity(server, sent, options)
+        sustained = capacity(server, sent, options)
         before = server.resident()
-        answers = open_loop(server.port, sent, 10 * bearable, seconds, expected)
+        answers = open_loop(server.port, sent, 10 * sustained, seconds, expected)
         after, again = server.resident(), server.answer(asked[0]) == expected[0]
     if not set(answers.counts()) <= {200, 429, 503} or answers.wrong or not again:
         print(
             f"bench_service: wrong answers under overload: {answers.counts()}, {answers.wrong} wrong", file=sys.stderr
         )
     return {
-        "overload, bearable a second": bearable,
+        "overload, sustained a second": sustained,
         "overload, sent": sum(answers.counts().values()),
         "overload, not sent for want of connections": answers.not_sent,
         "overload, by status": str(answers.counts()),
@@ -257,7 +257,7 @@ def kill(index: Index, model_file: Path, queries: list[str], options: Any) -> di
     with served(index.path, model_file, workers) as server:
         asked = bodies(queries, 100)
         expected, sent = [server.answer(body) for body in asked], [request("/search", body) for body in asked]
-        bearable, back = capacity(server, sent, options), []
+        sustained, back = capacity(server, sent, options), []
 
         def end_one() -> None:
             time.sleep(3.0)
@@ -268,7 +268,7 @@ def kill(index: Index, model_file: Path, queries: list[str], options: Any) -> di
 
         thread = threading.Thread(target=end_one)
         thread.start()
-        answers = open_loop(server.port, sent, bearable / 2 * (workers - 1) / workers, 30.0, expected)
+        answers = open_loop(server.port, sent, sustained / 2 * (workers - 1) / workers, 30.0, expected)
         thread.join()
     return {
         "kill -9 of a worker, by status (0: the connection broke)": str(answers.counts()),
@@ -278,11 +278,11 @@ def kill(index: Index, model_file: Path, queries: list[str], options: Any) -> di
 
 
 def soak(index: Index, model_file: Path, queries: list[str], options: Any) -> dict[str, Any]:
-    """Return what 80 % of the bearable load does to the memory."""
+    """Return what 80 % of the sustained load does to the memory."""
     seconds = float(options.seconds or 3600)
     with served(index.path, model_file, int(options.workers)) as server:
         sent = [request("/search", body) for body in bodies(queries, 100)]
-        bearable, sizes, ends = capacity(server, sent, options), [], threading.Event()
+        sustained, sizes, ends = capacity(server, sent, options), [], threading.Event()
 
         def look() -> None:
             while not ends.wait(min(10.0, seconds / 20)):
@@ -290,7 +290,7 @@ def soak(index: Index, model_file: Path, queries: list[str], options: Any) -> di
 
         thread = threading.Thread(target=look)
         thread.start()
-        answers = open_loop(server.port, sent, 0.8 * bearable, seconds)
+        answers = open_loop(server.port, sent, 0.8 * sustained, seconds)
         ends.set()
         thread.join()
     first, last = (float(np.median(part)) for part in (sizes[1 : 1 + len(sizes) // 5], sizes[-(len(sizes) // 5) :]))

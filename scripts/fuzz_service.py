@@ -7,7 +7,8 @@
 Half are mutations of good JSON bodies, half bytes on a raw socket (half requests, wrong lengths, deep JSON, huge
 numbers, bad UTF-8, broken chunks); then comes what Schemathesis makes of /openapi.json, where it is installed. After
 each part a good request must be answered, and at the end the service's log may hold no trace. The last lines count the
-answers by status; exit code 1 if something was wrong.
+answers by status, and the connections that ended without an answer: "closed" by the service, or "reset" by it, mostly
+while the request was still being sent. Exit code 1 if something was wrong.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ VALUES: list[Any] = [
 
 
 class Tally:
-    """Answers by status, and what was wrong."""
+    """Answers by status, connections without an answer by how they ended, and what was wrong."""
 
     def __init__(self) -> None:
         self.statuses: Counter[str] = Counter()
@@ -58,20 +59,24 @@ class Tally:
         self.slowest = 0.0
         self._lock = threading.Lock()
 
-    def add(self, what: bytes, answer: bytes, seconds: float) -> None:
-        """Count an answer; note one that should not be."""
-        status = answer[9:12].decode("latin-1") if answer.startswith(b"HTTP/1.1 ") else "closed"
+    def add(self, what: bytes, answer: bytes, ended: str, seconds: float) -> None:
+        """Count an answer and how its connection ended (see `Fuzzer.send`); note one that should not be."""
+        status = answer[9:12].decode("latin-1") if answer.startswith(b"HTTP/1.1 ") else ended
         with self._lock:
-            self.statuses[status] += 1
+            self.statuses[f"{status}, then reset" if ended == "reset" != status else status] += 1
             self.slowest = max(self.slowest, seconds)
             body = answer.partition(b"\r\n\r\n")[2]
             fault = ""
-            if status.isdigit() and int(status) not in ALLOWED:
+            if ended in ("refused", "late"):
+                fault = ended
+            elif status.isdigit() and int(status) not in ALLOWED:
                 fault = "status"
             elif b"Traceback" in body or b'File "' in body:
                 fault = "trace"
             elif status.isdigit() and int(status) >= 400 and b'"remedy"' not in body and what[:4] != b"HEAD":
                 fault = "shape"
+            elif status.isdigit() and ended == "closed" and what[:4] != b"HEAD":
+                fault = "cut"
             elif seconds > LONGEST:
                 fault = "time"
             if fault:
@@ -88,25 +93,28 @@ class Fuzzer:
         self.tally = Tally()
 
     def send(self, data: bytes, patience: float = LONGEST + 10, half: bool = False) -> bytes:
-        """Return the answer to bytes on a new connection; `half` closes this side's writing end after them."""
-        start, parts, whole = time.perf_counter(), b"", False
+        """Return the answer to bytes on a new connection; `half` closes this side's writing end after them.
+
+        The connection ends when the answer is whole ("answered"), when the service closes it ("closed") or resets it
+        ("reset"), is never opened ("refused"), or the answer does not come in time ("late").
+        """
+        start, parts, ended = time.perf_counter(), b"", ""
         try:
             with socket.create_connection((self.host, self.port), timeout=patience) as connection:
                 connection.sendall(data)
                 if half:
                     connection.shutdown(socket.SHUT_WR)
-                while not whole and (part := connection.recv(1 << 16)):
+                while not ended:
+                    part = connection.recv(1 << 16)
                     parts += part
-                    head, _, body = parts.partition(b"\r\n\r\n")
-                    length = next(
-                        (line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length")), b""
-                    )
-                    whole = bool(length) and len(body) >= int(length.partition(b":")[2])
-        except (ConnectionError, BrokenPipeError):
-            pass
+                    ended = "answered" if _is_whole(parts) else "" if part else "closed"
+        except ConnectionRefusedError:
+            ended = "refused"
+        except ConnectionError:
+            ended = "reset"
         except TimeoutError:
-            parts = b"HTTP/1.1 000 no answer in time"
-        self.tally.add(data, parts, time.perf_counter() - start)
+            ended = "late"
+        self.tally.add(data, parts, ended, time.perf_counter() - start)
         return parts
 
     def post(self, path: str, body: bytes, kind: str = "application/json") -> bytes:
@@ -188,6 +196,13 @@ class Fuzzer:
             for done in [pool.submit(work) for _ in range(connections)]:
                 done.result()
         self.check_alive()
+
+
+def _is_whole(answer: bytes) -> bool:
+    """Return whether an answer has the body that its head declares."""
+    head, end_of_head, body = answer.partition(b"\r\n\r\n")
+    length = next((line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length")), b"")
+    return bool(end_of_head and length) and len(body) >= int(length.partition(b":")[2])
 
 
 def _change(body: Any, draw: random.Random) -> None:

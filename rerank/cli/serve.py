@@ -95,7 +95,7 @@ def command(context: click.Context, /, index: Path | None, model: Path | None, d
 
 def _token(file: Path | None, without: bool, host: str) -> str | None:
     """Return the token; refuse an address that others reach without one."""
-    from rerank.service.settings import LOOPBACK
+    from rerank.service.settings import is_loopback
 
     if file is not None:
         token = file.read_text("utf8", "replace").strip()
@@ -104,7 +104,7 @@ def _token(file: Path | None, without: bool, host: str) -> str | None:
                 f"{file}: expected a token of printable ASCII characters, got none. Write one line."
             )
         return token
-    if without or host in LOOPBACK or host.startswith("127."):
+    if without or is_loopback(host):
         return None
     raise InvalidInputError(
         f"--host: expected --token-file for an address that others reach, got {host} without one. "

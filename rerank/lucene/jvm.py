@@ -126,7 +126,7 @@ def open_index(folder: Path) -> dict[str, Any]:
 
 
 def start_java() -> None:
-    """Start the Java machine of the process now, where it does not run.
+    """Start Java in this process, unless it runs already.
 
     Raises RerankError if Java or Anserini is missing.
     """
@@ -260,7 +260,7 @@ def _start_jvm() -> None:
 
 
 def keep_heap_small() -> None:
-    """Have Java, where it does not run yet, collect garbage early: for processes that answer requests for long."""
+    """Make Java collect garbage early, unless it runs already: for long-running processes."""
     _options[:] = _STEADY
 
 

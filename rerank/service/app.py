@@ -30,7 +30,7 @@ from rerank.service.settings import Settings
 
 log = logging.getLogger("rerank")
 STARTING, READY, ENDING, FAILED = "starting", "ready", "ending", "failed"
-_TICK = 1.0  # seconds between two looks at the model's file and the gauges
+_TICK = 1.0  # seconds between two checks of the model's file, and updates of the gauges
 
 
 class Service:
@@ -75,7 +75,7 @@ class Service:
         post, get = ["POST"], ["GET"]
         routes = [
             Route("/search", self.search, methods=post),
-            *(Route(path, self.rerank, methods=post) for path in ("/rerank", "/v1/rerank", "/v2/rerank")),
+            *(Route(path, self.rerank, methods=post) for path in requests.RERANK_PATHS),
             *(Route(path, self.models, methods=get) for path in ("/models", "/v1/models")),
             Route("/health", self.health, methods=get),
             Route("/ready", self.ready, methods=get),
@@ -112,14 +112,15 @@ class Service:
             return
         except Exception as error:
             log.error("opening failed", exc_info=error)
-            self.state, self.failure = FAILED, RerankError("service: expected an index that opens, got an error.")
+            message = "service: expected an index that opens, got an error. Its trace is in the log."
+            self.state, self.failure = FAILED, RerankError(message)
             self._on_failure()
             return
         self.state = READY
         log.info("ready after %.1f s, serving %s.", time.perf_counter() - start, self.settings.served_name)
 
     async def _tick(self) -> None:
-        """Keep the gauges, and take up a new model, until the service ends."""
+        """Update the gauges, and load a new model, about every second until the service ends."""
         while True:
             self.counters.set("rerank_waiting_requests", self.batcher.waiting)
             self.counters.set("rerank_connections", self.connections())
@@ -158,20 +159,20 @@ class Service:
     async def search(self, request: Request) -> Response:
         """Answer POST /search."""
         self._check_ready()
-        async with self._body(request) as (body, size):
+        async with self._body(request) as body:
             job = requests.search_job(body, self.limits, self.settings.served_name)
             start = time.perf_counter()
-            answer = await self._answer(request, job, size)
+            answer = await self._answer(request, job)
             seconds = time.perf_counter() - start
             return json_response(requests.search_answer(job, answer, seconds, job.request_id))
 
     async def rerank(self, request: Request) -> Response:
         """Answer POST /rerank, /v1/rerank and /v2/rerank."""
         self._check_ready()
-        async with self._body(request) as (body, size):
+        async with self._body(request) as body:
             names = self.engine.field_names
             job, values = requests.rerank_job(body, self.limits, self.settings.served_name, names)
-            answer = await self._answer(request, job, size)
+            answer = await self._answer(request, job)
             return json_response(requests.rerank_answer(values, job, answer, job.request_id))
 
     async def models(self, request: Request) -> Response:
@@ -202,9 +203,9 @@ class Service:
         if self.state != READY:
             raise not_ready(self.state)
 
-    async def _answer(self, request: Request, job: Job, size: int) -> Any:
+    async def _answer(self, request: Request, job: Job) -> Any:
         """Return a job's answer; the job is dropped if the client goes."""
-        job.request_id, job.n_bytes = request.state.request_id, size
+        job.request_id = request.state.request_id
         job.deadline = request.state.arrived + self.limits.deadline
         work = asyncio.ensure_future(self.batcher.submit(job))
         gone = asyncio.ensure_future(request.receive())
@@ -219,8 +220,8 @@ class Service:
                 task.add_done_callback(_forget)
 
     @asynccontextmanager
-    async def _body(self, request: Request) -> AsyncIterator[tuple[Any, int]]:
-        """Yield the JSON of a body and its size, which counts as in use until the block ends."""
+    async def _body(self, request: Request) -> AsyncIterator[Any]:
+        """Yield the JSON of a body, whose bytes count as in use until the block ends."""
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json" or request.headers.get("content-encoding", "identity") != "identity":
             raise ServiceError(
@@ -230,22 +231,26 @@ class Service:
         declared = request.headers.get("content-length", "0")
         if len(declared) > 15 or int(declared) > self.limits.body_bytes:
             raise _too_large(self.limits.body_bytes)
-        text, n_bytes = bytearray(), 0
+        text = bytearray()
+        try:
+            await self._read(request, text)
+            yield _parsed(bytes(text))
+        finally:
+            self.bytes_in_use -= len(text)
+
+    async def _read(self, request: Request, text: bytearray) -> None:
+        """Append the bytes of a body to a text; refuse one that does not arrive in time."""
         try:
             async with asyncio.timeout(self.limits.read_seconds):
                 async for chunk in request.stream():
                     text += chunk
-                    n_bytes += len(chunk)
                     self._count(len(chunk), len(text))
-            yield _parsed(bytes(text)), len(text)
         except TimeoutError:
             self.counters.add("rerank_refused_total", reason="slow")
             raise _too_slow() from None
-        finally:
-            self.bytes_in_use -= n_bytes
 
     def _count(self, more: int, size: int) -> None:
-        """Count bytes of a body; refuse one that is too large, or beyond what all may hold together."""
+        """Count bytes of a body; refuse one that is too large, or that makes all bodies together too large."""
         self.bytes_in_use += more
         if size > self.limits.body_bytes:
             raise _too_large(self.limits.body_bytes)

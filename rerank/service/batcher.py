@@ -43,7 +43,7 @@ class Batcher:
         self._answer, self._limits, self._counters = answer, limits, counters
         self._queue: deque[tuple[Job, Callable[[], None]]] = deque()
         self._changed = threading.Condition()
-        self._rows = 0  # that wait or are being computed
+        self._rows = 0  # of the jobs that wait or are being computed
         self._second_per_row = _FIRST_GUESS
         self._ends = False
         self._thread = threading.Thread(target=self._work, name="rerank-kernels", daemon=True)

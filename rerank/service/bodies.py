@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from typing import Any
@@ -143,6 +143,8 @@ class Body:
         Groups of members of which exactly one must be there.
     strict : bool
         Whether other members are refused; otherwise only those that look like a misspelt one.
+    ignored : tuple of str
+        Members of other services' bodies that are accepted without effect.
 
     """
 
@@ -150,7 +152,7 @@ class Body:
     keys: Mapping[str, Key]
     one_of: tuple[tuple[str, ...], ...] = ()
     strict: bool = True
-    ignored: tuple[str, ...] = field(default=())
+    ignored: tuple[str, ...] = ()
 
     def read(self, value: Any) -> dict[str, Any]:
         """Return the value of each member; raises ServiceError."""

@@ -11,6 +11,7 @@ import threading
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -31,10 +32,7 @@ class Metric:
 
     def series(self) -> Iterator[tuple[tuple[str, str], ...]]:
         """Yield each combination of labels."""
-        combinations: list[tuple[tuple[str, str], ...]] = [()]
-        for name, values in self.labels:
-            combinations = [(*before, (name, value)) for before in combinations for value in values]
-        yield from combinations
+        yield from product(*([(name, value) for value in values] for name, values in self.labels))
 
 
 _BUCKETS = (*(f"{bound:g}" for bound in SECONDS), "+Inf")
@@ -59,7 +57,7 @@ METRICS = (
 _POSITIONS = {(metric.name, *labels): number for number, (metric, labels) in enumerate(
     (metric, labels) for metric in METRICS for labels in metric.series()
 )}  # fmt: skip
-GAUGES = ("rerank_waiting_requests", "rerank_connections", "rerank_ready_workers", "rerank_resident_bytes")
+GAUGES = tuple(metric.name for metric in METRICS if metric.kind == "gauge")
 
 
 @dataclass(eq=False)

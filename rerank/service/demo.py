@@ -1,15 +1,15 @@
-"""The embedded collection with a model, made once and kept in the user's cache."""
+"""The embedded collection with a model, made once and kept in the cache folder."""
 
 from __future__ import annotations
 
 import logging
-import os
 import shutil
 import sys
 import tempfile
 from pathlib import Path
 
 from rerank.rankers.lambdamart import LambdaMART
+from rerank.runtime.cache import cache_folder
 from rerank.version import __version__
 from rerank.workflows.demo import library_collection
 from rerank.workflows.index import Index
@@ -25,7 +25,7 @@ def demo_files(folder: Path | None = None) -> tuple[Path, Path]:
     Parameters
     ----------
     folder : Path, optional
-        The folder that has, or gets, both; by default one in the user's cache.
+        The folder that has, or gets, both; by default one in the cache folder.
 
     Returns
     -------
@@ -33,10 +33,10 @@ def demo_files(folder: Path | None = None) -> tuple[Path, Path]:
         Index and model.
 
     """
-    folder = _cache() if folder is None else folder
+    folder = _demo_folder() if folder is None else folder
     index, model = folder / "index", folder / "demo.json"
     if not model.is_file():
-        log.info("making the demo's index and model in %s (once, about half a minute) ...", folder)
+        log.info("making the demo's index and model in %s (only the first time) ...", folder)
         folder.parent.mkdir(parents=True, exist_ok=True)
         made = Path(tempfile.mkdtemp(prefix=".demo-", dir=folder.parent))
         try:
@@ -62,8 +62,7 @@ def _make(folder: Path) -> None:
     model.save(folder / "demo.json")
 
 
-def _cache() -> Path:
-    """Return the folder in the user's cache, one for each version of Python and of this package."""
-    root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+def _demo_folder() -> Path:
+    """Return the folder in the cache folder, one for each version of Python and of this package."""
     python = f"{sys.version_info.major}.{sys.version_info.minor}.{sys.version_info.micro}"
-    return Path(root) / "rerank" / f"demo-{__version__}-python-{python}"
+    return cache_folder() / f"demo-{__version__}-python-{python}"

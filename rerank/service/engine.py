@@ -12,13 +12,13 @@ import numpy as np
 from rerank.errors import InvalidInputError, unknown_name
 from rerank.features.candidate_scores import bm25_scores
 from rerank.features.recipe import Recipe
-from rerank.service.faults import ServiceError, internal, too_late, unusable
+from rerank.service.faults import ServiceError, internal, too_late, unknown, unusable
 from rerank.service.jobs import Hit, Job, RerankAnswer, RerankJob, SearchJob
 from rerank.service.querylog import QueryLog
 from rerank.service.ranking import Ranking, bm25_ranking, explains, load_ranking, some_rows, strongest_features
 from rerank.service.settings import BM25_NAME, Settings
 from rerank.service.stored import Matcher, chosen_fields, excerpt, stored_fields
-from rerank.types import RankingData, Run, Topics
+from rerank.types import RankingData, Run, Topics, pointers
 from rerank.types.ids import id_array
 from rerank.types.retriever import CONTENTS, Retriever
 from rerank.vectors.vectors import Vectors
@@ -63,11 +63,6 @@ class Engine:
     def take(self, ranking: Ranking) -> None:
         """Serve a ranking from now on, in exchange for the one of its name."""
         self.rankings = {**self.rankings, ranking.name: ranking}
-
-    @property
-    def served(self) -> Ranking:
-        """The ranking that is used where a request names none."""
-        return self.rankings[self.settings.served_name]
 
     @property
     def field_names(self) -> tuple[str, ...]:
@@ -117,14 +112,10 @@ class Engine:
                 return
             group[0].fault = _fault(error, group[0])
 
-    @property
-    def _threads(self) -> int:
-        return self.settings.threads
-
     def _check(self, job: Job) -> None:
         """Refuse a job that names what the index or the model does not have."""
         if job.model not in self.rankings:
-            raise ServiceError(404, *_parts(unknown_name("body.model", job.model, self.rankings)))
+            raise unknown(404, "body.model", job.model, self.rankings)
         if isinstance(job, SearchJob):
             ranking = self.rankings[job.model]
             if job.explain and not ranking.explains:
@@ -134,31 +125,30 @@ class Engine:
                 )  # fmt: skip
             for number, name in enumerate(job.fields):
                 if name not in self.field_names:
-                    raise ServiceError(422, *_parts(unknown_name(f"body.fields[{number}]", name, self.field_names)))
+                    raise unknown(422, f"body.fields[{number}]", name, self.field_names)
 
     def _search(self, queries: Mapping[str, str], k: int, ranking: Ranking) -> Run:
         k1, b, field = ranking.bm25
-        return self.index.searcher.search(Topics(queries), k=k, k1=k1, b=b, field=field, threads=self._threads)
+        return self.index.searcher.search(Topics(queries), k=k, k1=k1, b=b, field=field, threads=self.settings.threads)
 
     def _answer_searches(self, jobs: list[SearchJob]) -> None:
         """Answer searches with one ranking."""
         ranking = self.rankings[jobs[0].model]
+        names = [[f"{n}:{name}" for name in job.queries] for n, job in enumerate(jobs)]
         topics = {f"{n}:{name}": text for n, job in enumerate(jobs) for name, text in job.queries.items()}
-        owners = [n for n, job in enumerate(jobs) for _ in job.queries]
-        run = self._candidates(topics, [jobs[n].candidates for n in owners], ranking)
+        run = self._candidates(topics, [job.candidates for job in jobs for _ in job.queries], ranking)
         if all(job.is_late() for job in jobs):
             raise too_late()
         data, scored = self._scored(ranking, topics, run)
-        analysed = dict(zip(topics, map(frozenset, self.index.searcher.analyze(list(topics.values()))), strict=True))
-        first = 0
-        for job in jobs:
-            names = list(topics)[first : first + len(job.queries)]
-            first += len(job.queries)
-            ranked = {name: _Ranked(run, scored, data, name, job.k) for name in names}
-            hits = self._hits(job, ranking, ranked, {name: analysed[name] for name in names})
+        marked = [name for own, job in zip(names, jobs, strict=True) if job.marks_words for name in own]
+        terms = self._terms({name: topics[name] for name in marked})
+        for own, job in zip(names, jobs, strict=True):
+            ranked = [_Ranked(run, scored, data, name, job.k) for name in own]
+            hits = self._hits(job, ranking, ranked, [terms.get(name, frozenset()) for name in own])
             job.answer = dict(zip(job.queries, hits, strict=True))
-            if self._log is not None:
-                self._log.write(job, {name: topics[name] for name in names}, run, data)
+        if self._log is not None:  # last: where a job fails, the others are answered again
+            for own, job in zip(names, jobs, strict=True):
+                self._log.write(job, {name: topics[name] for name in own}, run, data)
 
     def _candidates(self, topics: Mapping[str, str], wanted: list[int], ranking: Ranking) -> Run:
         """Return BM25's documents of each query, as many as wanted: one search for all of each number."""
@@ -174,8 +164,13 @@ class Engine:
         rows = [parts[k].rows(name) for name, k in zip(names, wanted, strict=True)]
         doc_ids = np.concatenate([parts[k].doc_ids[own] for own, k in zip(rows, wanted, strict=True)])
         scores = np.concatenate([parts[k].scores[own] for own, k in zip(rows, wanted, strict=True)])
-        pointers = np.concatenate([[0], np.cumsum([own.stop - own.start for own in rows])])
-        return Run(id_array(names), pointers, doc_ids, scores, next(iter(parts.values())).name)
+        query_ptr = pointers([own.stop - own.start for own in rows])
+        return Run(id_array(names), query_ptr, doc_ids, scores, next(iter(parts.values())).name)
+
+    def _terms(self, topics: Mapping[str, str]) -> dict[str, frozenset[str]]:
+        """Return the terms of some queries, which may be none."""
+        terms = self.index.searcher.analyze(list(topics.values())) if topics else []
+        return dict(zip(topics, map(frozenset, terms), strict=True))
 
     def _scored(self, ranking: Ranking, topics: Mapping[str, str], run: Run) -> tuple[RankingData | None, Run]:
         """Return the features of the candidates, if there is a model and a candidate, and the reordered candidates."""
@@ -185,29 +180,29 @@ class Engine:
         return data, ranking.model.rank(data)
 
     def _features(self, run: Run, topics: Mapping[str, str], ranking: Ranking) -> RankingData:
-        options: dict[str, Any] = {"recipe": ranking.recipe, "vectors": self._vectors, "threads": self._threads}
+        options: dict[str, Any] = {"recipe": ranking.recipe, "vectors": self._vectors, "threads": self.settings.threads}
         return self.index.features(run, Topics(topics), **options)
 
     def _hits(
-        self, job: SearchJob, ranking: Ranking, ranked: Mapping[str, _Ranked], terms: Mapping[str, frozenset[str]]
+        self, job: SearchJob, ranking: Ranking, ranked: Sequence[_Ranked], terms: Sequence[frozenset[str]]
     ) -> list[list[Hit]]:
         """Return the hits of each query of a job."""
-        hits = [each.hits() for each in ranked.values()]
+        hits = [each.hits() for each in ranked]
         if job.explain:
             hits = [
                 [hit._replace(features=why) for hit, why in zip(own, each.features(ranking), strict=True)]
-                for own, each in zip(hits, ranked.values(), strict=True)
+                for own, each in zip(hits, ranked, strict=True)
             ]
         if job.fields:
-            hits = self._with_fields(job, hits, list(terms.values()))
+            hits = self._with_fields(job, hits, terms)
         return hits
 
-    def _with_fields(self, job: SearchJob, hits: list[list[Hit]], terms: list[frozenset[str]]) -> list[list[Hit]]:
+    def _with_fields(self, job: SearchJob, hits: list[list[Hit]], terms: Sequence[frozenset[str]]) -> list[list[Hit]]:
         """Add stored fields, as excerpts and with matches where these are asked for."""
         stored = self.stored(dict.fromkeys(hit.doc_id for own in hits for hit in own))
         chosen = {doc_id: chosen_fields(document, job.fields) for doc_id, document in stored.items()}
         matcher = None
-        if job.highlight or job.excerpt:
+        if job.marks_words:
             texts = (text for document in chosen.values() for text in document.values() if isinstance(text, str))
             matcher = Matcher(self.index.searcher.analyze, texts)
         return [
@@ -229,9 +224,9 @@ class Engine:
         if texts:
             given = given_texts(
                 {str(n): job.query for n, job in enumerate(texts)},
-                {str(n): dict(enumerate(job.documents)) for n, job in enumerate(texts)},
+                {str(n): job.documents for n, job in enumerate(texts)},
             )
-            run = self._text_scores(given, ranking)
+            run = self._text_scores(replace(given, locations=_locations(texts)), ranking)
             for n, job in enumerate(texts):
                 rows = run.rows(str(n))
                 job.answer = RerankAnswer([int(each) for each in run.doc_ids[rows]], run.scores[rows].tolist())
@@ -248,7 +243,7 @@ class Engine:
             recipe,
             retriever=Retriever.bm25(k1, b, field),
             vectors=self._vectors,
-            threads=self._threads,
+            threads=self.settings.threads,
         )
         data = text_features(self.index, given, options)
         return data.run(data.base_scores) if ranking.model is None else ranking.model.rank(data)  # type: ignore[arg-type]
@@ -265,9 +260,9 @@ class Engine:
             )  # fmt: skip
         terms = self.index.searcher.analyze([job.query])
         k1, b, field = ranking.bm25
-        pointers = np.array([0, len(ids)])
-        scores = bm25_scores(forward, terms, pointers, numbers, field, Recipe(bm25_k1=k1, bm25_b=b))
-        run = Run(id_array(["q"]), pointers, ids, scores, str(Retriever.bm25(k1, b, field)))
+        query_ptr = pointers([len(ids)])
+        scores = bm25_scores(forward, terms, query_ptr, numbers, field, Recipe(bm25_k1=k1, bm25_b=b))
+        run = Run(id_array(["q"]), query_ptr, ids, scores, str(Retriever.bm25(k1, b, field)))
         run = run.take(run.trec_order())
         _, ranked = self._scored(ranking, {"q": job.query}, run)
         position = {name: number for number, name in enumerate(doc_ids)}
@@ -314,6 +309,16 @@ class _Ranked:
 _BM25_ONLY = Recipe(families=("document",))
 
 
+def _locations(jobs: Sequence[RerankJob]) -> dict[tuple[str, str], str]:
+    """Return where documents with fields are in the bodies, for errors: plain texts have been checked."""
+    return {
+        (str(n), str(number)): f"body.documents[{number}]"
+        for n, job in enumerate(jobs)
+        for number, document in enumerate(job.documents)
+        if not isinstance(document, str)
+    }
+
+
 def _with_texts(
     job: SearchJob, hit: Hit, document: Mapping[str, Any], matcher: Matcher | None, terms: frozenset[str]
 ) -> Hit:
@@ -333,11 +338,6 @@ def _whole_text(document: Mapping[str, Any]) -> str | None:
     """Return the text of a stored document."""
     text = document.get(CONTENTS)
     return text if isinstance(text, str) else None
-
-
-def _parts(error: InvalidInputError) -> tuple[str, str, str, str]:
-    parsed = unusable(error)
-    return parsed.place, parsed.expected, parsed.found, parsed.remedy
 
 
 def _fault(error: Exception, job: Job) -> ServiceError:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from rerank.errors import InvalidInputError
+from rerank.errors import InvalidInputError, shown, suggestion
 from rerank.runtime.schema import REMEDY, SchemaError
 
 _MESSAGE = re.compile(r"(?P<place>.*?): expected (?P<expected>.*?), got (?P<found>.*?)\. (?P<remedy>.*)", re.DOTALL)
@@ -68,19 +68,24 @@ class ServiceError(Exception):
         }
 
 
-def unusable(error: InvalidInputError, within: str = "body") -> ServiceError:
+def unusable(error: InvalidInputError) -> ServiceError:
     """Return the answer for an error about a value of the body."""
     if isinstance(error, SchemaError):
-        path = f"{within}.{error.path}" if error.path else within
+        path = f"body.{error.path}" if error.path else "body"
         return ServiceError(422, path, error.expected, error.got, error.remedy or REMEDY)
     parts = _MESSAGE.fullmatch(str(error))
     if parts is None:
-        return ServiceError(422, within, "a request that can be answered", "another one", str(error))
+        return ServiceError(422, "body", "a request that can be answered", "another one", str(error))
     return ServiceError(422, parts["place"], parts["expected"], parts["found"], parts["remedy"])
 
 
+def unknown(status: int, place: str, name: str, known: Iterable[str]) -> ServiceError:
+    """Return the answer for an unknown name, with the nearest known one."""
+    return ServiceError(status, place, "a known name", shown(name), suggestion(name, known))
+
+
 def overloaded(seconds: float) -> ServiceError:
-    """Return the answer where too much waits already; `seconds` from now it may be done."""
+    """Return the answer where the queue is full; `seconds` is the expected time until it is empty."""
     after = str(max(1, min(60, round(seconds + 0.5))))
     return ServiceError(
         429, "service", "capacity for one more request", "a full queue", f"Try again in {after} s.",

@@ -1,4 +1,4 @@
-"""What every request passes: its id, the host it names, the token, the headers of the answer, the log, the counters."""
+"""What is done for every request: its id, the checks of host and token, the headers of the answer, log and counters."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from rerank.service.app import error_response, routing_fault
-from rerank.service.counters import PATHS, Counters
+from rerank.service.counters import CODES, PATHS, Counters
 from rerank.service.faults import ServiceError, internal
 from rerank.service.page import page_files
+from rerank.service.requests import RERANK_PATHS
 from rerank.service.settings import LOOPBACK, Settings
 
 log = logging.getLogger("rerank")
@@ -27,8 +28,7 @@ Application = Callable[[Message, Receive, Send], Awaitable[None]]
 _REQUEST_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _OPEN = frozenset(["/health", "/ready", "/openapi.json", *page_files()])  # paths without a token
 _ALIASES = {
-    "/v1/rerank": "/rerank",
-    "/v2/rerank": "/rerank",
+    **dict.fromkeys(RERANK_PATHS, "/rerank"),
     "/v1/models": "/models",
     **dict.fromkeys(page_files(), "page"),
 }
@@ -50,7 +50,7 @@ class Guard:
     Parameters
     ----------
     app : callable
-        The ASGI application behind it.
+        The ASGI application that answers.
     settings : Settings
         The token, and the names of the host.
     counters : Counters
@@ -116,9 +116,7 @@ class Guard:
         path = _ALIASES.get(scope["path"], scope["path"])
         path = path if path in PATHS else "other"
         code = str(status) if status in (429, 503) else f"{status // 100}xx"
-        self._counters.add(
-            "rerank_requests_total", path=path, code=code if code in ("429", "503", "5xx", "4xx") else "2xx"
-        )
+        self._counters.add("rerank_requests_total", path=path, code=code if code in CODES else "2xx")
         if path in ("/search", "/rerank"):
             self._counters.observe(path, seconds)
         target = scope.get("raw_path", b"").decode("ascii", "backslashreplace")[:200]

@@ -1,4 +1,4 @@
-"""What is asked of the kernels, and what comes back: plain records, so that requests can be computed together."""
+"""Requests and answers as plain records, so that requests can be computed together."""
 
 from __future__ import annotations
 
@@ -23,15 +23,12 @@ class Job:
         The request's id, for logs.
     deadline : float
         Value of `time.monotonic()` after which nobody waits for the answer.
-    n_bytes : int
-        Size of the body.
 
     """
 
     model: str
     request_id: str = ""
     deadline: float = float("inf")
-    n_bytes: int = 0
     dropped: bool = field(default=False, init=False)  # nobody waits any more
     answer: Any = field(default=None, init=False)
     fault: Exception | None = field(default=None, init=False)
@@ -74,6 +71,11 @@ class SearchJob(Job):
     explain: bool = False
 
     @property
+    def marks_words(self) -> bool:
+        """Whether the words of the query are looked for in the fields."""
+        return bool(self.fields) and (self.highlight or self.excerpt > 0)
+
+    @property
     def rows(self) -> int:
         """Query-document pairs, weighted."""
         return self.candidates * sum(map(_weight, self.queries.values()))
@@ -103,7 +105,7 @@ class RerankJob(Job):
 
     @property
     def rows(self) -> int:
-        """Query-document pairs; analysing a text takes about as long as computing the features of three documents."""
+        """Query-document pairs, weighted; a text, which is analysed as well, counts as four documents of the index."""
         return _weight(self.query) * (len(self.doc_ids) if self.doc_ids is not None else 4 * len(self.documents))
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from rerank.service.bodies import Body, rerank_body, search_body
 from rerank.service.faults import STATUSES
+from rerank.service.requests import RERANK_PATHS
 from rerank.service.settings import Limits
 from rerank.version import __version__
 
@@ -21,7 +22,7 @@ def document(limits: Limits, with_token: bool) -> dict[str, Any]:
     paths: dict[str, Any] = {
         "/search": {"post": _post("search", "Search, and reorder with a model.", search, _reference("SearchAnswer"))},
     }
-    for path in ("/rerank", "/v1/rerank", "/v2/rerank"):
+    for path in RERANK_PATHS:
         name = path.strip("/").replace("/", "_")
         paths[path] = {"post": _post(name, "Order documents for a query.", rerank, _reference("RerankAnswer"))}
     paths["/models"] = {"get": _get("models", "The rankings that requests can name.", _reference("Models"))}
@@ -40,7 +41,7 @@ def document(limits: Limits, with_token: bool) -> dict[str, Any]:
     }
     if with_token:
         whole["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
-        for path in ("/search", "/rerank", "/v1/rerank", "/v2/rerank", "/models", "/metrics"):
+        for path in ("/search", *RERANK_PATHS, "/models", "/metrics"):
             for operation in paths[path].values():
                 operation["security"] = [{"token": []}]
     return whole

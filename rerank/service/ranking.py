@@ -17,7 +17,7 @@ from rerank.rankers.store import load_model
 from rerank.rankers.warm_start import CandidateRunBase
 from rerank.retrieval.union import union_of_tag
 from rerank.service.settings import BM25_NAME, Settings
-from rerank.types import RankingData, query_rows
+from rerank.types import RankingData, pointers, query_rows
 from rerank.types.retriever import CONTENTS, Retriever
 from rerank.vectors.vectors import Vectors
 from rerank.workflows.applying import K1, B, check_history, model_bm25, model_recipe
@@ -29,12 +29,12 @@ START = "start: BM25"  # what explanations call the scores that a model starts f
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """A name and what stands behind it: a model, or BM25 alone.
+    """A model, or BM25 alone, under the name that requests use.
 
     Parameters
     ----------
     name : str
-        What requests call it.
+        Its name.
     model : Ranker or None
         The model.
     recipe : Recipe or None
@@ -100,7 +100,7 @@ def some_rows(data: RankingData, rows: NDArray[np.int64]) -> RankingData:
     counts = np.bincount(query, minlength=len(data.query_ids))
     return replace(
         data,
-        query_ptr=np.concatenate([[0], np.cumsum(counts)]),
+        query_ptr=pointers(counts),
         doc_ids=data.doc_ids[rows],
         X=data.X[rows],
         base_scores=None if data.base_scores is None else data.base_scores[rows],

@@ -20,7 +20,7 @@ class ModelFile:
         self._taken = self._seen = self._state()
 
     def has_changed(self) -> bool:
-        """Return whether the file is another one since the last True, and the same in two calls: written whole."""
+        """Return whether there is a new file since the last True, the same as in the last call: it is complete."""
         state = self._state()
         is_new = state is not None and state != self._taken and state == self._seen
         self._seen = state

@@ -15,6 +15,7 @@ from rerank.service.settings import Limits
 from rerank.types.retriever import CONTENTS
 from rerank.version import __version__
 
+RERANK_PATHS = ("/rerank", "/v1/rerank", "/v2/rerank")
 ONE = "q"  # id of the query of a body that has one
 TEXT = "text"
 

@@ -9,6 +9,11 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 BM25_NAME = "bm25"  # the ranking without a model
 
 
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine can connect to an address."""
+    return host in LOOPBACK or host.startswith("127.")
+
+
 @dataclass(frozen=True)
 class Limits:
     """What one request, and all of them together, may ask of a worker process.
@@ -119,4 +124,4 @@ class Settings:
     @property
     def is_local(self) -> bool:
         """Whether only this machine can connect."""
-        return self.host in LOOPBACK or self.host.startswith("127.")
+        return is_loopback(self.host)

@@ -29,7 +29,7 @@ log = logging.getLogger("rerank")
 _STEP = 0.2  # seconds between two looks at the workers
 _SHORT_LIFE, _LONGEST_PAUSE = 10.0, 30.0
 _GRACE = 10.0
-_FAILED = 2  # exit code of a worker whose index or model cannot be opened
+_FAILED, _INTERRUPTED = 2, 130  # exit codes of a worker: its index or model cannot be opened; Ctrl-C
 
 
 def serve(settings: Settings, announce: Callable[[str], None] = lambda address: None) -> None:
@@ -71,17 +71,19 @@ class _Supervisor:
         self._started: dict[int, float] = {}
         self._pause: dict[int, float] = {}  # before the last start of a worker that had ended soon after its start
         self._restart_at: dict[int, float] = {}
-        self._ends = False
+        self._ends = self._interrupted = False
         self._context = get_context("spawn")  # the threads of Java and OpenMP do not run in a forked process
 
     def run(self) -> None:
-        """Supervise until a signal ends it."""
+        """Supervise until SIGTERM; raises KeyboardInterrupt after SIGINT, as one process does."""
         reload = partial(self._tell, getattr(signal, "SIGHUP", 0))
         with signals_handled(self._end, reload, (signal.SIGTERM, signal.SIGINT)):
             try:
                 self._supervise()
             finally:
                 self._stop()
+        if self._interrupted:
+            raise KeyboardInterrupt
 
     def _supervise(self) -> None:
         self._start(0)
@@ -93,8 +95,8 @@ class _Supervisor:
             connection.wait([worker.sentinel for worker in self._workers.values() if worker.is_alive()], _STEP)
             self._restart()
 
-    def _end(self, *_: Any) -> None:
-        self._ends = True
+    def _end(self, number: int, *_: Any) -> None:
+        self._ends, self._interrupted = True, self._interrupted or number == signal.SIGINT
 
     def _tell(self, number: int) -> None:
         """Send a signal to all workers."""
@@ -163,8 +165,8 @@ def _work(
     except RerankError as error:
         log.error("%s", error)
         sys.exit(_FAILED)
-    except KeyboardInterrupt:  # Ctrl-C reaches all processes of the terminal; this one has finished its requests
-        pass
+    except KeyboardInterrupt:  # Ctrl-C reaches all processes of the terminal; the supervisor reports it
+        sys.exit(_INTERRUPTED)
 
 
 def _compile_ahead(module: str) -> None:

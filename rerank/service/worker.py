@@ -30,7 +30,7 @@ _GRACE = 5.0
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server, with a look at all connections each second."""
+    """uvicorn's server, which checks all connections each second."""
 
     parent: int | None = None  # the supervising process, without which a worker ends
     _swept = 0.0
@@ -63,7 +63,7 @@ def run_worker(
     parent: int | None = None,
     listens_at_once: bool = True,
 ) -> None:
-    """Answer requests until SIGTERM or SIGINT; SIGHUP takes up a new model.
+    """Answer requests until SIGTERM or SIGINT; SIGHUP reads the model's file again.
 
     Parameters
     ----------
@@ -86,17 +86,13 @@ def run_worker(
     """
     sys.setswitchinterval(_SWITCH_SECONDS)
     keep_heap_small()
-    servers: list[_Server] = []
 
     def end(*_: Any) -> None:
-        for server in servers:
-            server.should_exit = True
+        server.should_exit = True
 
     service = Service(settings, counters, on_failure=end, listens_at_once=listens_at_once)
     server = _Server(_config(service, settings, counters))
     server.parent = parent
-    servers.append(server)
-    service.connections = lambda: len(server.server_state.connections)
     with signals_handled(end, service.reload_from_signal):
         asyncio.run(_serve(service, server, listener))
     if service.failure is not None:
@@ -121,6 +117,7 @@ def signals_handled(
 
 async def _serve(service: Service, server: _Server, listener: socket.socket) -> None:
     service.loop = asyncio.get_running_loop()
+    service.connections = lambda: len(server.server_state.connections)
     await server.serve(sockets=[_Listener(listener.family, listener.type, listener.proto, listener.detach())])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -32,6 +33,13 @@ class Running:
     client: Any
     port: int
     loop: asyncio.AbstractEventLoop
+    server: _Server
+
+    def has_connection(self, connection: socket.socket) -> bool:
+        """Return whether the server has the other end of a connection."""
+        own = connection.getsockname()[1]
+        clients = [each.client for each in list(self.server.server_state.connections)]
+        return any(client is not None and client[1] == own for client in clients)
 
     def post(self, path: str, body: Any, **options: Any) -> Any:
         """Return the answer to a JSON body."""
@@ -56,7 +64,7 @@ def running(settings: Settings, wait: bool = True) -> Iterator[Running]:
         time.sleep(0.01)
     try:
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60, headers=headers) as client:
-            yield Running(service, client, port, service.loop)
+            yield Running(service, client, port, service.loop, servers[0])
     finally:
         servers[0].should_exit = True
         thread.join(60)

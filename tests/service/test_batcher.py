@@ -21,7 +21,7 @@ LIMITS = Limits(waiting=4, batch_rows=100)
 
 
 class _Work:
-    """Answers jobs with their own number of rows, when it is let."""
+    """Answers jobs with their own number of rows, once `go` is set."""
 
     def __init__(self) -> None:
         self.batches: list[list[Job]] = []

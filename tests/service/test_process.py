@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -117,24 +118,37 @@ def test_a_killed_worker_comes_back_and_others_answer(index: rerank.Index, model
     assert "Traceback" not in started.log
 
 
+def test_ctrl_c_ends_all_workers(index: rerank.Index) -> None:
+    with process(index.path, "--workers", 2) as (started, _):
+        for row in (0, 1):
+            started.wait(rf"rerank\[{row}\]: ready")
+        children = _children(started.child.pid)
+        started.child.send_signal(signal.SIGINT)
+        for child in children:  # the terminal sends it to all processes
+            os.kill(child, signal.SIGINT)
+        assert started.child.wait(60) == 130
+        assert [child for child in children if Path(f"/proc/{child}").exists()] == []
+    assert "Traceback" not in started.log
+
+
 def test_sigterm_finishes_what_runs(index: rerank.Index, model_file: Path) -> None:
+    texts = [f"amber stone {number} " * 50 for number in range(1000)]
+    body = json.dumps({"query": "amber stone", "documents": texts}).encode()
+    head = (
+        "POST /rerank HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        f"Expect: 100-continue\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
     with process(index.path, model_file) as (started, client):
         started.wait(": ready")
-        texts = [f"amber stone {number} " * 50 for number in range(1000)]
-        answers: list[Any] = []
-        body = {"query": "amber stone", "documents": texts}
-        thread = threading.Thread(target=lambda: answers.append(client.post("/rerank", json=body)))
-        thread.start()
-        while (
-            "rows" not in client.get("/health").text
-            and 'path="/rerank",code="2xx"} 0' not in client.get("/metrics").text
-        ):
-            time.sleep(0.001)
-        time.sleep(0.02)
-        assert started.end() == 0
-        thread.join()
-        assert answers[0].status_code == 200
-        assert len(answers[0].json()["results"]) == 1000
+        with socket.create_connection(("127.0.0.1", client.base_url.port), timeout=60) as connection:
+            connection.sendall(head.encode())
+            assert connection.recv(65536).startswith(b"HTTP/1.1 100 ")  # the service reads the body: the request runs
+            connection.sendall(body)
+            started.child.send_signal(signal.SIGTERM)
+            answer = b"".join(iter(lambda: connection.recv(65536), b""))
+            assert started.child.wait(60) == 0
+        assert answer.startswith(b"HTTP/1.1 200 ")
+        assert len(json.loads(answer.partition(b"\r\n\r\n")[2])["results"]) == 1000
     assert "Traceback" not in started.log
 
 

@@ -22,7 +22,7 @@ function stored() {
   try {
     return JSON.parse(localStorage.getItem(STORE)) ?? {};
   } catch {
-    return {};
+    return {}; // no storage, or another program's text in it
   }
 }
 
@@ -130,23 +130,20 @@ function draw() {
 
 function item(hit, list) {
   const names = shownFields().filter((name) => typeof hit.fields[name] === "string");
-  const [first, ...rest] = names;
-  const hasTitle = rest.length > 0;
+  const title = names.length < 2 ? undefined : names.includes("title") ? "title" : names[0];
   const entry = make("li", { tabindex: "-1", "data-id": hit.id });
   const line = make("div", { class: "line" }, make("span", { class: "rank" }, String(list === "bm25" ? hit.bm25.rank : hit.rank)));
-  line.append(make("span", { class: "title" }, ...(hasTitle ? marked(hit, orderedTitle(names)) : [hit.id])));
+  line.append(make("span", { class: "title" }, ...(title ? marked(hit, title) : [hit.id])));
   if (isReranked()) line.append(movement(hit, list));
   entry.append(line);
-  for (const name of hasTitle ? names.filter((each) => each !== orderedTitle(names)) : [first]) {
-    if (name) entry.append(make("p", { class: "text" }, ...marked(hit, name)));
+  for (const name of names) {
+    if (name !== title) entry.append(make("p", { class: "text" }, ...marked(hit, name)));
   }
   entry.append(tools(hit, entry, list));
   entry.addEventListener("focusin", () => pair(hit.id));
   entry.addEventListener("mouseenter", () => pair(hit.id));
   return entry;
 }
-
-const orderedTitle = (names) => (names.includes("title") ? "title" : names[0]);
 
 function movement(hit, list) {
   const up = hit.bm25.rank - hit.rank;
