@@ -19,7 +19,7 @@ from rerank.cli.comparison import (
 )
 from rerank.cli.options import measures_option, path_type, rules_options
 from rerank.errors import InvalidInputError
-from rerank.runtime.output import whole_file
+from rerank.runtime.output import check_outputs, whole_file
 
 if TYPE_CHECKING:
     from rerank.evaluation.comparison import Comparison
@@ -74,6 +74,7 @@ def command(
     from rerank.metrics.registry import parse_measures
 
     parsed = parse_measures(measures or MEASURES, level)
+    check_outputs({"--output": output, "--html": comparing["html"]})
     _check_no_measure_among(runs)
     options = ComparisonOptions(**comparing)
     paths = _with_baseline(runs, options.baseline)

@@ -76,9 +76,11 @@ def command(
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_run
     from rerank.rankers.store import load_model
+    from rerank.runtime.output import check_outputs
     from rerank.workflows.explain import explain
     from rerank.workflows.index import Index
 
+    check_outputs({"--html": html, "--png": png})
     run, named = split_run_files(run_files)
     ranker, queries, base_run = load_model(model), read_topics(topics), read_base_run(base)
     learned = read_history(history)

@@ -140,6 +140,7 @@ def command(
     from rerank.features.recipe import Recipe
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_qrels, read_run
+    from rerank.runtime.output import check_outputs
     from rerank.workflows.feature_report import check_report_path, write_report
     from rerank.workflows.importance import feature_report, measure_costs
     from rerank.workflows.index import Index
@@ -149,6 +150,7 @@ def command(
     if reports and qrels is None:
         raise click.UsageError("--report: expected judgements, got none. Give --qrels.")
     files = [check_report_path(path) for path in reports]
+    check_outputs({"--output": output, **{f"--report {path}": path for path in files}})
     queries, pairs = read_topics(topics), read_run(run)
     judgements = None if qrels is None else read_qrels(qrels)
     parsed, others = None if recipe is None else Recipe.from_toml(recipe), read_named_runs(runs)

@@ -31,7 +31,7 @@ from rerank.rankers.arrays import numbered_names
 from rerank.rankers.imported import LARGEST_VALUE, ImportedTrees, ImportedWeights
 from rerank.rankers.linear import LinearRanker
 from rerank.rankers.ranker import Ranker
-from rerank.runtime.output import whole_file
+from rerank.runtime.output import check_outputs, whole_file
 from rerank.runtime.schema import LARGEST, SchemaError
 
 _log = logging.getLogger("rerank")
@@ -89,6 +89,7 @@ def export_model(
         engine does not compute.
 
     """
+    check_outputs({"path": path, "feature set": feature_set})
     kind = format_named(format)
     if not kind.writes:
         writers = ", ".join(each.name for each in known_formats().values() if each.writes)

@@ -13,7 +13,7 @@ import io
 import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, cast
@@ -81,6 +81,31 @@ def whole_file(path: str | Path, binary: bool = False) -> Iterator[IO[Any]]:
     finally:
         part.unlink(missing_ok=True)
         os.close(lock)
+
+
+def check_outputs(outputs: Mapping[str, str | Path | None]) -> None:
+    """Refuse outputs that are the same file: the one written later would replace the earlier one.
+
+    Parameters
+    ----------
+    outputs : mapping of str to str, Path or None
+        The path of each output by the name that an error has for it; None and stdout are ignored.
+
+    Raises
+    ------
+    InvalidInputError
+        If two outputs are the same file.
+
+    """
+    names: dict[Path, str] = {}
+    for name, path in outputs.items():
+        if path is None or str(path) == "-" or Path(path).is_char_device():
+            continue
+        first = names.setdefault(Path(path).resolve(), name)
+        if first != name:
+            raise InvalidInputError(
+                f"{name}: expected another file than that of {first}, got {path} for both. Name another."
+            )
 
 
 class _Output(io.FileIO):

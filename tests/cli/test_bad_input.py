@@ -54,6 +54,22 @@ CASES = {
     "missing topics": ("retrieve index none.tsv -o out", r"none\.tsv: expected a topics file, got nothing"),
     "missing index": ("retrieve none topics.tsv -o out", r"none: expected a folder with a Lucene index, got nothing"),
     "missing run": ("evaluate qrels.txt none.run", r"none\.run: expected a run file, got nothing"),
+    "one file for table and page": (
+        "evaluate qrels.txt bm25.run -o bad/out --html bad/out",
+        r"--html: expected another file than that of --output, got bad/out for both\. Name another",
+    ),
+    "one file for model and feature set": (
+        "export model.json --to solr -o bad/out --feature-set bad/out",
+        r"--feature-set: expected another file than that of path, got bad/out for both",
+    ),
+    "one file for page and picture": (
+        "explain index model.json topics.tsv --query q1 --documents d1 --html bad/out --png bad/out",
+        r"--png: expected another file than that of --html, got bad/out for both",
+    ),
+    "one file for data and report": (
+        "features index topics.tsv bm25.run --qrels qrels.txt -o bad/out.txt --report bad/out.txt",
+        r"--report bad/out\.txt: expected another file than that of --output",
+    ),
     "missing qrels": ("evaluate none.txt bm25.run", r"none\.txt: expected a qrels file, got nothing"),
     "missing data": ("train none.npz -o out", r"none\.npz: expected .*got nothing there. Check the path"),
     "missing model": ("rank none.json data.npz -o out", r"none\.json: expected a model file, got nothing"),

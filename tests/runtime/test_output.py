@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from rerank.errors import InvalidInputError, MissingFileError
-from rerank.runtime.output import whole_file
+from rerank.runtime.output import check_outputs, whole_file
 
 
 def test_file_appears_when_the_block_ends(tmp_path: Path) -> None:
@@ -190,3 +190,14 @@ def test_file_that_grows_too_large_is_refused_and_leaves_nothing(tmp_path: Path,
 def test_error_of_what_is_read_meanwhile_is_not_put_on_the_output(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="Input/output error"), whole_file(tmp_path / "out.txt"):
         raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+
+def test_outputs_that_are_one_file_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "a")
+    check_outputs({"first": tmp_path / "a", "second": tmp_path / "b", "third": None, "fourth": "-", "fifth": "-"})
+    check_outputs({"first": "/dev/null", "second": "/dev/null"})
+    for other in (tmp_path / "a", tmp_path / "link", tmp_path / "folder" / ".." / "a"):
+        with pytest.raises(
+            InvalidInputError, match=r"^second: expected another file than that of first, got .* for both"
+        ):
+            check_outputs({"first": tmp_path / "a", "second": other})
