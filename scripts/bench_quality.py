@@ -74,6 +74,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--repeats", type=int, default=3, help="of the folds of small collections")
     parser.add_argument("--part", choices=("test", "dev"), default="test", help="queries of nfcorpus that are measured")
+    parser.add_argument("--threads", type=int, help="of each study; by default all cores")
     parser.add_argument("--output", type=Path)
     given = parser.parse_args()
     results = {}
@@ -86,7 +87,7 @@ def main() -> None:
             lines = (
                 nfcorpus(index, folder, given.part, given.seeds)
                 if name == "nfcorpus"
-                else small(index, folder, given.repeats)
+                else small(index, folder, given.repeats, given.threads)
             )
             rows: Rows = []
             for line in lines:
@@ -179,13 +180,14 @@ def trained(train: rerank.RankingData, seed: int) -> rerank.LambdaMART:
     return rerank.LambdaMART(**SETTINGS, random_state=seed).fit(parts[0], eval_set=parts[1])
 
 
-def small(index: rerank.Index, folder: Path, repeats: int) -> Iterator[list[Any]]:
+def small(index: rerank.Index, folder: Path, repeats: int, threads: int | None) -> Iterator[list[Any]]:
     """Yield a header, and the figures of each study: mean, greatest and least repeat, folds below BM25."""
     topics, qrels = rerank.read_topics(folder / "topics.tsv"), rerank.read_qrels(folder / "qrels.txt")
     vectors = Vectors.learn(index)
     yield ["study", "system", MEASURE, "least", "greatest", "BM25", "folds below BM25", "seconds"]
     for name, (ranker, union, with_vectors) in STUDIES.items():
-        study = Study(ranker=ranker, metric=MEASURE, measures=(MEASURE,), k=100, union=union, repeats=repeats)
+        common = {"metric": MEASURE, "measures": (MEASURE,), "k": 100, "repeats": repeats, "threads": threads}
+        study = Study(ranker=ranker, union=union, **common)
         start = time.perf_counter()
         result = rerank.run_experiment(index, topics, qrels, study=study, vectors=vectors if with_vectors else None)
         seconds = time.perf_counter() - start

@@ -39,7 +39,7 @@ from rerank.types import Floats, query_rows
 
 FEW, SOME = 300, 1000  # queries
 LINEAR = "plackettluce(C=0.01), plackettluce(C=0.1)"
-SMALL_TREES = "lambdamart(n_estimators=100, num_leaves=8, learning_rate=0.05, subsample=0.75, colsample_bytree=0.3)"
+SMALL_TREES = "3*lambdamart(n_estimators=100, num_leaves=8, learning_rate=0.05, subsample=0.75, colsample_bytree=0.3)"
 TREES = "lambdamart(num_leaves=15, learning_rate=0.05, subsample=0.75, colsample_bytree=0.3)"
 LARGE_TREES = "lambdamart"
 ITERATED = "n_estimators"  # of the members whose number of iterations early stopping finds
@@ -74,8 +74,8 @@ class Auto(Ranker):
     members: str | Sequence[Ranker] | None = parameter(
         None,
         Members(optional=True),
-        "Rankers to choose from, as in an ensemble. None: two regularised linear rankers, and trees whose size and "
-        f"shrinkage follow from the number of queries (below {FEW}, below {SOME}, and more).",
+        "Rankers to choose from, as in an ensemble. None: two regularised linear rankers, and trees whose number of "
+        f"models, size and shrinkage follow from the number of queries (below {FEW}, below {SOME}, and more).",
     )
     n_folds: int = parameter(5, Whole(2, 1_000_000), "Parts that the training queries are divided into.")
     metric: Any = parameter("nDCG@10", Metric(), "Measure that decides the choice, and that members train for.")
