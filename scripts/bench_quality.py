@@ -1,7 +1,7 @@
 #!/usr/bin/env python
 """What each family of features and each source of candidates adds, on all collections, on held-out queries.
 
-    scripts/bench_quality.py [--data FOLDER] [--collection NAME ...] [--seeds 5] [--output FILE]
+    scripts/bench_quality.py [--data FOLDER] [--collection NAME ...] [--study NAME ...] [--seeds 5] [--output FILE]
 
 nfcorpus has its own training, dev and test queries: models and histories learn from the training queries; training
 stops on a tenth of these, which differs by seed; the test judgements are only read for the figures. Its "test queries
@@ -74,6 +74,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--repeats", type=int, default=3, help="of the folds of small collections")
     parser.add_argument("--part", choices=("test", "dev"), default="test", help="queries of nfcorpus that are measured")
+    parser.add_argument("--study", action="append", choices=STUDIES, help="of small collections; by default all")
     parser.add_argument("--threads", type=int, help="of each study; by default all cores")
     parser.add_argument("--output", type=Path)
     given = parser.parse_args()
@@ -87,7 +88,7 @@ def main() -> None:
             lines = (
                 nfcorpus(index, folder, given.part, given.seeds)
                 if name == "nfcorpus"
-                else small(index, folder, given.repeats, given.threads)
+                else small(index, folder, given.study or list(STUDIES), given.repeats, given.threads)
             )
             rows: Rows = []
             for line in lines:
@@ -180,12 +181,15 @@ def trained(train: rerank.RankingData, seed: int) -> rerank.LambdaMART:
     return rerank.LambdaMART(**SETTINGS, random_state=seed).fit(parts[0], eval_set=parts[1])
 
 
-def small(index: rerank.Index, folder: Path, repeats: int, threads: int | None) -> Iterator[list[Any]]:
+def small(
+    index: rerank.Index, folder: Path, studies: list[str], repeats: int, threads: int | None
+) -> Iterator[list[Any]]:
     """Yield a header, and the figures of each study: mean, greatest and least repeat, folds below BM25."""
     topics, qrels = rerank.read_topics(folder / "topics.tsv"), rerank.read_qrels(folder / "qrels.txt")
     vectors = Vectors.learn(index)
     yield ["study", "system", MEASURE, "least", "greatest", "BM25", "folds below BM25", "seconds"]
-    for name, (ranker, union, with_vectors) in STUDIES.items():
+    for name in studies:
+        ranker, union, with_vectors = STUDIES[name]
         common = {"metric": MEASURE, "measures": (MEASURE,), "k": 100, "repeats": repeats, "threads": threads}
         study = Study(ranker=ranker, union=union, **common)
         start = time.perf_counter()
