@@ -36,6 +36,18 @@ from rerank.cli.options import (
     "of INDEX. Their scores come from --run, otherwise from BM25.",
 )
 @click.option("--text-field", metavar="NAME", help="Field of INDEX that `text` of --texts is; contents by default.")
+@click.option(
+    "--first",
+    metavar="MODEL",
+    type=path_type,
+    help="Model of a first stage: it chooses the top k among the first --first-k candidates.",
+)
+@click.option(
+    "--first-k",
+    metavar="N",
+    type=click.IntRange(1),
+    help="Candidates that the first stage scores; by default 10,000, or -k if that is more.",
+)
 @start_option()
 @other_index_option()
 @applying_options()
@@ -53,6 +65,8 @@ def command(
     vectors: Path | None,
     union: str | None,
     encoder: str | None,
+    first: Path | None,
+    first_k: int | None,
     **options: Any,
 ) -> None:
     """Write the top k documents of INDEX for TOPICS in the order of MODEL.
@@ -69,19 +83,22 @@ def command(
     from rerank.workflows.rerank import rerank
     from rerank.workflows.texts import TextsToRank, rerank_topics
 
-    given = {"--history": history, "--encoder": encoder, "--union": union}
+    given = {"--history": history, "--encoder": encoder, "--union": union, "--first": first}
     _check_options(run_files, texts, text_field, [name for name, value in given.items() if value is not None])
     ranker, queries, base_run = load_model(model), read_topics(topics), read_base_run(base)
     run, named = split_run_files(run_files)
     runs = read_named_runs(named)
     candidates = None if run is None else read_run(run)
     options |= {"base": base_run}
+    if first_k is not None and first is None:
+        raise click.UsageError("--first-k: expected --first beside it, got none. Add --first MODEL.")
     records: dict[str, Any] = {"vectors": vectors, "union": union, "history": read_history(history), "encoder": encoder}
+    records |= {"first": None if first is None else load_model(first), "first_k": first_k}
     with Index.open(index, language) as opened:
         if candidates is not None and run is not None and texts is None:
             check_queries(candidates, run, queries, topics)
             check_documents(candidates, run, opened)
-        files = model_files(model, run, history)
+        files = {**model_files(model, run, history), "first_k": "--first-k", "first stage": first}
         with errors_with_files({**files, **base_file(base, base_run), "scores": run or "--run"}):
             if texts is None:
                 result = rerank(opened, ranker, queries, candidates, runs=runs, **records, **options)

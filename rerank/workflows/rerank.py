@@ -21,6 +21,7 @@ from rerank.retrieval.union import UnionRun
 from rerank.types import RankingData, Run, Topics
 from rerank.types.retriever import Retriever
 from rerank.workflows.applying import check_history, model_bm25, model_recipe, trained_union
+from rerank.workflows.first_stage import FirstStage, errors_of_first_stage
 from rerank.workflows.index import Index
 
 if TYPE_CHECKING:
@@ -45,9 +46,14 @@ def rerank(
     vectors: Vectors | str | Path | None = None,
     union: str | None = None,
     encoder: str | Callable[[list[str]], Any] | None = None,
+    first: Ranker | str | Path | None = None,
+    first_k: int | None = None,
     threads: int | None = None,
 ) -> Run:
     """Return the top k documents of each topic in the order of a model, followed by the other documents of the run.
+
+    With two stages, a cheap model, `first`, chooses the k documents among the first `first_k` candidates. They keep the
+    scores of their retriever, from which features are computed, and documents that it did not choose follow.
 
     Parameters
     ----------
@@ -78,6 +84,10 @@ def rerank(
         the union that the model was trained on.
     encoder : callable, str or None
         The encoder that the model was trained with, see `Index.features`.
+    first : Ranker, path or None
+        The model of a first stage, or its file; None is one stage.
+    first_k : int or None
+        Number of candidates of each query that the first stage scores; None is 10,000, or k if that is more.
     threads : int or None
         Number of threads; None is all cores.
 
@@ -99,10 +109,16 @@ def rerank(
     topics = read_topics(topics) if isinstance(topics, str | Path) else Topics.of(topics)
     beside = {"runs": runs, "vectors": vectors, "union": union, "history": history, "encoder": encoder}
     options = RerankOptions.of(k=k, k1=k1, b=b, base=base, other_index=other_index, threads=threads, **beside)
+    stage = FirstStage.of(first, first_k, k)
     with nullcontext(index) if isinstance(index, Index) else Index.open(index) as opened:
         options = options.on(opened)
-        candidates = find_candidates(opened, model, topics, run, options)
-        data = candidate_features(opened, model, topics, candidates, options)
+        candidates = find_candidates(
+            opened, model, topics, run, options if stage is None else replace(options, k=stage.k)
+        )
+        chosen = candidates
+        if stage is not None:
+            chosen, candidates = _first_stage(opened, stage, topics, candidates, options)
+        data = candidate_features(opened, model, topics, chosen, options)
     return with_tail(model.rank(data, base=options.base), candidates, k)
 
 
@@ -173,6 +189,17 @@ def find_candidates(index: Index, model: Ranker, topics: Topics, run: Any, optio
     candidates = read_run(run) if isinstance(run, str | Path) else Run.of(run)
     check_retrievers(model, candidates.retriever, others, "run", options.base is None)
     return candidates
+
+
+def _first_stage(
+    index: Index, stage: FirstStage, topics: Topics, candidates: Run, options: RerankOptions
+) -> tuple[Run, Run]:
+    """Return the candidates that the first stage chooses, and all with the others behind these."""
+    with errors_of_first_stage():
+        runs = {**getattr(candidates, "sources", {}), **options.runs}
+        find_candidates(index, stage.model, topics, candidates, replace(options, union=None, runs=runs))  # checks
+        data = candidate_features(index, stage.model, topics, candidates, replace(options, k=stage.k))
+        return stage.choose(candidates, data, options.k, options.base)
 
 
 def _union(index: Index, model: Ranker, topics: Topics, run: Any, options: RerankOptions) -> Run:

@@ -70,6 +70,18 @@ CASES = {
         "features index topics.tsv bm25.run --qrels qrels.txt -o bad/out.txt --report bad/out.txt",
         r"--report bad/out\.txt: expected another file than that of --output",
     ),
+    "depth of no first stage": (
+        "rerank index model.json topics.tsv -o bad/out --first-k 10",
+        r"--first-k: expected --first beside it, got none\. Add --first MODEL",
+    ),
+    "first stage less deep than the second": (
+        "rerank index model.json topics.tsv -o bad/out -k 20 --first model.json --first-k 10",
+        r"--first-k: expected at least k, the 20 documents of the second stage, got 10",
+    ),
+    "first stage with texts": (
+        "rerank index model.json topics.tsv -o bad/out --texts texts.jsonl --first model.json",
+        r"--first: expected documents of INDEX, got --texts",
+    ),
     "missing qrels": ("evaluate none.txt bm25.run", r"none\.txt: expected a qrels file, got nothing"),
     "missing data": ("train none.npz -o out", r"none\.npz: expected .*got nothing there. Check the path"),
     "missing model": ("rank none.json data.npz -o out", r"none\.json: expected a model file, got nothing"),
