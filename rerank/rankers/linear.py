@@ -29,6 +29,7 @@ from rerank.rankers.training import TrainingSet, check_pairs
 from rerank.runtime.schema import Array, Number, Record, Whole
 from rerank.types import Floats
 
+LARGEST_CONVERTED = 1 << 25  # inputs that are kept as float64 while weights are learned: 256 MB
 WIDEST = 30.0  # largest ratio of the base's unit to its spread, either way
 
 
@@ -216,7 +217,9 @@ class Cost:
 
     def __init__(self, inputs: NDArray[np.float32], start: Floats, objective: Objective, C: float, intercept: bool):
         """Take standardized inputs (n_rows, n_inputs) and the starting scores (n_rows,), in units of the objective."""
-        self._inputs, self._start, self._objective, self._C = inputs, start, objective, C
+        small = inputs.size <= LARGEST_CONVERTED  # the same sums, without a conversion in each pass
+        self._inputs: NDArray[Any] = inputs.astype(np.float64) if small else inputs
+        self._start, self._objective, self._C = start, objective, C
         self._grad, self._hess = np.empty(len(start)), np.empty(len(start))
         self.n_weights = inputs.shape[1] + intercept
 
@@ -229,20 +232,21 @@ class Cost:
         return 0.5 * float(free @ free) + self._C * self._objective.cost(scores), free + self._C * slope
 
 
-def linear_scores(inputs: NDArray[np.float32], weights: Floats) -> Floats:
+def linear_scores(inputs: NDArray[Any], weights: Floats) -> Floats:
     """Return inputs (n_rows, n_inputs) @ weights, (n_rows,) float64; one weight more is an intercept."""
     scores, n_inputs = np.empty(len(inputs)), inputs.shape[1]
     for first in range(0, len(inputs), BLOCK):
         block = slice(first, first + BLOCK)
-        scores[block] = inputs[block].astype(np.float64) @ weights[:n_inputs]
+        scores[block] = inputs[block].astype(np.float64, copy=False) @ weights[:n_inputs]
     return scores + weights[n_inputs:].sum()  # type: ignore[no-any-return]
 
 
-def _sums(inputs: NDArray[np.float32], grad: Floats, n_weights: int) -> Floats:
+def _sums(inputs: NDArray[Any], grad: Floats, n_weights: int) -> Floats:
     """Return grad (n_rows,) @ inputs, and the sum of grad for an intercept, (n_weights,) float64."""
     out = np.zeros(n_weights)
     for first in range(0, len(inputs), BLOCK):
-        out[: inputs.shape[1]] += grad[first : first + BLOCK] @ inputs[first : first + BLOCK].astype(np.float64)
+        block = inputs[first : first + BLOCK].astype(np.float64, copy=False)
+        out[: inputs.shape[1]] += grad[first : first + BLOCK] @ block
     out[inputs.shape[1] :] = grad.sum()
     return out
 
