@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from rerank.cli.cluster import cluster_options, opened_cluster, opened_index
 from rerank.cli.options import (
     applying_options,
     base_file,
@@ -39,6 +40,7 @@ from rerank.cli.options import (
 @start_option()
 @other_index_option()
 @applying_options()
+@cluster_options()
 def command(
     index: Path,
     model: Path,
@@ -53,6 +55,8 @@ def command(
     vectors: Path | None,
     union: str | None,
     encoder: str | None,
+    cluster: str | None,
+    cluster_security: Path | None,
     **options: Any,
 ) -> None:
     """Write the top k documents of INDEX for TOPICS in the order of MODEL.
@@ -65,11 +69,10 @@ def command(
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_run, write_run
     from rerank.rankers.store import load_model
-    from rerank.workflows.index import Index
     from rerank.workflows.rerank import rerank
     from rerank.workflows.texts import TextsToRank, rerank_topics
 
-    given = {"--history": history, "--encoder": encoder, "--union": union}
+    given = {"--history": history, "--encoder": encoder, "--union": union, "--cluster": cluster}
     _check_options(run_files, texts, text_field, [name for name, value in given.items() if value is not None])
     ranker, queries, base_run = load_model(model), read_topics(topics), read_base_run(base)
     run, named = split_run_files(run_files)
@@ -77,13 +80,15 @@ def command(
     candidates = None if run is None else read_run(run)
     options |= {"base": base_run}
     records: dict[str, Any] = {"vectors": vectors, "union": union, "history": read_history(history), "encoder": encoder}
-    with Index.open(index, language) as opened:
+    with opened_cluster(cluster, cluster_security) as workers, opened_index(index, language, workers) as opened:
         if candidates is not None and run is not None and texts is None:
             check_queries(candidates, run, queries, topics)
             check_documents(candidates, run, opened)
         files = model_files(model, run, history)
         with errors_with_files({**files, **base_file(base, base_run), "scores": run or "--run"}):
-            if texts is None:
+            if workers is not None:
+                result = workers.rerank(opened, ranker, queries, candidates, runs=runs, **records, **options)
+            elif texts is None:
                 result = rerank(opened, ranker, queries, candidates, runs=runs, **records, **options)
             else:
                 read = read_texts(texts, queries, opened.forward.fields)
