@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rerank.version import __version__
 
 if TYPE_CHECKING:
+    from rerank.cluster.cluster import Cluster as Cluster
     from rerank.combination.fusion import fuse as fuse
     from rerank.combination.mixture import combine as combine
     from rerank.errors import RerankError as RerankError
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Auto": "rerank.rankers.auto",
+    "Cluster": "rerank.cluster.cluster",
     "Ensemble": "rerank.rankers.ensemble",
     "GBRank": "rerank.rankers.gbrank",
     "History": "rerank.history.history",

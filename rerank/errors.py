@@ -12,6 +12,18 @@ from typing import Any
 class RerankError(Exception):
     """An error in the input that the user can correct; the command line exits with 2."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the error by its message: the constructors of subclasses take other arguments."""
+        return _unpickled, (type(self), self.args, dict(vars(self)))
+
+
+def _unpickled(kind: type[RerankError], arguments: tuple[Any, ...], attributes: dict[str, Any]) -> RerankError:
+    """Return the error that `RerankError.__reduce__` pickled."""
+    error = kind.__new__(kind)
+    error.args = arguments
+    vars(error).update(attributes)
+    return error
+
 
 class FileFormatError(RerankError, ValueError):
     """A file that does not follow its format.
@@ -51,6 +63,10 @@ class UnknownParameterError(InvalidInputError, TypeError):
 
 class IndexFolderError(RerankError):
     """A folder that is not a usable index, or forward arrays of another index."""
+
+
+class ClusterError(RerankError):
+    """A cluster that cannot be reached, whose workers differ, or that has no workers left."""
 
 
 class ModelMismatchError(RerankError):

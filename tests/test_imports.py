@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Collection
@@ -35,8 +36,10 @@ BELOW = {
     "workflows": {"retrieval", "lucene", "features", "vectors", "history", "rankers", "exchange", "evaluation"}
     | {"files", "trees", "objectives", "metrics"},
     "plugins": {"workflows", "lucene", "features", "rankers", "files"},
+    "cluster": {"workflows", "retrieval", "lucene", "features", "vectors", "history", "rankers", "evaluation", "files"}
+    | {"trees", "objectives", "metrics"},
     "service": {"workflows", "retrieval", "lucene", "features", "vectors", "rankers", "files"},
-    "cli": {"workflows", "service", "doctor", "exchange", "files", "rankers", "combination", "evaluation"}
+    "cli": {"workflows", "cluster", "service", "doctor", "exchange", "files", "rankers", "combination", "evaluation"}
     | {"features", "metrics", "vectors", "retrieval", "history"},
 }
 
@@ -92,6 +95,12 @@ def test_packages_are_all_under_the_rule() -> None:
     assert {path.parent.name for path in ROOT.glob("*/__init__.py")} == set(BELOW)
     assert {path.name for path in ROOT.glob("*.py")} == {"__init__.py", "__main__.py", "errors.py", "version.py"}
     assert _imports(ROOT / "errors.py", _modules()) == set()
+
+
+def test_only_the_cluster_package_imports_dask() -> None:
+    statement = re.compile(r"^\s*(?:import|from) (?:dask|distributed|cloudpickle|tornado)\b", re.MULTILINE)
+    importing = {_layer(name) for name, path in _modules().items() if statement.search(path.read_text("utf8"))}
+    assert importing == {"cluster"}
 
 
 def test_import_of_the_package_loads_nothing_heavy() -> None:

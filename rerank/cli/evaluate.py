@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rerank.cli.cluster import cluster_options, opened_cluster
 from rerank.cli.comparison import (
     ComparisonOptions,
     changed_queries,
@@ -22,6 +23,7 @@ from rerank.errors import InvalidInputError
 from rerank.runtime.output import check_outputs, whole_file
 
 if TYPE_CHECKING:
+    from rerank.cluster.cluster import Cluster
     from rerank.evaluation.comparison import Comparison
     from rerank.evaluation.evaluate import EvaluationResult
     from rerank.metrics.base import Measure
@@ -54,6 +56,7 @@ MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@1000")
     help="Output file; stdout by default.",
 )
 @comparison_options
+@cluster_options()
 def command(
     qrels: Path,
     runs: tuple[Path, ...],
@@ -65,6 +68,8 @@ def command(
     judged_only: bool,
     form: str,
     output: Path,
+    cluster: str | None,
+    cluster_security: Path | None,
     **comparing: Any,
 ) -> None:
     """Measure each RUN against QRELS as trec_eval does; several runs are compared with a baseline."""
@@ -81,7 +86,8 @@ def command(
     check_options(options, len(paths), form)
     judgements, topics = read_qrels(qrels), None if options.topics is None else read_topics(options.topics)
     rules = {"complete": complete, "depth": depth, "judged_only": judged_only, "level": level}
-    results, loaded = _measured(paths, judgements, parsed, rules, options.needs_runs)
+    with opened_cluster(cluster, cluster_security) as workers:
+        results, loaded = _measured(paths, judgements, parsed, rules, options.needs_runs, workers)
     comparison = _compared(results, options, str(options.baseline or paths[0]))
     details = changed_queries(comparison, options, judgements, loaded, topics)
     documents = document_texts(options.corpus, details)
@@ -95,18 +101,23 @@ def command(
 
 
 def _measured(
-    paths: list[Path], judgements: Qrels, measures: Sequence[Measure], rules: dict[str, Any], keep_runs: bool
+    paths: list[Path],
+    judgements: Qrels,
+    measures: Sequence[Measure],
+    rules: dict[str, Any],
+    keep_runs: bool,
+    cluster: Cluster | None,
 ) -> tuple[dict[str, EvaluationResult], dict[str, Run]]:
     """Return the results of each run file and, if `keep_runs`, the runs."""
     from rerank.cli.file_names import errors_with_files
-    from rerank.evaluation.evaluate import evaluate
+    from rerank.evaluation import evaluate as evaluation
     from rerank.files.trec import read_run
 
     results, runs = {}, {}
     for path in paths:
         run = read_run(path)
         with errors_with_files({f"run {run.name}": path}):
-            results[str(path)] = evaluate(judgements, run, measures, **rules)
+            results[str(path)] = (cluster or evaluation).evaluate(judgements, run, measures, **rules)
         if keep_runs:
             runs[str(path)] = run
         absent = len(judgements) - sum(query_id in run for query_id in judgements)

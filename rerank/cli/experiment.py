@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rerank.cli.cluster import cluster_options, opened_cluster, opened_index
 from rerank.cli.options import (
     bm25_options,
     encoder_option,
@@ -87,6 +88,7 @@ BESIDE_REPLAY = frozenset(["replay", "output"])
 @parameter_options
 @language_option()
 @threads_option()
+@cluster_options()
 @click.pass_context
 def command(context: click.Context, /, replay: Path | None, output: Path | None, **options: Any) -> None:
     """Compare BM25, the ranker, and the ranker started from BM25, on held-out queries of k folds."""
@@ -110,20 +112,22 @@ def _studied(
     vectors: Path | None,
     encoder: str | None,
     language: str | None,
+    cluster: str | None,
+    cluster_security: Path | None,
     **options: Any,
 ) -> str:
     from rerank.cli.file_names import errors_with_files
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_qrels
     from rerank.workflows.experiment import run_experiment
-    from rerank.workflows.index import Index
     from rerank.workflows.output_folder import check_output_folder, removed_on_error
 
     study = _study(**options)
     folds = None if isinstance(study.folds, int) else options["folds"]
     queries, judgements = read_topics(topics), read_qrels(qrels)
     with (
-        Index.open(index, language) as opened,
+        opened_cluster(cluster, cluster_security) as workers,
+        opened_index(index, language, workers) as opened,
         errors_with_files({"qrels": qrels, "folds": folds, "recipe": options["recipe"], "union": "--union"}),
         removed_on_error(check_output_folder(output)),
     ):

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from rerank.cli.cluster import cluster_options, opened_cluster, opened_index
 from rerank.cli.formats import engine_names
 from rerank.cli.options import (
     encoder_option,
@@ -118,6 +119,7 @@ def _template(context: click.Context, option: click.Parameter, value: Any) -> No
 @click.option("--quick", is_flag=True, help="A faster, less precise --report.")
 @language_option()
 @threads_option()
+@cluster_options()
 def command(
     index: Path,
     topics: Path,
@@ -134,6 +136,8 @@ def command(
     quick: bool,
     language: str | None,
     threads: int | None,
+    cluster: str | None,
+    cluster_security: Path | None,
 ) -> None:
     """Write the features of RUN's query-document pairs."""
     from rerank.cli.file_names import check_documents, check_queries, errors_with_files
@@ -143,12 +147,13 @@ def command(
     from rerank.runtime.output import check_outputs
     from rerank.workflows.feature_report import check_report_path, write_report
     from rerank.workflows.importance import feature_report, measure_costs
-    from rerank.workflows.index import Index
 
     if output is None and not reports:
         raise click.UsageError("Missing option '-o' / '--output' or '--report'.")
     if reports and qrels is None:
         raise click.UsageError("--report: expected judgements, got none. Give --qrels.")
+    if reports and cluster is not None:
+        raise click.UsageError("--report: expected no --cluster beside it: it measures this machine. Leave one out.")
     files = [check_report_path(path) for path in reports]
     check_outputs({"--output": output, **{f"--report {path}": path for path in files}})
     queries, pairs = read_topics(topics), read_run(run)
@@ -157,7 +162,11 @@ def command(
     options: dict[str, Any] = {"recipe": parsed, "runs": others, "vectors": vectors, "threads": threads}
     options |= {"history": read_history(history), "encoder": encoder}
     files_of = {"recipe": recipe, "vectors": vectors, "history": history}
-    with Index.open(index, language) as opened, errors_with_files(files_of):
+    with (
+        opened_cluster(cluster, cluster_security) as workers,
+        opened_index(index, language, workers) as opened,
+        errors_with_files(files_of),
+    ):
         check_queries(pairs, run, queries, topics)
         check_documents(pairs, run, opened)
         if output is not None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from rerank.cli.cluster import cluster_options, opened_cluster, opened_index
 from rerank.cli.options import (
     applying_options,
     base_file,
@@ -51,6 +52,7 @@ from rerank.cli.options import (
 @start_option()
 @other_index_option()
 @applying_options()
+@cluster_options()
 def command(
     index: Path,
     model: Path,
@@ -67,6 +69,8 @@ def command(
     encoder: str | None,
     first: Path | None,
     first_k: int | None,
+    cluster: str | None,
+    cluster_security: Path | None,
     **options: Any,
 ) -> None:
     """Write the top k documents of INDEX for TOPICS in the order of MODEL.
@@ -79,11 +83,10 @@ def command(
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_run, write_run
     from rerank.rankers.store import load_model
-    from rerank.workflows.index import Index
     from rerank.workflows.rerank import rerank
     from rerank.workflows.texts import TextsToRank, rerank_topics
 
-    given = {"--history": history, "--encoder": encoder, "--union": union, "--first": first}
+    given = {"--history": history, "--encoder": encoder, "--union": union, "--first": first, "--cluster": cluster}
     _check_options(run_files, texts, text_field, [name for name, value in given.items() if value is not None])
     ranker, queries, base_run = load_model(model), read_topics(topics), read_base_run(base)
     run, named = split_run_files(run_files)
@@ -94,13 +97,15 @@ def command(
         raise click.UsageError("--first-k: expected --first beside it, got none. Add --first MODEL.")
     records: dict[str, Any] = {"vectors": vectors, "union": union, "history": read_history(history), "encoder": encoder}
     records |= {"first": None if first is None else load_model(first), "first_k": first_k}
-    with Index.open(index, language) as opened:
+    with opened_cluster(cluster, cluster_security) as workers, opened_index(index, language, workers) as opened:
         if candidates is not None and run is not None and texts is None:
             check_queries(candidates, run, queries, topics)
             check_documents(candidates, run, opened)
         files = {**model_files(model, run, history), "first_k": "--first-k", "first stage": first}
         with errors_with_files({**files, **base_file(base, base_run), "scores": run or "--run"}):
-            if texts is None:
+            if workers is not None:
+                result = workers.rerank(opened, ranker, queries, candidates, runs=runs, **records, **options)
+            elif texts is None:
                 result = rerank(opened, ranker, queries, candidates, runs=runs, **records, **options)
             else:
                 read = read_texts(texts, queries, opened.forward.fields)

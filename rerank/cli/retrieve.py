@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from rerank.cli.cluster import cluster_options, opened_cluster, opened_index
 from rerank.cli.declared import declared
 from rerank.cli.options import (
     bm25_options,
@@ -50,6 +51,7 @@ from rerank.cli.options import (
 @encoder_option()
 @language_option()
 @threads_option()
+@cluster_options()
 def command(
     index: Path,
     topics: Path,
@@ -65,6 +67,8 @@ def command(
     encoder: str | None,
     language: str | None,
     threads: int | None,
+    cluster: str | None,
+    cluster_security: Path | None,
 ) -> None:
     """Write the top k of INDEX for TOPICS as a TREC run: BM25's, or those of other retrievers.
 
@@ -78,14 +82,17 @@ def command(
     from rerank.cli.file_names import errors_with_files
     from rerank.files.topics import read_topics
     from rerank.files.trec import write_run
-    from rerank.workflows.index import Index
 
     if sources is not None and union is None:
         raise click.UsageError("--sources: expected --union beside it, got none. Add --union.")
     queries = read_topics(topics)
     options: dict[str, Any] = {"k1": k1, "b": b, "vectors": vectors, "encoder": encoder, "threads": threads}
     options["history"] = read_history(history)
-    with Index.open(index, language) as opened, errors_with_files({"union": "--union"}):
+    with (
+        opened_cluster(cluster, cluster_security) as workers,
+        opened_index(index, language, workers) as opened,
+        errors_with_files({"union": "--union"}),
+    ):
         if union is None:
             write_run(opened.search(queries, k, retriever=retriever, **options), output)
             return

@@ -226,7 +226,7 @@ def ranked_lists(qrels: Qrels, run: Run, options: EvalOptions, with_judged: bool
 
     with_judged  whether to return which documents are judged, too
     """
-    _check_scores(run)
+    check_scores(run)
     ordered, known = _ranked_labels(qrels, run, with_judged or options.judged_only)
     # A query without a row is not in the run, as a run file cannot contain it.
     answered = np.array([query_id in qrels for query_id in run], dtype=np.bool_) & (np.diff(run.query_ptr) > 0)
@@ -276,7 +276,8 @@ def _evaluated_rows(
     return evaluated, np.bincount(query_rows(query_ptr)[evaluated], minlength=len(counts))
 
 
-def _check_scores(run: Run) -> None:
+def check_scores(run: Run) -> None:
+    """Refuse a run with scores that are not finite."""
     bad = np.flatnonzero(~np.isfinite(run.scores))
     if len(bad):
         raise InvalidInputError(

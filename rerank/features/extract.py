@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -153,23 +153,38 @@ def _prepare(
         history=None if records.history is None else records.history.on(forward),
     )
     plan = ColumnPlan.of(forward, recipe)
+    data = rows_without_features(run, qrels, runs, plan.names, recipe.to_dict(), dict(forward.fingerprint))
+    return data, partial(_blocks, forward, candidates, plan, recipe, threads)
+
+
+def rows_without_features(
+    run: Run,
+    qrels: Qrels | None,
+    runs: Mapping[str, Run],
+    names: tuple[str, ...],
+    recipe: Mapping[str, Any],
+    fingerprint: Mapping[str, Any],
+) -> RankingData:
+    """Return everything but the features of a run in trec_eval's order: X is a zero-stride placeholder of NaN.
+
+    names, recipe, fingerprint  those of the features
+    """
     ideal_labels, ideal_ptr = (None, None) if qrels is None else qrels.ideal(run.query_ids)
-    data = RankingData(
+    return RankingData(
         query_ids=run.query_ids,
         query_ptr=run.query_ptr,
         doc_ids=run.doc_ids,
-        X=np.broadcast_to(np.float32(np.nan), (run.n_rows, len(plan.names))),
-        feature_names=plan.names,
+        X=np.broadcast_to(np.float32(np.nan), (run.n_rows, len(names))),
+        feature_names=names,
         labels=None if qrels is None else labels_of(qrels, run),
         base_scores=run.scores,
         ideal_labels=ideal_labels,
         ideal_ptr=ideal_ptr,
-        recipe=recipe.to_dict(),
-        fingerprint=dict(forward.fingerprint),
+        recipe=recipe,
+        fingerprint=fingerprint,
         retriever=run.retriever,
-        run_retrievers={name: made for name in recipe.runs if runs and (made := runs[name].retriever) is not None},
+        run_retrievers={name: made for name in recipe["runs"] if runs and (made := runs[name].retriever) is not None},
     )
-    return data, partial(_blocks, forward, candidates, plan, recipe, threads)
 
 
 def _blocks(

@@ -239,6 +239,12 @@ def functions() -> Mapping[str, Function]:
     return _functions
 
 
+def define_functions(others: Mapping[str, Function]) -> None:
+    """Replace the user-defined functions by those of another process."""
+    _functions.clear()
+    _functions.update(others)
+
+
 def load_functions(path: str | Path) -> None:
     """Run a Python file that defines features.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +19,7 @@ from rerank.lucene.jvm import ask, ask_json, open_index
 from rerank.lucene.language import chosen_language
 from rerank.lucene.progress import Progress, stage
 from rerank.runtime.strict_json import ParseFault, parse_json
+from rerank.runtime.threads import cores
 from rerank.types import Run, Topics, pointers
 from rerank.types.ids import Ids, id_array
 from rerank.types.retriever import Retriever
@@ -229,7 +229,7 @@ def check_hits(k: int) -> None:
 def java_threads(threads: int | None) -> int:
     """Return a number of threads for Java: one per core for None."""
     if threads is None:
-        return os.cpu_count() or 1
+        return cores()
     if threads != int(threads) or threads < 1:
         raise InvalidInputError(f"threads: expected a whole number from 1, got {threads}. Leave it out for one a core.")
     return int(threads)

@@ -26,6 +26,7 @@ from rerank.errors import InvalidInputError, shown, unknown_name
 from rerank.features.inputs import check_scores
 from rerank.retrieval.base import SearchInputs, known_sources, source
 from rerank.types import Run, pointers
+from rerank.types.forward import ForwardIndex
 from rerank.types.ids import id_array
 
 FILE = "run"
@@ -163,11 +164,15 @@ def _search(inputs: SearchInputs, part: Part) -> Run:
         raise InvalidInputError(
             f"union: expected the run {part.name}, got none. Give it (runs={{{part.name!r}: run}}, run:FILE)."
         )
-    run = inputs.runs[part.name]
+    return run_of_part(inputs.runs[part.name], part, inputs.forward)
+
+
+def run_of_part(run: Run, part: Part, forward: ForwardIndex) -> Run:
+    """Return the documents of another system's run that a union takes; refuse those that the index does not hold."""
     check_scores(run)
     run = run.take(run.trec_order())
     run = run if part.k is None else run.head(part.k)
-    unknown = np.flatnonzero(inputs.forward.doc_numbers(run.doc_ids) < 0)
+    unknown = np.flatnonzero(forward.doc_numbers(run.doc_ids) < 0)
     if len(unknown):
         raise InvalidInputError(
             f"union: expected documents of the index in the run {part.name}, got "

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TypeVar
 
 from rerank.errors import InvalidInputError
@@ -17,6 +19,22 @@ NUMPY_THREADS = min(os.cpu_count() or 1, 4)  # more would wait for the GIL
 Part = TypeVar("Part")
 Result = TypeVar("Result")
 FEW_ROWS = 1 << 12  # with fewer rows, waking another thread for each kernel takes longer than it saves
+_most: ContextVar[int | None] = ContextVar("most_threads", default=None)
+
+
+@contextmanager
+def at_most_threads(number: int) -> Iterator[None]:
+    """Use at most this many threads in the block, where none or more are asked for: a worker shares its machine."""
+    token = _most.set(number)
+    try:
+        yield
+    finally:
+        _most.reset(token)
+
+
+def cores() -> int:
+    """Return the number of threads where none is asked for: one per core, or the limit of `at_most_threads`."""
+    return min(os.cpu_count() or 1, _most.get() or sys.maxsize)
 
 
 def thread_count(n_jobs: int | None) -> int:
@@ -25,7 +43,7 @@ def thread_count(n_jobs: int | None) -> int:
 
     if n_jobs is not None and (n_jobs == 0 or n_jobs < -1):
         raise InvalidInputError(f"n_jobs: expected a number of threads from 1, or -1 for all, got {n_jobs}.")
-    available = min(os.cpu_count() or 1, int(numba.config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
+    available = min(cores(), int(numba.config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
     return available if n_jobs in (None, -1) else min(int(n_jobs or 1), available)
 
 

@@ -25,8 +25,7 @@ from rerank.history.history import History
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.registry import ranker_class
 from rerank.runtime.output import whole_file
-from rerank.runtime.progress import track
-from rerank.types import Qrels, RankingData, Run, Topics
+from rerank.types import Floats, Ints, Qrels, RankingData, Run, Topics
 from rerank.vectors.encoder import Encoder
 from rerank.vectors.vectors import Vectors
 from rerank.workflows.fold_history import FoldHistories
@@ -161,7 +160,7 @@ def run_experiment(
         )
     else:
         features = index.features(candidates, judged, qrels, recipe=study.recipe, **beside)
-    trials = [_trial(features, bm25, judgements, folds, study, settings) for folds in trial_folds]
+    trials = [_trial(index, features, bm25, judgements, folds, study, settings) for folds in trial_folds]
     results = {system: _mean_result(judgements, trials, system, study.measures) for system in trials[0].runs}
     result = StudyResult(trials, results, comparison_table(results, baseline="BM25"))
     if folder is not None:
@@ -208,6 +207,7 @@ def _trial_folds(judged: Topics, qrels: Qrels, study: Study) -> list[dict[str, i
 
 
 def _trial(
+    index: Index,
     features: FoldHistories | RankingData,
     bm25: Run,
     qrels: Qrels,
@@ -221,7 +221,8 @@ def _trial(
         value = partial(_value, qrels, study.metric)
         search = partial(best_model, partial(_new_model, study, base), settings, value=value)
         cross_validates = ranker_class(study.ranker).cross_validates
-        models[system], tries[system], runs[system] = _held_out(data_of, folds, system, search, cross_validates)
+        training = FoldTraining(data_of, folds, search, cross_validates)
+        models[system], tries[system], runs[system] = _held_out(index, training, system)
     return Trial(folds, runs, models, tries, histories)
 
 
@@ -231,27 +232,60 @@ def _data_of_folds(
     """Return the history of each fold, if features are learned, and a function that returns the data of a fold."""
     if isinstance(features, FoldHistories):
         return features.of_folds(folds)
-    data: RankingData = features
-    return [], lambda fold: data
+    return [], SameData(features)
 
 
-def _held_out(
-    data_of: Callable[[int], RankingData], folds: Mapping[str, int], system: str, search: Any, cross_validates: bool
-) -> tuple[list[Ranker], list[list[Try]], Run]:
-    """Return the model and the tries of each fold, and the run of the held-out queries of all folds.
+@dataclass(frozen=True, eq=False)
+class SameData:
+    """Data that are the same in every fold."""
+
+    data: RankingData
+
+    def __call__(self, fold: int) -> RankingData:
+        """Return the data."""
+        return self.data
+
+
+@dataclass(frozen=True, eq=False)
+class FoldTraining:
+    """What is trained in each fold.
 
     A ranker that cross-validates learns from all folds but the one that is held out; others leave one to stop on.
     """
-    data, models, tries = data_of(0), [], []
-    scores = np.empty(data.n_rows)
-    fold_of = np.array([folds[query_id] for query_id in data], dtype=np.int64)
-    rows, number = np.repeat(fold_of, np.diff(data.query_ptr)), max(folds.values()) + 1
-    for fold in track(range(number), f"{system}, folds", number):
-        data, stop = data_of(fold), stop_fold(fold, number, cross_validates)
-        train = data.select(np.flatnonzero(~np.isin(fold_of, [fold] if stop is None else [fold, stop])))
-        stop_data = None if stop is None else data.select(np.flatnonzero(fold_of == stop))
-        model, tried = search(train=train, stop=stop_data)
-        scores[rows == fold] = model.predict(data.select(np.flatnonzero(fold_of == fold)))
+
+    data_of: Callable[[int], RankingData]
+    folds: Mapping[str, int]
+    search: Callable[..., tuple[Ranker, list[Try]]]
+    cross_validates: bool
+
+    @property
+    def number(self) -> int:
+        """Number of folds."""
+        return max(self.folds.values()) + 1
+
+    def fold_of(self, data: RankingData) -> Ints:
+        """Return the fold of each query of the data."""
+        return np.array([self.folds[query_id] for query_id in data], dtype=np.int64)
+
+
+def _fold_results(training: FoldTraining, fold: int) -> tuple[Ranker, list[Try], Floats]:
+    """Return the model and the tries of a fold, and the scores of its held-out queries."""
+    data = training.data_of(fold)
+    fold_of, stop = training.fold_of(data), stop_fold(fold, training.number, training.cross_validates)
+    train = data.select(np.flatnonzero(~np.isin(fold_of, [fold] if stop is None else [fold, stop])))
+    stop_data = None if stop is None else data.select(np.flatnonzero(fold_of == stop))
+    model, tried = training.search(train=train, stop=stop_data)
+    return model, tried, model.predict(data.select(np.flatnonzero(fold_of == fold)))
+
+
+def _held_out(index: Index, training: FoldTraining, system: str) -> tuple[list[Ranker], list[list[Try]], Run]:
+    """Return the model and the tries of each fold, and the run of the held-out queries of all folds."""
+    data = training.data_of(0)
+    rows, scores = np.repeat(training.fold_of(data), np.diff(data.query_ptr)), np.empty(data.n_rows)
+    models, tries = [], []
+    results = index.each(_fold_results, training, range(training.number), f"{system}, folds")
+    for fold, (model, tried, of_fold) in enumerate(results):
+        scores[rows == fold] = of_fold
         models.append(model)
         tries.append(tried)
     return models, tries, data.run(scores, system.replace(" ", "-"))

@@ -64,7 +64,9 @@ class FoldHistories:
             learned = self._learned(train)
             histories.append(learned)
             columns.append(self._learned_features(learned))
-        return histories, lambda fold: self._with(histories[fold], columns[fold])
+        if self._data is None or self._recipe is None:
+            raise RuntimeError("no features were computed")
+        return histories, LearnedData(self._data, tuple(self._recipe.features or ()), histories, columns)
 
     def _learned_features(self, learned: History) -> NDArray[np.float32]:
         """Return the learned features of all rows."""
@@ -88,18 +90,33 @@ class FoldHistories:
         )
         return of_fold.X
 
-    def _with(self, learned: History, columns: NDArray[np.float32]) -> RankingData:
-        data, recipe = self._data, self._recipe
-        if data is None or recipe is None:
-            raise RuntimeError("no features were computed")
-        data.X[:, [data.feature_names.index(name) for name in recipe.features or ()]] = columns
-        return replace(data, recipe={**(data.recipe or {}), "history": learned.checksum})
-
     def _learned(self, train: Sequence[str]) -> History:
         topics = {query_id: self.topics[query_id] for query_id in train}
         qrels = Qrels.of({query_id: self.qrels[query_id] for query_id in train})
         seed = self.study.random_state
         return History.learn(self.index, topics, qrels, random_state=seed, threads=self.study.threads)
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedData:
+    """Data whose learned features are those of one fold at a time.
+
+    data       of any fold, which are overwritten
+    names      of the learned features
+    histories  of each fold
+    columns    (n_rows, n_learned) float32 of each fold
+    """
+
+    data: RankingData
+    names: Sequence[str]
+    histories: Sequence[History]
+    columns: Sequence[NDArray[np.float32]]
+
+    def __call__(self, fold: int) -> RankingData:
+        """Return the data of a fold."""
+        data, learned = self.data, self.histories[fold]
+        data.X[:, [data.feature_names.index(name) for name in self.names]] = self.columns[fold]
+        return replace(data, recipe={**(data.recipe or {}), "history": learned.checksum})
 
 
 def training_queries(run: Run, folds: Mapping[str, int], cross_validates: bool) -> list[list[str]]:

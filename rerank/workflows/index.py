@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +18,7 @@ from rerank.lucene.build import build_index, build_index_from_sgml
 from rerank.lucene.folder import check_index_folder
 from rerank.lucene.postings import open_forward
 from rerank.lucene.search import Searcher, check_hits
+from rerank.runtime.progress import track
 from rerank.types import Qrels, RankingData, Run, Topics
 from rerank.types.retriever import BM25, CONTENTS
 from rerank.workflows.fingerprints import fingerprint_differences
@@ -56,7 +57,7 @@ class Index:
     """
 
     def __init__(self, path: str | Path, language: str | None = None) -> None:
-        self.path, self._language = Path(path), language
+        self.path, self.language = Path(path), language
         check_index_folder(self.path)
 
     @classmethod
@@ -146,14 +147,14 @@ class Index:
     def forward(self) -> ForwardIndex:
         """The forward arrays, memory-mapped; they are made now if the index has none."""
         forward = open_forward(self.path)
-        if self._language is None:
+        if self.language is None:
             return forward
-        return replace(forward, fingerprint={**forward.fingerprint, "language": self._language})
+        return replace(forward, fingerprint={**forward.fingerprint, "language": self.language})
 
     @cached_property
     def searcher(self) -> Searcher:
         """The Lucene searcher; starts Java."""
-        return Searcher(self.path, self._language)
+        return Searcher(self.path, self.language)
 
     @cached_property
     def text_analyser(self) -> TextAnalyser:
@@ -208,20 +209,24 @@ class Index:
             without hits has no rows, which a run file cannot represent: a warning is logged.
 
         """
-        topics = Topics.of(topics)
-        if retriever == BM25:
-            run = self.searcher.search(topics, k=k, k1=k1, b=b, field=field, threads=threads)
-        else:
-            from rerank.retrieval.base import source
-
-            check_hits(k)
-            options: dict[str, Any] = {"k1": k1, "b": b, "field": field, "threads": threads}
-            run = source(retriever).search(self._search_inputs(topics, vectors, encoder, history, **options), k)
+        options: dict[str, Any] = {"k1": k1, "b": b, "field": field, "threads": threads}
+        if retriever != BM25:
+            options |= {"vectors": vectors, "history": history, "encoder": encoder}
+        run = self._search(Topics.of(topics), k, retriever, options)
         without = run.query_ids[np.diff(run.query_ptr) == 0].tolist()
         if without:
             text = "Topics without hits, which a run file cannot contain: %d of %d (%s%s)."
             _log.warning(text, len(without), len(run), ", ".join(without[:3]), ", ..." if len(without) > 3 else "")
         return run
+
+    def _search(self, topics: Topics, k: int, retriever: str, options: dict[str, Any]) -> Run:
+        """Return the top k documents of a retriever."""
+        if retriever == BM25:
+            return self.searcher.search(topics, k=k, **options)
+        from rerank.retrieval.base import source
+
+        check_hits(k)
+        return source(retriever).search(self._search_inputs(topics, **options), k)
 
     def search_union(
         self,
@@ -275,15 +280,21 @@ class Index:
 
         """
         from rerank.files.trec import read_run
-        from rerank.retrieval.union import parse_union, search_union
+        from rerank.retrieval.union import parse_union
 
         parts = parse_union(union)
         given = {name: Run.of(run) for name, run in (runs or {}).items()}
         others = {part.name: part.file for part in parts if part.file and part.name not in given}
         given |= {name: read_run(file) for name, file in others.items()}
         options: dict[str, Any] = {"k1": k1, "b": b, "field": field, "threads": threads}
-        inputs = self._search_inputs(Topics.of(topics), vectors, encoder, history, **options)
-        return search_union(replace(inputs, runs=given), parts)
+        options |= {"vectors": vectors, "history": history, "encoder": encoder}
+        return self._search_union(Topics.of(topics), union, given, options)
+
+    def _search_union(self, topics: Topics, union: str, runs: Mapping[str, Run], options: dict[str, Any]) -> UnionRun:
+        """Return the union of candidates; `runs` holds all runs that it names."""
+        from rerank.retrieval.union import parse_union, search_union
+
+        return search_union(replace(self._search_inputs(topics, **options), runs=runs), parse_union(union))
 
     def _search_inputs(
         self, topics: Topics, vectors: Any, encoder: Any, history: Any = None, **options: Any
@@ -394,12 +405,7 @@ class Index:
     ) -> dict[str, Any]:
         """Return the arguments of `extract`."""
         run, topics = Run.of(run), Topics.of(topics)
-        missing = [query_id for query_id in run if query_id not in topics]
-        if missing:
-            raise InvalidInputError(
-                f"run: expected a topic for every query, got none for {missing[0]!r} ({len(missing)} such queries in "
-                "all). Give the topics that the run was made for."
-            )
+        check_topics(run, topics)
         query_ids = list(run)
         terms = self.searcher.analyze([topics[query_id] for query_id in query_ids])
         return {
@@ -408,7 +414,7 @@ class Index:
             "run": run,
             "recipe": recipe,
             "qrels": None if qrels is None else Qrels.of(qrels),
-            "runs": {name: Run.of(other) for name, other in ({**getattr(run, "sources", {}), **(runs or {})}).items()},
+            "runs": given_runs(run, runs),
             "documents": self.searcher.documents,
             "encoded": self._encoded(encoder, {query_id: topics[query_id] for query_id in query_ids}),
             **self._records(**others),
@@ -646,6 +652,28 @@ class Index:
             f"({name}: {value}). Train on this index, or allow it (other_index=True, --other-index)."
         )
 
+    def each(self, function: Callable[[Any, Any], Any], shared: Any, items: Sequence[Any], what: str) -> Iterator[Any]:
+        """Yield function(shared, item) for each item, in order: here one after the other, or by a cluster's workers.
+
+        Parameters
+        ----------
+        function : callable
+            A function of two arguments.
+        shared : object
+            First argument.
+        items : sequence
+            Second arguments.
+        what : str
+            What the progress bar says.
+
+        Yields
+        ------
+        object
+            The results.
+
+        """
+        yield from (function(shared, item) for item in track(items, what, len(items)))
+
     def close(self) -> None:
         """Close the Lucene reader."""
         if "searcher" in self.__dict__:
@@ -662,3 +690,18 @@ class Index:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def check_topics(run: Run, topics: Topics) -> None:
+    """Refuse a run with a query that has no topic."""
+    missing = [query_id for query_id in run if query_id not in topics]
+    if missing:
+        raise InvalidInputError(
+            f"run: expected a topic for every query, got none for {missing[0]!r} ({len(missing)} such queries in "
+            "all). Give the topics that the run was made for."
+        )
+
+
+def given_runs(run: Run, runs: Mapping[str, Any] | None) -> dict[str, Run]:
+    """Return the runs whose scores become features of another: those of a union, and those that are given."""
+    return {name: Run.of(other) for name, other in ({**getattr(run, "sources", {}), **(runs or {})}).items()}

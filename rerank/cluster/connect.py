@@ -1,0 +1,129 @@
+"""Connection to a Dask scheduler: an address, `local:N`, or a client that is connected already."""
+
+from __future__ import annotations
+
+import logging
+import re
+import ssl
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rerank.errors import ClusterError, FileFormatError, InvalidInputError, MissingFileError
+from rerank.files.structured import read_toml
+
+CONNECT_SECONDS = 10.0
+SECURITY_KEYS = ("ca", "cert", "key")
+MOST_LOCAL = 1024  # processes of local:N
+_LOCAL = re.compile(r"local:(\d{1,4})")
+_ADDRESS = re.compile(r"([a-z][a-z0-9+-]*://)?[^\s/]+:\d{1,5}")
+
+
+def connect(address: str, security: Any = None) -> tuple[Any, list[Any]]:
+    """Return a client of the scheduler at an address, and what is to be closed after use, in this order.
+
+    Parameters
+    ----------
+    address : str
+        Address of a scheduler, e.g. `tcp://host:8786` or `tls://host:8786`, or `local:N` for N processes of one thread
+        on this machine.
+    security : distributed.Security, path or None
+        TLS certificates, or a TOML file with the paths `ca`, `cert` and `key`; None is those of Dask's configuration.
+
+    Raises
+    ------
+    ClusterError
+        If nobody answers there, or Dask is not installed.
+    InvalidInputError
+        If the address has another form.
+
+    """
+    distributed = dask_distributed()
+    # Lost workers are reported by this package, or repaired.
+    for name in ("distributed", "distributed.worker", "distributed.nanny", "distributed.scheduler"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    local = _LOCAL.fullmatch(address)
+    if address.startswith("local:") and (local is None or not 1 <= int(local[1]) <= MOST_LOCAL):
+        raise InvalidInputError(f"cluster: expected local:N with N from 1 to {MOST_LOCAL}, got {address!r}.")
+    if local is not None:
+        return _local_cluster(distributed, int(local[1]))
+    if not _ADDRESS.fullmatch(address):
+        raise InvalidInputError(
+            f"cluster: expected the address of a Dask scheduler (tcp://HOST:PORT) or local:N, got {address!r}."
+        )
+    given = read_security(security) if isinstance(security, str | Path) else security
+    try:
+        client = distributed.Client(
+            address, timeout=CONNECT_SECONDS, security=given, set_as_default=False, name="rerank"
+        )
+    except ssl.SSLError as error:
+        raise _refused(address, error) from error
+    except (OSError, TimeoutError, ValueError, RuntimeError, TypeError) as error:
+        raise _refused(address, error) from error
+    return client, [client]
+
+
+def _refused(address: str, error: Exception) -> ClusterError:
+    text = " ".join(str(error).split())
+    remedy = "Start `dask scheduler`, and name its address"
+    if address.startswith("tls://") or "tls" in text.lower() or "ssl" in text.lower():
+        remedy = "Check the address, and give its certificates (--cluster-security FILE)"
+    return ClusterError(
+        f"{address}: expected a Dask scheduler that answers within {CONNECT_SECONDS:g} s, got "
+        f"{type(error).__name__}{': ' + text[:200] if text else ''}. {remedy}."
+    )
+
+
+def dask_distributed() -> Any:
+    """Return the module `distributed`; raise ClusterError if it is not installed."""
+    try:
+        import distributed
+    except ImportError as error:
+        raise ClusterError(
+            f"cluster: expected Dask, got none ({error}). Install it: pip install 'lucene-rerank[cluster]'."
+        ) from None
+    return distributed
+
+
+def _local_cluster(distributed: Any, n_workers: int) -> tuple[Any, list[Any]]:
+    cluster = distributed.LocalCluster(
+        n_workers=n_workers,
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address=None,
+        memory_limit=None,
+        silence_logs=logging.CRITICAL,
+    )
+    client = distributed.Client(cluster, set_as_default=False, name="rerank")
+    return client, [client, cluster]
+
+
+def read_security(path: str | Path) -> Any:
+    """Return the TLS certificates of a TOML file with the paths `ca`, `cert` and `key`, relative to the file.
+
+    Raises
+    ------
+    MissingFileError, FileFormatError
+        If a file is missing, or the file has other content.
+
+    """
+    path = Path(path)
+    table = read_toml(path, "a TOML file of TLS certificates")
+    files = {name: path.parent / value for name, value in _checked(path, table).items()}
+    for name, file in files.items():
+        if not file.is_file():
+            raise MissingFileError(file, f"the file of {name} in {path}")
+    return dask_distributed().Security(
+        tls_ca_file=str(files["ca"]),
+        tls_client_cert=str(files["cert"]),
+        tls_client_key=str(files["key"]),
+        require_encryption=True,
+    )
+
+
+def _checked(path: Path, table: Mapping[str, Any]) -> dict[str, str]:
+    if sorted(table) != sorted(SECURITY_KEYS) or not all(isinstance(value, str) for value in table.values()):
+        raise FileFormatError(
+            path, None, f"expected the keys ca, cert and key with paths, got {', '.join(table) or 'none'}. Write them."
+        )
+    return {name: table[name] for name in SECURITY_KEYS}
