@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import numpy as np
 
@@ -84,6 +84,8 @@ class SearchInputs:
 
 class Source(ABC):
     """A retriever."""
+
+    learned: ClassVar[bool] = False  # from judgements: a study retrieves in each fold from its training queries
 
     @abstractmethod
     def search(self, inputs: SearchInputs, k: int) -> Run:

@@ -25,10 +25,11 @@ from rerank.history.history import History
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.registry import ranker_class
 from rerank.runtime.output import whole_file
-from rerank.types import Floats, Ints, Qrels, RankingData, Run, Topics
+from rerank.types import Ints, Qrels, RankingData, Run, Topics, pointers
+from rerank.types.ids import id_array
 from rerank.vectors.encoder import Encoder
 from rerank.vectors.vectors import Vectors
-from rerank.workflows.fold_history import FoldHistories
+from rerank.workflows.fold_history import FoldHistories, is_learned
 from rerank.workflows.folds import assign_folds, given_folds, stop_fold
 from rerank.workflows.index import Index
 from rerank.workflows.output_folder import check_output_folder, removed_on_error
@@ -143,6 +144,11 @@ def run_experiment(
 
     """
     study, topics, qrels = study or Study(), Topics.of(topics), Qrels.of(qrels)
+    if is_learned(study.union) and not study.learn_history:
+        raise InvalidInputError(
+            "union: expected features learned in each fold beside the source history, got none. Learn them "
+            "(learn_history=True, --learn-history), or leave the source out."
+        )
     folder = None if output is None else check_output_folder(output)
     judged = _judged(topics, qrels)
     trial_folds = _trial_folds(judged, qrels, study)
@@ -151,7 +157,7 @@ def run_experiment(
     vectors = index.read_vectors(vectors)
     candidates: Run = bm25
     beside: dict[str, Any] = {"vectors": vectors, "encoder": encoder, "threads": study.threads}
-    if study.union is not None:
+    if study.union is not None and not is_learned(study.union):
         candidates = index.search_union(judged, study.union, k1=study.k1, b=study.b, **beside)
     judgements = Qrels.of({query_id: qrels[query_id] for query_id in judged})
     if study.learn_history:
@@ -268,27 +274,32 @@ class FoldTraining:
         return np.array([self.folds[query_id] for query_id in data], dtype=np.int64)
 
 
-def _fold_results(training: FoldTraining, fold: int) -> tuple[Ranker, list[Try], Floats]:
-    """Return the model and the tries of a fold, and the scores of its held-out queries."""
+def _fold_results(training: FoldTraining, fold: int) -> tuple[Ranker, list[Try], Run]:
+    """Return the model and the tries of a fold, and the run of its held-out queries."""
     data = training.data_of(fold)
     fold_of, stop = training.fold_of(data), stop_fold(fold, training.number, training.cross_validates)
     train = data.select(np.flatnonzero(~np.isin(fold_of, [fold] if stop is None else [fold, stop])))
     stop_data = None if stop is None else data.select(np.flatnonzero(fold_of == stop))
     model, tried = training.search(train=train, stop=stop_data)
-    return model, tried, model.predict(data.select(np.flatnonzero(fold_of == fold)))
+    held_out = data.select(np.flatnonzero(fold_of == fold))
+    return model, tried, held_out.run(model.predict(held_out))
 
 
 def _held_out(index: Index, training: FoldTraining, system: str) -> tuple[list[Ranker], list[list[Try]], Run]:
     """Return the model and the tries of each fold, and the run of the held-out queries of all folds."""
-    data = training.data_of(0)
-    rows, scores = np.repeat(training.fold_of(data), np.diff(data.query_ptr)), np.empty(data.n_rows)
-    models, tries = [], []
-    results = index.each(_fold_results, training, range(training.number), f"{system}, folds")
-    for fold, (model, tried, of_fold) in enumerate(results):
-        scores[rows == fold] = of_fold
-        models.append(model)
-        tries.append(tried)
-    return models, tries, data.run(scores, system.replace(" ", "-"))
+    results = list(index.each(_fold_results, training, range(training.number), f"{system}, folds"))
+    models, tries, runs = ([result[part] for result in results] for part in range(3))
+    run_of = {query_id: run for run in runs for query_id in run}
+    query_ids = [query_id for query_id in training.folds if query_id in run_of]
+    rows = [(run_of[query_id], run_of[query_id].rows(query_id)) for query_id in query_ids]
+    held_out = Run(
+        id_array(query_ids),
+        pointers([of_query.stop - of_query.start for _, of_query in rows]),
+        np.concatenate([run.doc_ids[of_query] for run, of_query in rows]),
+        np.concatenate([run.scores[of_query] for run, of_query in rows]),
+        system.replace(" ", "-"),
+    )
+    return models, tries, held_out
 
 
 def _new_model(study: Study, base: str | None, setting: Mapping[str, Any]) -> Ranker:

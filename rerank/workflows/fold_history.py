@@ -15,6 +15,8 @@ from rerank.features.recipe import Recipe
 from rerank.features.registry import family
 from rerank.history.history import History
 from rerank.rankers.registry import ranker_class
+from rerank.retrieval.base import source
+from rerank.retrieval.union import parse_union
 from rerank.types import Qrels, RankingData, Run, Topics
 from rerank.vectors.vectors import Vectors
 from rerank.workflows.folds import stop_fold
@@ -31,7 +33,7 @@ class FoldHistories:
     index : Index
         The index.
     run : Run
-        The candidates.
+        The candidates; those of BM25 if the study's union is learned.
     topics, qrels : Topics, Qrels
         The judged queries and their judgements.
     study : Study
@@ -58,12 +60,12 @@ class FoldHistories:
 
         The features that the function returned for the fold before are overwritten.
         """
-        histories, columns = [], []
         cross_validates = ranker_class(self.study.ranker).cross_validates
-        for train in training_queries(self.run, folds, cross_validates):
-            learned = self._learned(train)
-            histories.append(learned)
-            columns.append(self._learned_features(learned))
+        histories = [self._learned(train) for train in training_queries(self.run, folds, cross_validates)]
+        if is_learned(self.study.union):
+            given = self.index, self.topics, self.qrels, self.study, self.vectors, self.encoder
+            return histories, LearnedCandidates(*given, histories)
+        columns = [self._learned_features(learned) for learned in histories]
         if self._data is None or self._recipe is None:
             raise RuntimeError("no features were computed")
         return histories, LearnedData(self._data, tuple(self._recipe.features or ()), histories, columns)
@@ -117,6 +119,33 @@ class LearnedData:
         data, learned = self.data, self.histories[fold]
         data.X[:, [data.feature_names.index(name) for name in self.names]] = self.columns[fold]
         return replace(data, recipe={**(data.recipe or {}), "history": learned.checksum})
+
+
+@dataclass(eq=False)
+class LearnedCandidates:
+    """Candidates and features of one fold at a time, both learned from its training queries; see `FoldHistories`."""
+
+    index: Index
+    topics: Topics
+    qrels: Qrels
+    study: Study
+    vectors: Vectors | None
+    encoder: Any
+    histories: Sequence[History]
+
+    def __call__(self, fold: int) -> RankingData:
+        """Return the data of a fold."""
+        study = self.study
+        beside: dict[str, Any] = {"vectors": self.vectors, "encoder": self.encoder, "threads": study.threads}
+        beside["history"] = self.histories[fold]
+        run = self.index.search_union(self.topics, study.union or "", k1=study.k1, b=study.b, **beside)
+        return self.index.features(run, self.topics, self.qrels, recipe=study.recipe, **beside)
+
+
+def is_learned(union: str | None) -> bool:
+    """Return whether a union has a source that is learned from judgements."""
+    parts = () if union is None else parse_union(union)
+    return any(source(part.name).learned for part in parts if part.file is None)
 
 
 def training_queries(run: Run, folds: Mapping[str, int], cross_validates: bool) -> list[list[str]]:

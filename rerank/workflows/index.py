@@ -674,6 +674,10 @@ class Index:
         """
         yield from (function(shared, item) for item in track(items, what, len(items)))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the index by its path: another process opens it."""
+        return Index, (self.path.resolve(), self.language)
+
     def close(self) -> None:
         """Close the Lucene reader."""
         if "searcher" in self.__dict__:

@@ -58,15 +58,21 @@ def test_experiment_writes_runs_models_folds_and_figures(result: StudyResult, co
 
 
 @pytest.mark.parametrize(
-    ("tune", "learn_history", "with_vectors"),
-    [(0, False, False), (2, False, False), (0, True, False), (0, True, True)],
+    ("tune", "learn_history", "with_vectors", "union"),
+    [
+        (0, False, False, None),
+        (2, False, False, None),
+        (0, True, False, None),
+        (0, True, True, None),
+        (0, True, False, "bm25:20,history:10"),
+    ],
 )
 def test_experiment_ranks_each_query_by_a_model_that_saw_none_of_its_labels(
-    index: rerank.Index, collection: Tiny, tune: int, learn_history: bool, with_vectors: bool
+    index: rerank.Index, collection: Tiny, tune: int, learn_history: bool, with_vectors: bool, union: str | None
 ) -> None:
     """Other labels for the queries of fold 2: its search, model and ranking stay, those of the others do not."""
     folds = assign_folds(collection.topics, 5, 0)
-    study = replace(STUDY, folds=folds, tune=tune, learn_history=learn_history)
+    study = replace(STUDY, folds=folds, tune=tune, learn_history=learn_history, union=union)
     vectors = rerank.Vectors.learn(index, dimensions=8, word_dimensions=2) if with_vectors else None
     changed = {query_id: dict(docs) for query_id, docs in collection.qrels.items()}
     ours = [query_id for query_id, fold in folds.items() if fold == 2]
@@ -88,6 +94,18 @@ def test_experiment_ranks_each_query_by_a_model_that_saw_none_of_its_labels(
         for query_id in ours:
             assert again.runs[system][query_id] == result.runs[system][query_id]
     assert again.results["LambdaMART"]["AP"] != result.results["LambdaMART"]["AP"]
+
+
+def test_experiment_retrieves_by_the_history_of_each_fold(index: rerank.Index, collection: Tiny) -> None:
+    folds = assign_folds(collection.topics, 5, 0)
+    study = replace(STUDY, folds=folds, learn_history=True, union="bm25:20,history:10")
+    trial = run_experiment(index, collection.topics, collection.qrels, study=study).trials[0]
+    for query_id, fold in folds.items():
+        text = {query_id: collection.topics[query_id]}
+        candidates = index.search_union(text, "bm25:20,history:10", history=trial.histories[fold])
+        assert set(trial.runs["LambdaMART"][query_id]) == set(candidates[query_id])
+    with pytest.raises(InvalidInputError, match=r"union: expected features learned in each fold .*--learn-history"):
+        run_experiment(index, collection.topics, collection.qrels, study=replace(study, learn_history=False))
 
 
 def test_experiment_is_the_same_for_the_same_seed_byte_by_byte(

@@ -25,6 +25,8 @@ class JudgedNeighbours(Source):
     own judgements do not find its documents.
     """
 
+    learned = True
+
     def search(self, inputs: SearchInputs, k: int) -> Run:
         """Return the k best documents of each query."""
         if inputs.history is None:
