@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from rerank.lucene.documents import write_documents
+from rerank.lucene.documents import CorpusFiles, write_documents
 from rerank.lucene.jvm import ask_json
 from rerank.workflows.demo import library_collection
 from rerank.workflows.index import Index
@@ -59,7 +59,9 @@ def lean_index(n_documents: int) -> Path:
         with tempfile.TemporaryDirectory() as folder:
             corpus, growing = Path(folder) / "corpus", Path(folder) / "index"
             corpus.mkdir()
-            write_documents(_documents(n_documents, titles, sentences), corpus, None, lambda done: None)
+            write_documents(
+                _documents(n_documents, titles, sentences), CorpusFiles([corpus], "jsonl"), None, lambda done: None
+            )
             options = ["-collection", "JsonCollection", "-input", str(corpus), "-index", str(growing)]
             java_class("io.anserini.index.IndexCollection").main([*options, "-threads", "2", "-optimize", "-quiet"])
             shutil.move(growing, target)

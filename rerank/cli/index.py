@@ -29,6 +29,9 @@ log = logging.getLogger("rerank")
     help="Encoding of CORPUS; latin-1 for old TREC disks.",
 )
 @threads_option()
+@click.option(
+    "--shards", type=int, metavar="N", help="Split the documents over N Lucene indexes in the folder; none by default."
+)
 @click.option("--overwrite", is_flag=True, help="Replace an existing index after the new one is complete.")
 def command(
     corpus: Path,
@@ -38,6 +41,7 @@ def command(
     language: str,
     encoding: str,
     threads: int | None,
+    shards: int | None,
     overwrite: bool,
 ) -> None:
     """Build a Lucene index of CORPUS, with the data that feature extraction needs.
@@ -56,6 +60,7 @@ def command(
         encoding=encoding,
         threads=threads,
         overwrite=overwrite,
+        shards=shards,
     )
     forward = index.forward
     log.info("%s: %d documents; fields: %s", output, forward.n_docs, ", ".join(forward.fields))

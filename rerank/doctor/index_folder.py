@@ -34,7 +34,7 @@ def read_index(path: Path) -> IndexContents:
     """Read an index folder; raise MissingFileError or IndexFolderError if it has no Lucene index."""
     from rerank.lucene.arrays import read_arrays
     from rerank.lucene.folder import check_index_folder, commit_hash
-    from rerank.lucene.postings import SUBFOLDER
+    from rerank.lucene.shards import SUBFOLDER
     from rerank.lucene.verified import FORMAT, damaged, file_entry, read_manifest
 
     commit = commit_hash(check_index_folder(path))

@@ -1,8 +1,11 @@
 """Forward arrays on disk: computed from Lucene's postings, read as memory maps.
 
-A folder holds `manifest.json` and .npy files: doc_ids, doc_slots, vocabulary, term_ptr, numbers (a row for each name in
-the manifest), and for field f (its number in the manifest) f.doc_ptr, f.terms, f.freqs, f.positions, f.position_ptr,
-f.lengths, f.doc_freq and f.collection_freq. rerank/types/forward.py describes them.
+A folder holds `manifest.json` and .npy files: doc_ids, lucene_docs, doc_slots, vocabulary, term_ptr, numbers (a row for
+each name in the manifest), and for field f (its number in the manifest) f.doc_ptr, f.terms, f.freqs, f.positions,
+f.position_ptr, f.lengths, f.doc_freq and f.collection_freq. rerank/types/forward.py describes them.
+
+Documents are numbered in the order of their ids, and terms in byte order: so the arrays of the same documents are the
+same, bit for bit, for any number of shards, segments and threads of the index build.
 
 Opening a folder checks the structure of the manifest, and the size, type and shape of every file. The content of the
 files is checked once for each state of the files, identified by their sizes and times: see `rerank.lucene.verified`.
@@ -22,10 +25,12 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from rerank.errors import IndexFolderError
-from rerank.lucene.folder import commit_hash, damaged_lucene
+from rerank.lucene.commits import damaged_lucene
+from rerank.lucene.folder import commit_hash
 from rerank.lucene.jvm import ask_json, open_index
 from rerank.lucene.language import stored_language
 from rerank.lucene.progress import Progress, stage
+from rerank.lucene.shards import index_folders
 from rerank.lucene.verified import (
     FORMAT,
     UNREADABLE,
@@ -39,9 +44,11 @@ from rerank.lucene.verified import (
     state_of,
     write_manifest,
 )
-from rerank.types import pointers
+from rerank.types import Ints, pointers
 from rerank.types.forward import FieldArrays, ForwardIndex, document_slots
-from rerank.types.ids import Ids, id_array
+from rerank.types.ids import Ids, id_texts, sort_keys
+
+_BLOCK = 1 << 16  # ids converted at a time
 
 
 def write_arrays(index: Path, folder: Path, made_with_index: bool, progress: Progress = None) -> None:
@@ -68,13 +75,14 @@ def write_arrays(index: Path, folder: Path, made_with_index: bool, progress: Pro
     raw = folder / "raw"
     raw.mkdir(parents=True)
     report = _export(index, raw, not made_with_index)
-    _write_documents(index, raw, folder)
-    _write_numbers(raw, folder, report)
+    order = _write_documents(index, raw, folder)
+    _check_shards(index, folder, order, report["shards"])
+    _write_numbers(raw, folder, report, order)
     _write_terms(raw, folder)
     fields = []
     with stage(progress, "forward arrays", len(report["fields"])) as done:
         for number, field in enumerate(report["fields"]):
-            fields.append(field | _write_field(raw, folder, number, report["documents"], field["positions"]))
+            fields.append(field | _write_field(raw, folder, number, order, field["positions"]))
             done(number + 1)
     shutil.rmtree(raw)
     if commit_hash(index) != commit:
@@ -89,6 +97,7 @@ def write_arrays(index: Path, folder: Path, made_with_index: bool, progress: Pro
         "fields": fields,
         "numbers": report["numbers"],
         "language": report["language"],
+        "shards": report["shards"],
     }
     manifest["fingerprint"] = _fingerprint(manifest, folder)
     manifest["files"] = {path.name: file_entry(path) for path in sorted(folder.glob("*.npy"))}
@@ -118,6 +127,7 @@ def _mapped_forward(folder: Path, manifest: dict[str, Any]) -> ForwardIndex:
     fields = [_read_field(folder, number, field, n_docs, n_terms) for number, field in enumerate(manifest["fields"])]
     return ForwardIndex(
         doc_ids=_load(folder, "doc_ids", np.str_, n_docs),
+        lucene_docs=_load(folder, "lucene_docs", np.int32, n_docs),
         doc_slots=_load(folder, "doc_slots", np.int32, 1 << (2 * n_docs).bit_length()),
         vocabulary=_load(folder, "vocabulary", np.uint8, None),
         term_ptr=_load(folder, "term_ptr", np.int64, n_terms + 1),
@@ -129,9 +139,29 @@ def _mapped_forward(folder: Path, manifest: dict[str, Any]) -> ForwardIndex:
 
 def ids_from_bytes(text: bytes | memoryview, lengths: NDArray[np.int32]) -> Ids:
     """Return ids from their concatenated UTF-8 bytes and their lengths in bytes."""
-    content, ends = bytes(text), np.cumsum(lengths, dtype=np.int64).tolist()
-    starts = [0, *ends[:-1]]
-    return id_array([content[start:end].decode("utf8") for start, end in zip(starts, ends, strict=True)])
+    return _texts(_padded(np.frombuffer(text, np.uint8), lengths))
+
+
+def _padded(text: NDArray[np.uint8], lengths: NDArray[np.int32]) -> NDArray[np.bytes_]:
+    """Return concatenated ids as an array of bytes, whose width is a multiple of eight."""
+    width = max(-(-int(lengths.max(initial=1)) // 8) * 8, 8)
+    ids, start = np.zeros((len(lengths), width), dtype=np.uint8), 0
+    for first in range(0, len(lengths), _BLOCK):
+        of_block = lengths[first : first + _BLOCK]
+        end = start + int(of_block.sum(dtype=np.int64))
+        ids[first : first + _BLOCK][np.arange(width) < of_block[:, None]] = text[start:end]
+        start = end
+    return ids.view(f"S{width}")[:, 0]
+
+
+def _texts(ids: NDArray[np.bytes_]) -> Ids:
+    """Return the text of ids block by block: of all at once, it takes several times the memory."""
+    blocks = [slice(first, first + _BLOCK) for first in range(0, len(ids), _BLOCK)]
+    width = max((id_texts(ids[block]).dtype.itemsize for block in blocks), default=4) // 4
+    texts = np.empty(len(ids), dtype=f"U{width}")
+    for block in blocks:
+        texts[block] = id_texts(ids[block])
+    return texts
 
 
 def _export(index: Path, raw: Path, check: bool) -> dict[str, Any]:
@@ -140,7 +170,7 @@ def _export(index: Path, raw: Path, check: bool) -> dict[str, Any]:
     parameters = {"handle": opened["handle"], "index": str(index)}
     try:
         report: dict[str, Any] = ask_json("export", **parameters, folder=str(raw.absolute()), check=check)
-        report["language"] = stored_language(opened)
+        report["language"], report["shards"] = stored_language(opened), opened["sizes"]
     finally:
         ask_json("close", **parameters)
     for number, field in enumerate(report["fields"]):
@@ -162,19 +192,42 @@ def _check_postings(index: Path, raw: Path, number: int, n_docs: int, positions:
         raise damaged_lucene(index, "postings that cannot be")
 
 
-def _write_documents(index: Path, raw: Path, folder: Path) -> None:
-    content, lengths = (raw / "doc_ids").read_bytes(), np.fromfile(raw / "doc_id_lengths", np.int32)
+def _write_documents(index: Path, raw: Path, folder: Path) -> Ints:
+    """Write the ids, which give documents their numbers; return Lucene's number of each document."""
+    lengths = np.fromfile(raw / "doc_id_lengths", np.int32)
+    ids = _padded(np.fromfile(raw / "doc_ids", np.uint8), lengths)
+    order = np.lexsort(sort_keys(ids))
+    ids = ids[order]
     try:
-        doc_ids = ids_from_bytes(content, lengths)
+        doc_ids = _texts(ids)
     except UnicodeDecodeError as error:
         raise damaged_lucene(index, "ids that are no UTF-8") from error
     np.save(folder / "doc_ids.npy", doc_ids)
+    np.save(folder / "lucene_docs.npy", order.astype(np.int32))
     np.save(folder / "doc_slots.npy", document_slots(doc_ids))
+    return order
 
 
-def _write_numbers(raw: Path, folder: Path, report: dict[str, Any]) -> None:
-    values = np.fromfile(raw / "numbers", np.float64)
-    np.save(folder / "numbers.npy", values.reshape(len(report["numbers"]), report["documents"]))
+def _check_shards(index: Path, folder: Path, order: Ints, sizes: list[int]) -> None:
+    """Refuse an id that two shards hold; within one Lucene index, an id may occur again."""
+    if len(sizes) == 1:
+        return
+    doc_ids = _mapped(folder, "doc_ids")
+    shard = np.searchsorted(pointers(sizes)[1:], order, side="right")
+    repeated = (doc_ids[1:] == doc_ids[:-1]) & (shard[1:] != shard[:-1]) & (doc_ids[1:] != "")
+    if repeated.any():
+        row, shards = int(np.argmax(repeated)), index_folders(index)
+        raise IndexFolderError(
+            f"{index}: expected each id in one shard, got {str(doc_ids[row])!r} in {shards[shard[row]].name} and "
+            f"{shards[shard[row + 1]].name}. Delete it from one of them ({np.count_nonzero(repeated)} such ids in all)."
+        )
+
+
+def _write_numbers(raw: Path, folder: Path, report: dict[str, Any], order: Ints) -> None:
+    n_docs, n_numbers = len(order), len(report["numbers"])
+    out = np.lib.format.open_memmap(folder / "numbers.npy", mode="w+", dtype=np.float64, shape=(n_numbers, n_docs))
+    for row in range(n_numbers if n_docs else 0):
+        out[row] = np.fromfile(raw / "numbers", np.float64, n_docs, offset=8 * n_docs * row)[order]
 
 
 def _write_terms(raw: Path, folder: Path) -> None:
@@ -182,22 +235,28 @@ def _write_terms(raw: Path, folder: Path) -> None:
     np.save(folder / "term_ptr.npy", pointers(np.fromfile(raw / "term_lengths", np.int32)))
 
 
-def _write_field(raw: Path, folder: Path, number: int, n_docs: int, positions: bool) -> dict[str, int]:
-    """Write one field's postings in document order; return its number of documents, tokens and terms."""
+def _write_field(raw: Path, folder: Path, number: int, order: Ints, positions: bool) -> dict[str, int]:
+    """Write one field's postings in document order; return its number of documents, tokens and terms.
+
+    order  (n_docs,) int64 Lucene's number of each document
+    """
     from rerank.lucene import invert
 
     doc_freq, docs, freqs = (_raw(raw, f"{number}.{name}") for name in ("doc_freq", "docs", "freqs"))
-    n_postings, lengths = np.zeros(n_docs, np.int64), np.zeros(n_docs, np.int64)
+    n_postings, lengths = np.zeros(len(order), np.int64), np.zeros(len(order), np.int64)
     invert.count_postings(docs, freqs, n_postings, lengths)
-    doc_ptr, position_ptr = pointers(n_postings), pointers(lengths)
+    lengths = lengths[order]
+    doc_ptr, position_ptr, next_row = pointers(n_postings[order]), pointers(lengths), np.empty(len(order), np.int64)
     out_terms = _new(folder, f"{number}.terms", np.int32, len(docs))
     out_freqs = _new(folder, f"{number}.freqs", np.int32, len(docs))
     collection_freq = _new(folder, f"{number}.collection_freq", np.int64, len(doc_freq))
-    invert.invert_postings(doc_freq, docs, freqs, doc_ptr[:-1].copy(), out_terms, out_freqs, collection_freq)
+    next_row[order] = doc_ptr[:-1]
+    invert.invert_postings(doc_freq, docs, freqs, next_row, out_terms, out_freqs, collection_freq)
     if positions:
         out_positions = _new(folder, f"{number}.positions", np.int32, int(position_ptr[-1]))
         tokens = _raw(raw, f"{number}.positions")
-        invert.invert_positions(docs, freqs, tokens, position_ptr[:-1].copy(), out_positions)
+        next_row[order] = position_ptr[:-1]
+        invert.invert_positions(docs, freqs, tokens, next_row, out_positions)
     np.save(folder / f"{number}.doc_ptr.npy", doc_ptr)
     np.save(folder / f"{number}.position_ptr.npy", position_ptr)
     np.save(folder / f"{number}.lengths.npy", lengths.astype(np.int32))

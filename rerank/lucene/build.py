@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
+import secrets
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +17,14 @@ from rerank.errors import InvalidInputError, MissingFileError
 from rerank.files.corpus import check_encoding, skipped_files
 from rerank.files.sgml import ELEMENTS, SgmlDocument, SgmlFiles, read_sgml, sgml_files
 from rerank.lucene.arrays import write_arrays
-from rerank.lucene.documents import DOCUMENTS_A_FILE, write_documents
+from rerank.lucene.documents import DOCUMENTS_A_FILE, CorpusFiles, write_documents
 from rerank.lucene.folder import check_target, staged_folder
 from rerank.lucene.jvm import ask_json
 from rerank.lucene.language import ENGLISH, check_language
-from rerank.lucene.postings import SUBFOLDER
 from rerank.lucene.progress import Progress, stage
 from rerank.lucene.search import java_threads
+from rerank.lucene.shards import SUBFOLDER, check_number, index_folders, shard_names, write_statistics
+from rerank.lucene.verified import read_manifest
 from rerank.types.ids import MOST_LETTERS, Ids
 
 _log = logging.getLogger("rerank")
@@ -58,6 +60,7 @@ def build_index(
     *,
     numbers: Iterable[str] | None = None,
     language: str = ENGLISH,
+    shards: int | None = None,
 ) -> BuildCounts:
     """Build a Lucene index with positions, document vectors and forward arrays from documents.
 
@@ -84,6 +87,9 @@ def build_index(
         Names of the fields with numbers that become features. Every field with numbers by default.
     language : str, default="en"
         Code of the analyser, as in Anserini's `-language`; the index stores it.
+    shards : int, optional
+        Number of Lucene indexes that the documents are split over, by a hash of the id; see `rerank.lucene.shards`.
+        By default one Lucene index, which is the folder itself.
 
     Returns
     -------
@@ -97,18 +103,16 @@ def build_index(
         If `folder` must not be overwritten.
 
     """
-    target, workers = Path(folder), java_threads(threads)
+    target, workers, names = Path(folder), java_threads(threads), _names_of(shards)
     check_language(language)
     check_target(target, overwrite)
     with staged_folder(target) as staging:
-        corpus = staging / "corpus"
-        corpus.mkdir()
+        files = CorpusFiles(_corpus_folders(staging, names), "jsonl")
         with stage(progress, "reading documents") as done:
             fields = fields if fields is None or isinstance(fields, str) else list(fields)
-            written = write_documents(documents, corpus, fields, done, numbers)
+            written = write_documents(documents, files, fields, done, numbers)
         job = _Job("JsonCollection", written.fields, workers, language, None if fields is None else written.fields)
-        counts = _index(corpus, staging, job, written.n_documents, progress)
-        shutil.rmtree(corpus)
+        counts = _index_shards(staging, names, job, files.counts, progress)
         _finish(staging, target, overwrite, progress)
     return counts
 
@@ -122,6 +126,7 @@ def build_index_from_sgml(
     *,
     language: str = ENGLISH,
     encoding: str = "utf-8",
+    shards: int | None = None,
 ) -> BuildCounts:
     """Build a Lucene index from TREC SGML (see `files/sgml.py`).
 
@@ -133,8 +138,8 @@ def build_index_from_sgml(
     ----------
     path : str or Path
         A file or a folder of files, plain or `.gz`.
-    folder, threads, overwrite, progress, language
-        See `build_index`.
+    folder, threads, overwrite, progress, language, shards
+        See `build_index`. Files of Unix compress cannot be split over shards.
     encoding : str, default="utf-8"
         Encoding of the text, e.g. `latin-1`, which has to extend ASCII.
 
@@ -152,24 +157,28 @@ def build_index_from_sgml(
         With the line, for an incomplete document.
 
     """
-    source, target, workers = Path(path), Path(folder), java_threads(threads)
+    source, target, workers, names = Path(path), Path(folder), java_threads(threads), _names_of(shards)
     if not source.exists():
         raise MissingFileError(source, "a file or folder of TREC SGML")
     check_language(language)
     encoding = check_encoding(encoding)
     check_target(target, overwrite)
     with staged_folder(target) as staging:
-        corpus = staging / "corpus"
-        corpus.mkdir()
         files = sgml_files(source)
         _warn_of_skipped_files(files)
+        if files.packed and names is not None:
+            raise InvalidInputError(
+                f"{files.packed[0]}: expected plain or .gz files, which can be split over shards, got a file of Unix "
+                "compress. Unpack it, or leave the shards out."
+            )
+        folders = _corpus_folders(staging, names)
+        written = CorpusFiles(folders, "sgml")
         with stage(progress, "reading documents") as done:
-            n_documents = _write_sgml(files.read, corpus, encoding, done)
+            _write_sgml(files.read, written, encoding, done)
         for number, packed in enumerate(files.packed):
-            (corpus / f"packed{number}.Z").symlink_to(packed.absolute())
-        known = None if files.packed else n_documents
-        counts = _index(corpus, staging, _Job("TrecCollection", (), workers, language), known, progress)
-        shutil.rmtree(corpus)
+            (folders[0] / f"packed{number}.Z").symlink_to(packed.absolute())
+        known = None if files.packed else written.counts
+        counts = _index_shards(staging, names, _Job("TrecCollection", (), workers, language), known, progress)
         _finish(staging, target, overwrite, progress)
     return counts
 
@@ -186,24 +195,37 @@ def _warn_of_skipped_files(files: SgmlFiles) -> None:
         _log.warning(text, len(files.packed), files.packed[0])
 
 
-def _write_sgml(files: list[Path], folder: Path, encoding: str, done: Callable[[int], None]) -> int:
-    """Write documents in the form that Anserini reads completely, a thousand in a file; return their number."""
+def _names_of(n_shards: int | None) -> list[str] | None:
+    """Return the names of the folders of the shards; None for an index without."""
+    number = check_number(n_shards)
+    return None if number is None else shard_names(number)
+
+
+def _corpus_folders(staging: Path, names: Sequence[str] | None) -> list[Path]:
+    """Make the folders of the files that Anserini indexes: one, or one for each shard."""
+    folders = [staging / "corpus" / name for name in names or [""]]
+    for folder in folders:
+        folder.mkdir(parents=True)
+    return folders
+
+
+def _write_sgml(files: list[Path], written: CorpusFiles, encoding: str, done: Callable[[int], None]) -> None:
+    """Write documents in the form that Anserini reads completely."""
     seen: set[str] = set()
     without_elements: list[str] = []
-    documents = read_sgml(files, encoding)
-    while batch := list(islice(documents, DOCUMENTS_A_FILE)):
-        for document in batch:
-            _check_sgml_id(document, seen, files, encoding)
-            if not document.is_indexed:
-                without_elements.append(document.doc_id)
-        text = "".join(f"<DOC>\n<DOCNO>{each.doc_id}</DOCNO>\n{each.text}\n</DOC>\n" for each in batch)
-        (folder / f"{len(seen):012d}.sgml").write_text(text, encoding="utf8")
-        done(len(seen))
+    for document in read_sgml(files, encoding):
+        _check_sgml_id(document, seen, files, encoding)
+        if not document.is_indexed:
+            without_elements.append(document.doc_id)
+        written.add(document.doc_id, f"<DOC>\n<DOCNO>{document.doc_id}</DOCNO>\n{document.text}\n</DOC>\n")
+        if len(seen) % DOCUMENTS_A_FILE == 0:
+            done(len(seen))
+    written.close()
+    done(len(seen))
     if without_elements:
         text = "Documents that hold none of the elements %s: %d (%s)."
         names = ", ".join(without_elements[:3]) + (", ..." if len(without_elements) > 3 else "")
         _log.warning(text, ", ".join(ELEMENTS), len(without_elements), names)
-    return len(seen)
 
 
 def _check_sgml_id(document: SgmlDocument, seen: set[str], files: list[Path], encoding: str) -> None:
@@ -241,22 +263,24 @@ class _Job:
     joined: Sequence[str] | None = None
 
 
-def _index(corpus: Path, index: Path, job: _Job, n_documents: int | None, progress: Progress) -> BuildCounts:
-    with stage(progress, "indexing", n_documents) as done:
-        counts = ask_json(
-            "index",
-            _poll(done) if progress else None,
-            collection=job.collection,
-            input=str(corpus.absolute()),
-            index=str(index.absolute()),
-            fields=list(job.fields),
-            threads=job.threads,
-            language=job.language,
-            joined=None if job.joined is None else list(job.joined),
-        )
+def _index_shards(
+    staging: Path, names: Sequence[str] | None, job: _Job, n_documents: Sequence[int] | None, progress: Progress
+) -> BuildCounts:
+    """Index the files of each shard, one shard after the other; None for `names` is an index without shards."""
+    build = secrets.token_hex(16)
+    counts, total = Counter[str](), None if n_documents is None else sum(n_documents)
+    with stage(progress, "indexing", total) as done:
+        for number, name in enumerate(names or [""]):
+            note = None if names is None else {"build": build, "number": number, "shards": len(names)}
+            indexed = counts["indexed"]
+            poll = (lambda indexed=indexed: done(indexed + ask_json("indexed"))) if progress else None
+            folder = staging / name
+            folder.mkdir(exist_ok=True)
+            counts.update(_index(staging / "corpus" / name, folder, job, note, poll))
+    shutil.rmtree(staging / "corpus")
     n_refused = counts["skipped"] + counts["errors"]
-    if n_documents is not None:
-        n_refused = n_documents - counts["indexed"] - counts["empty"]
+    if total is not None:
+        n_refused = total - counts["indexed"] - counts["empty"]
     if n_refused:
         raise InvalidInputError(
             f"documents: expected all of them to be indexed, got {n_refused} that Anserini refuses. "
@@ -272,8 +296,30 @@ def _index(corpus: Path, index: Path, job: _Job, n_documents: int | None, progre
     return BuildCounts(counts["indexed"], counts["empty"], ("contents", *job.fields))
 
 
-def _poll(done: Callable[[int], None]) -> Callable[[], None]:
-    return lambda: done(ask_json("indexed"))
+def _index(
+    corpus: Path, index: Path, job: _Job, note: Mapping[str, Any] | None, poll: Callable[[], None] | None
+) -> dict[str, int]:
+    """Build one Lucene index; return Anserini's counts."""
+    counts: dict[str, int] = ask_json(
+        "index",
+        poll,
+        collection=job.collection,
+        input=str(corpus.absolute()),
+        index=str(index.absolute()),
+        fields=list(job.fields),
+        threads=job.threads,
+        language=job.language,
+        joined=None if job.joined is None else list(job.joined),
+        shard=note,
+    )
+    return counts
+
+
+def _write_shard_statistics(staging: Path, arrays: Path) -> None:
+    """Write the file of the statistics of shards; none for one Lucene index."""
+    shards, manifest = index_folders(staging), read_manifest(arrays)
+    if shards != (staging,) and manifest is not None:
+        write_statistics(staging, shards, manifest["shards"], manifest)
 
 
 def _finish(staging: Path, target: Path, overwrite: bool, progress: Progress) -> None:
@@ -281,6 +327,7 @@ def _finish(staging: Path, target: Path, overwrite: bool, progress: Progress) ->
     arrays = staging / SUBFOLDER
     write_arrays(staging, arrays, made_with_index=True, progress=progress)
     _check_ids(np.sort(np.load(arrays / "doc_ids.npy")))
+    _write_shard_statistics(staging, arrays)
     check_target(target, overwrite)
 
 

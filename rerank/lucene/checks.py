@@ -14,6 +14,7 @@ from rerank.runtime.kernels import kernel
 from rerank.runtime.views import read_only_view
 from rerank.types.forward import FieldArrays, ForwardIndex, document_slots
 
+_BLOCK = 1 << 18  # ids checked at a time
 _LAST_CHARACTER = 0x10FFFF
 _SURROGATES = (0xD800, 0xDFFF)
 
@@ -31,13 +32,27 @@ def fault_of(forward: ForwardIndex) -> str | None:
 
 
 def _documents_fault(forward: ForwardIndex) -> str | None:
-    characters = np.ascontiguousarray(forward.doc_ids).view(np.uint32)
     first, last = _SURROGATES
-    if (characters > _LAST_CHARACTER).any() or ((characters >= first) & (characters <= last)).any():
-        return "doc_ids.npy holds what is no text"
+    for start in range(0, forward.n_docs, _BLOCK):
+        doc_ids = np.asarray(forward.doc_ids[max(start - 1, 0) : start + _BLOCK])
+        characters = doc_ids.view(np.uint32)
+        if (characters > _LAST_CHARACTER).any() or ((characters >= first) & (characters <= last)).any():
+            return "doc_ids.npy holds what is no text"
+        if not (doc_ids[1:] >= doc_ids[:-1]).all():
+            return "doc_ids.npy is not in order"
+    if not _is_permutation(np.asarray(forward.lucene_docs)):
+        return "lucene_docs.npy does not hold each document once"
     if not np.array_equal(forward.doc_slots, document_slots(forward.doc_ids)):
         return "doc_slots.npy does not fit doc_ids.npy"
     return None
+
+
+def _is_permutation(numbers: NDArray[np.int32]) -> bool:
+    if numbers.min(initial=0) < 0 or numbers.max(initial=-1) >= len(numbers):
+        return False
+    seen = np.zeros(len(numbers), dtype=np.bool_)
+    seen[numbers] = True
+    return bool(seen.all())
 
 
 def _vocabulary_fault(forward: ForwardIndex) -> str | None:

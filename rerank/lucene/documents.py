@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from rerank.errors import InvalidInputError, unknown_name
+from rerank.lucene.shards import shard_of
 from rerank.runtime.strict_json import ParseFault, parse_json
 from rerank.types.ids import MOST_LETTERS, is_unicode
 
@@ -30,22 +30,59 @@ class Written:
     fields: tuple[str, ...]
 
 
+class CorpusFiles:
+    """The files that Anserini indexes: a thousand documents in each, since Java threads take one file at a time.
+
+    Parameters
+    ----------
+    folders : sequence of Path
+        Existing folders: one, or one for each shard.
+    ending : str
+        Ending of the names of the files.
+
+    """
+
+    def __init__(self, folders: Sequence[Path], ending: str) -> None:
+        self._folders, self._ending = folders, ending
+        self._parts: list[list[str]] = [[] for _ in folders]
+        self.counts = [0] * len(folders)
+
+    def add(self, doc_id: str, text: str) -> None:
+        """Add a document to the file of its shard."""
+        shard = shard_of(doc_id, len(self._folders)) if len(self._folders) > 1 else 0
+        self._parts[shard].append(text)
+        self.counts[shard] += 1
+        if len(self._parts[shard]) == DOCUMENTS_A_FILE:
+            self._write(shard)
+
+    def close(self) -> None:
+        """Write the last file of each folder."""
+        for shard, parts in enumerate(self._parts):
+            if parts:
+                self._write(shard)
+
+    def _write(self, shard: int) -> None:
+        parts = self._parts[shard]
+        name = f"{self.counts[shard] - len(parts):012d}.{self._ending}"
+        (self._folders[shard] / name).write_text("".join(parts), encoding="utf8")
+        parts.clear()
+
+
 def write_documents(
     documents: Iterable[Mapping[str, Any]],
-    folder: Path,
+    files: CorpusFiles,
     fields: Iterable[str] | None,
     done: Callable[[int], None],
     numbers: Iterable[str] | None = None,
 ) -> Written:
-    """Write documents as JSON lines, a thousand in a file: Java threads take one file at a time."""
+    """Write documents as JSON lines."""
     reader = _DocumentReader(fields, numbers)
-    stream = iter(documents)
-    for first in range(0, 2**62, DOCUMENTS_A_FILE):
-        lines = [reader.line(document) for document in islice(stream, DOCUMENTS_A_FILE)]
-        if not lines:
-            break
-        (folder / f"{first:012d}.jsonl").write_text("".join(lines), encoding="ascii")
-        done(reader.n_documents)
+    for document in documents:
+        files.add(*reader.line(document))
+        if reader.n_documents % DOCUMENTS_A_FILE == 0:
+            done(reader.n_documents)
+    files.close()
+    done(reader.n_documents)
     reader.check_numbers()
     return Written(reader.n_documents, reader.field_names())
 
@@ -65,8 +102,8 @@ class _DocumentReader:
         self._ids: set[str] = set()
         self._seen: dict[str, None] = {}
 
-    def line(self, document: Mapping[str, Any]) -> str:
-        """Return the JSON line of a document."""
+    def line(self, document: Mapping[str, Any]) -> tuple[str, str]:
+        """Return the id and the JSON line of a document."""
         self.n_documents += 1
         self._location = getattr(document, "location", f"documents: number {self.n_documents}")
         if not isinstance(document, Mapping):
@@ -83,7 +120,7 @@ class _DocumentReader:
                 )
             contents = joined(texts.values())
         members = {"id": doc_id, CONTENTS: self._text(CONTENTS, contents, doc_id), **texts, **self._numbers(document)}
-        return json.dumps(members, ensure_ascii=True) + "\n"
+        return doc_id, json.dumps(members, ensure_ascii=True) + "\n"
 
     def field_names(self) -> tuple[str, ...]:
         """Return the text fields of all documents; refuse a wanted field that no document has."""

@@ -13,22 +13,21 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from rerank.errors import IndexFolderError, MissingFileError, RerankError
+from rerank.lucene.commits import commit_file, lucene_commit
+from rerank.lucene.shards import MARKER, check_shards, index_folders, read_statistics
 from rerank.runtime.output import WRITE_ERRORS
-
-MARKER = "rerank-unfinished.json"
-_LONGEST_MESSAGE = 500  # characters of a message of Lucene
-_COMMIT_FILE = re.compile(r"segments_([0-9a-z]+)")
 
 
 def check_index_folder(path: str | Path) -> Path:
-    """Return the path of a folder with a Lucene index, which is not opened.
+    """Return the path of a folder with a Lucene index or with the shards of one; nothing is opened.
 
     Raises
     ------
     MissingFileError
         If there is no such folder.
     IndexFolderError
-        If it is a file, an unfinished index, or a folder without a Lucene commit.
+        If it is a file, an unfinished index, a folder without a Lucene commit, or if its shards are not those of its
+        statistics.
 
     """
     folder = Path(path)
@@ -40,44 +39,33 @@ def check_index_folder(path: str | Path) -> Path:
         )
     if (folder / MARKER).exists():
         raise IndexFolderError(f"{folder}: expected a whole index, got a half-built one. Delete it and build it anew.")
-    if _commit_file(folder) is None:
+    shards = index_folders(folder)
+    if not shards:
         raise IndexFolderError(
             f"{folder}: expected a Lucene index, got a folder without one (no segments file). "
             "Check the path or build one with `rerank index`."
         )
+    if shards != (folder,):
+        check_shards(folder, shards)
     return folder
 
 
-def damaged_lucene(folder: Path | str, damage: str) -> IndexFolderError:
-    """Return the error for a damaged Lucene index."""
-    printable = "".join(letter if letter.isprintable() else "?" for letter in damage[:_LONGEST_MESSAGE])
-    return IndexFolderError(
-        f"{folder}: expected a whole Lucene index, got a damaged one ({printable}). Build the index anew."
-    )
-
-
 def commit_hash(folder: Path) -> str:
-    """Return the sha256 of the Lucene commit of an index, which changes with every change of the index."""
-    commit = _commit_file(folder)
-    if commit is None:
+    """Return the sha256 of the Lucene commit of an index, of all commits with shards; every change changes it."""
+    folders = index_folders(folder)
+    if folders == (folder,):
+        return lucene_commit(folder)
+    if not folders:
         raise IndexFolderError(f"{folder}: expected a Lucene index, got none. Build it anew.")
-    try:
-        return hashlib.sha256(commit.read_bytes()).hexdigest()
-    except OSError as error:
-        raise damaged_lucene(folder, f"{commit.name} cannot be read: {error.strerror}") from error
-
-
-def _commit_file(folder: Path) -> Path | None:
-    """Return the newest segments file, as Lucene does; generations are in base 36."""
-    commits = [(int(match[1], 36), match[0]) for match in map(_COMMIT_FILE.fullmatch, os.listdir(folder)) if match]
-    return folder / max(commits)[1] if commits else None
+    parts = [f"{shard.name}/{lucene_commit(shard)}" for shard in folders]
+    return hashlib.sha256("\n".join(parts).encode("utf8", "surrogateescape")).hexdigest()
 
 
 def check_target(target: Path, overwrite: bool) -> None:
     """Refuse a folder that exists and is not empty, unless it is an index and may be overwritten."""
     if not os.path.lexists(target) or (target.is_dir() and not any(target.iterdir())):
         return
-    is_index = target.is_dir() and ((target / MARKER).exists() or _commit_file(target) is not None)
+    is_index = target.is_dir() and ((target / MARKER).exists() or _is_built(target))
     if not is_index:
         raise IndexFolderError(
             f"{target}: expected a new folder or an index, got something else there. Choose another folder."
@@ -87,6 +75,14 @@ def check_target(target: Path, overwrite: bool) -> None:
             f"{target}: expected a new folder, got an index. Choose another folder or overwrite it "
             "(--overwrite, overwrite=True)."
         )
+
+
+def _is_built(folder: Path) -> bool:
+    """Return whether a folder has a Lucene index, or the shards of one build: not a folder of several indexes."""
+    if commit_file(folder) is not None:
+        return True
+    statistics = read_statistics(folder)
+    return statistics is not None and statistics.made_with_index
 
 
 @contextmanager

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from rerank.errors import IndexFolderError, RerankError
-from rerank.lucene.folder import damaged_lucene
+from rerank.lucene.commits import damaged_lucene
+from rerank.lucene.shards import check_alike, index_folders
 from rerank.runtime.output import FULL
 
 JAVA_VERSION = 21
@@ -119,10 +120,25 @@ def ask_json(op: str, on_wait: Callable[[], None] | None = None, *, at_once: boo
 
 
 def open_index(folder: Path) -> dict[str, Any]:
-    """Open an index; return its `handle`, which the request `close` releases, and the language that it stores."""
-    path = str(folder.absolute())  # Java keeps the working directory of its start
-    opened: dict[str, Any] = ask_json("open", index=str(folder), path=path)
-    return opened
+    """Open an index or all shards of one as one index.
+
+    Returns its `handle`, which the request `close` releases, the language and the fields that it stores, and `sizes`,
+    the number of documents of each shard.
+    """
+    shards, opened = index_folders(folder), []
+    try:
+        for shard in shards:
+            path = str(shard.absolute())  # Java keeps the working directory of its start
+            opened.append(ask_json("open", index=str(shard), path=path))
+        index: dict[str, Any] = {**opened[0], "sizes": [each["documents"] for each in opened]}
+        if shards != (folder,):
+            check_alike(folder, shards, opened)
+            index |= ask_json("join", index=str(folder), handles=[each["handle"] for each in opened])
+        return index
+    except BaseException:
+        for each in opened:
+            ask_json("close", handle=each["handle"])
+        raise
 
 
 def start_java() -> None:
@@ -175,6 +191,11 @@ def _error(report: dict[str, str], parameters: dict[str, Any]) -> Exception:
         return IndexFolderError(
             f"{index}: expected an index that Anserini built, got one whose documents have no field 'id'. "
             "Build the index with `rerank index` or Pyserini."
+        )
+    if parameters.get("op") == "join" and message.startswith("cannot change field"):
+        return IndexFolderError(
+            f"{index}: expected shards whose fields are indexed alike, got others ({message}). Build all shards with "
+            "the same options."
         )
     for code in (errno.EIO, errno.EROFS):
         if name in ("IOException", "FileSystemException") and os.strerror(code) in message:

@@ -11,11 +11,11 @@ from rerank.errors import IndexFolderError
 from rerank.lucene.arrays import read_arrays, write_arrays
 from rerank.lucene.folder import check_index_folder, commit_hash, staged_folder
 from rerank.lucene.progress import Progress
+from rerank.lucene.shards import STATISTICS, SUBFOLDER, index_folders, write_statistics
 from rerank.lucene.verified import FORMAT, read_manifest
 from rerank.runtime.cache import cache_folder
 from rerank.types.forward import ForwardIndex
 
-SUBFOLDER = "rerank"
 _log = logging.getLogger("rerank")
 
 
@@ -30,7 +30,7 @@ def open_forward(folder: str | Path, progress: Progress = None) -> ForwardIndex:
     Parameters
     ----------
     folder : str or Path
-        Folder of the Lucene index.
+        Folder of the Lucene index, or of the shards of one: their arrays are those of one index of all documents.
     progress : bool or callable, optional
         See `rerank.lucene.progress.Progress`.
 
@@ -43,7 +43,8 @@ def open_forward(folder: str | Path, progress: Progress = None) -> ForwardIndex:
     MissingFileError
         If there is no such folder.
     IndexFolderError
-        If the folder has no index, the arrays are damaged, or an index built by `rerank` has changed since.
+        If the folder has no index, the arrays are damaged, an index built by `rerank` has changed since, or shards do
+        not belong together.
 
     """
     index = check_index_folder(folder)
@@ -59,7 +60,16 @@ def open_forward(folder: str | Path, progress: Progress = None) -> ForwardIndex:
         raise IndexFolderError(
             f"{arrays}: expected the forward arrays of {index}, got others. Open the index when it is at rest."
         )
-    return read_arrays(arrays, manifest)
+    forward = read_arrays(arrays, manifest)
+    _keep_statistics(index, manifest)
+    return forward
+
+
+def _keep_statistics(index: Path, manifest: dict[str, Any]) -> None:
+    """Write the statistics of shards that have no file of them, unless their folder cannot be written."""
+    shards = index_folders(index)
+    if shards != (index,) and not (index / STATISTICS).exists() and os.access(index, os.W_OK):
+        write_statistics(index, shards, manifest["shards"], manifest)
 
 
 def _is_current(manifest: dict[str, Any], commit: str) -> bool:
@@ -84,6 +94,10 @@ def _make(index: Path, arrays: Path, commit: str, progress: Progress) -> None:
         manifest = read_manifest(arrays)
         return manifest is not None and _is_current(manifest, commit)
 
+    shards = index_folders(index)
+    if shards != (index,) and not (index / STATISTICS).exists():
+        names = ", ".join(shard.name for shard in shards[:3]) + (", ..." if len(shards) > 3 else "")
+        _log.warning("%s: %d indexes are used as the shards of one (%s).", index, len(shards), names)
     _log.info("%s: making forward arrays.", arrays)
     with staged_folder(arrays, exists_already) as staging:
         write_arrays(index, staging, made_with_index=False, progress=progress)

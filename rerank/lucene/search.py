@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, RerankError, unknown_name
 from rerank.lucene.arrays import ids_from_bytes
-from rerank.lucene.folder import check_index_folder, damaged_lucene
+from rerank.lucene.commits import damaged_lucene
+from rerank.lucene.folder import check_index_folder
 from rerank.lucene.jvm import ask, ask_json, open_index
 from rerank.lucene.language import chosen_language
 from rerank.lucene.progress import Progress, stage
@@ -34,7 +35,7 @@ class Searcher:
     Parameters
     ----------
     folder : str or Path
-        Folder of the index.
+        Folder of the index, or of its shards: these are searched as one index, with the statistics of all of them.
     language : str, optional
         Code of the analyser, needed only for an index that Anserini built in another language than English.
 
@@ -100,7 +101,7 @@ class Searcher:
         k1, b : float, default=0.9, 0.4
             Parameters of BM25 with k1 >= 0 and 0 <= b <= 1.
         threads : int, optional
-            Java threads. One per core by default.
+            Java threads, which share the queries, or the shards if there is one query. One per core by default.
         field : str, default="contents"
             The indexed field to search; `contents` is the whole document.
         progress : bool or callable, optional
@@ -147,7 +148,7 @@ class Searcher:
         return terms
 
     def documents(self, numbers: Sequence[int]) -> list[str | None]:
-        """Return documents by number as they were indexed (JSON or SGML), None if the index does not store them."""
+        """Return documents by Lucene number as they were indexed (JSON or SGML); None where the index stores none."""
         texts: list[str | None] = ask_json("raw", **self._request(), documents=[int(n) for n in numbers])
         return texts
 

@@ -22,11 +22,11 @@ from rerank.runtime.strict_json import ParseFault, parse_json
 if TYPE_CHECKING:
     from rerank.types.forward import ForwardIndex
 
-FORMAT = 4
+FORMAT = 5
 MANIFEST, NOTE = "manifest.json", "verified.json"
 # Errors that Python and NumPy raise for damaged headers, and errors of the system.
 UNREADABLE = (OSError, ValueError, TypeError, LookupError, SyntaxError, OverflowError, MemoryError, RecursionError)
-_ARRAYS = ("doc_ids", "doc_slots", "numbers", "vocabulary", "term_ptr")
+_ARRAYS = ("doc_ids", "lucene_docs", "doc_slots", "numbers", "vocabulary", "term_ptr")
 _FIELD_ARRAYS = ("doc_ptr", "terms", "freqs", "position_ptr", "lengths", "doc_freq", "collection_freq")
 _log = logging.getLogger("rerank")
 
@@ -63,11 +63,14 @@ def check_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
     if manifest.get("checksum") != _signature(manifest):
         raise damaged(folder, f"{MANIFEST} is not the one that was made")
     types = {"made_with_index": bool, "fields": list, "numbers": list, "language": str, "fingerprint": dict}
+    types |= {"shards": list}
     wrong = [name for name, kind in (types | {"files": dict}).items() if not isinstance(manifest.get(name), kind)]
     if not wrong and not _are_names(manifest["numbers"]):
         wrong = ["numbers"]
     if not wrong and not (all(map(_is_field, manifest["fields"])) and _have_names(manifest["fields"])):
         wrong = ["fields"]
+    if not wrong and not all(type(size) is int and size >= 0 for size in manifest["shards"]):
+        wrong = ["shards"]
     if not wrong and not _are_entries(manifest["files"], file_names(manifest)):
         wrong = ["files"]
     if wrong:

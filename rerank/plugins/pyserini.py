@@ -190,7 +190,7 @@ class RerankSearcher:
         if candidates is None or not candidates.n_rows:
             return hits
         run = rerank(self.index, self.model, texts, candidates, k=self.depth, threads=threads)
-        numbers = self.index.forward.doc_numbers(run.doc_ids)
+        numbers = self.index.forward.lucene_docs[self.index.forward.doc_numbers(run.doc_ids)]
         for query, first, end in zip(run.query_ids.tolist(), run.query_ptr[:-1], run.query_ptr[1:], strict=True):
             rows = slice(first, min(end, first + k))
             columns = (column[rows].tolist() for column in (run.doc_ids, run.scores, numbers))
@@ -201,8 +201,12 @@ class RerankSearcher:
         """Return a document by its id or Lucene's number; None if there is none."""
         if self._searcher is not None:
             return self._searcher.doc(docid)
-        ids = self.index.forward.doc_ids
-        number = docid if isinstance(docid, int) else int(self.index.forward.doc_numbers(np.array([docid]))[0])
+        ids = self.index.searcher.doc_ids
+        if isinstance(docid, int):
+            number = docid
+        else:
+            row = int(self.index.forward.doc_numbers(np.array([docid]))[0])
+            number = -1 if row < 0 else int(self.index.forward.lucene_docs[row])
         if not 0 <= number < len(ids):
             return None
         return Document(str(ids[number]), self.index.searcher.documents([number])[0])
@@ -214,7 +218,7 @@ class RerankSearcher:
             return documents
         numbers = self.index.forward.doc_numbers(np.array(docids, dtype=str)) if len(docids) else np.empty(0, int)
         indexed = [(docid, number) for docid, number in zip(docids, numbers.tolist(), strict=True) if number >= 0]
-        texts = self.index.searcher.documents([number for _, number in indexed])
+        texts = self.index.stored_documents([number for _, number in indexed])
         return {docid: Document(docid, text) for (docid, _), text in zip(indexed, texts, strict=True)}
 
     def close(self) -> None:

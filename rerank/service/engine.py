@@ -214,7 +214,7 @@ class Engine:
         """Return the stored fields of documents of the index by id."""
         names = list(doc_ids)
         numbers = self.index.forward.doc_numbers(id_array(names)).tolist() if names else []
-        raw = self.index.searcher.documents(numbers) if numbers else []
+        raw = self.index.stored_documents(numbers) if numbers else []
         return {name: stored_fields(text) for name, text in zip(names, raw, strict=True)}
 
     def _answer_reranks(self, jobs: list[RerankJob]) -> None:

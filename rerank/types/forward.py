@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from rerank.types.arrays import Floats, Ints
 from rerank.types.ids import ODD, Ids
 
+_BLOCK = 1 << 18  # ids hashed at a time
+
 
 @dataclass(frozen=True, eq=False)
 class FieldArrays:
@@ -59,13 +61,15 @@ class FieldArrays:
 class ForwardIndex:
     """Forward arrays of an index: one vocabulary, one set of document numbers, many fields.
 
-    doc_ids      (n_docs,) ids by Lucene document number
+    doc_ids      (n_docs,) ids in ascending order, which number the documents
     doc_slots    table of document numbers by hash of the id, see `document_slots`
     vocabulary   bytes of all terms, one after the other, in ascending byte order
     term_ptr     (n_terms + 1,) int64: term t is vocabulary[term_ptr[t]:term_ptr[t + 1]]
     fields       arrays of each field, by name; `contents` is the whole document
     fingerprint  statistics of the index (plain JSON values), equal for indexes of the same text
     numbers      numeric fields of the documents, (n_docs,) float64 by name; NaN if a document has none
+    lucene_docs  (n_docs,) int32 Lucene's number of each document; with shards, numbers of one go on after those of the
+                 shard before. Empty for texts that no index holds
     new_terms    numbers, from n_terms on, of terms beside the vocabulary: those of texts that no index holds
     """
 
@@ -76,6 +80,7 @@ class ForwardIndex:
     fields: Mapping[str, FieldArrays]
     fingerprint: Mapping[str, Any] = field(default_factory=dict)
     numbers: Mapping[str, Floats] = field(default_factory=dict)
+    lucene_docs: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, dtype=np.int32))
     new_terms: Mapping[str, int] = field(default_factory=dict)
 
     @property
@@ -99,7 +104,7 @@ class ForwardIndex:
         return -1
 
     def doc_numbers(self, doc_ids: Ids) -> Ints:
-        """Return the Lucene number of each document id, -1 for an id that is not in the index."""
+        """Return the number of each document id, -1 for an id that is not in the index."""
         slot = _slots(doc_ids, len(self.doc_slots))
         numbers = self.doc_slots[slot].astype(np.int64)
         rows = np.flatnonzero(numbers >= 0)
@@ -119,7 +124,10 @@ def document_slots(doc_ids: Ids) -> NDArray[np.int32]:
     """
     slots = np.full(1 << (2 * len(doc_ids)).bit_length(), -1, dtype=np.int32)
     numbers = np.flatnonzero(doc_ids != "")[::-1]  # NumPy keeps the last value assigned to a slot
-    slot = _slots(doc_ids[numbers], len(slots))
+    slot = np.empty(len(doc_ids), dtype=np.int64)
+    for first in range(0, len(doc_ids), _BLOCK):
+        slot[first : first + _BLOCK] = _slots(doc_ids[first : first + _BLOCK], len(slots))
+    slot = slot[numbers]
     while len(numbers):
         free = slots[slot] < 0
         slots[slot[free]] = numbers[free]

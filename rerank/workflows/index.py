@@ -45,7 +45,8 @@ class Index:
     Parameters
     ----------
     path : path
-        Folder of an index that `Index.build`, Anserini or Pyserini built. Java starts with the first search.
+        Folder of an index that `Index.build`, Anserini or Pyserini built, or of several such indexes, which are then
+        the shards of one. Java starts with the first search.
     language : str or None
         Code of the analyser with which Anserini built the index; indexes of this package store it.
 
@@ -89,6 +90,7 @@ class Index:
         encoding: str = "utf-8",
         threads: int | None = None,
         overwrite: bool = False,
+        shards: int | None = None,
     ) -> Self:
         """Build an index and open it.
 
@@ -111,6 +113,9 @@ class Index:
             Number of threads; None is all cores.
         overwrite : bool
             Whether to replace an existing index.
+        shards : int or None
+            Number of Lucene indexes over which the documents are split, by a hash of their id, in subfolders; None is
+            one, which is the folder itself. Runs, features and models do not depend on it, bit for bit.
 
         Returns
         -------
@@ -132,14 +137,20 @@ class Index:
                         f"{documents}: expected JSONL where fields or numbers are named, got TREC SGML, whose one "
                         "field is contents. Leave them out (--fields, --numbers)."
                     )
-                build_index_from_sgml(
-                    documents, path, threads=threads, overwrite=overwrite, language=language, encoding=encoding
-                )
+                beside: dict[str, Any] = {"language": language, "encoding": encoding, "shards": shards}
+                build_index_from_sgml(documents, path, threads=threads, overwrite=overwrite, **beside)
                 return cls(path)
             fields = None if fields is None else list(fields)
             documents = read_documents(documents, fields, others=True, encoding=encoding)
         build_index(
-            documents, path, fields=fields, threads=threads, overwrite=overwrite, numbers=numbers, language=language
+            documents,
+            path,
+            fields=fields,
+            threads=threads,
+            overwrite=overwrite,
+            numbers=numbers,
+            language=language,
+            shards=shards,
         )
         return cls(path)
 
@@ -415,7 +426,7 @@ class Index:
             "recipe": recipe,
             "qrels": None if qrels is None else Qrels.of(qrels),
             "runs": given_runs(run, runs),
-            "documents": self.searcher.documents,
+            "documents": self.stored_documents,
             "encoded": self._encoded(encoder, {query_id: topics[query_id] for query_id in query_ids}),
             **self._records(**others),
         }
@@ -439,6 +450,22 @@ class Index:
         """Vectors of the documents by encoder, opened."""
         return {}
 
+    def stored_documents(self, numbers: Sequence[int] | Ints) -> list[str | None]:
+        """Return documents by number as they were indexed (JSON or SGML), None if the index does not store them.
+
+        Parameters
+        ----------
+        numbers : sequence of int, or ndarray of shape (n,) and dtype int64
+            Document numbers of the forward arrays.
+
+        Returns
+        -------
+        list of str or None
+            The documents.
+
+        """
+        return self.searcher.documents(self.forward.lucene_docs[np.asarray(numbers, dtype=np.int64)].tolist())
+
     def document_texts(self, numbers: Ints) -> list[str]:
         """Return the text of documents by number: `contents`, or their fields joined as the index build joins them.
 
@@ -460,7 +487,7 @@ class Index:
         """
         from rerank.lucene.documents import stored_text
 
-        stored, doc_ids = self.searcher.documents([int(number) for number in numbers]), self.forward.doc_ids[numbers]
+        stored, doc_ids = self.stored_documents(numbers), self.forward.doc_ids[numbers]
         missing = [doc_id for doc_id, text in zip(doc_ids.tolist(), stored, strict=True) if text is None]
         if any(missing):  # a deleted document has the empty id
             raise InvalidInputError(

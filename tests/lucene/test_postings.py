@@ -76,7 +76,8 @@ def test_forward_statistics_equal_lucene(nfcorpus_index: Path) -> None:
     forward = open_forward(nfcorpus_index)
     with Searcher(nfcorpus_index) as searcher:
         lucene, doc_ids = searcher.statistics()["fields"], searcher.doc_ids
-    assert np.array_equal(forward.doc_ids, doc_ids)
+    assert np.array_equal(forward.doc_ids, doc_ids[forward.lucene_docs])
+    assert np.array_equal(forward.doc_ids, np.sort(doc_ids))
     assert set(forward.fields) == set(lucene) == {"title", "body", "contents"}
     for name, field in forward.fields.items():
         counts = {"documents": field.n_docs_with, "tokens": field.n_tokens, "postings": len(field.terms)}

@@ -52,7 +52,7 @@ def test_every_file_is_named_and_a_changed_byte_of_each_is_found(index: Path) ->
     folder = index / "rerank"
     names = {path.name for path in folder.glob("*.npy")}
     assert file_names(manifest_of(index)) == set(manifest_of(index)["files"]) == names
-    assert len(names) == 5 + 8 * 3
+    assert len(names) == 6 + 8 * 3
     for name in sorted(names):
         content = (folder / name).read_bytes()
         if len(content) > 128:  # no documents with numbers: an empty array

@@ -14,7 +14,6 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -33,6 +32,7 @@ import org.apache.lucene.index.IndexOptions;
 import org.apache.lucene.index.IndexReader;
 import org.apache.lucene.index.LeafReader;
 import org.apache.lucene.index.LeafReaderContext;
+import org.apache.lucene.index.MultiReader;
 import org.apache.lucene.index.SegmentInfos;
 import org.apache.lucene.index.StoredFields;
 import org.apache.lucene.store.Directory;
@@ -60,11 +60,12 @@ public final class Bridge {
   static final String RAW = "raw";
   static final String LANGUAGE = "rerank.language"; // in the user data of a commit
   static final String FIELDS = "rerank.fields"; // there too: the fields that the build was told, as JSON; or absent
+  static final String SHARD = "rerank.shard"; // there too: the build and the number of a shard, as JSON; or absent
   private static final Set<String> METADATA = Set.of("fnm", "fdm", "tvm", "tmd", "nvm", "dvm", "kdm", "vem");
   private static final String ENGLISH = "en";
   private static final Map<String, Analyzer> ANALYZERS = new ConcurrentHashMap<>();
   private static final Map<Thread, byte[]> ANSWERS = new ConcurrentHashMap<>();
-  private static final Map<Integer, DirectoryReader> READERS = new ConcurrentHashMap<>();
+  private static final Map<Integer, IndexReader> READERS = new ConcurrentHashMap<>();
   private static final AtomicInteger LAST_HANDLE = new AtomicInteger();
 
   private Bridge() {}
@@ -105,7 +106,7 @@ public final class Bridge {
 
   /** What is damaged in the index that a failed request was about: compares all checksums of its files. */
   private static Throwable damage(JsonNode question) {
-    DirectoryReader reader = question == null ? null : READERS.get(question.path("handle").asInt());
+    IndexReader reader = question == null ? null : READERS.get(question.path("handle").asInt());
     try {
       for (LeafReaderContext context : reader == null ? List.<LeafReaderContext>of() : reader.leaves()) {
         context.reader().checkIntegrity();
@@ -144,6 +145,8 @@ public final class Bridge {
         return json(Indexing.indexed());
       case "open":
         return json(open(request.get("path").asText()));
+      case "join":
+        return json(join(request.get("handles")));
       case "close":
         return json(close(request.get("handle").asInt()));
       case "statistics":
@@ -177,8 +180,25 @@ public final class Bridge {
     int handle = LAST_HANDLE.incrementAndGet();
     READERS.put(handle, reader);
     Map<String, String> noted = reader.getIndexCommit().getUserData();
-    ObjectNode report = JSON.createObjectNode().put("handle", handle);
-    return report.put("language", noted.get(LANGUAGE)).put("fields", noted.get(FIELDS));
+    ObjectNode report = JSON.createObjectNode().put("handle", handle).put("documents", reader.maxDoc());
+    report.put("language", noted.get(LANGUAGE)).put("fields", noted.get(FIELDS)).put("shard", noted.get(SHARD));
+    ObjectNode fields = report.putObject("text_fields");
+    for (FieldInfo info : textFieldInfos(reader)) {
+      fields.put(info.name, info.getIndexOptions() + (info.omitsNorms() ? " without norms" : ""));
+    }
+    return report;
+  }
+
+  /** Makes one reader of those of several shards, whose handles are given up. */
+  private static ObjectNode join(JsonNode handles) throws IOException {
+    List<IndexReader> shards = new ArrayList<>();
+    handles.forEach(shard -> shards.add(READERS.get(shard.asInt())));
+    MultiReader reader = new MultiReader(shards.toArray(new IndexReader[0]), true);
+    textFields(reader); // refuses fields that are indexed otherwise in one shard than in another
+    handles.forEach(shard -> READERS.remove(shard.asInt()));
+    int handle = LAST_HANDLE.incrementAndGet();
+    READERS.put(handle, reader);
+    return JSON.createObjectNode().put("handle", handle);
   }
 
   /** Lucene reads these small files before it compares their checksums: a wrong count in one can take all memory. */
@@ -193,15 +213,15 @@ public final class Bridge {
   }
 
   private static ObjectNode close(int handle) throws IOException {
-    DirectoryReader reader = READERS.remove(handle);
+    IndexReader reader = READERS.remove(handle);
     if (reader != null) {
       reader.close();
     }
     return JSON.createObjectNode();
   }
 
-  private static DirectoryReader reader(JsonNode request) {
-    DirectoryReader reader = READERS.get(request.get("handle").asInt());
+  private static IndexReader reader(JsonNode request) {
+    IndexReader reader = READERS.get(request.get("handle").asInt());
     if (reader == null) {
       throw new IllegalStateException("the index is closed");
     }
@@ -225,14 +245,17 @@ public final class Bridge {
 
   /** Fields that count their terms, by name: the id (and whatever else is one term a document) is none. */
   static List<String> textFields(IndexReader reader) {
-    List<String> names = new ArrayList<>();
+    return textFieldInfos(reader).stream().map(info -> info.name).sorted().toList();
+  }
+
+  private static List<FieldInfo> textFieldInfos(IndexReader reader) {
+    List<FieldInfo> infos = new ArrayList<>();
     for (FieldInfo info : FieldInfos.getMergedFieldInfos(reader)) {
       if (info.getIndexOptions().compareTo(IndexOptions.DOCS_AND_FREQS) >= 0 && !info.name.equals(ID)) {
-        names.add(info.name);
+        infos.add(info);
       }
     }
-    names.sort(Comparator.naturalOrder());
-    return names;
+    return infos;
   }
 
   /** Codes of the languages that Anserini has an analyzer for, Thai only where this Java can cut it into words. */

@@ -43,7 +43,7 @@ final class Indexing {
     IndexCollection indexer = new IndexCollection(args);
     building = indexer;
     runToTheEnd(indexer);
-    commitNotes(args, request.path("joined"));
+    commitNotes(args, request);
     ObjectNode counts = Bridge.JSON.createObjectNode();
     counts.put("indexed", indexer.getCounters().indexed.get());
     counts.put("empty", indexer.getCounters().empty.get());
@@ -52,11 +52,14 @@ final class Indexing {
     return counts;
   }
 
-  /** Notes the language and the fields that the build was told in the index itself: Lucene keeps neither. */
-  private static void commitNotes(IndexCollection.Args args, JsonNode fields) throws IOException {
+  /** Notes the language, the fields that the build was told and the shard in the index itself: Lucene keeps none. */
+  private static void commitNotes(IndexCollection.Args args, JsonNode request) throws IOException {
     Map<String, String> notes = new TreeMap<>(Map.of(Bridge.LANGUAGE, args.language));
-    if (fields.isArray()) {
-      notes.put(Bridge.FIELDS, fields.toString());
+    if (request.path("joined").isArray()) {
+      notes.put(Bridge.FIELDS, request.get("joined").toString());
+    }
+    if (request.path("shard").isObject()) {
+      notes.put(Bridge.SHARD, request.get("shard").toString());
     }
     IndexWriterConfig config = new IndexWriterConfig().setOpenMode(IndexWriterConfig.OpenMode.APPEND);
     try (FSDirectory folder = FSDirectory.open(Path.of(args.index));

@@ -9,12 +9,18 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.IntConsumer;
 import org.apache.lucene.analysis.Analyzer;
 import org.apache.lucene.index.IndexReader;
+import org.apache.lucene.index.MultiReader;
 import org.apache.lucene.search.IndexSearcher;
 import org.apache.lucene.search.Query;
 import org.apache.lucene.search.ScoreDoc;
 import org.apache.lucene.search.similarities.BM25Similarity;
 
-/** BM25 for many queries at once: the hits and scores of Anserini's SimpleSearcher.batch_search. */
+/**
+ * BM25 for many queries at once: the hits and scores of Anserini's SimpleSearcher.batch_search.
+ *
+ * <p>A reader of several shards has the statistics of all of them, so that scores are those of one index. Threads share
+ * the queries; of a single query, they share the segments of the shards.
+ */
 final class Searching {
   static {
     IndexSearcher.setMaxClauseCount(Integer.MAX_VALUE); // a query may be as long as a document
@@ -34,10 +40,14 @@ final class Searching {
     int k = request.get("k").asInt();
     ScoreDoc[][] hits = new ScoreDoc[queries.length][];
     BagOfWordsQueryGenerator generator = new BagOfWordsQueryGenerator();
-    onThreads(request.get("threads").asInt(), queries.length, number -> {
+    int threads = request.get("threads").asInt();
+    boolean splits = queries.length == 1 && threads > 1 && reader instanceof MultiReader;
+    onThreads(threads, queries.length, number -> {
       try {
         Query query = generator.buildQuery(field, analyzer, queries[number]);
-        hits[number] = TopKCollector.search(searcher, query, k);
+        hits[number] = splits
+            ? TopKCollector.searchSegments(searcher, query, k, threads)
+            : TopKCollector.search(searcher, query, k);
       } catch (Exception failure) {
         throw new IllegalStateException("query " + number + ": " + failure, failure);
       }

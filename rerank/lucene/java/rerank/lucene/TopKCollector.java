@@ -11,13 +11,17 @@ import org.apache.lucene.index.DocValues;
 import org.apache.lucene.index.IndexReader;
 import org.apache.lucene.index.LeafReaderContext;
 import org.apache.lucene.index.ReaderUtil;
+import org.apache.lucene.search.BulkScorer;
 import org.apache.lucene.search.CollectorManager;
+import org.apache.lucene.search.DocIdSetIterator;
 import org.apache.lucene.search.IndexSearcher;
+import org.apache.lucene.search.LeafCollector;
 import org.apache.lucene.search.Query;
 import org.apache.lucene.search.Scorable;
 import org.apache.lucene.search.ScoreDoc;
 import org.apache.lucene.search.ScoreMode;
 import org.apache.lucene.search.SimpleCollector;
+import org.apache.lucene.search.Weight;
 import org.apache.lucene.util.BytesRef;
 import org.apache.lucene.util.LongHeap;
 
@@ -51,12 +55,34 @@ final class TopKCollector extends SimpleCollector {
 
       @Override
       public ScoreDoc[] reduce(Collection<TopKCollector> collectors) throws IOException {
-        if (collectors.size() != 1) {
-          throw new IllegalStateException("a searcher without an executor has one collector");
-        }
-        return collectors.iterator().next().hits(reader.leaves());
+        return hits(collectors, k, reader.leaves());
       }
     });
+  }
+
+  /** Returns the hits of one query, best first; each thread searches one segment after the other. */
+  static ScoreDoc[] searchSegments(IndexSearcher searcher, Query query, int k, int threads) throws Exception {
+    Weight weight = searcher.createWeight(searcher.rewrite(query), ScoreMode.TOP_SCORES, 1f);
+    List<LeafReaderContext> leaves = searcher.getIndexReader().leaves();
+    TopKCollector[] collectors = new TopKCollector[leaves.size()];
+    Searching.onThreads(threads, collectors.length, number -> {
+      try {
+        collectors[number] = collected(weight, leaves.get(number), k);
+      } catch (IOException failure) {
+        throw new IllegalStateException("segment " + number + ": " + failure, failure);
+      }
+    });
+    return hits(Arrays.asList(collectors), k, leaves);
+  }
+
+  private static TopKCollector collected(Weight weight, LeafReaderContext leaf, int k) throws IOException {
+    TopKCollector collector = new TopKCollector(k, leaf.reader().maxDoc());
+    BulkScorer scorer = weight.bulkScorer(leaf);
+    if (scorer != null) {
+      LeafCollector collecting = collector.getLeafCollector(leaf);
+      scorer.score(collecting, leaf.reader().getLiveDocs(), 0, DocIdSetIterator.NO_MORE_DOCS);
+    }
+    return collector;
   }
 
   @Override
@@ -111,19 +137,36 @@ final class TopKCollector extends SimpleCollector {
     tied[tiedCount++] = hit;
   }
 
-  private ScoreDoc[] hits(List<LeafReaderContext> leaves) throws IOException {
-    long[] found = Arrays.copyOf(tied, tiedCount + kept.size());
-    for (int i = 0; i < kept.size(); i++) {
-      found[tiedCount + i] = kept.get(i + 1); // a LongHeap counts from 1
+  /** The k best of what the collectors kept: documents that score below the k-th need no id. */
+  private static ScoreDoc[] hits(Collection<TopKCollector> collectors, int k, List<LeafReaderContext> leaves)
+      throws IOException {
+    long[] found = collected(collectors);
+    int first = Math.max(found.length - k, 0);
+    while (first > 0 && score(found[first - 1]) == score(found[first])) {
+      first--;
     }
-    Arrays.sort(found);
-    Hit[] hits = new Hit[found.length];
+    Hit[] hits = new Hit[found.length - first];
     for (int i = 0; i < hits.length; i++) {
-      hits[i] = new Hit((int) found[i], score(found[i]));
+      hits[i] = new Hit((int) found[first + i], score(found[first + i]));
     }
     readIds(tiedByDocument(hits), leaves);
     Arrays.sort(hits, Hit.BEST_FIRST);
     return Arrays.copyOf(hits, Math.min(k, hits.length));
+  }
+
+  /** What all collectors kept, ascending by score, then document. */
+  private static long[] collected(Collection<TopKCollector> collectors) {
+    long[] found = new long[collectors.stream().mapToInt(each -> each.kept.size() + each.tiedCount).sum()];
+    int count = 0;
+    for (TopKCollector each : collectors) {
+      for (int i = 1; i <= each.kept.size(); i++) {
+        found[count++] = each.kept.get(i); // a LongHeap counts from 1
+      }
+      System.arraycopy(each.tied, 0, found, count, each.tiedCount);
+      count += each.tiedCount;
+    }
+    Arrays.sort(found);
+    return found;
   }
 
   private static List<Hit> tiedByDocument(Hit[] hits) {
