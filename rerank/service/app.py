@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import json
+import gc
 import logging
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
@@ -20,6 +20,7 @@ from rerank.runtime.strict_json import ParseFault, parse_json
 from rerank.service import memory, requests
 from rerank.service.batcher import Batcher
 from rerank.service.counters import Counters
+from rerank.service.encoding import json_bytes
 from rerank.service.engine import Engine
 from rerank.service.faults import ServiceError, internal, not_ready, overloaded
 from rerank.service.jobs import Job
@@ -29,6 +30,9 @@ from rerank.service.reload import ModelFile
 from rerank.service.settings import Settings
 
 log = logging.getLogger("rerank")
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
 STARTING, READY, ENDING, FAILED = "starting", "ready", "ending", "failed"
 _TICK = 1.0  # seconds between two checks of the model's file, and updates of the gauges
 
@@ -74,8 +78,8 @@ class Service:
         """Return the application without the checks of `guard.Guard`, which also answers its errors."""
         post, get = ["POST"], ["GET"]
         routes = [
-            Route("/search", self.search, methods=post),
-            *(Route(path, self.rerank, methods=post) for path in requests.RERANK_PATHS),
+            Route("/search", _Posted(self.search), methods=post),
+            *(Route(path, _Posted(self.rerank), methods=post) for path in requests.RERANK_PATHS),
             *(Route(path, self.models, methods=get) for path in ("/models", "/v1/models")),
             Route("/health", self.health, methods=get),
             Route("/ready", self.ready, methods=get),
@@ -116,6 +120,8 @@ class Service:
             self.state, self.failure = FAILED, RerankError(message)
             self._on_failure()
             return
+        gc.collect()
+        gc.freeze()  # modules and kernels stay: later collections do not look at them
         self.state = READY
         log.info("ready after %.1f s, serving %s.", time.perf_counter() - start, self.settings.served_name)
 
@@ -156,24 +162,23 @@ class Service:
         self.counters.add("rerank_reloads_total", result="taken")
         log.info("a new model is served.")
 
-    async def search(self, request: Request) -> Response:
+    async def search(self, scope: Message, receive: Receive) -> bytes:
         """Answer POST /search."""
         self._check_ready()
-        async with self._body(request) as body:
+        async with self._body(scope, receive) as body:
             job = requests.search_job(body, self.limits, self.settings.served_name)
             start = time.perf_counter()
-            answer = await self._answer(request, job)
-            seconds = time.perf_counter() - start
-            return json_response(requests.search_answer(job, answer, seconds, job.request_id))
+            results = await self._answer(scope, receive, job)
+            return requests.search_answer(job, results, time.perf_counter() - start)
 
-    async def rerank(self, request: Request) -> Response:
+    async def rerank(self, scope: Message, receive: Receive) -> bytes:
         """Answer POST /rerank, /v1/rerank and /v2/rerank."""
         self._check_ready()
-        async with self._body(request) as body:
+        async with self._body(scope, receive) as body:
             names = self.engine.field_names
-            job, values = requests.rerank_job(body, self.limits, self.settings.served_name, names)
-            answer = await self._answer(request, job)
-            return json_response(requests.rerank_answer(values, job, answer, job.request_id))
+            return await self._answer(
+                scope, receive, requests.rerank_job(body, self.limits, self.settings.served_name, names)
+            )
 
     async def models(self, request: Request) -> Response:
         """Answer GET /models."""
@@ -203,48 +208,49 @@ class Service:
         if self.state != READY:
             raise not_ready(self.state)
 
-    async def _answer(self, request: Request, job: Job) -> Any:
+    async def _answer(self, scope: Message, receive: Receive, job: Job) -> bytes:
         """Return a job's answer; the job is dropped if the client goes."""
-        job.request_id = request.state.request_id
-        job.deadline = request.state.arrived + self.limits.deadline
-        work = asyncio.ensure_future(self.batcher.submit(job))
-        gone = asyncio.ensure_future(request.receive())
+        job.request_id = scope["state"]["request_id"]
+        job.deadline = scope["state"]["arrived"] + self.limits.deadline
+        gone = asyncio.ensure_future(receive())
         try:
-            await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
-            if not work.done():
-                raise ClientDisconnect
-            return work.result()
+            answer: bytes = await self.batcher.submit(job, gone)
+            return answer
         finally:
-            for task in (work, gone):
-                task.cancel()
-                task.add_done_callback(_forget)
+            gone.cancel()
 
     @asynccontextmanager
-    async def _body(self, request: Request) -> AsyncIterator[Any]:
+    async def _body(self, scope: Message, receive: Receive) -> AsyncIterator[Any]:
         """Yield the JSON of a body, whose bytes count as in use until the block ends."""
-        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind != "application/json" or request.headers.get("content-encoding", "identity") != "identity":
+        headers = dict(scope["headers"])
+        kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+        if kind != b"application/json" or headers.get(b"content-encoding", b"identity") != b"identity":
             raise ServiceError(
                 415, "header Content-Type", "application/json without Content-Encoding", "another type",
                 "Send JSON, and say so.",
             )  # fmt: skip
-        declared = request.headers.get("content-length", "0")
+        declared = headers.get(b"content-length", b"0")
         if len(declared) > 15 or int(declared) > self.limits.body_bytes:
             raise _too_large(self.limits.body_bytes)
         text = bytearray()
         try:
-            await self._read(request, text)
+            await self._read(receive, text)
             yield _parsed(bytes(text))
         finally:
             self.bytes_in_use -= len(text)
 
-    async def _read(self, request: Request, text: bytearray) -> None:
+    async def _read(self, receive: Receive, text: bytearray) -> None:
         """Append the bytes of a body to a text; refuse one that does not arrive in time."""
         try:
             async with asyncio.timeout(self.limits.read_seconds):
-                async for chunk in request.stream():
-                    text += chunk
-                    self._count(len(chunk), len(text))
+                more = True
+                while more:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        raise ClientDisconnect
+                    text += message.get("body", b"")
+                    self._count(len(message.get("body", b"")), len(text))
+                    more = message.get("more_body", False)
         except TimeoutError:
             self.counters.add("rerank_refused_total", reason="slow")
             raise _too_slow() from None
@@ -259,16 +265,22 @@ class Service:
             raise overloaded(1.0)
 
 
-def _forget(task: asyncio.Future[Any]) -> None:
-    """Take note of an error that nobody waits for any more, which asyncio would log otherwise."""
-    if not task.cancelled():
-        task.exception()
+class _Posted:
+    """An ASGI application that answers with the JSON that a function returns."""
+
+    def __init__(self, answer: Callable[[Message, Receive], Awaitable[bytes]]) -> None:
+        self._answer = answer
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        body = await self._answer(scope, receive)
+        headers = [(b"content-length", b"%d" % len(body)), (b"content-type", b"application/json")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
 
 
 def json_response(content: Any, status: int = 200) -> Response:
     """Return an answer as JSON."""
-    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return Response(text.encode("utf-8", "replace"), status, media_type="application/json")
+    return Response(json_bytes(content), status, media_type="application/json")
 
 
 def error_response(error: ServiceError, request_id: str) -> Response:

@@ -14,6 +14,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
+from starlette.requests import ClientDisconnect
+
 from rerank.service.counters import Counters
 from rerank.service.faults import internal, overloaded, too_late
 from rerank.service.jobs import Job
@@ -41,7 +43,7 @@ class Batcher:
 
     def __init__(self, answer: Callable[[Sequence[Job]], None], limits: Limits, counters: Counters) -> None:
         self._answer, self._limits, self._counters = answer, limits, counters
-        self._queue: deque[tuple[Job, Callable[[], None]]] = deque()
+        self._queue: deque[tuple[Job, asyncio.Future[None]]] = deque()
         self._changed = threading.Condition()
         self._rows = 0  # of the jobs that wait or are being computed
         self._second_per_row = _FIRST_GUESS
@@ -60,19 +62,27 @@ class Batcher:
         if self._thread.ident is not None:
             self._thread.join()
 
-    async def submit(self, job: Job) -> Any:
-        """Return a job's answer; raises ServiceError where it has none, or none in time."""
+    async def submit(self, job: Job, gone: asyncio.Future[Any] | None = None) -> Any:
+        """Return a job's answer; raises ServiceError where it has none, or none in time.
+
+        `gone` is done when the client has gone: the job is then dropped, and ClientDisconnect raised.
+        """
         expected = (self._rows + job.rows) * self._second_per_row
         left = job.deadline - time.monotonic()
         if len(self._queue) >= self._limits.waiting or (self._rows and expected > _MARGIN * left):
             self._counters.add("rerank_refused_total", reason="queue")
             raise overloaded(self._rows * self._second_per_row)
+        done = self._put(job)
+        timer = done.get_loop().call_later(max(left, 0.0), _fail, done, TimeoutError())
+        if gone is not None:
+            gone.add_done_callback(lambda _: _fail(done, ClientDisconnect()))
         try:
-            await asyncio.wait_for(self._put(job), max(left, 0.0))
+            await done
         except TimeoutError:
             self._counters.add("rerank_refused_total", reason="deadline")
             raise too_late() from None
         finally:
+            timer.cancel()
             job.dropped = True
         if job.fault is not None:
             raise job.fault
@@ -88,15 +98,9 @@ class Batcher:
 
     def _put(self, job: Job) -> asyncio.Future[None]:
         """Append a job to the queue; return what is done when it has an answer or a fault."""
-        loop = asyncio.get_running_loop()
-        done: asyncio.Future[None] = loop.create_future()
-
-        def finish() -> None:
-            with suppress(RuntimeError):  # the loop has ended, and nobody waits
-                loop.call_soon_threadsafe(_settle, done)
-
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         with self._changed:
-            self._queue.append((job, finish))
+            self._queue.append((job, done))
             self._rows += job.rows
             self._changed.notify()
         return done
@@ -117,10 +121,9 @@ class Batcher:
             self._compute([job for job, _ in batch])
             with self._changed:
                 self._rows -= sum(job.rows for job, _ in batch)
-            for _, finish in batch:
-                finish()
+            _settle([done for _, done in batch])
 
-    def _next_batch(self) -> list[tuple[Job, Callable[[], None]]]:
+    def _next_batch(self) -> list[tuple[Job, asyncio.Future[None]]]:
         """Take jobs from the queue, up to the rows of a batch; one job may have more."""
         batch = [self._queue.popleft()]
         rows = batch[0][0].rows
@@ -131,10 +134,12 @@ class Batcher:
 
     def _compute(self, jobs: list[Job]) -> None:
         """Compute those jobs that somebody waits for."""
-        wanted = [job for job in jobs if not job.is_late()]
+        wanted: list[Job] = []
         for job in jobs:
-            if job not in wanted:
+            if job.is_late():
                 job.fault = too_late()
+            else:
+                wanted.append(job)
         if not wanted:
             return
         start = time.perf_counter()
@@ -174,6 +179,19 @@ class _Task(Job):
             self.fault = error
 
 
-def _settle(done: asyncio.Future[None]) -> None:
+def _settle(batch: list[asyncio.Future[None]]) -> None:
+    """Tell those who wait for a batch that it is computed: one call of each event loop, of which there is one."""
+    for loop in {done.get_loop() for done in batch}:
+        with suppress(RuntimeError):  # the loop has ended, and nobody waits
+            loop.call_soon_threadsafe(_succeed, [done for done in batch if done.get_loop() is loop])
+
+
+def _succeed(batch: list[asyncio.Future[None]]) -> None:
+    for done in batch:
+        if not done.done():
+            done.set_result(None)
+
+
+def _fail(done: asyncio.Future[None], error: Exception) -> None:
     if not done.done():
-        done.set_result(None)
+        done.set_exception(error)

@@ -57,6 +57,14 @@ METRICS = (
 _POSITIONS = {(metric.name, *labels): number for number, (metric, labels) in enumerate(
     (metric, labels) for metric in METRICS for labels in metric.series()
 )}  # fmt: skip
+_HISTOGRAMS = {  # positions of the first bucket, of the sum and of the count
+    path: (
+        _POSITIONS[f"{HISTOGRAM}_bucket", ("path", path), ("le", _BUCKETS[0])],
+        _POSITIONS[f"{HISTOGRAM}_sum", ("path", path)],
+        _POSITIONS[f"{HISTOGRAM}_count", ("path", path)],
+    )
+    for path in ("/search", "/rerank")
+}
 GAUGES = tuple(metric.name for metric in METRICS if metric.kind == "gauge")
 
 
@@ -112,17 +120,20 @@ class Counters:
             self._values[row, _POSITIONS[(name,)]] = 0.0
 
     def observe(self, path: str, seconds: float) -> None:
-        """Add an answered request to the histogram of its path."""
-        first = bisect_left(SECONDS, seconds)
+        """Add an answered request to the histogram of its path; `text` adds up the buckets below each bound."""
+        bucket, total, count = _HISTOGRAMS[path]
+        own = self._values[self.row]
         with self._lock:
-            for label in _BUCKETS[first:]:
-                self._values[self.row, _POSITIONS[f"{HISTOGRAM}_bucket", ("path", path), ("le", label)]] += 1.0
-            self._values[self.row, _POSITIONS[f"{HISTOGRAM}_sum", ("path", path)]] += seconds
-            self._values[self.row, _POSITIONS[f"{HISTOGRAM}_count", ("path", path)]] += 1.0
+            own[bucket + bisect_left(SECONDS, seconds)] += 1.0
+            own[total] += seconds
+            own[count] += 1.0
 
     def text(self) -> str:
         """Return the sums over the processes in Prometheus' text format."""
-        totals = self._values.sum(axis=0).tolist()
+        sums = self._values.sum(axis=0)
+        for bucket, _, _ in _HISTOGRAMS.values():
+            sums[bucket : bucket + len(_BUCKETS)] = np.cumsum(sums[bucket : bucket + len(_BUCKETS)])
+        totals = sums.tolist()
         lines = []
         for metric in METRICS:
             if metric.kind:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,14 +12,18 @@ import numpy as np
 from rerank.errors import InvalidInputError, unknown_name
 from rerank.features.candidate_scores import bm25_scores
 from rerank.features.recipe import Recipe
+from rerank.service.encoding import hits_json, id_texts, json_bytes, members, number_texts
 from rerank.service.faults import ServiceError, internal, too_late, unknown, unusable
-from rerank.service.jobs import Hit, Job, RerankAnswer, RerankJob, SearchJob
+from rerank.service.jobs import Job, RerankAnswer, RerankJob, SearchJob
 from rerank.service.querylog import QueryLog
 from rerank.service.ranking import Ranking, bm25_ranking, explains, load_ranking, some_rows, strongest_features
+from rerank.service.requests import rerank_answer
 from rerank.service.settings import BM25_NAME, Settings
 from rerank.service.stored import Matcher, chosen_fields, excerpt, stored_fields
 from rerank.types import RankingData, Run, Topics, pointers
+from rerank.types.arrays import Floats, Ints, joined_rows
 from rerank.types.ids import id_array
+from rerank.types.ordering import trec_order
 from rerank.types.retriever import CONTENTS, Retriever
 from rerank.vectors.vectors import Vectors
 from rerank.workflows.index import Index
@@ -139,16 +143,16 @@ class Engine:
         run = self._candidates(topics, [job.candidates for job in jobs for _ in job.queries], ranking)
         if all(job.is_late() for job in jobs):
             raise too_late()
-        data, scored = self._scored(ranking, topics, run)
+        scored = self._scored(ranking, topics, run)
         marked = [name for own, job in zip(names, jobs, strict=True) if job.marks_words for name in own]
         terms = self._terms({name: topics[name] for name in marked})
+        ranked = _best(scored, [job.k for job in jobs for _ in job.queries])
         for own, job in zip(names, jobs, strict=True):
-            ranked = [_Ranked(run, scored, data, name, job.k) for name in own]
-            hits = self._hits(job, ranking, ranked, [terms.get(name, frozenset()) for name in own])
-            job.answer = dict(zip(job.queries, hits, strict=True))
+            hits = self._hits(job, ranking, [next(ranked) for _ in own], [terms.get(name, frozenset()) for name in own])
+            job.answer = results_json(job.queries, hits)
         if self._log is not None:  # last: where a job fails, the others are answered again
             for own, job in zip(names, jobs, strict=True):
-                self._log.write(job, {name: topics[name] for name in own}, run, data)
+                self._log.write(job, {name: topics[name] for name in own}, run, scored.data)
 
     def _candidates(self, topics: Mapping[str, str], wanted: list[int], ranking: Ranking) -> Run:
         """Return BM25's documents of each query, as many as wanted: one search for all of each number."""
@@ -172,12 +176,13 @@ class Engine:
         terms = self.index.searcher.analyze(list(topics.values())) if topics else []
         return dict(zip(topics, map(frozenset, terms), strict=True))
 
-    def _scored(self, ranking: Ranking, topics: Mapping[str, str], run: Run) -> tuple[RankingData | None, Run]:
-        """Return the features of the candidates, if there is a model and a candidate, and the reordered candidates."""
+    def _scored(self, ranking: Ranking, topics: Mapping[str, str], run: Run) -> _Scored:
+        """Return the candidates with their new scores and order."""
         if ranking.model is None or not run.n_rows:
-            return None, run
+            return _Scored(run, None, np.arange(run.n_rows), run.scores, np.arange(run.n_rows))
         data = self._features(run, topics, ranking)
-        return data, ranking.model.rank(data)
+        scores = np.asarray(ranking.model.predict(data), np.float64)
+        return _Scored(run, data, run.trec_order(), scores, trec_order(data.query_ptr, scores, data.stored_ids))
 
     def _features(self, run: Run, topics: Mapping[str, str], ranking: Ranking) -> RankingData:
         options: dict[str, Any] = {"recipe": ranking.recipe, "vectors": self._vectors, "threads": self.settings.threads}
@@ -185,29 +190,32 @@ class Engine:
 
     def _hits(
         self, job: SearchJob, ranking: Ranking, ranked: Sequence[_Ranked], terms: Sequence[frozenset[str]]
-    ) -> list[list[Hit]]:
+    ) -> list[bytes]:
         """Return the hits of each query of a job."""
-        hits = [each.hits() for each in ranked]
-        if job.explain:
-            hits = [
-                [hit._replace(features=why) for hit, why in zip(own, each.features(ranking), strict=True)]
-                for own, each in zip(hits, ranked, strict=True)
-            ]
+        if not job.explain and not job.fields:
+            return [each.json() for each in ranked]
+        entries: list[list[dict[str, Any]]] = [[{} for _ in each.ids] for each in ranked]
         if job.fields:
-            hits = self._with_fields(job, hits, terms)
-        return hits
+            entries = self._fields(job, [each.names() for each in ranked], terms)
+        if job.explain:
+            for own, each in zip(entries, ranked, strict=True):
+                for entry, why in zip(own, each.features(ranking), strict=True):
+                    entry["features"] = why
+        return [each.json([members(entry) for entry in own]) for each, own in zip(ranked, entries, strict=True)]
 
-    def _with_fields(self, job: SearchJob, hits: list[list[Hit]], terms: Sequence[frozenset[str]]) -> list[list[Hit]]:
-        """Add stored fields, as excerpts and with matches where these are asked for."""
-        stored = self.stored(dict.fromkeys(hit.doc_id for own in hits for hit in own))
+    def _fields(
+        self, job: SearchJob, doc_ids: list[list[str]], terms: Sequence[frozenset[str]]
+    ) -> list[list[dict[str, Any]]]:
+        """Return stored fields of the hits, as excerpts and with matches where these are asked for."""
+        stored = self.stored(dict.fromkeys(doc_id for own in doc_ids for doc_id in own))
         chosen = {doc_id: chosen_fields(document, job.fields) for doc_id, document in stored.items()}
         matcher = None
         if job.marks_words:
             texts = (text for document in chosen.values() for text in document.values() if isinstance(text, str))
             matcher = Matcher(self.index.searcher.analyze, texts)
         return [
-            [_with_texts(job, hit, chosen[hit.doc_id], matcher, own_terms) for hit in own]
-            for own, own_terms in zip(hits, terms, strict=True)
+            [_texts(job, chosen[doc_id], matcher, own_terms) for doc_id in own]
+            for own, own_terms in zip(doc_ids, terms, strict=True)
         ]
 
     def stored(self, doc_ids: Iterable[str]) -> dict[str, dict[str, Any]]:
@@ -229,10 +237,11 @@ class Engine:
             run = self._text_scores(replace(given, locations=_locations(texts)), ranking)
             for n, job in enumerate(texts):
                 rows = run.rows(str(n))
-                job.answer = RerankAnswer([int(each) for each in run.doc_ids[rows]], run.scores[rows].tolist())
+                answer = RerankAnswer([int(each) for each in run.doc_ids[rows]], run.scores[rows].tolist())
+                job.answer = json_bytes(rerank_answer(job, answer))
         for job in jobs:
             if job.doc_ids is not None:
-                job.answer = self._rank_ids(job, job.doc_ids, ranking)
+                job.answer = json_bytes(rerank_answer(job, self._rank_ids(job, job.doc_ids, ranking)))
 
     def _text_scores(self, given: GivenTexts, ranking: Ranking) -> Run:
         """Return texts in the order of a ranking."""
@@ -264,13 +273,14 @@ class Engine:
         scores = bm25_scores(forward, terms, query_ptr, numbers, field, Recipe(bm25_k1=k1, bm25_b=b))
         run = Run(id_array(["q"]), query_ptr, ids, scores, str(Retriever.bm25(k1, b, field)))
         run = run.take(run.trec_order())
-        _, ranked = self._scored(ranking, {"q": job.query}, run)
+        scored = self._scored(ranking, {"q": job.query}, run)
         position = {name: number for number, name in enumerate(doc_ids)}
         texts = None
         if job.with_texts:
             stored = self.stored(doc_ids)
             texts = [_whole_text(stored[name]) for name in doc_ids]
-        return RerankAnswer([position[name] for name in ranked.doc_ids.tolist()], ranked.scores.tolist(), texts)
+        names = run.doc_ids[scored.rows[scored.order]].tolist()
+        return RerankAnswer([position[name] for name in names], scored.scores[scored.order].tolist(), texts)
 
     def _frequent_terms(self) -> str:
         """Return a query with hits: words that the analyser keeps, from documents of the index."""
@@ -279,31 +289,68 @@ class Engine:
         return " ".join(forward.term(number) for number in frequent) or "query"
 
 
+@dataclass(frozen=True, eq=False)
+class _Scored:
+    """Candidates of some queries with their features, new scores and new order.
+
+    rows    row in `run` of each row of `data` and `scores`, which have trec_eval's order
+    order   rows of `scores` of each query, best first
+    """
+
+    run: Run
+    data: RankingData | None
+    rows: Ints
+    scores: Floats
+    order: Ints
+
+
+@dataclass(frozen=True, eq=False)
 class _Ranked:
-    """The documents of one query, in BM25's and in the model's order."""
+    """The best documents of one query.
 
-    def __init__(self, run: Run, scored: Run, data: RankingData | None, name: str, k: int) -> None:
-        candidates, own = run.rows(name), scored.rows(name)
-        self._ids = scored.doc_ids[own][:k].tolist()
-        self._scores = scored.scores[own][:k].tolist()
-        ids = run.doc_ids[candidates].tolist()
-        self._rank = {doc_id: rank for rank, doc_id in enumerate(ids, start=1)}
-        self._bm25 = dict(zip(ids, run.scores[candidates].tolist(), strict=True))
-        self._data, self._first = data, 0 if data is None else candidates.start
+    rows  their rows in `scored.scores`, best first
+    ranks  their ranks among BM25's documents, from 0
+    ids, scores, bm25  their JSON
+    """
 
-    def hits(self) -> list[Hit]:
-        """Return the best documents."""
-        return [
-            Hit(doc_id, score, self._rank[doc_id], self._bm25[doc_id])
-            for doc_id, score in zip(self._ids, self._scores, strict=True)
-        ]
+    scored: _Scored
+    rows: Ints
+    ranks: Ints
+    ids: Sequence[bytes]
+    scores: Sequence[bytes]
+    bm25: Sequence[bytes]
+
+    def json(self, more: Sequence[bytes] | None = None) -> bytes:
+        """Return the hits as a JSON list; `more` has further members of each."""
+        return hits_json(self.ids, self.scores, self.ranks, self.bm25, more)
+
+    def names(self) -> list[str]:
+        """Return the ids of the documents."""
+        names: list[str] = self.scored.run.doc_ids[self.scored.rows[self.rows]].tolist()
+        return names
 
     def features(self, ranking: Ranking) -> list[list[dict[str, Any]]]:
         """Return the strongest features of each of them."""
-        if self._data is None:
-            return [[] for _ in self._ids]
-        rows = self._first + np.array([self._rank[doc_id] - 1 for doc_id in self._ids], dtype=np.int64)
-        return strongest_features(ranking, some_rows(self._data, rows))
+        data = self.scored.data
+        return [[] for _ in self.ids] if data is None else strongest_features(ranking, some_rows(data, self.rows))
+
+
+def _best(scored: _Scored, wanted: Sequence[int]) -> Iterator[_Ranked]:
+    """Yield the best documents of each query, as many as wanted."""
+    run, starts = scored.run, scored.run.query_ptr[:-1]
+    positions, ptr = joined_rows(starts, np.minimum(np.diff(run.query_ptr), wanted))
+    rows = scored.order[positions]
+    own = scored.rows[rows]
+    ids, scores, bm25 = id_texts(run.doc_ids[own]), number_texts(scored.scores[rows]), number_texts(run.scores[own])
+    for first, begin, end in zip(starts.tolist(), ptr[:-1].tolist(), ptr[1:].tolist(), strict=True):
+        part = slice(begin, end)
+        yield _Ranked(scored, rows[part], own[part] - first, ids[part], scores[part], bm25[part])
+
+
+def results_json(queries: Mapping[str, str], hits: Sequence[bytes]) -> bytes:
+    """Return the results of a /search request as a JSON list, from the hits of each query."""
+    heads = (json_bytes({"query_id": query_id, "query": text})[:-1] for query_id, text in queries.items())
+    return b"[%b]" % b",".join([b'%b,"hits":%b}' % parts for parts in zip(heads, hits, strict=True)])
 
 
 _BM25_ONLY = Recipe(families=("document",))
@@ -319,19 +366,19 @@ def _locations(jobs: Sequence[RerankJob]) -> dict[tuple[str, str], str]:
     }
 
 
-def _with_texts(
-    job: SearchJob, hit: Hit, document: Mapping[str, Any], matcher: Matcher | None, terms: frozenset[str]
-) -> Hit:
-    """Return a hit with its fields."""
+def _texts(
+    job: SearchJob, document: Mapping[str, Any], matcher: Matcher | None, terms: frozenset[str]
+) -> dict[str, Any]:
+    """Return the fields of a hit, and its matches where they are asked for."""
     if matcher is None:
-        return hit._replace(fields=document)
+        return {"fields": document}
     cut = {
         name: excerpt(text, matcher.spans(text, terms), job.excerpt)
         for name, text in document.items()
         if isinstance(text, str)
     }
     fields = {name: cut[name][0] if name in cut else value for name, value in document.items()}
-    return hit._replace(fields=fields, matches={name: cut[name][1] for name in cut} if job.highlight else None)
+    return {"fields": fields, **({"matches": {name: cut[name][1] for name in cut}} if job.highlight else {})}
 
 
 def _whole_text(document: Mapping[str, Any]) -> str | None:

@@ -7,13 +7,12 @@ import logging
 import re
 import secrets
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any
+from collections.abc import Awaitable, Callable
 
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
-from rerank.service.app import error_response, routing_fault
+from rerank.service.app import Message, Receive, Send, error_response, routing_fault
 from rerank.service.counters import CODES, PATHS, Counters
 from rerank.service.faults import ServiceError, internal
 from rerank.service.page import page_files
@@ -21,9 +20,6 @@ from rerank.service.requests import RERANK_PATHS
 from rerank.service.settings import LOOPBACK, Settings
 
 log = logging.getLogger("rerank")
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Message, Receive, Send], Awaitable[None]]
 _REQUEST_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _OPEN = frozenset(["/health", "/ready", "/openapi.json", *page_files()])  # paths without a token

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 _LONG_QUERY = 256  # characters
 NORMAL_CANDIDATES = 100  # that a model reorders where a request does not say
@@ -87,6 +87,8 @@ class RerankJob(Job):
 
     Parameters
     ----------
+    values : mapping from str to object
+        The values of the body, which the form of the answer depends on.
     query : str
         The query.
     documents : sequence of str or mapping
@@ -98,6 +100,7 @@ class RerankJob(Job):
 
     """
 
+    values: Mapping[str, Any] = field(default_factory=dict)
     query: str = ""
     documents: Sequence[str | Mapping[str, Any]] = ()
     doc_ids: Sequence[str] | None = None
@@ -112,35 +115,6 @@ class RerankJob(Job):
 def _weight(query: str) -> int:
     """Return how many times as long as with a short query the features of a document take."""
     return 1 + len(query) // _LONG_QUERY
-
-
-class Hit(NamedTuple):
-    """A document in an answer of /search.
-
-    Parameters
-    ----------
-    doc_id : str
-        The document.
-    score : float
-        The model's score, or BM25's without a model.
-    bm25_rank, bm25_score : int, float
-        Its rank, from 1, and score among BM25's documents.
-    fields : mapping, optional
-        Its stored fields by name.
-    matches : mapping, optional
-        Spans `[begin, end)`, in characters, of the query's words by field.
-    features : list, optional
-        The strongest features: name, value and contribution to the score.
-
-    """
-
-    doc_id: str
-    score: float
-    bm25_rank: int
-    bm25_score: float
-    fields: Mapping[str, Any] | None = None
-    matches: Mapping[str, list[list[int]]] | None = None
-    features: list[dict[str, Any]] | None = None
 
 
 @dataclass(frozen=True)

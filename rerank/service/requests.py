@@ -9,8 +9,9 @@ from typing import Any
 from rerank.errors import shown
 from rerank.lucene.documents import ID_KEYS
 from rerank.service.bodies import rerank_body, search_body
+from rerank.service.encoding import json_bytes
 from rerank.service.faults import ServiceError
-from rerank.service.jobs import NORMAL_CANDIDATES, Hit, RerankAnswer, RerankJob, SearchJob
+from rerank.service.jobs import NORMAL_CANDIDATES, RerankAnswer, RerankJob, SearchJob
 from rerank.service.settings import Limits
 from rerank.types.retriever import CONTENTS
 from rerank.version import __version__
@@ -47,40 +48,14 @@ def search_job(body: Any, limits: Limits, served: str) -> SearchJob:
     )
 
 
-def search_answer(
-    job: SearchJob, answer: Mapping[str, Sequence[Hit]], seconds: float, request_id: str
-) -> dict[str, Any]:
-    """Return the JSON of an answer of /search."""
-    return {
-        "id": request_id,
-        "model": job.model,
-        "took_ms": round(1000 * seconds, 3),
-        "results": [
-            {
-                "query_id": query_id,
-                "query": job.queries[query_id],
-                "hits": [_hit(rank, hit) for rank, hit in enumerate(hits, start=1)],
-            }
-            for query_id, hits in answer.items()
-        ],
-    }
+def search_answer(job: SearchJob, results: bytes, seconds: float) -> bytes:
+    """Return the JSON of an answer of /search, from that of its results."""
+    head = json_bytes({"id": job.request_id, "model": job.model, "took_ms": round(1000 * seconds, 3)})
+    return b'%b,"results":%b}' % (head[:-1], results)
 
 
-def _hit(rank: int, hit: Hit) -> dict[str, Any]:
-    entry: dict[str, Any] = {
-        "rank": rank,
-        "id": hit.doc_id,
-        "score": hit.score,
-        "bm25": {"rank": hit.bm25_rank, "score": hit.bm25_score},
-    }
-    for name, value in (("fields", hit.fields), ("matches", hit.matches), ("features", hit.features)):
-        if value is not None:
-            entry[name] = value
-    return entry
-
-
-def rerank_job(body: Any, limits: Limits, served: str, fields: Sequence[str]) -> tuple[RerankJob, dict[str, Any]]:
-    """Return the job of a body of /rerank, and the values of the body, which its answer depends on."""
+def rerank_job(body: Any, limits: Limits, served: str, fields: Sequence[str]) -> RerankJob:
+    """Return the job of a body of /rerank."""
     values = rerank_body(limits).read(body)
     if values["texts"] is not None:
         given, place = values["texts"], "body.texts"
@@ -89,15 +64,17 @@ def rerank_job(body: Any, limits: Limits, served: str, fields: Sequence[str]) ->
     doc_ids = _ids_of(given, place, values["rank_fields"])
     values["given"] = given
     if doc_ids is not None:
-        job = RerankJob(
-            values["model"] or served, query=values["query"], doc_ids=doc_ids, with_texts=values["return_documents"]
+        return RerankJob(
+            values["model"] or served,
+            values=values,
+            query=values["query"],
+            doc_ids=doc_ids,
+            with_texts=values["return_documents"],
         )
-    else:
-        documents = [
-            _document(each, f"{place}[{number}]", values["rank_fields"], fields) for number, each in enumerate(given)
-        ]
-        job = RerankJob(values["model"] or served, query=values["query"], documents=documents)
-    return job, values
+    documents = [
+        _document(each, f"{place}[{number}]", values["rank_fields"], fields) for number, each in enumerate(given)
+    ]
+    return RerankJob(values["model"] or served, values=values, query=values["query"], documents=documents)
 
 
 def _ids_of(given: Sequence[Any], place: str, rank_fields: Any) -> list[str] | None:
@@ -156,8 +133,9 @@ def _is_value(value: Any) -> bool:
     return isinstance(value, str) or (isinstance(value, int | float) and not isinstance(value, bool))
 
 
-def rerank_answer(values: Mapping[str, Any], job: RerankJob, answer: RerankAnswer, request_id: str) -> Any:
-    """Return the JSON of an answer of /rerank, in the shape that the body asked for."""
+def rerank_answer(job: RerankJob, answer: RerankAnswer) -> Any:
+    """Return the answer of /rerank, in the shape that the body asked for."""
+    values = job.values
     scores = answer.scores if values["raw_scores"] else [logistic(score) for score in answer.scores]
     count = values["top_n"] or values["top_k"]
     ranked = list(zip(answer.order, scores, strict=True))[:count]
@@ -175,7 +153,7 @@ def rerank_answer(values: Mapping[str, Any], job: RerankJob, answer: RerankAnswe
             entry["document"] = _returned(values["given"][number], answer.texts, number, voyage)
         results.append(entry)
     return {
-        "id": request_id,
+        "id": job.request_id,
         "object": "list",
         "model": job.model,
         "data" if voyage else "results": results,

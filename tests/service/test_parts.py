@@ -30,7 +30,7 @@ TEXT = st.text(st.sampled_from("ab \n🙂é"), max_size=200)
 def test_any_json_is_a_job_or_a_fault_with_a_place(body: Any) -> None:
     for read in (
         lambda: search_job(body, LIMITS, "m"),
-        lambda: rerank_job(body, LIMITS, "m", ("title", "contents"))[0],
+        lambda: rerank_job(body, LIMITS, "m", ("title", "contents")),
     ):
         job, fault = _result(read)
         if fault is None:
