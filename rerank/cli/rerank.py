@@ -83,10 +83,11 @@ def command(
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_run, write_run
     from rerank.rankers.store import load_model
+    from rerank.workflows.index import encoder_of
     from rerank.workflows.rerank import rerank
     from rerank.workflows.texts import TextsToRank, rerank_topics
 
-    given = {"--history": history, "--encoder": encoder, "--union": union, "--first": first, "--cluster": cluster}
+    given = {"--history": history, "--union": union, "--first": first, "--cluster": cluster}
     _check_options(run_files, texts, text_field, [name for name, value in given.items() if value is not None])
     ranker, queries, base_run = load_model(model), read_topics(topics), read_base_run(base)
     run, named = split_run_files(run_files)
@@ -109,8 +110,9 @@ def command(
                 result = rerank(opened, ranker, queries, candidates, runs=runs, **records, **options)
             else:
                 read = read_texts(texts, queries, opened.forward.fields)
-                parts = read.documents, read.locations, candidates, text_field, runs, opened.read_vectors(vectors)
-                result = rerank_topics(opened, ranker, queries, TextsToRank(*parts), **options)
+                beside: dict[str, Any] = {"vectors": opened.read_vectors(vectors), "encoder": encoder_of(encoder)}
+                given_texts = TextsToRank(read.documents, read.locations, candidates, text_field, runs, **beside)
+                result = rerank_topics(opened, ranker, queries, given_texts, **options)
     write_run(result, output)
 
 

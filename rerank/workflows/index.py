@@ -535,6 +535,7 @@ class Index:
         recipe: Recipe | None = None,
         runs: Mapping[str, Run | Mapping[str, Mapping[str, float]]] | None = None,
         vectors: Vectors | str | Path | None = None,
+        encoder: Encoder | str | Callable[[list[str]], Any] | None = None,
         threads: int | None = None,
     ) -> RankingData:
         """Return the features of texts that the index does not hold.
@@ -565,6 +566,8 @@ class Index:
             Other runs by name, whose scores and ranks become features; the id of a query given as str is "query".
         vectors : Vectors or path, optional
             Vectors of the index, or their file; features of meaning need them.
+        encoder : callable or str, optional
+            An encoder, see `features`; it is called with the texts.
         threads : int, optional
             Number of threads; by default one per core. The result does not depend on it, bit for bit.
 
@@ -592,7 +595,8 @@ class Index:
         from rerank.workflows.texts import TextOptions, given_texts, text_features
 
         others = {name: Run.of(run) for name, run in (runs or {}).items()}
-        options = TextOptions(field, recipe, others, **self._records(vectors=vectors, threads=threads))
+        records = self._records(vectors=vectors, encoder=encoder_of(encoder), threads=threads)
+        options = TextOptions(field, recipe, others, **records)
         return text_features(self, given_texts(query, documents, scores), options)
 
     def rerank_texts(
@@ -606,6 +610,7 @@ class Index:
         field: str = CONTENTS,
         other_index: bool = False,
         vectors: Vectors | str | Path | None = None,
+        encoder: Encoder | str | Callable[[list[str]], Any] | None = None,
         threads: int | None = None,
     ) -> list[RankedText]:
         """Return texts that the index does not hold in a model's order.
@@ -627,6 +632,8 @@ class Index:
             Apply a model whose features were computed on another index.
         vectors : Vectors or path, optional
             Vectors of the index, or their file, if the model was trained with them.
+        encoder : callable or str, optional
+            The encoder that the model was trained with.
         threads : int, optional
             Number of threads; by default one per core.
 
@@ -650,10 +657,8 @@ class Index:
         if not isinstance(query, str):
             raise InvalidInputError(f"query: expected text, got {type(query).__name__}. Pass one query at a time.")
         documents = documents if isinstance(documents, Mapping | str) else list(documents)
-        given, options = (
-            given_texts(query, documents, scores),
-            TextOptions(field, **self._records(vectors=vectors, threads=threads)),
-        )
+        given = given_texts(query, documents, scores)
+        options = TextOptions(field, **self._records(vectors=vectors, encoder=encoder_of(encoder), threads=threads))
         return ranked_texts(rank_texts(self, model, given, options, other_index=other_index), documents, k)
 
     def check_model(self, model: Ranker) -> None:
@@ -721,6 +726,15 @@ class Index:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def encoder_of(given: Encoder | str | Callable[[list[str]], Any] | None) -> Encoder | None:
+    """Return an encoder, found by its name or made of a callable; None for None."""
+    if given is None:
+        return None
+    from rerank.vectors.encoder import Encoder
+
+    return Encoder.of(given)
 
 
 def check_topics(run: Run, topics: Topics) -> None:

@@ -22,7 +22,7 @@ from rerank.types import RankingData, Run, Topics
 from rerank.types.retriever import Retriever
 from rerank.workflows.applying import check_history, model_bm25, model_recipe, trained_union
 from rerank.workflows.first_stage import FirstStage, errors_of_first_stage
-from rerank.workflows.index import Index
+from rerank.workflows.index import Index, encoder_of
 
 if TYPE_CHECKING:
     from rerank.history.history import History
@@ -152,12 +152,7 @@ class RerankOptions:
 
     def on(self, index: Index) -> Self:
         """Return the options with the vectors and the encoder read, once for retrieval and features."""
-        encoder = self.encoder
-        if encoder is not None:
-            from rerank.vectors.encoder import Encoder
-
-            encoder = Encoder.of(encoder)
-        return replace(self, vectors=index.read_vectors(self.vectors), encoder=encoder)
+        return replace(self, vectors=index.read_vectors(self.vectors), encoder=encoder_of(self.encoder))
 
     @property
     def records(self) -> dict[str, Any]:

@@ -12,7 +12,9 @@ import numpy as np
 from rerank.errors import InvalidInputError, shown, unknown_name
 from rerank.features.candidate_scores import bm25_scores
 from rerank.features.extract import extract
+from rerank.features.inputs import check_spaces
 from rerank.features.recipe import Recipe
+from rerank.lucene.documents import stored_text
 from rerank.lucene.given import GivenDocument, GivenReader, check_characters
 from rerank.lucene.texts import TextAnalyser, TextIndex, UnusableTextError
 from rerank.rankers.origin import check_base_run, check_retrievers
@@ -23,6 +25,8 @@ from rerank.workflows.applying import K1, B, check_history, model_bm25, model_re
 
 if TYPE_CHECKING:
     from rerank.rankers.ranker import Ranker
+    from rerank.vectors.encoder import Encoder
+    from rerank.vectors.queries import Encoded
     from rerank.vectors.vectors import Vectors
     from rerank.workflows.index import Index
 
@@ -57,6 +61,7 @@ class TextOptions:
     runs: Mapping[str, Run] = field(default_factory=dict)
     retriever: Retriever = field(default_factory=lambda: Retriever.bm25(K1, B))
     vectors: Vectors | None = None
+    encoder: Encoder | None = None
     threads: int | None = None
 
 
@@ -176,7 +181,7 @@ def text_features(index: Index, given: GivenTexts, options: TextOptions) -> Rank
         raise unknown_name("field", options.retriever.field, forward.fields)
     reader = GivenReader(forward, searcher.joined_fields, options.plain_field)
     terms = dict(zip(given.topics, searcher.analyze(list(given.topics.values())), strict=True))
-    parts = [_batch_features(index.text_analyser, terms, batch, given, options) for batch in _batches(given, reader)]
+    parts = [_batch_features(index, terms, batch, given, options) for batch in _batches(given, reader)]
     if len(parts) == 1:
         return parts[0]
     return replace(
@@ -210,13 +215,14 @@ def _batches(given: GivenTexts, reader: GivenReader) -> Iterator[dict[str, dict[
 
 
 def _batch_features(
-    analyser: TextAnalyser,
+    index: Index,
     terms: Mapping[str, Sequence[str]],
     batch: Mapping[str, Mapping[str, GivenDocument]],
     given: GivenTexts,
     options: TextOptions,
 ) -> RankingData:
     """Return the features of the documents of some queries."""
+    analyser: TextAnalyser = index.text_analyser
     documents = [each for named in batch.values() for each in named.values()]
     run = _run(batch, np.zeros(len(documents)), str(options.retriever) if given.run is None else given.run.name)
     numbers = {
@@ -243,8 +249,24 @@ def _batch_features(
         runs=options.runs,
         documents=lambda numbers: [documents[number].json() for number in numbers.tolist()],
         vectors=options.vectors,
+        encoded=_encoded(index, documents, {query_id: given.topics[query_id] for query_id in batch}, options.encoder),
         threads=options.threads,
     )
+
+
+def _encoded(
+    index: Index, documents: Sequence[GivenDocument], queries: Mapping[str, str], encoder: Encoder | None
+) -> Encoded | None:
+    """Return the vectors of an encoder for queries and texts, each as the index would store it; None without one."""
+    if encoder is None:
+        return None
+    from rerank.vectors.queries import Encoded
+
+    fields, joined_fields = index.forward.fields, index.searcher.joined_fields
+    of_queries = encoder.encode(list(queries.values()))
+    texts = [stored_text(each.json(), fields, joined_fields) for each in documents]
+    vectors = encoder.encode(texts, of_queries.shape[1])
+    return Encoded(encoder.name, vectors, dict(zip(queries, of_queries, strict=True)))
 
 
 def _bm25(texts: TextIndex, terms: Mapping[str, Sequence[str]], run: Run, retriever: Retriever) -> Floats:
@@ -270,6 +292,7 @@ def rank_texts(
     k1, b  of BM25, where no scores are given; those of the model's training by default
     """
     recipe = model_recipe(model)
+    check_spaces(recipe, getattr(options.vectors, "checksum", None), getattr(options.encoder, "name", None))
     check_history(recipe, None, "Texts that the index does not hold have none: train a model without a history.")
     if not other_index:
         index.check_model(model)
@@ -293,6 +316,7 @@ class TextsToRank:
     plain_field: str | None = None
     runs: Mapping[str, Run] = field(default_factory=dict)
     vectors: Vectors | None = None
+    encoder: Encoder | None = None
 
 
 def rerank_topics(
@@ -314,7 +338,8 @@ def rerank_topics(
         _log.warning("Topics without texts: %d of %d, e.g. %s.", len(without), len(topics), without[0])
     some = Topics({query_id: topics[query_id] for query_id in topics if query_id in texts.documents})
     given = given_texts(some, texts.documents, texts.scores)
-    options = TextOptions(texts.plain_field or CONTENTS, runs=texts.runs, vectors=texts.vectors, threads=threads)
+    records: dict[str, Any] = {"runs": texts.runs, "vectors": texts.vectors, "encoder": texts.encoder}
+    options = TextOptions(texts.plain_field or CONTENTS, **records, threads=threads)
     given = replace(given, locations=texts.locations)
     return rank_texts(index, model, given, options, base=base, other_index=other_index, k1=k1, b=b).head(k)
 

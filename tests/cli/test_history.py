@@ -99,7 +99,6 @@ def test_models_are_not_applied_without_their_history(command: Command, history:
             "rerank index model.json topics.tsv -o OUT.run --texts x --history HISTORY",
             "--history: expected documents of",
         ),
-        ("rerank index model.json topics.tsv -o OUT.run --texts x --encoder m:f", "--encoder: expected documents of"),
     ],
 )
 def test_mistakes_are_one_line(arguments: str, message: str, command: Command, history: str, tmp_path: Path) -> None:

@@ -232,7 +232,10 @@ def test_a_secured_scheduler_needs_its_certificates(folder: Path, tmp_path: Path
     (tmp_path / "tls.toml").write_text('ca = "ca.pem"\ncert = "cert.pem"\nkey = "key.pem"\n')
     with started(tmp_path, 1, options=(*options, "--protocol", "tls"), scheme="tls") as processes:
         assert processes.address.startswith("tls://")
-        with rerank.Cluster(processes.address, tmp_path / "tls.toml") as cluster, cluster.open(folder / "index") as index:
+        with (
+            rerank.Cluster(processes.address, tmp_path / "tls.toml") as cluster,
+            cluster.open(folder / "index") as index,
+        ):
             rerank.write_run(index.search(rerank.read_topics(folder / "topics.tsv"), 40), tmp_path / "bm25.run")
         with pytest.raises(ClusterError, match="give its certificates"):
             rerank.Cluster(processes.address)

@@ -118,6 +118,41 @@ def test_features_of_texts_equal_those_of_the_index(awkward_index: rerank.Index)
         assert np.array_equal(one.X.view(np.uint32), expected.X[expected.rows(query_id)].view(np.uint32))
 
 
+def _letters(texts: list[str]) -> np.ndarray:
+    return np.array([[1.0 + text.count(letter) for letter in "aeiou "] for text in texts])
+
+
+def test_encoder_reads_texts_as_the_index_stores_them(
+    awkward_index: rerank.Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RERANK_CACHE", str(tmp_path))
+    documents, scores = held(awkward_index, awkward(1)), scores_of(awkward_index)
+    run = {query_id: scores for query_id in TOPICS}
+    expected = awkward_index.features(run, TOPICS, encoder=_letters)
+    texts = awkward_index.text_features(TOPICS, dict.fromkeys(TOPICS, documents), scores=run, encoder=_letters)
+    assert_equal(texts, expected)
+    assert np.unique(texts.column("encoder.cosine")).size > 3
+
+
+def test_texts_are_ranked_by_a_model_that_was_trained_with_an_encoder(
+    index: rerank.Index, collection: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RERANK_CACHE", str(tmp_path))
+    run = index.search(collection.topics, k=50)
+    recipe = rerank.Recipe(families=("encoder",))
+    data = index.features(run, collection.topics, collection.qrels, recipe=recipe, encoder=_letters)
+    model = rerank.LambdaMART(n_estimators=5, min_child_samples=2).fit(data)
+    texts = {
+        document["id"]: {"title": document["title"], "body": document["body"]} for document in collection.documents
+    }
+    expected = model.rank(data)
+    given = {doc_id: texts[doc_id] for doc_id in run["q1"]}
+    ranked = index.rerank_texts(model, collection.topics["q1"], given, scores=run["q1"], encoder=_letters)
+    assert [(str(document), score) for document, score in ranked] == list(expected["q1"].items())
+    with pytest.raises(InvalidInputError, match=r"encoder: expected the encoder .*_letters, got none"):
+        index.rerank_texts(model, collection.topics["q1"], given)
+
+
 def test_analysis_of_texts_equals_that_of_the_index_when_texts_are_drawn_at_random(
     awkward_index: rerank.Index, tmp_path: Path
 ) -> None:
