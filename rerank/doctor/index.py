@@ -65,6 +65,15 @@ def deleted_documents(index: IndexContents) -> Iterator[Finding]:
 
 
 @check("index")
+def empty_shards(index: IndexContents) -> Iterator[Finding]:
+    """Shards without documents."""
+    empty = [name for name, size in index.shards.items() if not size]
+    if empty:
+        effect = "they cost time at each opening; fewer shards give the same results"
+        yield Finding("note", index.path, (), len(empty), f"shards without documents: {', '.join(empty)}", effect)
+
+
+@check("index")
 def empty_fields(index: IndexContents) -> Iterator[Finding]:
     """Text fields without a term, and numeric fields without a number."""
     if index.forward is not None:

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from rerank.errors import IndexFolderError
 from rerank.lucene.commits import damaged_lucene
@@ -31,6 +31,7 @@ from rerank.lucene.jvm import ask_json, open_index
 from rerank.lucene.language import stored_language
 from rerank.lucene.progress import Progress, stage
 from rerank.lucene.shards import index_folders
+from rerank.lucene.transpose import RawField, write_field
 from rerank.lucene.verified import (
     FORMAT,
     UNREADABLE,
@@ -82,7 +83,7 @@ def write_arrays(index: Path, folder: Path, made_with_index: bool, progress: Pro
     fields = []
     with stage(progress, "forward arrays", len(report["fields"])) as done:
         for number, field in enumerate(report["fields"]):
-            fields.append(field | _write_field(raw, folder, number, order, field["positions"]))
+            fields.append(field | write_field(RawField(raw, number, field["positions"]), folder, order))
             done(number + 1)
     shutil.rmtree(raw)
     if commit_hash(index) != commit:
@@ -174,22 +175,11 @@ def _export(index: Path, raw: Path, check: bool) -> dict[str, Any]:
     finally:
         ask_json("close", **parameters)
     for number, field in enumerate(report["fields"]):
-        _check_postings(index, raw, number, report["documents"], field["positions"])
+        if not RawField(raw, number, field["positions"]).fits(report["documents"]):
+            raise damaged_lucene(index, "postings that cannot be")  # a damaged file may still have a matching checksum
     if not report["fields"]:
         raise IndexFolderError(f"{index}: expected an index with a text field, got none. Index documents with text.")
     return report
-
-
-def _check_postings(index: Path, raw: Path, number: int, n_docs: int, positions: bool) -> None:
-    """Refuse postings that kernels cannot read: a damaged Lucene file may still have a matching checksum."""
-    doc_freq, docs, freqs = (_raw(raw, f"{number}.{name}") for name in ("doc_freq", "docs", "freqs"))
-    n_postings, n_tokens = doc_freq.sum(dtype=np.int64), freqs.sum(dtype=np.int64)
-    fits = len(docs) == len(freqs) == n_postings and (
-        not positions or len(_raw(raw, f"{number}.positions")) == n_tokens
-    )
-    fits = fits and docs.min(initial=0) >= 0 and docs.max(initial=0) < n_docs
-    if not (fits and doc_freq.min(initial=0) >= 0 and freqs.min(initial=1) >= 1):
-        raise damaged_lucene(index, "postings that cannot be")
 
 
 def _write_documents(index: Path, raw: Path, folder: Path) -> Ints:
@@ -233,36 +223,6 @@ def _write_numbers(raw: Path, folder: Path, report: dict[str, Any], order: Ints)
 def _write_terms(raw: Path, folder: Path) -> None:
     np.save(folder / "vocabulary.npy", np.fromfile(raw / "vocabulary", np.uint8))
     np.save(folder / "term_ptr.npy", pointers(np.fromfile(raw / "term_lengths", np.int32)))
-
-
-def _write_field(raw: Path, folder: Path, number: int, order: Ints, positions: bool) -> dict[str, int]:
-    """Write one field's postings in document order; return its number of documents, tokens and terms.
-
-    order  (n_docs,) int64 Lucene's number of each document
-    """
-    from rerank.lucene import invert
-
-    doc_freq, docs, freqs = (_raw(raw, f"{number}.{name}") for name in ("doc_freq", "docs", "freqs"))
-    n_postings, lengths = np.zeros(len(order), np.int64), np.zeros(len(order), np.int64)
-    invert.count_postings(docs, freqs, n_postings, lengths)
-    lengths = lengths[order]
-    doc_ptr, position_ptr, next_row = pointers(n_postings[order]), pointers(lengths), np.empty(len(order), np.int64)
-    out_terms = _new(folder, f"{number}.terms", np.int32, len(docs))
-    out_freqs = _new(folder, f"{number}.freqs", np.int32, len(docs))
-    collection_freq = _new(folder, f"{number}.collection_freq", np.int64, len(doc_freq))
-    next_row[order] = doc_ptr[:-1]
-    invert.invert_postings(doc_freq, docs, freqs, next_row, out_terms, out_freqs, collection_freq)
-    if positions:
-        out_positions = _new(folder, f"{number}.positions", np.int32, int(position_ptr[-1]))
-        tokens = _raw(raw, f"{number}.positions")
-        next_row[order] = position_ptr[:-1]
-        invert.invert_positions(docs, freqs, tokens, next_row, out_positions)
-    np.save(folder / f"{number}.doc_ptr.npy", doc_ptr)
-    np.save(folder / f"{number}.position_ptr.npy", position_ptr)
-    np.save(folder / f"{number}.lengths.npy", lengths.astype(np.int32))
-    np.save(folder / f"{number}.doc_freq.npy", doc_freq)
-    counts = np.count_nonzero(lengths), position_ptr[-1], np.count_nonzero(doc_freq)
-    return dict(zip(("documents", "tokens", "terms"), map(int, counts), strict=True))
 
 
 def _fingerprint(manifest: dict[str, Any], folder: Path) -> dict[str, Any]:
@@ -362,20 +322,3 @@ def _header(file: IO[bytes]) -> tuple[np.dtype[Any], tuple[int, ...]]:
     if not (isinstance(shape, tuple) and all(type(length) is int and length >= 0 for length in shape)):
         raise ValueError(f"shape {shape}")
     return dtype, shape
-
-
-def _new(folder: Path, name: str, dtype: DTypeLike, length: int) -> NDArray[Any]:
-    """Map a new array; its disk space is allocated first, since writing to a map on a full disk ends the process."""
-    path = str(folder / f"{name}.npy")
-    array = np.asarray(np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=(length,)))
-    if hasattr(os, "posix_fallocate"):
-        with open(path, "r+b") as file:
-            os.posix_fallocate(file.fileno(), 0, os.fstat(file.fileno()).st_size)
-    return array
-
-
-def _raw(raw: Path, name: str) -> NDArray[Any]:
-    """Map a raw int32 file (an empty one cannot be mapped)."""
-    if not os.path.getsize(raw / name):
-        return np.empty(0, np.int32)
-    return np.asarray(np.memmap(raw / name, dtype=np.int32, mode="c"))

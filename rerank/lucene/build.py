@@ -27,6 +27,7 @@ from rerank.lucene.shards import SUBFOLDER, check_number, index_folders, shard_n
 from rerank.lucene.verified import read_manifest
 from rerank.types.ids import MOST_LETTERS, Ids
 
+_BLOCK = 1 << 16  # ids checked at a time
 _log = logging.getLogger("rerank")
 
 
@@ -326,22 +327,24 @@ def _finish(staging: Path, target: Path, overwrite: bool, progress: Progress) ->
     """Write the forward arrays, and check the ids (for .Z files the first time) and the target again."""
     arrays = staging / SUBFOLDER
     write_arrays(staging, arrays, made_with_index=True, progress=progress)
-    _check_ids(np.sort(np.load(arrays / "doc_ids.npy")))
+    _check_ids(np.load(arrays / "doc_ids.npy", mmap_mode="r"))
     _write_shard_statistics(staging, arrays)
     check_target(target, overwrite)
 
 
 def _check_ids(doc_ids: Ids) -> None:
-    """Refuse repeated ids, and ids with white space, which would break the lines of a run; `doc_ids` are sorted."""
-    repeated = np.flatnonzero(doc_ids[1:] == doc_ids[:-1])
-    if len(repeated):
-        raise InvalidInputError(
-            f"documents: expected each id once, got {str(doc_ids[repeated[0]])!r} again. "
-            "Give every document its own id."
-        )
-    for doc_id in doc_ids.tolist():
-        if doc_id.split() != [doc_id]:
+    """Refuse repeated ids, and ids with white space, which would break the lines of a run; `doc_ids` ascend."""
+    for first in range(0, len(doc_ids), _BLOCK):
+        block = doc_ids[max(first - 1, 0) : first + _BLOCK]
+        repeated = np.flatnonzero(block[1:] == block[:-1])
+        if len(repeated):
             raise InvalidInputError(
-                f"documents: expected ids without white space (run and qrels files are split there), got {doc_id!r}. "
-                "Rename it."
+                f"documents: expected each id once, got {str(block[repeated[0]])!r} again. "
+                "Give every document its own id."
             )
+        for doc_id in block.tolist():
+            if doc_id.split() != [doc_id]:
+                raise InvalidInputError(
+                    "documents: expected ids without white space (run and qrels files are split there), got "
+                    f"{doc_id!r}. Rename it."
+                )

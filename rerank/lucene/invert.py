@@ -11,53 +11,70 @@ from rerank.runtime.kernels import kernel
 
 
 @kernel()
-def count_postings(docs: Any, freqs: Any, postings: Any, tokens: Any) -> None:
-    """Count the postings and tokens of each document.
+def count_postings(doc_freq: Any, docs: Any, freqs: Any, postings: Any, tokens: Any, collection_freq: Any) -> None:
+    """Add the postings and tokens of some terms to those of each document, and count the tokens of each term.
 
+    doc_freq          (n_terms,) int32 postings of each term
     docs, freqs       (n_postings,) int32, term by term
-    postings, tokens  (n_docs,) int64, OUT, 0 before
-    """
-    for i in range(len(docs)):
-        postings[docs[i]] += 1
-        tokens[docs[i]] += freqs[i]
-
-
-@kernel()
-def invert_postings(
-    doc_freq: Any, docs: Any, freqs: Any, next_row: Any, out_terms: Any, out_freqs: Any, collection_freq: Any
-) -> None:
-    """Write postings in document order; terms ascend within a document, since they are read in ascending order.
-
-    doc_freq              (n_terms,) int32 postings of each term
-    next_row              (n_docs,) int64, where the next posting of a document goes; CHANGED
-    out_terms, out_freqs  (n_postings,) int32, OUT
-    collection_freq       (n_terms,) int64, OUT
+    postings, tokens  (n_docs,) int64, ADDED TO
+    collection_freq   (n_terms,) int64, OUT
     """
     i = 0
     for term in range(len(doc_freq)):
         total = 0
         for _ in range(doc_freq[term]):
-            row = next_row[docs[i]]
-            next_row[docs[i]] = row + 1
-            out_terms[row] = term
-            out_freqs[row] = freqs[i]
+            postings[docs[i]] += 1
+            tokens[docs[i]] += freqs[i]
             total += freqs[i]
             i += 1
         collection_freq[term] = total
 
 
 @kernel()
-def invert_positions(docs: Any, freqs: Any, positions: Any, next_token: Any, out_positions: Any) -> None:
-    """Write token positions in document order, posting by posting.
+def invert_postings(
+    by_term: Any, first_term: Any, numbers: Any, first: Any, last: Any, next_row: Any, out_terms: Any, out_freqs: Any
+) -> None:
+    """Write the postings of some terms in the documents [first, last) in the order of documents.
 
-    positions      (n_tokens,) int32, term by term
-    next_token     (n_docs,) int64, where the next position of a document goes; CHANGED
-    out_positions  (n_tokens,) int32, OUT
+    Terms ascend within a document, since they are read in ascending order.
+
+    by_term               doc_freq (n_terms,), docs and freqs (n_postings,), int32
+    first_term            number of the first term
+    numbers               (n_docs,) int32 number of each document by Lucene's number
+    next_row              (last - first,) int64, where the next posting of a document goes; CHANGED
+    out_terms, out_freqs  (n_postings of the documents,) int32, OUT
     """
-    first = 0
+    doc_freq, docs, freqs = by_term
+    i = 0
+    for term in range(len(doc_freq)):
+        for _ in range(doc_freq[term]):
+            doc = numbers[docs[i]]
+            if first <= doc < last:
+                row = next_row[doc - first]
+                next_row[doc - first] = row + 1
+                out_terms[row] = first_term + term
+                out_freqs[row] = freqs[i]
+            i += 1
+
+
+@kernel()
+def invert_positions(
+    by_term: Any, positions: Any, numbers: Any, first: Any, last: Any, next_token: Any, out_positions: Any
+) -> None:
+    """Write the token positions of some terms in the documents [first, last) in the order of documents.
+
+    by_term, numbers  as for `invert_postings`
+    positions         (n_tokens,) int32, term by term
+    next_token        (last - first,) int64, where the next position of a document goes; CHANGED
+    out_positions     (n_tokens of the documents,) int32, OUT
+    """
+    _, docs, freqs = by_term
+    token = 0
     for i in range(len(docs)):
-        start = next_token[docs[i]]
-        for j in range(freqs[i]):
-            out_positions[start + j] = positions[first + j]
-        next_token[docs[i]] = start + freqs[i]
-        first += freqs[i]
+        doc = numbers[docs[i]]
+        if first <= doc < last:
+            start = next_token[doc - first]
+            for j in range(freqs[i]):
+                out_positions[start + j] = positions[token + j]
+            next_token[doc - first] = start + freqs[i]
+        token += freqs[i]

@@ -12,7 +12,7 @@ from rerank.lucene.arrays import read_arrays, write_arrays
 from rerank.lucene.folder import check_index_folder, commit_hash, staged_folder
 from rerank.lucene.progress import Progress
 from rerank.lucene.shards import STATISTICS, SUBFOLDER, index_folders, write_statistics
-from rerank.lucene.verified import FORMAT, read_manifest
+from rerank.lucene.verified import FORMAT, MANIFEST, damaged, read_manifest
 from rerank.runtime.cache import cache_folder
 from rerank.types.forward import ForwardIndex
 
@@ -61,13 +61,15 @@ def open_forward(folder: str | Path, progress: Progress = None) -> ForwardIndex:
             f"{arrays}: expected the forward arrays of {index}, got others. Open the index when it is at rest."
         )
     forward = read_arrays(arrays, manifest)
-    _keep_statistics(index, manifest)
+    _keep_statistics(index, arrays, manifest)
     return forward
 
 
-def _keep_statistics(index: Path, manifest: dict[str, Any]) -> None:
+def _keep_statistics(index: Path, arrays: Path, manifest: dict[str, Any]) -> None:
     """Write the statistics of shards that have no file of them, unless their folder cannot be written."""
     shards = index_folders(index)
+    if len(manifest["shards"]) != len(shards):
+        raise damaged(arrays, f"{MANIFEST} has the sizes of other shards")
     if shards != (index,) and not (index / STATISTICS).exists() and os.access(index, os.W_OK):
         write_statistics(index, shards, manifest["shards"], manifest)
 

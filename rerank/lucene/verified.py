@@ -116,6 +116,8 @@ def check_contents(
     fault = fault_of(forward)
     if fault is None and dict(manifest["fingerprint"]) != dict(fingerprint):
         fault = f"{MANIFEST} has the fingerprint of other arrays"
+    if fault is None and sum(manifest["shards"]) != forward.n_docs:
+        fault = f"{MANIFEST} has sizes of shards that do not add up"
     if fault is not None:
         raise damaged(folder, fault)
 

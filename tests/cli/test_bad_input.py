@@ -148,6 +148,14 @@ CASES = {
         "index corpus.jsonl -o out --encoding utf-16",
         r"encoding: expected .*got 'utf-16'. Write e\.g\.",
     ),
+    "no shards": (
+        "index corpus.jsonl -o out --shards 0",
+        r"shards: expected a whole number from 1 to 1000, got 0\. Leave it out for one Lucene index",
+    ),
+    "shards over an index without --overwrite": (
+        "index corpus.jsonl -o index --shards 2",
+        r"index: expected a new folder, got an index\. Choose another folder or overwrite it",
+    ),
     "pipe as corpus": ("index /dev/null -o out", r"/dev/null: expected a file or a folder, got a pipe or device"),
     "topics with a header": (
         "retrieve index bad/header.tsv -o out",

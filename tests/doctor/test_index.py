@@ -55,6 +55,23 @@ def test_documents_and_fields_without_text_are_found(tmp_path: Path) -> None:
     ]
 
 
+def test_shards_without_documents_are_found_and_others_are_sound(tmp_path: Path) -> None:
+    build_index(DOCUMENTS, tmp_path / "two", threads=1, shards=2)
+    assert findings(tmp_path / "two") == []
+    build_index(DOCUMENTS[:1], tmp_path / "index", threads=1, shards=3)
+    assert [finding.text.replace(str(tmp_path), "") for finding in findings(tmp_path / "index")] == [
+        "note     /index: shards without documents: shard-001, shard-002 (2 in all); they cost time at each opening; "
+        "fewer shards give the same results",
+    ]
+
+
+def test_missing_shard_is_refused(tmp_path: Path) -> None:
+    build_index(DOCUMENTS, tmp_path / "index", threads=1, shards=2)
+    shutil.rmtree(tmp_path / "index" / "shard-001")
+    with pytest.raises(RerankError, match=r"index: expected the 2 shards that shards\.json describes, got no "):
+        findings(tmp_path / "index")
+
+
 @pytest.mark.parametrize("damage", ["changed", "cut short", "removed", "manifest"])
 def test_damaged_arrays_are_found(copy: Path, damage: str) -> None:
     folder = copy / SUBFOLDER

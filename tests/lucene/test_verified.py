@@ -118,6 +118,7 @@ FORGED = {
     "collection_freq": [put(0, 0), put(-1, 0), put(2**62, 0)],
     "doc_slots": [put(600, 0), put(-2, 0), put(2**31 - 1, 3), lambda array: array[::-1].copy()],
     "doc_ids": [put("doc-1", 0), swap],
+    "lucene_docs": [put(-1, 0), put(600, 0), put(2**31 - 1, 3), lambda array: np.where(array == 1, 0, array)],
     "term_ptr": [put(-1, 0), put(2**40, 3), put(10**6, -1), put(0, 1)],
     "vocabulary": [put(0xFF, 0), put(0x80, 0), swap],
 }
@@ -134,7 +135,7 @@ NAMED_OTHERWISE = {
 def test_arrays_that_kernels_cannot_read_are_refused_though_the_manifest_fits(
     index: Path, name: str, number: int
 ) -> None:
-    field = "" if name in ("doc_slots", "doc_ids", "term_ptr", "vocabulary") else "0."
+    field = "" if name in ("doc_slots", "doc_ids", "lucene_docs", "term_ptr", "vocabulary") else "0."
     path = index / "rerank" / f"{field}{name}.npy"
     np.save(path, FORGED[name][number](np.load(path)))
     make_fit(index)
@@ -194,6 +195,10 @@ def test_headers_that_are_damaged_are_refused(index: Path, header: str) -> None:
         ({"fingerprint": {}}, f"{MANIFEST} has the fingerprint of other arrays"),
         ({"fingerprint": []}, f"{MANIFEST} has no fingerprint that can be used"),
         ({"made_with_index": None}, f"{MANIFEST} has no made_with_index that can be used"),
+        ({"shards": None}, f"{MANIFEST} has no shards that can be used"),
+        ({"shards": [-1]}, f"{MANIFEST} has no shards that can be used"),
+        ({"shards": [599]}, f"{MANIFEST} has sizes of shards that do not add up"),
+        ({"shards": [300, 300]}, f"{MANIFEST} has the sizes of other shards"),
     ],
 )
 def test_manifests_with_a_part_missing_or_wrong_are_refused(index: Path, changes: dict[str, Any], damage: str) -> None:

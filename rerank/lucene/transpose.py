@@ -1,0 +1,185 @@
+"""Writing of a field's forward arrays: postings in the order of documents, made from postings in the order of terms.
+
+Memory does not grow with the number of postings. The arrays are written part by part, each of some documents; for each
+part, all postings are read block by block, each of some terms.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from rerank.types.arrays import Ints, pointers
+
+_BLOCK = 1 << 24  # postings that are read at a time, unless a term has more
+_PART = 1 << 31  # bytes that are written at a time
+
+
+class _Block(NamedTuple):
+    """The postings of some terms.
+
+    first      number of the first term
+    doc_freq   (n_terms,) int32 documents of each term
+    docs       (n_postings,) int32 Lucene's document numbers
+    freqs      (n_postings,) int32
+    positions  (n_tokens,) int32, empty where they are not indexed
+    """
+
+    first: int
+    doc_freq: NDArray[np.int32]
+    docs: NDArray[np.int32]
+    freqs: NDArray[np.int32]
+    positions: NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class RawField:
+    """The postings of a field as Java exports them, see Exporting.java.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of the raw files.
+    number : int
+        Number of the field.
+    positions : bool
+        Whether the field has positions.
+
+    """
+
+    folder: Path
+    number: int
+    positions: bool
+
+    @cached_property
+    def doc_freq(self) -> NDArray[np.int32]:
+        """Number of documents of each term, (n_terms,)."""
+        return np.fromfile(self._path("doc_freq"), np.int32)
+
+    def _path(self, name: str) -> Path:
+        return self.folder / f"{self.number}.{name}"
+
+    def fits(self, n_docs: int) -> bool:
+        """Return whether kernels can read the postings."""
+        sizes = [os.path.getsize(self._path(name)) for name in ("docs", "freqs")]
+        if self.doc_freq.min(initial=0) < 0 or sizes != 2 * [4 * int(self.doc_freq.sum(dtype=np.int64))]:
+            return False
+        n_tokens = 0
+        for first in range(0, sizes[0] // 4, _BLOCK):
+            docs, freqs = (
+                np.fromfile(self._path(name), np.int32, _BLOCK, offset=4 * first) for name in ("docs", "freqs")
+            )
+            if docs.min() < 0 or docs.max() >= n_docs or freqs.min() < 1:
+                return False
+            n_tokens += int(freqs.sum(dtype=np.int64))
+        return not self.positions or os.path.getsize(self._path("positions")) == 4 * n_tokens
+
+    def blocks(self) -> Iterator[_Block]:
+        """Yield all postings."""
+        posting_ptr, first, token = pointers(self.doc_freq), 0, 0
+        while first < len(self.doc_freq):
+            last = max(int(np.searchsorted(posting_ptr, posting_ptr[first] + _BLOCK, side="right")) - 1, first + 1)
+            start, count = int(posting_ptr[first]), int(posting_ptr[last] - posting_ptr[first])
+            docs, freqs = (self._read(name, start, count) for name in ("docs", "freqs"))
+            n_tokens = int(freqs.sum(dtype=np.int64)) if self.positions else 0
+            yield _Block(first, self.doc_freq[first:last], docs, freqs, self._read("positions", token, n_tokens))
+            first, token = last, token + n_tokens
+
+    def _read(self, name: str, start: int, count: int) -> NDArray[np.int32]:
+        if not count:
+            return np.empty(0, np.int32)
+        return np.fromfile(self._path(name), np.int32, count, offset=4 * start)
+
+
+def write_field(field: RawField, folder: Path, order: Ints) -> dict[str, int]:
+    """Write the forward arrays of a field; return its number of documents, tokens and terms.
+
+    folder  of the arrays
+    order   (n_docs,) int64 Lucene's number of each document
+    """
+    from rerank.lucene import invert
+
+    n_docs, doc_freq = len(order), field.doc_freq
+    n_postings, lengths = np.zeros(n_docs, np.int64), np.zeros(n_docs, np.int64)
+    collection_freq = np.zeros(len(doc_freq), np.int64)
+    for block in field.blocks():
+        of_block = collection_freq[block.first : block.first + len(block.doc_freq)]
+        invert.count_postings(block.doc_freq, block.docs, block.freqs, n_postings, lengths, of_block)
+    lengths = lengths[order]
+    doc_ptr, position_ptr = pointers(n_postings[order]), pointers(lengths)
+    _write_postings(field, folder, order, doc_ptr, position_ptr)
+    arrays: dict[str, NDArray[Any]] = {
+        "doc_ptr": doc_ptr,
+        "position_ptr": position_ptr,
+        "lengths": lengths.astype(np.int32),
+        "doc_freq": doc_freq,
+        "collection_freq": collection_freq,
+    }
+    for name, array in arrays.items():
+        np.save(folder / f"{field.number}.{name}.npy", array)
+    counts = np.count_nonzero(lengths), position_ptr[-1], np.count_nonzero(doc_freq)
+    return dict(zip(("documents", "tokens", "terms"), map(int, counts), strict=True))
+
+
+def _write_postings(field: RawField, folder: Path, order: Ints, doc_ptr: Ints, position_ptr: Ints) -> None:
+    """Write terms, frequencies and positions, one part of the documents after the other."""
+    from rerank.lucene import invert
+
+    numbers = np.empty(len(order), np.int32)
+    numbers[order] = np.arange(len(order), dtype=np.int32)
+    names = ("terms", "freqs", "positions") if field.positions else ("terms", "freqs")
+    ends = {"terms": doc_ptr, "freqs": doc_ptr, "positions": position_ptr}
+    files = [_NewFile.of(folder, f"{field.number}.{name}", np.int32, int(ends[name][-1])) for name in names]
+    for first, last in _parts(8 * doc_ptr + 4 * position_ptr * field.positions):
+        out = [file.part(*ends[name][[first, last]].tolist()) for name, file in zip(names, files, strict=True)]
+        next_row, next_token = (ptr[first:last] - ptr[first] for ptr in (doc_ptr, position_ptr))
+        for block in field.blocks():
+            postings = (block.doc_freq, block.docs, block.freqs)
+            invert.invert_postings(postings, block.first, numbers, first, last, next_row, out[0], out[1])
+            if field.positions:
+                invert.invert_positions(postings, block.positions, numbers, first, last, next_token, out[2])
+
+
+def _parts(sizes: Ints) -> Iterator[tuple[int, int]]:
+    """Yield ranges of documents [first, last) of at most `_PART` bytes, or of one document.
+
+    sizes  (n_docs + 1,) bytes of the arrays of all documents before each
+    """
+    first = 0
+    while first < len(sizes) - 1:
+        last = max(int(np.searchsorted(sizes, sizes[first] + _PART, side="right")) - 1, first + 1)
+        yield first, last
+        first = last
+
+
+@dataclass(frozen=True)
+class _NewFile:
+    """A .npy file of a given length, whose content is written in parts."""
+
+    path: Path
+    dtype: Any
+    start: int
+
+    @classmethod
+    def of(cls, folder: Path, name: str, dtype: DTypeLike, length: int) -> _NewFile:
+        """Create a file; its disk space is allocated first, since writing to a map on a full disk ends the process."""
+        path = folder / f"{name}.npy"
+        start = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=(length,)).offset
+        if hasattr(os, "posix_fallocate"):
+            with open(path, "r+b") as file:
+                os.posix_fallocate(file.fileno(), 0, os.fstat(file.fileno()).st_size)
+        return cls(path, np.dtype(dtype), start)
+
+    def part(self, first: int, last: int) -> NDArray[Any]:
+        """Map the values [first, last) for writing."""
+        if first == last:
+            return np.empty(0, self.dtype)
+        offset = self.start + self.dtype.itemsize * first
+        return np.asarray(np.memmap(self.path, self.dtype, "r+", offset, (last - first,)))
