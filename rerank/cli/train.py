@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rerank.cli.cluster import cluster_options, opened_cluster
 from rerank.cli.options import (
     base_file,
     file_option,
@@ -41,6 +42,7 @@ log = logging.getLogger("rerank")
 )
 @parameter_options
 @threads_option()
+@cluster_options()
 def command(
     data: Path,
     output: Path,
@@ -50,6 +52,8 @@ def command(
     metric: str,
     base: str | None,
     threads: int | None,
+    cluster: str | None,
+    cluster_security: Path | None,
     **options: Any,
 ) -> None:
     """Train a ranker on DATA (.npz; .svm or .txt, also with .gz)."""
@@ -65,8 +69,11 @@ def command(
     model = learner(metric=metric, base=start, n_jobs=threads, **parameters)
     pairs: dict[str, Any] = {} if preferences is None else {"preferences": _preferences(learner, preferences)}
     files = {"training data": data, "validation data": validate, "preferences": preferences, **base_file(base, start)}
-    with errors_with_files({**files, "data": None if base else validate}):
-        model.fit(train, eval_set=valid, **pairs)
+    with (
+        opened_cluster(cluster, cluster_security) as workers,
+        errors_with_files({**files, "data": None if base else validate}),
+    ):
+        model.fit(train, eval_set=valid, cluster=workers, **pairs)
     model.save(output)
     history = model.evals_result_.get("valid", {}).get(measure, [])
     figure = f", {measure} {max(history):.4f} on {validate}" if history else ""

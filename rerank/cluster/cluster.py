@@ -22,12 +22,13 @@ if TYPE_CHECKING:
     from rerank.cluster.worker import Job
     from rerank.evaluation.evaluate import EvaluationResult
     from rerank.rankers.ranker import Ranker
+    from rerank.trees.boost import TreeSource
     from rerank.workflows.index import Index
 
 TASKS_PER_WORKER = 3  # that are submitted before the first of them has ended
 RETRIES = 2  # of a task that fails for another reason than its input
 POLL_SECONDS = 1.0
-CHECK_SECONDS = 120.0
+LOSS_SECONDS = 5.0  # until the scheduler has noticed that a worker is lost
 COMPARED = ("Python", "rerank", "numpy", "numba")
 COMPARED_WITH_INDEX = ("pyserini", "Anserini")
 
@@ -159,6 +160,12 @@ class Cluster:
         chosen = MEASURES if measures is None else measures
         return evaluate_parts(self, Qrels.of(qrels), Run.of(run), list(chosen), options)
 
+    def booster(self, *arguments: Any) -> TreeSource:
+        """Return what grows trees on the workers; `Ranker.fit` calls it with the arguments of `ClusterBooster`."""
+        from rerank.cluster.training import ClusterBooster
+
+        return ClusterBooster(self, *arguments)
+
     def workers(self) -> dict[str, int]:
         """Return the number of threads of each worker, by its address.
 
@@ -217,12 +224,20 @@ class Cluster:
         yield from track(_Tasks(self, packed, parts).results(), what, len(parts))
 
     def run_everywhere(self, function: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
-        """Return what a function returns on each worker, or the exception that it raised, by address."""
+        """Return what a function returns on each worker, or the exception that it raised, by address.
+
+        Workers that are lost meanwhile are left out.
+        """
         try:
             answers: dict[str, Any] = self.client.run(function, *arguments, on_error="return")
         except (OSError, TimeoutError) as error:
             raise self.unreachable(error) from error
-        return answers
+        closed = {address for address, answer in answers.items() if isinstance(answer, OSError)}
+        since = time.monotonic()
+        while closed & set(self.workers()) and time.monotonic() - since < LOSS_SECONDS:
+            time.sleep(0.05)
+        lost = closed - set(self.workers())
+        return {address: answer for address, answer in answers.items() if address not in lost}
 
     def unreachable(self, error: BaseException) -> ClusterError:
         """Return the error of a scheduler that no longer answers."""

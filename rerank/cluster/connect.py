@@ -90,7 +90,7 @@ def _local_cluster(distributed: Any, n_workers: int) -> tuple[Any, list[Any]]:
         n_workers=n_workers,
         threads_per_worker=1,
         processes=True,
-        dashboard_address=None,
+        dashboard_address=":0",
         memory_limit=None,
         silence_logs=logging.CRITICAL,
     )

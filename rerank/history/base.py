@@ -44,6 +44,10 @@ class Part:
     _prepared: dict[str, Any] = field(default_factory=dict)
     _lock: RLock = field(default_factory=RLock)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle what was learned; what families prepare of it is prepared anew."""
+        return type(self), (self.judged, self.learned)
+
     def prepared(self, member: LearnedFamily, history: IndexHistory, vectors: Vectors | None) -> Any:
         """Return what a family prepares of this part, kept by family and, where it needs vectors, by their checksum."""
         name = type(member).__name__

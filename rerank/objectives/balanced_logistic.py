@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 
@@ -26,6 +27,12 @@ from rerank.types import Floats
 @dataclass(frozen=True, eq=False)
 class BalancedLogistic(Logistic):
     """Two-class logistic cost, each class with half of the weight; parameters as in `Logistic`."""
+
+    def part(self, queries: slice, rows: slice) -> Self:
+        """Return the objective of some queries and their rows, see `Objective.part`."""
+        part = super().part(queries, rows)
+        vars(part)["_row_weights"] = self._row_weights[rows]  # the classes are balanced over all rows
+        return part
 
     @cached_property
     def _row_weights(self) -> Floats:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 from rerank.types import Floats, Ints
 
@@ -42,6 +43,23 @@ class Objective(ABC):
 
         """
 
+    @abstractmethod
+    def part(self, queries: slice, rows: slice) -> Objective:
+        """Return the objective of some queries, with the gradients that they have among all queries.
+
+        Parameters
+        ----------
+        queries : slice
+            Consecutive queries.
+        rows : slice
+            Their rows.
+
+        Returns
+        -------
+        Objective
+
+        """
+
     def constant(self) -> float | None:
         """Return the start score of all rows of a model without a base; None where a constant changes no cost."""
         return None
@@ -65,3 +83,14 @@ class LabelObjective(Objective):
     query_ptr: Ints
     weights: Floats
     labels: Floats
+
+    def part(self, queries: slice, rows: slice) -> Self:
+        """Return the objective of some queries and their rows, see `Objective.part`."""
+        ptr = part_pointers(self.query_ptr, queries)
+        return replace(self, query_ptr=ptr, weights=self.weights[queries], labels=self.labels[rows])
+
+
+def part_pointers(query_ptr: Ints, queries: slice) -> Ints:
+    """Return the pointers of consecutive queries, counted from the first of their rows."""
+    ptr: Ints = query_ptr[queries.start : queries.stop + 1] - query_ptr[queries.start]
+    return ptr

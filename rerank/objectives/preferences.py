@@ -20,7 +20,8 @@ Y. Freund et al., An Efficient Boosting Algorithm for Combining Preferences, JML
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +71,10 @@ class PreferencePairs(Objective):
         grad[:] = np.bincount(self.first_row, slopes, n_rows) - np.bincount(self.second_row, slopes, n_rows)
         hess[:] = np.bincount(self.first_row, curvatures, n_rows) + np.bincount(self.second_row, curvatures, n_rows)
 
+    def part(self, queries: slice, rows: slice) -> Self:
+        """Return the objective of some queries and their rows, see `Objective.part`."""
+        return replace(self, **_pairs_of_rows(self, rows))
+
     def _margins(self, scores: Floats) -> Floats:
         """Return sigma (s_i - s_j), finite for finite scores of any size."""
         with np.errstate(over="ignore"):
@@ -101,6 +106,10 @@ class ExponentialPairs(Objective):
         grad[:] = np.bincount(self.first_row, slopes, n_rows) - np.bincount(self.second_row, slopes, n_rows)
         hess[:] = np.bincount(self.first_row, curvatures, n_rows) + np.bincount(self.second_row, curvatures, n_rows)
 
+    def part(self, queries: slice, rows: slice) -> Self:
+        """Return the objective of some queries and their rows, see `Objective.part`."""
+        return replace(self, **_pairs_of_rows(self, rows))
+
     def agreement(self, scores: Floats, chosen: NDArray[np.bool_]) -> tuple[float, float]:
         """Return W+ and W-: the weight of the pairs that h in {0, 1}, chosen (n_rows,), orders rightly, and wrongly."""
         right, wrong = self.shares(scores)
@@ -115,3 +124,11 @@ class ExponentialPairs(Objective):
             self.weights * self.probability * np.exp(-gaps),
             self.weights * (1.0 - self.probability) * np.exp(gaps),
         )
+
+
+def _pairs_of_rows(pairs: PreferencePairs | ExponentialPairs, rows: slice) -> dict[str, Any]:
+    """Return the pairs of some rows, which hold both rows of a pair or none, in their order."""
+    chosen = (pairs.first_row >= rows.start) & (pairs.first_row < rows.stop)
+    first, second = pairs.first_row[chosen] - rows.start, pairs.second_row[chosen] - rows.start
+    columns = {"probability": pairs.probability[chosen], "weights": pairs.weights[chosen]}
+    return {"first_row": first, "second_row": second, **columns}

@@ -11,7 +11,7 @@ whole list into account).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -20,7 +20,7 @@ from numba import prange
 
 from rerank.metrics.base import Measure
 from rerank.metrics.structures import RankedLists
-from rerank.objectives.base import Objective
+from rerank.objectives.base import Objective, part_pointers
 from rerank.objectives.hessian import PairWeights, fill_products
 from rerank.objectives.lambdarank import logistic_costs
 from rerank.runtime.kernels import helper, kernel
@@ -131,6 +131,19 @@ class BlockLambdaRankObjective(Objective):
         for rows, batch in self._batches_by_rank(scores):
             pairs = PairWeights(self.labels[rows], batch.deltas, batch.delta_ptr, np.empty(0), batch.weights)
             fill_products(batch.query_ptr, scores[rows], pairs, top, sigma, normalize, columns[rows], out[rows])
+
+    def part(self, queries: slice, rows: slice) -> BlockLambdaRankObjective:
+        """Return the objective of some queries and their rows, see `Objective.part`."""
+        ideal_ptr = part_pointers(self.ideal_ptr, queries)
+        first = int(self.ideal_ptr[queries.start])
+        return replace(
+            self,
+            query_ptr=part_pointers(self.query_ptr, queries),
+            weights=self.weights[queries],
+            labels=self.labels[rows],
+            ideal_labels=self.ideal_labels[first : first + int(ideal_ptr[-1])],
+            ideal_ptr=ideal_ptr,
+        )
 
     def _batches_by_rank(self, scores: Floats) -> Iterator[tuple[slice, RankedBatch]]:
         """Yield the rows of each batch and its documents by rank, with their swap deltas."""

@@ -28,7 +28,7 @@ from rerank.rankers.stopping import EarlyStopping
 from rerank.rankers.training import TrainingSet
 from rerank.runtime.progress import track
 from rerank.runtime.schema import Choice, Number, Record, Whole
-from rerank.trees.boost import Booster, BoostSettings, Gradients, StepLength
+from rerank.trees.boost import Booster, BoostSettings, Gradients, StepLength, TreeSource
 from rerank.trees.contributions import add_contributions
 from rerank.trees.forest import Forest, StoredForest
 from rerank.trees.grow import TreeLimits
@@ -94,6 +94,7 @@ class BoostedTrees(Ranker):
     random_state: int = parameter(0, SEED, "Seed of subsample and colsample_bytree.")
     n_jobs: int | None = jobs_parameter()
 
+    trains_on_cluster: ClassVar[bool] = True
     averages: ClassVar[bool] = False  # F_k is the mean of the trees' outputs, not their sum
 
     @abstractmethod
@@ -110,6 +111,10 @@ class BoostedTrees(Ranker):
     def _gradients(self, objective: Objective) -> Gradients:
         """Return what fills the gradients that a tree is fitted to."""
         return objective.gradients
+
+    def _remembers_gradients(self) -> bool:
+        """Whether the gradients depend on those of earlier trees, and not on the scores alone."""
+        return False
 
     def _row_weights(self, train: TrainingSet) -> Floats | None:
         """Return what takes the hessian's place where splits are chosen by least squares; None for Newton's gain."""
@@ -170,17 +175,7 @@ class BoostedTrees(Ranker):
         objective, unit = self._objective(train), self._unit(train)
         constant = objective.constant()
         start, centre = start_in_units(train, unit, by_query=constant is None)
-        booster = Booster(
-            train.X,
-            train.order,
-            train.query_ptr,
-            start + (constant or 0.0),
-            self._gradients(objective),
-            self._settings(),
-            numba.get_num_threads(),
-            self._step_length(train),
-            self._row_weights(train),
-        )
+        booster = self._booster(train, objective, start + (constant or 0.0))
         if not booster.can_split:
             raise InvalidInputError(
                 "training data: expected a feature with different values, got only constant ones. Check X."
@@ -192,11 +187,47 @@ class BoostedTrees(Ranker):
             )
         stopping = self._stopping(valid)
         self.constant_ = unit * (constant or 0.0) - centre
-        self._boost(booster, stopping, valid, unit)
+        try:
+            self._boost(booster, stopping, valid, unit)
+        finally:
+            booster.close()
         self.best_iteration_, self.evals_result_ = stopping.best, stopping.results()
         self.forest_ = booster.forest(stopping.best).scaled(unit)
 
-    def _boost(self, booster: Booster, stopping: EarlyStopping, valid: TrainingSet | None, unit: float) -> None:
+    def _booster(self, train: TrainingSet, objective: Objective, start: Floats) -> TreeSource:
+        """Return what grows the trees from start scores (n_rows,): this process, or the workers of a cluster."""
+        n_threads, settings, weights = numba.get_num_threads(), self._settings(), self._row_weights(train)
+        if self._cluster is None:
+            return Booster(
+                train.X,
+                train.order,
+                train.query_ptr,
+                start,
+                self._gradients(objective),
+                settings,
+                n_threads,
+                self._step_length(train),
+                weights,
+            )
+
+        def gradients_of(queries: slice, rows: slice) -> Gradients:
+            return self._gradients(objective.part(queries, rows))
+
+        booster: TreeSource = self._cluster.booster(
+            train.X,
+            train.order,
+            train.query_ptr,
+            start,
+            gradients_of,
+            settings,
+            n_threads,
+            self._step_length(replace(train, X=train.X[:0])),
+            weights,
+            self._remembers_gradients(),
+        )
+        return booster
+
+    def _boost(self, booster: TreeSource, stopping: EarlyStopping, valid: TrainingSet | None, unit: float) -> None:
         """Add trees until the number is reached or the validation measure no longer rises.
 
         The measure before the first tree counts: a warm start that no tree betters stays the base ranker.

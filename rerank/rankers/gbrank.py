@@ -60,6 +60,9 @@ class GBRank(BoostedTrees):
     def _gradients(self, objective: Objective) -> Gradients:
         return _Targets(objective, self.keep_pairs).gradients
 
+    def _remembers_gradients(self) -> bool:
+        return self.keep_pairs
+
 
 class _Targets:
     """Gradients at g = 0 of the squared distance of a tree g from the targets: its leaves become their means."""

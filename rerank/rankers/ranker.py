@@ -114,6 +114,7 @@ class Ranker(Estimator):
 
     kind: ClassVar[str] = ""
     learns_from_pairs: ClassVar[bool] = False
+    trains_on_cluster: ClassVar[bool] = False
     cross_validates: ClassVar[bool] = False  # without an eval_set, chooses by held-out queries; see cross_validated_
     cross_validated_: float  # metric of the choice on the held-out training queries
     parameter_fields: ClassVar[Mapping[str, Field]]  # of the constructor's arguments but `base`
@@ -124,6 +125,7 @@ class Ranker(Estimator):
     best_iteration_: int
     evals_result_: dict[str, dict[str, list[float]]]
     _callbacks: tuple[Callback, ...] = ()
+    _cluster: Any = None  # a rerank.Cluster, while it trains
     _columns_named = False  # whether training had a data frame, whose columns have names
 
     @abstractmethod
@@ -169,6 +171,7 @@ class Ranker(Estimator):
         eval_init_score: Any = None,
         preferences: Preferences | Iterable[Sequence[Any]] | None = None,
         callbacks: Iterable[Callback] | None = None,
+        cluster: Any = None,
     ) -> Self:
         """Learn to rank.
 
@@ -198,6 +201,8 @@ class Ranker(Estimator):
             holds the document ids. Only for rankers that learn from pairs (`learns_from_pairs`).
         callbacks : iterable of callables, optional
             Each is called after each iteration with a `TrainingProgress`: its iteration, evals_result, and stop().
+        cluster : rerank.Cluster, optional
+            Its workers share the queries; the model is that of this process, byte for byte. Only for boosted trees.
 
         Returns
         -------
@@ -211,7 +216,12 @@ class Ranker(Estimator):
 
         """
         check_parameters(self)
-        self._callbacks = () if callbacks is None else tuple(callbacks)
+        if cluster is not None and not self.trains_on_cluster:
+            able = ", ".join(name for name, ranker in known_rankers().items() if ranker.trains_on_cluster)
+            raise InvalidInputError(
+                f"cluster: expected a ranker of boosted trees ({able}), got {self.kind}. Train it without a cluster."
+            )
+        self._callbacks, self._cluster = () if callbacks is None else tuple(callbacks), cluster
         try:
             X = self._with_preferences(preferences, X)
             data, scores = self._training_data(X, y, qid, group, init_score, sample_weight)
@@ -250,7 +260,7 @@ class Ranker(Estimator):
 
     def _forget_input(self) -> None:
         """Drop what only training needs."""
-        del self._callbacks
+        del self._callbacks, self._cluster
 
     def _stopping(self, valid: TrainingSet | None) -> EarlyStopping:
         """Return what follows the metric on the validation data, None for none, while the ranker learns."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +55,23 @@ class BoostSettings:
     random_state: int = 0
     limits: TreeLimits = field(default_factory=TreeLimits)
     averaged: bool = False
+
+
+class TreeSource(Protocol):
+    """What trees come from, one after the other: a `Booster`, or the workers of a cluster."""
+
+    @property
+    def can_split(self) -> bool:
+        """Whether any feature has more than one value."""
+
+    def add_tree(self) -> Tree:
+        """Grow the next tree, and return it."""
+
+    def forest(self, n_trees: int | None = None) -> Forest:
+        """Return the first trees as a forest; all of them where no number is given."""
+
+    def close(self) -> None:
+        """Release what is held outside this process."""
 
 
 class Booster:
@@ -146,6 +164,9 @@ class Booster:
     def forest(self, n_trees: int | None = None) -> Forest:
         """Return the first trees as a forest; all of them where no number is given."""
         return Forest.of(self.trees[:n_trees])
+
+    def close(self) -> None:
+        """Do nothing: no other process is involved."""
 
     def _factor(self, tree: Tree) -> float:
         """Return what the values of a new tree are multiplied by."""

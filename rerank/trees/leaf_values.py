@@ -34,3 +34,14 @@ def add_leaf_values(rows, leaf_ptr, leaf_value, scores):  # type: ignore[no-unty
     for leaf in prange(leaf_ptr.shape[0]):
         for i in range(leaf_ptr[leaf, 0], leaf_ptr[leaf, 1]):
             scores[rows[i]] += leaf_value[leaf]
+
+
+@kernel()
+def add_leaf_sums(grad, hess, rows, leaf_ptr, sums):  # type: ignore[no-untyped-def]
+    """Add gradient and hessian of each leaf's rows to sums (n_leaves, 2) float64, row by row as `newton_steps`."""
+    for leaf in range(leaf_ptr.shape[0]):
+        total_grad, total_hess = sums[leaf, 0], sums[leaf, 1]
+        for i in range(leaf_ptr[leaf, 0], leaf_ptr[leaf, 1]):
+            total_grad += grad[rows[i]]
+            total_hess += hess[rows[i]]
+        sums[leaf, 0], sums[leaf, 1] = total_grad, total_hess

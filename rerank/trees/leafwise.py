@@ -437,3 +437,122 @@ def grow_leaves(data, task, limits, work):  # type: ignore[no-untyped-def]
             for i in range(record["first"], record["last"]):
                 work.rows[0, i] = work.rows[1, i]
     return n_leaves
+
+
+# ---- Stages for rows that several processes share (`shards.py`); none of them is compiled elsewhere ----
+
+
+@helper()
+def _sum_share(data, task, work, leaf, parent_slot, thread):  # type: ignore[no-untyped-def]
+    """Do what `_sum_leaf` does for the column groups of one thread."""
+    record, histograms = work.leaves[leaf], work.histograms
+    first, last, buffer, slot = record["first"], record["last"], record["buffer"], record["slot"]
+    groups = task.column_groups[task.thread_ptr[thread] : task.thread_ptr[thread + 1]]
+    _fill_histograms(data, groups, work.rows[buffer, first:last], work.packed[buffer, first:last], histograms[slot])
+    if parent_slot >= 0:
+        for k in range(4 * groups.shape[0]):
+            column = 4 * groups[k // 4] + k % 4
+            for code in range(histograms.shape[2]):
+                histograms[parent_slot, column, code] -= histograms[slot, column, code]
+
+
+@helper(parallel=True)
+def _sum_leaf(data, task, work, leaf, parent_slot):  # type: ignore[no-untyped-def]
+    """Fill the histograms of a leaf and, where there is a parent, subtract them from its histograms."""
+    for thread in prange(task.thread_ptr.shape[0] - 1):
+        _sum_share(data, task, work, leaf, parent_slot, np.int64(thread))
+
+
+@kernel(nogil=False)  # it calls parallel ones
+def sum_root(data, task, work):  # type: ignore[no-untyped-def]
+    """Fill the histograms of the root, which is leaf 0, with the rows of this process."""
+    _sum_leaf(data, task, work, np.int64(0), np.int64(-1))
+
+
+@kernel(nogil=False)  # it calls parallel ones
+def divide_leaf(data, task, work, leaf, new, sums_children):  # type: ignore[no-untyped-def]
+    """Split a leaf; its right child is leaf `new`. Return how many rows of this process go left.
+
+    sums_children  whether to fill the histograms of both children
+    """
+    _add_node(work, leaf, new)
+    parent_slot = work.leaves[leaf]["slot"]
+    n_left = _partition(data, task, work, leaf)
+    smaller = _divide(work, leaf, new, n_left)
+    if sums_children:
+        _sum_leaf(data, task, work, smaller, parent_slot)
+    return n_left
+
+
+@kernel()
+def pack_histograms(histograms, columns, is_filled, sums):  # type: ignore[no-untyped-def]
+    """Copy the sums that are not 0 of some columns of histograms (n_columns, 256) to `sums`; return their number.
+
+    is_filled  (n, 4) uint64, OUT: a bit for each sum of columns (n,), whether it is not 0
+    sums       (n * 256,) int64, OUT
+    """
+    n_sums = np.int64(0)
+    for k in range(columns.shape[0]):
+        histogram = histograms[columns[k]]
+        for word in range(is_filled.shape[1]):
+            bits = np.uint64(0)
+            for i in range(64):
+                value = histogram[64 * word + i]
+                sums[n_sums] = value
+                filled = np.int64(value != 0)
+                n_sums += filled
+                bits |= np.uint64(filled) << np.uint64(i)
+            is_filled[k, word] = bits
+    return n_sums
+
+
+@kernel()
+def add_packed(columns, is_filled, sums, histograms):  # type: ignore[no-untyped-def]
+    """Add sums that `pack_histograms` packed to some columns of histograms (n_columns, 256)."""
+    n_sums = np.int64(0)
+    for k in range(columns.shape[0]):
+        histogram = histograms[columns[k]]
+        for word in range(is_filled.shape[1]):
+            bits, i = is_filled[k, word], 64 * word
+            while bits != np.uint64(0):
+                filled = np.int64(bits & np.uint64(1))
+                if filled:
+                    histogram[i] += sums[n_sums]
+                n_sums += filled
+                bits >>= np.uint64(1)
+                i += 1
+
+
+@helper()
+def _search_shared(data, task, limits, work, shared, slots, shared_slots, old, new, thread):  # type: ignore[no-untyped-def]
+    """Do what `search_leaves` does for the column groups of one thread."""
+    scratch = np.empty((3, 256), np.int64)
+    groups = task.column_groups[task.thread_ptr[thread] : task.thread_ptr[thread + 1]]
+    for k in range(4 * groups.shape[0]):
+        column = 4 * groups[k // 4] + k % 4
+        if new != old:
+            for code in range(shared.shape[2]):
+                shared[old, column, code] -= shared[new, column, code]
+        for i in range(slots.shape[0]):
+            totals = work.totals[slots[i]]
+            histogram = shared[shared_slots[i], column]
+            _search_column(data, task, limits, column, histogram, totals, scratch, work.feature_splits[i])
+
+
+@helper(parallel=True)
+def _search_all(data, task, limits, work, shared, slots, shared_slots, old, new):  # type: ignore[no-untyped-def]
+    for thread in prange(task.thread_ptr.shape[0] - 1):
+        _search_shared(data, task, limits, work, shared, slots, shared_slots, old, new, np.int64(thread))
+
+
+@kernel(nogil=False)  # it calls parallel ones
+def search_leaves(data, task, limits, work, shared, slots, shared_slots, old, new):  # type: ignore[no-untyped-def]
+    """Find the best split of some leaves in the columns of this process, in work.splits.
+
+    task          its candidates and column groups are those of this process
+    shared        (n_slots, n_columns, 256) int64: histograms of all rows, in the columns of this process
+    slots         (n,) int64 of the leaves in `work`; shared_slots: in `shared`
+    old, new      slots in `shared` of the parent, which becomes one child's, and of the other child; equal: the root
+    """
+    _search_all(data, task, limits, work, shared, slots, shared_slots, old, new)
+    _choose_features(task, work, slots)

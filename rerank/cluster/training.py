@@ -1,0 +1,288 @@
+"""Training of boosted trees by the workers of a cluster: one long task on each, which talks to the others directly."""
+
+from __future__ import annotations
+
+import logging
+import pickle
+import queue
+import secrets
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import cloudpickle
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.cluster import worker
+from rerank.errors import ClusterError
+from rerank.trees.bins import learn_bins
+from rerank.trees.boost import BoostSettings, Gradients, StepLength
+from rerank.trees.columns import Columns
+from rerank.trees.forest import Forest, Tree
+from rerank.trees.score import score_rows
+from rerank.trees.shards import Shard
+from rerank.types import Floats, Ints
+
+if TYPE_CHECKING:
+    from rerank.cluster.cluster import Cluster
+
+COMPARED = ("Python", "rerank", "numpy", "numba")
+POLL_SECONDS = 0.2
+END_SECONDS = 30.0  # for interrupted tasks to end
+MOST_FAILURES = 3  # attempts in a row without a new tree and without a lost worker
+log = logging.getLogger("rerank")
+
+
+class ClusterBooster:
+    """Grows a forest with the workers of a cluster, each of which holds some queries; see `rerank.trees.boost.Booster`.
+
+    Where a worker is lost, the others start again after the last tree that arrived here.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The cluster.
+    X, order, query_ptr, start_scores
+        As for `Booster`.
+    gradients_of : callable
+        ``gradients_of(queries, rows)`` returns what fills the gradients of consecutive queries, given as slices.
+    settings, n_threads, step_length, row_weights
+        As for `Booster`; the threads are those of this process, which bins the rows.
+    from_first_tree : bool
+        Whether a training in which a worker was lost starts again from its first tree: its gradients depend on those
+        of earlier trees.
+
+    Attributes
+    ----------
+    trees : list of Tree
+        Trees so far.
+    sent_bytes : int
+        Bytes that the workers have sent to each other, when the training has ended.
+
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        X: NDArray[np.float32],
+        order: Ints,
+        query_ptr: Ints,
+        start_scores: Floats,
+        gradients_of: Callable[[slice, slice], Gradients],
+        settings: BoostSettings,
+        n_threads: int,
+        step_length: StepLength | None = None,
+        row_weights: Floats | None = None,
+        from_first_tree: bool = False,
+    ) -> None:
+        self._cluster, self._X, self._order, self._query_ptr = cluster, X, order, query_ptr
+        self._gradients_of, self.settings = gradients_of, settings
+        self._step_length, self._row_weights = step_length, row_weights
+        self._columns = Columns.of(learn_bins(X, settings.max_bin, n_threads))
+        self._blocks = self._columns.blocks(X, order, n_threads)
+        self._from_first_tree = from_first_tree
+        self._scores, self._n_scored = start_scores.astype(np.float64, copy=True), 0
+        self.trees: list[Tree] = []
+        self.sent_bytes = 0
+        self._attempt: _Attempt | None = None
+        self._failures = 0
+
+    @property
+    def can_split(self) -> bool:
+        """Whether any feature has more than one value."""
+        return len(self._columns.features) > 0
+
+    def add_tree(self) -> Tree:
+        """Return the next tree; raise ClusterError where no worker is left."""
+        while True:
+            if self._attempt is None:
+                self._attempt = self._start()
+            tree = self._attempt.next_tree(len(self.trees))
+            if tree is not None:
+                self.trees.append(tree)
+                self._failures = 0
+                return tree
+            self._end_attempt()
+
+    def forest(self, n_trees: int | None = None) -> Forest:
+        """Return the first trees as a forest; all of them where no number is given."""
+        return Forest.of(self.trees[:n_trees])
+
+    def close(self) -> None:
+        """Stop the workers; later trees than those that were asked for are dropped."""
+        attempt, self._attempt = self._attempt, None
+        if attempt is not None:
+            attempt.stop()
+            self.sent_bytes += attempt.sent_bytes()
+
+    def _end_attempt(self) -> None:
+        """End an attempt in which a worker was lost."""
+        attempt, self._attempt = self._attempt, None
+        if attempt is None:
+            return
+        attempt.abort()
+        if set(attempt.addresses) <= set(self._cluster.workers()):
+            self._failures += 1
+        if self._failures >= MOST_FAILURES:
+            raise ClusterError(
+                "cluster: expected workers that reach each other, got connections that were closed or not made. Check "
+                "that their machines accept connections from each other on all ports."
+            )
+        log.info(
+            "a worker was lost: training goes on after tree %d with %d others",
+            len(self.trees),
+            len(self._cluster.workers()),
+        )
+
+    def _start(self) -> _Attempt:
+        """Start a task on each worker, with queries of about as many rows for each thread."""
+        cluster = self._cluster
+        threads = cluster.workers()
+        cluster.check_versions(COMPARED)
+        self._score()
+        addresses = sorted(threads)[: len(self._query_ptr) - 1]  # each has a query
+        attempt = _Attempt(cluster, addresses)
+        bounds = shard_bounds(self._query_ptr, [threads[address] for address in addresses])
+        shards = (self._shard(slice(first, last), rank) for rank, (first, last) in enumerate(pairwise(bounds)))
+        attempt.start(shards)
+        return attempt
+
+    def _shard(self, queries: slice, rank: int) -> Shard:
+        rows = slice(int(self._query_ptr[queries.start]), int(self._query_ptr[queries.stop]))
+        return Shard(
+            columns=self._columns,
+            blocks=np.ascontiguousarray(self._blocks[:, rows]),
+            query_ptr=self._query_ptr,
+            first_row=rows.start,
+            scores=self._scores[rows],
+            gradients=self._gradients_of(queries, rows),
+            settings=self.settings,
+            row_weights=None if self._row_weights is None else self._row_weights[rows],
+            step_length=self._step_length if rank == 0 else None,
+            has_step_length=self._step_length is not None,
+            n_done=self._n_scored,
+        )
+
+    def _score(self) -> None:
+        """Bring the scores up to date with the trees, as `Booster` does, unless training starts with the first one."""
+        for tree in [] if self._from_first_tree else self.trees[self._n_scored :]:
+            self._n_scored += 1
+            if self.settings.averaged:
+                self._scores *= self._n_scored
+            self._scores += score_rows(Forest.of([tree]), self._X)[self._order]
+            if self.settings.averaged:
+                self._scores /= self._n_scored + 1
+
+
+class _Attempt:
+    """The tasks of one training, one on each worker, until one of them is lost."""
+
+    def __init__(self, cluster: Cluster, addresses: list[str]) -> None:
+        self.addresses = addresses
+        self._cluster, self._client, self._key = cluster, cluster.client, f"rerank-{uuid4().hex}"
+        self._trees: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        self._futures: list[Any] = []
+
+    def start(self, shards: Iterator[Shard]) -> None:
+        """Submit the tasks; where a worker is lost meanwhile, `next_tree` returns None."""
+        self._client.subscribe_topic(self._key, self._receive)
+        secret = secrets.token_bytes(32)
+        try:
+            found = self._client.run(worker.open_listener, self._key, workers=self.addresses, on_error="return")
+            if any(isinstance(found.get(address), BaseException | None) for address in self.addresses):
+                return
+            peers = [found[address] for address in self.addresses]
+            for rank, shard in enumerate(shards):
+                packed = cloudpickle.dumps(shard)
+                data = self._client.scatter(packed, workers=[self.addresses[rank]], hash=False)
+                arguments = (self._key, rank, peers, secret, data)
+                where = {"workers": [self.addresses[rank]], "allow_other_workers": False}
+                self._futures.append(self._client.submit(worker.train_shard, *arguments, pure=False, **where))
+                del data
+        except (OSError, TimeoutError, KeyError) as error:
+            if self._cluster.workers() and set(self.addresses) <= set(self._cluster.workers()):
+                raise self._cluster.unreachable(error) from error
+            self._futures = []
+
+    def next_tree(self, number: int) -> Tree | None:
+        """Return a tree by its number; None where a worker is lost. A task's own error is raised."""
+        ended = None
+        while True:
+            with suppress(queue.Empty):
+                arrived, tree = pickle.loads(self._trees.get(timeout=POLL_SECONDS))
+                if arrived == number:
+                    return tree  # type: ignore[no-any-return]
+                continue
+            if len(self._futures) < len(self.addresses):
+                return None
+            if any(future.status == "error" for future in self._futures):
+                self._raise_errors()
+                return None
+            states = [future.status for future in self._futures]
+            if any(state in ("cancelled", "lost") for state in states):
+                return None
+            if not set(self.addresses) <= set(self._cluster.workers()):
+                return None
+            if any(state == "finished" for state in states):  # lost peers, or trees that are on their way
+                ended = ended or time.monotonic()
+                if time.monotonic() - ended > 2.0:
+                    return None
+
+    def stop(self) -> None:
+        """Let the workers end after the present tree, and wait for them."""
+        self._tell(worker.stop_training)
+        self._wait()
+        self._tell(worker.abort_training)
+        self._client.unsubscribe_topic(self._key)
+
+    def abort(self) -> None:
+        """Interrupt the workers that are left."""
+        self._tell(worker.abort_training)
+        self._wait()
+        for future in self._futures:
+            with suppress(Exception):  # of a lost worker
+                future.cancel()
+        self._client.unsubscribe_topic(self._key)
+
+    def sent_bytes(self) -> int:
+        """Return the bytes that the workers have sent to each other."""
+        return sum(future.result() for future in self._futures if future.status == "finished")
+
+    def _receive(self, event: Any) -> None:
+        self._trees.put(event[1])
+
+    def _raise_errors(self) -> None:
+        error = next(future for future in self._futures if future.status == "error").exception()
+        if type(error).__name__ not in ("KilledWorker", "CancelledError"):
+            raise error
+
+    def _tell(self, function: Callable[[str], None]) -> None:
+        with suppress(OSError, TimeoutError):  # of a lost worker or scheduler, which the next call reports
+            alive = set(self._client.nthreads())
+            addresses = [address for address in self.addresses if address in alive]
+            if addresses:
+                self._client.run(function, self._key, workers=addresses, on_error="ignore")
+
+    def _wait(self) -> None:
+        until = time.monotonic() + END_SECONDS
+        while time.monotonic() < until:
+            with suppress(OSError, TimeoutError):
+                alive = set(self._client.nthreads())
+                tasks = zip(self.addresses, self._futures, strict=False)
+                if all(future.done() or address not in alive for address, future in tasks):
+                    return
+            time.sleep(0.02)
+
+
+def shard_bounds(query_ptr: Ints, threads: Sequence[int]) -> list[int]:
+    """Return the first query of each worker, and the number of queries: whole queries, about as many rows a thread."""
+    n_queries, size = len(query_ptr) - 1, len(threads)
+    ends = np.cumsum(threads) / sum(threads) * int(query_ptr[-1])
+    bounds = [0, *np.searchsorted(query_ptr, ends[:-1]).tolist(), n_queries]
+    for rank in range(1, size):
+        bounds[rank] = min(max(bounds[rank], bounds[rank - 1] + 1), n_queries - (size - rank))
+    return bounds

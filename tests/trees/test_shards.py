@@ -1,0 +1,190 @@
+"""Trees that several processes grow together are those of one process, bit for bit."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rerank.trees.bins import learn_bins
+from rerank.trees.boost import Booster, BoostSettings
+from rerank.trees.columns import Columns
+from rerank.trees.forest import Forest
+from rerank.trees.grow import TreeLimits
+from rerank.trees.leafwise import add_packed, pack_histograms
+from rerank.trees.shards import Shard, ShardBooster
+
+
+class ThreadPeers:
+    """Processes as threads of which one runs at a time, since kernels of several threads must not run at once."""
+
+    def __init__(self, rank: int, queues: list[list[queue.Queue[bytes]]], lock: threading.Lock) -> None:
+        self.rank, self.size, self._queues, self._lock = rank, len(queues), queues, lock
+
+    def send(self, to: int, message: bytes | memoryview) -> None:
+        self._queues[self.rank][to].put(bytes(message))
+
+    def receive(self, source: int) -> memoryview:
+        self._lock.release()
+        try:
+            return memoryview(self._queues[source][self.rank].get(timeout=200))
+        finally:
+            self._lock.acquire()
+
+    def exchange(self, messages: Sequence[bytes | memoryview]) -> list[memoryview]:
+        for to, message in enumerate(messages):
+            self.send(to, message)
+        return [self.receive(source) for source in range(self.size)]
+
+
+def in_threads(size: int, work: Callable[[ThreadPeers], Any]) -> list[Any]:
+    """Return what each of several threads returns."""
+    lock, results, errors = threading.Lock(), [None] * size, []
+    queues = [[queue.Queue() for _ in range(size)] for _ in range(size)]
+
+    def run(rank: int) -> None:
+        with lock:
+            try:
+                results[rank] = work(ThreadPeers(rank, queues, lock))
+            except BaseException as error:
+                errors.append(error)
+                raise
+
+    threads = [threading.Thread(target=run, args=(rank,), daemon=True) for rank in range(size)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
+    return results
+
+
+def collection(seed: int, sparse: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Return features (n_rows, n_features), some with few values, missing ones or mostly one value, and query_ptr."""
+    random = np.random.default_rng(seed)
+    query_ptr = np.concatenate([[0], np.cumsum(random.integers(1, 30, 40))])
+    X = random.normal(size=(query_ptr[-1], 9 + sparse)).astype(np.float32)
+    X[:, 1] = np.round(X[:, 1])
+    X[:, 2] = X[:, 2] > 0.5
+    X[:, 3] = 1.0
+    X[random.random(len(X)) < 0.3, 4] = np.nan
+    X[:, 9:][random.random((len(X), sparse)) < 0.9] = 0.0
+    return X, query_ptr
+
+
+def targets(X: np.ndarray) -> Callable[[slice], Callable[..., None]]:
+    """Return the gradients of least squares with weights, for some rows."""
+    random = np.random.default_rng(9)
+    labels, weights = np.nan_to_num(X[:, 0] * X[:, 1] + X[:, 4]) + random.normal(size=len(X)), random.random(len(X))
+
+    def of(rows: slice) -> Callable[..., None]:
+        def fill(scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
+            grad[:] = weights[rows] * (scores - labels[rows])
+            hess[:] = weights[rows]
+
+        return fill
+
+    return of
+
+
+SETTINGS = [
+    {},
+    {"max_bin": 15},
+    {"subsample": 0.6, "colsample_bytree": 0.5},
+    {"averaged": True, "learning_rate": 1.0},
+    {"limits": TreeLimits(num_leaves=9, max_depth=2, min_child_samples=40, reg_lambda=1.0)},
+    {"limits": TreeLimits(num_leaves=5, min_child_samples=100_000)},
+    {"limits": TreeLimits(num_leaves=2)},
+]
+
+
+@pytest.mark.parametrize("options", SETTINGS)
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_shards_grow_the_trees_of_one_process(size: int, options: dict[str, Any]) -> None:
+    check(size, BoostSettings(**{"limits": TreeLimits(num_leaves=8, min_child_samples=5), **options}))
+
+
+def test_shards_grow_the_trees_of_one_process_by_least_squares() -> None:
+    check(3, BoostSettings(limits=TreeLimits(num_leaves=8)), weighted=True)
+
+
+def test_shards_grow_the_trees_of_one_process_on_sparse_columns() -> None:
+    check(2, BoostSettings(limits=TreeLimits(num_leaves=8, min_child_samples=5)), sparse=24)
+
+
+def test_shards_take_the_step_lengths_of_one_process() -> None:
+    check(2, BoostSettings(limits=TreeLimits(num_leaves=8)), step_length=lambda scores, values: float(values @ values))
+
+
+def test_shards_go_on_where_others_ended() -> None:
+    settings = BoostSettings(limits=TreeLimits(num_leaves=8), subsample=0.7, colsample_bytree=0.6)
+    check(2, settings, n_done=2)
+
+
+def check(
+    size: int,
+    settings: BoostSettings,
+    weighted: bool = False,
+    sparse: int = 0,
+    step_length: Any = None,
+    n_done: int = 0,
+    n_trees: int = 4,
+) -> None:
+    X, query_ptr = collection(size, sparse)
+    order, start = np.random.default_rng(1).permutation(len(X)), np.random.default_rng(2).normal(size=len(X))
+    gradients = targets(X[order])
+    weights = np.random.default_rng(3).random(len(X)) if weighted else None
+    whole = slice(0, len(X))
+    local = Booster(X, order, query_ptr, start, gradients(whole), settings, 1, step_length, weights)
+    scores_at = [local.scores.copy()]
+    for _ in range(n_trees):
+        local.add_tree()
+        scores_at.append(local.scores.copy())
+    columns = Columns.of(learn_bins(X, settings.max_bin, 1))
+    bounds = query_ptr[np.linspace(0, len(query_ptr) - 1, size + 1).astype(int)]
+
+    def grow(peers: ThreadPeers) -> tuple[list[Any], np.ndarray]:
+        rows = slice(int(bounds[peers.rank]), int(bounds[peers.rank + 1]))
+        shard = Shard(
+            columns=columns,
+            blocks=columns.blocks(X, order[rows], 1),
+            query_ptr=query_ptr,
+            first_row=rows.start,
+            scores=scores_at[n_done][rows],
+            gradients=gradients(rows),
+            settings=settings,
+            row_weights=None if weights is None else weights[rows],
+            step_length=step_length if peers.rank == 0 else None,
+            has_step_length=step_length is not None,
+            n_done=n_done,
+        )
+        booster = ShardBooster(shard, peers, 1)
+        trees = [booster.add_tree(lambda: False) for _ in range(n_done, n_trees)]
+        assert booster.add_tree(lambda: True) is None
+        return trees, booster.scores
+
+    results = in_threads(size, grow)
+    expected = Forest.of(local.trees[n_done:]).to_dict()
+    assert len(expected["feature"]) >= n_trees or settings.limits.min_child_samples > len(X) or n_done
+    for trees, _ in results:
+        assert Forest.of(trees).to_dict() == expected
+    assert np.array_equal(np.concatenate([scores for _, scores in results]), local.scores)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.5, 1.0])
+def test_packed_histograms_are_added(share: float) -> None:
+    random = np.random.default_rng(0)
+    histograms = random.integers(-(2**62), 2**62, (8, 256)) * (random.random((8, 256)) < share)
+    columns = np.array([1, 2, 6])
+    filled, sums = np.empty((3, 4), np.uint64), np.empty(3 * 256, np.int64)
+    n_sums = pack_histograms(histograms, columns, filled, sums)
+    assert n_sums == np.count_nonzero(histograms[columns])
+    out = np.ones((8, 256), np.int64)
+    add_packed(columns, filled, sums[:n_sums], out)
+    expected = np.ones((8, 256), np.int64)
+    expected[columns] += histograms[columns]
+    assert np.array_equal(out, expected)
