@@ -5,13 +5,13 @@ A real server process (`rerank serve`), clients in another process, on the loopb
 bench_collection's 100,000 documents with a model of 200 trees on the full recipe.
 
 Run:  .venv/bin/python scripts/bench_service.py [--quick] [--parts latency,sizing,...] [--workers N] [--output FILE]
-      .venv/bin/python scripts/bench_service.py --parts soak --seconds 3600
+      .venv/bin/python scripts/bench_service.py --parts soak --seconds 3600 [--rate N]
 
 latency   p50 and p99 of /search at 1, 8 and 64 clients, with k = 100 and 1,000, beside `rerank.rerank` for one query
           and for all at once; and the search of Anserini, as Pyserini's server calls it, behind the same framework
 overload  ten times the load that 64 clients reach, for a minute: answers by status, wrong ones, latency, memory
 kill      kill -9 of a worker under half of that load: failed requests, seconds until it is back
-soak      80 % of that load for so many seconds: memory
+soak      80 % of that load, or N requests a second, for so many seconds: answers by status, memory each minute
 sizing    bytes of the index on disk, and memory of one and of two worker processes after some requests
 """
 
@@ -48,6 +48,7 @@ from rerank.workflows.index import Index
 CLIENTS = (1, 8, 64)
 OVERHEAD_S, SHARE = 0.002, 0.9  # bars: of HTTP at p50, and of Python's throughput
 DEADLINE = 10.0
+WARM_S = 12.0  # Java's compiler takes processor time for so long
 
 
 class Server:
@@ -73,7 +74,7 @@ class Server:
         """Wait until a worker that was killed is ready again."""
         self._wait(": ready after", self.workers + 1)
 
-    def answer(self, data: Mapping[str, Any]) -> Any:
+    def answer(self, data: Mapping[str, Any]) -> bytes:
         """Return the essence of the answer to a body of /search."""
         headers = {"Content-Type": "application/json"}
         with urlopen(Request(f"http://127.0.0.1:{self.port}/search", json.dumps(data).encode(), headers)) as answer:
@@ -221,8 +222,8 @@ def described(answers: Answers) -> str:
 
 
 def capacity(server: Server, sent: list[bytes], options: Any) -> float:
-    """Return the requests a second that 64 clients reach."""
-    closed_loop(server.port, sent, 64, 2.0)
+    """Return the requests a second that 64 clients reach, when Java has compiled what it compiles."""
+    closed_loop(server.port, sent, 64, 2.0 if options.quick else WARM_S)
     return closed_loop(server.port, sent, 64, 3.0 if options.quick else 15.0).per_second()
 
 
@@ -278,27 +279,34 @@ def kill(index: Index, model_file: Path, queries: list[str], options: Any) -> di
 
 
 def soak(index: Index, model_file: Path, queries: list[str], options: Any) -> dict[str, Any]:
-    """Return what 80 % of the sustained load does to the memory."""
-    seconds = float(options.seconds or 3600)
+    """Return what a load of 80 % of the sustained one, or of --rate requests a second, does to the memory."""
+    seconds, asked = float(options.seconds or 3600), bodies(queries, 100)
     with served(index.path, model_file, int(options.workers)) as server:
-        sent = [request("/search", body) for body in bodies(queries, 100)]
-        sustained, sizes, ends = capacity(server, sent, options), [], threading.Event()
+        expected = [server.answer(body) for body in asked]
+        sent = [request("/search", body) for body in asked]
+        sustained = capacity(server, sent, options)
+        rate, sizes, ends = float(options.rate or 0.8 * sustained), [server.resident()], threading.Event()
 
         def look() -> None:
-            while not ends.wait(min(10.0, seconds / 20)):
+            while not ends.wait(min(60.0, seconds / 10)):
                 sizes.append(server.resident())
 
         thread = threading.Thread(target=look)
         thread.start()
-        answers = open_loop(server.port, sent, 0.8 * sustained, seconds)
+        answers = open_loop(server.port, sent, rate, seconds, expected)
         ends.set()
         thread.join()
-    first, last = (float(np.median(part)) for part in (sizes[1 : 1 + len(sizes) // 5], sizes[-(len(sizes) // 5) :]))
+        sizes.append(server.resident())
+    first, last = (float(np.median(part)) for part in (sizes[1 : 2 + len(sizes) // 5], sizes[-1 - len(sizes) // 5 :]))
     return {
         "soak, seconds": seconds,
-        "soak, requests": described(answers),
-        "soak, memory of the first and last fifth, MB": f"{first / 1e6:.0f} {last / 1e6:.0f}",
-        "soak, last by first": last / first,
+        "soak, sustained a second before it": sustained,
+        "soak, sent a second": rate,
+        "soak, answers": described(answers),
+        "soak, wrong, unanswered, not sent": f"{answers.wrong}, {answers.unanswered}, {answers.not_sent}",
+        "soak, memory at the start, each minute and at the end, MB": " ".join(f"{size / 1e6:.0f}" for size in sizes),
+        "soak, end by start": sizes[-1] / sizes[0],
+        "soak, last fifth by first fifth": last / first,
     }
 
 
@@ -345,7 +353,7 @@ def collections(options: Any) -> Iterator[tuple[str, Index, Path, list[str]]]:
 
 def main() -> None:
     """Run the parts."""
-    options = arguments(__doc__, "--parts", "--workers", "--seconds", "--peer")
+    options = arguments(__doc__, "--parts", "--workers", "--seconds", "--rate", "--peer")
     if options.peer:
         run_peer(options.peer)
         return

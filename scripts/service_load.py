@@ -97,7 +97,7 @@ class _Connection:
         self.parts: list[bytes] = []
 
     def answer(self) -> tuple[int, bytes] | None:
-        """Return status and body of the answer when it is whole, status 0 where the connection broke; None before that."""
+        """Return status and body of a whole answer, status 0 where the connection broke; None before that."""
         try:
             part = self.socket.recv(_AT_ONCE)
         except OSError:

@@ -19,7 +19,7 @@ from rerank.lucene.jvm import keep_heap_small
 from rerank.service.app import Service
 from rerank.service.counters import Counters
 from rerank.service.guard import Guard
-from rerank.service.protocol import GuardedProtocol
+from rerank.service.protocol import Guarded, protocol_of
 from rerank.service.settings import Settings
 
 _KEEP_ALIVE = 75  # seconds; load balancers keep idle connections for up to 60
@@ -41,7 +41,7 @@ class _Server(uvicorn.Server):
         if now - self._swept > 1.0:
             self._swept = now
             for connection in list(self.server_state.connections):
-                if isinstance(connection, GuardedProtocol):
+                if isinstance(connection, Guarded):
                     connection.sweep(now)
             if self.parent is not None and os.getppid() != self.parent:
                 self.should_exit = True
@@ -122,16 +122,16 @@ async def _serve(service: Service, server: _Server, listener: socket.socket) -> 
 
 
 def _config(service: Service, settings: Settings, counters: Counters) -> uvicorn.Config:
-    protocol = type("Protocol", (GuardedProtocol,), {"limits": settings.limits, "counters": counters})
     return uvicorn.Config(
         Guard(service.router(), settings, counters),
-        http=protocol,
+        http=protocol_of(settings.limits, counters),
         ws="none",
         loop="asyncio",
         lifespan="on",
         log_config=None,
         log_level="error",
         access_log=False,
+        proxy_headers=False,
         server_header=False,
         backlog=_ACCEPTED_AT_ONCE,
         timeout_keep_alive=_KEEP_ALIVE,
