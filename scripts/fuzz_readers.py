@@ -7,6 +7,7 @@ after it was written and read again; otherwise `WrongRecord` is raised.
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import shutil
 import warnings
@@ -14,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -52,6 +54,7 @@ from rerank.lucene.build import build_index, build_index_from_sgml
 from rerank.lucene.documents import CorpusFiles, write_documents
 from rerank.lucene.folder import check_index_folder
 from rerank.lucene.search import Searcher
+from rerank.rankers.checkpoint import Checkpoint, read_checkpoint
 from rerank.rankers.registry import known_rankers
 from rerank.rankers.store import load_model
 from rerank.types import Qrels, RankingData, Run, pointers
@@ -268,6 +271,39 @@ def _data_seeds(work: Path) -> list[bytes]:
         write_data(each, work / f"{number}.npz")
         seeds.append((work / f"{number}.npz").read_bytes())
     return seeds
+
+
+def _parquet_seeds(work: Path) -> list[bytes]:
+    seeds = []
+    for number, data in enumerate((small_data(3, 4), small_data(9, 30))):
+        write_data(data, work / f"{number}.parquet")
+        seeds.append((work / f"{number}.parquet").read_bytes())
+    return seeds
+
+
+def _checkpoint_seeds(work: Path) -> list[bytes]:
+    """Return the checkpoint of a training that was interrupted."""
+    path = work / "seed-checkpoint"
+    state = Checkpoint(path, 0.0)
+    rerank.LambdaMART(n_estimators=3, num_leaves=4, min_child_samples=5, n_jobs=1).fit(small_data(), checkpoint=state)
+    return [path.read_bytes()]
+
+
+def _mutate_checkpoint(data: bytes, random: Random) -> bytes:
+    """Mutate the JSON and, mostly, write its checksum anew: the values then have to be refused."""
+    text, _, rest = data.rstrip(b"\n").rpartition(b"\n")
+    text = mutate_json(text or rest, random)
+    return text + b"\n" + (hashlib.sha256(text).hexdigest().encode() if random.random() < 0.8 else rest) + b"\n"
+
+
+def _check_checkpoint(stored: dict[str, Any], folder: Path) -> None:
+    """It can be gone on from, or is refused."""
+    path = folder / "state"
+    shutil.copy(folder / "input.checkpoint", path)
+    with suppress(RerankError):
+        rerank.LambdaMART(n_estimators=3, num_leaves=4, min_child_samples=5, n_jobs=1).fit(
+            small_data(), checkpoint=path
+        )
 
 
 # Preferences, folds, documents
@@ -713,6 +749,8 @@ READERS: dict[str, Reader] = {
     "svmlight": Reader(_svmlight_seeds, read_data, _check_svmlight, "input.svm"),
     "sizes": Reader(_sizes_seeds, _read_sizes, _check_data, "input.zip", lambda d, r: mutate_archive(d, r, 0.0)),
     "data": Reader(_data_seeds, read_data, _check_data, "input.npz", mutate_archive),
+    "mapped": Reader(_data_seeds, lambda path: read_data(path, True), _check_data, "input.npz", mutate_archive),
+    "checkpoint": Reader(_checkpoint_seeds, read_checkpoint, _check_checkpoint, "input.checkpoint", _mutate_checkpoint),
     "preferences": Reader(_preferences_seeds, read_preferences, _check_preferences),
     "folds": Reader(_folds_seeds, read_folds, _check_folds),
     "corpus": Reader(
@@ -730,3 +768,5 @@ READERS: dict[str, Reader] = {
     "sgml": Reader(_sgml_seeds, _read_sgml, _check_built, java=True),
     "lucene": Reader(_lucene_seeds, _read_lucene, _nothing, "input.zip", _mutate_lucene, java=True),
 }
+if find_spec("pyarrow"):
+    READERS["parquet"] = Reader(_parquet_seeds, read_data, _check_data, "input.parquet", mutate_bytes)

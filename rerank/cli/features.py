@@ -64,7 +64,7 @@ def _template(context: click.Context, option: click.Parameter, value: Any) -> No
     "--output",
     type=path_type,
     metavar="FILE",
-    help="Output file (.npz; .svm or .txt, also with .gz); - for stdout. Required without --report.",
+    help="Output file (.npz, .parquet; .svm or .txt, also with .gz); - for stdout. Required without --report.",
 )
 @file_option("--qrels", "Judgements; without them the data have no labels.")
 @file_option("--recipe", "TOML file of the features: fields, families, parameters, normalisation.")

@@ -15,15 +15,13 @@ from uuid import uuid4
 
 import cloudpickle
 import numpy as np
-from numpy.typing import NDArray
 
 from rerank.cluster import worker
 from rerank.errors import ClusterError
-from rerank.trees.bins import learn_bins
+from rerank.trees.binned import BinnedData
+from rerank.trees.binned_scores import tree_values
 from rerank.trees.boost import BoostSettings, Gradients, StepLength
-from rerank.trees.columns import Columns
 from rerank.trees.forest import Forest, Tree
-from rerank.trees.score import score_rows
 from rerank.trees.shards import Shard
 from rerank.types import Floats, Ints
 
@@ -46,12 +44,12 @@ class ClusterBooster:
     ----------
     cluster : Cluster
         The cluster.
-    X, order, query_ptr, start_scores
+    data, query_ptr, start_scores
         As for `Booster`.
     gradients_of : callable
         ``gradients_of(queries, rows)`` returns what fills the gradients of consecutive queries, given as slices.
-    settings, n_threads, step_length, row_weights
-        As for `Booster`; the threads are those of this process, which bins the rows.
+    settings, step_length, row_weights
+        As for `Booster`.
     from_first_tree : bool
         Whether a training in which a worker was lost starts again from its first tree: its gradients depend on those
         of earlier trees.
@@ -68,24 +66,20 @@ class ClusterBooster:
     def __init__(
         self,
         cluster: Cluster,
-        X: NDArray[np.float32],
-        order: Ints,
+        data: BinnedData,
         query_ptr: Ints,
         start_scores: Floats,
         gradients_of: Callable[[slice, slice], Gradients],
         settings: BoostSettings,
-        n_threads: int,
         step_length: StepLength | None = None,
         row_weights: Floats | None = None,
         from_first_tree: bool = False,
     ) -> None:
-        self._cluster, self._X, self._order, self._query_ptr = cluster, X, order, query_ptr
+        self.data, self._cluster, self._query_ptr = data, cluster, query_ptr
         self._gradients_of, self.settings = gradients_of, settings
         self._step_length, self._row_weights = step_length, row_weights
-        self._columns = Columns.of(learn_bins(X, settings.max_bin, n_threads))
-        self._blocks = self._columns.blocks(X, order, n_threads)
         self._from_first_tree = from_first_tree
-        self._scores, self._n_scored = start_scores.astype(np.float64, copy=True), 0
+        self.scores, self._n_scored = start_scores.astype(np.float64, copy=True), 0
         self.trees: list[Tree] = []
         self.sent_bytes = 0
         self._attempt: _Attempt | None = None
@@ -94,7 +88,7 @@ class ClusterBooster:
     @property
     def can_split(self) -> bool:
         """Whether any feature has more than one value."""
-        return len(self._columns.features) > 0
+        return len(self.data.columns.features) > 0
 
     def add_tree(self) -> Tree:
         """Return the next tree; raise ClusterError where no worker is left."""
@@ -107,6 +101,10 @@ class ClusterBooster:
                 self._failures = 0
                 return tree
             self._end_attempt()
+
+    def replay(self, tree: Tree, with_gradients: bool) -> None:
+        """Take the next tree from an earlier training on the same data, see `Booster.replay`."""
+        self.trees.append(tree)
 
     def forest(self, n_trees: int | None = None) -> Forest:
         """Return the first trees as a forest; all of them where no number is given."""
@@ -154,11 +152,11 @@ class ClusterBooster:
     def _shard(self, queries: slice, rank: int) -> Shard:
         rows = slice(int(self._query_ptr[queries.start]), int(self._query_ptr[queries.stop]))
         return Shard(
-            columns=self._columns,
-            blocks=np.ascontiguousarray(self._blocks[:, rows]),
+            columns=self.data.columns,
+            blocks=np.ascontiguousarray(self.data.blocks[:, rows]),
             query_ptr=self._query_ptr,
             first_row=rows.start,
-            scores=self._scores[rows],
+            scores=self.scores[rows],
             gradients=self._gradients_of(queries, rows),
             settings=self.settings,
             row_weights=None if self._row_weights is None else self._row_weights[rows],
@@ -172,10 +170,10 @@ class ClusterBooster:
         for tree in [] if self._from_first_tree else self.trees[self._n_scored :]:
             self._n_scored += 1
             if self.settings.averaged:
-                self._scores *= self._n_scored
-            self._scores += score_rows(Forest.of([tree]), self._X)[self._order]
+                self.scores *= self._n_scored
+            self.scores += tree_values(tree, self.data.columns, self.data.blocks)
             if self.settings.averaged:
-                self._scores /= self._n_scored + 1
+                self.scores /= self._n_scored + 1
 
 
 class _Attempt:

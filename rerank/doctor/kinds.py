@@ -10,7 +10,7 @@ from rerank.errors import FileFormatError, shown
 from rerank.files.source import chunks, number_or_nan, open_source
 from rerank.files.trec import QRELS, RUN, parse_label
 
-ZIP_MAGIC = b"PK\x03\x04"
+ZIP_MAGIC, PARQUET_MAGIC = b"PK\x03\x04", b"PAR1"
 FIRST_BYTES, FIRST_LINES = 1 << 16, 100  # read from a file to detect its kind
 _PAIR = re.compile(rb"qid:\S+|\d+:\S+")
 
@@ -19,12 +19,14 @@ def kind_of(path: Path) -> str | None:
     """Return the kind of a file, detected by its first lines, or None if they fit no kind."""
     with open_source(path) as handle:
         beginning = handle.read(FIRST_BYTES)
-    if beginning.startswith(ZIP_MAGIC):
+    if beginning.startswith((ZIP_MAGIC, PARQUET_MAGIC)):
         return "data"
     if not beginning.strip():
         raise FileFormatError(path, None, "expected rows, got an empty file. Name a file with rows.")
     if b"\0" in beginning:
-        raise FileFormatError(path, None, "expected text or .npz, got bytes of something else. Name another file.")
+        raise FileFormatError(
+            path, None, "expected text, .npz or .parquet, got bytes of something else. Name another file."
+        )
     lines = [line for line in beginning.splitlines()[:FIRST_LINES] if line.strip() and not line.startswith(b"#")]
     kinds = Counter(kind for kind in map(_kind, lines) if kind)
     return kinds.most_common(1)[0][0] if kinds else None

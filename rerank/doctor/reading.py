@@ -15,18 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.doctor.index_folder import IndexContents, read_index
-from rerank.doctor.kinds import ZIP_MAGIC, kind_of, unknown_kind
+from rerank.doctor.kinds import PARQUET_MAGIC, ZIP_MAGIC, kind_of, unknown_kind
 from rerank.errors import FileFormatError, InvalidInputError, shown
 from rerank.files import columns
 from rerank.files.data import read_binary
 from rerank.files.grouping import numbered
 from rerank.files.irds import data_set_name
+from rerank.files.parquet import read_parquet
 from rerank.files.source import check_file, file_mode, number_or_nan, open_source
 from rerank.files.svmlight import read_parts, row_queries, stacked
 from rerank.files.svmlight_header import Header
 from rerank.files.topics import topic_entries
 from rerank.files.trec import QRELS, RUN
-from rerank.types import Floats, Ints, pointers
+from rerank.types import Floats, Ints, RankingData, pointers
 from rerank.types.ids import id_array
 
 RANK, TAG = 3, 5  # columns of a run
@@ -267,14 +268,15 @@ def read_topic_rows(path: Path) -> TopicRows:
 
 
 def read_feature_rows(path: Path) -> DataRows:
-    """Read features and labels, text or .npz."""
+    """Read features and labels, text, .npz or .parquet."""
     with open_source(path) as handle:
-        packed = handle.read(4) == ZIP_MAGIC
-    return _binary(path) if packed else _svmlight(path)
+        magic = handle.read(4)
+    if magic == ZIP_MAGIC:
+        return _binary(path, read_binary(path))
+    return _binary(path, read_parquet(path)) if magic == PARQUET_MAGIC else _svmlight(path)
 
 
-def _binary(path: Path) -> DataRows:
-    data = read_binary(path)
+def _binary(path: Path, data: RankingData) -> DataRows:
     sizes = np.diff(data.query_ptr)
     answered = np.flatnonzero(sizes)
     if not len(answered):

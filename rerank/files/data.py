@@ -1,16 +1,17 @@
-"""Ranking data as text (`svmlight.py`) or in the native binary format, by the ending of the path.
+"""Ranking data as text (`svmlight.py`) or the native binary format or Parquet, by the ending of the path.
 
 .svm .txt .letor, also with .gz   LETOR / SVMlight text
 .npz                              NumPy arrays without pickle: every attribute of RankingData by its name, and `about`,
                                   the UTF-8 bytes of JSON with format, version, recipe, fingerprint, retriever and
                                   run_retrievers
+.parquet                          see `parquet.py`
 """
 
 from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,21 +20,27 @@ from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
 from rerank.files.grouping import repeated_row
-from rerank.files.npz import NpzFault, read_arrays
+from rerank.files.npz import NpzFault, array_shape, read_arrays
+from rerank.files.parquet import ENDING as PARQUET
+from rerank.files.parquet import parquet_shape, read_parquet, write_parquet
+from rerank.files.shards import joined, shard_files
 from rerank.files.source import check_file
 from rerank.files.svmlight import read_svmlight, write_svmlight
+from rerank.files.svmlight_mapped import map_svmlight
 from rerank.runtime.output import whole_file
 from rerank.runtime.schema import Plain, SchemaError, at
 from rerank.runtime.strict_json import ParseFault, parse_json
 from rerank.types import RankingData, query_rows
-from rerank.types.ids import id_array
+from rerank.types.ids import id_array, id_bytes
 from rerank.types.retriever import retriever_members, stored_retrievers
 
 Floats32 = NDArray[np.float32]
 _ROWS_PER_WRITE = 4096
 FORMAT, VERSION = "rerank data", 1
 LAST_CHARACTER, SURROGATES = 0x10FFFF, 0xD800 >> 11  # of Unicode; a lone surrogate is not a character
+CHARACTERS_AT_ONCE = 1 << 20
 TEXT_ENDINGS = (".svm", ".txt", ".letor")
+DATA_ENDINGS = (*TEXT_ENDINGS, *(f"{ending}.gz" for ending in TEXT_ENDINGS), ".npz", PARQUET)
 KINDS: dict[str, tuple[str, Any]] = {  # array -> NumPy kinds that it may have, and the type that it is cast to
     "query_ids": ("USiu", np.str_),
     "query_ptr": ("iu", np.int64),
@@ -49,13 +56,18 @@ KINDS: dict[str, tuple[str, Any]] = {  # array -> NumPy kinds that it may have, 
 REQUIRED = ("query_ids", "query_ptr", "doc_ids", "X", "feature_names")
 
 
-def read_data(path: str | Path) -> RankingData:
+def read_data(path: str | Path | Sequence[str | Path], mapped: bool = False) -> RankingData:
     """Read ranking data.
 
     Parameters
     ----------
-    path : str or Path
-        A .svm, .txt, .letor (also with .gz) or .npz file.
+    path : str or Path, or sequence of them
+        A .svm, .txt, .letor (also with .gz), .npz or .parquet file; a folder of such files; or several, whose rows
+        follow one another (`rerank.files.shards`).
+    mapped : bool
+        Whether the features stay in a memory-mapped file, which rankers of boosted trees read block by block. A single
+        .npz file that rerank wrote is mapped as it is; otherwise they are copied to a temporary file in the folder
+        that TMPDIR sets, which is gone when the process ends.
 
     Returns
     -------
@@ -65,23 +77,78 @@ def read_data(path: str | Path) -> RankingData:
     Raises
     ------
     InvalidInputError
-        If the path has another ending.
+        If the path has another ending, or the disk has not enough space.
     MissingFileError
         If there is no such file.
     FileFormatError
         If the content does not have the format of the ending, or is of a newer version.
 
     """
-    if not _is_binary(path):
-        return read_svmlight(path)
-    data = read_binary(path)
+    files = shard_files(path, DATA_ENDINGS)
+    for file in files:
+        _reader(file)
+    if not files:
+        raise InvalidInputError("data: expected a file of ranking data, got none. Name one.")
+    if len(files) == 1:
+        return _reader(files[0])(files[0], mapped)
+    return joined(files, (_reader(file)(file, mapped) for file in files), mapped)
+
+
+def data_shape(path: str | Path | Sequence[str | Path]) -> tuple[int, int] | None:
+    """Return the rows and features of data whose files say them at their beginning, None for others.
+
+    Parameters
+    ----------
+    path : str or Path, or sequence of them
+        As for `read_data`.
+
+    Returns
+    -------
+    tuple of int, or None
+
+    Raises
+    ------
+    RerankError
+        As `read_data`.
+
+    """
+    files = shard_files(path, DATA_ENDINGS)
+    if not all(file.name.endswith((".npz", PARQUET)) for file in files):
+        return None
+    shapes = [parquet_shape(file) if file.name.endswith(PARQUET) else _binary_shape(file) for file in files]
+    return sum(rows for rows, _ in shapes), max((columns for _, columns in shapes), default=0)
+
+
+def _binary_shape(path: Path) -> tuple[int, int]:
+    try:
+        shape = array_shape(check_file(path, "a .npz file of ranking data"), "X")
+    except NpzFault as fault:
+        raise _damaged(path, str(fault)) from fault
+    if len(shape) != 2:
+        raise _damaged(path, f"X of shape {shape}")
+    return shape[0], shape[1]
+
+
+def _reader(path: Path) -> Callable[[Path, bool], RankingData]:
+    """Return the function that reads a file of this ending."""
+    if path.name.endswith(PARQUET):
+        return read_parquet
+    return _read_native if _is_binary(path) else _read_text
+
+
+def _read_text(path: Path, mapped: bool) -> RankingData:
+    return map_svmlight(path) if mapped else read_svmlight(path)
+
+
+def _read_native(path: Path, mapped: bool) -> RankingData:
+    data = read_binary(path, mapped)
     try:
         data.check_values()
     except InvalidInputError as error:
         raise FileFormatError(path, None, str(error)) from None
     row = repeated_row(query_rows(data.query_ptr), data.stored_ids)
     if row is not None:
-        raise _damaged(Path(path), f"document {shown(str(data.doc_ids[row]))} twice in a query (row {row})")
+        raise _damaged(path, f"document {shown(str(data.doc_ids[row]))} twice in a query (row {row})")
     return data
 
 
@@ -93,12 +160,14 @@ def write_data(data: RankingData, path: str | Path, blocks: Iterable[Floats32] |
     data : RankingData
         The data.
     path : str or Path
-        A .svm, .txt, .letor (also with .gz) or .npz file; `-` writes text to stdout.
+        A .svm, .txt, .letor (also with .gz), .npz or .parquet file; `-` writes text to stdout.
     blocks : iterable of ndarray of shape (n_rows_of_block, n_features) and dtype float32, optional
         The features, in blocks of complete queries, in place of `data.X`, of which only the shape is then used.
 
     """
-    if _is_binary(path):
+    if str(path).endswith(PARQUET):
+        write_parquet(data, path, blocks)
+    elif _is_binary(path):
         _write_binary(data, path, blocks)
     else:
         write_svmlight(data, path, blocks)
@@ -111,7 +180,8 @@ def _is_binary(path: str | Path) -> bool:
     if name == "-" or name.removesuffix(".gz").endswith(TEXT_ENDINGS):
         return False
     raise InvalidInputError(
-        f"{path}: expected a name that ends in {', '.join(TEXT_ENDINGS)} (also with .gz) or .npz. Rename the file."
+        f"{path}: expected a name that ends in {', '.join(TEXT_ENDINGS)} (also with .gz), .npz or {PARQUET}. "
+        "Rename the file."
     )
 
 
@@ -152,16 +222,21 @@ def _plain(value: Mapping[str, Any] | None) -> dict[str, Any] | None:
     return None if value is None else dict(value)
 
 
-def read_binary(path: str | Path) -> RankingData:
-    """Read a .npz file and check that its arrays have consistent shapes; values are not checked."""
+def read_binary(path: str | Path, mapped: bool = False) -> RankingData:
+    """Read a .npz file and check that its arrays have consistent shapes; values are not checked.
+
+    mapped  the features are memory-mapped, and document ids are UTF-8 bytes
+    """
     path = check_file(path, "a .npz file of ranking data")
-    arrays = _arrays(path)
+    arrays = _arrays(path, mapped)
     about = _about(path, arrays.pop("about", None))
     missing = [name for name in REQUIRED if name not in arrays]
     if missing:
         raise _damaged(path, f"no {missing[0]}")
     members = {name: _cast(path, name, array) for name, array in arrays.items()}
     _check_fit(path, members)
+    if mapped:
+        members["doc_ids"] = id_bytes(members["doc_ids"])
     members["feature_names"] = tuple(members["feature_names"].tolist())
     try:
         return RankingData(**members, **about)
@@ -169,9 +244,10 @@ def read_binary(path: str | Path) -> RankingData:
         raise FileFormatError(path, None, str(error)) from None
 
 
-def _arrays(path: Path) -> dict[str, Any]:
+def _arrays(path: Path, mapped: bool) -> dict[str, Any]:
+    kinds = {"about": "u", **{name: kinds for name, (kinds, _) in KINDS.items()}}
     try:
-        return read_arrays(path, {"about": "u", **{name: kinds for name, (kinds, _) in KINDS.items()}})
+        return read_arrays(path, kinds, "X" if mapped else "")
     except NpzFault as fault:
         raise _damaged(path, str(fault)) from fault
 
@@ -187,8 +263,10 @@ def _cast(path: Path, name: str, array: Any) -> Any:
         raise _damaged(path, f"{name} that are no text") from None
     texts = texts if texts.dtype.itemsize else texts.astype("U1")
     characters = np.ascontiguousarray(texts).ravel().view(np.uint32)
-    if ((characters > LAST_CHARACTER) | (characters >> 11 == SURROGATES)).any():
-        raise _damaged(path, f"{name} that are no text")
+    for first in range(0, len(characters), CHARACTERS_AT_ONCE):
+        some = characters[first : first + CHARACTERS_AT_ONCE]
+        if ((some > LAST_CHARACTER) | (some >> 11 == SURROGATES)).any():
+            raise _damaged(path, f"{name} that are no text")
     return texts
 
 

@@ -14,6 +14,8 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.runtime.mapped_rows import RowFile
+
 MOST_UNPACKED = 1 << 28  # bytes that a compressed file of any size may unpack to
 MOST_RATIO = 100  # a larger file may unpack to this many times its size
 MOST_HEADER = 1 << 16
@@ -37,7 +39,7 @@ class NpzFault(ValueError):
     """An error in a .npz file; the message is a short description of what was found."""
 
 
-def read_arrays(path: Path, kinds: Mapping[str, str]) -> dict[str, NDArray[Any]]:
+def read_arrays(path: Path, kinds: Mapping[str, str], mapped: str = "") -> dict[str, NDArray[Any]]:
     """Return the arrays of a .npz file by name.
 
     Parameters
@@ -46,6 +48,9 @@ def read_arrays(path: Path, kinds: Mapping[str, str]) -> dict[str, NDArray[Any]]
         The file.
     kinds : mapping from str to str
         Letters of the NumPy kinds (`f`, `iu`, `U`) that each array may have; arrays of other names are skipped.
+    mapped : str
+        Name of an array of rows that is memory-mapped as float32: in the file itself if it is stored so there, in a
+        temporary file otherwise. A Fortran-ordered one is read into memory.
 
     Raises
     ------
@@ -59,7 +64,11 @@ def read_arrays(path: Path, kinds: Mapping[str, str]) -> dict[str, NDArray[Any]]
     try:
         with zipfile.ZipFile(path) as archive:
             entries = _entries(path, archive)
-            return {name: _array(archive, entries[name], name, kinds[name]) for name in kinds if name in entries}
+            return {
+                name: _array(archive, entries[name], name, kinds[name], path if name == mapped else None)
+                for name in kinds
+                if name in entries
+            }
     except _ZIP_FAULTS as fault:
         raise NpzFault("something else or a damaged file") from fault
 
@@ -79,7 +88,23 @@ def _entries(path: Path, archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]
     return entries
 
 
-def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, name: str, kinds: str) -> NDArray[Any]:
+def array_shape(path: Path, name: str) -> tuple[int, ...]:
+    """Return the shape of an array of a .npz file, whose values are not read; raises NpzFault as `read_arrays` does."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            entries = _entries(path, archive)
+            if name not in entries:
+                raise NpzFault(f"no {name}")
+            with archive.open(entries[name]) as member:
+                return _read_header(member, name)[1]
+    except _ZIP_FAULTS as fault:
+        raise NpzFault("something else or a damaged file") from fault
+
+
+def _array(
+    archive: zipfile.ZipFile, entry: zipfile.ZipInfo, name: str, kinds: str, mapped_file: Path | None
+) -> NDArray[Any]:
+    """Return one array; one of two dimensions is mapped where its file is given."""
     with archive.open(entry) as member:
         dtype, shape, fortran_order = _read_header(member, name)
         if dtype.kind not in kinds:
@@ -90,11 +115,40 @@ def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, name: str, kinds: s
             raise NpzFault(f"{name} of empty values")
         if size * dtype.itemsize != n_bytes:
             raise NpzFault(f"{name} of shape {_shape_text(shape)} in {max(n_bytes, 0)} bytes")
+        if mapped_file is not None and size and len(shape) == 2 and not fortran_order:
+            return _mapped(mapped_file, entry, member, name, dtype, shape)
         flat = np.empty(size, dtype=dtype)
         _fill(member, flat.view(np.uint8) if size else np.empty(0, np.uint8), name)
     if dtype.kind == "U" and flat.view(dtype.byteorder + "u4").max(initial=0) > sys.maxunicode:
         raise NpzFault(f"{name} that are no text")  # Python cannot represent it
     return flat.reshape(shape[::-1]).T if fortran_order else flat.reshape(shape)
+
+
+def _mapped(
+    path: Path, entry: zipfile.ZipInfo, member: IO[bytes], name: str, dtype: np.dtype[Any], shape: tuple[int, ...]
+) -> NDArray[Any]:
+    """Return rows as mapped float32; all bytes are read once, which also compares the checksum."""
+    in_file = entry.compress_type == zipfile.ZIP_STORED and dtype == np.dtype("<f4")
+    offset = member.tell()
+    rows = None if in_file else RowFile(f"{name} of {path}")
+    step = max(1, _BYTES_PER_READ // (shape[1] * dtype.itemsize))
+    buffer = np.empty((min(step, shape[0]), shape[1]), dtype=dtype)
+    for first in range(0, shape[0], step):
+        block = buffer[: min(step, shape[0] - first)]
+        _fill(member, block.reshape(-1).view(np.uint8), name, at_end=first + step >= shape[0])
+        if rows is not None:
+            with np.errstate(over="ignore"):
+                rows.append(block.astype(np.float32))
+    return _in_place(path, entry, offset, shape) if rows is None else rows.finish(shape[1])
+
+
+def _in_place(path: Path, entry: zipfile.ZipInfo, offset: int, shape: tuple[int, ...]) -> NDArray[np.float32]:
+    """Return the float32 rows of an entry that is stored as it is, from `offset` of its content on."""
+    with path.open("rb") as file:
+        file.seek(entry.header_offset + 26)  # lengths of name and extra field in the local header of 30 bytes
+        lengths = file.read(4)
+    start = entry.header_offset + 30 + int.from_bytes(lengths[:2], "little") + int.from_bytes(lengths[2:], "little")
+    return np.memmap(path, np.float32, "r", start + offset, shape)
 
 
 def _read_header(member: IO[bytes], name: str) -> tuple[np.dtype[Any], tuple[int, ...], bool]:
@@ -112,8 +166,8 @@ def _read_header(member: IO[bytes], name: str) -> tuple[np.dtype[Any], tuple[int
         raise NpzFault(f"{name} of an unknown type") from None
 
 
-def _fill(member: IO[bytes], buffer: NDArray[np.uint8], name: str) -> None:
-    """Fill the buffer (n_bytes,) from the file, and check that the file has no more bytes."""
+def _fill(member: IO[bytes], buffer: NDArray[np.uint8], name: str, at_end: bool = True) -> None:
+    """Fill the buffer (n_bytes,) from the file, and check, at the end, that the file has no more bytes."""
     done = 0
     while done < len(buffer):
         part = member.read(min(_BYTES_PER_READ, len(buffer) - done))
@@ -121,7 +175,7 @@ def _fill(member: IO[bytes], buffer: NDArray[np.uint8], name: str) -> None:
             raise NpzFault(f"{name} cut off")
         buffer[done : done + len(part)] = np.frombuffer(part, np.uint8)
         done += len(part)
-    if member.read(1):  # reading the end also compares the checksum
+    if at_end and member.read(1):  # reading the end also compares the checksum
         raise NpzFault(f"{name} with bytes behind it")
 
 

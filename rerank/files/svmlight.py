@@ -17,8 +17,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,9 +31,10 @@ from rerank.files.svmlight_header import Header, header_lines
 from rerank.files.svmlight_rows import Rows, split_rows
 from rerank.runtime.output import whole_file
 from rerank.types import Floats, Ints, RankingData, pointers
-from rerank.types.ids import Ids, first_broken, id_array
+from rerank.types.ids import first_broken, id_array
 from rerank.types.retriever import stored_retrievers
 
+NO_ROWS = "expected rows `label qid:Q feature:value …`, got no row. Name a file with rows."
 MOST_DIGITS = 18  # of a number of rows
 
 
@@ -80,9 +82,7 @@ def read_parts(path: str | Path, header: Header, on_fault: OnFault = refuse) -> 
         if rows.lines:
             parts.append(rows)
     if not parts:
-        raise FileFormatError(
-            path, None, "expected rows `label qid:Q feature:value …`, got no row. Name a file with rows."
-        )
+        raise FileFormatError(path, None, NO_ROWS)
     return parts
 
 
@@ -163,7 +163,7 @@ def _record(path: Path, parts: list[Rows], header: Header, n_features: int) -> R
     labels = np.array([label for part in parts for label in part.labels])
     bases = _bases(path, lines, [base for part in parts for base in part.bases])
     names, query, order = numbered(row_queries(path, parts, lines), np.ones(len(lines), np.int64))
-    _refuse_repeats(path, lines, names, query, docs)
+    refuse_repeats(path, lines, names, query, docs)
     rows = np.arange(len(lines)) if order is None else order
     query_ids = id_array(names)
     X = stacked(parts, max(n_features, len(header.feature_names or ())))
@@ -200,34 +200,40 @@ def _bases(path: Path, lines: list[int], bases: list[float | None]) -> Floats | 
     if all(base is None for base in bases):
         return None
     if None in bases:
-        line = lines[bases.index(None)]
-        raise FileFormatError(
-            path,
-            line,
-            "expected `base = S` in the comment of every row or of none, got none here. Write it.",
-        )
+        raise missing_base(path, lines[bases.index(None)])
     return np.array(bases, dtype=np.float64)
+
+
+def missing_base(path: Path, line: int) -> FileFormatError:
+    """Return the error for a row without a base score among others."""
+    return FileFormatError(
+        path, line, "expected `base = S` in the comment of every row or of none, got none here. Write it."
+    )
+
+
+def missing_query(path: Path, line: int) -> FileFormatError:
+    """Return the error for a row without a query among others."""
+    return FileFormatError(path, line, "expected `qid:Q` after the label, got none. Write the query id.")
 
 
 def row_queries(path: Path, parts: list[Rows], lines: list[int]) -> list[str]:
     """Return the query id of every row."""
     queries = [query for part in parts for query in part.queries]
     if all(query is None for query in queries):
-        return _companion_queries(path, lines)
+        return [str(number) for number, size in enumerate(companion_sizes(path, lines), 1) for _ in range(size)]
     if None in queries:
-        line = lines[queries.index(None)]
-        raise FileFormatError(path, line, "expected `qid:Q` after the label, got none. Write the query id.")
+        raise missing_query(path, lines[queries.index(None)])
     return [query for query in queries if query is not None]
 
 
-def _companion_queries(path: Path, lines: list[int]) -> list[str]:
-    """Return the query ids of LightGBM's companion file."""
+def companion_sizes(path: Path, lines: Sequence[int] | Ints) -> list[int]:
+    """Return the number of rows of each query from LightGBM's companion file; `lines` are those of the rows."""
     bare = path.with_name(path.name.removesuffix(".gz"))
     companion = next((c for c in (Path(f"{path}.query"), Path(f"{bare}.query")) if c.is_file()), None)
     if companion is None:
         raise FileFormatError(
             path,
-            lines[0],
+            int(lines[0]),
             f"expected `qid:Q` after the label, got none. Write it, or the size of every query to {path.name}.query.",
         )
     sizes = [_size(companion, line, content) for line, content in text_lines(companion) if content.strip()]
@@ -237,7 +243,7 @@ def _companion_queries(path: Path, lines: list[int]) -> list[str]:
             None,
             f"expected sizes that add up to the {len(lines)} rows of {path.name}, got {sum(sizes)}. Correct the sizes.",
         )
-    return [str(number) for number, size in enumerate(sizes, 1) for _ in range(size)]
+    return sizes
 
 
 def _size(path: Path, line: int, content: str) -> int:
@@ -251,13 +257,15 @@ def _size(path: Path, line: int, content: str) -> int:
     return int(size)
 
 
-def _refuse_repeats(path: Path, lines: list[int], names: list[str], query: Ints, docs: Ids) -> None:
+def refuse_repeats(path: Path, lines: Sequence[int] | Ints, names: list[str], query: Ints, docs: NDArray[Any]) -> None:
+    """Refuse a document that is twice in a query; docs are text or UTF-8 bytes."""
     row = repeated_row(query, docs)
     if row is not None:
+        doc_id = docs[row].decode() if docs.dtype.kind == "S" else str(docs[row])
         raise FileFormatError(
             path,
-            lines[row],
-            f"expected each document once in a query, got {shown(str(docs[row]))} again in query "
+            int(lines[row]),
+            f"expected each document once in a query, got {shown(doc_id)} again in query "
             f"{shown(names[query[row]])}. Remove one of the two rows.",
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from abc import abstractmethod
 from collections.abc import Mapping
 from copy import copy
@@ -14,11 +15,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError
 from rerank.objectives.base import Objective
+from rerank.rankers.checkpoint import TrainingState, digest
+from rerank.rankers.limits import TrainingLimits
 from rerank.rankers.parameters import (
     SEED,
     base_parameter,
     jobs_parameter,
     parameter,
+    plain_parameters,
     stopping_parameter,
     watched_metric,
 )
@@ -26,15 +30,18 @@ from rerank.rankers.ranker import PROGRESS, Ranker
 from rerank.rankers.start import spread_at_the_top, start_in_units
 from rerank.rankers.stopping import EarlyStopping
 from rerank.rankers.training import TrainingSet
+from rerank.rankers.watched import WatchedRows
 from rerank.runtime.progress import track
-from rerank.runtime.schema import Choice, Number, Record, Whole
+from rerank.runtime.schema import Choice, Number, Plain, Record, Whole
+from rerank.trees.binned import Storage, bin_rows
 from rerank.trees.boost import Booster, BoostSettings, Gradients, StepLength, TreeSource
 from rerank.trees.contributions import add_contributions
-from rerank.trees.forest import Forest, StoredForest
+from rerank.trees.forest import StoredForest
 from rerank.trees.grow import TreeLimits
 from rerank.trees.score import score_rows
 from rerank.types import Floats
 
+log = logging.getLogger("rerank")
 SPLITS = ("newton", "least-squares")
 
 
@@ -96,6 +103,7 @@ class BoostedTrees(Ranker):
 
     trains_on_cluster: ClassVar[bool] = True
     averages: ClassVar[bool] = False  # F_k is the mean of the trees' outputs, not their sum
+    trains_mapped: ClassVar[bool] = True
 
     @abstractmethod
     def _objective(self, train: TrainingSet) -> Objective:
@@ -171,11 +179,33 @@ class BoostedTrees(Ranker):
         """Total gain of each feature's splits, (n_features,) float64."""
         return self.forest_.gains(self.n_features_in_)
 
+    def check_memory(self, memory: int | str, n_rows: int, n_features: int, n_valid: int = 0) -> None:
+        """Refuse memory that is too little to train in.
+
+        Parameters
+        ----------
+        memory : int or str
+            Bytes, or a size such as "4GB".
+        n_rows, n_features : int
+            Size of the training data.
+        n_valid : int
+            Rows of the validation data.
+
+        Raises
+        ------
+        InvalidInputError
+            If training takes more.
+
+        """
+        TrainingLimits.of(memory, None).storage(n_rows, n_features, n_valid, self.num_leaves)
+
     def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
         objective, unit = self._objective(train), self._unit(train)
         constant = objective.constant()
         start, centre = start_in_units(train, unit, by_query=constant is None)
-        booster = self._booster(train, objective, start + (constant or 0.0))
+        n_valid = 0 if valid is None else len(valid.order)
+        storage = self._limits.storage(len(train.order), self.n_features_in_, n_valid, self.num_leaves)
+        booster = self._booster(train, objective, start + (constant or 0.0), storage)
         if not booster.can_split:
             raise InvalidInputError(
                 "training data: expected a feature with different values, got only constant ones. Check X."
@@ -187,59 +217,83 @@ class BoostedTrees(Ranker):
             )
         stopping = self._stopping(valid)
         self.constant_ = unit * (constant or 0.0) - centre
+        watched = None if valid is None else WatchedRows(valid, booster.data.columns.bins, numba.get_num_threads())
+        state = self._resumed(booster, train, valid)
         try:
-            self._boost(booster, stopping, valid, unit)
+            self._boost(booster, stopping, watched, unit, state)
         finally:
             booster.close()
         self.best_iteration_, self.evals_result_ = stopping.best, stopping.results()
         self.forest_ = booster.forest(stopping.best).scaled(unit)
 
-    def _booster(self, train: TrainingSet, objective: Objective, start: Floats) -> TreeSource:
+    def _booster(self, train: TrainingSet, objective: Objective, start: Floats, storage: Storage) -> TreeSource:
         """Return what grows the trees from start scores (n_rows,): this process, or the workers of a cluster."""
-        n_threads, settings, weights = numba.get_num_threads(), self._settings(), self._row_weights(train)
+        n_threads, settings = numba.get_num_threads(), self._settings()
+        data = bin_rows(train.X, train.order, self.max_bin, n_threads, storage)
+        steps = self._step_length(train), self._row_weights(train)
         if self._cluster is None:
-            return Booster(
-                train.X,
-                train.order,
-                train.query_ptr,
-                start,
-                self._gradients(objective),
-                settings,
-                n_threads,
-                self._step_length(train),
-                weights,
-            )
+            return Booster(data, train.query_ptr, start, self._gradients(objective), settings, n_threads, *steps)
 
         def gradients_of(queries: slice, rows: slice) -> Gradients:
             return self._gradients(objective.part(queries, rows))
 
+        without_features = self._step_length(replace(train, X=train.X[:0])), steps[1]  # it is sent to a worker
         booster: TreeSource = self._cluster.booster(
-            train.X,
-            train.order,
-            train.query_ptr,
-            start,
-            gradients_of,
-            settings,
-            n_threads,
-            self._step_length(replace(train, X=train.X[:0])),
-            weights,
-            self._remembers_gradients(),
+            data, train.query_ptr, start, gradients_of, settings, *without_features, self._remembers_gradients()
         )
         return booster
 
-    def _boost(self, booster: TreeSource, stopping: EarlyStopping, valid: TrainingSet | None, unit: float) -> None:
-        """Add trees until the number is reached or the validation measure no longer rises.
+    def _resumed(self, booster: TreeSource, train: TrainingSet, valid: TrainingSet | None) -> TrainingState:
+        """Return the state of the checkpoint, an empty one without it."""
+        if self._limits.checkpoint is None:
+            return TrainingState([], [])
+        bins = booster.data.columns.bins
+        parts: list[NDArray[Any]] = [train.query_ptr, train.labels, train.weights, train.ideal_labels, train.ideal_ptr]
+        parts += [booster.scores, bins.edges, bins.n_bins, bins.missing, *booster.data.blocks, *self._pair_arrays()]
+        about = {
+            "ranker": self.kind,
+            "parameters": {name: value for name, value in plain_parameters(self).items() if name != "n_jobs"},
+            "features": digest(np.array(self.feature_names_)),
+            "training_data": digest(*parts),
+            "validation_data": None if valid is None else _digest_of(valid),
+        }
+        return self._limits.checkpoint.begin(Plain().read(about, {}) or {}, self.n_features_in_)
+
+    def _pair_arrays(self) -> list[NDArray[Any]]:
+        """Return the preference pairs that are learned from, if any."""
+        return []
+
+    def _boost(
+        self,
+        booster: TreeSource,
+        stopping: EarlyStopping,
+        valid: WatchedRows | None,
+        unit: float,
+        state: TrainingState,
+    ) -> None:
+        """Add trees to those of a checkpoint until the number is reached or the validation measure no longer rises.
 
         The measure before the first tree counts: a warm start that no tree betters stays the base ranker.
         """
-        scores = np.zeros(0 if valid is None else len(valid.order))
-        for _ in track(range(self.n_estimators), "trees", self.n_estimators):
+        for tree in state.trees:
+            booster.replay(tree, self._remembers_gradients())
+            if valid is not None:
+                valid.add(tree, unit)
+        if state.trees:
+            log.info("training goes on after %d trees of the checkpoint", len(state.trees))
+            stopping.resume(state.history, len(state.trees))
+        left = range(0 if stopping.over else self.n_estimators - len(state.trees))
+        for _ in track(left, "trees", len(left)):
             tree = booster.add_tree()
             if valid is not None:
-                scores += score_rows(Forest.of([tree]).scaled(unit), valid.X)[valid.order]
-            stopping.add(scores if valid is None else valid.start_scores + (self.constant_ + scores))
+                valid.add(tree, unit)
+            stopping.add(np.empty(0) if valid is None else valid.scores(self.constant_))
             if stopping.over:
                 break
+            if self._limits.checkpoint is not None:
+                self._limits.checkpoint.offer(TrainingState(booster.trees, stopping.history))
+        if self._limits.checkpoint is not None and not self._limits.keeps_checkpoint:
+            self._limits.checkpoint.remove()
 
     def _settings(self) -> BoostSettings:
         return BoostSettings(
@@ -294,3 +348,9 @@ class BoostedTrees(Ranker):
 
     def _largest_score(self) -> float:
         return abs(self.constant_) + self.forest_.largest_score()
+
+
+def _digest_of(valid: TrainingSet) -> str:
+    """Return a digest of validation data."""
+    ideal = valid.ideal_labels, valid.ideal_ptr
+    return digest(valid.X, valid.order, valid.labels, valid.query_ptr, valid.weights, *ideal, valid.start_scores)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError
 from rerank.rankers.ranker import Ranker
@@ -89,6 +89,10 @@ class LearnsFromPairs(Ranker):
     def _forget_input(self) -> None:
         super()._forget_input()
         self.__dict__.pop("_pairs", None)
+
+    def _pair_arrays(self) -> list[NDArray[Any]]:
+        pairs = self._pairs
+        return [] if pairs is None else [pairs.better, pairs.worse, pairs.probabilities]
 
     def _learns_from_labels(self) -> bool:
         return self._pairs is None

@@ -24,7 +24,9 @@ from rerank.rankers.arrays import (
     numbered_names,
     query_column,
 )
+from rerank.rankers.checkpoint import Checkpoint
 from rerank.rankers.estimator import Estimator, not_fitted
+from rerank.rankers.limits import TrainingLimits
 from rerank.rankers.origin import check_base_run, check_retrievers, note_unknown_start
 from rerank.rankers.parameters import check_parameters, plain_parameters
 from rerank.rankers.registry import known_rankers
@@ -32,6 +34,7 @@ from rerank.rankers.stopping import Callback, EarlyStopping
 from rerank.rankers.store import StoredModel, save_model
 from rerank.rankers.training import TrainingSet, Validation, check_training_data
 from rerank.rankers.warm_start import CandidateRunBase, GivenScoresBase, NoBase, StoredBase, resolve_base, run_scores
+from rerank.runtime.mapped_rows import RowFile, is_mapped, row_blocks
 from rerank.runtime.schema import (
     LARGEST,
     Anything,
@@ -115,6 +118,7 @@ class Ranker(Estimator):
     kind: ClassVar[str] = ""
     learns_from_pairs: ClassVar[bool] = False
     trains_on_cluster: ClassVar[bool] = False
+    trains_mapped: ClassVar[bool] = False  # reads features block by block, keeps to a memory limit, has checkpoints
     cross_validates: ClassVar[bool] = False  # without an eval_set, chooses by held-out queries; see cross_validated_
     cross_validated_: float  # metric of the choice on the held-out training queries
     parameter_fields: ClassVar[Mapping[str, Field]]  # of the constructor's arguments but `base`
@@ -126,6 +130,7 @@ class Ranker(Estimator):
     evals_result_: dict[str, dict[str, list[float]]]
     _callbacks: tuple[Callback, ...] = ()
     _cluster: Any = None  # a rerank.Cluster, while it trains
+    _limits: TrainingLimits = TrainingLimits()
     _columns_named = False  # whether training had a data frame, whose columns have names
 
     @abstractmethod
@@ -172,6 +177,8 @@ class Ranker(Estimator):
         preferences: Preferences | Iterable[Sequence[Any]] | None = None,
         callbacks: Iterable[Callback] | None = None,
         cluster: Any = None,
+        memory: int | str | None = None,
+        checkpoint: str | Path | Checkpoint | None = None,
     ) -> Self:
         """Learn to rank.
 
@@ -203,6 +210,13 @@ class Ranker(Estimator):
             Each is called after each iteration with a `TrainingProgress`: its iteration, evals_result, and stop().
         cluster : rerank.Cluster, optional
             Its workers share the queries; the model is that of this process, byte for byte. Only for boosted trees.
+        memory : int or str, optional
+            Bytes that the process may take, or a size such as "4GB", for rankers of boosted trees: binned rows that do
+            not fit go to a memory-mapped temporary file. With data that are mapped (`rerank.read_data(path,
+            mapped=True)`) the features are never in memory as a whole. The model is the same.
+        checkpoint : str, Path or Checkpoint, optional
+            File to which rankers of boosted trees write their state about every 30 seconds. Where it exists, training
+            goes on from it, to the same model; it is removed at the end (a `Checkpoint` is left to the caller).
 
         Returns
         -------
@@ -222,6 +236,8 @@ class Ranker(Estimator):
                 f"cluster: expected a ranker of boosted trees ({able}), got {self.kind}. Train it without a cluster."
             )
         self._callbacks, self._cluster = () if callbacks is None else tuple(callbacks), cluster
+        self._callbacks = () if callbacks is None else tuple(callbacks)
+        self._limits = self._given_limits(memory, checkpoint)
         try:
             X = self._with_preferences(preferences, X)
             data, scores = self._training_data(X, y, qid, group, init_score, sample_weight)
@@ -231,6 +247,7 @@ class Ranker(Estimator):
             self._forget_input()
 
     def _fit_data(self, data: RankingData, init_score: Floats | None, validated: Validated) -> Self:
+        data = self._loaded(data)
         check_training_data(data, "training data")
         if isinstance(self.base, Ranker) and hasattr(self.base, "base_"):
             check_retrievers(self.base, data.retriever, data.run_retrievers, "training data")
@@ -258,9 +275,26 @@ class Ranker(Estimator):
             )
         return X
 
+    def _given_limits(self, memory: int | str | None, checkpoint: str | Path | Checkpoint | None) -> TrainingLimits:
+        """Return memory and checkpoint that `fit` is given; refuse them for a learner that cannot keep to them."""
+        for name, value in (("memory", memory), ("checkpoint", checkpoint)):
+            if value is not None and not self.trains_mapped:
+                raise UnknownParameterError(
+                    f"{name}: expected a ranker of boosted trees, got {type(self).__name__}. Take one of "
+                    f"{', '.join(rankers_of_parts())}, or leave it out."
+                )
+        return TrainingLimits.of(memory, checkpoint)
+
+    def _loaded(self, data: RankingData) -> RankingData:
+        """Return data with features in memory, unless the learner reads mapped ones block by block."""
+        if self.trains_mapped or not is_mapped(data.X):
+            return data
+        return replace(data, X=np.array(data.X))
+
     def _forget_input(self) -> None:
         """Drop what only training needs."""
         del self._callbacks, self._cluster
+        del self._callbacks, self._limits
 
     def _stopping(self, valid: TrainingSet | None) -> EarlyStopping:
         """Return what follows the metric on the validation data, None for none, while the ranker learns."""
@@ -304,7 +338,13 @@ class Ranker(Estimator):
                 return 0.0 + self._scores(rows)
         data = self._rows_to_score(X, init_score, base)
         with kernel_threads(self.n_jobs, data.n_rows):
-            return self._start(data, init_score, base) + self._scores(data.X)
+            return self._start(data, init_score, base) + self._scores_of(data.X)
+
+    def _scores_of(self, X: NDArray[np.float32]) -> Floats:
+        """Return what `_scores` does, block by block where X is mapped."""
+        if not is_mapped(X):
+            return self._scores(X)
+        return np.concatenate([np.empty(0), *(self._scores(block) for _, block in row_blocks(X))])
 
     def contributions(
         self,
@@ -560,7 +600,7 @@ class Ranker(Estimator):
         if isinstance(self.base_, GivenScoresBase) and init_score is None:
             raise InvalidInputError("eval_set: expected eval_init_score beside init_score, got none. Pass both.")
         if isinstance(X, RankingData):
-            data, order = self._matching(X), None
+            data, order = self._matching(self._loaded(X)), None
             check_retrievers(self, X.retriever, X.run_retrievers, "validation data", init_score is None)
         else:
             data, order = data_from_arrays(X, y, query_column(qid, group, "eval_"))
@@ -631,7 +671,7 @@ class Ranker(Estimator):
             )
         columns = [data.feature_names.index(name) for name in self.feature_names_]
         log.info("data: %d features that the model does not use are left out", data.n_features - len(columns))
-        return replace(data, X=np.ascontiguousarray(data.X[:, columns]), feature_names=tuple(self.feature_names_))
+        return replace(data, X=_some_columns(data.X, columns), feature_names=tuple(self.feature_names_))
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "base_"):
@@ -644,6 +684,11 @@ class Ranker(Estimator):
 def rankers_of_pairs() -> list[str]:
     """Return the names of the rankers that learn from preference pairs."""
     return [name for name, ranker in known_rankers().items() if ranker.learns_from_pairs]
+
+
+def rankers_of_parts() -> list[str]:
+    """Return the names of the rankers that read mapped features, keep to a memory limit and have checkpoints."""
+    return [name for name, ranker in known_rankers().items() if ranker.trains_mapped]
 
 
 def _labelled(
@@ -707,3 +752,13 @@ def _difference(trained: tuple[str, ...], names: tuple[str, ...]) -> str:
         if some
     ]
     return f"expected the columns of training by name, {' and '.join(parts)}. Pass the columns that were trained on."
+
+
+def _some_columns(X: NDArray[np.float32], columns: list[int]) -> NDArray[np.float32]:
+    """Return some columns of X, C-contiguous; those of a mapped X are in a temporary file."""
+    if not is_mapped(X):
+        return np.ascontiguousarray(X[:, columns])
+    some = RowFile("features of the model")
+    for _, block in row_blocks(X):
+        some.append(block[:, columns])
+    return some.finish(len(columns))

@@ -77,6 +77,11 @@ class EarlyStopping:
             self._stopped |= progress.stopped
         return is_best
 
+    def resume(self, history: Sequence[float], iterations: int) -> None:
+        """Go on after an earlier training of so many iterations, whose history is given."""
+        self._iteration, self.history = iterations, list(history)
+        self.best = self.history.index(max(self.history)) if self.history else iterations
+
     @property
     def over(self) -> bool:
         """Whether a callback stopped the training, or the measure has not risen for so many iterations."""

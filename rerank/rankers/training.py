@@ -52,7 +52,7 @@ class TrainingSet:
             raise InvalidInputError("training data: expected labels, got none. Make the data with qrels.")
         queries = np.argsort(data.query_ids, kind="stable")
         bounds = zip(data.query_ptr[queries].tolist(), data.query_ptr[queries + 1].tolist(), strict=True)
-        rows = (first + np.argsort(data.doc_ids[first:last], kind="stable")[::-1] for first, last in bounds)
+        rows = (first + np.argsort(data.stored_ids[first:last], kind="stable")[::-1] for first, last in bounds)
         order = np.concatenate([np.empty(0, np.int64), *rows])
         ideal_labels, ideal_ptr = data.ideal()
         ideal_rows, ideal_ptr = joined_rows(ideal_ptr[queries], np.diff(ideal_ptr)[queries])

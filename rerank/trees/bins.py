@@ -8,12 +8,14 @@ missing  NaN is in no bin; each split decides on which side missing values go
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.runtime.kernels import helper, kernel
+from rerank.runtime.mapped_rows import is_mapped, row_blocks
 from rerank.runtime.threads import in_threads
 
 MOST_BINS = 255
@@ -46,7 +48,7 @@ class Bins:
     exception_share: NDArray[np.float64]
 
 
-def learn_bins(X: NDArray[np.float32], max_bin: int, n_threads: int) -> Bins:
+def learn_bins(X: NDArray[np.float32], max_bin: int, n_threads: int, working_bytes: int = 0) -> Bins:
     """Choose the bins of every feature from all rows: one bin for each distinct value, or about equal counts.
 
     A value with many rows gets a bin for itself; edges are midway between values. The order of the rows does not
@@ -55,11 +57,14 @@ def learn_bins(X: NDArray[np.float32], max_bin: int, n_threads: int) -> Bins:
     Parameters
     ----------
     X : float32 array of shape (n_rows, n_features)
-        Values, NaN where missing.
+        Values, NaN where missing. A memory-mapped X is read once for every set of columns that fit in the working
+        memory.
     max_bin : int
         Most bins of a feature, 2 to 255.
     n_threads : int
         Threads to use.
+    working_bytes : int
+        Memory for the columns of a mapped X that are sorted together; at least one column is.
 
     Returns
     -------
@@ -71,26 +76,49 @@ def learn_bins(X: NDArray[np.float32], max_bin: int, n_threads: int) -> Bins:
 
     """
     n_features = X.shape[1]
-    edges = np.full((n_features, MOST_BINS), np.inf, dtype=np.float32)
-    n_bins = np.ones(n_features, dtype=np.int64)
-    missing = np.zeros(n_features, dtype=np.bool_)
-    most_freq_bin, exception_share = np.zeros(n_features, dtype=np.int64), np.zeros(n_features)
+    bins = Bins(
+        edges=np.full((n_features, MOST_BINS), np.inf, dtype=np.float32),
+        n_bins=np.ones(n_features, dtype=np.int64),
+        missing=np.zeros(n_features, dtype=np.bool_),
+        most_freq_bin=np.zeros(n_features, dtype=np.int64),
+        exception_share=np.zeros(n_features),
+    )
 
-    def learn(part: int) -> None:
-        first = part * FEATURES_AT_ONCE
+    def learn(first: int) -> None:
         columns = X[:, first : first + FEATURES_AT_ONCE].T.copy(order="C")
-        columns.sort(axis=1)
         for feature, column in enumerate(columns, first):
-            n_present = int(np.searchsorted(column, np.nan)) if len(column) else 0
-            missing[feature] = n_present < len(column)
-            n_bins[feature] = _choose_edges(column[:n_present], max_bin, edges[feature])
-            ends = np.searchsorted(column[:n_present], edges[feature, : n_bins[feature]], side="right")
-            counts = np.diff(ends, prepend=0, append=len(column))
-            most_freq_bin[feature] = np.argmax(counts)
-            exception_share[feature] = 1.0 - counts.max() / max(len(column), 1)
+            _learn_feature(bins, feature, column, max_bin)
 
-    in_threads(learn, range(-(-n_features // FEATURES_AT_ONCE)), n_threads)
-    return Bins(edges, n_bins, missing, most_freq_bin, exception_share)
+    if is_mapped(X):
+        for columns in _mapped_columns(X, working_bytes):
+            in_threads(lambda column: _learn_feature(bins, *column, max_bin), columns, n_threads)
+    else:
+        in_threads(learn, range(0, n_features, FEATURES_AT_ONCE), n_threads)
+    return bins
+
+
+def _mapped_columns(X: NDArray[np.float32], working_bytes: int) -> Iterator[list[tuple[int, NDArray[np.float32]]]]:
+    """Yield sets of features, each with its values (n_rows,); their memory is used again for the next set."""
+    n_rows, n_features = X.shape
+    at_once = min(max(working_bytes // (X.itemsize * n_rows), 1), n_features)
+    columns = np.empty((at_once, n_rows), dtype=np.float32)
+    for first in range(0, n_features, at_once):
+        some = columns[: min(at_once, n_features - first)]
+        for row, block in row_blocks(X):
+            some[:, row : row + len(block)] = block[:, first : first + at_once].T
+        yield list(enumerate(some, first))
+
+
+def _learn_feature(bins: Bins, feature: int, column: NDArray[np.float32], max_bin: int) -> None:
+    """Set the bins of one feature from its values (n_rows,), which are sorted in place."""
+    column.sort()
+    n_present = int(np.searchsorted(column, np.nan)) if len(column) else 0
+    bins.missing[feature] = n_present < len(column)
+    bins.n_bins[feature] = _choose_edges(column[:n_present], max_bin, bins.edges[feature])
+    ends = np.searchsorted(column[:n_present], bins.edges[feature, : bins.n_bins[feature]], side="right")
+    counts = np.diff(ends, prepend=0, append=len(column))
+    bins.most_freq_bin[feature] = np.argmax(counts)
+    bins.exception_share[feature] = 1.0 - counts.max() / max(len(column), 1)
 
 
 @helper()

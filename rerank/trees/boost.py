@@ -9,12 +9,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.trees.bins import learn_bins
-from rerank.trees.columns import Columns
+from rerank.trees.binned import BinnedData
+from rerank.trees.binned_scores import tree_values
 from rerank.trees.forest import Forest, Tree
 from rerank.trees.grow import Grower, TreeLimits
 from rerank.trees.leaf_values import add_leaf_values
-from rerank.trees.score import score_rows
 from rerank.types import Floats, Ints
 
 Gradients = Callable[[Floats, Floats, Floats], None]
@@ -60,12 +59,19 @@ class BoostSettings:
 class TreeSource(Protocol):
     """What trees come from, one after the other: a `Booster`, or the workers of a cluster."""
 
+    data: BinnedData
+    scores: Floats
+    trees: list[Tree]
+
     @property
     def can_split(self) -> bool:
         """Whether any feature has more than one value."""
 
     def add_tree(self) -> Tree:
         """Grow the next tree, and return it."""
+
+    def replay(self, tree: Tree, with_gradients: bool) -> None:
+        """Take the next tree from an earlier training on the same data, see `Booster.replay`."""
 
     def forest(self, n_trees: int | None = None) -> Forest:
         """Return the first trees as a forest; all of them where no number is given."""
@@ -79,10 +85,8 @@ class Booster:
 
     Parameters
     ----------
-    X : float32 array of shape (n_rows, n_features)
-        Rows in any order, NaN where missing.
-    order : int64 array of shape (n_rows,)
-        Their canonical order: row i of all that follows is X[order[i]].
+    data : BinnedData
+        Binned rows in canonical order (`bin_rows`).
     query_ptr : int64 array of shape (n_queries + 1,)
         Rows of query q are [query_ptr[q], query_ptr[q + 1]), to draw whole queries.
     start_scores : float64 array of shape (n_rows,)
@@ -114,8 +118,7 @@ class Booster:
 
     def __init__(
         self,
-        X: NDArray[np.float32],
-        order: Ints,
+        data: BinnedData,
         query_ptr: Ints,
         start_scores: Floats,
         gradients: Gradients,
@@ -126,13 +129,12 @@ class Booster:
     ) -> None:
         self.settings, self.query_ptr, self.gradients = settings, query_ptr, gradients
         self._step_length, self._row_weights = step_length, row_weights
-        columns = Columns.of(learn_bins(X, settings.max_bin, n_threads))
-        self._X, self._order = X, order
-        self._grower = Grower(columns, columns.blocks(X, order, n_threads), settings.limits, n_threads)
+        self.data = data
+        self._grower = Grower(data.columns, data.blocks, settings.limits, n_threads)
         self._random = np.random.default_rng(settings.random_state)
-        self._features = np.sort(columns.features)  # the others have one bin
-        self._all_rows = np.arange(len(X), dtype=np.int32)
-        self._grad, self._hess = np.empty(len(X)), np.empty(len(X))
+        self._features = np.sort(data.columns.features)  # the others have one bin
+        self._all_rows = np.arange(data.n_rows, dtype=np.int32)
+        self._grad, self._hess = np.empty(data.n_rows), np.empty(data.n_rows)
         self.scores = start_scores.astype(np.float64, copy=True)
         self.trees: list[Tree] = []
 
@@ -149,17 +151,46 @@ class Booster:
             self._grad, self._hess, rows, self._sample_features(), self._row_weights
         )
         tree.leaf_value[:] *= self._factor(tree)
+        if len(rows) == len(self._all_rows):
+            self._append(tree, lambda: add_leaf_values(ordered, leaf_ptr, tree.leaf_value, self.scores))
+        else:
+            self._append(tree, lambda: self._add_values(tree))
+        return tree
+
+    def replay(self, tree: Tree, with_gradients: bool) -> None:
+        """Take the next tree from an earlier training on the same data: the state becomes what `add_tree` had left.
+
+        Parameters
+        ----------
+        tree : Tree
+            The tree.
+        with_gradients : bool
+            Whether gradients depend on earlier ones, and so have to be computed.
+
+        """
+        if with_gradients:
+            self.gradients(self.scores, self._grad, self._hess)
+        self._sample_rows()
+        self._sample_features()
+        self._append(tree, lambda: self._add_values(tree))
+
+    def _append(self, tree: Tree, add: Callable[[], None]) -> None:
+        """Append a tree, whose values `add` adds to the scores."""
         k = len(self.trees) + 1
         if self.settings.averaged:
             self.scores *= k
-        if len(rows) == len(self._all_rows):
-            add_leaf_values(ordered, leaf_ptr, tree.leaf_value, self.scores)
-        else:
-            self.scores += score_rows(Forest.of([tree]), self._X)[self._order]
+        add()
         if self.settings.averaged:
             self.scores /= k + 1
         self.trees.append(tree)
-        return tree
+
+    def _add_values(self, tree: Tree) -> None:
+        """Add the values of a tree to the scores of all rows."""
+        self.scores += self._values(tree)
+
+    def _values(self, tree: Tree) -> Floats:
+        """Return the value of the leaf that each row reaches, (n_rows,) float64."""
+        return tree_values(tree, self.data.columns, self.data.blocks)
 
     def forest(self, n_trees: int | None = None) -> Forest:
         """Return the first trees as a forest; all of them where no number is given."""
@@ -172,7 +203,7 @@ class Booster:
         """Return what the values of a new tree are multiplied by."""
         if self._step_length is None:
             return self.settings.learning_rate
-        return self._step_length(self.scores, score_rows(Forest.of([tree]), self._X)[self._order])
+        return self._step_length(self.scores, self._values(tree))
 
     def _sample_rows(self) -> NDArray[np.int32]:
         """Return the rows of the queries that are drawn for a tree, ascending."""

@@ -14,7 +14,7 @@ back from the blocks and compares.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,6 +96,29 @@ class Columns:
             most_freq_code=most_freq_digit[sparse].astype(np.uint8),
         )
 
+    @classmethod
+    def separate(cls, bins: Bins) -> Columns:
+        """Give every feature with several bins a column of its own, not sparse, and a digit for missing values.
+
+        Rows other than the training rows may be binned so: they may lack values that all training rows have.
+        """
+        column = np.where(bins.n_bins + bins.missing > 1, 0, -1)
+        column[column == 0] = np.arange(np.count_nonzero(column == 0))
+        n_stored = int(column.max(initial=-1)) + 1
+        counts = np.zeros(-(-max(n_stored, 1) // WIDTH) * WIDTH, dtype=np.int64)
+        counts[:n_stored] = 1
+        return cls(
+            bins=replace(bins, missing=np.ones_like(bins.missing)),
+            column=column,
+            stride=np.ones(len(column), dtype=np.int64),
+            n_digits=np.full(len(column), MOST_CODES),
+            missing_digit=np.full(len(column), MOST_CODES - 1),
+            features=np.flatnonzero(column >= 0),
+            column_ptr=pointers(counts),
+            first_sparse=n_stored,
+            most_freq_code=np.empty(0, dtype=np.uint8),
+        )
+
     @property
     def digits(self) -> Ints:
         """Digit of a feature under each code of its column, int64 of shape (n_features, 256)."""
@@ -155,17 +178,6 @@ def _share_columns(n_digits: Ints, sparse: Ints) -> tuple[Ints, Ints, int]:
         stride[feature] = n_codes[number]
         n_codes[number] *= int(n_digits[feature])
     return column, stride, len(n_codes)
-
-
-def by_column(blocks: NDArray[np.uint8], n_threads: int) -> NDArray[np.uint8]:
-    """Return the codes of blocks (n_blocks, n_rows, 16) by column, uint8 of shape (n_blocks * 16, n_rows)."""
-    out = np.empty((len(blocks), WIDTH, blocks.shape[1]), dtype=np.uint8)
-
-    def transpose(block: int) -> None:
-        out[block] = blocks[block].T
-
-    in_threads(transpose, range(len(blocks)), n_threads)
-    return out.reshape(len(blocks) * WIDTH, blocks.shape[1])
 
 
 @helper()

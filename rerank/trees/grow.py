@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.trees.columns import GROUP_WIDTH, MOST_CODES, WIDTH, Columns, by_column
+from rerank.trees.columns import GROUP_WIDTH, MOST_CODES, WIDTH, Columns
 from rerank.trees.forest import Tree
 from rerank.trees.gradients import pack_gradients
 from rerank.trees.leaf_values import newton_steps
@@ -82,7 +82,7 @@ class Grower:
         exceptions = list_exceptions(blocks, columns.first_sparse, columns.most_freq_code, n_threads)
         self._rows = BinnedRows(
             blocks=blocks.view(np.uint64),
-            codes=by_column(blocks, n_threads),
+            codes=blocks,
             exceptions=exceptions.view(np.uint64),
             most_freq_code=columns.most_freq_code,
             first_sparse=columns.first_sparse,

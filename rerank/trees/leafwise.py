@@ -282,8 +282,9 @@ def _choose_features(task, work, open_slots):  # type: ignore[no-untyped-def]
 @helper()
 def _decide(codes, code_goes_left, rows, goes_left):  # type: ignore[no-untyped-def]
     """Fill goes_left (k,) uint8 of rows (k,) by that of their codes (256,); return how many go left."""
-    n_left = np.int64(0)
-    for i in range(rows.shape[0]):
+    n, n_left = rows.shape[0], np.int64(0)
+    for i in range(n):
+        _prefetch(codes, rows[min(i + PREFETCH_DISTANCE, n - 1)])  # type: ignore[call-arg]
         flag = code_goes_left[codes[np.uint32(rows[i])]]
         goes_left[i] = flag
         n_left += flag
@@ -341,8 +342,9 @@ def _partition(data, task, work, leaf):  # type: ignore[no-untyped-def]
     n_rows = work.leaves[leaf]["last"] - work.leaves[leaf]["first"]
     n_shares = task.thread_ptr.shape[0] - 1 if n_rows >= ROWS_FOR_THREADS else 1
     n_left = np.zeros(n_shares + 1, np.int64)
+    codes = data.codes[feature["column"] // 16, :, feature["column"] % 16]
     for move in (False, True):
-        _partition_shares(move, data.codes[feature["column"]], code_goes_left, work, leaf, n_left)
+        _partition_shares(move, codes, code_goes_left, work, leaf, n_left)
         for share in range(0 if move else n_shares):
             n_left[share + 1] += n_left[share]
     return n_left[n_shares]

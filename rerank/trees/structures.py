@@ -73,8 +73,8 @@ class BinnedRows(NamedTuple):
     ----------
     blocks : uint64 array of shape (n_blocks, n_rows, 2)
         The codes of 16 columns, a byte each: histograms read many columns of a row.
-    codes : uint8 array of shape (n_columns, n_rows)
-        The same codes by column: a split reads one column of many rows.
+    codes : uint8 array of shape (n_blocks, n_rows, 16)
+        The same memory by byte: a split reads one column.
     exceptions : uint64 array of shape (n_rows + 1, 2)
         Codes of the sparse columns (`sparse_columns.py`).
     most_freq_code : uint8 array of shape (n_sparse,)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError, shown, unknown_name
+from rerank.runtime.mapped_rows import row_blocks
 from rerank.types.arrays import Floats, Ints, ideal_of_rows, joined_rows
 from rerank.types.data_frames import data_from_frame, data_to_frame
 from rerank.types.display import FIRST_COLUMNS, counted
@@ -122,7 +123,10 @@ class RankingData(QueryTable):
         """
         if name not in self.feature_names:
             raise unknown_name("feature", name, self.feature_names)
-        return self.X[:, self.feature_names.index(name)].astype(np.float64)
+        number, values = self.feature_names.index(name), np.empty(self.n_rows)
+        for first, block in row_blocks(self.X):
+            values[first : first + len(block)] = block[:, number]
+        return values
 
     def ideal(self) -> tuple[Floats, Ints]:
         """Return the positive labels of every query, best first, and their `query_ptr`.
@@ -353,10 +357,11 @@ def _check_column(
 
 def first_infinite(X: NDArray[np.float32]) -> tuple[int, int] | None:
     """Return row and column of the first infinite value, or None; X is read in blocks that fit in cache."""
-    step = max(1, AT_ONCE // max(X.shape[1], 1))
-    for first in range(0, len(X), step):
-        infinite = np.isinf(X[first : first + step])
-        if infinite.any():
-            row, column = np.argwhere(infinite)[0].tolist()
-            return first + row, column
+    for start, rows in row_blocks(X):
+        step = max(1, AT_ONCE // max(X.shape[1], 1))
+        for first in range(0, len(rows), step):
+            infinite = np.isinf(rows[first : first + step])
+            if infinite.any():
+                row, column = np.argwhere(infinite)[0].tolist()
+                return start + first + row, column
     return None

@@ -93,6 +93,7 @@ def _compile(names: Iterable[str]) -> None:
 def _grow_trees() -> None:
     import numpy as np
 
+    from rerank.trees.binned import bin_rows
     from rerank.trees.boost import Booster, BoostSettings
 
     random, n_rows = np.random.default_rng(0), N_QUERIES * ROWS_A_QUERY
@@ -103,7 +104,8 @@ def _grow_trees() -> None:
         grad[:], hess[:] = X[:, 0], 1.0  # type: ignore[index]
 
     query_ptr = np.arange(N_QUERIES + 1) * ROWS_A_QUERY
-    Booster(X, np.arange(n_rows), query_ptr, np.zeros(n_rows), fill, BoostSettings(), 1).add_tree()
+    data = bin_rows(X, np.arange(n_rows), 255, 1)
+    Booster(data, query_ptr, np.zeros(n_rows), fill, BoostSettings(), 1).add_tree()
 
 
 def _rank_and_score() -> None:

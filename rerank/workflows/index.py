@@ -399,7 +399,7 @@ class Index:
         Parameters
         ----------
         path : path
-            File name that ends in .npz, .svm or .txt (the latter two also with .gz).
+            File name that ends in .npz, .parquet, .svm or .txt (the latter two also with .gz).
         run, topics, qrels, recipe, runs, vectors, history, encoder, threads : as for `features`
             The pairs, their labels and their features.
 

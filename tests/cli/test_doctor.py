@@ -54,8 +54,16 @@ def test_kinds_that_are_named_are_believed(command: Command) -> None:
         (None, "", "files: expected files to examine, got none. Name one."),
         (b"", "FILE", "FILE: expected rows, got an empty file. Name a file with rows."),
         (b"# nothing\n", "--qrels FILE", "FILE: expected lines of 4 columns (qid iter docno label), got no line. "),
-        (b"\x7fELF\0\1\2", "FILE", "FILE: expected text or .npz, got bytes of something else. Name another file."),
-        (b"\x7fELF\0\1\2", "--run FILE", "FILE: expected text or .npz, got bytes of something else. Name another"),
+        (
+            b"\x7fELF\0\1\2",
+            "FILE",
+            "FILE: expected text, .npz or .parquet, got bytes of something else. Name another file.",
+        ),
+        (
+            b"\x7fELF\0\1\2",
+            "--run FILE",
+            "FILE: expected text, .npz or .parquet, got bytes of something else. Name another",
+        ),
         (b"PK\3\4broken", "FILE", "FILE: expected ranking data that rerank wrote, got something else"),
         (b"\x1f\x8bbroken", "FILE", "FILE: expected a whole gzip file, got a damaged one"),
         (b"good day to you\n", "FILE", "FILE:1: expected rows of qrels, a run, topics or features, got 'good day"),

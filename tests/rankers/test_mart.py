@@ -9,6 +9,7 @@ from rerank.objectives.registry import objective_class
 from rerank.rankers.logistrank import LogistRank
 from rerank.rankers.mart import MART
 from rerank.rankers.training import TrainingSet
+from rerank.trees.binned import bin_rows
 from rerank.trees.boost import Booster, BoostSettings
 from rerank.trees.grow import TreeLimits
 from rerank.types import Floats
@@ -74,7 +75,8 @@ def test_sigma_makes_no_difference_to_a_cold_model(name) -> None:
         objective = objective_class(name)(train.query_ptr, train.weights, train.labels, sigma=sigma)
         start = np.full(data.n_rows, objective.constant() or 0.0)
         settings = BoostSettings(limits=TreeLimits(8, min_child_samples=5, min_child_weight=0.0))
-        booster = Booster(train.X, train.order, train.query_ptr, start, objective.gradients, settings, 1)
+        rows = bin_rows(train.X, train.order, 255, 1)
+        booster = Booster(rows, train.query_ptr, start, objective.gradients, settings, 1)
         for _ in range(10):
             booster.add_tree()
         results.append(booster.scores * sigma)

@@ -1,0 +1,263 @@
+"""Checkpoints: the trees of a training that has not ended, from which it goes on to the same model.
+
+A checkpoint holds the trees so far, the measure on the validation data after each of them, and what they depend on:
+ranker, parameters, a digest of the data, the version of the package. Scores and random numbers follow from the trees:
+they are replayed. The file is JSON with a checksum, and is complete or missing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import FileFormatError, InvalidInputError, ModelMismatchError, shown
+from rerank.runtime.mapped_rows import row_blocks
+from rerank.runtime.output import whole_file
+from rerank.runtime.schema import Choice, Numbers, Plain, Record, SchemaError, Text, Whole
+from rerank.runtime.strict_json import ParseFault, parse_json
+from rerank.trees.forest import Forest, StoredForest, Tree
+from rerank.version import __version__
+
+FORMAT = "rerank-checkpoint"
+SECONDS = 30.0  # between two checkpoints
+LARGEST_SHARE = 0.05  # of the time that writing takes
+REMEDY = "Remove it to train from the start."
+_PARTS = {
+    "format": Choice(lambda: [FORMAT]),
+    "package": Text(),
+    "about": Plain(),
+    "n_features": Whole(0, 2**31),
+    "history": Numbers(),
+}
+
+
+@dataclass(frozen=True)
+class TrainingState:
+    """What a checkpoint holds.
+
+    Parameters
+    ----------
+    trees : list of Tree
+        Trees so far.
+    history : list of float
+        The measure on the validation data before the first tree and after each; empty without validation data.
+
+    """
+
+    trees: Sequence[Tree]
+    history: Sequence[float]
+
+
+class Checkpoint:
+    """The checkpoint file of one training.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file. It is read where it is there, and written anew while training goes on.
+    seconds : float
+        Time between two states that are written, longer where writing takes long; 0 writes after every tree.
+
+    """
+
+    def __init__(self, path: str | Path, seconds: float = SECONDS) -> None:
+        if not seconds >= 0.0:
+            raise InvalidInputError(f"checkpoint: expected seconds of at least 0, got {shown(seconds)}. Change them.")
+        self.path, self.seconds = Path(path), seconds
+        self._about: Mapping[str, Any] = {}
+        self._n_features = 0
+        self._next = 0.0
+
+    def begin(self, about: Mapping[str, Any], n_features: int) -> TrainingState:
+        """Return the state that the file holds, an empty one where there is no file, and check that it can be written.
+
+        Parameters
+        ----------
+        about : mapping
+            What the training depends on, as plain JSON values: its data, its parameters.
+        n_features : int
+            Number of features.
+
+        Returns
+        -------
+        TrainingState
+
+        Raises
+        ------
+        FileFormatError
+            For a file that is no checkpoint, or a damaged one.
+        ModelMismatchError
+            For a checkpoint of another training, or of another version of the package.
+        InvalidInputError
+            If the file cannot be written.
+
+        """
+        self._about, self._n_features = about, n_features
+        state = self._restored() if self.path.exists() else TrainingState([], [])
+        self.write(state)
+        return state
+
+    def offer(self, state: TrainingState) -> None:
+        """Write the state if it is time.
+
+        Parameters
+        ----------
+        state : TrainingState
+            The state after a tree.
+
+        """
+        if time.monotonic() >= self._next:
+            self.write(state)
+
+    def write(self, state: TrainingState) -> None:
+        """Write the state.
+
+        Parameters
+        ----------
+        state : TrainingState
+            The state after a tree.
+
+        """
+        start = time.monotonic()
+        stored = {
+            "format": FORMAT,
+            "package": __version__,
+            "about": dict(self._about),
+            "n_features": self._n_features,
+            "history": list(state.history),
+            "forest": Forest.of(state.trees).to_dict(),
+        }
+        text = json.dumps(stored, ensure_ascii=False, allow_nan=False).encode()
+        with whole_file(self.path, binary=True) as file:
+            file.write(text + b"\n" + _checksum(text) + b"\n")
+        now = time.monotonic()
+        self._next = now + (max(self.seconds, (now - start) / LARGEST_SHARE) if self.seconds else 0.0)
+
+    def remove(self) -> None:
+        """Remove the file."""
+        self.path.unlink(missing_ok=True)
+
+    def _restored(self) -> TrainingState:
+        stored = read_checkpoint(self.path)
+        if stored["package"] != __version__:
+            raise ModelMismatchError(
+                f"{self.path}: expected a checkpoint of version {__version__} of the package, got "
+                f"{shown(stored['package'])}. {REMEDY}"
+            )
+        for name, value in self._about.items():
+            if stored["about"].get(name) != value:
+                raise ModelMismatchError(
+                    f"{self.path}: expected a checkpoint of this training, got one with {_other(name)}. {REMEDY}"
+                )
+        history, trees = stored["history"], _trees(stored["forest"])
+        if history and len(history) != len(trees) + 1:
+            raise self._damaged("a damaged one")
+        return TrainingState(trees, history)
+
+    def _damaged(self, got: str) -> FileFormatError:
+        return _damaged(self.path, got)
+
+
+def read_checkpoint(path: str | Path) -> dict[str, Any]:
+    """Return the content of a checkpoint, checked completely.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+
+    Returns
+    -------
+    dict
+        Format, version of the package, what the training depends on, history and forest.
+
+    Raises
+    ------
+    FileFormatError
+        For a file that is no checkpoint, or a damaged one.
+
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise _damaged(path, "a folder")
+    text, _, checksum = path.read_bytes().removesuffix(b"\n").rpartition(b"\n")
+    try:
+        stored = parse_json(text)
+    except ParseFault as fault:
+        raise _damaged(path, str(fault)) from None
+    if not isinstance(stored, dict) or stored.get("format") != FORMAT:
+        raise _damaged(path, "another file")
+    if checksum != _checksum(text):
+        raise _damaged(path, "a damaged one (its checksum is another)")
+    try:
+        sizes: dict[str, Any] = {"n_features": stored.get("n_features")}  # checked before the forest
+        values = Record({**_PARTS, "forest": StoredForest()}).read(stored, sizes)
+    except SchemaError as error:
+        raise FileFormatError(path, None, error.fault(REMEDY)) from None
+    if not isinstance(values["about"], dict):
+        raise _damaged(path, "a damaged one")
+    return values
+
+
+def digest(*arrays: NDArray[Any]) -> str:
+    """Return a digest of arrays: their types, shapes and bytes.
+
+    Parameters
+    ----------
+    *arrays : ndarray
+        Arrays, which may be mapped.
+
+    Returns
+    -------
+    str
+        Hexadecimal digits.
+
+    """
+    total = hashlib.sha256()
+    for array in arrays:
+        total.update(f"{array.dtype.str}{array.shape}".encode())
+        rows = array.reshape(len(array), -1) if array.ndim != 2 else array
+        for _, block in row_blocks(rows):
+            total.update(np.ascontiguousarray(block).reshape(-1).view(np.uint8).data)
+    return total.hexdigest()
+
+
+def _checksum(text: bytes) -> bytes:
+    return hashlib.sha256(text).hexdigest().encode()
+
+
+def _damaged(path: Path, got: str) -> FileFormatError:
+    return FileFormatError(path, None, f"expected a checkpoint of `rerank train`, got {got}. {REMEDY}")
+
+
+def _other(name: str) -> str:
+    return f"other {name.replace('_', ' ')}" if name != "ranker" else "another ranker"
+
+
+def _trees(forest: Forest) -> list[Tree]:
+    """Return the trees of a forest."""
+    trees = []
+    for tree in range(forest.n_trees):
+        nodes = slice(forest.node_ptr[tree], forest.node_ptr[tree + 1])
+        leaves = slice(forest.leaf_ptr[tree], forest.leaf_ptr[tree + 1])
+        trees.append(
+            Tree(
+                forest.feature[nodes],
+                forest.threshold[nodes],
+                forest.missing_left[nodes],
+                forest.left[nodes],
+                forest.right[nodes],
+                forest.gain[nodes],
+                forest.leaf_value[leaves],
+                None if forest.leaf_count is None else forest.leaf_count[leaves],
+            )
+        )
+    return trees

@@ -1,0 +1,231 @@
+"""Arrays whose rows are in memory-mapped files: read block by block, so that their pages do not stay in memory.
+
+Temporary files have no name where the system allows that: they are gone when the process ends in any way. Their folder
+is that of `tempfile`, which the environment variable TMPDIR sets.
+"""
+
+from __future__ import annotations
+
+import errno
+import mmap
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from math import prod
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import InvalidInputError
+
+BLOCK_BYTES = 1 << 24  # read at once
+
+
+def is_mapped(array: NDArray[Any]) -> bool:
+    """Return whether an array is in a memory-mapped file.
+
+    Parameters
+    ----------
+    array : ndarray
+        Any array.
+
+    Returns
+    -------
+    bool
+
+    """
+    return isinstance(array, np.memmap)
+
+
+def row_blocks(X: NDArray[Any], n_bytes: int = BLOCK_BYTES) -> Iterator[tuple[int, NDArray[Any]]]:
+    """Yield the first row and the values of each block of rows, in order.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_columns)
+        Rows. Blocks of a mapped array are copies, whose pages are released; those of any other array are views.
+    n_bytes : int
+        About the size of a block.
+
+    Yields
+    ------
+    first : int
+        Row of X with which the block begins.
+    block : ndarray of shape (n, n_columns)
+        Its rows, aligned.
+
+    """
+    step = max(1, n_bytes // max(X.itemsize * X.shape[1], 1))
+    for first in range(0, len(X), step):
+        block = X[first : first + step]
+        if is_mapped(X):
+            block = np.array(block)
+            release(X)
+        yield first, block
+
+
+def release(array: NDArray[Any]) -> None:
+    """Let the system take back the memory of a mapped array, whose values stay in the file.
+
+    Parameters
+    ----------
+    array : ndarray
+        A mapped array; any other is left alone.
+
+    """
+    mapped = getattr(array, "_mmap", None)
+    if mapped is not None and hasattr(mapped, "madvise"):
+        mapped.madvise(mmap.MADV_DONTNEED)
+
+
+class RowFile:
+    """Rows of float32 values that are appended to a temporary file and then memory-mapped.
+
+    Parameters
+    ----------
+    what : str
+        What an error says is too large for the disk.
+
+    """
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as its array)
+        self._widths: list[tuple[int, int]] = []  # rows and columns of each block
+
+    def append(self, block: NDArray[np.float32]) -> None:
+        """Append rows.
+
+        Parameters
+        ----------
+        block : float32 array of shape (n, n_columns)
+            Rows; blocks may have different numbers of columns.
+
+        Raises
+        ------
+        InvalidInputError
+            If the disk is full.
+
+        """
+        content = np.ascontiguousarray(block, dtype=np.float32)
+        with _full_disk(self._what):
+            self._file.write(content.reshape(-1).view(np.uint8).data if content.size else b"")
+        self._widths.append((len(block), block.shape[1]))
+
+    def finish(self, n_columns: int) -> NDArray[np.float32]:
+        """Return all rows as one array, mapped; columns that a block does not have are 0.
+
+        Parameters
+        ----------
+        n_columns : int
+            Number of columns, at least that of every block.
+
+        Returns
+        -------
+        float32 array of shape (n_rows, n_columns)
+
+        """
+        n_rows = sum(n for n, _ in self._widths)
+        with _full_disk(self._what):
+            self._file.flush()
+        if all(width == n_columns for n, width in self._widths if n):
+            return _mapped(self._file, np.dtype(np.float32), (n_rows, n_columns))
+        out = temporary_array((n_rows, n_columns), np.float32, self._what)
+        self._file.seek(0)
+        first = 0
+        for n, width in self._widths:
+            content = np.frombuffer(self._file.read(4 * n * width), np.float32)
+            out[first : first + n, :width] = content.reshape(n, width)
+            release(out)
+            first += n
+        self._file.close()
+        return out
+
+
+def temporary_array(shape: tuple[int, ...], dtype: Any, what: str) -> NDArray[Any]:
+    """Return an array of zeros in a temporary file.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Its shape.
+    dtype : dtype
+        Its type.
+    what : str
+        What an error says is too large for the disk.
+
+    Returns
+    -------
+    ndarray
+        A memory map, or an array in memory where it is empty.
+
+    Raises
+    ------
+    InvalidInputError
+        If the disk has not enough space.
+
+    """
+    n_bytes = prod(shape) * np.dtype(dtype).itemsize
+    check_disk(n_bytes, what)
+    file = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as its array)
+    with _full_disk(what):
+        if hasattr(os, "posix_fallocate") and n_bytes:
+            os.posix_fallocate(file.fileno(), 0, n_bytes)  # otherwise a full disk would end the process with a signal
+        else:
+            file.truncate(n_bytes)
+    return _mapped(file, np.dtype(dtype), shape)
+
+
+def check_disk(n_bytes: int, what: str) -> None:
+    """Refuse what does not fit on the disk of temporary files.
+
+    Parameters
+    ----------
+    n_bytes : int
+        Bytes that will be written.
+    what : str
+        What they are.
+
+    Raises
+    ------
+    InvalidInputError
+        If fewer bytes are free.
+
+    """
+    folder = tempfile.gettempdir()
+    free = shutil.disk_usage(folder).free
+    if n_bytes > free:
+        raise _too_large(what, f"{n_bytes:,} bytes", f"{free:,}")
+
+
+def _mapped(file: IO[bytes], dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    if not prod(shape):
+        return np.zeros(shape, dtype)
+    return np.memmap(file, dtype, "r+", 0, shape)
+
+
+class _full_disk:
+    """Context that turns a full disk into an error of one line."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, kind: object, fault: BaseException | None, trace: object) -> None:
+        if isinstance(fault, OSError) and fault.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            free = 0
+            with suppress(OSError):
+                free = shutil.disk_usage(tempfile.gettempdir()).free
+            raise _too_large(self._what, "more bytes", f"{free:,}") from fault
+
+
+def _too_large(what: str, needed: str, free: str) -> InvalidInputError:
+    return InvalidInputError(
+        f"{tempfile.gettempdir()}: expected space for {what} ({needed}), got {free} bytes free. "
+        "Set TMPDIR to a folder on a larger disk."
+    )

@@ -1,0 +1,132 @@
+"""Training rows as the booster takes them: binned, in canonical order, in memory or in a memory-mapped file.
+
+A mapped X (`rerank.runtime.mapped_rows`) is read in passes, block by block, and is never in memory as a whole: first as
+many columns at a time as fit into the working memory, to learn their bins, then once more to bin the rows. The bins and
+the blocks equal those of an X in memory, byte for byte.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.runtime.mapped_rows import is_mapped, row_blocks, temporary_array
+from rerank.runtime.threads import in_threads
+from rerank.trees.bins import learn_bins
+from rerank.trees.columns import WIDTH, Columns
+from rerank.types import Ints
+
+WORKING_BYTES = 1 << 29  # for the columns of a mapped X that are sorted together
+
+
+@dataclass(frozen=True)
+class Storage:
+    """Where the binned rows are kept; it has no effect on the model.
+
+    Parameters
+    ----------
+    mapped : bool
+        Whether the blocks are in a memory-mapped temporary file.
+    working_bytes : int
+        Memory for columns that are sorted together while the bins of a mapped X are learned.
+
+    """
+
+    mapped: bool = False
+    working_bytes: int = WORKING_BYTES
+
+
+@dataclass(frozen=True, eq=False)
+class BinnedData:
+    """Binned rows in canonical order.
+
+    Parameters
+    ----------
+    columns : Columns
+        Which column holds which features, and their bins.
+    blocks : uint8 array of shape (n_blocks, n_rows, 16)
+        Codes of the columns.
+
+    """
+
+    columns: Columns
+    blocks: NDArray[np.uint8]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.blocks.shape[1])
+
+
+def bin_rows(
+    X: NDArray[np.float32], order: Ints, max_bin: int, n_threads: int, storage: Storage | None = None
+) -> BinnedData:
+    """Learn the bins of some rows, and bin them.
+
+    Parameters
+    ----------
+    X : float32 array of shape (n_rows, n_features)
+        Rows in any order, NaN where missing; it may be mapped.
+    order : int64 array of shape (n_rows,)
+        Their canonical order: row i of the result is X[order[i]].
+    max_bin : int
+        Most bins of a feature, 2 to 255.
+    n_threads : int
+        Threads to use.
+    storage : Storage, optional
+        Where the result is kept. None: in memory.
+
+    Returns
+    -------
+    BinnedData
+
+    """
+    storage = storage or Storage()
+    columns = Columns.of(learn_bins(X, max_bin, n_threads, storage.working_bytes))
+    blocks = bin_with(columns, X, order, n_threads, storage.mapped)
+    return BinnedData(columns, blocks)
+
+
+def bin_with(
+    columns: Columns, X: NDArray[np.float32], order: Ints, n_threads: int, mapped: bool = False
+) -> NDArray[np.uint8]:
+    """Return the codes of all rows under bins that are known.
+
+    Parameters
+    ----------
+    columns : Columns
+        Columns of the features.
+    X, order
+        As for `bin_rows`.
+    n_threads : int
+        Threads to use.
+    mapped : bool
+        Whether the result is in a memory-mapped temporary file.
+
+    Returns
+    -------
+    uint8 array of shape (n_blocks, n_rows, 16)
+
+    """
+    if not is_mapped(X) and not mapped:
+        return columns.blocks(X, order, n_threads)
+    shape = (columns.n_blocks, len(order), WIDTH)
+    blocks = temporary_array(shape, np.uint8, "binned rows") if mapped else np.empty(shape, dtype=np.uint8)
+    out = np.asarray(blocks).view(np.dtype((np.void, WIDTH)))[:, :, 0]
+    position = np.empty(len(order), dtype=np.int64)
+    position[order] = np.arange(len(order))
+    for first, rows in row_blocks(X):
+        codes = columns.blocks(rows, np.arange(len(rows)), n_threads).view(out.dtype)[:, :, 0]
+        _scatter(codes, position[first : first + len(rows)], out, n_threads)
+    return np.asarray(blocks)
+
+
+def _scatter(codes: NDArray[np.void], position: Ints, out: NDArray[np.void], n_threads: int) -> None:
+    """Write the codes (n_blocks, k) of some rows to their positions (k,) in out (n_blocks, n_rows)."""
+
+    def write(block: int) -> None:
+        out[block, position] = codes[block]
+
+    in_threads(write, range(len(out)), n_threads)
