@@ -236,7 +236,6 @@ class Ranker(Estimator):
                 f"cluster: expected a ranker of boosted trees ({able}), got {self.kind}. Train it without a cluster."
             )
         self._callbacks, self._cluster = () if callbacks is None else tuple(callbacks), cluster
-        self._callbacks = () if callbacks is None else tuple(callbacks)
         self._limits = self._given_limits(memory, checkpoint)
         try:
             X = self._with_preferences(preferences, X)
@@ -293,8 +292,7 @@ class Ranker(Estimator):
 
     def _forget_input(self) -> None:
         """Drop what only training needs."""
-        del self._callbacks, self._cluster
-        del self._callbacks, self._limits
+        del self._callbacks, self._cluster, self._limits
 
     def _stopping(self, valid: TrainingSet | None) -> EarlyStopping:
         """Return what follows the metric on the validation data, None for none, while the ranker learns."""
