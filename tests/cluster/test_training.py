@@ -14,6 +14,7 @@ import rerank
 from rerank.cli.main import run as command
 from rerank.cluster.training import shard_bounds
 from rerank.errors import ClusterError, InvalidInputError
+from rerank.rankers.checkpoint import Checkpoint, read_checkpoint
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.registry import ranker_class
 from rerank.types import RankingData
@@ -51,7 +52,7 @@ def saved(model: Ranker, path: Path) -> bytes:
 
 def check(cluster: rerank.Cluster, path: Path, kind: str = "lambdamart", fit: Any = None, **options: Any) -> None:
     fit = {} if fit is None else fit
-    local = ranker_class(kind)(**{**SMALL, **options}).fit(TRAIN, **fit)
+    local = ranker_class(kind)(**{**SMALL, **options}).fit(TRAIN, **{**fit, "checkpoint": None})
     shared = ranker_class(kind)(**{**SMALL, **options}).fit(TRAIN, **fit, cluster=cluster)
     assert saved(local, path / "local.json") == saved(shared, path / "cluster.json")
 
@@ -143,6 +144,25 @@ def test_a_callback_stops_the_workers(cluster: rerank.Cluster) -> None:
     model.fit(TRAIN, cluster=cluster, callbacks=[lambda progress: progress.stop() if progress.iteration == 3 else None])
     assert model.forest_.n_trees == 3
     check_idle(cluster)
+
+
+@pytest.mark.parametrize(("kind", "options"), [("lambdamart", {"subsample": 0.6}), ("gbrank", {"keep_pairs": True})])
+def test_a_training_goes_on_from_its_checkpoint_to_the_same_model(
+    cluster: rerank.Cluster, tmp_path: Path, kind: str, options: dict[str, Any]
+) -> None:
+    """The first part is local, the second on the cluster is interrupted, and the third goes on from there."""
+
+    def interrupt(progress: Any) -> None:
+        if progress.iteration == n_trees:
+            raise KeyboardInterrupt
+
+    for n_trees, workers in ((2, None), (4, cluster)):
+        state = Checkpoint(tmp_path / "state", seconds=0.0)
+        model = ranker_class(kind)(**{**SMALL, **options})
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(TRAIN, cluster=workers, checkpoint=state, callbacks=[interrupt])
+        assert len(read_checkpoint(state.path)["forest"].node_ptr) == n_trees
+    check(cluster, tmp_path, kind, {"checkpoint": tmp_path / "state"}, **options)
 
 
 def check_idle(cluster: rerank.Cluster) -> None:
