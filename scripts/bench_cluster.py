@@ -34,7 +34,7 @@ def main() -> None:
     figures: dict[str, Any] = {"machine": machine("numba", "distributed"), "rows": n_rows, "trees": trees}
     with rerank.Cluster("local:1") as one, rerank.Cluster("local:2") as two, tempfile.TemporaryDirectory() as folder:
         ratios = training(one, two, n_rows, trees, repeats, figures)
-        ratios += features(one, two, Path(folder), 100 if args.quick else 1000, repeats, figures)
+        ratios += features(one, two, Path(folder), 100 if args.quick else 500, repeats, figures)
     report(ratios, figures, args.output)
 
 
@@ -103,7 +103,8 @@ def others(
     parameters = {"n_estimators": trees, "num_leaves": 31, "max_bin": 255, "n_jobs": 1, "verbosity": -1}
 
     def train() -> None:
-        lightgbm.DaskLGBMRanker(client=cluster.client, **parameters).fit(rows, y, group=g)
+        with cluster.client.as_current():
+            lightgbm.DaskLGBMRanker(client=cluster.client, **parameters).fit(rows, y, group=g)
 
     jobs["lightgbm.dask"] = train
     try:
@@ -113,9 +114,10 @@ def others(
 
     def train_xgboost() -> None:
         qid = da.from_array(np.repeat(np.arange(len(groups)), groups), chunks=ends[1])
-        data = dxgb.DaskQuantileDMatrix(cluster.client, rows, y, qid=qid, max_bin=255)
         options = {"objective": "rank:ndcg", "tree_method": "hist", "grow_policy": "lossguide", "max_leaves": 31}
-        dxgb.train(cluster.client, {**options, "max_depth": 0, "eta": 0.1, "nthread": 1}, data, trees)
+        with cluster.client.as_current():
+            data = dxgb.DaskQuantileDMatrix(cluster.client, rows, y, qid=qid, max_bin=255)
+            dxgb.train(cluster.client, {**options, "max_depth": 0, "eta": 0.1, "nthread": 1}, data, trees)
 
     jobs["xgboost.dask"] = train_xgboost
     return jobs
