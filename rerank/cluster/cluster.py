@@ -123,8 +123,10 @@ class Cluster:
 
         Parameters
         ----------
-        index, model, topics, run, **options
-            As for `rerank.rerank`; the index may be one of `open`.
+        index, model, topics, run : as for `rerank.rerank`
+            The index may be one of `open`.
+        **options
+            The other options of `rerank.rerank`.
 
         Returns
         -------
@@ -145,8 +147,10 @@ class Cluster:
 
         Parameters
         ----------
-        qrels, run, measures, **options
-            As for `rerank.evaluate`.
+        qrels, run, measures : as for `rerank.evaluate`
+            Judgements, ranking, and names of measures.
+        **options
+            The options of `rerank.evaluate`.
 
         Returns
         -------
@@ -161,7 +165,19 @@ class Cluster:
         return evaluate_parts(self, Qrels.of(qrels), Run.of(run), list(chosen), options)
 
     def booster(self, *arguments: Any) -> TreeSource:
-        """Return what grows trees on the workers; `Ranker.fit` calls it with the arguments of `ClusterBooster`."""
+        """Return what grows trees on the workers, for `Ranker.fit`.
+
+        Parameters
+        ----------
+        *arguments
+            Those of `rerank.cluster.training.ClusterBooster` behind the cluster.
+
+        Returns
+        -------
+        TreeSource
+            A `ClusterBooster`.
+
+        """
         from rerank.cluster.training import ClusterBooster
 
         return ClusterBooster(self, *arguments)
@@ -224,9 +240,20 @@ class Cluster:
         yield from track(_Tasks(self, packed, parts).results(), what, len(parts))
 
     def run_everywhere(self, function: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
-        """Return what a function returns on each worker, or the exception that it raised, by address.
+        """Return what a function returns on each worker; workers that are lost meanwhile are left out.
 
-        Workers that are lost meanwhile are left out.
+        Parameters
+        ----------
+        function : callable
+            A function that the workers can import.
+        *arguments
+            Its arguments.
+
+        Returns
+        -------
+        dict of str to object
+            What the function returned, or the exception that it raised, by the address of the worker.
+
         """
         try:
             answers: dict[str, Any] = self.client.run(function, *arguments, on_error="return")
@@ -240,15 +267,23 @@ class Cluster:
         return {address: answer for address, answer in answers.items() if address not in lost}
 
     def unreachable(self, error: BaseException) -> ClusterError:
-        """Return the error of a scheduler that no longer answers."""
+        """Return the error of a scheduler that no longer answers.
+
+        Parameters
+        ----------
+        error : BaseException
+            What the connection raised.
+
+        Returns
+        -------
+        ClusterError
+            The error, which names the scheduler.
+
+        """
         text = " ".join(str(error).split())[:200]
         return ClusterError(
             f"{self._name}: expected a scheduler that answers, got {type(error).__name__}: {text}. Start it again."
         )
-
-    def submitted_to_workers(self) -> int:
-        """Return the number of tasks that are submitted ahead."""
-        return TASKS_PER_WORKER * len(self.workers())
 
     @property
     def _name(self) -> str:
@@ -279,7 +314,19 @@ class Cluster:
         return job, packed
 
     def check_versions(self, names: Sequence[str]) -> None:
-        """Refuse workers with other versions than this process; those that were compared before are not asked again."""
+        """Refuse workers with other versions than this process; those that were compared before are not asked again.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Which versions are compared: keys of `rerank.cluster.worker.environment`.
+
+        Raises
+        ------
+        ClusterError
+            If a worker has another version, or does not have this package.
+
+        """
         from rerank.cluster.worker import environment
 
         current = frozenset((*self.workers(), *names))
@@ -311,7 +358,7 @@ class _Tasks:
 
     def results(self) -> Iterator[Any]:
         """Yield the results in order."""
-        following, ahead = 0, self._cluster.submitted_to_workers()
+        following, ahead = 0, TASKS_PER_WORKER * len(self._cluster.workers())
         try:
             while following < len(self._parts) or self._submitted:
                 while following < len(self._parts) and len(self._submitted) < ahead:

@@ -105,6 +105,8 @@ class ClusterIndex(Index):
         runs = {name: Run.of(other) for name, other in (options.pop("runs", None) or {}).items()}
         if options.get("union") is not None:
             runs = {**self._given_runs(options["union"], runs), **runs}
+        if isinstance(options.get("first"), str | Path):
+            options["first"] = load_model(options["first"])
         if isinstance(options.get("history"), str | Path):
             options["history"] = load_history(options["history"])
         base = options.pop("base", None)

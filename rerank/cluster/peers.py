@@ -18,8 +18,10 @@ from contextlib import suppress
 
 LENGTH = struct.Struct("<Q")
 NONCE_BYTES = 32
+LISTENS, CONNECTS = b"listens", b"connects"
 MOST_BYTES = 1 << 40  # of a message
 SETUP_SECONDS = 60.0
+PROOF_SECONDS = 10.0  # for the other side of a connection to prove itself
 POLL_SECONDS = 0.5
 TRIES_BEFORE_WAITING = 50  # a message of a worker nearby is there within microseconds
 
@@ -75,13 +77,11 @@ class SocketPeers:
         raw: socket.socket | None = None
         try:
             raw, _ = listener.accept()
-            raw.settimeout(SETUP_SECONDS)
+            raw.settimeout(PROOF_SECONDS)
             connected = raw if context is None else context.wrap_socket(raw, server_side=True)
-            _authenticate(connected, secret)
+            _authenticate(connected, secret, LISTENS)
             (rank,) = LENGTH.unpack(_exactly(connected, LENGTH.size))
-        except TimeoutError:
-            return
-        except (OSError, PeerLostError):
+        except (OSError, PeerLostError):  # also where nobody connected in time
             if raw is not None:
                 raw.close()
             return
@@ -89,7 +89,7 @@ class SocketPeers:
             self._sockets[rank] = connected
 
     def _add(self, rank: int, connected: socket.socket, secret: bytes) -> None:
-        _authenticate(connected, secret)
+        _authenticate(connected, secret, CONNECTS)
         self._sockets[rank] = connected
 
     def close(self) -> None:
@@ -191,14 +191,17 @@ def _framed(message: bytes | memoryview) -> memoryview:
     return memoryview(LENGTH.pack(len(message)) + bytes(message))
 
 
-def _authenticate(connected: socket.socket, secret: bytes) -> None:
-    """Prove knowledge of the secret to the other side, and ask for its proof: HMAC of a number that it chose."""
-    nonce = secrets.token_bytes(NONCE_BYTES)
+def _authenticate(connected: socket.socket, secret: bytes, side: bytes) -> None:
+    """Prove knowledge of the secret to the other side, and ask for its proof.
+
+    A proof is the HMAC of the own side and of a number that the other one chose: a proof that a worker gave on another
+    connection, as the same side, is none.
+    """
+    nonce, other = secrets.token_bytes(NONCE_BYTES), LISTENS if side == CONNECTS else CONNECTS
     connected.sendall(nonce)
     theirs = _exactly(connected, NONCE_BYTES)
-    connected.sendall(hmac.digest(secret, theirs, "sha256"))
-    # A reflected number would be answered by ourselves.
-    if theirs == nonce or not hmac.compare_digest(_exactly(connected, 32), hmac.digest(secret, nonce, "sha256")):
+    connected.sendall(hmac.digest(secret, side + theirs, "sha256"))
+    if not hmac.compare_digest(_exactly(connected, 32), hmac.digest(secret, other + nonce, "sha256")):
         connected.close()
         raise PeerLostError("a connection without the secret of the training")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import pickle
 import platform
@@ -123,10 +124,10 @@ def run_task(key: str, packed: bytes, arguments: bytes) -> Any:
             return Refusal(error)
 
 
-def check_job(packed: bytes) -> RerankError | None:
-    """Return the error of `Job.check`, None where there is none."""
+async def check_job(packed: bytes) -> RerankError | None:
+    """Return the error of `Job.check`, None where there is none; the worker answers the scheduler meanwhile."""
     try:
-        cloudpickle.loads(packed).check()
+        await asyncio.to_thread(cloudpickle.loads(packed).check)
     except RerankError as error:
         return error
     return None

@@ -46,8 +46,8 @@ def cluster() -> Iterator[rerank.Cluster]:
 class Processes:
     """A scheduler and workers as processes of their own; no nanny starts a killed worker again."""
 
-    def __init__(self, folder: Path, n_workers: int, options: tuple[str, ...] = (), scheme: str = "tcp") -> None:
-        self.folder, self._options, self._scheme = folder, options, scheme
+    def __init__(self, folder: Path, n_workers: int, options: tuple[str, ...] = ()) -> None:
+        self.folder, self._options = folder, options
         self.workers: list[subprocess.Popen[bytes]] = []
         self._scheduler = self._start("scheduler", "--port", "0", "--scheduler-file", str(folder / "scheduler.json"))
         self.address = self._wait_for_address()

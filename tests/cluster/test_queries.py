@@ -230,7 +230,7 @@ def test_a_secured_scheduler_needs_its_certificates(folder: Path, tmp_path: Path
     files = write_certificates(tmp_path, Security.temporary())
     options = ("--tls-ca-file", files["ca"], "--tls-cert", files["cert"], "--tls-key", files["key"])
     (tmp_path / "tls.toml").write_text('ca = "ca.pem"\ncert = "cert.pem"\nkey = "key.pem"\n')
-    with started(tmp_path, 1, options=(*options, "--protocol", "tls"), scheme="tls") as processes:
+    with started(tmp_path, 1, options=(*options, "--protocol", "tls")) as processes:
         assert processes.address.startswith("tls://")
         with (
             rerank.Cluster(processes.address, tmp_path / "tls.toml") as cluster,

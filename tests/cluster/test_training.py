@@ -19,7 +19,7 @@ from rerank.rankers.ranker import Ranker
 from rerank.rankers.registry import ranker_class
 from rerank.types import RankingData
 from tests.cluster.conftest import Processes, started
-from tests.cluster.test_queries import wait_for_workers
+from tests.cluster.test_queries import wait_for_workers, write_certificates
 
 
 def collection(seed: int, n_queries: int = 60, n_features: int = 12) -> RankingData:
@@ -111,6 +111,30 @@ def test_the_command_writes_the_model_of_local_training(
     for name, option in (("local", []), ("cluster", ["--cluster", "local:2"])):
         assert command(["-q", "train", "data.npz", "-o", str(tmp_path / f"{name}.json"), *small, *option]) == 0
     assert (tmp_path / "local.json").read_bytes() == (tmp_path / "cluster.json").read_bytes()
+
+
+def test_connections_of_a_secured_cluster_are_encrypted(tmp_path: Path) -> None:
+    pytest.importorskip("cryptography")
+    from distributed import Security
+
+    security = Security.temporary()
+    files = write_certificates(tmp_path, security)
+    options = (
+        "--tls-ca-file",
+        files["ca"],
+        "--tls-cert",
+        files["cert"],
+        "--tls-key",
+        files["key"],
+        "--protocol",
+        "tls",
+    )
+    with (
+        started(tmp_path, 2, options=options) as processes,
+        rerank.Cluster(processes.address, security) as cluster,
+    ):
+        wait_for_workers(cluster, 2)
+        check(cluster, tmp_path)
 
 
 @pytest.mark.parametrize(("kind", "options"), [("lambdamart", {"subsample": 0.7}), ("gbrank", {"keep_pairs": True})])
