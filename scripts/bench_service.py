@@ -4,11 +4,12 @@
 A real server process (`rerank serve`), clients in another process, on the loopback. Collections: the embedded one, and
 bench_collection's 100,000 documents with a model of 200 trees on the full recipe.
 
-Run:  .venv/bin/python scripts/bench_service.py [--quick] [--parts latency,sizing,...] [--workers N] [--output FILE]
+Run:  .venv/bin/python scripts/bench_service.py [--quick] [--parts latency,sizing,...] [--workers N]
+                                                   [--collection embedded|large] [--output FILE]
       .venv/bin/python scripts/bench_service.py --parts soak --seconds 3600 [--rate N]
 
 latency   p50 and p99 of /search at 1, 8 and 64 clients, with k = 100 and 1,000, beside `rerank.rerank` for one query
-          and for all at once; and the search of Anserini, as Pyserini's server calls it, behind the same framework
+          and for many at once; and the search of Anserini, as Pyserini's server calls it, behind the same framework
 overload  ten times the load that 64 clients reach, for a minute: answers by status, wrong ones, latency, memory
 kill      kill -9 of a worker under half of that load: failed requests, seconds until it is back
 soak      80 % of that load, or N requests a second, for so many seconds: answers by status, memory each minute
@@ -48,6 +49,7 @@ from rerank.workflows.index import Index
 CLIENTS = (1, 8, 64)
 OVERHEAD_S, SHARE = 0.002, 0.9  # bars: of HTTP at p50, and of Python's throughput
 DEADLINE = 10.0
+ROUNDS = 4
 WARM_S = 12.0  # Java's compiler takes processor time for so long
 
 
@@ -118,7 +120,9 @@ def bodies(queries: Sequence[str], k: int) -> list[dict[str, Any]]:
     return [{"query": query, "k": k, "candidates": k} for query in queries]
 
 
-def python_seconds(index: Index, model: Ranker, queries: Sequence[str], k: int, seconds: float) -> list[float]:
+def python_seconds(
+    index: Index, model: Ranker, queries: Sequence[str], k: int, threads: int, seconds: float
+) -> list[float]:
     """Return the seconds of `rerank.rerank` for each of the queries, one at a time."""
     times: list[float] = []
     end = time.perf_counter() + seconds
@@ -126,18 +130,19 @@ def python_seconds(index: Index, model: Ranker, queries: Sequence[str], k: int, 
         start = time.perf_counter()
         if start > end:
             break
-        rerank.rerank(index, model, {"q": queries[number % len(queries)]}, k=k)
+        rerank.rerank(index, model, {"q": queries[number % len(queries)]}, k=k, threads=threads)
         times.append(time.perf_counter() - start)
     return times
 
 
-def python_per_second(index: Index, model: Ranker, queries: Sequence[str], k: int, seconds: float) -> float:
-    """Return the queries a second of `rerank.rerank` for all of them at once, on all cores."""
-    topics = {f"q{number}": query for number, query in enumerate(queries)}
-    count, start = 0, time.perf_counter()
+def python_per_second(index: Index, model: Ranker, queries: Sequence[str], k: int, n: int, seconds: float) -> float:
+    """Return the queries a second of `rerank.rerank` for n of them at once, on all cores."""
+    parts = [queries[first : first + n] for first in range(0, len(queries), n)]
+    count, number, start = 0, 0, time.perf_counter()
     while time.perf_counter() < start + seconds:
+        topics = {f"q{number}": query for number, query in enumerate(parts[number % len(parts)])}
         rerank.rerank(index, model, topics, k=k)
-        count += len(topics)
+        count, number = count + len(topics), number + 1
     return count / (time.perf_counter() - start)
 
 
@@ -187,29 +192,57 @@ def run_peer(address: str) -> None:
 
 def latency(name: str, index: Index, model_file: Path, queries: list[str], options: Any) -> tuple[list[Any], Any]:
     """Return ratios to Python and to the peer, and all latencies, of one collection."""
-    model, seconds, workers = rerank.load_model(model_file), 3.0 if options.quick else 20.0, int(options.workers)
-    ratios, figures = [], {}
+    ratios: list[Any] = []
+    figures: dict[str, Any] = {}
     for k in (100, 1000):
         full = [query for query in queries if index.search({"q": query}, k=k).n_rows == k] or queries
-        python_seconds(index, model, full, k, 1.0)
-        alone = sorted(python_seconds(index, model, full, k, seconds))
-        python, rate = alone[len(alone) // 2], python_per_second(index, model, full, k, seconds)
-        sent = [request("/search", body) for body in bodies(full, k)]
-        with served(index.path, model_file, workers) as server:
-            closed_loop(server.port, sent, 8, 2.0)
-            answers = {clients: closed_loop(server.port, sent, clients, seconds) for clients in CLIENTS}
-        with peer(index.path) as port:
-            closed_loop(port, sent, 8, 2.0)
-            others = closed_loop(port, sent, 64, seconds)
-        what = f"{name}, k = {k:,}"
-        one, many = answers[1].quantile(0.5), answers[64].per_second()
-        ratios.append(ratio(f"{what}: p50 of one client", "Python", one, python))
-        ratios.append(ratio(f"{what}: second a query, 64 clients", "Python", 1 / many, 1 / rate, SHARE))
-        ratios.append(ratio(f"{what}: second a query", "Anserini by HTTP", 1 / many, 1 / others.per_second()))
-        figures[f"{what}: overhead at p50, ms (at most {OVERHEAD_S * 1e3:g})"] = 1e3 * (one - python)
-        figures[f"{what}: Python"] = f"p50 {python * 1e3:.2f} ms, {rate:.0f} queries a second in one call"
-        for clients, each in answers.items():
-            figures[f"{what}: {clients} clients"] = described(each)
+        lines, more = _latency(f"{name}, k = {k:,}", index, model_file, full, k, options)
+        ratios += lines
+        figures |= more
+    return ratios, figures
+
+
+def _latency(
+    what: str, index: Index, model_file: Path, queries: list[str], k: int, options: Any
+) -> tuple[list[Any], dict[str, Any]]:
+    """Measure Python, the service and the peer in turns, so that what disturbs one disturbs the others.
+
+    One query: Python has as many threads as a process of the service. Many: Python has all cores, which the service
+    shares with its clients, and the faster of two sizes of a call: 64 queries, as there are clients, and all.
+    """
+    seconds = (2.0 if options.quick else 16.0) / ROUNDS
+    model, workers, cores = rerank.load_model(model_file), int(options.workers), os.cpu_count() or 1
+    sent, threads = [request("/search", body) for body in bodies(queries, k)], max(1, cores // workers)
+    alone, rates, others = list[float](), list[tuple[float, float]](), Answers()
+    answers = {clients: Answers() for clients in CLIENTS}
+    with served(index.path, model_file, workers) as server, peer(index.path) as port:
+        closed_loop(server.port, sent, 64, 2.0 if options.quick else WARM_S)
+        closed_loop(port, sent, 64, seconds)
+        python_per_second(index, model, queries, k, len(queries), seconds)
+        for _ in range(ROUNDS):
+            alone += python_seconds(index, model, queries, k, threads, seconds)
+            called = max(python_per_second(index, model, queries, k, n, seconds) for n in (64, len(queries)))
+            for clients, each in answers.items():
+                part = closed_loop(server.port, sent, clients, seconds)
+                each.extend(part)
+            rates.append((called, part.per_second()))
+            others.extend(closed_loop(port, sent, 64, seconds))
+    one, python = answers[1].quantile(0.5), float(np.median(alone))
+    rate, many = sorted(rates, key=lambda pair: pair[1] / pair[0])[len(rates) // 2]
+    busy = answers[64].processor / answers[64].elapsed / cores
+    ratios = [
+        ratio(f"{what}: p50 of one client", "Python", one, python),
+        ratio(f"{what}: second a query, 64 clients", "Python", 1 / many, 1 / rate, SHARE),
+        ratio(f"{what}: the same without the clients' time", "Python", (1 - busy) / many, 1 / rate),
+        ratio(f"{what}: second a query", "Anserini by HTTP", 1 / answers[64].per_second(), 1 / others.per_second()),
+    ]
+    figures: dict[str, Any] = {
+        f"{what}: overhead at p50, ms (at most {OVERHEAD_S * 1e3:g})": 1e3 * (one - python),
+        f"{what}: Python": f"p50 {python * 1e3:.2f} ms, {rate:.0f} queries a second in one call",
+        f"{what}: share of the cores that 64 clients take": busy,
+    }
+    for clients, each in answers.items():
+        figures[f"{what}: {clients} clients"] = described(each)
     return ratios, figures
 
 
@@ -340,9 +373,18 @@ def _memory(pid: int) -> dict[str, int]:
 
 def collections(options: Any) -> Iterator[tuple[str, Index, Path, list[str]]]:
     """Yield name, index, model and queries of each collection."""
+    if options.collection == "large":
+        yield from _large(options)
+        return
     index, model = demo_files()
     queries = list(library_collection().topics.values())[1500:1900]
     yield "embedded", Index.open(index), model, [" ".join(query.split()[:10]) for query in queries]
+    if options.collection != "embedded":
+        yield from _large(options)
+
+
+def _large(options: Any) -> Iterator[tuple[str, Index, Path, list[str]]]:
+    """Yield the large collection."""
     n_documents = 20_000 if options.quick else 100_000
     large, topics = open_collection(n_documents, 400)
     file = large.path.parent / "service-model.json"
@@ -353,7 +395,7 @@ def collections(options: Any) -> Iterator[tuple[str, Index, Path, list[str]]]:
 
 def main() -> None:
     """Run the parts."""
-    options = arguments(__doc__, "--parts", "--workers", "--seconds", "--rate", "--peer")
+    options = arguments(__doc__, "--parts", "--collection", "--workers", "--seconds", "--rate", "--peer")
     if options.peer:
         run_peer(options.peer)
         return

@@ -47,6 +47,14 @@ class Answers:
         ordered = sorted(self.seconds.get(200, ()))
         return ordered[min(len(ordered) - 1, math.floor(share * len(ordered)))] if ordered else math.nan
 
+    def extend(self, other: Answers) -> None:
+        """Add the answers of another measurement."""
+        for status, each in other.seconds.items():
+            self.seconds.setdefault(status, []).extend(each)
+        self.wrong, self.not_sent = self.wrong + other.wrong, self.not_sent + other.not_sent
+        self.elapsed, self.processor = self.elapsed + other.elapsed, self.processor + other.processor
+        self.unanswered += other.unanswered
+
     def counts(self) -> dict[int, int]:
         """Return the number of requests by status."""
         return dict(sorted(Counter({status: len(each) for status, each in self.seconds.items()}).items()))

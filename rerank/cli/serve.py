@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rerank.cli.options import FUNCTIONS, Decorator, functions_option, language_option, path_type
+from rerank.cli.options import (
+    FUNCTIONS,
+    Decorator,
+    encoder_option,
+    functions_option,
+    history_option,
+    language_option,
+    path_type,
+    union_option,
+    vectors_option,
+)
 from rerank.errors import InvalidInputError, MissingFileError, RerankError
 
 if TYPE_CHECKING:
@@ -37,7 +47,6 @@ def _options() -> Decorator:
         click.option("--text-field", metavar="NAME", default="contents", show_default=True,
                      help="Field of INDEX that plain texts of /rerank fill."),
         click.option("--other-index", is_flag=True, help="Serve a model that was trained on another index."),
-        click.option("--vectors", type=path_type, metavar="FILE", help="Vectors of INDEX that MODEL was trained with."),
         click.option("--log-queries", type=path_type, metavar="FOLDER", help="Append queries and candidates to files."),
         click.option("--log-features", is_flag=True, help="Append their features, too."),
         click.option("--deadline", type=seconds, default=10.0, show_default=True, metavar="S",
@@ -62,6 +71,10 @@ def _options() -> Decorator:
 @click.argument("index", type=path_type, required=False)
 @click.argument("model", type=path_type, required=False)
 @_options()
+@union_option()
+@vectors_option()
+@encoder_option()
+@history_option()
 @functions_option()
 @language_option()
 @click.pass_context
@@ -86,6 +99,8 @@ def command(context: click.Context, /, index: Path | None, model: Path | None, d
         index, model = demo_files()
     if model is not None and not model.is_file():
         raise MissingFileError(model, "a model file")
+    if model is None and options["union"] is not None:
+        raise click.UsageError("--union: expected MODEL beside it, got none. Leave --union out, or name a model.")
     from rerank.service.supervisor import serve
 
     functions = tuple(context.meta.get(FUNCTIONS, ()))
@@ -131,6 +146,9 @@ def _settings(
     names = (
         "model_name",
         "vectors",
+        "history",
+        "union",
+        "encoder",
         "language",
         "other_index",
         "text_field",

@@ -1,6 +1,8 @@
 """The queue between the requests and the kernels: one thread takes what waits, and computes it together.
 
-Nothing is delayed: the first request is computed at once, and those that arrive meanwhile form the next batch.
+The first request is computed at once, and those that arrive meanwhile form the next batch. After a batch of several,
+the next one waits some milliseconds for as many: the clients send their next requests when they have their answers,
+and otherwise the first of these would be computed alone.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from rerank.service.settings import Limits
 log = logging.getLogger("rerank")
 _FIRST_GUESS = 50e-6  # seconds for a row, until there is a measurement
 _WEIGHT = 0.1  # of a new measurement in the moving average
+_LINGER, _STEP = 0.005, 0.0005  # seconds after a batch of several, and between two looks at the queue
 _MARGIN = 0.5  # share of the time left that the work before a request, and its own, may be expected to take
 
 
@@ -111,17 +114,22 @@ class Batcher:
         return len(self._queue)
 
     def _work(self) -> None:
+        size, ended = 0, 0.0
         while True:
             with self._changed:
                 while not self._queue and not self._ends:
                     self._changed.wait()
                 if not self._queue:
                     return
+            while 1 < size > len(self._queue) and not self._ends and time.monotonic() < ended + _LINGER:
+                time.sleep(_STEP)
+            with self._changed:
                 batch = self._next_batch()
             self._compute([job for job, _ in batch])
             with self._changed:
                 self._rows -= sum(job.rows for job, _ in batch)
             _settle([done for _, done in batch])
+            size, ended = len(batch), time.monotonic()
 
     def _next_batch(self) -> list[tuple[Job, asyncio.Future[None]]]:
         """Take jobs from the queue, up to the rows of a batch; one job may have more."""

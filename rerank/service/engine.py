@@ -12,11 +12,21 @@ import numpy as np
 from rerank.errors import InvalidInputError, unknown_name
 from rerank.features.candidate_scores import bm25_scores
 from rerank.features.recipe import Recipe
+from rerank.rankers.origin import check_retrievers
+from rerank.retrieval.union import UnionRun
 from rerank.service.encoding import hits_json, id_texts, json_bytes, members, number_texts
 from rerank.service.faults import ServiceError, internal, too_late, unknown, unusable
 from rerank.service.jobs import Job, RerankAnswer, RerankJob, SearchJob
 from rerank.service.querylog import QueryLog
-from rerank.service.ranking import Ranking, bm25_ranking, explains, load_ranking, some_rows, strongest_features
+from rerank.service.ranking import (
+    Ranking,
+    bm25_ranking,
+    explains,
+    load_ranking,
+    read_records,
+    some_rows,
+    strongest_features,
+)
 from rerank.service.requests import rerank_answer
 from rerank.service.settings import BM25_NAME, Settings
 from rerank.service.stored import Matcher, chosen_fields, excerpt, stored_fields
@@ -25,8 +35,8 @@ from rerank.types.arrays import Floats, Ints, joined_rows
 from rerank.types.ids import id_array
 from rerank.types.ordering import trec_order
 from rerank.types.retriever import CONTENTS, Retriever
-from rerank.vectors.vectors import Vectors
 from rerank.workflows.index import Index
+from rerank.workflows.rerank import RerankOptions
 from rerank.workflows.texts import GivenTexts, TextOptions, given_texts, text_features
 
 log = logging.getLogger("rerank")
@@ -47,7 +57,7 @@ class Engine:
         self.settings = settings
         self.index = Index.open(settings.index, settings.language)
         self.rankings: dict[str, Ranking] = {}
-        self._vectors: Vectors | None = None
+        self._records: RerankOptions | None = None
         self._log = None if settings.log_queries is None else QueryLog(settings.log_queries, settings.log_features)
 
     def open(self) -> None:
@@ -55,14 +65,14 @@ class Engine:
         self.index.searcher  # noqa: B018  # starts Java
         if self.settings.text_field not in self.index.forward.fields:
             raise unknown_name("text-field", self.settings.text_field, self.index.forward.fields)
-        self._vectors = self.index.read_vectors(self.settings.vectors)
+        self._records = read_records(self.settings, self.index)
         bm25 = bm25_ranking()
         self.rankings = {BM25_NAME: self.warmed(bm25)}
         self.take(self.warmed(self.load()))
 
     def load(self) -> Ranking:
         """Read the served model again; it is not served yet, and no kernel runs. Raises RerankError."""
-        return load_ranking(self.settings, self.index, self._vectors)
+        return load_ranking(self.settings, self.index, self._records)
 
     def take(self, ranking: Ranking) -> None:
         """Serve a ranking from now on, in exchange for the one of its name."""
@@ -77,6 +87,9 @@ class Engine:
         """Return a ranking that has answered requests of each kind; raises RerankError where it cannot."""
         query = self._frequent_terms()
         run = self._search({"q": query, "other": query.split()[0]}, _WARM_ROWS, ranking)
+        if ranking.model is not None and isinstance(run, UnionRun):
+            made = {name: each.retriever for name, each in run.sources.items() if each.retriever is not None}
+            check_retrievers(ranking.model, run.retriever, made, "union")
         given = given_texts({"q": query, "r": query}, {"q": ["a text", query], "r": [query]})
         if ranking.model is None:
             self._text_scores(given, ranking)
@@ -84,7 +97,8 @@ class Engine:
         data = self._features(run, {"q": query, "other": query}, ranking)
         ranking.model.predict(data)
         ranking.model.predict(some_rows(data, np.arange(1)))
-        self._text_scores(given, ranking)
+        if not ranking.needs_index:
+            self._text_scores(given, ranking)
         return replace(ranking, explains=explains(ranking, some_rows(data, np.arange(min(3, data.n_rows)))))
 
     def close(self) -> None:
@@ -120,8 +134,13 @@ class Engine:
         """Refuse a job that names what the index or the model does not have."""
         if job.model not in self.rankings:
             raise unknown(404, "body.model", job.model, self.rankings)
+        ranking = self.rankings[job.model]
+        if isinstance(job, RerankJob) and (ranking.union or (job.doc_ids is None and ranking.needs_index)):
+            raise ServiceError(
+                422, "body.model", "a model of BM25's candidates" if ranking.union else "ids of documents of the index",
+                f"{ranking.name}, whose features need {ranking.needs_index}", "Use /search, or name another model.",
+            )  # fmt: skip
         if isinstance(job, SearchJob):
-            ranking = self.rankings[job.model]
             if job.explain and not ranking.explains:
                 raise ServiceError(
                     422, "body.explain", "a model with contributions", f"{ranking.name}, which has none",
@@ -132,8 +151,17 @@ class Engine:
                     raise unknown(422, f"body.fields[{number}]", name, self.field_names)
 
     def _search(self, queries: Mapping[str, str], k: int, ranking: Ranking) -> Run:
+        """Return BM25's top k of each query, or the union of candidates of the ranking."""
         k1, b, field = ranking.bm25
-        return self.index.searcher.search(Topics(queries), k=k, k1=k1, b=b, field=field, threads=self.settings.threads)
+        if ranking.union is None:
+            options: dict[str, Any] = {"k": k, "k1": k1, "b": b, "field": field, "threads": self.settings.threads}
+            return self.index.searcher.search(Topics(queries), **options)
+        return self.index.search_union(Topics(queries), ranking.union, k1=k1, b=b, field=field, **self._given)
+
+    @property
+    def _given(self) -> dict[str, Any]:
+        """What is given beside the candidates, as arguments of `Index.features` and `Index.search_union`."""
+        return {"threads": self.settings.threads} if self._records is None else self._records.records
 
     def _answer_searches(self, jobs: list[SearchJob]) -> None:
         """Answer searches with one ranking."""
@@ -157,6 +185,8 @@ class Engine:
     def _candidates(self, topics: Mapping[str, str], wanted: list[int], ranking: Ranking) -> Run:
         """Return BM25's documents of each query, as many as wanted: one search for all of each number."""
         names = list(topics)
+        if ranking.union is not None:
+            return self._search(topics, 0, ranking)
         parts = {
             k: self._search(
                 {name: topics[name] for name, own in zip(names, wanted, strict=True) if own == k}, k, ranking
@@ -185,8 +215,7 @@ class Engine:
         return _Scored(run, data, run.trec_order(), scores, trec_order(data.query_ptr, scores, data.stored_ids))
 
     def _features(self, run: Run, topics: Mapping[str, str], ranking: Ranking) -> RankingData:
-        options: dict[str, Any] = {"recipe": ranking.recipe, "vectors": self._vectors, "threads": self.settings.threads}
-        return self.index.features(run, Topics(topics), **options)
+        return self.index.features(run, Topics(topics), recipe=ranking.recipe, **self._given)
 
     def _hits(
         self, job: SearchJob, ranking: Ranking, ranked: Sequence[_Ranked], terms: Sequence[frozenset[str]]
@@ -251,7 +280,7 @@ class Engine:
             self.settings.text_field,
             recipe,
             retriever=Retriever.bm25(k1, b, field),
-            vectors=self._vectors,
+            vectors=self._given.get("vectors"),
             threads=self.settings.threads,
         )
         data = text_features(self.index, given, options)

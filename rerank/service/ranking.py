@@ -15,13 +15,13 @@ from rerank.rankers.origin import check_retrievers, trained_retriever
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.store import load_model
 from rerank.rankers.warm_start import CandidateRunBase
-from rerank.retrieval.union import union_of_tag
+from rerank.retrieval.union import parse_union, union_of_tag
 from rerank.service.settings import BM25_NAME, Settings
 from rerank.types import RankingData, pointers, query_rows
 from rerank.types.retriever import CONTENTS, Retriever
-from rerank.vectors.vectors import Vectors
 from rerank.workflows.applying import K1, B, check_history, model_bm25, model_recipe
 from rerank.workflows.index import Index
+from rerank.workflows.rerank import RerankOptions
 
 STRONGEST = 6  # features that explain a document
 START = "start: BM25"  # what explanations call the scores that a model starts from
@@ -41,6 +41,8 @@ class Ranking:
         Its features.
     bm25 : tuple of float, float and str
         k1, b and field of the candidates.
+    union : str or None
+        Retrievers of the candidates; None is BM25.
     explains : bool
         Whether the model has contributions.
 
@@ -50,7 +52,14 @@ class Ranking:
     model: Ranker | None = None
     recipe: Recipe | None = None
     bm25: tuple[float, float, str] = (K1, B, CONTENTS)
+    union: str | None = None
     explains: bool = False
+
+    @property
+    def needs_index(self) -> str:
+        """What the features need that is known of documents of the index alone; empty if texts can be ranked."""
+        needs = {"a history": self.recipe and self.recipe.history, "an encoder": self.recipe and self.recipe.encoder}
+        return next((name for name, value in needs.items() if value), "" if self.union is None else "several runs")
 
     def described(self) -> dict[str, Any]:
         """Return the entry of /models."""
@@ -64,26 +73,47 @@ def bm25_ranking(field: str = CONTENTS) -> Ranking:
     return Ranking(BM25_NAME, bm25=(K1, B, field))
 
 
-def load_ranking(settings: Settings, index: Index, vectors: Vectors | None = None) -> Ranking:
-    """Return the served model, read and compared with the index; raises RerankError where it cannot be served."""
+def read_records(settings: Settings, index: Index) -> RerankOptions:
+    """Return what models may need beside the candidates, read from its files; raises RerankError."""
+    beside = {name: getattr(settings, name) for name in ("vectors", "union", "history", "encoder", "other_index")}
+    return RerankOptions.of(k=1, k1=None, b=None, base=None, runs=None, threads=settings.threads, **beside).on(index)
+
+
+def load_ranking(settings: Settings, index: Index, records: RerankOptions | None = None) -> Ranking:
+    """Return the served model, read and compared with what there is; raises RerankError where it cannot be served."""
     if settings.model is None:
         return bm25_ranking()
+    records = read_records(settings, index) if records is None else records
     model = load_model(settings.model)
     recipe = model_recipe(model)
+    check_history(recipe, getattr(records.history, "checksum", None), "Name its file with --history.")
+    check_spaces(recipe, getattr(records.vectors, "checksum", None), getattr(records.encoder, "name", None))
     if not settings.other_index:
         index.check_model(model)
-    candidates = trained_retriever(model)
-    union = None if candidates is None else union_of_tag(candidates.name)
-    if recipe.runs or union is not None:
+    union, bm25 = _served_union(settings, model), model_bm25(model)
+    sources = set() if union is None else {part.name for part in parse_union(union)}
+    if set(recipe.runs) - sources:
         raise ModelMismatchError(
-            f"{settings.model}: expected a model of features and BM25's candidates, got one that needs "
-            f"{'other runs' if union is None else 'a union of candidates'}. Train one without."
+            f"{settings.model}: expected a model whose features the service can compute, got one that needs the scores "
+            f"of other runs ({', '.join(sorted(set(recipe.runs) - sources))}). Train one without."
         )
-    check_history(recipe, None, "The service has none: train a model without a history.")
-    check_spaces(recipe, None if vectors is None else vectors.checksum, None)
-    bm25 = model_bm25(model)
-    check_retrievers(model, Retriever.bm25(*bm25), {}, "model")
-    return Ranking(settings.served_name, model, recipe, bm25)
+    if union is None:
+        check_retrievers(model, Retriever.bm25(*bm25), {}, "model")
+    return Ranking(settings.served_name, model, recipe, bm25, union)
+
+
+def _served_union(settings: Settings, model: Ranker) -> str | None:
+    """Return the union of candidates of the options or of the model's training; runs in files have no new queries."""
+    trained = trained_retriever(model)
+    parts = None if trained is None else union_of_tag(trained.name)
+    parts = parts if settings.union is None else parse_union(settings.union)
+    file = next((part.name for part in parts or () if part.file is not None), None)
+    if file is not None:
+        raise ModelMismatchError(
+            f"{settings.model}: expected candidates that the service can retrieve, got the run {file} in a union. "
+            "Name others with --union, or train a model without the run."
+        )
+    return None if parts is None else ",".join(map(str, parts))
 
 
 def explains(ranking: Ranking, data: RankingData) -> bool:

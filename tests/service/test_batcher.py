@@ -66,6 +66,26 @@ def test_jobs_that_wait_are_computed_together_up_to_the_rows_of_a_batch() -> Non
     assert [[job.rows for job in batch] for batch in work.batches] == [[7], [40, 50], [20], [300]]
 
 
+def test_requests_that_follow_a_batch_of_several_are_computed_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rerank.service.batcher._LINGER", 15.0)
+
+    async def scenario(batcher: Batcher, work: _Work) -> None:
+        tasks = [asyncio.ensure_future(batcher.submit(_job()))]
+        while not work.batches:
+            await asyncio.sleep(0.001)
+        tasks += [asyncio.ensure_future(batcher.submit(_job())) for _ in range(2)]
+        await asyncio.sleep(0.05)
+        work.go.set()
+        await asyncio.gather(*tasks)
+        first = asyncio.ensure_future(batcher.submit(_job()))
+        await asyncio.sleep(0.05)
+        start = time.monotonic()
+        await asyncio.gather(first, batcher.submit(_job()))
+        assert time.monotonic() - start < 10.0
+
+    assert [len(batch) for batch in _run(scenario).batches] == [1, 2, 2]
+
+
 def test_a_full_queue_is_refused_with_a_time_to_try_again() -> None:
     async def scenario(batcher: Batcher, work: _Work) -> None:
         tasks = [asyncio.ensure_future(batcher.submit(_job()))]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import rerank
-from rerank.errors import ModelMismatchError, RerankError
+from rerank.errors import ModelMismatchError
 from rerank.types import RankingData
 from rerank.types.retriever import Retriever
 from tests.service.server import LIMITS  # skips without the extra
@@ -41,11 +41,13 @@ def test_a_model_of_bm25_candidates_is_served_with_their_parameters(
     assert _load(index, _fitted(data), tmp_path, model_name="mine").name == "mine"
 
 
-def test_a_model_of_a_union_is_refused(index: rerank.Index, collection: Tiny, tmp_path: Path) -> None:
+def test_a_model_of_a_union_has_the_union_of_its_training_unless_another_is_named(
+    index: rerank.Index, collection: Tiny, tmp_path: Path
+) -> None:
     union = index.search_union(collection.topics, "bm25:20,rm3:20")
     data = index.features(union, collection.topics, collection.qrels)
-    with pytest.raises(RerankError, match="expected a model of features and BM25's candidates"):
-        _load(index, _fitted(data), tmp_path)
+    assert _load(index, _fitted(data), tmp_path).union == "bm25:20,rm3:20"
+    assert _load(index, _fitted(data), tmp_path, union="rm3:5,bm25:9").union == "rm3:5,bm25:9"
 
 
 def test_a_model_of_other_runs_is_refused(
@@ -53,7 +55,7 @@ def test_a_model_of_other_runs_is_refused(
 ) -> None:
     run = index.search(collection.topics, k=30)
     wider = index.features(run, collection.topics, collection.qrels, runs={"dense": run})
-    with pytest.raises(ModelMismatchError, match="needs other runs"):
+    with pytest.raises(ModelMismatchError, match="needs the scores of other runs"):
         _load(index, _fitted(wider), tmp_path)
 
 
