@@ -139,7 +139,8 @@ class Engine:
         run = self._candidates(topics, [job.candidates for job in jobs for _ in job.queries], ranking)
         if all(job.is_late() for job in jobs):
             raise too_late()
-        data, scored = self._scored(ranking, topics, run)
+        shown = self._log is not None or any(job.explain for job in jobs)
+        data, scored = self._scored(ranking, topics, run, shown)
         marked = [name for own, job in zip(names, jobs, strict=True) if job.marks_words for name in own]
         terms = self._terms({name: topics[name] for name in marked})
         for own, job in zip(names, jobs, strict=True):
@@ -172,16 +173,23 @@ class Engine:
         terms = self.index.searcher.analyze(list(topics.values())) if topics else []
         return dict(zip(topics, map(frozenset, terms), strict=True))
 
-    def _scored(self, ranking: Ranking, topics: Mapping[str, str], run: Run) -> tuple[RankingData | None, Run]:
-        """Return the features of the candidates, if there is a model and a candidate, and the reordered candidates."""
+    def _scored(
+        self, ranking: Ranking, topics: Mapping[str, str], run: Run, all_features: bool = False
+    ) -> tuple[RankingData | None, Run]:
+        """Return the features of the candidates, if there is a model and a candidate, and the reordered candidates.
+
+        Features that the model does not read may be NaN, unless `all_features`.
+        """
         if ranking.model is None or not run.n_rows:
             return None, run
-        data = self._features(run, topics, ranking)
+        data = self._features(run, topics, ranking, None if all_features else ranking.model.features_read())
         return data, ranking.model.rank(data)
 
-    def _features(self, run: Run, topics: Mapping[str, str], ranking: Ranking) -> RankingData:
+    def _features(
+        self, run: Run, topics: Mapping[str, str], ranking: Ranking, needed: frozenset[str] | None = None
+    ) -> RankingData:
         options: dict[str, Any] = {"recipe": ranking.recipe, "vectors": self._vectors, "threads": self.settings.threads}
-        return self.index.features(run, Topics(topics), **options)
+        return self.index.some_features(needed, run, Topics(topics), **options)
 
     def _hits(
         self, job: SearchJob, ranking: Ranking, ranked: Sequence[_Ranked], terms: Sequence[frozenset[str]]
@@ -243,6 +251,7 @@ class Engine:
             recipe,
             retriever=Retriever.bm25(k1, b, field),
             vectors=self._vectors,
+            needed=None if ranking.model is None else ranking.model.features_read(),
             threads=self.settings.threads,
         )
         data = text_features(self.index, given, options)

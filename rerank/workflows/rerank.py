@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -102,7 +102,7 @@ def rerank(
     with nullcontext(index) if isinstance(index, Index) else Index.open(index) as opened:
         options = options.on(opened)
         candidates = find_candidates(opened, model, topics, run, options)
-        data = candidate_features(opened, model, topics, candidates, options)
+        data = candidate_features(opened, model, topics, candidates, options, model.features_read())
     return with_tail(model.rank(data, base=options.base), candidates, k)
 
 
@@ -189,12 +189,17 @@ def _union(index: Index, model: Ranker, topics: Topics, run: Any, options: Reran
 
 
 def candidate_features(
-    index: Index, model: Ranker, topics: Topics, candidates: Run, options: RerankOptions
+    index: Index,
+    model: Ranker,
+    topics: Topics,
+    candidates: Run,
+    options: RerankOptions,
+    needed: Collection[str] | None = None,
 ) -> RankingData:
-    """Return the features of the first k candidates of each query."""
+    """Return the features of the first k candidates of each query; those that are not `needed` may be NaN."""
     whole = isinstance(candidates, UnionRun)
     top, recipe = candidates if whole else candidates.head(options.k), model_recipe(model)
-    return index.features(top, topics, recipe=recipe, **options.records)
+    return index.some_features(needed, top, topics, recipe=recipe, **options.records)
 
 
 def with_tail(head: Run, candidates: Run, k: int) -> Run:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -57,6 +57,7 @@ class TextOptions:
     runs: Mapping[str, Run] = field(default_factory=dict)
     retriever: Retriever = field(default_factory=lambda: Retriever.bm25(K1, B))
     vectors: Vectors | None = None
+    needed: Collection[str] | None = None
     threads: int | None = None
 
 
@@ -243,6 +244,7 @@ def _batch_features(
         runs=options.runs,
         documents=lambda numbers: [documents[number].json() for number in numbers.tolist()],
         vectors=options.vectors,
+        needed=options.needed,
         threads=options.threads,
     )
 
@@ -279,7 +281,8 @@ def rank_texts(
     if base is not None:
         check_base_run(model, base)
     check_retrievers(model, candidates, made, "scores", base is None)
-    data = text_features(index, given, replace(options, recipe=recipe, retriever=retriever))
+    options = replace(options, recipe=recipe, retriever=retriever, needed=model.features_read())
+    data = text_features(index, given, options)
     return model.rank(data, base=base)
 
 
