@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ from rerank.features.normalise import normalise
 from rerank.features.plan import ColumnPlan
 from rerank.features.recipe import Recipe
 from rerank.runtime.progress import track
-from rerank.runtime.threads import in_threads, kernel_threads
+from rerank.runtime.threads import FEW_ROWS, in_threads, kernel_threads
 from rerank.types import Qrels, RankingData, Run
 from rerank.types.forward import ForwardIndex
 from rerank.vectors.queries import Encoded, query_vectors
@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from rerank.vectors.vectors import Vectors
 
 _BATCH_ROWS = 1 << 16
-_PART_ROWS = 1 << 10  # starting a smaller part takes longer than the other threads save
-_PARTS_PER_THREAD = 2
+_PART_ROWS = 1 << 12  # of which postings and matches stay in the processor's cache from family to family
+_FEW_PAIRS = 1 << 8  # starting a thread takes longer than it saves
+Groups = Sequence[tuple[int, ColumnGroup]]
 _log = logging.getLogger("rerank")
 
 
@@ -47,6 +48,7 @@ def extract(
     vectors: Vectors | None = None,
     history: History | None = None,
     encoded: Encoded | None = None,
+    needed: Collection[str] | None = None,
     threads: int | None = None,
 ) -> RankingData:
     """Return the features of every query-document pair of a run.
@@ -73,6 +75,8 @@ def extract(
         What is learned from judgements, for the features that need it.
     encoded : Encoded, optional
         Vectors of an encoder for the queries and the documents of the index.
+    needed : collection of str, optional
+        Names of the features whose values are needed; the others may be NaN. By default all.
     threads : int, optional
         Number of threads; by default one per core. The result does not depend on it, bit for bit.
 
@@ -89,7 +93,7 @@ def extract(
 
     """
     records = Records(runs or {}, documents, vectors, history, encoded)
-    data, fill = _prepare(forward, query_terms, run, recipe or Recipe(), qrels, records, threads)
+    data, fill = _prepare(forward, query_terms, run, recipe or Recipe(), qrels, records, threads, needed)
     X = np.empty(data.X.shape, dtype=np.float32)
     for _ in fill(X):
         pass
@@ -135,6 +139,7 @@ def _prepare(
     qrels: Qrels | None,
     records: Records,
     threads: int | None,
+    needed: Collection[str] | None = None,
 ) -> tuple[RankingData, Callable[[NDArray[np.float32] | None], Iterator[NDArray[np.float32]]]]:
     """Return everything but the features, and the function that computes them, see `_blocks`."""
     recipe = resolve_recipe(recipe, forward, records)
@@ -154,7 +159,8 @@ def _prepare(
     )
     plan = ColumnPlan.of(forward, recipe)
     data = rows_without_features(run, qrels, runs, plan.names, recipe.to_dict(), dict(forward.fingerprint))
-    return data, partial(_blocks, forward, candidates, plan, recipe, threads)
+    filled = plan if needed is None else plan.of_names(needed)
+    return data, partial(_blocks, forward, candidates, filled, recipe, threads)
 
 
 def rows_without_features(
@@ -196,9 +202,9 @@ def _blocks(
     X: NDArray[np.float32] | None,
 ) -> Iterator[NDArray[np.float32]]:
     """Yield the features batch by batch: as rows of X (n_rows, n_features), or as new arrays where X is None."""
-    batches = list(candidates.batches(_BATCH_ROWS))
-    with kernel_threads(threads, candidates.n_rows) as n_threads:
-        _log.debug("features of %d rows on %d threads", candidates.n_rows, n_threads)
+    batches, n_rows = list(candidates.batches(_BATCH_ROWS)), candidates.n_rows
+    with kernel_threads(threads, FEW_ROWS if n_rows >= _FEW_PAIRS else n_rows) as n_threads:
+        _log.debug("features of %d rows on %d threads", n_rows, n_threads)
         for rows, batch in track(batches, "features"):
             out = np.empty((batch.n_rows, len(plan.returned)), dtype=np.float32) if X is None else X[rows]
             _fill_batch(forward, batch, plan, recipe, n_threads, out)
@@ -208,31 +214,50 @@ def _blocks(
 def _fill_batch(
     forward: ForwardIndex, batch: Candidates, plan: ColumnPlan, recipe: Recipe, n_threads: int, out: NDArray[np.float32]
 ) -> None:
-    """Fill the rows of one batch: each thread takes parts of its queries; user code runs on the calling thread."""
+    """Fill the rows of one batch: each thread takes parts of its queries; user code runs on the calling thread.
+
+    If there are fewer parts than threads, each thread takes fields of a part.
+    """
     computed = out
     if len(plan.returned) != plan.n_computed:
         computed = np.empty((batch.n_rows, plan.n_computed), dtype=np.float32)
+    if plan.n_filled != plan.n_computed:
+        computed.fill(np.nan)
     serial = [(first, group) for first, group in plan.groups if group.family.calling_thread]
     parallel = [(first, group) for first, group in plan.groups if not group.family.calling_thread]
     _fill_groups(forward, batch, serial, recipe, computed)
+    parts = list(batch.batches(_PART_ROWS))
+    shares = [parallel] if len(parts) >= n_threads else _by_field(forward, parallel)
 
-    def fill(part: tuple[slice, Candidates]) -> None:
+    def fill(task: tuple[slice, Candidates, Groups]) -> None:
+        rows, queries, groups = task
+        _fill_groups(forward, queries, groups, recipe, computed[rows])
+        if len(shares) == 1:
+            finish((rows, queries))
+
+    def finish(part: tuple[slice, Candidates]) -> None:
         rows, queries = part
-        _fill_groups(forward, queries, parallel, recipe, computed[rows])
         if computed is not out:
             np.take(computed[rows], plan.returned, axis=1, out=out[rows], mode="clip")
         normalise(out[rows], queries.query_ptr, plan.normalised)
 
-    size = -(-batch.n_rows // (_PARTS_PER_THREAD * n_threads)) if n_threads > 1 else batch.n_rows
-    in_threads(fill, batch.batches(max(size, _PART_ROWS)), n_threads)
+    in_threads(fill, [(*part, share) for part in parts for share in shares], n_threads)
+    if len(shares) > 1:
+        in_threads(finish, parts, n_threads)
+
+
+def _by_field(forward: ForwardIndex, groups: Groups) -> list[Groups]:
+    """Return the groups of each field, the field of most tokens first, so that threads end at similar times."""
+    of_field: dict[str | None, list[tuple[int, ColumnGroup]]] = {}
+    for first, group in groups:
+        of_field.setdefault(group.field, []).append((first, group))
+    sizes = {name: field.n_tokens for name, field in forward.fields.items()}
+    names = sorted(of_field, key=lambda name: -1 if name is None else sizes[name], reverse=True)
+    return [of_field[name] for name in names]
 
 
 def _fill_groups(
-    forward: ForwardIndex,
-    batch: Candidates,
-    groups: Sequence[tuple[int, ColumnGroup]],
-    recipe: Recipe,
-    out: NDArray[np.float32],
+    forward: ForwardIndex, batch: Candidates, groups: Groups, recipe: Recipe, out: NDArray[np.float32]
 ) -> None:
     """Fill groups of columns; those of one field are adjacent, and the field is matched once for all of them."""
     block = None

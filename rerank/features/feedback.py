@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from rerank.runtime.kernels import helper, kernel
+from rerank.runtime.prefetch import LINE, prefetch
 
 RM3_DOCUMENTS, RM3_TERMS = (5, 10, 20), (20, 50, 100)
 ROCCHIO_DOCUMENTS, ROCCHIO_TERMS = 10, 30
@@ -19,6 +20,7 @@ OVERLAP_TERMS = 20
 MODEL = 1  # the RM3 column whose relevance model clarity and overlap use
 _RM3, _ROCCHIO, _SIMILARITY = 0, 3, 4
 _OVERLAP, _CLARITY = 8, 9
+MOST_PREFETCHED = 1024  # postings of a document
 
 
 @kernel()
@@ -202,35 +204,55 @@ def _longest(first, last, docs, doc_ptr):  # type: ignore[no-untyped-def]
 
 
 @helper()
+def _prefetch_row(row, last, docs, doc_ptr, doc_terms, freqs):  # type: ignore[no-untyped-def]
+    """Prefetch the postings of the document after the next one."""
+    if row + 4 < last:
+        prefetch(doc_ptr, docs[row + 4])
+    if row + 2 < last:
+        doc = docs[row + 2]
+        for posting in range(doc_ptr[doc], min(doc_ptr[doc + 1], doc_ptr[doc] + MOST_PREFETCHED), LINE):
+            prefetch(doc_terms, posting)
+            prefetch(freqs, posting)
+
+
+@helper()
 def _score(first, last, docs, postings, slots, weights, is_best, n_best, saturation, out):  # type: ignore[no-untyped-def]
     """Fill the scores of the expanded queries, the overlap, and the sums that `_finish_similarities` divides.
 
     weights  (n_slots, 8) times idf
-    The document's terms with a slot are gathered first, without a branch, and their weights are added up in scalars:
-    this avoids branch mispredictions and stores.
+    The document's terms with a slot are gathered first, without a branch, and of them those of an expanded query, which
+    are few; their weights are added up in scalars. This avoids branch mispredictions, stores, and most divisions.
     """
     doc_ptr, doc_terms, freqs, _ = postings
     longest = _longest(first, last, docs, doc_ptr)
     row_slots, counts = np.empty(longest + 1, np.int32), np.empty(longest + 1, np.int32)
+    expanding, gains = np.empty(longest + 1, np.int32), np.empty(longest + 1, np.float64)
+    is_expanding = np.zeros(len(weights), np.uint8)
+    for slot in range(len(weights)):
+        is_expanding[slot] = (weights[slot, 0] + weights[slot, 1] + weights[slot, 2] + weights[slot, 3]) != 0.0
     for row in range(first, last):
-        n_row_slots, half = 0, saturation[row]
+        _prefetch_row(row, last, docs, doc_ptr, doc_terms, freqs)
+        n_row_slots, n_expanding, half = 0, 0, saturation[row]
         for posting in range(doc_ptr[docs[row]], doc_ptr[docs[row] + 1]):
             slot = slots[doc_terms[posting]]
             row_slots[n_row_slots], counts[n_row_slots] = slot, freqs[posting]
             n_row_slots += slot >= 0
-        rm3_0, rm3_1, rm3_2, rocchio = 0.0, 0.0, 0.0, 0.0
-        similarity_0, similarity_1, similarity_2, similarity_3, overlap = 0.0, 0.0, 0.0, 0.0, 0
+        similarity_0, similarity_1, similarity_2, similarity_3 = 0.0, 0.0, 0.0, 0.0
         for number in range(n_row_slots):
             slot, count = row_slots[number], np.float64(counts[number])
-            gain = count / (count + half)
-            rm3_0 += weights[slot, 0] * gain
-            rm3_1 += weights[slot, 1] * gain
-            rm3_2 += weights[slot, 2] * gain
-            rocchio += weights[slot, 3] * gain
             similarity_0 += weights[slot, 4] * count
             similarity_1 += weights[slot, 5] * count
             similarity_2 += weights[slot, 6] * count
             similarity_3 += weights[slot, 7] * count
+            expanding[n_expanding], gains[n_expanding] = slot, count
+            n_expanding += is_expanding[slot]
+        rm3_0, rm3_1, rm3_2, rocchio, overlap = 0.0, 0.0, 0.0, 0.0, 0
+        for number in range(n_expanding):
+            slot, gain = expanding[number], gains[number] / (gains[number] + half)
+            rm3_0 += weights[slot, 0] * gain
+            rm3_1 += weights[slot, 1] * gain
+            rm3_2 += weights[slot, 2] * gain
+            rocchio += weights[slot, 3] * gain
             overlap += is_best[slot]
         out[row, 0], out[row, 1], out[row, 2], out[row, 3] = rm3_0, rm3_1, rm3_2, rocchio
         out[row, 4], out[row, 5], out[row, 6], out[row, 7] = similarity_0, similarity_1, similarity_2, similarity_3

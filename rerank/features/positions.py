@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from rerank.runtime.kernels import helper, kernel
+from rerank.runtime.prefetch import prefetch
 
 WINDOWS = (3, 8, 15)
 NEAR = 5  # greatest distance of Rasolofo and Savoy
@@ -27,26 +28,28 @@ _IN_CACHE = 64  # terms, up to which the table of pairs about fits into the L1 c
 
 
 @kernel()
-def fill_proximity(queries, matches, postings, lengths, saturation, k1, mu, out):  # type: ignore[no-untyped-def]
+def fill_proximity(queries, matches, field_positions, lengths, saturation, k1, mu, out):  # type: ignore[no-untyped-def]
     """Fill all columns of `out` (n_rows, 20) float32.
 
-    queries     query_ptr, docs, term_ptr, terms, token_ptr, tokens as in Candidates
-    matches     tf_ptr, tf, idf as in FieldBlock, and p (n_query_terms,)
-    postings    doc_ptr, terms, freqs, position_ptr, positions of the field
+    queries     query_ptr, docs, term_ptr, token_ptr, tokens as in Candidates
+    matches     tf_ptr, tf, first_tokens, idf as in FieldBlock, and p (n_query_terms,)
+    field_positions  position_ptr, positions of the field
     lengths     (n_rows,) tokens
     saturation  (n_rows,) BM25's K
     """
-    query_ptr, docs, term_ptr, terms, token_ptr, tokens = queries
-    tf_ptr, tf, all_idf, all_p = matches
+    query_ptr, docs, term_ptr, token_ptr, tokens = queries
+    tf_ptr, tf, first_tokens, all_idf, all_p = matches
+    position_ptr, positions = field_positions
     for query in range(len(query_ptr) - 1):
         of_query = slice(term_ptr[query], term_ptr[query + 1])
-        wanted, idf, p = terms[of_query], all_idf[of_query], all_p[of_query]
-        n_terms, n_rows = len(wanted), query_ptr[query + 1] - query_ptr[query]
+        idf, p, of_rows = all_idf[of_query], all_p[of_query], docs[query_ptr[query] : query_ptr[query + 1]]
+        n_terms, n_rows = len(idf), query_ptr[query + 1] - query_ptr[query]
         query_tokens = tokens[token_ptr[query] : token_ptr[query + 1]]
         if n_terms == 0:
             out[query_ptr[query] : query_ptr[query + 1]] = np.nan
             continue
         counts = tf[tf_ptr[query] : tf_ptr[query + 1]].reshape(n_rows, n_terms)
+        tokens_before = first_tokens[tf_ptr[query] : tf_ptr[query + 1]].reshape(n_rows, n_terms)
         most = _most_matches(counts)
         merged, owners = np.empty(most, np.int32), np.empty(most, np.int32)
         keys = np.empty((2, most if n_terms > _FEW else 0), np.int64)
@@ -58,24 +61,25 @@ def fill_proximity(queries, matches, postings, lengths, saturation, k1, mu, out)
         sums, near = np.zeros(n_terms), np.zeros((n_terms, n_terms))
         for index in range(n_rows):
             row = query_ptr[query] + index
+            _prefetch_row(index, of_rows, counts, tokens_before, position_ptr, positions)
             row_counts, columns, bm25 = counts[index], out[row], (k1, saturation[row])
-            n_present = _locate(docs[row], wanted, row_counts, postings, starts, held_terms)
+            n_present = _locate(position_ptr[docs[row]], row_counts, tokens_before[index], starts, held_terms)
             present = held_terms[:n_present]
             log_length, n_pairs = np.log(lengths[row] + mu), 0
             if n_present < min(n_terms, 2):
-                _fill_alone(postings[4], starts, present, columns)
+                _fill_alone(positions, starts, present, columns)
             else:
                 if n_present > _FEW:
-                    n_merged = _merge_runs(postings[4], starts, row_counts, present, keys, merged, owners)
+                    n_merged = _merge_runs(positions, starts, row_counts, present, keys, merged, owners)
                 else:
-                    n_merged = _merge(postings[4], starts, row_counts, present, taken, merged, owners)
+                    n_merged = _merge(positions, starts, row_counts, present, taken, merged, owners)
                 n_pairs = _count_pairs(merged, owners, n_merged, first_token, pairs, near, tallies, columns)
                 columns[PROXIMITY] = _weigh_pairs(present, near, idf, bm25) if n_pairs > 0 else 0.0
                 _fill_span(merged, owners, n_merged, n_present, taken, columns)
                 _fill_neighbours(merged, owners, n_merged, present, sums, idf, bm25, columns)
                 columns[PHRASE] = 0.0
                 if n_present == n_terms and row_counts[query_tokens[0]] * len(query_tokens) <= _FEW_STEPS:
-                    columns[PHRASE] = _count_phrases(postings[4], starts, row_counts, query_tokens)
+                    columns[PHRASE] = _count_phrases(positions, starts, row_counts, query_tokens)
                 elif n_present == n_terms:
                     columns[PHRASE] = _count_phrases_in_one_pass(merged, owners, n_merged, query_tokens, borders)
             columns[SDM] = _dependence(
@@ -170,18 +174,29 @@ def _chances(query_freq, pairs, follower_ptr, followers, p, mu):  # type: ignore
 
 
 @helper()
-def _locate(doc, terms, counts, postings, starts, held_terms):  # type: ignore[no-untyped-def]
-    """Fill the query terms that a document holds, and the first position of each; return their number."""
-    doc_ptr, doc_terms, freqs, position_ptr, _ = postings
-    posting, start, n_present = doc_ptr[doc], position_ptr[doc], 0
-    for term in range(len(terms)):
+def _locate(first, counts, first_tokens, starts, held_terms):  # type: ignore[no-untyped-def]
+    """Fill the query terms that a document holds, and the first position of each; return their number.
+
+    first  the document's first position
+    """
+    n_present = 0
+    for term in range(len(counts)):
         if counts[term] > 0:
-            matching = _find(doc_terms, posting, doc_ptr[doc + 1], terms[term])
-            for earlier in range(posting, matching):
-                start += freqs[earlier]
-            posting, starts[term], held_terms[n_present] = matching, start, term
+            starts[term], held_terms[n_present] = first + first_tokens[term], term
             n_present += 1
     return n_present
+
+
+@helper()
+def _prefetch_row(index, docs, counts, first_tokens, position_ptr, positions):  # type: ignore[no-untyped-def]
+    """Prefetch the positions of the query's terms in the document after the next one."""
+    if index + 4 < len(counts):
+        prefetch(position_ptr, docs[index + 4])
+    if index + 2 < len(counts):
+        first = position_ptr[docs[index + 2]]
+        for term in range(counts.shape[1]):
+            if counts[index + 2, term] > 0:
+                prefetch(positions, first + first_tokens[index + 2, term])
 
 
 @helper()

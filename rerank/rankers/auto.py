@@ -35,7 +35,7 @@ from rerank.rankers.training import TrainingSet, Validation
 from rerank.rankers.warm_start import NoBase
 from rerank.runtime.progress import track
 from rerank.runtime.schema import LARGEST, Array, Items, Number, Record, Table, Text, Whole
-from rerank.types import Floats, query_rows
+from rerank.types import Floats, Ints, query_rows
 
 FEW, SOME = 300, 1000  # queries
 LINEAR = "plackettluce(C=0.01), plackettluce(C=0.1)"
@@ -174,6 +174,9 @@ class Auto(Ranker):
             return "no member better than the base. Give other features or more queries"
         nothing = [member._learned_nothing() for member in self.members_]
         return nothing[0] if all(nothing) else ""
+
+    def _columns_read(self) -> Ints:
+        return np.unique(np.concatenate([member._columns_read() for member in self.members_]))
 
     def _scores(self, X: NDArray[np.float32]) -> Floats:
         scores = np.zeros(len(X))

@@ -39,7 +39,7 @@ from rerank.trees.contributions import add_contributions
 from rerank.trees.forest import StoredForest
 from rerank.trees.grow import TreeLimits
 from rerank.trees.score import score_rows
-from rerank.types import Floats
+from rerank.types import Floats, Ints
 
 log = logging.getLogger("rerank")
 SPLITS = ("newton", "least-squares")
@@ -313,6 +313,9 @@ class BoostedTrees(Ranker):
             ),
             self.averages,
         )
+
+    def _columns_read(self) -> Ints:
+        return np.unique(self.forest_.feature).astype(np.int64)
 
     def _scores(self, X: NDArray[np.float32]) -> Floats:
         return self.constant_ + score_rows(self.forest_, X)

@@ -28,7 +28,7 @@ from rerank.rankers.store import StoredModel
 from rerank.rankers.training import TrainingSet
 from rerank.runtime.progress import track
 from rerank.runtime.schema import LARGEST, Choice, Items, Number, Record, Whole
-from rerank.types import Floats
+from rerank.types import Floats, Ints
 
 SECOND = ("linear", "boosted")
 SEEDS = 1000  # between the seed of the members and that of the folds
@@ -130,6 +130,9 @@ class Ensemble(Ranker):
     def _shares(self, X: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return what each member adds to the base, in units of the base's spread, (n_rows, n_members) float32."""
         return np.column_stack([member._scores(X) for member in self.members_]).astype(np.float32)
+
+    def _columns_read(self) -> Ints:
+        return np.unique(np.concatenate([member._columns_read() for member in self.members_]))
 
     def _scores(self, X: NDArray[np.float32]) -> Floats:
         return self.unit_ * self.stage_._scores(self._shares(X))

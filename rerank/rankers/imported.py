@@ -136,6 +136,9 @@ class ImportedTrees(Imported):
         """Total gain of each feature's splits, (n_features,) float64; 0 where the file holds no gains."""
         return self.forest_.gains(self.n_features_in_)
 
+    def _columns_read(self) -> Ints:
+        return np.unique(self.forest_.feature).astype(np.int64)
+
     def _scores(self, X: NDArray[np.float32]) -> Floats:
         scores = score_rows(self.forest_, self._with_missing(X))
         if self.divisor_ != 1.0:

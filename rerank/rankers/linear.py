@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import minimize
 from threadpoolctl import threadpool_limits
 
 from rerank.errors import InvalidInputError
@@ -144,6 +143,8 @@ class LinearRanker(Ranker):
 
     def _minimise(self, cost: Cost, follow: Callable[[Floats], None]) -> None:
         """Search for the minimum and call `follow` with each iterate; L-BFGS is for smooth costs."""
+        from scipy.optimize import minimize  # takes as long to import as all other modules that a model file needs
+
         minimize(
             cost.value_and_gradient,
             np.zeros(cost.n_weights),
@@ -201,6 +202,8 @@ def _slope(objective: Objective, base: Floats) -> float:
     if not base.any():
         return 1.0
     grad, hess = np.empty_like(base), np.empty_like(base)
+
+    from scipy.optimize import minimize
 
     def value_and_gradient(line: Floats) -> tuple[float, Floats]:
         scores = line[0] * base + line[1]

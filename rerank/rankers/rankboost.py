@@ -10,7 +10,6 @@ import numba
 import numpy as np
 from numba import prange
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
 from rerank.errors import InvalidInputError
 from rerank.objectives.pairwise_exponential import PairwiseExponential
@@ -151,6 +150,9 @@ class RankBoost(LearnsFromPairs):
                 break
         return trees
 
+    def _columns_read(self) -> Ints:
+        return np.unique(self.forest_.feature).astype(np.int64)
+
     def _scores(self, X: NDArray[np.float32]) -> Floats:
         return score_rows(self.forest_, X)
 
@@ -290,6 +292,8 @@ def _base_alpha(objective: PairwiseExponential | ExponentialPairs, base: Floats)
 def _least(objective: PairwiseExponential | ExponentialPairs, scores: Floats, h: Floats | NDArray[np.bool_]) -> float:
     """Return the alpha with Z'(alpha) = 0 by bisection: Z is convex, and its slope is the gradient along h."""
     grad, hess = np.empty_like(scores), np.empty_like(scores)
+
+    from scipy.optimize import brentq
 
     def slope(alpha: float) -> float:
         objective.gradients(scores + alpha * h, grad, hess)

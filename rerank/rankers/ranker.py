@@ -141,6 +141,22 @@ class Ranker(Estimator):
     def _scores(self, X: NDArray[np.float32]) -> Floats:
         """Return what the learner adds to the base scores, (n_rows,) float64."""
 
+    def features_read(self) -> frozenset[str]:
+        """Return the names of the features that scores depend on; the values of all others have no effect on them.
+
+        Returns
+        -------
+        frozenset of str
+            Those that a test of a tree reads, for a ranker of trees; all of them for others.
+
+        """
+        self._check_fitted()
+        return self.base_.features_read() | {self.feature_names_[column] for column in self._columns_read().tolist()}
+
+    def _columns_read(self) -> Ints:
+        """Return the numbers of the features that `_scores` depends on."""
+        return np.arange(self.n_features_in_)
+
     def _learned_nothing(self) -> str:
         """Return why the model gives all documents the same score, as an error has it; empty where it does not."""
         return ""

@@ -49,6 +49,10 @@ class Base(ABC):
         """Raise SchemaError where a model that has these features cannot start from the base."""
         return
 
+    def features_read(self) -> frozenset[str]:
+        """Return the names of the features that the base scores depend on."""
+        return frozenset()
+
     def to_dict(self) -> dict[str, Any]:
         """Return what the model file keeps."""
         return {"kind": self.kind}
@@ -99,6 +103,10 @@ class FeatureBase(Base):
         """Raise SchemaError where the column is not among the names."""
         if self.name not in names:
             raise SchemaError("a feature of the model", shown(self.name), path="name")
+
+    def features_read(self) -> frozenset[str]:
+        """Return the column's name."""
+        return frozenset({self.name})
 
     def to_dict(self) -> dict[str, Any]:
         """Return what the model file keeps."""
@@ -176,6 +184,10 @@ class ModelBase(Base):
         missing = sorted(set(self.model.feature_names_) - set(names))
         if missing:
             raise SchemaError("features of the outer model", shown(missing[0]), path="model.feature_names")
+
+    def features_read(self) -> frozenset[str]:
+        """Return those of the inner model."""
+        return self.model.features_read()
 
     def to_dict(self) -> dict[str, Any]:
         """Return what the model file keeps: the inner model, whole."""

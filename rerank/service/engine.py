@@ -171,7 +171,8 @@ class Engine:
         run = self._candidates(topics, [job.candidates for job in jobs for _ in job.queries], ranking)
         if all(job.is_late() for job in jobs):
             raise too_late()
-        scored = self._scored(ranking, topics, run)
+        shown = self._log is not None or any(job.explain for job in jobs)
+        scored = self._scored(ranking, topics, run, shown)
         marked = [name for own, job in zip(names, jobs, strict=True) if job.marks_words for name in own]
         terms = self._terms({name: topics[name] for name in marked})
         ranked = _best(scored, [job.k for job in jobs for _ in job.queries])
@@ -206,16 +207,21 @@ class Engine:
         terms = self.index.searcher.analyze(list(topics.values())) if topics else []
         return dict(zip(topics, map(frozenset, terms), strict=True))
 
-    def _scored(self, ranking: Ranking, topics: Mapping[str, str], run: Run) -> _Scored:
-        """Return the candidates with their new scores and order."""
+    def _scored(self, ranking: Ranking, topics: Mapping[str, str], run: Run, all_features: bool = False) -> _Scored:
+        """Return the candidates with their new scores and order.
+
+        Features that the model does not read may be NaN, unless `all_features`.
+        """
         if ranking.model is None or not run.n_rows:
             return _Scored(run, None, np.arange(run.n_rows), run.scores, np.arange(run.n_rows))
-        data = self._features(run, topics, ranking)
+        data = self._features(run, topics, ranking, None if all_features else ranking.model.features_read())
         scores = np.asarray(ranking.model.predict(data), np.float64)
         return _Scored(run, data, run.trec_order(), scores, trec_order(data.query_ptr, scores, data.stored_ids))
 
-    def _features(self, run: Run, topics: Mapping[str, str], ranking: Ranking) -> RankingData:
-        return self.index.features(run, Topics(topics), recipe=ranking.recipe, **self._given)
+    def _features(
+        self, run: Run, topics: Mapping[str, str], ranking: Ranking, needed: frozenset[str] | None = None
+    ) -> RankingData:
+        return self.index.some_features(needed, run, Topics(topics), recipe=ranking.recipe, **self._given)
 
     def _hits(
         self, job: SearchJob, ranking: Ranking, ranked: Sequence[_Ranked], terms: Sequence[frozenset[str]]
@@ -281,6 +287,7 @@ class Engine:
             recipe,
             retriever=Retriever.bm25(k1, b, field),
             vectors=self._given.get("vectors"),
+            needed=None if ranking.model is None else ranking.model.features_read(),
             threads=self.settings.threads,
         )
         data = text_features(self.index, given, options)

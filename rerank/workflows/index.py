@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -379,6 +379,35 @@ class Index:
 
         beside = {"vectors": vectors, "history": history, "encoder": encoder, "threads": threads}
         return extract(**self._extraction(run, topics, qrels, recipe, runs, **beside))
+
+    def some_features(
+        self,
+        needed: Collection[str] | None,
+        run: Run,
+        topics: Topics,
+        *,
+        recipe: Recipe | None = None,
+        runs: Any = None,
+        **beside: Any,
+    ) -> RankingData:
+        """Return what `features` does, in which features that are not `needed` may be NaN, e.g. to score with a model.
+
+        Parameters
+        ----------
+        needed : collection of str or None
+            Names of features, e.g. `model.features_read()`; None is all.
+        run, topics, recipe, runs, **beside : as for `features`
+            The pairs and their features.
+
+        Returns
+        -------
+        RankingData
+            The same columns as those of `features`.
+
+        """
+        from rerank.features.extract import extract
+
+        return extract(**self._extraction(run, topics, None, recipe, runs, **beside), needed=needed)
 
     def write_features(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -112,13 +112,11 @@ def rerank(
     stage = FirstStage.of(first, first_k, k)
     with nullcontext(index) if isinstance(index, Index) else Index.open(index) as opened:
         options = options.on(opened)
-        candidates = find_candidates(
-            opened, model, topics, run, options if stage is None else replace(options, k=stage.k)
-        )
-        chosen = candidates
+        depth = options.k if stage is None else stage.k
+        candidates = chosen = find_candidates(opened, model, topics, run, replace(options, k=depth))
         if stage is not None:
             chosen, candidates = _first_stage(opened, stage, topics, candidates, options)
-        data = candidate_features(opened, model, topics, chosen, options)
+        data = candidate_features(opened, model, topics, chosen, options, model.features_read())
     return with_tail(model.rank(data, base=options.base), candidates, k)
 
 
@@ -193,7 +191,8 @@ def _first_stage(
     with errors_of_first_stage():
         runs = {**getattr(candidates, "sources", {}), **options.runs}
         find_candidates(index, stage.model, topics, candidates, replace(options, union=None, runs=runs))  # checks
-        data = candidate_features(index, stage.model, topics, candidates, replace(options, k=stage.k))
+        deep, read = replace(options, k=stage.k), stage.model.features_read()
+        data = candidate_features(index, stage.model, topics, candidates, deep, read)
         return stage.choose(candidates, data, options.k, options.base)
 
 
@@ -211,12 +210,17 @@ def _union(index: Index, model: Ranker, topics: Topics, run: Any, options: Reran
 
 
 def candidate_features(
-    index: Index, model: Ranker, topics: Topics, candidates: Run, options: RerankOptions
+    index: Index,
+    model: Ranker,
+    topics: Topics,
+    candidates: Run,
+    options: RerankOptions,
+    needed: Collection[str] | None = None,
 ) -> RankingData:
-    """Return the features of the first k candidates of each query."""
+    """Return the features of the first k candidates of each query; those that are not `needed` may be NaN."""
     whole = isinstance(candidates, UnionRun)
     top, recipe = candidates if whole else candidates.head(options.k), model_recipe(model)
-    return index.features(top, topics, recipe=recipe, **options.records)
+    return index.some_features(needed, top, topics, recipe=recipe, **options.records)
 
 
 def with_tail(head: Run, candidates: Run, k: int) -> Run:

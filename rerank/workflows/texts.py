@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -62,6 +62,7 @@ class TextOptions:
     retriever: Retriever = field(default_factory=lambda: Retriever.bm25(K1, B))
     vectors: Vectors | None = None
     encoder: Encoder | None = None
+    needed: Collection[str] | None = None
     threads: int | None = None
 
 
@@ -250,6 +251,7 @@ def _batch_features(
         documents=lambda numbers: [documents[number].json() for number in numbers.tolist()],
         vectors=options.vectors,
         encoded=_encoded(index, documents, {query_id: given.topics[query_id] for query_id in batch}, options.encoder),
+        needed=options.needed,
         threads=options.threads,
     )
 
@@ -302,7 +304,8 @@ def rank_texts(
     if base is not None:
         check_base_run(model, base)
     check_retrievers(model, candidates, made, "scores", base is None)
-    data = text_features(index, given, replace(options, recipe=recipe, retriever=retriever))
+    options = replace(options, recipe=recipe, retriever=retriever, needed=model.features_read())
+    data = text_features(index, given, options)
     return model.rank(data, base=base)
 
 

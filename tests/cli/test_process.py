@@ -50,8 +50,17 @@ def test_help_loads_nothing_heavy(world: Path) -> None:
     assert _loaded([["-h"], *([verb, "-h"] for verb in VERBS)], world) == []
 
 
-def test_evaluate_starts_without_numba_and_java(world: Path) -> None:
-    loaded = _loaded([["evaluate", "qrels.txt", "bm25.run"]], world)
+@pytest.mark.parametrize(
+    "verb",
+    [
+        ["evaluate", "qrels.txt", "bm25.run"],
+        ["fuse", "bm25.run", "bm25.run", "-o", "{folder}/fused.run"],
+        ["doctor", "--qrels", "qrels.txt", "--run", "bm25.run"],
+    ],
+    ids=["evaluate", "fuse", "doctor"],
+)
+def test_verbs_over_files_start_without_numba_and_java(world: Path, tmp_path: Path, verb: list[str]) -> None:
+    loaded = _loaded([[part.format(folder=tmp_path) for part in verb]], world)
     assert set(loaded) <= {"numpy"}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.features import feedback, match, positions
 from rerank.trees import leafwise, quickscorer
 from rerank.trees.bit_layout import WORD
 from rerank.trees.quickscorer import LANES, N_KINDS
@@ -16,6 +17,8 @@ KINDS = ((False, False), (False, True), (True, False), (True, True))  # (first c
 def install() -> None:
     """Put the functions below where the kernels look for LLVM's, which do nothing but fail without a compiler."""
     leafwise._prefetch = prefetch  # type: ignore[assignment]
+    for module in (match, positions, feedback):
+        module.prefetch = lambda array, index: None  # type: ignore[attr-defined]
     quickscorer._exit_leaves = exit_leaves  # type: ignore[assignment]
 
 

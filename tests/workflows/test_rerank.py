@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import tracemalloc
+from dataclasses import replace
 from inspect import signature
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +12,9 @@ import pytest
 import rerank
 from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.features import extract as extract_module
+from rerank.features.recipe import Recipe
 from rerank.rankers import origin
+from rerank.rankers.ranker import Ranker
 from rerank.types.retriever import Retriever
 from tests.workflows.tiny import Tiny
 
@@ -118,6 +122,43 @@ def test_rerank_equals_its_steps(
     done, steps = rerank.rerank(index, model, collection.topics, k=50), model.rank(data)
     assert done.doc_ids.tolist() == steps.doc_ids.tolist()
     np.testing.assert_array_equal(done.scores, steps.scores)
+
+
+def _models(data: rerank.RankingData) -> dict[str, Ranker]:
+    """Return models that read few features, or start from scores that other features are read for."""
+    few: dict[str, Any] = {"n_estimators": 2, "num_leaves": 3, "min_child_samples": 5}
+    inner = rerank.LambdaMART(**few).fit(data)
+    return {
+        "trees": inner,
+        "of a feature": rerank.LambdaMART(**few, base="feature:stream_length.title").fit(data),
+        "of a model": rerank.LambdaMART(**few, base=inner).fit(data),
+        "of the run": rerank.LambdaMART(**few, base="run").fit(data),
+        "RankBoost": rerank.RankBoost(n_estimators=2).fit(data),
+        "members": rerank.Ensemble(members="lambdamart, mart", n_estimators=2).fit(data),
+        "linear": rerank.LogisticRegression().fit(data),
+    }
+
+
+def test_rerank_computes_the_features_that_a_model_reads_with_equal_scores(
+    index: rerank.Index, collection: Tiny, data: rerank.RankingData
+) -> None:
+    run = index.search(collection.topics, k=50)
+    for name, model in _models(data).items():
+        expected, ranked = model.rank(data), rerank.rerank(index, model, collection.topics, run, k=50)
+        np.testing.assert_array_equal(ranked.scores, expected.scores, err_msg=name)
+        assert ranked.doc_ids.tolist() == expected.doc_ids.tolist()
+        read = model.features_read()
+        recipe = Recipe.from_dict(data.recipe or {})
+        some = index.some_features(read, run, collection.topics, recipe=recipe)
+        columns = [data.feature_names.index(feature) for feature in read]
+        np.testing.assert_array_equal(some.X[:, columns], data.X[:, columns], err_msg=name)
+        unread = np.setdiff1d(np.arange(data.n_features), columns)
+        changed = data.X.copy()
+        changed[:, unread] = np.nan
+        np.testing.assert_array_equal(model.predict(replace(data, X=changed)), model.predict(data), err_msg=name)
+    few = index.some_features({"bm25.title"}, run, collection.topics, recipe=recipe)
+    families = {column.rpartition(".")[2] for column in np.array(few.feature_names)[~np.isnan(few.X).all(axis=0)]}
+    assert families == {"title"}
 
 
 def test_rerank_takes_paths(index: rerank.Index, model: rerank.LambdaMART, collection: Tiny, tmp_path: Path) -> None:

@@ -171,11 +171,10 @@ class ProximityFeatures(FieldFamily):
         batch = block.candidates.first_terms(MOST_TERMS)
         if batch is not block.candidates:
             block = match(batch, field)
-        postings = (field.doc_ptr, field.terms, field.freqs, field.position_ptr, field.positions)
         fill_proximity(
-            (batch.query_ptr, batch.docs, batch.term_ptr, batch.terms, batch.token_ptr, batch.tokens),
-            (block.tf_ptr, block.tf, block.idf, block.collection_freq / max(field.n_tokens, 1)),
-            tuple(read_only_view(array) for array in postings),
+            (batch.query_ptr, batch.docs, batch.term_ptr, batch.token_ptr, batch.tokens),
+            (block.tf_ptr, *block.matches, block.idf, block.collection_freq / max(field.n_tokens, 1)),
+            (read_only_view(field.position_ptr), read_only_view(field.positions)),
             block.lengths,
             block.bm25_saturation(recipe),
             recipe.bm25_k1,

@@ -12,6 +12,7 @@ Lee, SIGIR 1997 (score normalisation); Qin & Liu 2013 (LETOR 4.0).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from math import inf
 
 import numpy as np
@@ -60,39 +61,41 @@ class RelativeFeatures(FieldFamily):
 
     def features(self, recipe: Recipe) -> Sequence[Feature]:
         """Return the features in the order of their columns."""
-        return [
-            Feature(
-                name=f"{score.name}_{form}",
-                meaning=meaning.format(score.name),
-                formula=f"{formula}; x = {score.name}",
-                source=_SOURCE,
-                unit=unit,
-                low=low,
-                high=high,
-                missing=score.missing,
-                cost=Cost.PAIR,
-            )
-            for name in MAIN
-            for score in _scores(name, recipe)
-            for form, meaning, formula, unit, low, high in _FORMS
-        ]
+        return _features()
 
     def fill(self, block: FieldBlock, recipe: Recipe, out: NDArray[np.float32]) -> None:
         """Fill `out` (n_rows, 24)."""
         scores = np.concatenate(
-            [
-                field_columns(name, block, recipe)[:, [columns.index(score) for score in MAIN[name]]]
-                for name in MAIN
-                for columns in [[feature.name for feature in family(name).features(recipe)]]
-            ],
-            axis=1,
+            [field_columns(name, block, recipe)[:, columns] for name, columns in _score_columns().items()], axis=1
         )
         relate(block.candidates.query_ptr, np.ascontiguousarray(scores), out)
 
 
-def _scores(name: str, recipe: Recipe) -> list[Feature]:
-    by_name = {feature.name: feature for feature in family(name).features(recipe)}
-    return [by_name[score] for score in MAIN[name]]
+@cache
+def _features() -> tuple[Feature, ...]:
+    return tuple(
+        Feature(
+            name=f"{score.name}_{form}",
+            meaning=meaning.format(score.name),
+            formula=f"{formula}; x = {score.name}",
+            source=_SOURCE,
+            unit=unit,
+            low=low,
+            high=high,
+            missing=score.missing,
+            cost=Cost.PAIR,
+        )
+        for name, columns in _score_columns().items()
+        for score in [family(name).features(Recipe())[column] for column in columns]
+        for form, meaning, formula, unit, low, high in _FORMS
+    )
+
+
+@cache
+def _score_columns() -> dict[str, list[int]]:
+    """Return the columns of the main scores of each family, which are the same for all recipes."""
+    names = {name: [feature.name for feature in family(name).features(Recipe())] for name in MAIN}
+    return {name: [names[name].index(score) for score in scores] for name, scores in MAIN.items()}
 
 
 def relate(query_ptr: Ints, scores: NDArray[np.float32], out: NDArray[np.float32]) -> None:
