@@ -236,7 +236,6 @@ class Ranker(Estimator):
                 f"cluster: expected a ranker of boosted trees ({able}), got {self.kind}. Train it without a cluster."
             )
         self._callbacks, self._cluster = () if callbacks is None else tuple(callbacks), cluster
-        self._callbacks = () if callbacks is None else tuple(callbacks)
         self._limits = self._given_limits(memory, checkpoint)
         try:
             X = self._with_preferences(preferences, X)
@@ -247,6 +246,7 @@ class Ranker(Estimator):
             self._forget_input()
 
     def _fit_data(self, data: RankingData, init_score: Floats | None, validated: Validated) -> Self:
+        self._check_limits(data)
         data = self._loaded(data)
         check_training_data(data, "training data")
         if isinstance(self.base, Ranker) and hasattr(self.base, "base_"):
@@ -285,6 +285,10 @@ class Ranker(Estimator):
                 )
         return TrainingLimits.of(memory, checkpoint)
 
+    def _check_limits(self, data: RankingData) -> None:
+        """Refuse memory that is too little for these data."""
+        return
+
     def _loaded(self, data: RankingData) -> RankingData:
         """Return data with features in memory, unless the learner reads mapped ones block by block."""
         if self.trains_mapped or not is_mapped(data.X):
@@ -293,8 +297,7 @@ class Ranker(Estimator):
 
     def _forget_input(self) -> None:
         """Drop what only training needs."""
-        del self._callbacks, self._cluster
-        del self._callbacks, self._limits
+        del self._callbacks, self._cluster, self._limits
 
     def _stopping(self, valid: TrainingSet | None) -> EarlyStopping:
         """Return what follows the metric on the validation data, None for none, while the ranker learns."""

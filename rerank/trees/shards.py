@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.trees.boost import BoostSettings, Gradients, StepLength
-from rerank.trees.columns import GROUP_WIDTH, MOST_CODES, Columns
+from rerank.trees.columns import GROUP_WIDTH, MOST_CODES, WIDTH, Columns
 from rerank.trees.forest import Tree
 from rerank.trees.gradients import LARGEST_SUM, add_sizes, pack_scaled
 from rerank.trees.grow import Grower, TreeLimits
@@ -268,7 +268,8 @@ class ShardGrower(Grower):
         for number, node in enumerate(self._work.nodes[:nodes]):
             rows = np.flatnonzero(current == number)
             feature = data.features[node["feature"]]
-            digits = data.digit_of_code[node["feature"]][data.codes[feature["column"], rows]]
+            codes = data.codes[feature["column"] // WIDTH, rows, feature["column"] % WIDTH]
+            digits = data.digit_of_code[node["feature"]][codes]
             left = digits <= node["bin"]
             if feature["has_missing"]:
                 left = np.where(digits == feature["missing_digit"], node["missing_left"], left)

@@ -31,6 +31,7 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "line search": ("lambdamart", {"step": "line-search", "subsample": 0.6}),
     "from a run": ("lambdamart", {"base": "run"}),
     "averaged": ("gbrank", {"subsample": 0.6}),
+    "keeps pairs": ("gbrank", {"keep_pairs": True}),
     "stops early": ("lambdamart", {"learning_rate": 3.0, "early_stopping_rounds": 2}),
 }
 

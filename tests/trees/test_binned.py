@@ -90,7 +90,7 @@ def test_replayed_trees_leave_the_state_of_the_training(subsample: float) -> Non
     whole, resumed = (_booster(X, Storage(), subsample, 1) for _ in range(2))
     trees = [whole.add_tree() for _ in range(9)]
     for tree in trees[:5]:
-        resumed.replay(tree)
+        resumed.replay(tree, False)
     for _ in range(4):
         resumed.add_tree()
     assert whole.forest().to_dict() == resumed.forest().to_dict()

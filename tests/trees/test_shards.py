@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rerank.trees.bins import learn_bins
+from rerank.trees.binned import bin_rows
 from rerank.trees.boost import Booster, BoostSettings
-from rerank.trees.columns import Columns
 from rerank.trees.forest import Forest
 from rerank.trees.grow import TreeLimits
 from rerank.trees.leafwise import add_packed, pack_histograms
@@ -139,12 +138,13 @@ def check(
     gradients = targets(X[order])
     weights = np.random.default_rng(3).random(len(X)) if weighted else None
     whole = slice(0, len(X))
-    local = Booster(X, order, query_ptr, start, gradients(whole), settings, 1, step_length, weights)
+    data = bin_rows(X, order, settings.max_bin, 1)
+    local = Booster(data, query_ptr, start, gradients(whole), settings, 1, step_length, weights)
     scores_at = [local.scores.copy()]
     for _ in range(n_trees):
         local.add_tree()
         scores_at.append(local.scores.copy())
-    columns = Columns.of(learn_bins(X, settings.max_bin, 1))
+    columns = data.columns
     bounds = query_ptr[np.linspace(0, len(query_ptr) - 1, size + 1).astype(int)]
 
     def grow(peers: ThreadPeers) -> tuple[list[Any], np.ndarray]:
