@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from rerank.history.history import History as History
     from rerank.history.reading import load_history as load_history
     from rerank.rankers.auto import Auto as Auto
+    from rerank.rankers.checkpoint import Checkpoint as Checkpoint
     from rerank.rankers.diagnostics import local_optimality as local_optimality
     from rerank.rankers.diagnostics import weight_curve as weight_curve
     from rerank.rankers.ensemble import Ensemble as Ensemble
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Auto": "rerank.rankers.auto",
+    "Checkpoint": "rerank.rankers.checkpoint",
     "Cluster": "rerank.cluster.cluster",
     "Ensemble": "rerank.rankers.ensemble",
     "GBRank": "rerank.rankers.gbrank",

@@ -39,7 +39,7 @@ from rerank.trees.contributions import add_contributions
 from rerank.trees.forest import StoredForest
 from rerank.trees.grow import TreeLimits
 from rerank.trees.score import score_rows
-from rerank.types import Floats, Ints
+from rerank.types import Floats, Ints, RankingData
 
 log = logging.getLogger("rerank")
 SPLITS = ("newton", "least-squares")
@@ -198,6 +198,9 @@ class BoostedTrees(Ranker):
 
         """
         TrainingLimits.of(memory, None).storage(n_rows, n_features, n_valid, self.num_leaves)
+
+    def _check_limits(self, data: RankingData) -> None:
+        self._limits.storage(data.n_rows, data.n_features, 0, self.num_leaves)
 
     def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
         objective, unit = self._objective(train), self._unit(train)

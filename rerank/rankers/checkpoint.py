@@ -89,6 +89,7 @@ class Checkpoint:
         Returns
         -------
         TrainingState
+            The state.
 
         Raises
         ------

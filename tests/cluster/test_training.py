@@ -154,6 +154,34 @@ def test_a_model_is_the_same_after_workers_were_killed(tmp_path: Path, kind: str
     assert saved(local, tmp_path / "local.json") == saved(shared, tmp_path / "cluster.json")
 
 
+@pytest.mark.parametrize(("kind", "options"), [("lambdamart", {"subsample": 0.7}), ("gbrank", {"keep_pairs": True})])
+def test_training_goes_on_from_a_checkpoint_of_a_cluster(
+    cluster: rerank.Cluster, tmp_path: Path, kind: str, options: dict[str, Any]
+) -> None:
+    """The cluster may be gone, or be there again."""
+    settings = {**SMALL, **options}
+    local = ranker_class(kind)(**settings).fit(TRAIN, eval_set=VALID)
+
+    def interrupt(progress: Any) -> None:
+        if progress.iteration == 4:
+            raise ConnectionError
+
+    for where in (None, cluster):
+        with pytest.raises(ConnectionError):
+            ranker_class(kind)(**settings).fit(
+                TRAIN,
+                eval_set=VALID,
+                cluster=cluster,
+                checkpoint=Checkpoint(tmp_path / "state", 0.0),
+                callbacks=[interrupt],
+            )
+        assert read_checkpoint(tmp_path / "state")["forest"].n_trees == 3
+        resumed = ranker_class(kind)(**settings).fit(
+            TRAIN, eval_set=VALID, cluster=where, checkpoint=tmp_path / "state"
+        )
+        assert saved(local, tmp_path / "local.json") == saved(resumed, tmp_path / "resumed.json")
+
+
 def test_training_ends_in_one_line_when_no_worker_is_left(tmp_path: Path) -> None:
     with started(tmp_path, 1) as processes, rerank.Cluster(processes.address) as cluster:
         cluster.patience = 1.0
