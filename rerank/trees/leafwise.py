@@ -543,6 +543,7 @@ def _search_shared(data, task, limits, work, shared, slots, shared_slots, old, n
 
 @helper(parallel=True)
 def _search_all(data, task, limits, work, shared, slots, shared_slots, old, new):  # type: ignore[no-untyped-def]
+    """Search the column groups of all threads."""
     for thread in prange(task.thread_ptr.shape[0] - 1):
         _search_shared(data, task, limits, work, shared, slots, shared_slots, old, new, np.int64(thread))
 

@@ -65,13 +65,13 @@ def in_threads(size: int, work: Callable[[ThreadPeers], Any]) -> list[Any]:
 def collection(seed: int, sparse: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Return features (n_rows, n_features), some with few values, missing ones or mostly one value, and query_ptr."""
     random = np.random.default_rng(seed)
-    query_ptr = np.concatenate([[0], np.cumsum(random.integers(1, 30, 40))])
+    query_ptr = np.concatenate([[0], np.cumsum(random.integers(1, 30, 90 if sparse else 40))])
     X = random.normal(size=(query_ptr[-1], 9 + sparse)).astype(np.float32)
     X[:, 1] = np.round(X[:, 1])
     X[:, 2] = X[:, 2] > 0.5
     X[:, 3] = 1.0
     X[random.random(len(X)) < 0.3, 4] = np.nan
-    X[:, 9:][random.random((len(X), sparse)) < 0.9] = 0.0
+    X[:, 9:][random.random((len(X), sparse)) < 0.85] = 0.0
     return X, query_ptr
 
 
@@ -92,7 +92,7 @@ def targets(X: np.ndarray) -> Callable[[slice], Callable[..., None]]:
 
 SETTINGS = [
     {},
-    {"max_bin": 15},
+    {"max_bin": 255},
     {"subsample": 0.6, "colsample_bytree": 0.5},
     {"averaged": True, "learning_rate": 1.0},
     {"limits": TreeLimits(num_leaves=9, max_depth=2, min_child_samples=40, reg_lambda=1.0)},
@@ -104,11 +104,12 @@ SETTINGS = [
 @pytest.mark.parametrize("options", SETTINGS)
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_shards_grow_the_trees_of_one_process(size: int, options: dict[str, Any]) -> None:
-    check(size, BoostSettings(**{"limits": TreeLimits(num_leaves=8, min_child_samples=5), **options}))
+    few_bins = {"limits": TreeLimits(num_leaves=8, min_child_samples=5), "max_bin": 20}
+    check(size, BoostSettings(**{**few_bins, **options}))
 
 
 def test_shards_grow_the_trees_of_one_process_by_least_squares() -> None:
-    check(3, BoostSettings(limits=TreeLimits(num_leaves=8)), weighted=True)
+    check(3, BoostSettings(max_bin=20, limits=TreeLimits(num_leaves=8)), weighted=True)
 
 
 def test_shards_grow_the_trees_of_one_process_on_sparse_columns() -> None:
@@ -116,11 +117,15 @@ def test_shards_grow_the_trees_of_one_process_on_sparse_columns() -> None:
 
 
 def test_shards_take_the_step_lengths_of_one_process() -> None:
-    check(2, BoostSettings(limits=TreeLimits(num_leaves=8)), step_length=lambda scores, values: float(values @ values))
+    check(
+        2,
+        BoostSettings(max_bin=20, limits=TreeLimits(num_leaves=8)),
+        step_length=lambda scores, values: float(values @ values),
+    )
 
 
 def test_shards_go_on_where_others_ended() -> None:
-    settings = BoostSettings(limits=TreeLimits(num_leaves=8), subsample=0.7, colsample_bytree=0.6)
+    settings = BoostSettings(max_bin=20, limits=TreeLimits(num_leaves=8), subsample=0.7, colsample_bytree=0.6)
     check(2, settings, n_done=2)
 
 
@@ -145,6 +150,7 @@ def check(
         local.add_tree()
         scores_at.append(local.scores.copy())
     columns = data.columns
+    assert (len(columns.most_freq_code) > 0) == (sparse > 0)
     bounds = query_ptr[np.linspace(0, len(query_ptr) - 1, size + 1).astype(int)]
 
     def grow(peers: ThreadPeers) -> tuple[list[Any], np.ndarray]:
