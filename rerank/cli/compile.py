@@ -14,7 +14,7 @@ def command() -> None:
 
     Kernels also compile when a verb needs them; compiling them in advance, e.g. in an image, makes the first use
     faster. They are cached in NUMBA_CACHE_DIR, by default beside the package or, if that folder cannot be written, in
-    the user's cache.
+    the user's cache. An archive of Java's classes, with which Java starts faster, is made in RERANK_CACHE.
     """
     from rerank.workflows.compile import compile_kernels
 

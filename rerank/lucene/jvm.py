@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from rerank.errors import IndexFolderError, RerankError
+from rerank.lucene.archive import archive_options, archive_path, make_archive
 from rerank.lucene.commits import damaged_lucene
 from rerank.lucene.shards import check_alike, index_folders
 from rerank.runtime.output import FULL
@@ -227,7 +228,7 @@ def _jnius() -> Any:
     import jnius
 
     try:
-        jnius.autoclass("io.anserini.index.IndexCollection")
+        jnius.find_javaclass("io.anserini.index.Constants")
     except jnius.JavaException as error:
         if "UnsupportedClassVersionError" in str(error):
             raise RerankError(_too_old(jnius)) from error
@@ -264,6 +265,7 @@ def _start_jvm() -> None:
     jnius_config.add_options(
         "-Xrs",  # Python handles signals (Ctrl-C)
         "-XX:MaxRAMPercentage=50",
+        *archive_options(java, jar),
         *_options,
         "--enable-native-access=ALL-UNNAMED",  # otherwise Lucene 10 prints a warning on stderr
         f"-Dlog4j2.configurationFile={(CLASS_PATH / 'log4j2.xml').as_uri()}",
@@ -283,6 +285,18 @@ def _start_jvm() -> None:
 def keep_heap_small() -> None:
     """Make Java collect garbage early, unless it runs already: for long-running processes."""
     _options[:] = _STEADY
+
+
+def add_options(*options: str) -> None:
+    """Add options of Java, unless it runs already."""
+    _options.extend(options)
+
+
+def make_class_archive() -> None:
+    """Make the archive with which Java starts faster, unless it is there, or Java or Anserini is not."""
+    java, jar = _find_java(), _find_jar()
+    if java is not None and jar is not None and _is_installed("jnius") and not archive_path(java, jar).exists():
+        make_archive(java, jar)
 
 
 def anserini_jar() -> Path:

@@ -1,4 +1,4 @@
-"""Parallel compilation of the kernels of a study, each part in its own process.
+"""Parallel compilation of the kernels of a study, each part in its own process; and the archive of Java's classes.
 
 Numba compiles a kernel at its first call, for the types of its arguments. Each part therefore calls its kernels with a
 few rows of random values. Kernels of objectives and rankers other than LambdaMART's compile at their first use, which
@@ -198,6 +198,17 @@ def _learn_vectors() -> None:
     larger_table(np.zeros(1, np.int64), np.zeros(1, np.int32), 1)
 
 
+def _archive_classes() -> None:
+    """Make the archive of Java's classes; without it, Java starts more slowly."""
+    from rerank.errors import RerankError
+    from rerank.lucene.jvm import make_class_archive
+
+    try:
+        make_class_archive()
+    except (OSError, RerankError) as error:
+        _log.warning("%s", error)
+
+
 def _forward() -> ForwardIndex:
     """Return forward arrays of a few documents, inverted as those of an index."""
     import numpy as np
@@ -247,6 +258,7 @@ PARTS: Mapping[str, Callable[[], None]] = {
     "features of terms": _extract_terms,
     "features of judgements": _learn_history,
     "vectors and candidates": _learn_vectors,
+    "classes of Java": _archive_classes,
 }
 # Prefix of module names -> parts that a command needs which uses a kernel of such a module. Training starts with bins.
 PARTS_OF_MODULES = {
