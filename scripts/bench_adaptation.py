@@ -158,6 +158,7 @@ def draw_picture(results: Mapping[str, Mapping[str, Any]], path: Path) -> None:
 def main() -> None:
     """Run both studies; print the tables, draw the picture."""
     options = arguments(__doc__.splitlines()[0], "--picture")
+    about = machine("numpy", "numba")
     settings, draws = (QUICK, 2) if options.quick else (SETTINGS, 5)
     begin = time.perf_counter()
     results = {study.name: curve(study, draws, settings) for study in studies(settings)}
@@ -168,7 +169,7 @@ def main() -> None:
         print(f"\nAdapted models are {verdicts(lines)}.")
     if options.picture:
         draw_picture(results, Path(options.picture))
-    figures = {"machine": machine("numpy", "numba"), "seconds in all": time.perf_counter() - begin}
+    figures = {"machine": about, "seconds in all": time.perf_counter() - begin}
     print()
     report([], figures, None)
     if options.output:

@@ -58,13 +58,14 @@ def timed(n_queries: int, n_relevant: int, measure: str) -> dict[str, Any]:
 def main() -> None:
     """Time every measure on both kinds of data."""
     options = arguments(__doc__.splitlines()[0])
+    about = machine("numba")
     n_queries = 100 if options.quick else 1000
     for measure in MEASURES:
         timed(2, 20, measure)  # compiles, where that was not done yet
     lines = [timed(n_queries, relevant, measure) for relevant in (20, 500) for measure in MEASURES]
     print(tabulate(lines, headers="keys", tablefmt="github", floatfmt=".4g"))
     memory = f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB"
-    figures = {"machine": machine("numba"), "most memory": memory}
+    figures = {"machine": about, "most memory": memory}
     report([], figures, None)
     if options.output:
         options.output.write_text(json.dumps({**figures, "combinations": lines}, indent=1) + "\n")

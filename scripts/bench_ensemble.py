@@ -33,6 +33,7 @@ QUICK = "8*lambdamart(subsample=0.5, n_estimators=2), 2*lambdarank(n_epochs=1), 
 def main() -> None:
     """Train the ensemble twice; score it and its members on the test part."""
     options = arguments(__doc__.splitlines()[0])
+    about = machine("numpy", "numba")
     split, lines = mq2008(quick=True)[0], []
     for second in ("linear", "boosted"):
         begin = time.perf_counter()
@@ -48,7 +49,7 @@ def main() -> None:
         means = {measure: float(np.mean([one[measure] for one in member_values])) for measure in MEASURES}
         lines.append({"system": f"{kind}, mean of {len(member_values)}", **means})
     print(tabulate(lines, headers="keys", tablefmt="github", floatfmt=("", ".4f", ".4f", ".4f", ".1f")))
-    figures = {"machine": machine("numpy", "numba")}
+    figures = {"machine": about}
     report([], figures, None)
     if options.output:
         options.output.write_text(json.dumps({**figures, "systems": lines}, indent=1) + "\n")

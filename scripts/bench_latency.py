@@ -65,6 +65,7 @@ def draw(times_of: Mapping[int, Mapping[str, list[float]]], picture: Path) -> No
 def main() -> None:
     """Measure, print, draw."""
     options = arguments(__doc__, "--picture")
+    about = machine("pyserini", "numba")
     n_documents, n_queries = (20_000, 30) if options.quick else (100_000, 150)
     index, topics = open_collection(n_documents, n_queries)
     times_of = {}
@@ -80,7 +81,7 @@ def main() -> None:
                 print(f"{k:6d} candidates, {len(times['reranking']):3d} queries, ms p50 / p99: {shown}")
     if options.picture:
         draw(times_of, Path(options.picture))
-    figures = {"machine": machine("pyserini", "numba"), "documents": n_documents, "seconds": times_of}
+    figures = {"machine": about, "documents": n_documents, "seconds": times_of}
     report([], figures, options.output)
 
 

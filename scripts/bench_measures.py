@@ -76,11 +76,12 @@ def by_measuring_anew(n_docs: int) -> list[dict[str, Any]]:
 
 def main() -> None:
     options = arguments(__doc__)
+    about = machine("numba", "numpy")
     with kernel_threads(1):
         lines = by_formula(one_list(1000))
         for n_docs in (100,) if options.quick else (100, 1000):
             lines += by_measuring_anew(n_docs)
-    figures = {"machine": machine("numba", "numpy"), "lines": lines}
+    figures = {"machine": about, "lines": lines}
     print(", ".join(f"{name} {value}" for name, value in figures["machine"].items()))
     print(tabulate(lines, headers="keys", tablefmt="github", floatfmt=".3g"))
     name, bar = BAR

