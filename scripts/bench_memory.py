@@ -24,7 +24,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -55,18 +54,14 @@ class Measured:
 def write(path: Path, n_rows: int) -> None:
     """Write the training data part by part."""
     from rerank.files.data import write_data
+    from rerank.runtime.mapped_rows import RowFile, row_blocks
     from rerank.types import RankingData, pointers
     from rerank.types.ids import id_array
 
-    sizes = [min(ROWS_A_PART, n_rows - first) for first in range(0, n_rows, ROWS_A_PART)]
-    labels, groups = [], []
-
-    def blocks() -> Iterator[np.ndarray]:
-        for part, size in enumerate(sizes):
-            yield generate(size, part)[0]
-
-    for part, size in enumerate(sizes):
-        _, part_labels, part_groups = generate(size, part)
+    labels, groups, rows = [], [], RowFile("the features")
+    for part, first in enumerate(range(0, n_rows, ROWS_A_PART)):
+        X, part_labels, part_groups = generate(min(ROWS_A_PART, n_rows - first), part)
+        rows.append(X)
         labels.append(part_labels)
         groups.append(part_groups)
     counts = np.concatenate(groups)
@@ -78,7 +73,7 @@ def write(path: Path, n_rows: int) -> None:
         tuple(f"f{number}" for number in range(N_FEATURES)),
         labels=np.concatenate(labels),
     )
-    write_data(data, path, blocks())
+    write_data(data, path, (block for _, block in row_blocks(rows.finish(N_FEATURES))))
 
 
 def work(system: str, path: Path, trees: int, memory: str, threads: int) -> None:

@@ -29,7 +29,7 @@ from rerank.version import __version__
 FORMAT = "rerank-checkpoint"
 SECONDS = 30.0  # between two checkpoints
 LARGEST_SHARE = 0.05  # of the time that writing takes
-REMEDY = "Remove it to train from the start."
+REMEDY, OTHER = "Remove it to train from the start.", "Name another file."
 _PARTS = {
     "format": Choice(lambda: [FORMAT]),
     "package": Text(),
@@ -188,15 +188,15 @@ def read_checkpoint(path: str | Path) -> dict[str, Any]:
     """
     path = Path(path)
     if not path.is_file():
-        raise _damaged(path, "a folder")
-    text, _, checksum = path.read_bytes().removesuffix(b"\n").rpartition(b"\n")
+        raise _damaged(path, "a folder", OTHER)
+    text, _, checksum = path.read_bytes().partition(b"\n")
     try:
         stored = parse_json(text)
     except ParseFault as fault:
-        raise _damaged(path, str(fault)) from None
+        raise _damaged(path, str(fault), OTHER) from None
     if not isinstance(stored, dict) or stored.get("format") != FORMAT:
-        raise _damaged(path, "another file")
-    if checksum != _checksum(text):
+        raise _damaged(path, "another file", OTHER)
+    if checksum.strip() != _checksum(text):
         raise _damaged(path, "a damaged one (its checksum is another)")
     try:
         sizes: dict[str, Any] = {"n_features": stored.get("n_features")}  # checked before the forest
@@ -235,8 +235,8 @@ def _checksum(text: bytes) -> bytes:
     return hashlib.sha256(text).hexdigest().encode()
 
 
-def _damaged(path: Path, got: str) -> FileFormatError:
-    return FileFormatError(path, None, f"expected a checkpoint of `rerank train`, got {got}. {REMEDY}")
+def _damaged(path: Path, got: str, remedy: str = REMEDY) -> FileFormatError:
+    return FileFormatError(path, None, f"expected a checkpoint of `rerank train`, got {got}. {remedy}")
 
 
 def _other(name: str) -> str:

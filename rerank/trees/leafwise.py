@@ -23,6 +23,7 @@ LOW = 0xFFFFFFFF
 OVERFLOW = np.uint64(65535)  # first word of a row with too many exceptions (sparse_columns.py)
 PREFETCH_DISTANCE = 24  # rows: far enough for a load from memory to finish
 LEAST_HESSIAN = 1e-300  # a child without curvature would have a step of infinite length
+ROWS_TO_PREFETCH = 1 << 19  # of the data: the blocks of fewer rows stay in the caches, where a prefetch costs more
 ROWS_FOR_THREADS = 4096  # the rows of a smaller leaf are partitioned by one thread
 
 
@@ -281,8 +282,17 @@ def _choose_features(task, work, open_slots):  # type: ignore[no-untyped-def]
 
 @helper()
 def _decide(codes, code_goes_left, rows, goes_left):  # type: ignore[no-untyped-def]
-    """Fill goes_left (k,) uint8 of rows (k,) by that of their codes (256,); return how many go left."""
+    """Fill goes_left (k,) uint8 of rows (k,) by that of their codes (256,); return how many go left.
+
+    codes  (n_rows,) uint8 of one column, every 16th byte of its block
+    """
     n, n_left = rows.shape[0], np.int64(0)
+    if codes.shape[0] < ROWS_TO_PREFETCH:
+        for i in range(n):
+            flag = code_goes_left[codes[np.uint32(rows[i])]]
+            goes_left[i] = flag
+            n_left += flag
+        return n_left
     for i in range(n):
         _prefetch(codes, rows[min(i + PREFETCH_DISTANCE, n - 1)])  # type: ignore[call-arg]
         flag = code_goes_left[codes[np.uint32(rows[i])]]

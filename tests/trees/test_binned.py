@@ -14,7 +14,8 @@ from rerank.trees.bins import learn_bins
 from rerank.trees.boost import Booster, BoostSettings
 from rerank.trees.columns import Columns
 from rerank.trees.forest import Forest
-from rerank.trees.grow import TreeLimits
+from rerank.trees.grow import Grower, TreeLimits
+from rerank.trees.leafwise import ROWS_TO_PREFETCH
 from rerank.trees.score import score_rows
 
 
@@ -114,3 +115,20 @@ def test_values_of_binned_rows_equal_scores_of_their_features(seed: int, missing
         np.testing.assert_array_equal(values, score_rows(Forest.of([tree]), other)[order])
     own = tree_values(tree, booster.data.columns, booster.data.blocks)
     np.testing.assert_array_equal(own, score_rows(Forest.of([tree]), X))
+
+
+@pytest.mark.parametrize("n_rows", [3000, ROWS_TO_PREFETCH])
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_rows_of_a_leaf_are_those_that_reach_it(n_rows: int, n_threads: int) -> None:
+    random = np.random.default_rng(4)
+    X = random.normal(size=(n_rows, 2)).astype(np.float32)
+    grad = np.where(np.abs(X[:, 0]) > 1.0, 1.0, -1.0) + X[:, 1] + 0.1 * random.normal(size=n_rows)
+    data = bin_rows(X, np.arange(n_rows), 255, n_threads)
+    grower = Grower(data.columns, data.blocks, TreeLimits(num_leaves=9), n_threads)
+    rows = np.flatnonzero(random.random(n_rows) < 0.7).astype(np.int32)
+    tree, ordered, leaf_ptr = grower.grow(grad, np.ones(n_rows), rows, np.arange(2))
+    assert len(leaf_ptr) == 9
+    values = tree_values(tree, data.columns, data.blocks)
+    for leaf, (first, last) in enumerate(leaf_ptr.tolist()):
+        assert (values[ordered[first:last]] == tree.leaf_value[leaf]).all()
+    np.testing.assert_array_equal(np.sort(ordered), rows)
