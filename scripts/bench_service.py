@@ -30,6 +30,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
@@ -50,6 +51,7 @@ CLIENTS = (1, 8, 64)
 OVERHEAD_S, SHARE = 0.002, 0.9  # bars: of HTTP at p50, and of Python's throughput
 DEADLINE = 10.0
 ROUNDS = 4
+CORES = os.cpu_count() or 1
 WARM_S = 12.0  # Java's compiler takes processor time for so long
 
 
@@ -86,6 +88,10 @@ class Server:
         """Return the resident bytes of all processes."""
         return sum(map(_resident, [self.child.pid, *self.children()]))
 
+    def processor(self) -> float:
+        """Return the seconds of processor time of all processes."""
+        return sum(map(_processor, [self.child.pid, *self.children()]))
+
     def children(self) -> list[int]:
         """Return the worker processes, or none if there is one process."""
         children = Path(f"/proc/{self.child.pid}/task/{self.child.pid}/children").read_text().split()
@@ -103,6 +109,11 @@ def _resident(pid: int) -> int:
         return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:  # it has just ended
         return 0
+
+
+def _processor(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @contextmanager
@@ -135,15 +146,17 @@ def python_seconds(
     return times
 
 
-def python_per_second(index: Index, model: Ranker, queries: Sequence[str], k: int, n: int, seconds: float) -> float:
-    """Return the queries a second of `rerank.rerank` for n of them at once, on all cores."""
+def python_per_second(
+    index: Index, model: Ranker, queries: Sequence[str], k: int, n: int, seconds: float
+) -> tuple[float, float]:
+    """Return the queries a second of `rerank.rerank` for n at once, on all cores, and its processor time a query."""
     parts = [queries[first : first + n] for first in range(0, len(queries), n)]
-    count, number, start = 0, 0, time.perf_counter()
+    count, number, start, processor = 0, 0, time.perf_counter(), time.process_time()
     while time.perf_counter() < start + seconds:
         topics = {f"q{number}": query for number, query in enumerate(parts[number % len(parts)])}
         rerank.rerank(index, model, topics, k=k)
         count, number = count + len(topics), number + 1
-    return count / (time.perf_counter() - start)
+    return count / (time.perf_counter() - start), (time.process_time() - processor) / count
 
 
 @contextmanager
@@ -202,46 +215,69 @@ def latency(name: str, index: Index, model_file: Path, queries: list[str], optio
     return ratios, figures
 
 
+@dataclass
+class Turns:
+    """What Python, the service and the peer do in turns, so that what disturbs one disturbs the others.
+
+    alone   seconds of single queries in Python, with as many threads as a process of the service has
+    rates   queries a second in Python and of 64 clients of the service, in each turn. Python has all cores, which the
+            service shares with its clients, and the faster of two sizes of a call: 64 queries, and all
+    own, in_python   processor time of the service for 64 clients, and of Python for a query in each turn
+    """
+
+    alone: list[float] = field(default_factory=list)
+    rates: list[tuple[float, float]] = field(default_factory=list)
+    answers: dict[int, Answers] = field(default_factory=lambda: {clients: Answers() for clients in CLIENTS})
+    others: Answers = field(default_factory=Answers)
+    own: float = 0.0
+    in_python: list[float] = field(default_factory=list)
+
+    def measure(self, index: Index, model_file: Path, queries: list[str], k: int, options: Any) -> None:
+        """Take all turns."""
+        seconds, warm = (0.5, 2.0) if options.quick else (4.0, WARM_S)
+        model, workers = rerank.load_model(model_file), int(options.workers)
+        sent, threads = [request("/search", body) for body in bodies(queries, k)], max(1, CORES // workers)
+        with served(index.path, model_file, workers) as server, peer(index.path) as port:
+            closed_loop(server.port, sent, 64, warm)
+            closed_loop(port, sent, 64, seconds)
+            python_per_second(index, model, queries, k, len(queries), seconds)
+            for _ in range(ROUNDS):
+                self.alone += python_seconds(index, model, queries, k, threads, seconds)
+                called = [python_per_second(index, model, queries, k, n, seconds) for n in (64, len(queries))]
+                self.in_python.append(min(processor for _, processor in called))
+                for clients, each in self.answers.items():
+                    before = server.processor()
+                    part = closed_loop(server.port, sent, clients, seconds)
+                    each.extend(part)
+                self.own += server.processor() - before  # with the most clients
+                self.rates.append((max(each for each, _ in called), part.per_second()))
+                self.others.extend(closed_loop(port, sent, 64, seconds))
+
+
 def _latency(
     what: str, index: Index, model_file: Path, queries: list[str], k: int, options: Any
 ) -> tuple[list[Any], dict[str, Any]]:
-    """Measure Python, the service and the peer in turns, so that what disturbs one disturbs the others.
-
-    One query: Python has as many threads as a process of the service. Many: Python has all cores, which the service
-    shares with its clients, and the faster of two sizes of a call: 64 queries, as there are clients, and all.
-    """
-    seconds = (2.0 if options.quick else 16.0) / ROUNDS
-    model, workers, cores = rerank.load_model(model_file), int(options.workers), os.cpu_count() or 1
-    sent, threads = [request("/search", body) for body in bodies(queries, k)], max(1, cores // workers)
-    alone, rates, others = list[float](), list[tuple[float, float]](), Answers()
-    answers = {clients: Answers() for clients in CLIENTS}
-    with served(index.path, model_file, workers) as server, peer(index.path) as port:
-        closed_loop(server.port, sent, 64, 2.0 if options.quick else WARM_S)
-        closed_loop(port, sent, 64, seconds)
-        python_per_second(index, model, queries, k, len(queries), seconds)
-        for _ in range(ROUNDS):
-            alone += python_seconds(index, model, queries, k, threads, seconds)
-            called = max(python_per_second(index, model, queries, k, n, seconds) for n in (64, len(queries)))
-            for clients, each in answers.items():
-                part = closed_loop(server.port, sent, clients, seconds)
-                each.extend(part)
-            rates.append((called, part.per_second()))
-            others.extend(closed_loop(port, sent, 64, seconds))
-    one, python = answers[1].quantile(0.5), float(np.median(alone))
-    rate, many = sorted(rates, key=lambda pair: pair[1] / pair[0])[len(rates) // 2]
-    busy = answers[64].processor / answers[64].elapsed / cores
+    """Return the ratios and figures of one collection and k."""
+    turns = Turns()
+    turns.measure(index, model_file, queries, k, options)
+    many, n_many = turns.answers[64], len(turns.answers[64].seconds[200])
+    one, python = turns.answers[1].quantile(0.5), float(np.median(turns.alone))
+    rate, own_rate = sorted(turns.rates, key=lambda pair: pair[1] / pair[0])[len(turns.rates) // 2]
+    busy, in_python = many.processor / many.elapsed / CORES, float(np.median(turns.in_python))
     ratios = [
         ratio(f"{what}: p50 of one client", "Python", one, python),
-        ratio(f"{what}: second a query, 64 clients", "Python", 1 / many, 1 / rate, SHARE),
-        ratio(f"{what}: the same without the clients' time", "Python", (1 - busy) / many, 1 / rate),
-        ratio(f"{what}: second a query", "Anserini by HTTP", 1 / answers[64].per_second(), 1 / others.per_second()),
+        ratio(f"{what}: second a query, 64 clients", "Python", 1 / own_rate, 1 / rate, SHARE),
+        ratio(f"{what}: the same without the clients' time", "Python", (1 - busy) / own_rate, 1 / rate),
+        ratio(f"{what}: processor time a query", "Python", turns.own / n_many, in_python),
+        ratio(f"{what}: second a query", "Anserini by HTTP", 1 / many.per_second(), 1 / turns.others.per_second()),
     ]
     figures: dict[str, Any] = {
         f"{what}: overhead at p50, ms (at most {OVERHEAD_S * 1e3:g})": 1e3 * (one - python),
         f"{what}: Python": f"p50 {python * 1e3:.2f} ms, {rate:.0f} queries a second in one call",
         f"{what}: share of the cores that 64 clients take": busy,
+        f"{what}: requests a second of a core, 64 clients": n_many / turns.own,
     }
-    for clients, each in answers.items():
+    for clients, each in turns.answers.items():
         figures[f"{what}: {clients} clients"] = described(each)
     return ratios, figures
 

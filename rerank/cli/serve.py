@@ -97,8 +97,10 @@ def command(context: click.Context, /, index: Path | None, model: Path | None, d
         from rerank.service.demo import demo_files
 
         index, model = demo_files()
-    if model is not None and not model.is_file():
-        raise MissingFileError(model, "a model file")
+    kinds = ((model, "a model file"), (options["history"], "a history"), (options["vectors"], "vectors"))
+    for file, kind in kinds:
+        if file is not None and not file.is_file():
+            raise MissingFileError(file, kind)
     if model is None and options["union"] is not None:
         raise click.UsageError("--union: expected MODEL beside it, got none. Leave --union out, or name a model.")
     from rerank.service.supervisor import serve

@@ -206,17 +206,26 @@ def test_queries_are_logged_as_files_that_features_reads(index: rerank.Index, mo
     assert logged.X.tobytes() == expected.X.tobytes()
 
 
+def refused(*arguments: object) -> str:
+    """Return the line with which the service refuses to start."""
+    command = [sys.executable, "-m", "rerank", "serve", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+    return done.stderr
+
+
+def test_files_that_are_missing_are_refused_before_the_service_listens(
+    index: rerank.Index, model_file: Path, tmp_path: Path
+) -> None:
+    for option in ("--history", "--vectors"):
+        assert "none.npz" in refused(index.path, model_file, option, tmp_path / "none.npz")
+    assert "--union: expected MODEL" in refused(index.path, "--union", "bm25:10,rm3:10")
+
+
 def test_another_address_needs_a_token(index: rerank.Index, tmp_path: Path) -> None:
     token = tmp_path / "token"
     token.write_text("s3cret\n")
-
-    def refused(*arguments: object) -> str:
-        command = [sys.executable, "-m", "rerank", "serve", *map(str, arguments)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-        assert done.returncode == 2
-        assert len(done.stderr.splitlines()) == 1
-        return done.stderr
-
     assert "--token-file" in refused(index.path, "--host", "0.0.0.0")
     assert "Name an index" in refused()
     assert "expected a model file" in refused(index.path, tmp_path / "none.json")
