@@ -123,7 +123,7 @@ def others(
         options = {"objective": "rank:ndcg", "tree_method": "hist", "grow_policy": "lossguide", "max_leaves": 31}
         with cluster.client.as_current():
             data = dxgb.DaskQuantileDMatrix(cluster.client, rows, y, qid=qid, max_bin=255)
-            dxgb.train(cluster.client, {**options, "max_depth": 0, "eta": 0.1, "nthread": 1}, data, trees)
+            dxgb.train(cluster.client, {**options, "max_depth": 0, "eta": 0.1, "max_bin": 255, "nthread": 1}, data, trees)
 
     jobs["xgboost.dask"] = train_xgboost
     return jobs
