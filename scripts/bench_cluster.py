@@ -1,7 +1,8 @@
 #!/usr/bin/env python
 """Work on a Dask cluster beside this process: overhead of one worker, efficiency of two, and bytes for each tree.
 
-Run: python scripts/bench_cluster.py [--rows 223531] [--trees 30] [--repeats 3] [--only training|features] [--quick] [--output FILE]
+Run: python scripts/bench_cluster.py [--rows 223531] [--trees 30] [--repeats 3] [--only training|features] [--quick]
+     [--output FILE]
 Workers are processes of one thread on this machine, and this process uses one thread, too. Overhead: one worker's time
 over this process's. Efficiency: one worker's time over twice that of two workers. Training data are those of
 bench_training.py; features are those of generated documents. lightgbm.dask and xgboost.dask train on the same
