@@ -1,7 +1,8 @@
 #!/usr/bin/env python
 """Work on a Dask cluster beside this process: overhead of one worker, efficiency of two, and bytes for each tree.
 
-Run: python scripts/bench_cluster.py [--rows 223531] [--trees 30] [--repeats 3] [--quick] [--output FILE]
+Run: python scripts/bench_cluster.py [--rows 223531] [--trees 30] [--repeats 3] [--only training|features] [--quick]
+     [--output FILE]
 Workers are processes of one thread on this machine, and this process uses one thread, too. Overhead: one worker's time
 over this process's. Efficiency: one worker's time over twice that of two workers. Training data are those of
 bench_training.py; features are those of generated documents. lightgbm.dask and xgboost.dask train on the same
@@ -28,13 +29,16 @@ from rerank.cluster.training import ClusterBooster
 
 
 def main() -> None:
-    args: argparse.Namespace = arguments(__doc__, "--rows", "--trees", "--repeats")
+    args: argparse.Namespace = arguments(__doc__, "--rows", "--trees", "--repeats", "--only")
     n_rows, trees = int(args.rows or (20_000 if args.quick else 223_531)), int(args.trees or (5 if args.quick else 30))
     repeats = int(args.repeats or (1 if args.quick else 3))
     figures: dict[str, Any] = {"machine": machine("numba", "distributed"), "rows": n_rows, "trees": trees}
     with rerank.Cluster("local:1") as one, rerank.Cluster("local:2") as two, tempfile.TemporaryDirectory() as folder:
-        ratios = training(one, two, n_rows, trees, repeats, figures)
-        ratios += features(one, two, Path(folder), 100 if args.quick else 500, repeats, figures)
+        ratios: list[dict[str, Any]] = []
+        if args.only != "features":
+            ratios += training(one, two, n_rows, trees, repeats, figures)
+        if args.only != "training":
+            ratios += features(one, two, Path(folder), 100 if args.quick else 500, repeats, figures)
     report(ratios, figures, args.output)
 
 
@@ -123,7 +127,9 @@ def others(
         options = {"objective": "rank:ndcg", "tree_method": "hist", "grow_policy": "lossguide", "max_leaves": 31}
         with cluster.client.as_current():
             data = dxgb.DaskQuantileDMatrix(cluster.client, rows, y, qid=qid, max_bin=255)
-            dxgb.train(cluster.client, {**options, "max_depth": 0, "eta": 0.1, "nthread": 1}, data, trees)
+            dxgb.train(
+                cluster.client, {**options, "max_depth": 0, "eta": 0.1, "max_bin": 255, "nthread": 1}, data, trees
+            )
 
     jobs["xgboost.dask"] = train_xgboost
     return jobs
