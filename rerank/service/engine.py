@@ -287,6 +287,7 @@ class Engine:
             recipe,
             retriever=Retriever.bm25(k1, b, field),
             vectors=self._given.get("vectors"),
+            encoder=self._given.get("encoder"),
             needed=None if ranking.model is None else ranking.model.features_read(),
             threads=self.settings.threads,
         )

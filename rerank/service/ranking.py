@@ -58,8 +58,9 @@ class Ranking:
     @property
     def needs_index(self) -> str:
         """What the features need that is known of documents of the index alone; empty if texts can be ranked."""
-        needs = {"a history": self.recipe and self.recipe.history, "an encoder": self.recipe and self.recipe.encoder}
-        return next((name for name, value in needs.items() if value), "" if self.union is None else "several runs")
+        if self.recipe is not None and self.recipe.history is not None:
+            return "a history"
+        return "" if self.union is None else "several runs"
 
     def described(self) -> dict[str, Any]:
         """Return the entry of /models."""

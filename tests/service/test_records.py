@@ -74,9 +74,13 @@ def test_a_model_is_served_with_what_it_was_trained_with(
         for result in server.post("/search", {"queries": topics, "k": k, "candidates": k}).json()["results"]:
             hits = [(hit["id"], hit["score"]) for hit in result["hits"]]
             assert hits == list(expected[result["query_id"]].items())
-        texts = server.post("/rerank", {"query": "amber", "documents": ["amber stone", "river"]})
+        documents = [each["body"] for each in collection.documents[:20]]
+        texts = server.post("/rerank", {"query": "amber", "documents": documents})
         ids = server.post("/rerank", {"query": "amber", "documents": [{"id": collection.documents[0]["id"]}]})
-        assert texts.status_code == (200 if kind == "vectors" else 422)
+        assert texts.status_code == (200 if kind in ("vectors", "encoder") else 422)
+        if texts.status_code == 200:
+            ranked = index.rerank_texts(rerank.load_model(models[kind]), "amber", documents, **records[kind])
+            assert [each["index"] for each in texts.json()["results"]] == [number for number, _ in ranked]
         assert ids.status_code == (422 if kind == "union" else 200)
 
 
