@@ -23,6 +23,7 @@ from rerank.lucene.jvm import ask_json
 from rerank.lucene.language import ENGLISH, check_language
 from rerank.lucene.progress import Progress, stage
 from rerank.lucene.search import java_threads
+from rerank.lucene.seen_ids import SeenIds
 from rerank.lucene.shards import SUBFOLDER, check_number, index_folders, shard_names, write_statistics
 from rerank.lucene.verified import read_manifest
 from rerank.types.ids import MOST_LETTERS, Ids
@@ -212,7 +213,7 @@ def _corpus_folders(staging: Path, names: Sequence[str] | None) -> list[Path]:
 
 def _write_sgml(files: list[Path], written: CorpusFiles, encoding: str, done: Callable[[int], None]) -> None:
     """Write documents in the form that Anserini reads completely."""
-    seen: set[str] = set()
+    seen = SeenIds()
     without_elements: list[str] = []
     for document in read_sgml(files, encoding):
         _check_sgml_id(document, seen, files, encoding)
@@ -229,7 +230,7 @@ def _write_sgml(files: list[Path], written: CorpusFiles, encoding: str, done: Ca
         _log.warning(text, ", ".join(ELEMENTS), len(without_elements), names)
 
 
-def _check_sgml_id(document: SgmlDocument, seen: set[str], files: list[Path], encoding: str) -> None:
+def _check_sgml_id(document: SgmlDocument, seen: SeenIds, files: list[Path], encoding: str) -> None:
     doc_id = document.doc_id
     if doc_id.split() != [doc_id] or min(doc_id) < " ":  # Anserini strips control characters
         raise InvalidInputError(
@@ -240,13 +241,12 @@ def _check_sgml_id(document: SgmlDocument, seen: set[str], files: list[Path], en
         raise InvalidInputError(
             f"{document.location}: expected an id of at most {MOST_LETTERS} characters, got {len(doc_id)}. Shorten it."
         )
-    if doc_id in seen:
+    if not seen.add(doc_id):
         first = next(other for other in read_sgml(files, encoding) if other.doc_id == doc_id)
         raise InvalidInputError(
             f"{document.location}: expected each id once, got {doc_id!r} again (first in {first.location}). "
             "Give every document its own id."
         )
-    seen.add(doc_id)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rerank.errors import InvalidInputError, unknown_name
+from rerank.lucene.seen_ids import SeenIds
 from rerank.lucene.shards import shard_of
 from rerank.runtime.strict_json import ParseFault, parse_json
 from rerank.types.ids import MOST_LETTERS, is_unicode
@@ -99,7 +100,7 @@ class _DocumentReader:
         self._wanted = None if fields is None else tuple(name for name in fields if name != CONTENTS)
         self._wanted_numbers = None if numbers is None else tuple(numbers)
         self._seen_numbers: set[str] = set()
-        self._ids: set[str] = set()
+        self._ids = SeenIds()
         self._seen: dict[str, None] = {}
 
     def line(self, document: Mapping[str, Any]) -> tuple[str, str]:
@@ -163,11 +164,10 @@ class _DocumentReader:
                 f"expected an id of at most {MOST_LETTERS} characters without white space (run and qrels files are "
                 f"split there), got {doc_id[:80]!r}. Rename it"
             )
-        if doc_id in self._ids:
+        if not self._ids.add(doc_id):
             first_location = getattr(document, "first_location", None)
             first = f" (first in {first_location()})" if first_location else ""
             raise self._error(f"expected each id once, got {doc_id!r} again{first}. Give every document its own id")
-        self._ids.add(doc_id)
         return doc_id
 
     def _texts(self, document: Mapping[str, Any], doc_id: str) -> dict[str, str]:

@@ -27,6 +27,8 @@ from rerank.types.retriever import Retriever
 
 _BATCH = 2048
 _FEW_TEXTS = 16
+_MOST_IDS = 1 << 20  # of all documents that are kept in memory
+_FEW_IDS = 2000
 
 
 class Searcher:
@@ -54,6 +56,7 @@ class Searcher:
         self.folder = check_index_folder(folder)
         opened = open_index(self.folder)
         self._handle: int | None = opened["handle"]
+        self._n_docs: int = sum(opened["sizes"])
         try:
             self.language = chosen_language(opened, language)
             self.joined_fields = _joined_fields(self.folder, opened.get("fields"))
@@ -131,12 +134,10 @@ class Searcher:
                 parts.append(_search(texts[first : first + _BATCH], parameters))
                 done(min(first + _BATCH, len(texts)))
         counts, numbers, scores = map(np.concatenate, zip(*parts, strict=True))
-        if len(numbers) and numbers.max() >= len(self.doc_ids):
-            raise damaged_lucene(self.folder, f"document {numbers.max()} of {len(self.doc_ids)}")
         return Run(
             id_array(list(topics)),
             pointers(counts),
-            self.doc_ids[numbers],
+            self._ids_of(numbers),
             scores.astype(np.float64),
             str(Retriever.bm25(k1, b, field)),
         )
@@ -161,13 +162,25 @@ class Searcher:
     def doc_ids(self) -> Ids:
         """Ids by Lucene document number, read once; a deleted document has the empty id."""
         if self._doc_ids is None:
-            answer = ask("doc_ids", **self._request())
-            count = int(np.frombuffer(answer, np.int32, 1)[0])
-            try:
-                self._doc_ids = ids_from_bytes(answer[4 + 4 * count :], np.frombuffer(answer, np.int32, count, 4))
-            except UnicodeDecodeError as error:
-                raise damaged_lucene(self.folder, "ids that are no UTF-8") from error
+            self._doc_ids = self._ids(ask("doc_ids", **self._request()))
         return self._doc_ids
+
+    def _ids_of(self, numbers: NDArray[np.int32]) -> Ids:
+        """Return the ids of hits; of a large index, the ids of other documents are not read."""
+        if len(numbers) and numbers.max() >= self._n_docs:
+            raise damaged_lucene(self.folder, f"document {numbers.max()} of {self._n_docs}")
+        if self._n_docs <= _MOST_IDS:
+            return self.doc_ids[numbers]
+        distinct, index = np.unique(numbers, return_inverse=True)
+        few = len(distinct) <= _FEW_IDS
+        return self._ids(ask("ids", at_once=few, **self._request(), documents=distinct.tolist()))[index]
+
+    def _ids(self, answer: memoryview) -> Ids:
+        count = int(np.frombuffer(answer, np.int32, 1)[0])
+        try:
+            return ids_from_bytes(answer[4 + 4 * count :], np.frombuffer(answer, np.int32, count, 4))
+        except UnicodeDecodeError as error:
+            raise damaged_lucene(self.folder, "ids that are no UTF-8") from error
 
     def _parameters(self, k: int, k1: float, b: float, threads: int | None, field: str) -> dict[str, Any]:
         check_hits(k)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from rerank.errors import IndexFolderError, InvalidInputError
-from rerank.lucene import shards
+from rerank.lucene import search, shards
 from rerank.lucene.build import build_index, build_index_from_sgml
 from rerank.lucene.folder import check_index_folder, commit_hash
 from rerank.lucene.postings import open_forward
@@ -72,6 +72,21 @@ def test_statistics_are_those_of_all_shards(built: Path) -> None:
         assert field["documents"] == fields[name]["documents"] == forward.fields[name].n_docs_with
         assert field["tokens"] == fields[name]["tokens"] == forward.fields[name].n_tokens
         assert field["terms"] == np.count_nonzero(forward.fields[name].doc_freq)
+
+
+@pytest.mark.parametrize("number", [None, 3])
+def test_run_does_not_depend_on_whether_all_ids_are_kept(
+    number: int | None, tmp_path: Path, documents: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build_index(documents, tmp_path / "index", shards=number)
+    runs, topics = [], {"q1": "river bank", "q2": "wing 流れ", "q3": "absent"}
+    for most in (1 << 20, 0):
+        monkeypatch.setattr(search, "_MOST_IDS", most)
+        with Searcher(tmp_path / "index") as searcher:
+            run = searcher.search(topics, k=50)
+            runs.append((run.doc_ids.tolist(), run.scores.tolist(), run.query_ptr.tolist()))
+            assert list(searcher.search({"q": "absent"})) == ["q"]
+    assert runs[0] == runs[1]
 
 
 def test_sgml_is_split_over_shards(tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ import org.apache.lucene.index.IndexReader;
 import org.apache.lucene.index.LeafReader;
 import org.apache.lucene.index.LeafReaderContext;
 import org.apache.lucene.index.MultiReader;
+import org.apache.lucene.index.ReaderUtil;
 import org.apache.lucene.index.SegmentInfos;
 import org.apache.lucene.index.StoredFields;
 import org.apache.lucene.store.Directory;
@@ -163,6 +164,8 @@ public final class Bridge {
         return json(raw(reader(request), request.get("documents")));
       case "doc_ids":
         return packedIds(readIds(reader(request)));
+      case "ids":
+        return packedIds(ids(reader(request), request.get("documents")));
       case "search":
         return Searching.search(reader(request), request);
       case "export":
@@ -305,13 +308,33 @@ public final class Bridge {
       BinaryDocValues values = leaf.getBinaryDocValues(ID);
       for (int doc = 0; doc < leaf.maxDoc(); doc++) {
         if (live == null || live.get(doc)) {
-          ids[context.docBase + doc] = values != null && values.advanceExact(doc)
-              ? BytesRef.deepCopyOf(values.binaryValue()).bytes
-              : storedId(leaf, doc);
+          ids[context.docBase + doc] = id(leaf, values, doc);
         }
       }
     }
     return ids;
+  }
+
+  /** Ids of documents by number, which ascend. */
+  private static byte[][] ids(IndexReader reader, JsonNode documents) throws IOException {
+    byte[][] ids = new byte[documents.size()][];
+    LeafReaderContext context = null;
+    BinaryDocValues values = null;
+    for (int i = 0; i < ids.length; i++) {
+      int doc = documents.get(i).asInt();
+      if (context == null || doc >= context.docBase + context.reader().maxDoc()) {
+        context = reader.leaves().get(ReaderUtil.subIndex(doc, reader.leaves()));
+        values = context.reader().getBinaryDocValues(ID);
+      }
+      ids[i] = id(context.reader(), values, doc - context.docBase);
+    }
+    return ids;
+  }
+
+  private static byte[] id(LeafReader leaf, BinaryDocValues values, int doc) throws IOException {
+    return values != null && values.advanceExact(doc)
+        ? BytesRef.deepCopyOf(values.binaryValue()).bytes
+        : storedId(leaf, doc);
   }
 
   private static byte[] storedId(LeafReader leaf, int doc) throws IOException {
