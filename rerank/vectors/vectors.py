@@ -27,6 +27,7 @@ KIND, FORMAT = "vectors", 1
 OTHER = "an index with other documents or another analyser"
 REMEDY = "Learn them with `rerank vectors`."
 MOST_DIMENSIONS = 4096
+_BLOCK = 1 << 16  # ids hashed at a time
 _log = logging.getLogger("rerank")
 
 
@@ -264,8 +265,12 @@ def whole_document(forward: ForwardIndex) -> FieldArrays:
 
 def identity(forward: ForwardIndex) -> dict[str, Any]:
     """Return the fingerprint of an index, and a hash of its document ids in their order, which arrays depend on."""
-    ids = hashlib.sha256("\n".join(forward.doc_ids.tolist()).encode("utf8", "surrogatepass")).hexdigest()
-    return {"fingerprint": dict(forward.fingerprint), "documents": ids}
+    ids, separator = hashlib.sha256(), ""
+    for first in range(0, forward.n_docs, _BLOCK):
+        block = separator + "\n".join(forward.doc_ids[first : first + _BLOCK].tolist())
+        ids.update(block.encode("utf8", "surrogatepass"))
+        separator = "\n"
+    return {"fingerprint": dict(forward.fingerprint), "documents": ids.hexdigest()}
 
 
 def check_identity(what: str, values: Mapping[str, Any], forward: ForwardIndex) -> None:
