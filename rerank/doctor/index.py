@@ -47,9 +47,8 @@ def documents_without_text(index: IndexContents) -> Iterator[Finding]:
 def duplicate_ids(index: IndexContents) -> Iterator[Finding]:
     """Document ids that occur twice."""
     if index.forward is not None:
-        doc_ids = np.asarray(index.forward.doc_ids)
-        first = index.forward.doc_numbers(doc_ids)
-        again = np.flatnonzero((first != np.arange(len(doc_ids))) & (doc_ids != ""))
+        doc_ids = index.forward.doc_ids  # in order: equal ids are adjacent
+        again = 1 + np.flatnonzero((doc_ids[1:] == doc_ids[:-1]) & (doc_ids[1:] != ""))
         effect = "features are those of the first document with the id"
         yield from _about_documents(index, "error", again, "occurs again", effect)
 
