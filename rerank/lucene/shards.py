@@ -97,19 +97,19 @@ def check_number(n_shards: Any) -> int | None:
 def index_folders(folder: Path) -> tuple[Path, ...]:
     """Return the folders of the Lucene indexes of an index: its own, or those of its shards by name; empty if none.
 
-    Subfolders of a folder without `shards.json` are shards if at least two of them hold a Lucene index, or one with the
-    name of a shard.
+    With `shards.json`, the shards are the subfolders that it names and all others that hold a Lucene index. Without,
+    all subfolders are shards if at least two of them hold a Lucene index, or one with the name of a shard.
     """
     if commit_file(folder) is not None:
         return (folder,)
-    inside = _subfolders(folder)
+    statistics = read_statistics(folder)
+    inside = sorted(
+        path for path in folder.iterdir() if path.name != SUBFOLDER and path.name[0] != "." and path.is_dir()
+    )
     held = [path.name for path in inside if commit_file(path) is not None]
-    is_sharded = (folder / STATISTICS).exists() or len(held) > 1 or any(map(_NAME.fullmatch, held))
-    return tuple(inside) if is_sharded else ()
-
-
-def _subfolders(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.iterdir() if path.name != SUBFOLDER and path.name[0] != "." and path.is_dir())
+    if statistics is not None:
+        return tuple(path for path in inside if path.name in statistics.commits or path.name in held)
+    return tuple(inside) if len(held) > 1 or any(map(_NAME.fullmatch, held)) else ()
 
 
 def check_shards(folder: Path, shards: Sequence[Path]) -> None:

@@ -171,6 +171,12 @@ def test_empty_folder_of_a_shard_is_refused(copy: Path) -> None:
     )
 
 
+def test_folder_that_is_no_index_may_be_beside_the_shards(copy: Path) -> None:
+    (copy / "vectors").mkdir()
+    assert len(index_folders(check_index_folder(copy))) == 3
+    assert open_forward(copy).n_docs == 100
+
+
 def test_unfinished_shard_is_refused(copy: Path) -> None:
     (copy / "shard-001" / shards.MARKER).touch()
     refused(copy, r"shard-001: expected a whole shard, got a half-built one\. Build the index anew")
