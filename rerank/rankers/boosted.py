@@ -207,7 +207,7 @@ class BoostedTrees(Ranker):
         constant = objective.constant()
         start, centre = start_in_units(train, unit, by_query=constant is None)
         n_valid = 0 if valid is None else len(valid.order)
-        storage = self._limits.storage(len(train.order), self.n_features_in_, n_valid, self.num_leaves)
+        storage = self._limits.storage(len(train.order), train.X.shape[1], n_valid, self.num_leaves)
         booster = self._booster(train, objective, start + (constant or 0.0), storage)
         if not booster.can_split:
             raise InvalidInputError(
@@ -260,7 +260,7 @@ class BoostedTrees(Ranker):
             "training_data": digest(*parts),
             "validation_data": None if valid is None else _digest_of(valid),
         }
-        return self._limits.checkpoint.begin(Plain().read(about, {}) or {}, self.n_features_in_)
+        return self._limits.checkpoint.begin(Plain().read(about, {}) or {}, train.X.shape[1])
 
     def _pair_arrays(self) -> list[NDArray[Any]]:
         """Return the preference pairs that are learned from, if any."""
