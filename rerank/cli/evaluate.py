@@ -110,14 +110,15 @@ def _measured(
 ) -> tuple[dict[str, EvaluationResult], dict[str, Run]]:
     """Return the results of each run file and, if `keep_runs`, the runs."""
     from rerank.cli.file_names import errors_with_files
-    from rerank.evaluation import evaluate as evaluation
+    from rerank.evaluation.evaluate import evaluate
     from rerank.files.trec import read_run
 
+    measured = evaluate if cluster is None else cluster.evaluate
     results, runs = {}, {}
     for path in paths:
         run = read_run(path)
         with errors_with_files({f"run {run.name}": path}):
-            results[str(path)] = (cluster or evaluation).evaluate(judgements, run, measures, **rules)
+            results[str(path)] = measured(judgements, run, measures, **rules)
         if keep_runs:
             runs[str(path)] = run
         absent = len(judgements) - sum(query_id in run for query_id in judgements)

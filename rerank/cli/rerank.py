@@ -87,6 +87,8 @@ def command(
     from rerank.workflows.rerank import rerank
     from rerank.workflows.texts import TextsToRank, rerank_topics
 
+    if first_k is not None and first is None:
+        raise click.UsageError("--first-k: expected --first beside it, got none. Add --first MODEL.")
     given = {"--history": history, "--union": union, "--first": first, "--cluster": cluster}
     _check_options(run_files, texts, text_field, [name for name, value in given.items() if value is not None])
     ranker, queries, base_run = load_model(model), read_topics(topics), read_base_run(base)
@@ -94,8 +96,6 @@ def command(
     runs = read_named_runs(named)
     candidates = None if run is None else read_run(run)
     options |= {"base": base_run}
-    if first_k is not None and first is None:
-        raise click.UsageError("--first-k: expected --first beside it, got none. Add --first MODEL.")
     records: dict[str, Any] = {"vectors": vectors, "union": union, "history": read_history(history), "encoder": encoder}
     records |= {"first": None if first is None else load_model(first), "first_k": first_k}
     with opened_cluster(cluster, cluster_security) as workers, opened_index(index, language, workers) as opened:

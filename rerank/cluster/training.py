@@ -20,7 +20,7 @@ from rerank.cluster import worker
 from rerank.errors import ClusterError
 from rerank.trees.binned import BinnedData
 from rerank.trees.binned_scores import tree_values
-from rerank.trees.boost import BoostSettings, Gradients, StepLength
+from rerank.trees.boost import BoostSettings, Gradients, StepLength, mean_of_trees
 from rerank.trees.forest import Forest, Tree
 from rerank.trees.shards import Shard
 from rerank.types import Floats, Ints
@@ -168,12 +168,9 @@ class ClusterBooster:
     def _score(self) -> None:
         """Bring the scores up to date with the trees, as `Booster` does, unless training starts with the first one."""
         for tree in [] if self._from_first_tree else self.trees[self._n_scored :]:
+            with mean_of_trees(self.scores, self._n_scored, self.settings.averaged):
+                self.scores += tree_values(tree, self.data.columns, self.data.blocks)
             self._n_scored += 1
-            if self.settings.averaged:
-                self.scores *= self._n_scored
-            self.scores += tree_values(tree, self.data.columns, self.data.blocks)
-            if self.settings.averaged:
-                self.scores /= self._n_scored + 1
 
 
 class _Attempt:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from rerank.trees.binned import BinnedData
 from rerank.trees.binned_scores import tree_values
+from rerank.trees.columns import Columns
 from rerank.trees.forest import Forest, Tree
 from rerank.trees.grow import Grower, TreeLimits
 from rerank.trees.leaf_values import add_leaf_values
@@ -80,6 +82,55 @@ class TreeSource(Protocol):
         """Release what is held outside this process."""
 
 
+class Sampler:
+    """Draws the queries and the features of each tree.
+
+    Parameters
+    ----------
+    settings : BoostSettings
+        Shares and seed.
+    query_ptr : int64 array of shape (n_queries + 1,)
+        Rows of each query.
+    columns : Columns
+        Columns of the features.
+
+    """
+
+    def __init__(self, settings: BoostSettings, query_ptr: Ints, columns: Columns) -> None:
+        self._settings, self._query_ptr = settings, query_ptr
+        self._random = np.random.default_rng(settings.random_state)
+        self._features = np.sort(columns.features)  # the others have one bin
+
+    def draw(self) -> tuple[NDArray[np.bool_] | None, Ints]:
+        """Return which rows, (n_rows,), and which features, ascending, the next tree is grown on; None is all rows."""
+        return self._rows(), self._drawn_features()
+
+    def _rows(self) -> NDArray[np.bool_] | None:
+        if self._settings.subsample >= 1.0:
+            return None
+        sizes = np.diff(self._query_ptr)
+        n_drawn = max(1, round(self._settings.subsample * len(sizes)))
+        drawn = np.zeros(len(sizes), dtype=np.bool_)
+        drawn[self._random.choice(len(sizes), n_drawn, replace=False)] = True
+        return np.repeat(drawn, sizes)
+
+    def _drawn_features(self) -> Ints:
+        if self._settings.colsample_bytree >= 1.0:
+            return self._features
+        n_drawn = max(1, round(self._settings.colsample_bytree * len(self._features)))
+        return np.sort(self._random.choice(self._features, n_drawn, replace=False))
+
+
+@contextmanager
+def mean_of_trees(scores: Floats, n_before: int, averaged: bool) -> Iterator[None]:
+    """While the block adds the values of tree n_before + 1 to scores: keep them a mean, where `averaged` is set."""
+    if averaged:
+        scores *= n_before + 1
+    yield
+    if averaged:
+        scores /= n_before + 2
+
+
 class Booster:
     """Grows a forest tree by tree and keeps the training scores up to date.
 
@@ -127,12 +178,11 @@ class Booster:
         step_length: StepLength | None = None,
         row_weights: Floats | None = None,
     ) -> None:
-        self.settings, self.query_ptr, self.gradients = settings, query_ptr, gradients
+        self.settings, self.gradients = settings, gradients
         self._step_length, self._row_weights = step_length, row_weights
         self.data = data
         self._grower = Grower(data.columns, data.blocks, settings.limits, n_threads)
-        self._random = np.random.default_rng(settings.random_state)
-        self._features = np.sort(data.columns.features)  # the others have one bin
+        self._sampler = Sampler(settings, query_ptr, data.columns)
         self._all_rows = np.arange(data.n_rows, dtype=np.int32)
         self._grad, self._hess = np.empty(data.n_rows), np.empty(data.n_rows)
         self.scores = start_scores.astype(np.float64, copy=True)
@@ -141,20 +191,21 @@ class Booster:
     @property
     def can_split(self) -> bool:
         """Whether any feature has more than one value."""
-        return len(self._features) > 0
+        return len(self.data.columns.features) > 0
 
     def add_tree(self) -> Tree:
         """Grow the next tree on the gradients at the present scores, add it to the scores, and return it."""
         self.gradients(self.scores, self._grad, self._hess)
-        rows = self._sample_rows()
-        tree, ordered, leaf_ptr = self._grower.grow(
-            self._grad, self._hess, rows, self._sample_features(), self._row_weights
-        )
+        drawn, features = self._sampler.draw()
+        rows = self._all_rows if drawn is None else self._all_rows[drawn]
+        tree, ordered, leaf_ptr = self._grower.grow(self._grad, self._hess, rows, features, self._row_weights)
         tree.leaf_value[:] *= self._factor(tree)
-        if len(rows) == len(self._all_rows):
-            self._append(tree, lambda: add_leaf_values(ordered, leaf_ptr, tree.leaf_value, self.scores))
-        else:
-            self._append(tree, lambda: self._add_values(tree))
+        with mean_of_trees(self.scores, len(self.trees), self.settings.averaged):
+            if drawn is None:
+                add_leaf_values(ordered, leaf_ptr, tree.leaf_value, self.scores)
+            else:
+                self.scores += self._values(tree)
+        self.trees.append(tree)
         return tree
 
     def replay(self, tree: Tree, with_gradients: bool) -> None:
@@ -170,23 +221,10 @@ class Booster:
         """
         if with_gradients:
             self.gradients(self.scores, self._grad, self._hess)
-        self._sample_rows()
-        self._sample_features()
-        self._append(tree, lambda: self._add_values(tree))
-
-    def _append(self, tree: Tree, add: Callable[[], None]) -> None:
-        """Append a tree, whose values `add` adds to the scores."""
-        k = len(self.trees) + 1
-        if self.settings.averaged:
-            self.scores *= k
-        add()
-        if self.settings.averaged:
-            self.scores /= k + 1
+        self._sampler.draw()
+        with mean_of_trees(self.scores, len(self.trees), self.settings.averaged):
+            self.scores += self._values(tree)
         self.trees.append(tree)
-
-    def _add_values(self, tree: Tree) -> None:
-        """Add the values of a tree to the scores of all rows."""
-        self.scores += self._values(tree)
 
     def _values(self, tree: Tree) -> Floats:
         """Return the value of the leaf that each row reaches, (n_rows,) float64."""
@@ -204,20 +242,3 @@ class Booster:
         if self._step_length is None:
             return self.settings.learning_rate
         return self._step_length(self.scores, self._values(tree))
-
-    def _sample_rows(self) -> NDArray[np.int32]:
-        """Return the rows of the queries that are drawn for a tree, ascending."""
-        if self.settings.subsample >= 1.0:
-            return self._all_rows
-        n_queries = len(self.query_ptr) - 1
-        n_drawn = max(1, round(self.settings.subsample * n_queries))
-        drawn = np.zeros(n_queries, dtype=np.bool_)
-        drawn[self._random.choice(n_queries, n_drawn, replace=False)] = True
-        return self._all_rows[np.repeat(drawn, np.diff(self.query_ptr))]
-
-    def _sample_features(self) -> Ints:
-        """Return the features that are drawn for a tree, ascending."""
-        if self.settings.colsample_bytree >= 1.0:
-            return self._features
-        n_drawn = max(1, round(self.settings.colsample_bytree * len(self._features)))
-        return np.sort(self._random.choice(self._features, n_drawn, replace=False))

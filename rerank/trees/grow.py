@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rerank.trees.columns import GROUP_WIDTH, MOST_CODES, WIDTH, Columns
 from rerank.trees.forest import Tree
 from rerank.trees.gradients import pack_gradients
-from rerank.trees.leaf_values import newton_steps
+from rerank.trees.leaf_values import add_leaf_sums, newton_steps
 from rerank.trees.leafwise import grow_leaves
 from rerank.trees.sparse_columns import LEAST_SPARSE, list_exceptions
 from rerank.trees.structures import BinnedRows, SplitLimits, TreeTask, Workspace
@@ -134,15 +134,9 @@ class Grower:
         task = TreeTask(is_candidate, *self._column_groups(features), grad_unit, hess_unit)
         n_leaves = grow_leaves(self._rows, task, self.limits.of_splits(newton), work)
         leaf_ptr = np.column_stack([work.leaves[end][:n_leaves] for end in ("first", "last")])
-        values = np.zeros(n_leaves)
-        # Splits by the hessian leave no child with less; a tree of one leaf, or of other splits, is not checked yet.
-        least_hess = self.limits.min_child_weight if n_leaves == 1 or not newton else 0.0
-        newton_steps(grad, hess, work.rows[0], leaf_ptr, self.limits.reg_lambda, least_hess, values)
-        return (
-            self._tree(work.nodes[: n_leaves - 1], values, leaf_ptr[:, 1] - leaf_ptr[:, 0]),
-            work.rows[0, :n_rows],
-            leaf_ptr,
-        )
+        sums = np.zeros((n_leaves, 3))
+        add_leaf_sums(grad, hess, work.rows[0], leaf_ptr, sums)
+        return self._grown_tree(sums, newton), work.rows[0, :n_rows], leaf_ptr
 
     def _column_groups(self, features: Ints) -> tuple[Ints, Ints]:
         """Return the column groups of some features, ascending, and where those of each thread start.
@@ -163,8 +157,12 @@ class Grower:
         ends = np.arange(1, self.n_threads) * work.sum() / self.n_threads
         return groups, np.concatenate([[0], np.minimum(np.searchsorted(before, ends), n_dense), [len(groups)]])
 
-    def _tree(self, nodes: NDArray[np.void], values: Floats, counts: Ints) -> Tree:
-        """Return the tree of NODE records and leaf values."""
+    def _grown_tree(self, sums: Floats, newton: bool) -> Tree:
+        """Return the tree that the kernel has grown, from the sums of its leaves (`add_leaf_sums`)."""
+        # Splits by the hessian leave no child with less; a tree of one leaf, or of other splits, is not checked yet.
+        least_hess = self.limits.min_child_weight if len(sums) == 1 or not newton else 0.0
+        values = newton_steps(sums, self.limits.reg_lambda, least_hess)
+        nodes = self._work.nodes[: len(sums) - 1]
         edges = self.columns.bins.edges[nodes["feature"], nodes["bin"]]
         return Tree(
             nodes["feature"].astype(np.int32),
@@ -174,5 +172,5 @@ class Grower:
             nodes["right"].astype(np.int32),
             nodes["gain"].copy(),
             values,
-            counts.astype(np.int64),
+            sums[:, 2].astype(np.int64),
         )

@@ -20,12 +20,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.trees.boost import BoostSettings, Gradients, StepLength
-from rerank.trees.columns import GROUP_WIDTH, MOST_CODES, WIDTH, Columns
+from rerank.trees.binned_scores import tree_values
+from rerank.trees.boost import BoostSettings, Gradients, Sampler, StepLength, mean_of_trees
+from rerank.trees.columns import GROUP_WIDTH, MOST_CODES, Columns
 from rerank.trees.forest import Tree
-from rerank.trees.gradients import LARGEST_SUM, add_sizes, pack_scaled
+from rerank.trees.gradients import add_sizes, gradient_scales, pack_scaled
 from rerank.trees.grow import Grower, TreeLimits
-from rerank.trees.leaf_values import add_leaf_sums
+from rerank.trees.leaf_values import add_leaf_sums, add_leaf_values
 from rerank.trees.leafwise import add_packed, divide_leaf, pack_histograms, search_leaves, sum_root
 from rerank.trees.structures import SPLIT, TreeTask
 from rerank.types import Floats, Ints
@@ -121,11 +122,11 @@ class ShardGrower(Grower):
         sums     of |gradient| and weight over all rows
         """
         grad, hess, split_hess = weights
-        scales = [LARGEST_SUM / total if total > 0.0 else 1.0 for total in sums.tolist()]
+        scales = gradient_scales(sums)
         work, n_own = self._work, len(rows)
         work.rows[0, :n_own] = rows
         packed = work.packed[0, :n_own]
-        totals = np.array([*pack_scaled(grad, split_hess, rows, scales[0], scales[1], packed), n_own])
+        totals = np.array([*pack_scaled(grad, split_hess, rows, *scales, packed), n_own])
         messages = self._peers.exchange([totals.tobytes()] * self._peers.size)
         total_grad, total_hess, n_rows = np.sum([np.frombuffer(each, np.int64) for each in messages], axis=0).tolist()
         units = 1.0 / scales[0], 1.0 / scales[1]
@@ -136,12 +137,8 @@ class ShardGrower(Grower):
         leaf_ptr = np.column_stack([work.leaves[end][:n_leaves] for end in ("first", "last")])
         self._gather_rows(n_leaves)
         leaf_sums = np.zeros((n_leaves, 3))
-        leaf_sums[:, 2] = 0.0
-        self.in_order(leaf_sums, lambda sums: self._add_leaves(grad, hess, leaf_ptr, sums))
-        least_hess = self.limits.min_child_weight if n_leaves == 1 or not newton else 0.0
-        values = _newton_steps(leaf_sums, self.limits.reg_lambda, least_hess)
-        tree = self._tree(work.nodes[: n_leaves - 1], values, leaf_sums[:, 2].astype(np.int64))
-        return tree, work.rows[0, :n_own], leaf_ptr
+        self.in_order(leaf_sums, lambda sums: add_leaf_sums(grad, hess, work.rows[0], leaf_ptr, sums))
+        return self._grown_tree(leaf_sums, newton), work.rows[0, :n_own], leaf_ptr
 
     def in_order(self, sums: Floats, add: Callable[[Floats], None]) -> None:
         """Add the rows of all processes to `sums`, in the order of the rows; `add` adds those of this process."""
@@ -155,12 +152,6 @@ class ShardGrower(Grower):
         else:
             for other in range(last):
                 peers.send(other, sums.tobytes())
-
-    def _add_leaves(self, grad: Floats, hess: Floats, leaf_ptr: Ints, sums: Floats) -> None:
-        of_leaves = np.ascontiguousarray(sums[:, :2])
-        add_leaf_sums(grad, hess, self._work.rows[0], leaf_ptr, of_leaves)
-        sums[:, :2] = of_leaves
-        sums[:, 2] += leaf_ptr[:, 1] - leaf_ptr[:, 0]
 
     def _prepare(self, features: Ints, units: tuple[float, float]) -> None:
         """Set the tasks of a tree: all columns, whose rows are summed, and those of this process, which it searches."""
@@ -260,35 +251,10 @@ class ShardGrower(Grower):
                 rows = slice(int(record["first"]), int(record["last"]))
                 work.rows[0, rows] = work.rows[1, rows]
 
-    def leaf_of_rows(self, nodes: int) -> Ints:
-        """Return the leaf of every row of this process in the last tree, whose number of nodes is given."""
-        data, current = self._rows, np.zeros(self._rows.codes.shape[1], dtype=np.int64)
-        if nodes == 0:
-            return current
-        for number, node in enumerate(self._work.nodes[:nodes]):
-            rows = np.flatnonzero(current == number)
-            feature = data.features[node["feature"]]
-            codes = data.codes[feature["column"] // WIDTH, rows, feature["column"] % WIDTH]
-            digits = data.digit_of_code[node["feature"]][codes]
-            left = digits <= node["bin"]
-            if feature["has_missing"]:
-                left = np.where(digits == feature["missing_digit"], node["missing_left"], left)
-            current[rows] = np.where(left, node["left"], node["right"])
-        return ~current
-
 
 def _columns(groups: Ints) -> Ints:
     """Return the columns of some column groups."""
     return (GROUP_WIDTH * groups[:, None] + np.arange(GROUP_WIDTH)).ravel()
-
-
-def _newton_steps(sums: Floats, reg_lambda: float, least_hess: float) -> Floats:
-    """Return the values of leaves from their sums, as `newton_steps` does."""
-    grad, hess = sums[:, 0], sums[:, 1]
-    enough, total = hess >= least_hess, hess + reg_lambda
-    positive = total > 0.0
-    steps = np.divide(-grad, total, out=np.zeros(len(sums)), where=positive)
-    return np.where(enough & positive, steps, 0.0)
 
 
 class ShardBooster:
@@ -309,17 +275,14 @@ class ShardBooster:
         self.shard, self.peers, self.settings = shard, peers, shard.settings
         columns = shard.columns
         self._grower = ShardGrower(columns, shard.blocks, shard.settings.limits, n_threads, peers)
-        self._random = np.random.default_rng(shard.settings.random_state)
-        self._features = np.sort(columns.features)
+        self._sampler = Sampler(shard.settings, shard.query_ptr, columns)
         n_rows = shard.blocks.shape[1]
         self._all_rows = np.arange(n_rows, dtype=np.int32)
         self._grad, self._hess = np.empty(n_rows), np.empty(n_rows)
         self.scores = shard.scores.astype(np.float64, copy=True)
-        self.n_trees = 0
+        self._n_trees = shard.n_done
         for _ in range(shard.n_done):
-            self._sample_rows()
-            self._sample_features()
-            self.n_trees += 1
+            self._sampler.draw()
 
     def add_tree(self, stop: Callable[[], bool]) -> Tree | None:
         """Grow the next tree; None where the process of rank 0 stops."""
@@ -330,60 +293,37 @@ class ShardBooster:
         grower.in_order(sums, lambda sums: add_sizes(self._grad, weights, sums))
         if sums[2]:
             return None
-        rows, features, newton = self._sample_rows(), self._sample_features(), shard.row_weights is None
-        of_rows = self._grad, self._hess, weights
+        drawn, features = self._sampler.draw()
+        own = slice(shard.first_row, shard.first_row + len(self._all_rows))
+        rows = self._all_rows if drawn is None else self._all_rows[drawn[own]]
+        of_rows, newton = (self._grad, self._hess, weights), shard.row_weights is None
         tree, ordered, leaf_ptr = grower.grow_shared(of_rows, rows, features, newton, sums[:2])
-        leaf = self._leaves(tree, ordered, leaf_ptr, len(rows) == len(self._all_rows))
-        tree.leaf_value[:] *= self._factor(tree, leaf)
-        self.n_trees += 1
-        if self.settings.averaged:
-            self.scores *= self.n_trees
-        self.scores += tree.leaf_value[leaf]
-        if self.settings.averaged:
-            self.scores /= self.n_trees + 1
+        tree.leaf_value[:] *= self._factor(tree)
+        with mean_of_trees(self.scores, self._n_trees, self.settings.averaged):
+            if drawn is None:
+                add_leaf_values(ordered, leaf_ptr, tree.leaf_value, self.scores)
+            else:
+                self.scores += self._values(tree)
+        self._n_trees += 1
         return tree
 
-    def _leaves(self, tree: Tree, ordered: NDArray[np.int32], leaf_ptr: Ints, all_rows: bool) -> Ints:
-        """Return the leaf of every row of this process."""
-        if not all_rows:
-            return self._grower.leaf_of_rows(len(tree.feature))
-        leaf = np.empty(len(self._all_rows), dtype=np.int64)
-        order = np.argsort(leaf_ptr[:, 0], kind="stable")
-        leaf[ordered] = np.repeat(order, (leaf_ptr[:, 1] - leaf_ptr[:, 0])[order])
-        return leaf
+    def _values(self, tree: Tree) -> Floats:
+        """Return the value of the leaf that each row of this process reaches."""
+        return tree_values(tree, self.shard.columns, self.shard.blocks)
 
-    def _factor(self, tree: Tree, leaf: Ints) -> float:
+    def _factor(self, tree: Tree) -> float:
         """Return what the values of a new tree are multiplied by; rank 0 computes it from the scores of all rows."""
         if not self.shard.has_step_length:
             return self.settings.learning_rate
-        peers = self.peers
+        peers, own = self.peers, np.stack([self.scores, self._values(tree)])
         if peers.rank > 0:
-            peers.send(0, np.stack([self.scores, tree.leaf_value[leaf]]).tobytes())
+            peers.send(0, own.tobytes())
             return float(np.frombuffer(peers.receive(0))[0])
-        parts = [np.stack([self.scores, tree.leaf_value[leaf]])]
-        parts += [np.frombuffer(peers.receive(rank)).reshape(2, -1) for rank in range(1, peers.size)]
-        scores, values = np.concatenate(parts, axis=1)
+        others = [np.frombuffer(peers.receive(rank)).reshape(2, -1) for rank in range(1, peers.size)]
+        scores, values = np.concatenate([own, *others], axis=1)
         if self.shard.step_length is None:
             raise RuntimeError("rank 0 has no step length")
         factor = self.shard.step_length(np.ascontiguousarray(scores), np.ascontiguousarray(values))
         for rank in range(1, peers.size):
             peers.send(rank, np.array([factor]).tobytes())
         return factor
-
-    def _sample_rows(self) -> NDArray[np.int32]:
-        """Return the rows of this process of the queries that are drawn for a tree, as `Booster` draws them."""
-        if self.settings.subsample >= 1.0:
-            return self._all_rows
-        query_ptr, first = self.shard.query_ptr, self.shard.first_row
-        n_queries = len(query_ptr) - 1
-        n_drawn = max(1, round(self.settings.subsample * n_queries))
-        drawn = np.zeros(n_queries, dtype=np.bool_)
-        drawn[self._random.choice(n_queries, n_drawn, replace=False)] = True
-        return self._all_rows[np.repeat(drawn, np.diff(query_ptr))[first : first + len(self._all_rows)]]
-
-    def _sample_features(self) -> Ints:
-        """Return the features that are drawn for a tree, as `Booster` draws them."""
-        if self.settings.colsample_bytree >= 1.0:
-            return self._features
-        n_drawn = max(1, round(self.settings.colsample_bytree * len(self._features)))
-        return np.sort(self._random.choice(self._features, n_drawn, replace=False))

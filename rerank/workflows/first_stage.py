@@ -73,7 +73,7 @@ class FirstStage:
         Returns
         -------
         tuple of Run
-            The chosen candidates, and all in their new order, of which the scores are not.
+            The chosen candidates; and all in the new order, with the scores in the old one (`with_tail` sets others).
 
         """
         query, row = query_rows(candidates.query_ptr), np.arange(candidates.n_rows)

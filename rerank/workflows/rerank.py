@@ -22,7 +22,7 @@ from rerank.types import RankingData, Run, Topics
 from rerank.types.retriever import Retriever
 from rerank.workflows.applying import check_history, model_bm25, model_recipe, trained_union
 from rerank.workflows.first_stage import FirstStage, errors_of_first_stage
-from rerank.workflows.index import Index, encoder_of
+from rerank.workflows.index import Index, encoder_of, given_runs
 
 if TYPE_CHECKING:
     from rerank.history.history import History
@@ -164,24 +164,39 @@ def find_candidates(index: Index, model: Ranker, topics: Topics, run: Any, optio
 
     options  as `RerankOptions.on` returns them
     """
-    recipe = model_recipe(model)  # raises before anything is retrieved
-    check_history(recipe, getattr(options.history, "checksum", None))
-    check_spaces(recipe, getattr(options.vectors, "checksum", None), getattr(options.encoder, "name", None))
-    others = {name: other.retriever for name, other in options.runs.items() if other.retriever is not None}
-    if options.base is not None:
-        check_base_run(model, options.base)
-    if not options.other_index:
-        index.check_model(model)
+    check_model(index, model, options)  # before anything is retrieved
     union = options.union if run is not None else options.union or trained_union(model, options.runs)
     if union is not None:
         return _union(index, model, topics, run, replace(options, union=union))
     if run is None:
         k1, b, field = model_bm25(model, options.k1, options.b)
-        check_retrievers(model, Retriever.bm25(k1, b, field), others, "run", options.base is None)
+        check_candidates(model, Retriever.bm25(k1, b, field), options.runs, options)
         return index.search(topics, options.k, k1=k1, b=b, field=field, threads=options.threads)
     candidates = read_run(run) if isinstance(run, str | Path) else Run.of(run)
-    check_retrievers(model, candidates.retriever, others, "run", options.base is None)
+    check_candidates(model, candidates.retriever, options.runs, options)
     return candidates
+
+
+def check_model(index: Index, model: Ranker, options: RerankOptions) -> None:
+    """Refuse a model that was trained on another index, or with other records or base scores than those given."""
+    recipe = model_recipe(model)
+    check_history(recipe, getattr(options.history, "checksum", None))
+    check_spaces(recipe, getattr(options.vectors, "checksum", None), getattr(options.encoder, "name", None))
+    if options.base is not None:
+        check_base_run(model, options.base)
+    if not options.other_index:
+        index.check_model(model)
+
+
+def check_candidates(
+    model: Ranker, retriever: Retriever | None, runs: Mapping[str, Run], options: RerankOptions, what: str = "run"
+) -> None:
+    """Refuse candidates and other runs whose retrievers do not fit the model.
+
+    what  what the message calls the candidates
+    """
+    made = {name: run.retriever for name, run in runs.items() if run.retriever is not None}
+    check_retrievers(model, retriever, made, what, options.base is None)
 
 
 def _first_stage(
@@ -189,8 +204,8 @@ def _first_stage(
 ) -> tuple[Run, Run]:
     """Return the candidates that the first stage chooses, and all with the others behind these."""
     with errors_of_first_stage():
-        runs = {**getattr(candidates, "sources", {}), **options.runs}
-        find_candidates(index, stage.model, topics, candidates, replace(options, union=None, runs=runs))  # checks
+        check_model(index, stage.model, options)
+        check_candidates(stage.model, candidates.retriever, given_runs(candidates, options.runs), options)
         deep, read = replace(options, k=stage.k), stage.model.features_read()
         data = candidate_features(index, stage.model, topics, candidates, deep, read)
         return stage.choose(candidates, data, options.k, options.base)
@@ -204,8 +219,7 @@ def _union(index: Index, model: Ranker, topics: Topics, run: Any, options: Reran
         )
     k1, b, field = model_bm25(model, options.k1, options.b)
     found = index.search_union(topics, options.union or "", k1=k1, b=b, field=field, **options.records)
-    made = {name: source.retriever for name, source in found.sources.items() if source.retriever is not None}
-    check_retrievers(model, found.retriever, made, "union", options.base is None)
+    check_candidates(model, found.retriever, found.sources, options, "union")
     return found
 
 
