@@ -18,12 +18,15 @@ LINE = 16  # values of 4 bytes in a cache line
 
 @intrinsic
 def _prefetch(typing, array, index):  # type: ignore[no-untyped-def]
-    """Load the cache line of array[index] of a contiguous array, without waiting for it; any index is allowed."""
+    """Load the cache line of array[index], a value or the start of a row, without waiting for it; any index will do."""
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        data = context.make_array(signature.args[0])(context, builder, arguments[0])
+        array_type, index_type = signature.args
+        data = context.make_array(array_type)(context, builder, arguments[0])
         byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
-        address = builder.bitcast(builder.gep(data.data, [arguments[1]]), byte)
+        stride = cgutils.unpack_tuple(builder, data.strides, array_type.ndim)[0]
+        offset = builder.mul(stride, context.cast(builder, arguments[1], index_type, types.intp))
+        address = builder.gep(builder.bitcast(data.data, byte), [offset])
         shape = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
         function = cgutils.get_or_insert_function(builder.module, shape, "llvm.prefetch.p0i8")
         builder.call(function, [address, word(0), word(3), word(1)])  # read access, nearest cache, data

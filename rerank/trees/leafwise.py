@@ -6,18 +6,16 @@ stage, and Numba's cache does not see changes in helpers of other files. What th
 
 Sums of integers do not depend on their order, so the histograms are the same for any number of threads.
 `tests/oracles/trees.py` grows the same trees from raw values (`grow`, `best_split`); `tests/trees/test_grow.py`
-compares them. `tests/oracles/intrinsics.py` has `_prefetch` in Python.
+compares them.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from llvmlite import ir
-from numba import prange, types
-from numba.core import cgutils
-from numba.extending import intrinsic
+from numba import prange
 
 from rerank.runtime.kernels import helper, kernel
+from rerank.runtime.prefetch import prefetch
 
 LOW = 0xFFFFFFFF
 OVERFLOW = np.uint64(65535)  # first word of a row with too many exceptions (sparse_columns.py)
@@ -28,25 +26,6 @@ ROWS_FOR_THREADS = 4096  # the rows of a smaller leaf are partitioned by one thr
 
 
 # ---- Histograms ----
-
-
-@intrinsic
-def _prefetch(typing, array, row):  # type: ignore[no-untyped-def]
-    """Prefetch array[row]: the rows of a leaf are scattered, and most of the time would be spent on cache misses."""
-
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        array_type = signature.args[0]
-        data = context.make_array(array_type)(context, builder, arguments[0])
-        byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
-        stride = cgutils.unpack_tuple(builder, data.strides, array_type.ndim)[0]
-        offset = builder.mul(stride, builder.sext(arguments[1], stride.type))
-        address = builder.gep(builder.bitcast(data.data, byte), [offset])
-        shape = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
-        prefetch = cgutils.get_or_insert_function(builder.module, shape, "llvm.prefetch.p0i8")
-        builder.call(prefetch, [address, word(0), word(3), word(1)])  # read access, nearest cache, data
-        return context.get_dummy_value()
-
-    return types.void(array, row), generate
 
 
 @helper()
@@ -62,7 +41,7 @@ def _add_rows(block, first_group, n_groups, rows, packed, histograms):  # type: 
     """Add rows to the histograms (4 * n_groups, 256) of a block (n_rows, 2) uint64, from `first_group` (0 to 3) on."""
     n, flat = rows.shape[0], histograms.reshape(histograms.size)
     for i in range(n):
-        _prefetch(block, rows[min(i + PREFETCH_DISTANCE, n - 1)])  # type: ignore[call-arg]
+        prefetch(block, rows[min(i + PREFETCH_DISTANCE, n - 1)])  # scattered rows: most of the time is cache misses
         row, value = np.uint32(rows[i]), packed[i]
         if n_groups == 4:
             _add_codes(block[row, np.uint64(0)], value, flat, 8)
@@ -110,7 +89,7 @@ def _add_sparse_rows(data, rows, packed, histograms):  # type: ignore[no-untyped
     flat = histograms.reshape(histograms.size)
     no_exceptions = words[words.shape[0] - 1, 1]
     for i in range(n):
-        _prefetch(words, rows[min(i + PREFETCH_DISTANCE, n - 1)])  # type: ignore[call-arg]
+        prefetch(words, rows[min(i + PREFETCH_DISTANCE, n - 1)])
         row, value = np.uint32(rows[i]), packed[i]
         total += value
         low, high = words[row, np.uint64(0)], words[row, np.uint64(1)]
@@ -294,7 +273,7 @@ def _decide(codes, code_goes_left, rows, goes_left):  # type: ignore[no-untyped-
             n_left += flag
         return n_left
     for i in range(n):
-        _prefetch(codes, rows[min(i + PREFETCH_DISTANCE, n - 1)])  # type: ignore[call-arg]
+        prefetch(codes, rows[min(i + PREFETCH_DISTANCE, n - 1)])
         flag = code_goes_left[codes[np.uint32(rows[i])]]
         goes_left[i] = flag
         n_left += flag

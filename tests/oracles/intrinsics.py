@@ -16,7 +16,7 @@ KINDS = ((False, False), (False, True), (True, False), (True, True))  # (first c
 
 def install() -> None:
     """Put the functions below where the kernels look for LLVM's, which do nothing but fail without a compiler."""
-    leafwise._prefetch = prefetch  # type: ignore[assignment]
+    leafwise.prefetch = prefetch  # type: ignore[attr-defined]
     for module in (match, positions, feedback):
         module.prefetch = lambda array, index: None  # type: ignore[attr-defined]
     quickscorer._exit_leaves = exit_leaves  # type: ignore[assignment]
