@@ -26,7 +26,6 @@ from rerank.files.parquet import parquet_shape, read_parquet, write_parquet
 from rerank.files.shards import joined, shard_files
 from rerank.files.source import check_file
 from rerank.files.svmlight import read_svmlight, write_svmlight
-from rerank.files.svmlight_mapped import map_svmlight
 from rerank.runtime.output import whole_file
 from rerank.runtime.schema import Plain, SchemaError, at
 from rerank.runtime.strict_json import ParseFault, parse_json
@@ -137,7 +136,7 @@ def _reader(path: Path) -> Callable[[Path, bool], RankingData]:
 
 
 def _read_text(path: Path, mapped: bool) -> RankingData:
-    return map_svmlight(path) if mapped else read_svmlight(path)
+    return read_svmlight(path, mapped=mapped)
 
 
 def _read_native(path: Path, mapped: bool) -> RankingData:

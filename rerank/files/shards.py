@@ -119,7 +119,7 @@ def _joined(parts: list[RankingData], names: tuple[str, ...], rows: RowFile | li
         query_ids=np.concatenate([part.query_ids for part in parts]),
         query_ptr=pointers(np.concatenate([np.diff(part.query_ptr) for part in parts])),
         doc_ids=np.concatenate([part.stored_ids for part in _alike(parts)]),
-        X=rows.finish(len(names)) if isinstance(rows, RowFile) else stacked_rows(rows, len(names)),
+        X=stacked_rows(rows, len(names)),
         feature_names=names,
         labels=labels,
         base_scores=bases,
