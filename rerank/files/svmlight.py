@@ -72,8 +72,6 @@ def read_svmlight(path: str | Path, n_features: int | None = None, mapped: bool 
     try:
         data = _record(path, table, lines, header, n_features or 0)
         data.check_values()
-    except FileFormatError:
-        raise
     except InvalidInputError as error:
         raise FileFormatError(path, header.line, str(error)) from None
     return data
