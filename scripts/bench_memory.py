@@ -180,7 +180,8 @@ def main() -> None:
     ]
     print(tabulate(rows, columns, floatfmt=".2f"))
     models = {each.model for each in figures.values() if each.model}
-    print("models: equal" if len(models) == 1 else "models: DIFFER")
+    if models:
+        print("models: equal" if len(models) == 1 else "models: DIFFER")
     if arguments.output:
         packages = ["lightgbm"] if "lightgbm" in figures else []
         result = {"machine": machine("numba", *packages), "rows": arguments.rows, "trees": arguments.trees}

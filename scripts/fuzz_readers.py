@@ -297,7 +297,7 @@ def _mutate_checkpoint(data: bytes, random: Random) -> bytes:
 
 
 def _check_checkpoint(stored: dict[str, Any], folder: Path) -> None:
-    """It can be gone on from, or is refused."""
+    """Training continues from it, or it is refused."""
     path = folder / "state"
     shutil.copy(folder / "input.checkpoint", path)
     with suppress(RerankError):

@@ -35,7 +35,7 @@ class IndexContents:
 
 
 def read_index(path: Path) -> IndexContents:
-    """Read an index folder; raise MissingFileError or IndexFolderError if it has no Lucene index or wrong shards."""
+    """Read an index folder; raise MissingFileError or IndexFolderError without a Lucene index or with wrong shards."""
     from rerank.lucene.arrays import read_arrays
     from rerank.lucene.folder import check_index_folder, commit_hash
     from rerank.lucene.shards import SUBFOLDER, index_folders

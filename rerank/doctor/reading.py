@@ -23,12 +23,12 @@ from rerank.files.grouping import numbered
 from rerank.files.irds import data_set_name
 from rerank.files.parquet import read_parquet
 from rerank.files.source import check_file, file_mode, number_or_nan, open_source
-from rerank.files.svmlight import read_parts, row_queries, stacked
+from rerank.files.svmlight import read_rows, row_queries
 from rerank.files.svmlight_header import Header
 from rerank.files.topics import topic_entries
 from rerank.files.trec import QRELS, RUN
 from rerank.types import Floats, Ints, RankingData, pointers
-from rerank.types.ids import id_array
+from rerank.types.ids import id_texts
 
 RANK, TAG = 3, 5  # columns of a run
 
@@ -299,24 +299,21 @@ def _svmlight(path: Path) -> DataRows:
     faults: list[FileFormatError] = []
     header = Header(path)
     with _first_fault(faults):
-        parts = read_parts(path, header, faults.append)
-    lines = [line for part in parts for line in part.lines]
-    names, query, _ = numbered(row_queries(path, parts, lines), np.ones(len(lines), np.int64))
-    X = stacked(parts, len(header.feature_names or ()))
-    bases = [np.nan if base is None else base for part in parts for base in part.bases]
+        table, lines = read_rows(path, header, on_fault=faults.append)
+    names, query, _ = row_queries(path, table, lines)
+    X = table.matrix(max(table.width, len(header.feature_names or ())), None)
+    bases = table.column("base")
     return DataRows(
         str(path),
         names,
         query,
-        np.array(lines, dtype=np.int64),
+        lines,
         faults,
-        doc_ids=id_array([doc_id for part in parts for doc_id in part.doc_ids]),
+        doc_ids=id_texts(table.doc_ids()),
         X=X,
         feature_names=header.names(X.shape[1]),
-        labels=np.array([label for part in parts for label in part.labels])
-        if header.members.get("labels", True)
-        else None,
-        bases=None if np.isnan(bases).all() else np.array(bases),
+        labels=table.column("label") if header.members.get("labels", True) else None,
+        bases=None if np.isnan(bases).all() else bases,
     )
 
 

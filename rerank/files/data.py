@@ -1,4 +1,4 @@
-"""Ranking data as text (`svmlight.py`) or the native binary format or Parquet, by the ending of the path.
+"""Ranking data as text (`svmlight.py`), in the native binary format or as Parquet, by the ending of the path.
 
 .svm .txt .letor, also with .gz   LETOR / SVMlight text
 .npz                              NumPy arrays without pickle: every attribute of RankingData by its name, and `about`,
@@ -19,14 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
+from rerank.files.data_parts import data_files, joined
 from rerank.files.grouping import repeated_row
 from rerank.files.npz import NpzFault, array_shape, read_arrays
 from rerank.files.parquet import ENDING as PARQUET
 from rerank.files.parquet import parquet_shape, read_parquet, write_parquet
-from rerank.files.shards import joined, shard_files
 from rerank.files.source import check_file
 from rerank.files.svmlight import read_svmlight, write_svmlight
-from rerank.files.svmlight_mapped import map_svmlight
 from rerank.runtime.output import whole_file
 from rerank.runtime.schema import Plain, SchemaError, at
 from rerank.runtime.strict_json import ParseFault, parse_json
@@ -63,7 +62,7 @@ def read_data(path: str | Path | Sequence[str | Path], mapped: bool = False) -> 
     ----------
     path : str or Path, or sequence of them
         A .svm, .txt, .letor (also with .gz), .npz or .parquet file; a folder of such files; or several, whose rows
-        follow one another (`rerank.files.shards`).
+        follow one another (`rerank.files.data_parts`).
     mapped : bool
         Whether the features stay in a memory-mapped file, which rankers of boosted trees read block by block. A single
         .npz file that rerank wrote is mapped as it is; otherwise they are copied to a temporary file in the folder
@@ -84,18 +83,16 @@ def read_data(path: str | Path | Sequence[str | Path], mapped: bool = False) -> 
         If the content does not have the format of the ending, or is of a newer version.
 
     """
-    files = shard_files(path, DATA_ENDINGS)
-    for file in files:
-        _reader(file)
+    files = data_files(path, DATA_ENDINGS)
+    readers = [_reader(file) for file in files]  # refuses unknown endings before a file is read
     if not files:
         raise InvalidInputError("data: expected a file of ranking data, got none. Name one.")
-    if len(files) == 1:
-        return _reader(files[0])(files[0], mapped)
-    return joined(files, (_reader(file)(file, mapped) for file in files), mapped)
+    parts = (read(file, mapped) for read, file in zip(readers, files, strict=True))
+    return next(parts) if len(files) == 1 else joined(files, parts, mapped)
 
 
 def data_shape(path: str | Path | Sequence[str | Path]) -> tuple[int, int] | None:
-    """Return the rows and features of data whose files say them at their beginning, None for others.
+    """Return the numbers of rows and features without reading the rows, or None if a file is text.
 
     Parameters
     ----------
@@ -112,7 +109,7 @@ def data_shape(path: str | Path | Sequence[str | Path]) -> tuple[int, int] | Non
         As `read_data`.
 
     """
-    files = shard_files(path, DATA_ENDINGS)
+    files = data_files(path, DATA_ENDINGS)
     if not all(file.name.endswith((".npz", PARQUET)) for file in files):
         return None
     shapes = [parquet_shape(file) if file.name.endswith(PARQUET) else _binary_shape(file) for file in files]
@@ -137,7 +134,7 @@ def _reader(path: Path) -> Callable[[Path, bool], RankingData]:
 
 
 def _read_text(path: Path, mapped: bool) -> RankingData:
-    return map_svmlight(path) if mapped else read_svmlight(path)
+    return read_svmlight(path, mapped=mapped)
 
 
 def _read_native(path: Path, mapped: bool) -> RankingData:

@@ -6,7 +6,8 @@ import re
 import sys
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from math import prod
 from pathlib import Path
 from typing import IO, Any
@@ -58,17 +59,32 @@ def read_arrays(path: Path, kinds: Mapping[str, str], mapped: str = "") -> dict[
         If the file cannot be read, or an array has another kind.
 
     """
+    with _opened(path) as (archive, entries):
+        return {
+            name: _array(archive, entries[name], name, kinds[name], path if name == mapped else None)
+            for name in kinds
+            if name in entries
+        }
+
+
+def array_shape(path: Path, name: str) -> tuple[int, ...]:
+    """Return the shape of an array of a .npz file, whose values are not read; raises NpzFault as `read_arrays` does."""
+    with _opened(path) as (archive, entries):
+        if name not in entries:
+            raise NpzFault(f"no {name}")
+        with archive.open(entries[name]) as member:
+            return _read_header(member, name)[1]
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[zipfile.ZipFile, dict[str, zipfile.ZipInfo]]]:
+    """Yield the archive and its entries by the name of their array; faults of the archive are raised as NpzFault."""
     with path.open("rb") as file:
         if file.read(len(_MAGIC)) == _MAGIC:
             raise NpzFault("a single array")
     try:
         with zipfile.ZipFile(path) as archive:
-            entries = _entries(path, archive)
-            return {
-                name: _array(archive, entries[name], name, kinds[name], path if name == mapped else None)
-                for name in kinds
-                if name in entries
-            }
+            yield archive, _entries(path, archive)
     except _ZIP_FAULTS as fault:
         raise NpzFault("something else or a damaged file") from fault
 
@@ -86,19 +102,6 @@ def _entries(path: Path, archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]
     if unpacked > max(MOST_UNPACKED, MOST_RATIO * packed):
         raise NpzFault(f"{packed} bytes that claim to unpack to {unpacked}")
     return entries
-
-
-def array_shape(path: Path, name: str) -> tuple[int, ...]:
-    """Return the shape of an array of a .npz file, whose values are not read; raises NpzFault as `read_arrays` does."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            entries = _entries(path, archive)
-            if name not in entries:
-                raise NpzFault(f"no {name}")
-            with archive.open(entries[name]) as member:
-                return _read_header(member, name)[1]
-    except _ZIP_FAULTS as fault:
-        raise NpzFault("something else or a damaged file") from fault
 
 
 def _array(

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -108,15 +109,13 @@ def read_parquet(path: str | Path, mapped: bool = False) -> RankingData:
     try:
         data = _record(path, table, columns, members)
         data.check_values()
-    except FileFormatError:
-        raise
     except InvalidInputError as error:
         raise FileFormatError(path, None, str(error)) from None
     return data
 
 
 def parquet_shape(path: str | Path) -> tuple[int, int]:
-    """Return the numbers of rows and features, which the end of the file says; raises as `read_parquet` does."""
+    """Return the numbers of rows and features, from the footer of the file; raises as `read_parquet` does."""
     path = check_file(path, "a Parquet file")
     with _opened(path) as file, _arrow_faults(path):
         return file.metadata.num_rows, len(_columns(path, file.schema_arrow).features)
@@ -227,26 +226,17 @@ def _opened(path: Path) -> Any:
         return parquet.ParquetFile(path)
 
 
-class _arrow_faults:
-    """Context that turns pyarrow's errors into errors of the file."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        return
-
-    def __exit__(self, kind: object, fault: BaseException | None, trace: object) -> None:
-        if fault is None or isinstance(fault, FileFormatError | InvalidInputError):
-            return
-        arrow, _ = _pyarrow(self._path)
-        # OSError: damaged pages and files that cannot be read; UnicodeDecodeError: text that is not UTF-8
-        if isinstance(fault, arrow.ArrowException | OSError | UnicodeDecodeError | MemoryError | OverflowError):
-            raise FileFormatError(
-                self._path,
-                None,
-                "expected a Parquet file, got something else or a damaged file. Write or fetch it anew.",
-            ) from fault
+@contextmanager
+def _arrow_faults(path: Path) -> Iterator[None]:
+    """Turn pyarrow's errors into errors of the file."""
+    arrow, _ = _pyarrow(path)
+    try:
+        yield
+    # OSError: damaged pages and files that cannot be read; UnicodeDecodeError: text that is not UTF-8
+    except (arrow.ArrowException, OSError, UnicodeDecodeError, MemoryError, OverflowError) as fault:
+        raise FileFormatError(
+            path, None, "expected a Parquet file, got something else or a damaged file. Write or fetch it anew."
+        ) from fault
 
 
 def _columns(path: Path, schema: Any) -> _Columns:
@@ -266,7 +256,7 @@ def _columns(path: Path, schema: Any) -> _Columns:
         if present:
             named[column] = present[0]
         elif column in (QUERY_ID, DOC_ID):
-            have = shown([name for name in names])
+            have = shown(names)
             raise FileFormatError(
                 path, None, f"expected a column {' or '.join(aliases)}, got {have}. Rename the column."
             )

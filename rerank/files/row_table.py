@@ -31,6 +31,8 @@ class RowTable:
         Document ids of each part.
     numbers : dict of str to list of ndarray
         Values of other columns by name, float64, of each part.
+    width : int
+        Most features of a part.
 
     """
 
@@ -39,6 +41,7 @@ class RowTable:
     lengths: list[int] = field(default_factory=list)
     docs: list[NDArray[np.bytes_]] = field(default_factory=list)
     numbers: dict[str, list[Floats]] = field(default_factory=dict)
+    width: int = 0
 
     @classmethod
     def new(cls, mapped: bool, what: str) -> RowTable:
@@ -58,6 +61,7 @@ class RowTable:
         for name, values in numbers.items():
             self.numbers.setdefault(name, []).append(values)
         self.features.append(X)
+        self.width = max(self.width, X.shape[1])
 
     @property
     def n_rows(self) -> int:
@@ -79,15 +83,11 @@ class RowTable:
 
     def matrix(self, n_columns: int, order: Ints | None) -> NDArray[np.float32]:
         """Return the features in an order (None: that of the file), with zeros in columns that a part does not have."""
-        X = (
-            self.features.finish(n_columns)
-            if isinstance(self.features, RowFile)
-            else stacked_rows(self.features, n_columns)
-        )
-        return X if order is None else in_order(X, order)
+        X = stacked_rows(self.features, n_columns)
+        return X if order is None else _in_order(X, order)
 
 
-def in_order(X: NDArray[np.float32], order: Ints) -> NDArray[np.float32]:
+def _in_order(X: NDArray[np.float32], order: Ints) -> NDArray[np.float32]:
     """Return the rows of X in another order; those of a mapped X are in a temporary file."""
     if not is_mapped(X):
         return X[order]
@@ -103,8 +103,10 @@ def query_ptr(query: Ints, n_queries: int) -> Ints:
     return pointers(np.bincount(query, minlength=n_queries))
 
 
-def stacked_rows(blocks: list[NDArray[np.float32]], n_columns: int) -> NDArray[np.float32]:
-    """Return the rows of all blocks, which are taken out of the list, with zeros in columns that a block lacks."""
+def stacked_rows(blocks: RowFile | list[NDArray[np.float32]], n_columns: int) -> NDArray[np.float32]:
+    """Return the rows of all blocks, which are taken out of a list, with zeros in columns that a block lacks."""
+    if isinstance(blocks, RowFile):
+        return blocks.finish(n_columns)
     X = np.zeros((sum(map(len, blocks)), n_columns), dtype=np.float32)
     first = 0
     while blocks:

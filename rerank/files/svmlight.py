@@ -17,28 +17,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
 from rerank.files.grouping import numbered, repeated_row
+from rerank.files.row_table import RowTable, query_ptr
 from rerank.files.source import OnFault, check_file, chunks, refuse, text_lines
 from rerank.files.svmlight_header import Header, header_lines
-from rerank.files.svmlight_rows import Rows, split_rows
+from rerank.files.svmlight_rows import split_rows
 from rerank.runtime.output import whole_file
-from rerank.types import Floats, Ints, RankingData, pointers
+from rerank.types import Floats, Ints, RankingData
 from rerank.types.ids import first_broken, id_array
 from rerank.types.retriever import stored_retrievers
 
-NO_ROWS = "expected rows `label qid:Q feature:value …`, got no row. Name a file with rows."
+NO_QUERY = ""  # of a row without `qid:`; an id is never empty
 MOST_DIGITS = 18  # of a number of rows
 
 
-def read_svmlight(path: str | Path, n_features: int | None = None) -> RankingData:
+def read_svmlight(path: str | Path, n_features: int | None = None, mapped: bool = False) -> RankingData:
     """Read features and labels from LETOR / SVMlight text.
 
     Parameters
@@ -48,6 +48,8 @@ def read_svmlight(path: str | Path, n_features: int | None = None) -> RankingDat
     n_features : int, optional
         Least number of columns, since a file may have only zeros in the last ones. By default the largest feature
         number in the file.
+    mapped : bool
+        Whether the features go to a memory-mapped temporary file.
 
     Returns
     -------
@@ -60,30 +62,41 @@ def read_svmlight(path: str | Path, n_features: int | None = None) -> RankingDat
     FileFormatError
         With the line, for a label or value that is not a number, a missing query, a repeated feature in a row, a
         repeated document in a query, or a file without rows.
+    InvalidInputError
+        If the disk of temporary files is full.
 
     """
-    header = Header(Path(path))
+    path = Path(path)
+    header = Header(path)
+    table, lines = read_rows(path, header, mapped)
     try:
-        data = _record(Path(path), read_parts(path, header), header, n_features or 0)
+        data = _record(path, table, lines, header, n_features or 0)
         data.check_values()
-    except FileFormatError:
-        raise
     except InvalidInputError as error:
         raise FileFormatError(path, header.line, str(error)) from None
     return data
 
 
-def read_parts(path: str | Path, header: Header, on_fault: OnFault = refuse) -> list[Rows]:
-    """Read the header, and the rows of each chunk in the order of the file; `on_fault` is called for every fault."""
+def read_rows(
+    path: str | Path, header: Header, mapped: bool = False, on_fault: OnFault = refuse
+) -> tuple[RowTable, Ints]:
+    """Read the header and the rows; return the rows and the line of each. `on_fault` is called for every fault.
+
+    The table has the columns label and base (NaN where a row has none); the query id of a row without `qid:` is "".
+    """
     path = check_file(path, "a file of feature rows")
-    parts: list[Rows] = []
+    table, lines = RowTable.new(mapped, f"the features of {path}"), [np.empty(0, np.int64)]
     for line, chunk in chunks(path):
-        rows = split_rows(path, line, chunk, header, not parts, on_fault)
+        rows = split_rows(path, line, chunk, header, not table.docs, on_fault)
         if rows.lines:
-            parts.append(rows)
-    if not parts:
-        raise FileFormatError(path, None, NO_ROWS)
-    return parts
+            numbers = {"label": np.array(rows.labels), "base": np.array(rows.bases, dtype=np.float64)}  # None is NaN
+            table.append([query or NO_QUERY for query in rows.queries], rows.doc_ids, numbers, rows.X)
+            lines.append(np.array(rows.lines, dtype=np.int64))
+    if not table.docs:
+        raise FileFormatError(
+            path, None, "expected rows `label qid:Q feature:value …`, got no row. Name a file with rows."
+        )
+    return table, np.concatenate(lines)
 
 
 def write_svmlight(data: RankingData, path: str | Path, blocks: Iterable[NDArray[np.float32]] | None = None) -> None:
@@ -157,22 +170,20 @@ def _queries_of(query_ptr: Ints, first: int, last: int) -> range:
     return range(int(np.searchsorted(query_ptr, first, "right")) - 1, int(np.searchsorted(query_ptr, last, "left")))
 
 
-def _record(path: Path, parts: list[Rows], header: Header, n_features: int) -> RankingData:
-    lines = [line for part in parts for line in part.lines]
-    docs = id_array([doc_id for part in parts for doc_id in part.doc_ids])
-    labels = np.array([label for part in parts for label in part.labels])
-    bases = _bases(path, lines, [base for part in parts for base in part.bases])
-    names, query, order = numbered(row_queries(path, parts, lines), np.ones(len(lines), np.int64))
-    refuse_repeats(path, lines, names, query, docs)
-    rows = np.arange(len(lines)) if order is None else order
+def _record(path: Path, table: RowTable, lines: Ints, header: Header, n_features: int) -> RankingData:
+    bases = _bases(path, table.column("base"), lines)
+    names, query, order = row_queries(path, table, lines)
+    docs, labels = table.doc_ids(), table.column("label")
+    _refuse_repeats(path, lines, names, query, docs)
+    rows = slice(None) if order is None else order
     query_ids = id_array(names)
-    X = stacked(parts, max(n_features, len(header.feature_names or ())))
+    X = table.matrix(max(table.width, n_features, len(header.feature_names or ())), order)
     ideal_labels, ideal_ptr = header.ideal(query_ids)
     return RankingData(
         query_ids,
-        pointers(np.bincount(query, minlength=len(names))),
-        docs[rows],
-        X if order is None else X[rows],
+        query_ptr(query, len(names)),
+        docs[rows],  # type: ignore[arg-type]
+        X,
         header.names(X.shape[1]),
         labels=labels[rows] if header.members.get("labels", True) else None,
         base_scores=None if bases is None else bases[rows],
@@ -185,48 +196,34 @@ def _record(path: Path, parts: list[Rows], header: Header, n_features: int) -> R
     )
 
 
-def stacked(parts: list[Rows], n_features: int) -> NDArray[np.float32]:
-    """Return the features of all parts as one matrix of at least `n_features` columns."""
-    width = max(n_features, *(part.X.shape[1] for part in parts))
-    X = np.zeros((sum(len(part.lines) for part in parts), width), dtype=np.float32)
-    start = 0
-    for part in parts:
-        X[start : start + len(part.lines), : part.X.shape[1]] = part.X
-        start += len(part.lines)
-    return X
-
-
-def _bases(path: Path, lines: list[int], bases: list[float | None]) -> Floats | None:
-    if all(base is None for base in bases):
+def _bases(path: Path, bases: Floats, lines: Ints) -> Floats | None:
+    missing = np.isnan(bases)
+    if missing.all():
         return None
-    if None in bases:
-        raise missing_base(path, lines[bases.index(None)])
-    return np.array(bases, dtype=np.float64)
+    if missing.any():
+        raise FileFormatError(
+            path,
+            int(lines[np.argmax(missing)]),
+            "expected `base = S` in the comment of every row or of none, got none here. Write it.",
+        )
+    return bases
 
 
-def missing_base(path: Path, line: int) -> FileFormatError:
-    """Return the error for a row without a base score among others."""
-    return FileFormatError(
-        path, line, "expected `base = S` in the comment of every row or of none, got none here. Write it."
-    )
+def row_queries(path: Path, table: RowTable, lines: Ints) -> tuple[list[str], Ints, Ints | None]:
+    """Return the query ids, each row's query, and the order that groups the rows, as `numbered` does."""
+    names, lengths = table.names, np.array(table.lengths, dtype=np.int64)
+    if set(names) == {NO_QUERY}:
+        sizes = [(str(number), size) for number, size in enumerate(_companion_sizes(path, lines), 1) if size]
+        names, lengths = [name for name, _ in sizes], np.array([size for _, size in sizes], dtype=np.int64)
+    elif NO_QUERY in names:
+        first = int(lengths[: names.index(NO_QUERY)].sum())
+        raise FileFormatError(
+            path, int(lines[first]), "expected `qid:Q` after the label, got none. Write the query id."
+        )
+    return numbered(names, lengths)
 
 
-def missing_query(path: Path, line: int) -> FileFormatError:
-    """Return the error for a row without a query among others."""
-    return FileFormatError(path, line, "expected `qid:Q` after the label, got none. Write the query id.")
-
-
-def row_queries(path: Path, parts: list[Rows], lines: list[int]) -> list[str]:
-    """Return the query id of every row."""
-    queries = [query for part in parts for query in part.queries]
-    if all(query is None for query in queries):
-        return [str(number) for number, size in enumerate(companion_sizes(path, lines), 1) for _ in range(size)]
-    if None in queries:
-        raise missing_query(path, lines[queries.index(None)])
-    return [query for query in queries if query is not None]
-
-
-def companion_sizes(path: Path, lines: Sequence[int] | Ints) -> list[int]:
+def _companion_sizes(path: Path, lines: Ints) -> list[int]:
     """Return the number of rows of each query from LightGBM's companion file; `lines` are those of the rows."""
     bare = path.with_name(path.name.removesuffix(".gz"))
     companion = next((c for c in (Path(f"{path}.query"), Path(f"{bare}.query")) if c.is_file()), None)
@@ -257,15 +254,14 @@ def _size(path: Path, line: int, content: str) -> int:
     return int(size)
 
 
-def refuse_repeats(path: Path, lines: Sequence[int] | Ints, names: list[str], query: Ints, docs: NDArray[Any]) -> None:
-    """Refuse a document that is twice in a query; docs are text or UTF-8 bytes."""
+def _refuse_repeats(path: Path, lines: Ints, names: list[str], query: Ints, docs: NDArray[np.bytes_]) -> None:
+    """Refuse a document that is twice in a query."""
     row = repeated_row(query, docs)
     if row is not None:
-        doc_id = docs[row].decode() if docs.dtype.kind == "S" else str(docs[row])
         raise FileFormatError(
             path,
             int(lines[row]),
-            f"expected each document once in a query, got {shown(doc_id)} again in query "
+            f"expected each document once in a query, got {shown(docs[row].decode())} again in query "
             f"{shown(names[query[row]])}. Remove one of the two rows.",
         )
 

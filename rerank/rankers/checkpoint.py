@@ -1,4 +1,4 @@
-"""Checkpoints: the trees of a training that has not ended, from which it goes on to the same model.
+"""Checkpoints: the trees of an unfinished training, which continues from them to the same model.
 
 A checkpoint holds the trees so far, the measure on the validation data after each of them, and what they depend on:
 ranker, parameters, a digest of the data, the version of the package. Scores and random numbers follow from the trees:
@@ -62,9 +62,9 @@ class Checkpoint:
     Parameters
     ----------
     path : str or Path
-        The file. It is read where it is there, and written anew while training goes on.
+        The file. It is read if it exists, and written again during training.
     seconds : float
-        Time between two states that are written, longer where writing takes long; 0 writes after every tree.
+        Time between two writes, longer if writing takes long; 0 writes after every tree.
 
     """
 
@@ -77,7 +77,7 @@ class Checkpoint:
         self._next = 0.0
 
     def begin(self, about: Mapping[str, Any], n_features: int) -> TrainingState:
-        """Return the state that the file holds, an empty one where there is no file, and check that it can be written.
+        """Return the state in the file, empty without a file, and check that the file can be written.
 
         Parameters
         ----------
@@ -160,11 +160,8 @@ class Checkpoint:
                 )
         history, trees = stored["history"], _trees(stored["forest"])
         if history and len(history) != len(trees) + 1:
-            raise self._damaged("a damaged one")
+            raise _damaged(self.path, "a damaged one")
         return TrainingState(trees, history)
-
-    def _damaged(self, got: str) -> FileFormatError:
-        return _damaged(self.path, got)
 
 
 def read_checkpoint(path: str | Path) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What `fit` is given beside the data: the memory that training may take, and the checkpoint that it goes on from."""
+"""Arguments of `fit` beside the data: the memory that training may take, and its checkpoint."""
 
 from __future__ import annotations
 
@@ -41,5 +41,5 @@ class TrainingLimits:
         return cls(None if memory is None else parse_bytes(memory), resident_bytes(), file, keeps)
 
     def storage(self, n_rows: int, n_features: int, n_valid: int, num_leaves: int) -> Storage:
-        """Return where the binned rows go; raises InvalidInputError where the memory is too little."""
+        """Return where the binned rows are stored; raises InvalidInputError if the memory is too small."""
         return MemoryPlan(n_rows, n_features, n_valid, num_leaves, self.resident).storage(self.memory)

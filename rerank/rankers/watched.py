@@ -1,4 +1,4 @@
-"""The scores of validation rows while trees are added."""
+"""Scores of the validation rows during training."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from rerank.types import Floats
 
 
 class WatchedRows:
-    """Validation rows and what the trees so far add to their scores.
+    """Validation rows and the sums of the leaf values of the trees so far.
 
-    Rows in memory are scored by their features, mapped ones by their bins: both give the same scores.
+    Rows in memory are scored by their features, mapped ones by their bins; the scores are the same.
     """
 
     def __init__(self, data: TrainingSet, bins: Bins, n_threads: int) -> None:

@@ -45,7 +45,7 @@ def is_noted(paths: Iterable[Path], state: Any) -> bool:
 
 
 def write_note(paths: Iterable[Path], state: Any) -> None:
-    """Note the state at the first of these paths that can be written; without a note, files are verified again."""
+    """Note the state at the first of these paths that can be written; if none can, files are verified again."""
     for path in paths:
         with suppress(OSError, RerankError):
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
-"""Arrays whose rows are in memory-mapped files: read block by block, so that their pages do not stay in memory.
+"""Arrays in memory-mapped files, which are read block by block, so that their pages do not stay in memory.
 
-Temporary files have no name where the system allows that: they are gone when the process ends in any way. Their folder
-is that of `tempfile`, which the environment variable TMPDIR sets.
+Temporary files have no name if the system supports that, and are removed even if the process is killed. Their folder is
+that of `tempfile`, which the environment variable TMPDIR sets.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from math import prod
 from typing import IO, Any
 
@@ -87,7 +87,7 @@ class RowFile:
     Parameters
     ----------
     what : str
-        What an error says is too large for the disk.
+        Name of the rows in errors of a full disk.
 
     """
 
@@ -155,7 +155,7 @@ def temporary_array(shape: tuple[int, ...], dtype: Any, what: str) -> NDArray[An
     dtype : dtype
         Its type.
     what : str
-        What an error says is too large for the disk.
+        Name of the rows in errors of a full disk.
 
     Returns
     -------
@@ -170,7 +170,7 @@ def temporary_array(shape: tuple[int, ...], dtype: Any, what: str) -> NDArray[An
     """
     n_bytes = prod(shape) * np.dtype(dtype).itemsize
     check_disk(n_bytes, what)
-    file = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as its array)
+    file = tempfile.TemporaryFile()  # noqa: SIM115 (the map keeps it after it is closed)
     with _full_disk(what):
         if hasattr(os, "posix_fallocate") and n_bytes:
             os.posix_fallocate(file.fileno(), 0, n_bytes)  # otherwise a full disk would end the process with a signal
@@ -195,8 +195,7 @@ def check_disk(n_bytes: int, what: str) -> None:
         If fewer bytes are free.
 
     """
-    folder = tempfile.gettempdir()
-    free = shutil.disk_usage(folder).free
+    free = shutil.disk_usage(tempfile.gettempdir()).free
     if n_bytes > free:
         raise _too_large(what, f"{n_bytes:,} bytes", f"{free:,}")
 
@@ -207,21 +206,18 @@ def _mapped(file: IO[bytes], dtype: np.dtype[Any], shape: tuple[int, ...]) -> ND
     return np.memmap(file, dtype, "r+", 0, shape)
 
 
-class _full_disk:
-    """Context that turns a full disk into an error of one line."""
-
-    def __init__(self, what: str) -> None:
-        self._what = what
-
-    def __enter__(self) -> None:
-        return
-
-    def __exit__(self, kind: object, fault: BaseException | None, trace: object) -> None:
-        if isinstance(fault, OSError) and fault.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-            free = 0
-            with suppress(OSError):
-                free = shutil.disk_usage(tempfile.gettempdir()).free
-            raise _too_large(self._what, "more bytes", f"{free:,}") from fault
+@contextmanager
+def _full_disk(what: str) -> Iterator[None]:
+    """Turn the error of a full disk into an error of one line."""
+    try:
+        yield
+    except OSError as fault:
+        if fault.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise
+        free = 0
+        with suppress(OSError):  # the first error is the one to report
+            free = shutil.disk_usage(tempfile.gettempdir()).free
+        raise _too_large(what, "more bytes", f"{free:,}") from fault
 
 
 def _too_large(what: str, needed: str, free: str) -> InvalidInputError:

@@ -25,7 +25,7 @@ _most: ContextVar[int | None] = ContextVar("most_threads", default=None)
 
 @contextmanager
 def at_most_threads(number: int) -> Iterator[None]:
-    """Use at most this many threads in the block, where none or more are asked for: a worker shares its machine."""
+    """Limit the number of threads within the block, for processes that share a machine."""
     token = _most.set(number)
     try:
         yield
@@ -34,7 +34,7 @@ def at_most_threads(number: int) -> Iterator[None]:
 
 
 def cores() -> int:
-    """Return the number of threads where none is asked for: one per core, or the limit of `at_most_threads`."""
+    """Return the default number of threads: one per core, or the limit of `at_most_threads`."""
     return min(os.cpu_count() or 1, _most.get() or sys.maxsize)
 
 

@@ -1,13 +1,13 @@
 """Ranking data in several files: a list of files, or the data files of a folder, by name.
 
-The rows are those of the files in their order. All files have the same features (numbered ones may differ in number:
-the format's missing pairs are 0), the same recipe and index, and labels and base scores in all or none. The rows of a
-query are in one file.
+The rows are those of the files in their order. All files have the same features (if these have no names,
+their number may differ: missing ones are 0), the same recipe and index, and labels and base scores in all or none. The
+rows of a query are in one file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,14 +23,14 @@ from rerank.types import RankingData, pointers
 SAME = ("recipe", "fingerprint", "retriever", "run_retrievers")
 
 
-def shard_files(path: str | Path | Sequence[str | Path], endings: tuple[str, ...]) -> list[Path]:
+def data_files(path: str | Path | Sequence[str | Path], endings: tuple[str, ...]) -> list[Path]:
     """Return the files that hold the data.
 
     Parameters
     ----------
     path : str, Path or sequence of them
-        A file; a folder, whose files with a known ending are taken by name, but for hidden ones and those that begin
-        with `_`; or several of both.
+        A file; a folder, whose files with a known ending are taken in order of their names, without those that
+        begin with `.` or `_`; or several of both.
     endings : tuple of str
         Endings of data files.
 
@@ -65,14 +65,14 @@ def _files_of(path: Path, endings: tuple[str, ...]) -> list[Path]:
     return sorted(files, key=lambda file: file.name)
 
 
-def joined(files: Sequence[Path], shards: Iterator[RankingData], mapped: bool) -> RankingData:
-    """Return the rows of all shards as one record.
+def joined(files: Sequence[Path], parts: Iterable[RankingData], mapped: bool) -> RankingData:
+    """Return the rows of all parts as one record.
 
     Parameters
     ----------
     files : sequence of Path
-        The file of each shard.
-    shards : iterator of RankingData
+        The file of each part.
+    parts : iterable of RankingData
         Their content, read one after the other.
     mapped : bool
         Whether the features go to a temporary file.
@@ -84,15 +84,15 @@ def joined(files: Sequence[Path], shards: Iterator[RankingData], mapped: bool) -
     Raises
     ------
     FileFormatError
-        If the shards do not belong together, or a query is in two of them.
+        If the parts do not belong together, or a query is in two of them.
 
     """
     rows: RowFile | list[NDArray[np.float32]] = RowFile("the features of all files") if mapped else []
-    parts: list[RankingData] = []
+    read: list[RankingData] = []  # without features
     file_of_query: dict[str, Path] = {}
-    for file, shard in zip(files, shards, strict=True):
-        _check_same(file, shard, files[0], parts[0] if parts else shard)
-        for query_id in shard:
+    for file, part in zip(files, parts, strict=True):
+        _check_same(file, part, files[0], read[0] if read else part)
+        for query_id in part:
             first = file_of_query.setdefault(query_id, file)
             if first != file:
                 raise FileFormatError(
@@ -101,11 +101,11 @@ def joined(files: Sequence[Path], shards: Iterator[RankingData], mapped: bool) -
                     f"expected queries that no other file has, got {shown(query_id)}, which {first} has too. "
                     "Put the rows of a query into one file.",
                 )
-        for _, block in row_blocks(shard.X):
+        for _, block in row_blocks(part.X):
             rows.append(block)
-        parts.append(replace(shard, X=np.broadcast_to(np.float32(0), shard.X.shape)))
-    names = max((part.feature_names for part in parts), key=len)
-    return _joined(parts, names, rows)
+        read.append(replace(part, X=np.broadcast_to(np.float32(0), part.X.shape)))
+    names = max((part.feature_names for part in read), key=len)
+    return _joined(read, names, rows)
 
 
 def _joined(parts: list[RankingData], names: tuple[str, ...], rows: RowFile | list[NDArray[np.float32]]) -> RankingData:
@@ -119,7 +119,7 @@ def _joined(parts: list[RankingData], names: tuple[str, ...], rows: RowFile | li
         query_ids=np.concatenate([part.query_ids for part in parts]),
         query_ptr=pointers(np.concatenate([np.diff(part.query_ptr) for part in parts])),
         doc_ids=np.concatenate([part.stored_ids for part in _alike(parts)]),
-        X=rows.finish(len(names)) if isinstance(rows, RowFile) else stacked_rows(rows, len(names)),
+        X=stacked_rows(rows, len(names)),
         feature_names=names,
         labels=labels,
         base_scores=bases,
@@ -149,10 +149,10 @@ def _concatenated(columns: Sequence[NDArray[Any] | None]) -> NDArray[np.float64]
     return np.concatenate([column for column in columns if column is not None])
 
 
-def _check_same(file: Path, shard: RankingData, first_file: Path, first: RankingData) -> None:
-    """Refuse a shard that does not belong to the first one."""
-    if shard.feature_names != first.feature_names and not (_numbered(shard) and _numbered(first)):
-        one, other = shard.feature_names, first.feature_names
+def _check_same(file: Path, part: RankingData, first_file: Path, first: RankingData) -> None:
+    """Refuse a part that does not belong to the first one."""
+    if part.feature_names != first.feature_names and not (_numbered(part) and _numbered(first)):
+        one, other = part.feature_names, first.feature_names
         missing = next((name for name in other if name not in one), None)
         got = f"none named {shown(missing)}" if missing is not None else f"{len(one)} features, of {len(other)} there"
         got = "the same in another order" if sorted(one) == sorted(other) else got
@@ -160,13 +160,13 @@ def _check_same(file: Path, shard: RankingData, first_file: Path, first: Ranking
             file, None, f"expected the features of {first_file}, got {got}. Make all files with one recipe."
         )
     for name, what in (("labels", "labels"), ("base_scores", "base scores")):
-        if (getattr(shard, name) is None) != (getattr(first, name) is None):
-            has = "none" if getattr(shard, name) is None else "some"
+        if (getattr(part, name) is None) != (getattr(first, name) is None):
+            has = "none" if getattr(part, name) is None else "some"
             raise FileFormatError(
                 file, None, f"expected {what} as in {first_file}, got {has}. Make all files in one way."
             )
     for name in SAME:
-        if getattr(shard, name) != getattr(first, name):
+        if getattr(part, name) != getattr(first, name):
             raise FileFormatError(
                 file,
                 None,
