@@ -127,12 +127,8 @@ def bench_reranking(index: Index, model: LambdaMART, topics: Topics, peers: Mapp
         jobs: dict[str, Callable[[], Any]] = {
             "rerank": lambda topic=topic, single=single: rerank(index, model, topic, single),
             "search": lambda topic=topic: index.search(topic, K),
-            "gathering": lambda topic=topic, single=single: extract_blocks(
-                **index._extraction(single, topic, None, None, None)
-            ),
-            "families": lambda topic=topic, single=single: index.features(
-                single, topic
-            ),  # gathering is taken off below
+            "gathering": lambda topic=topic, single=single: extract_blocks(**index._extraction(single, topic)),
+            "families": lambda topic=topic, single=single: index.features(single, topic),  # and gathering, see below
             "scores": lambda data=data: model.rank(data),
             "few": lambda topic=topic, single=single: rerank(index, few, topic, single),
         }
