@@ -5,9 +5,9 @@ features        pairs a second of each family of one field, of the default recip
                 a query, 2 threads, after compilation. (No peer is left: the last extractor for Lucene, Pyserini
                 0.22's, gave 26,560 pairs a second for 83 features of one field.)
 reranking       1,000 candidates of one query, features and scores of 200 trees with 31 leaves, 2 threads, beside BM25
-                retrieval of the same query by Pyserini, each hit's docid and score read. Its parts: gathering (the
-                query's terms, the documents' numbers), the families of features, the scores; the search comes before
-                A model that reads few features: 20 trees of 7 leaves
+                retrieval of the same query by Pyserini, each hit's docid and score read; its parts: gathering (the
+                query's terms, the documents' numbers), the families of features, the scores; the search before it;
+                and reranking with a model that reads few features: 20 trees of 7 leaves
 forward arrays  built from an existing index, all fields, beside Anserini's getPostingsList for one term after the
                 other (it knows the field `contents` only), reading document, frequency and positions through pyjnius;
                 that takes minutes, so every 50th term is read, and the time stretched by the postings read
@@ -120,19 +120,15 @@ def bench_reranking(index: Index, model: LambdaMART, topics: Topics, peers: Mapp
         one = rerank(index, model, {query_id: full[query_id]}, single)
         if one[query_id] != batch[query_id]:
             raise SystemExit(f"bench_features: query {query_id} alone is not scored as in a batch")
-    few = few_features_model(index, topics)
+    few = small_model(index, topics, n_estimators=20, num_leaves=7)
     times: dict[str, list[float]] = {name: [] for name in ("rerank", *PARTS, "few", *peers)}
     for query_id, text in full.items():
         topic, single, data = {query_id: text}, singles[query_id], _data(index, query_id, text, singles)
         jobs: dict[str, Callable[[], Any]] = {
             "rerank": lambda topic=topic, single=single: rerank(index, model, topic, single),
             "search": lambda topic=topic: index.search(topic, K),
-            "gathering": lambda topic=topic, single=single: extract_blocks(
-                **index._extraction(single, topic, None, None, None)
-            ),
-            "families": lambda topic=topic, single=single: index.features(
-                single, topic
-            ),  # gathering is taken off below
+            "gathering": lambda topic=topic, single=single: extract_blocks(**index._extraction(single, topic)),
+            "families": lambda topic=topic, single=single: index.features(single, topic),  # and gathering, see below
             "scores": lambda data=data: model.rank(data),
             "few": lambda topic=topic, single=single: rerank(index, few, topic, single),
         }
@@ -151,11 +147,6 @@ def show_percentiles(name: str, values: list[float]) -> None:
     """Print the median and the 99th percentile of a job's seconds."""
     middle, high = np.percentile(values, [50, 99]) * 1e3
     print(f"one query of {K} candidates, {name}: {middle:.2f} ms p50, {high:.2f} ms p99", flush=True)
-
-
-def few_features_model(index: Index, topics: Topics) -> LambdaMART:
-    """Return 20 trees of 7 leaves on the full recipe, taught as `small_model` is."""
-    return small_model(index, topics, n_estimators=20, num_leaves=7)
 
 
 def _data(index: Index, query_id: str, text: str, runs: Mapping[str, Run]) -> RankingData:

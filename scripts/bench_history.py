@@ -23,6 +23,7 @@ from typing import Any
 
 import rerank
 from rerank.features.extract import extract
+from rerank.features.inputs import Records
 from rerank.features.recipe import Recipe
 from rerank.features.registry import history_family_names
 from rerank.types import Run
@@ -67,19 +68,25 @@ def measured(data: Path, folder: Path, threads: int, repeats: int) -> dict[str, 
             texts = {query_id: topics[query_id] for query_id in queries}
             terms = dict(zip(texts, index.searcher.analyze(list(texts.values())), strict=True))
             run = index.search(texts, 1000, threads=threads)
-            figures |= features(name, index, terms, run, {"history": history, "threads": threads}, repeats)
-            both = {"history": history, "vectors": vectors, "threads": threads}
-            figures |= features(f"{name}, with vectors", index, terms, run, both, repeats)
+            figures |= features(name, index, terms, run, Records(history=history), threads, repeats)
+            both = Records(history=history, vectors=vectors)
+            figures |= features(f"{name}, with vectors", index, terms, run, both, threads, repeats)
     return figures
 
 
 def features(
-    name: str, index: rerank.Index, terms: Mapping[str, Any], run: Run, given: Mapping[str, Any], repeats: int
+    name: str,
+    index: rerank.Index,
+    terms: Mapping[str, Any],
+    run: Run,
+    records: Records,
+    threads: int | None,
+    repeats: int,
 ) -> dict[str, float]:
     """Print and return the pairs a second of all learned families."""
-    vectors = given.get("vectors")
+    vectors = records.vectors
     recipe = Recipe(families=history_family_names(() if vectors is None else vectors.spaces))
-    done = timed(lambda: extract(index.forward, terms, run, recipe, **given), repeats)
+    done = timed(lambda: extract(index.forward, terms, run, recipe, records=records, threads=threads), repeats)
     rates = {which: run.n_rows / seconds for which, seconds in done.times.items()}
     print(
         f"features of {name}: {run.n_rows:,} pairs, {done.result.n_features} features; {rates['wall']:,.0f} pairs "

@@ -102,14 +102,14 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help="where indexes are kept; a temporary folder by default")
     parser.add_argument("--output", type=Path, help="JSON file for the figures")
     options = parser.parse_args()
+    about = machine()
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.folder or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
         lines = [line for part in options.parts for line in PARTS[part](options, folder)]
-    print(", ".join(f"{name} {value}" for name, value in machine().items()))
     print(_table(lines))
     if options.output is not None:
-        options.output.write_text(json.dumps({"machine": machine(), "lines": lines}, indent=1) + "\n", encoding="utf8")
+        options.output.write_text(json.dumps({"machine": about, "lines": lines}, indent=1) + "\n", encoding="utf8")
 
 
 if __name__ == "__main__":

@@ -38,6 +38,7 @@ from rerank.doctor.reading import read_files
 from rerank.doctor.report import render
 from rerank.errors import IndexFolderError, RerankError
 from rerank.features.extract import extract
+from rerank.features.inputs import Records
 from rerank.features.recipe import Recipe
 from rerank.features.registry import history_family_names
 from rerank.features.template import template
@@ -681,7 +682,14 @@ def _check_history(history: History, folder: Path) -> None:
     forward = _forward(folder.parent)
     with suppress(RerankError):
         run = Run.of({query_id: {str(doc_id): 1.0 for doc_id in forward.doc_ids[:5]} for query_id in QUERY_TERMS})
-        extract(forward, QUERY_TERMS, run, Recipe(families=history_family_names(())), history=history, threads=1)
+        extract(
+            forward,
+            QUERY_TERMS,
+            run,
+            Recipe(families=history_family_names(())),
+            records=Records(history=history),
+            threads=1,
+        )
     history.save(folder / "again.npz")
     expect_same(load_history(folder / "again.npz").arrays(), history.arrays())
 
@@ -696,7 +704,7 @@ def _read_vectors(path: Path) -> Vectors:
     forward = _forward(path.parent.parent)
     vectors = Vectors.read(path, forward)
     run = Run.of({query_id: {str(doc_id): 1.0 for doc_id in forward.doc_ids[:5]} for query_id in QUERY_TERMS})
-    extract(forward, QUERY_TERMS, run, Recipe(families=("lsi", "words")), vectors=vectors, threads=1)
+    extract(forward, QUERY_TERMS, run, Recipe(families=("lsi", "words")), records=Records(vectors=vectors), threads=1)
     return vectors
 
 

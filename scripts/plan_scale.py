@@ -1,16 +1,22 @@
 #!/usr/bin/env python
-"""What a collection and a training set far beyond this machine would take, computed from costs that are measured here.
+"""Time, memory and network traffic of large collections and training sets on many machines, computed, not measured.
 
     scripts/plan_scale.py [--documents 1e9] [--queries 1e6] [--machines 4 16 64 256] [--cores 16] [--costs FILE]
 
-Costs: indexing, bytes on disk, search, features and scoring on generated documents of two sizes (scale_documents.py);
-training on rows of MSLR-WEB10K's shape with one thread, and the bytes that two workers of a cluster exchange for a
-tree. `--costs FILE` keeps them, or reads them if the file is there. Each is per document, pair, row or tree, one core.
+The costs of one core are measured here: indexing, bytes on disk, search, features and scoring on generated documents of
+two sizes (scale_documents.py), training on rows of MSLR-WEB10K's shape, and the bytes that two workers of a cluster
+exchange. `--costs FILE` keeps them, or reads them if the file exists. Search time is extrapolated linearly from two
+sizes that are far smaller than a machine's share: it is a rough estimate.
 
-Simulated: documents and queries are split evenly, each machine has 64 GB and a network of `--bandwidth` bytes a second
-and `--latency` seconds a message. A search ends with the slowest machine; each sends its best k to one, which merges
-them. A tree of L leaves has L - 1 steps: a machine sums its rows, sends the others their share of the histograms, and
-all wait for the last. The float sums of leaves pass through all machines in turn, twice.
+Assumed: machines of 64 GB with a network of `--bandwidth` bytes and `--latency` seconds a message; documents and rows
+are split evenly, and work is divided by the number of cores without loss.
+
+index     Each core builds the index of its own documents.
+search    Each machine searches its own documents and sends its k best to one machine, which merges them. The package
+          does not do this: the workers of its clusters open an index of all documents.
+tree      As in rerank/trees/shards.py: for each split, each machine sends its histograms of the others' columns, then
+          its best split. Two float sums of a tree pass through all machines in turn. The processor time of messages is
+          left out, which grows with the number of machines.
 """
 
 from __future__ import annotations
@@ -19,28 +25,31 @@ import argparse
 import json
 import sys
 import tempfile
-import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from bench_common import machine
+from bench_common import machine, seconds
+from bench_training import generate
+from scale_documents import documents, topics
 from tabulate import tabulate
 
 import rerank
 from rerank.rankers.lambdamart import LambdaMART
+from rerank.rankers.memory import ROW_BYTES
 from rerank.trees.bins import learn_bins
-from rerank.trees.columns import MOST_CODES, Columns
+from rerank.trees.columns import MOST_CODES, WIDTH, Columns
 
-SIZES = (10_000, 40_000)  # documents
-ROWS, TREES = 100_000, 20
-MEMORY = 64e9  # of a machine
+FIRST_SIZE = 2000  # documents of an index that starts Java and compiles kernels, untimed
+SIZES = (50_000, 200_000)  # documents
+REPEATS = 3
+ROWS, TREES, SCORED_ROWS = 100_000, 20, 20_000
+MEMORY = 64e9  # bytes of a machine
 PAIRS = 1000  # candidates of a query
 JUDGED = 100  # rows of a training query
 LEAVES, FOREST = 31, 500
 HIT_BYTES = 16
-ROW_BYTES = 64  # gradient, hessian, score, their packed form twice, row numbers twice, label
 
 
 @dataclass(frozen=True)
@@ -58,9 +67,9 @@ class Costs:
     train : float
         Seconds of a row and a tree.
     columns, row_bytes : float
-        Columns of the binned data; bytes of a row while training.
+        Columns of the binned data; bytes of a row on a worker while training.
     sent : float
-        Bytes that a worker sends to another for a split, if they share the columns.
+        Bytes that one of two workers sends to the other for a split.
 
     """
 
@@ -77,76 +86,96 @@ class Costs:
     sent: float
 
 
+class IndexFigures(NamedTuple):
+    """Seconds of a build, bytes on disk, and seconds of a query and of a query-document pair, with one thread."""
+
+    build: float
+    lucene_bytes: int
+    forward_bytes: int
+    query: float
+    pair: float
+
+
 def measure() -> Costs:
     """Measure all costs, in some minutes."""
-    from scale_documents import documents, topics
-
-    queries, found = topics(), {}
+    queries = topics()
     with tempfile.TemporaryDirectory() as scratch:
-        for size in SIZES:
-            texts, folder = list(documents(size)), Path(scratch) / str(size)
-            start = time.perf_counter()
-            with rerank.Index.build(texts, folder, threads=1) as index:
-                built = time.perf_counter() - start
-                index.search({"warm": "heat flow"}, k=10)
-                start = time.perf_counter()
-                run = index.search(queries, k=PAIRS, threads=1)
-                searched = time.perf_counter() - start
-                few = {query: queries[query] for query in list(queries)[:50]}
-                top = index.search(few, k=200)
-                index.features(top.head(5), few)
-                start = time.perf_counter()
-                data = index.features(top, few, threads=1)
-                extracted = time.perf_counter() - start
-            forward = sum(file.stat().st_size for file in (folder / "rerank").rglob("*") if file.is_file())
-            every = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-            found[size] = built, every - forward, forward, searched / len(queries), extracted / data.n_rows
-            print(f"{size:,} documents: {built:.1f} s, {run.n_rows:,} hits in {searched:.2f} s", file=sys.stderr)
-    small, large = (found[size] for size in SIZES)
-    step = SIZES[1] - SIZES[0]
-    per_document = max((large[3] - small[3]) / step, 1e-12)
+        index_figures(FIRST_SIZE, Path(scratch) / "first", queries)
+        small, large = (index_figures(size, Path(scratch) / str(size), queries) for size in SIZES)
+    build, lucene_bytes, forward_bytes, query, _ = (
+        (after - before) / (SIZES[1] - SIZES[0]) for before, after in zip(small, large, strict=True)
+    )
+    if query <= 0.0:
+        raise SystemExit("plan_scale: the larger index was searched faster. Run it again when the machine is idle.")
     return Costs(
-        index=(large[0] - small[0]) / step,
-        lucene_bytes=(large[1] - small[1]) / step,
-        forward_bytes=(large[2] - small[2]) / step,
-        search=per_document,
-        search_fixed=max(small[3] - per_document * SIZES[0], 0.0),
-        features=large[4],
-        **_training_costs(),
+        index=build,
+        lucene_bytes=lucene_bytes,
+        forward_bytes=forward_bytes,
+        search=query,
+        search_fixed=max(small.query - query * SIZES[0], 0.0),
+        features=large.pair,
+        **training_costs(),
     )
 
 
-def _training_costs() -> dict[str, float]:
-    from bench_training import generate
+def index_figures(size: int, folder: Path, queries: dict[str, str]) -> IndexFigures:
+    """Build, search and read an index with one thread."""
+    texts = list(documents(size))
+    build = seconds({"build": lambda: rerank.Index.build(texts, folder, threads=1).close()}, 1)["build"]
+    arrays = sum(path.stat().st_size for path in (folder / "rerank").rglob("*") if path.is_file())
+    everything = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    few = dict(list(queries.items())[:50])
+    print(f"{size:,} documents", file=sys.stderr)
+    with rerank.Index.open(folder) as index:
+        run = index.search(few, k=200)
+        index.search(queries, k=PAIRS, threads=1)
+        index.features(run, few, threads=1)
+        times = seconds(
+            {
+                "search": lambda: index.search(queries, k=PAIRS, threads=1),
+                "features": lambda: index.features(run, few, threads=1),
+            },
+            REPEATS,
+        )
+    return IndexFigures(
+        build, everything - arrays, arrays, times["search"] / len(queries), times["features"] / run.n_rows
+    )
 
+
+def training_costs() -> dict[str, float]:
+    """Measure training and scoring with one thread."""
     X, labels, groups = generate(ROWS, 0)
     qid = np.repeat(np.arange(len(groups)), groups)
-    LambdaMART(n_estimators=1, n_jobs=1).fit(X[:2000], labels[:2000], qid=qid[:2000])
-    times = []
-    for trees in (1, TREES + 1):
-        start = time.perf_counter()
-        model = LambdaMART(n_estimators=trees, n_jobs=1).fit(X, labels, qid=qid)
-        times.append(time.perf_counter() - start)
-    start = time.perf_counter()
-    model.predict(X[:20_000])
-    scored = time.perf_counter() - start
-    columns = Columns.of(learn_bins(X, 255, 1))
-    n_columns = 16 * columns.n_blocks
+
+    def train(n_trees: int) -> LambdaMART:
+        return LambdaMART(n_estimators=n_trees, num_leaves=LEAVES, n_jobs=1).fit(X, labels, qid=qid)
+
+    model = train(TREES)
+    model.predict(X[:SCORED_ROWS])
+    times = seconds(
+        {
+            "one tree": lambda: train(1),
+            "trees": lambda: train(TREES + 1),
+            "scoring": lambda: model.predict(X[:SCORED_ROWS]),
+        },
+        REPEATS,
+    )
+    n_columns = WIDTH * Columns.of(learn_bins(X, 255, 1)).n_blocks
     return {
-        "scoring": scored / 20_000 * FOREST / (TREES + 1),
-        "train": (times[1] - times[0]) / TREES / ROWS,
+        "scoring": times["scoring"] / SCORED_ROWS * FOREST / TREES,
+        "train": (times["trees"] - times["one tree"]) / TREES / ROWS,
         "columns": n_columns,
-        "row_bytes": 2 * n_columns + ROW_BYTES,
-        "sent": _sent_bytes(X, labels, qid),
+        "row_bytes": 2 * n_columns + ROW_BYTES,  # a worker has its rows as they were sent, and as they are read
+        "sent": _sent_bytes(X, labels, qid, n_columns),
     }
 
 
-def _sent_bytes(X: np.ndarray, labels: np.ndarray, qid: np.ndarray) -> float:
+def _sent_bytes(X: np.ndarray, labels: np.ndarray, qid: np.ndarray, n_columns: int) -> float:
     """Return the bytes that one of two workers sends for a split; without Dask, all sums of half of the columns."""
     try:
         import distributed
     except ImportError:
-        return X.shape[1] / 2 * MOST_CODES * 8.0
+        return n_columns / 2 * MOST_CODES * 8.0
     boosters: list[Any] = []
     with (
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as workers,
@@ -160,7 +189,7 @@ def _sent_bytes(X: np.ndarray, labels: np.ndarray, qid: np.ndarray) -> float:
             return boosters[-1]
 
         cluster.booster = kept  # type: ignore[method-assign]
-        LambdaMART(n_estimators=TREES).fit(X, labels, qid=qid, cluster=cluster)
+        LambdaMART(n_estimators=TREES, num_leaves=LEAVES).fit(X, labels, qid=qid, cluster=cluster)
     return float(boosters[0].sent_bytes / 2 / TREES / (LEAVES - 1))
 
 
@@ -170,25 +199,28 @@ def plan(costs: Costs, options: argparse.Namespace, machines: int) -> dict[str, 
     rows = options.queries * JUDGED
     search = costs.search_fixed + costs.search * shard / options.cores
     search += 2 * options.latency + (machines - 1) * PAIRS * HIT_BYTES / options.bandwidth
-    rerank_seconds = PAIRS * (costs.features + costs.scoring) / options.cores
+    rerank_query = PAIRS * (costs.features + costs.scoring)  # core seconds, as `work`
+    work = machines * costs.search_fixed + costs.search * options.documents + rerank_query
     compute = rows * costs.train / cores
-    # What two workers send holds the sums that are not 0 of half of the columns; a machine sends to all others.
+    # One of two workers sends the histograms of half of the columns; a machine sends those of all but its own columns.
     sent = 2 * costs.sent * (machines - 1) / machines
-    exchange = (LEAVES - 1) * (3 * options.latency + sent / options.bandwidth) + 4 * machines * options.latency
+    # The root and each split but the last: histograms, best splits. Once for each tree: the root's totals, two sums.
+    exchange = (LEAVES - 1) * (2 * options.latency + sent / options.bandwidth) + (1 + 2 * machines) * options.latency
     row_memory = rows * costs.row_bytes / machines
     return {
         "machines": machines,
-        "documents each": f"{shard:.3g}",
+        "documents each": f"{shard:,.0f}",
         "disk each": f"{shard * (costs.lucene_bytes + costs.forward_bytes) / 1e9:.0f} GB",
         "index": _time(options.documents * costs.index / cores),
-        "search": _time(search),
-        "rerank 1,000": _time(rerank_seconds),
-        "queries a second": f"{cores / (cores * search / machines + PAIRS * (costs.features + costs.scoring)):.0f}",
-        "rows in memory": f"{row_memory / 1e9:.1f} GB" + (" (too much)" if row_memory > MEMORY else ""),
+        "search of a query": _time(search),
+        f"rerank {PAIRS:,} documents": _time(rerank_query / options.cores),
+        "queries a second": f"{cores / work:,.0f}",
+        "rows in memory, each": f"{row_memory / 1e9:.1f} GB" + (" (too much)" if row_memory > MEMORY else ""),
+        "rows in the process that starts training": f"{rows * (costs.columns + ROW_BYTES) / 1e9:.1f} GB",
         "tree": _time(compute + exchange),
-        "of it exchange": f"{exchange / (compute + exchange):.0%}",
+        "share of exchange": f"{exchange / (compute + exchange):.0%}",
         f"{FOREST} trees": _time(FOREST * (compute + exchange)),
-        "sent a tree": f"{(LEAVES - 1) * sent / 1e6:.0f} MB",
+        "sent a tree, each": f"{(LEAVES - 1) * sent / 1e6:.1f} MB",
     }
 
 
@@ -208,15 +240,15 @@ def main() -> None:
     parser.add_argument("--cores", type=int, default=16, help="of a machine")
     parser.add_argument("--bandwidth", type=float, default=1.25e9, help="bytes a second of a machine's network")
     parser.add_argument("--latency", type=float, default=1e-4, help="seconds of a message")
-    parser.add_argument("--costs", type=Path, help="JSON file of the costs, read if it is there")
+    parser.add_argument("--costs", type=Path, help="JSON file of the costs, read if it exists")
     options = parser.parse_args()
     if options.costs is not None and options.costs.exists():
         costs = Costs(**json.loads(options.costs.read_text()))
     else:
+        machine()
         costs = measure()
         if options.costs is not None:
             options.costs.write_text(json.dumps(asdict(costs), indent=1) + "\n")
-    print(", ".join(f"{name} {value}" for name, value in machine().items()))
     print(tabulate([(name, f"{value:.4g}") for name, value in asdict(costs).items()], ["cost", "seconds or bytes"]))
     plans = [plan(costs, options, machines) for machines in options.machines]
     print(tabulate([[name, *(each[name] for each in plans)] for name in plans[0]], tablefmt="github"))

@@ -60,10 +60,6 @@ def documents(size: int) -> Iterator[dict[str, Any]]:
         yield {"id": f"doc-{number:08d}", "title": title, "body": ". ".join(texts), "year": 1950 + number % 70}
 
 
-def _some_replaced(draw: Random, words: list[str], frequent: list[str]) -> list[str]:
-    return [word if NEW_WORDS * draw.random() >= 1.0 else compound(draw, frequent) for word in words]
-
-
 def compound(draw: Random, words: list[str]) -> str:
     """Return two words as one: the rank of each is drawn with a probability of about 1 / rank."""
     return "".join(words[int(len(words) ** draw.random()) - 1] for _ in range(2))

@@ -30,7 +30,10 @@ log = logging.getLogger("rerank")
 )
 @threads_option()
 @click.option(
-    "--shards", type=int, metavar="N", help="Split the documents over N Lucene indexes in the folder; none by default."
+    "--shards",
+    type=int,
+    metavar="N",
+    help="Split the documents over N Lucene indexes in the folder. Not split by default.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace an existing index after the new one is complete.")
 def command(

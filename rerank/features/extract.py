@@ -6,13 +6,13 @@ import logging
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.features.base import RunFamily
-from rerank.features.candidates import Candidates, Documents, gather_candidates
+from rerank.features.candidates import Candidates, gather_candidates
 from rerank.features.columns import ColumnGroup, field_columns
 from rerank.features.inputs import Records, check_scores, doc_numbers, labels_of, resolve_recipe, scores_in, tokens_of
 from rerank.features.match import match
@@ -23,11 +23,7 @@ from rerank.runtime.progress import track
 from rerank.runtime.threads import FEW_ROWS, in_threads, kernel_threads
 from rerank.types import Qrels, RankingData, Run
 from rerank.types.forward import ForwardIndex
-from rerank.vectors.queries import Encoded, query_vectors
-
-if TYPE_CHECKING:
-    from rerank.history.history import History
-    from rerank.vectors.vectors import Vectors
+from rerank.vectors.queries import query_vectors
 
 _BATCH_ROWS = 1 << 16
 _PART_ROWS = 1 << 12  # of which postings and matches stay in the processor's cache from family to family
@@ -43,11 +39,7 @@ def extract(
     recipe: Recipe | None = None,
     qrels: Qrels | None = None,
     *,
-    runs: Mapping[str, Run] | None = None,
-    documents: Documents | None = None,
-    vectors: Vectors | None = None,
-    history: History | None = None,
-    encoded: Encoded | None = None,
+    records: Records | None = None,
     needed: Collection[str] | None = None,
     threads: int | None = None,
 ) -> RankingData:
@@ -65,16 +57,8 @@ def extract(
         Fields, families and parameters; by default every field, the default families and parameters.
     qrels : Qrels, optional
         Judgements, for the labels (0 for an unjudged document) and the ideal ranking; without them, no labels.
-    runs : mapping from str to Run, optional
-        Other runs by name, whose scores and ranks become features.
-    documents : callable, optional
-        Returns documents by number as they were indexed, for user-defined functions over documents.
-    vectors : Vectors, optional
-        Vectors of the index, for the features that need them.
-    history : History, optional
-        What is learned from judgements, for the features that need it.
-    encoded : Encoded, optional
-        Vectors of an encoder for the queries and the documents of the index.
+    records : Records, optional
+        Other runs, documents, vectors and the history, for the features that need them.
     needed : collection of str, optional
         Names of the features whose values are needed; the others may be NaN. By default all.
     threads : int, optional
@@ -92,8 +76,7 @@ def extract(
         the recipe names a field that the index does not have.
 
     """
-    records = Records(runs or {}, documents, vectors, history, encoded)
-    data, fill = _prepare(forward, query_terms, run, recipe or Recipe(), qrels, records, threads, needed)
+    data, fill = _prepare(forward, query_terms, run, recipe or Recipe(), qrels, records or Records(), threads, needed)
     X = np.empty(data.X.shape, dtype=np.float32)
     for _ in fill(X):
         pass
@@ -107,11 +90,7 @@ def extract_blocks(
     recipe: Recipe | None = None,
     qrels: Qrels | None = None,
     *,
-    runs: Mapping[str, Run] | None = None,
-    documents: Documents | None = None,
-    vectors: Vectors | None = None,
-    history: History | None = None,
-    encoded: Encoded | None = None,
+    records: Records | None = None,
     threads: int | None = None,
 ) -> tuple[RankingData, Iterator[NDArray[np.float32]]]:
     """Return the features of a run block by block, so that memory holds those of a few queries only.
@@ -126,8 +105,7 @@ def extract_blocks(
         The features, in the order of the rows.
 
     """
-    records = Records(runs or {}, documents, vectors, history, encoded)
-    data, fill = _prepare(forward, query_terms, run, recipe or Recipe(), qrels, records, threads)
+    data, fill = _prepare(forward, query_terms, run, recipe or Recipe(), qrels, records or Records(), threads)
     return data, fill(None)
 
 

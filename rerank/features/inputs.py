@@ -29,20 +29,20 @@ _log = logging.getLogger("rerank")
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """What is given beside the run and the recipe.
+    """Inputs of the features that need more than the index and the run.
 
     Parameters
     ----------
     runs : mapping from str to Run
-        Other runs by name.
+        Other runs by name, whose scores and ranks become features.
     documents : callable, optional
-        Returns documents by number as they were indexed.
+        Returns documents by number as they were indexed, for user-defined functions over documents.
     vectors : Vectors, optional
         Vectors of the index.
     history : History, optional
         What is learned from judgements.
     encoded : Encoded, optional
-        Vectors of an encoder.
+        Vectors of an encoder for the queries and the documents of the index.
 
     """
 

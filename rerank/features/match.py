@@ -256,7 +256,7 @@ def _fill_table(terms, table):  # type: ignore[no-untyped-def]
 
 @helper()
 def _hash(term, factor):  # type: ignore[no-untyped-def]
-    """Return the place of a term number in the table: the upper bits of a product of 32 bits."""
+    """Return the index of a term number in the table: the upper bits of a product of 32 bits."""
     return (np.uint64(term) * factor & LOW) >> SHIFT
 
 

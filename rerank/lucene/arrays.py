@@ -176,7 +176,7 @@ def _export(index: Path, raw: Path, check: bool) -> dict[str, Any]:
         ask_json("close", **parameters)
     for number, field in enumerate(report["fields"]):
         if not RawField(raw, number, field["positions"]).fits(report["documents"]):
-            raise damaged_lucene(index, "postings that cannot be")  # a damaged file may still have a matching checksum
+            raise damaged_lucene(index, "impossible postings")  # a damaged file may still have a matching checksum
     if not report["fields"]:
         raise IndexFolderError(f"{index}: expected an index with a text field, got none. Index documents with text.")
     return report

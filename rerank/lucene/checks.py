@@ -37,7 +37,7 @@ def _documents_fault(forward: ForwardIndex) -> str | None:
         doc_ids = np.asarray(forward.doc_ids[max(start - 1, 0) : start + _BLOCK])
         characters = doc_ids.view(np.uint32)
         if (characters > _LAST_CHARACTER).any() or ((characters >= first) & (characters <= last)).any():
-            return "doc_ids.npy holds what is no text"
+            return "doc_ids.npy holds ids that are not text"
         if not (doc_ids[1:] >= doc_ids[:-1]).all():
             return "doc_ids.npy is not in order"
     if not _is_permutation(np.asarray(forward.lucene_docs)):

@@ -1,4 +1,4 @@
-"""What the archive of Java's classes holds: the classes that an index and a search load."""
+"""The list of Java's classes for the archive: those that a build of an index and a search load."""
 
 from __future__ import annotations
 

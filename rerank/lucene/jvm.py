@@ -293,7 +293,7 @@ def add_options(*options: str) -> None:
 
 
 def make_class_archive() -> None:
-    """Make the archive with which Java starts faster, unless it is there, or Java or Anserini is not."""
+    """Make the archive with which Java starts faster, unless it exists, or Java or Anserini is missing."""
     java, jar = _find_java(), _find_jar()
     if java is not None and jar is not None and _is_installed("jnius") and not archive_path(java, jar).exists():
         make_archive(java, jar)

@@ -161,6 +161,7 @@ def _extract(needs_positions: bool) -> None:
 def _learn_history() -> None:
     """Learn a history and compute the families that need one."""
     from rerank.features.extract import extract
+    from rerank.features.inputs import Records
     from rerank.features.recipe import Recipe
     from rerank.features.registry import history_family_names
     from rerank.history.history import History
@@ -170,7 +171,7 @@ def _learn_history() -> None:
     qrels = {query_id: {f"d{number}": 1 for number in range(N_DOCUMENTS)} for query_id in terms}
     history = History.of_terms(forward, terms, Qrels.of(qrels), folds=2, threads=1)
     run = Run.of({"q": {f"d{number}": float(number) for number in range(N_DOCUMENTS)}})
-    extract(forward, terms, run, Recipe(families=history_family_names()), history=history, threads=1)
+    extract(forward, terms, run, Recipe(families=history_family_names()), records=Records(history=history), threads=1)
 
 
 def _learn_vectors() -> None:
@@ -178,6 +179,7 @@ def _learn_vectors() -> None:
     import numpy as np
 
     from rerank.features.extract import extract
+    from rerank.features.inputs import Records
     from rerank.features.recipe import Recipe
     from rerank.features.registry import space_family_names
     from rerank.retrieval.base import SearchInputs, source
@@ -191,7 +193,7 @@ def _learn_vectors() -> None:
     encoded = Encoded("", np.ones((forward.n_docs, 2), np.float32), {"q": np.ones(2, np.float32)})
     run = Run.of({"q": {f"d{number}": float(number) for number in range(N_DOCUMENTS)}})
     recipe = Recipe(families=space_family_names(("lsi", "words", "encoder")))
-    extract(forward, terms, run, recipe, vectors=vectors, encoded=encoded, threads=1)
+    extract(forward, terms, run, recipe, records=Records(vectors=vectors, encoded=encoded), threads=1)
     inputs = SearchInputs(forward, ["q"], [terms["q"]], run.head, vectors=vectors, threads=1)
     for name in ("rm3", "lsi"):
         source(name).search(inputs, 2)

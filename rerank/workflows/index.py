@@ -137,8 +137,9 @@ class Index:
                         f"{documents}: expected JSONL where fields or numbers are named, got TREC SGML, whose one "
                         "field is contents. Leave them out (--fields, --numbers)."
                     )
-                beside: dict[str, Any] = {"language": language, "encoding": encoding, "shards": shards}
-                build_index_from_sgml(documents, path, threads=threads, overwrite=overwrite, **beside)
+                build_index_from_sgml(
+                    documents, path, threads, overwrite, language=language, encoding=encoding, shards=shards
+                )
                 return cls(path)
             fields = None if fields is None else list(fields)
             documents = read_documents(documents, fields, others=True, encoding=encoding)
@@ -441,9 +442,19 @@ class Index:
         write_data(data, path, blocks)
 
     def _extraction(
-        self, run: Any, topics: Any, qrels: Any, recipe: Recipe | None, runs: Any, encoder: Any = None, **others: Any
+        self,
+        run: Any,
+        topics: Any,
+        qrels: Any = None,
+        recipe: Recipe | None = None,
+        runs: Any = None,
+        encoder: Any = None,
+        threads: Any = None,
+        **learned: Any,
     ) -> dict[str, Any]:
-        """Return the arguments of `extract`."""
+        """Return the arguments of `extract`; `learned` are vectors and history."""
+        from rerank.features.inputs import Records
+
         run, topics = Run.of(run), Topics.of(topics)
         check_topics(run, topics)
         query_ids = list(run)
@@ -454,10 +465,13 @@ class Index:
             "run": run,
             "recipe": recipe,
             "qrels": None if qrels is None else Qrels.of(qrels),
-            "runs": given_runs(run, runs),
-            "documents": self.stored_documents,
-            "encoded": self._encoded(encoder, {query_id: topics[query_id] for query_id in query_ids}),
-            **self._records(**others),
+            "records": Records(
+                runs=given_runs(run, runs),
+                documents=self.stored_documents,
+                encoded=self._encoded(encoder, {query_id: topics[query_id] for query_id in query_ids}),
+                **self._records(**learned),
+            ),
+            "threads": threads,
         }
 
     def _encoded(self, given: Any, texts: Mapping[str, str]) -> Encoded | None:

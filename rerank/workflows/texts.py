@@ -12,7 +12,7 @@ import numpy as np
 from rerank.errors import InvalidInputError, shown, unknown_name
 from rerank.features.candidate_scores import bm25_scores
 from rerank.features.extract import extract
-from rerank.features.inputs import check_spaces
+from rerank.features.inputs import Records, check_spaces
 from rerank.features.recipe import Recipe
 from rerank.lucene.documents import stored_text
 from rerank.lucene.given import GivenDocument, GivenReader, check_characters
@@ -247,10 +247,12 @@ def _batch_features(
         terms,
         run.take(order),
         options.recipe,
-        runs=options.runs,
-        documents=lambda numbers: [documents[number].json() for number in numbers.tolist()],
-        vectors=options.vectors,
-        encoded=_encoded(index, documents, {query_id: given.topics[query_id] for query_id in batch}, options.encoder),
+        records=Records(
+            runs=options.runs,
+            documents=lambda numbers: [documents[number].json() for number in numbers.tolist()],
+            vectors=options.vectors,
+            encoded=_encoded(index, documents, {name: given.topics[name] for name in batch}, options.encoder),
+        ),
         needed=options.needed,
         threads=options.threads,
     )

@@ -15,6 +15,7 @@ from rerank.errors import InvalidInputError
 from rerank.features import columns as columns_module
 from rerank.features import extract as extract_module
 from rerank.features.extract import extract
+from rerank.features.inputs import Records
 from rerank.features.recipe import Recipe
 from rerank.features.registry import index_family_names
 from rerank.runtime import threads
@@ -76,7 +77,8 @@ def test_extract_is_bitwise_equal_for_any_number_of_threads_and_any_batch(
 ) -> None:
     index = forward_index(documents)
     before = numba.get_num_threads()
-    every = partial(extract, index, QUERIES, run, Recipe(families=EVERY), vectors=Vectors.learn(index, dimensions=9))
+    records = Records(vectors=Vectors.learn(index, dimensions=9))
+    every = partial(extract, index, QUERIES, run, Recipe(families=EVERY), records=records)
     whole = every(threads=1)
     monkeypatch.setattr(threads, "FEW_ROWS", 1)
     assert every(threads=2).X.tobytes() == whole.X.tobytes()
@@ -93,7 +95,8 @@ def test_extract_is_bitwise_equal_when_a_query_of_many_matches_is_split(
     n_matches: int, documents: Documents, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     index = forward_index(documents)
-    every = partial(extract, index, QUERIES, run, Recipe(families=EVERY), vectors=Vectors.learn(index, dimensions=9))
+    records = Records(vectors=Vectors.learn(index, dimensions=9))
+    every = partial(extract, index, QUERIES, run, Recipe(families=EVERY), records=records)
     whole = every()
     monkeypatch.setattr(extract_module, "_PART_ROWS", 1)
     monkeypatch.setattr(extract_module, "_BATCH_ROWS", 1)  # a batch is one query
@@ -119,7 +122,10 @@ def test_extract_does_not_depend_on_the_order_of_query_terms_but_for_pairs(docum
     index = forward_index(documents)
     reversed_queries = {query_id: tokens[::-1] for query_id, tokens in QUERIES.items()}
     recipe, vectors = Recipe(families=tuple(set(EVERY) - {"proximity"})), Vectors.learn(index, dimensions=9)
-    there, back = (extract(index, queries, run, recipe, vectors=vectors) for queries in (QUERIES, reversed_queries))
+    there, back = (
+        extract(index, queries, run, recipe, records=Records(vectors=vectors))
+        for queries in (QUERIES, reversed_queries)
+    )
     assert there.X.tobytes() == back.X.tobytes()
 
 
@@ -162,7 +168,9 @@ def test_extract_leaves_out_what_needs_positions_when_there_are_none(
 def test_extract_adds_the_scores_of_other_runs() -> None:
     run = Run.of({"q": {"a": 3.0, "b": 2.0, "c": 1.0}, "r": {"a": 1.0}})
     other = Run.of({"q": {"c": 9.0, "z": 8.0, "a": 7.0}})
-    data = extract(INDEX, {"q": ["x"], "r": ["x"]}, run, Recipe(families=("run",)), runs={"dense": other})
+    data = extract(
+        INDEX, {"q": ["x"], "r": ["x"]}, run, Recipe(families=("run",)), records=Records(runs={"dense": other})
+    )
     assert data.recipe is not None
     assert data.recipe["runs"] == ["dense"]
     nan = np.nan

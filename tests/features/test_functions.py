@@ -24,6 +24,7 @@ from rerank.errors import InvalidInputError, MissingFileError
 from rerank.features import extract as extract_module
 from rerank.features.extract import extract, extract_blocks
 from rerank.features.functions import functions, load_functions
+from rerank.features.inputs import Records
 from rerank.features.recipe import Recipe
 from rerank.features.template import template
 from rerank.runtime import threads
@@ -67,7 +68,7 @@ def test_functions_are_called_on_the_callers_thread_only(monkeypatch: pytest.Mon
         callers.append(get_ident())
         return 1.0
 
-    data = extract(INDEX, TOPICS, RUN, documents=raw, threads=2)
+    data = extract(INDEX, TOPICS, RUN, records=Records(documents=raw), threads=2)
     assert data.column("field_caller.title").tolist() == [2.0, 0.0, 0.0, 0.0, 1.0]
     assert callers == [get_ident()] * (2 + RUN.n_rows)
 
@@ -94,7 +95,7 @@ def test_function_over_the_document_is_given_what_was_indexed() -> None:
     def stars(tokens: list[str], document: Any) -> float:
         return document["stars"] * len(tokens) if isinstance(document, dict) else float("nan")
 
-    data = extract(INDEX, TOPICS, RUN, documents=raw)
+    data = extract(INDEX, TOPICS, RUN, records=Records(documents=raw))
     np.testing.assert_array_equal(data.column("stars"), [12.0, np.nan, 6.0, 2.0, 4.0])
 
 
@@ -103,10 +104,10 @@ def test_function_over_the_document_is_left_out_or_refused_when_the_index_keeps_
 ) -> None:
     rerank.feature("stars", over="document")(lambda tokens, document: 1.0)
     with caplog.at_level(logging.INFO, "rerank"):
-        assert "stars" not in extract(INDEX, TOPICS, RUN, documents=nothing_kept).feature_names
+        assert "stars" not in extract(INDEX, TOPICS, RUN, records=Records(documents=nothing_kept)).feature_names
     assert "features stars are left out: the index keeps no documents." in caplog.text
     with pytest.raises(InvalidInputError, match=r"expected an index that keeps its documents for 'stars'"):
-        extract(INDEX, TOPICS, RUN, Recipe(functions=("stars",)), documents=nothing_kept)
+        extract(INDEX, TOPICS, RUN, Recipe(functions=("stars",)), records=Records(documents=nothing_kept))
 
 
 def test_function_that_is_not_defined_is_named() -> None:
@@ -171,7 +172,7 @@ class Refusing:
 def test_function_over_documents_that_gives_no_number_is_named_with_its_document(value: Any) -> None:
     rerank.feature("odd", over="document")(lambda tokens, document: 1.0 if isinstance(document, dict) else value)
     with pytest.raises(InvalidInputError, match=r"feature 'odd': expected 1 finite .* for query 'q', document 'b'. "):
-        extract(INDEX, TOPICS, RUN, documents=raw)
+        extract(INDEX, TOPICS, RUN, records=Records(documents=raw))
 
 
 class Unspeakable(BaseException):
@@ -209,7 +210,7 @@ def test_function_that_raises_is_named_in_one_line(over: str, error: BaseExcepti
         rf"^\S*test_functions\.py:\d+: feature 'raising': expected numbers for {subject}, got {kind}\b[^\n]*. Correct"
     )
     with pytest.raises(InvalidInputError, match=message) as caught:
-        extract(INDEX, TOPICS, RUN, documents=raw)
+        extract(INDEX, TOPICS, RUN, records=Records(documents=raw))
     assert len(str(caught.value).splitlines()) == 1
     assert len(str(caught.value)) < 600
 
@@ -258,14 +259,14 @@ def test_function_cannot_change_a_document(change: Any) -> None:
     text = '{"stars": 1, "list": [1, [2, 1]], "inner": {"a": 1}}'
     rerank.feature("changing", over="document")(lambda tokens, document: change(document) or 1.0)
     with pytest.raises(InvalidInputError, match=r"TypeError: a document cannot be changed; change a copy"):
-        extract(INDEX, TOPICS, RUN, documents=lambda numbers: [text] * len(numbers))
+        extract(INDEX, TOPICS, RUN, records=Records(documents=lambda numbers: [text] * len(numbers)))
 
     @rerank.feature("changing", over="document")
     def changing(tokens: Any, document: Any) -> float:
         change(deepcopy(document))
         return 1.0
 
-    data = extract(INDEX, TOPICS, RUN, documents=lambda numbers: [text] * len(numbers))
+    data = extract(INDEX, TOPICS, RUN, records=Records(documents=lambda numbers: [text] * len(numbers)))
     assert data.column("changing").tolist() == [1.0] * 5
 
 
@@ -276,7 +277,13 @@ def test_function_gets_tokens_of_its_own() -> None:
         tokens.clear()
         return float(n_tokens)
 
-    assert extract(INDEX, TOPICS, RUN, documents=raw).column("emptying").tolist() == [3.0, 3.0, 3.0, 1.0, 1.0]
+    assert extract(INDEX, TOPICS, RUN, records=Records(documents=raw)).column("emptying").tolist() == [
+        3.0,
+        3.0,
+        3.0,
+        1.0,
+        1.0,
+    ]
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from rerank.errors import InvalidInputError
 from rerank.features.base import FieldFamily, Missing
 from rerank.features.columns import ColumnGroup, column_groups
 from rerank.features.extract import extract
+from rerank.features.inputs import Records
 from rerank.features.recipe import Recipe
 from rerank.features.registry import default_family_names, family, family_names, known_families, space_family_names
 from rerank.types import RankingData, Run, query_rows
@@ -100,8 +101,8 @@ def test_family_fills_every_column_that_it_names(name: str, documents: Documents
     random = np.random.default_rng(0)
     queries = {query_id: random.normal(size=3).astype(np.float32) for query_id in QUERIES}
     encoded = Encoded("module:function", random.normal(size=(forward.n_docs, 3)).astype(np.float32), queries)
-    given = {"encoded": encoded} if name == "encoder" else {"vectors": Vectors.learn(forward, dimensions=8)}
-    data = extract(forward, QUERIES, run, Recipe(fields=FIELDS, families=(name,)), **given)  # type: ignore[arg-type]
+    records = Records(encoded=encoded) if name == "encoder" else Records(vectors=Vectors.learn(forward, dimensions=8))
+    data = extract(forward, QUERIES, run, Recipe(fields=FIELDS, families=(name,)), records=records)
     assert data.feature_names == tuple(name for group in groups_of(name) for name in group.names)
     assert data.X.shape == (run.n_rows, len(data.feature_names))
     assert all(len(np.unique(data.X[:, column])) > 1 for column in range(data.n_features))

@@ -11,6 +11,7 @@ from rerank.errors import InvalidInputError
 from rerank.features.extract import extract
 from rerank.features.families import words as words_family
 from rerank.features.families.lsi import LEVELS
+from rerank.features.inputs import Records
 from rerank.features.recipe import Recipe
 from rerank.features.registry import default_family_names
 from rerank.types import RankingData, Run, query_rows
@@ -34,7 +35,7 @@ def vectors(forward: ForwardIndex) -> Vectors:
 
 @pytest.fixture(scope="module")
 def data(forward: ForwardIndex, vectors: Vectors, run: Run) -> RankingData:
-    return extract(forward, QUERIES, run, Recipe(families=FAMILIES), vectors=vectors)
+    return extract(forward, QUERIES, run, Recipe(families=FAMILIES), records=Records(vectors=vectors))
 
 
 def _cosine(left: np.ndarray, right: np.ndarray) -> float:
@@ -90,9 +91,9 @@ def test_soft_match_reads_the_first_terms_of_a_query(
     query_id = max(QUERIES, key=lambda name: len(set(QUERIES[name])))
     some = Run.of({query_id: run[query_id]})
     monkeypatch.setattr(words_family, "LIMIT", 1)
-    cut = extract(forward, QUERIES, some, Recipe(families=("words",)), vectors=vectors)
+    cut = extract(forward, QUERIES, some, Recipe(families=("words",)), records=Records(vectors=vectors))
     one = {query_id: QUERIES[query_id][:1]}
-    alone = extract(forward, one, some, Recipe(families=("words",)), vectors=vectors)
+    alone = extract(forward, one, some, Recipe(families=("words",)), records=Records(vectors=vectors))
     np.testing.assert_array_equal(cut.column("soft_match.contents"), alone.column("soft_match.contents"))
 
 
@@ -103,17 +104,19 @@ def test_features_of_vectors_are_bitwise_equal_for_any_threads_and_from_a_file(
     read = Vectors.read(f"{tmp_path}/vectors", forward)
     assert read.checksum == vectors.checksum
     for given, threads in ((vectors, 1), (read, 2)):
-        again = extract(forward, QUERIES, run, Recipe(families=FAMILIES), vectors=given, threads=threads)
+        again = extract(
+            forward, QUERIES, run, Recipe(families=FAMILIES), records=Records(vectors=given), threads=threads
+        )
         np.testing.assert_array_equal(again.X, data.X)
         assert again.recipe == data.recipe
 
 
 def test_vectors_add_their_families_to_the_default_recipe(forward: ForwardIndex, vectors: Vectors, run: Run) -> None:
-    recipe = extract(forward, QUERIES, run, vectors=vectors).recipe
+    recipe = extract(forward, QUERIES, run, records=Records(vectors=vectors)).recipe
     assert recipe is not None
     assert recipe["families"] == [*default_family_names(), *FAMILIES]
     assert recipe["vectors"] == vectors.checksum
-    only = extract(forward, QUERIES, run, Recipe(families=("run",)), vectors=vectors).recipe
+    only = extract(forward, QUERIES, run, Recipe(families=("run",)), records=Records(vectors=vectors)).recipe
     assert only is not None
     assert only["vectors"] is None
 
@@ -128,17 +131,17 @@ def test_features_of_vectors_are_refused_without_them(
         extract(forward, QUERIES, run, Recipe(families=FAMILIES))
     other = Vectors.learn(forward, dimensions=2)
     with pytest.raises(InvalidInputError, match=rf"which the features were made with, got {other.checksum}\."):
-        extract(forward, QUERIES, run, recipe, vectors=other)
+        extract(forward, QUERIES, run, recipe, records=Records(vectors=other))
     lsi = Vectors(forward, {"lsi": vectors.spaces["lsi"]})
     with pytest.raises(InvalidInputError, match="expected the space words for the family words, got lsi"):
-        extract(forward, QUERIES, run, Recipe(families=FAMILIES), vectors=lsi)
-    assert extract(forward, QUERIES, run, vectors=lsi).n_features > 0
+        extract(forward, QUERIES, run, Recipe(families=FAMILIES), records=Records(vectors=lsi))
+    assert extract(forward, QUERIES, run, records=Records(vectors=lsi)).n_features > 0
 
 
 def test_vectors_of_another_index_are_refused(forward: ForwardIndex, vectors: Vectors, run: Run) -> None:
     other = replace(forward, fingerprint={"documents": 1})
     with pytest.raises(InvalidInputError, match="vectors: expected vectors of this index, got those of an index with"):
-        extract(other, QUERIES, run, vectors=vectors)
+        extract(other, QUERIES, run, records=Records(vectors=vectors))
 
 
 def test_an_index_without_positions_has_no_word_vectors(documents: Documents) -> None:

@@ -9,6 +9,7 @@ from functools import cached_property
 import pytest
 
 from rerank.features.extract import extract
+from rerank.features.inputs import Records
 from rerank.features.recipe import Recipe
 from rerank.features.registry import history_family_names
 from rerank.history.history import History
@@ -48,7 +49,9 @@ class World:
     def features(self, history: History, forward: ForwardIndex | None = None) -> RankingData:
         recipe = Recipe(families=history_family_names(self.vectors.spaces))
         terms = {**self.queries, **self.other}
-        return extract(forward or self.forward, terms, self.run, recipe, history=history, vectors=self.vectors)
+        return extract(
+            forward or self.forward, terms, self.run, recipe, records=Records(history=history, vectors=self.vectors)
+        )
 
     def oracle(self, without: set[str] = frozenset()) -> Learned:  # type: ignore[assignment]
         queries = {query_id: tokens for query_id, tokens in self.queries.items() if query_id not in without}

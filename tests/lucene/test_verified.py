@@ -148,7 +148,7 @@ def test_characters_that_are_none_are_refused(index: Path) -> None:
     doc_ids.view(np.uint32)[0] = 0x110000
     np.save(path, doc_ids)
     make_fit(index)
-    assert "doc_ids.npy holds what is no text" in refusal(index)
+    assert "doc_ids.npy holds ids that are not text" in refusal(index)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from rerank.errors import InvalidInputError
 from rerank.features.extract import extract
+from rerank.features.inputs import Records
 from rerank.features.recipe import Recipe
 from rerank.retrieval.base import SearchInputs
 from rerank.retrieval.union import Part, parse_union, search_union, tag_of, union_of_tag
@@ -95,7 +96,7 @@ def test_union_keeps_the_first_source_and_adds_the_others_by_reciprocal_rank(
 def test_scores_that_a_source_did_not_give_stay_missing(forward: ForwardIndex) -> None:
     runs = {"a": Run.of({"q1": {"d1": 3.0, "d2": 2.0}}), "b": Run.of({"q1": {"d2": 9.0, "d7": 8.0}})}
     union = _union(forward, runs, "run:a,run:b")
-    data = extract(forward, QUERIES, union, Recipe(families=("run",)), runs=union.sources)  # type: ignore[attr-defined]
+    data = extract(forward, QUERIES, union, Recipe(families=("run",)), records=Records(runs=union.sources))  # type: ignore[attr-defined]
     rows = {str(doc): row for row, doc in enumerate(data.doc_ids)}
     values = {name: {doc: data.column(name)[row] for doc, row in rows.items()} for name in data.feature_names}
     assert list(rows) == ["d1", "d2", "d7"]
