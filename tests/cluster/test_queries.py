@@ -11,7 +11,7 @@ import pytest
 
 import rerank
 from rerank.cli.main import run as command
-from rerank.cluster.tables import joined_runs, of_queries, query_parts
+from rerank.cluster.tables import of_queries, query_parts
 from rerank.errors import ClusterError, InvalidInputError
 from tests.cluster.conftest import started
 
@@ -31,7 +31,7 @@ def test_parts_are_whole_queries_in_order(n_workers: int) -> None:
 def test_run_of_parts_is_the_run(folder: Path) -> None:
     run = rerank.read_run(folder / "bm25.run")
     ids = list(run)
-    joined = joined_runs([of_queries(run, ids[:7]), of_queries(run, ids[7:8]), of_queries(run, ids[8:])])
+    joined = rerank.Run.joined([of_queries(run, ids[:7]), of_queries(run, ids[7:8]), of_queries(run, ids[8:])])
     assert joined.name == run.name
     assert {query: joined[query] for query in joined} == {query: run[query] for query in run}
 
