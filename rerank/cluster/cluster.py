@@ -12,8 +12,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
 
-from rerank.cluster.connect import connect, dask_distributed
-from rerank.errors import ClusterError, InvalidInputError
+from rerank.cluster.connect import cancelled_errors, connect, dask_distributed
+from rerank.errors import ClusterError, InvalidInputError, RerankError
 from rerank.runtime.progress import track
 from rerank.types import Qrels, Run, Topics
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 TASKS_PER_WORKER = 3  # that are submitted before the first of them has ended
 RETRIES = 2  # of a task that fails for another reason than its input
 POLL_SECONDS = 1.0
+STEP_SECONDS = 0.05  # between two questions to the scheduler
 LOSS_SECONDS = 5.0  # until the scheduler has noticed that a worker is lost
 COMPARED = ("Python", "rerank", "numpy", "numba")
 COMPARED_WITH_INDEX = ("pyserini", "Anserini")
@@ -88,7 +89,7 @@ class Cluster:
         """Close the connection, and the processes of `local:N`; a client that was given stays open."""
         closed, self._closed_after = self._closed_after, []
         for each in closed:
-            with suppress(OSError, TimeoutError, RuntimeError):
+            with suppress(OSError, TimeoutError, RuntimeError):  # the scheduler may have gone before
                 each.close()
 
     def open(self, path: str | Path, language: str | None = None) -> ClusterIndex:
@@ -206,7 +207,7 @@ class Cluster:
                     f"{self._name}: expected workers, got none for {self.patience:g} s. Start some (`dask worker "
                     "ADDRESS`), or run without a cluster."
                 )
-            time.sleep(0.2)
+            time.sleep(STEP_SECONDS)
 
     def map(
         self,
@@ -259,10 +260,14 @@ class Cluster:
             answers: dict[str, Any] = self.client.run(function, *arguments, on_error="return")
         except (OSError, TimeoutError) as error:
             raise self.unreachable(error) from error
-        closed = {address for address, answer in answers.items() if isinstance(answer, OSError)}
+        closed = {  # a MissingFileError is an answer, though an OSError
+            address
+            for address, answer in answers.items()
+            if isinstance(answer, OSError) and not isinstance(answer, RerankError)
+        }
         since = time.monotonic()
         while closed & set(self.workers()) and time.monotonic() - since < LOSS_SECONDS:
-            time.sleep(0.05)
+            time.sleep(STEP_SECONDS)
         lost = closed - set(self.workers())
         return {address: answer for address, answer in answers.items() if address not in lost}
 
@@ -303,7 +308,7 @@ class Cluster:
         from rerank.cluster.worker import check_job
         from rerank.features.functions import functions
 
-        self.check_versions(COMPARED if job.index is None else COMPARED + COMPARED_WITH_INDEX)
+        self.check_versions(with_index=job.index is not None)
         job = replace(job, functions=dict(functions()))
         packed = cloudpickle.dumps(job)
         if job.index is not None or job.files:
@@ -313,13 +318,13 @@ class Cluster:
                     raise ClusterError(f"worker {address}: {_one_line(error)}") from error
         return job, packed
 
-    def check_versions(self, names: Sequence[str]) -> None:
+    def check_versions(self, with_index: bool = False) -> None:
         """Refuse workers with other versions than this process; those that were compared before are not asked again.
 
         Parameters
         ----------
-        names : sequence of str
-            Which versions are compared: keys of `rerank.cluster.worker.environment`.
+        with_index : bool
+            Whether the versions that read an index are compared, too.
 
         Raises
         ------
@@ -329,6 +334,7 @@ class Cluster:
         """
         from rerank.cluster.worker import environment
 
+        names = COMPARED + COMPARED_WITH_INDEX if with_index else COMPARED
         current = frozenset((*self.workers(), *names))
         if current in self._checked:
             return
@@ -368,7 +374,7 @@ class _Tasks:
                 yield self._result(number, future)
         finally:
             for _, future in self._submitted:
-                with suppress(Exception):  # the scheduler may be gone
+                with suppress(Exception):  # nobody waits for the task, and an error of the work must not be hidden
                     future.cancel()
 
     def _submit(self, number: int) -> Any:
@@ -400,7 +406,7 @@ class _Tasks:
                     f"cluster: expected workers that stay, got one lost with each try of a task ({_one_line(error)}). "
                     "See their logs; give them more memory, or raise Dask's distributed.scheduler.allowed-failures."
                 ) from error
-            except _cancelled_errors():
+            except cancelled_errors():
                 self._shared = None
                 future = self._submit(number)
             except TimeoutError:
@@ -413,16 +419,6 @@ class _Tasks:
                 return result
 
 
-def _cancelled_errors() -> tuple[type[BaseException], ...]:
-    """Return the exceptions of a task that was forgotten with its worker."""
-    from asyncio import CancelledError
-    from concurrent.futures import CancelledError as FutureCancelledError
-
-    return (CancelledError, FutureCancelledError)
-
-
 def _one_line(error: BaseException) -> str:
-    from rerank.errors import RerankError
-
     text = " ".join(str(error).split())
     return text if isinstance(error, RerankError) else f"{type(error).__name__}: {text[:300]}"

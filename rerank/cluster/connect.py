@@ -85,6 +85,14 @@ def dask_distributed() -> Any:
     return distributed
 
 
+def cancelled_errors() -> tuple[type[BaseException], ...]:
+    """Return the exceptions of a task that was forgotten with its worker."""
+    from asyncio import CancelledError
+    from concurrent.futures import CancelledError as FutureCancelledError
+
+    return (CancelledError, FutureCancelledError)
+
+
 def _local_cluster(distributed: Any, n_workers: int) -> tuple[Any, list[Any]]:
     cluster = distributed.LocalCluster(
         n_workers=n_workers,

@@ -23,17 +23,12 @@ def evaluate_parts(
 ) -> EvaluationResult:
     """Return the result of `evaluate`; the measures of a query do not depend on other queries."""
     check_scores(run)
-    sizes = np.diff(run.query_ptr)
-    answered = [query_id for query_id, size in zip(run, sizes, strict=True) if query_id in qrels and size]
-    if not answered:
+    counts = zip(run, np.diff(run.query_ptr).tolist(), strict=True)
+    sizes = {query_id: n_rows for query_id, n_rows in counts if n_rows and query_id in qrels}
+    if not sizes:
         return evaluate(qrels, run, measures, **options)  # which raises
-    ranges = list(
-        query_parts(
-            [int(size) for query, size in zip(run, sizes, strict=True) if query in qrels and size],
-            len(cluster.workers()),
-        )
-    )
-    missing = [query_id for query_id in qrels if query_id not in set(answered)] if options.get("complete") else []
+    answered, ranges = list(sizes), query_parts(list(sizes.values()), len(cluster.workers()))
+    missing = [query_id for query_id in qrels if query_id not in sizes] if options.get("complete") else []
     groups = [answered[part] + (missing if number == 0 else []) for number, part in enumerate(ranges)]
     parts = [partial(_part, qrels, run, group) for group in groups]
     shared = {"measures": list(measures), **options}

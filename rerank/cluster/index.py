@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.cluster.tables import joined_runs, of_queries, query_parts
+from rerank.cluster.tables import of_queries, query_parts
 from rerank.cluster.worker import Job, OpenIndex
 from rerank.errors import InvalidInputError
 from rerank.features.extract import rows_without_features
@@ -115,7 +115,7 @@ class ClusterIndex(Index):
         if candidates is not None:
             check_topics(candidates, topics)
         parts: list[Run] = list(self._map(rerank, {"model": model, **options}, tables, query_ids, "reranking"))
-        return joined_runs(parts)
+        return Run.joined(parts)
 
     def each(self, function: Callable[..., Any], shared: Any, items: Sequence[Any], what: str) -> Iterator[Any]:
         """Yield function(shared, item) for each item, computed by the workers."""
@@ -132,14 +132,14 @@ class ClusterIndex(Index):
     def _search(self, topics: Topics, k: int, retriever: str, options: dict[str, Any]) -> Run:
         shared = {"k": k, "retriever": retriever, **options}
         parts: list[Run] = list(self._map(_search_of, shared, {"topics": topics}, list(topics), "searching"))
-        return joined_runs(parts)
+        return Run.joined(parts)
 
     def _search_union(self, topics: Topics, union: str, runs: Mapping[str, Run], options: dict[str, Any]) -> UnionRun:
         given = self._given_runs(union, runs)
         tables = {"topics": topics, "runs": given}
         shared = {"union": union, **options}
         parts: list[UnionRun] = list(self._map(Index.search_union, shared, tables, list(topics), "searching"))
-        joined = joined_runs(parts)
+        joined = UnionRun.joined(parts)
         return replace(joined, sources={**joined.sources, **given})  # also of queries without a topic
 
     def _given_runs(self, union: str, runs: Mapping[str, Run]) -> dict[str, Run]:

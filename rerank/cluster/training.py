@@ -17,6 +17,7 @@ import cloudpickle
 import numpy as np
 
 from rerank.cluster import worker
+from rerank.cluster.connect import cancelled_errors, dask_distributed
 from rerank.errors import ClusterError
 from rerank.trees.binned import BinnedData
 from rerank.trees.binned_scores import tree_values
@@ -28,8 +29,9 @@ from rerank.types import Floats, Ints
 if TYPE_CHECKING:
     from rerank.cluster.cluster import Cluster
 
-COMPARED = ("Python", "rerank", "numpy", "numba")
 POLL_SECONDS = 0.2
+STEP_SECONDS = 0.02  # between two questions to the scheduler whether the tasks have ended
+ARRIVAL_SECONDS = 2.0  # for trees that are on their way when a task has ended
 END_SECONDS = 30.0  # for interrupted tasks to end
 MOST_FAILURES = 3  # attempts in a row without a new tree and without a lost worker
 log = logging.getLogger("rerank")
@@ -140,7 +142,7 @@ class ClusterBooster:
         """Start a task on each worker, with queries of about as many rows for each thread."""
         cluster = self._cluster
         threads = cluster.workers()
-        cluster.check_versions(COMPARED)
+        cluster.check_versions()
         self._score()
         addresses = sorted(threads)[: len(self._query_ptr) - 1]  # each has a query
         attempt = _Attempt(cluster, addresses)
@@ -187,10 +189,10 @@ class _Attempt:
         self._client.subscribe_topic(self._key, self._receive)
         secret = secrets.token_bytes(32)
         try:
-            found = self._client.run(worker.open_listener, self._key, workers=self.addresses, on_error="return")
-            if any(isinstance(found.get(address), BaseException | None) for address in self.addresses):
+            opened = self._client.run(worker.open_listener, self._key, workers=self.addresses, on_error="return")
+            peers = [opened.get(address) for address in self.addresses]
+            if any(isinstance(peer, BaseException | None) for peer in peers):
                 return
-            peers = [found[address] for address in self.addresses]
             for rank, shard in enumerate(shards):
                 packed = cloudpickle.dumps(shard)
                 data = self._client.scatter(packed, workers=[self.addresses[rank]], hash=False)
@@ -224,7 +226,7 @@ class _Attempt:
                 return None
             if any(state == "finished" for state in states):  # lost peers, or trees that are on their way
                 ended = ended or time.monotonic()
-                if time.monotonic() - ended > 2.0:
+                if time.monotonic() - ended > ARRIVAL_SECONDS:
                     return None
 
     def stop(self) -> None:
@@ -239,7 +241,7 @@ class _Attempt:
         self._tell(worker.abort_training)
         self._wait()
         for future in self._futures:
-            with suppress(Exception):  # of a lost worker
+            with suppress(Exception):  # its worker or the scheduler may be lost, which the next call reports
                 future.cancel()
         self._client.unsubscribe_topic(self._key)
 
@@ -252,7 +254,7 @@ class _Attempt:
 
     def _raise_errors(self) -> None:
         error = next(future for future in self._futures if future.status == "error").exception()
-        if type(error).__name__ not in ("KilledWorker", "CancelledError"):
+        if not isinstance(error, (dask_distributed().KilledWorker, *cancelled_errors())):
             raise error
 
     def _tell(self, function: Callable[[str], None]) -> None:
@@ -265,12 +267,12 @@ class _Attempt:
     def _wait(self) -> None:
         until = time.monotonic() + END_SECONDS
         while time.monotonic() < until:
-            with suppress(OSError, TimeoutError):
+            with suppress(OSError, TimeoutError):  # the scheduler may answer later
                 alive = set(self._client.nthreads())
                 tasks = zip(self.addresses, self._futures, strict=False)
                 if all(future.done() or address not in alive for address, future in tasks):
                     return
-            time.sleep(0.02)
+            time.sleep(STEP_SECONDS)
 
 
 def shard_bounds(query_ptr: Ints, threads: Sequence[int]) -> list[int]:

@@ -37,7 +37,7 @@ _listeners: dict[str, tuple[Any, Any]] = {}  # socket and TLS contexts of traini
 _stopped: set[str] = set()
 _aborted: set[str] = set()
 _log = logging.getLogger("rerank")
-_vectors_of: dict[tuple[str, str], Any] = {}
+_vectors_of: dict[tuple[str, str], tuple[Index, str | None, Any]] = {}
 
 
 @dataclass(frozen=True)
@@ -98,8 +98,9 @@ class Job:
     def _records(self) -> dict[str, Any]:
         """Return the shared arguments with the vectors read."""
         shared = dict(self.shared)
-        if isinstance(shared.get("vectors"), Path) and self.index is not None:
-            shared["vectors"] = _vectors(self.index.open(), shared["vectors"])
+        path = shared.get("vectors")
+        if isinstance(path, Path) and self.index is not None:
+            shared["vectors"] = _vectors(self.index.open(), path, self.files.get(str(path)))
         return shared
 
 
@@ -233,12 +234,12 @@ def _job(key: str, packed: bytes) -> Job:
     return _jobs[key]
 
 
-def _vectors(index: Index, path: Path) -> Any:
-    """Return vectors of an index, read once by this process."""
+def _vectors(index: Index, path: Path, mark: str | None) -> Any:
+    """Return vectors of an index, which this process reads again if the index or the mark of the file is another."""
     key = (str(index.path), str(path))
-    if key not in _vectors_of:
-        _vectors_of[key] = index.read_vectors(path)
-    return _vectors_of[key]
+    if key not in _vectors_of or _vectors_of[key][0] is not index or _vectors_of[key][1] != mark:
+        _vectors_of[key] = index, mark, index.read_vectors(path)
+    return _vectors_of[key][2]
 
 
 @contextmanager

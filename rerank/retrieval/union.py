@@ -17,10 +17,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rerank.errors import InvalidInputError, shown, unknown_name
 from rerank.features.inputs import check_scores
@@ -74,6 +76,18 @@ class UnionRun(Run):
     """
 
     sources: Mapping[str, Run] = field(default_factory=dict)
+
+    @classmethod
+    def joined(cls, runs: Sequence[Self]) -> Self:
+        """Return the queries of several unions of the same sources as one, see `Run.joined`."""
+        sources = {name: Run.joined([run.sources[name] for run in runs]) for name in runs[0].sources}
+        return replace(super().joined(runs), sources=sources)
+
+    def select(self, queries: ArrayLike) -> Self:
+        """Return the rows of some queries, and those of their sources, see `Run.select`."""
+        union = super().select(queries)
+        sources = {name: run.select(run.query_numbers(union)) for name, run in self.sources.items()}
+        return replace(union, sources=sources)
 
 
 def parse_union(text: str) -> tuple[Part, ...]:

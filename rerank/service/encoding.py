@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from rerank.types.arrays import Floats, Ints
 
@@ -25,10 +26,8 @@ _PARTS = 7  # of a hit
 def json_bytes(content: Any) -> bytes:
     """Return a value as JSON in UTF-8; a half surrogate pair, which UTF-8 cannot hold, is written as `?`."""
     if orjson is not None:
-        try:
+        with suppress(TypeError):  # half surrogate pairs and integers beyond 64 bits, which the standard library writes
             return bytes(orjson.dumps(content))
-        except TypeError:  # half surrogate pairs, and integers beyond 64 bits
-            pass
     text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.encode("utf-8", "replace")
 
@@ -69,12 +68,17 @@ def id_texts(ids: NDArray[Any]) -> list[bytes]:
     return text.encode("utf-8", "replace")[2:-2].split(b'","')  # `"` is escaped inside an id: there is no other `","`
 
 
+def check_finite(scores: ArrayLike) -> None:
+    """Raise ValueError unless all scores are finite: JSON has no other numbers, and orjson would write null."""
+    if not np.isfinite(scores).all():
+        raise ValueError("scores: expected finite values, got others. Check the model.")
+
+
 def number_texts(values: Floats) -> list[bytes]:
     """Return the JSON of numbers, the shortest that float64 reads back; ValueError where one is not finite."""
     if not len(values):
         return []
-    if not np.isfinite(values).all():
-        raise ValueError("number_texts: expected finite scores, got others. Check the model.")
+    check_finite(values)
     if orjson is not None:
         text: bytes = orjson.dumps(np.ascontiguousarray(values, np.float64), option=orjson.OPT_SERIALIZE_NUMPY)
         return text[1:-1].split(b",")

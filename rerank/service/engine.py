@@ -196,11 +196,8 @@ class Engine:
         }
         if len(parts) == 1:
             return next(iter(parts.values()))
-        rows = [parts[k].rows(name) for name, k in zip(names, wanted, strict=True)]
-        doc_ids = np.concatenate([parts[k].doc_ids[own] for own, k in zip(rows, wanted, strict=True)])
-        scores = np.concatenate([parts[k].scores[own] for own, k in zip(rows, wanted, strict=True)])
-        query_ptr = pointers([own.stop - own.start for own in rows])
-        return Run(id_array(names), query_ptr, doc_ids, scores, next(iter(parts.values())).name)
+        run = Run.joined(list(parts.values()))
+        return run.select(run.query_numbers(names))
 
     def _terms(self, topics: Mapping[str, str]) -> dict[str, frozenset[str]]:
         """Return the terms of some queries, which may be none."""

@@ -169,7 +169,7 @@ class HttpToolsConnection(Guarded, HttpToolsProtocol):  # type: ignore[valid-typ
     def send_400_response(self, msg: str) -> None:
         """Answer a request that is not HTTP; one that offers another protocol is answered in HTTP/1.1, by h11.
 
-        Java's HttpClient offers HTTP/2 so. httptools takes what follows such a head for the other protocol.
+        Java's HttpClient offers HTTP/2 in this way. httptools takes what follows such a head for the other protocol.
         """
         if not self._upgrades or self._requests != 1 or not (self.cycle is None or self.cycle.response_complete):
             super().send_400_response(msg)

@@ -9,7 +9,7 @@ from typing import Any
 from rerank.errors import shown
 from rerank.lucene.documents import ID_KEYS
 from rerank.service.bodies import rerank_body, search_body
-from rerank.service.encoding import json_bytes
+from rerank.service.encoding import check_finite, json_bytes
 from rerank.service.faults import ServiceError
 from rerank.service.jobs import NORMAL_CANDIDATES, RerankAnswer, RerankJob, SearchJob
 from rerank.service.settings import Limits
@@ -134,8 +134,9 @@ def _is_value(value: Any) -> bool:
 
 
 def rerank_answer(job: RerankJob, answer: RerankAnswer) -> Any:
-    """Return the answer of /rerank, in the shape that the body asked for."""
+    """Return the answer of /rerank, in the form that the body asked for; ValueError where a score is not finite."""
     values = job.values
+    check_finite(answer.scores)
     scores = answer.scores if values["raw_scores"] else [logistic(score) for score in answer.scores]
     count = values["top_n"] or values["top_k"]
     ranked = list(zip(answer.order, scores, strict=True))[:count]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError
-from rerank.types.arrays import Ints, pointers, query_rows
+from rerank.types.arrays import Ints, joined_rows, pointers, query_rows
 from rerank.types.display import Shown, counted
 from rerank.types.ids import Ids, id_texts, sort_keys
 
@@ -64,6 +64,23 @@ class QueryTable(Shown):
         number = self._positions[query_id]
         return slice(int(self.query_ptr[number]), int(self.query_ptr[number + 1]))
 
+    def query_numbers(self, query_ids: Iterable[str]) -> Ints:
+        """Return the numbers of some queries; those that the table does not have are left out.
+
+        Parameters
+        ----------
+        query_ids : iterable of str
+            The queries.
+
+        Returns
+        -------
+        ndarray of shape (n_known,), dtype int64
+            Numbers of the queries, from 0, in the given order.
+
+        """
+        numbers = [self._positions[query_id] for query_id in query_ids if query_id in self._positions]
+        return np.array(numbers, dtype=np.int64)
+
     @property
     def n_rows(self) -> int:
         """Number of query-document pairs."""
@@ -95,6 +112,12 @@ class QueryTable(Shown):
             **self._value_columns(rows),
         }
         return list(columns), [list(row) for row in zip(*columns.values(), strict=True)], self.n_rows
+
+    def _columns_of(self, queries: ArrayLike) -> tuple[Ints, dict[str, Any]]:
+        """Return the rows of some queries, given by number, and the columns of this class for them."""
+        numbers = np.asarray(queries, dtype=np.int64)
+        rows, query_ptr = joined_rows(self.query_ptr[numbers], np.diff(self.query_ptr)[numbers])
+        return rows, {"query_ids": self.query_ids[numbers], "query_ptr": query_ptr, "doc_ids": self.stored_ids[rows]}
 
     def _counts(self) -> str:
         return f"{counted(len(self), 'query', 'queries')}, {counted(self.n_rows, 'document')}"

@@ -165,16 +165,14 @@ class RankingData(QueryTable):
 
         """
         queries = np.asarray(queries, dtype=np.int64)
-        rows, query_ptr = joined_rows(self.query_ptr[queries], np.diff(self.query_ptr)[queries])
+        rows, columns = self._columns_of(queries)
         ideal_labels, ideal_ptr = self.ideal_labels, self.ideal_ptr
         if ideal_labels is not None and ideal_ptr is not None:
             ideal_rows, ideal_ptr = joined_rows(ideal_ptr[queries], np.diff(ideal_ptr)[queries])
             ideal_labels = ideal_labels[ideal_rows]
         return replace(
             self,
-            query_ids=self.query_ids[queries],
-            query_ptr=query_ptr,
-            doc_ids=self.stored_ids[rows],
+            **columns,
             X=self.X[rows],
             labels=None if self.labels is None else self.labels[rows],
             base_scores=None if self.base_scores is None else self.base_scores[rows],

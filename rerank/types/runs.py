@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rerank.errors import InvalidInputError, shown
 from rerank.types import frames
-from rerank.types.arrays import Floats, Ints, joined_rows, query_rows
+from rerank.types.arrays import Floats, Ints, joined_rows, pointers, query_rows
 from rerank.types.frames import Frame
 from rerank.types.ids import id_array
 from rerank.types.ordering import trec_order
@@ -173,6 +173,46 @@ class Run(QueryTable):
     def retriever(self) -> Retriever | None:
         """What retrieved the run, parsed from its name; None if it has the default name."""
         return None if self.name == UNNAMED else Retriever.of_tag(self.name)
+
+    @classmethod
+    def joined(cls, runs: Sequence[Self]) -> Self:
+        """Return the queries of several runs as one run, in order.
+
+        Parameters
+        ----------
+        runs : sequence of Run
+            At least one run. No query is in two of them.
+
+        Returns
+        -------
+        Run
+            The run, with the name of the first.
+
+        """
+        columns: dict[str, Any] = {
+            "query_ids": np.concatenate([run.query_ids for run in runs]),
+            "query_ptr": pointers(np.concatenate([np.diff(run.query_ptr) for run in runs])),
+            "doc_ids": np.concatenate([run.doc_ids for run in runs]),
+            "scores": np.concatenate([run.scores for run in runs]),
+        }
+        return replace(runs[0], **columns)
+
+    def select(self, queries: ArrayLike) -> Self:
+        """Return the rows of some queries, given by number, in that order.
+
+        Parameters
+        ----------
+        queries : array of shape (n_selected,), int
+            Numbers of the queries, from 0, see `query_numbers`.
+
+        Returns
+        -------
+        Run
+            Their rows, in that order.
+
+        """
+        rows, columns = self._columns_of(queries)
+        return replace(self, **columns, scores=self.scores[rows])
 
     def trec_order(self) -> Ints:
         """Return the rows of each query as trec_eval orders them: by score, then document id, descending.

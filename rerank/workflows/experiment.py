@@ -25,8 +25,7 @@ from rerank.history.history import History
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.registry import ranker_class
 from rerank.runtime.output import whole_file
-from rerank.types import Ints, Qrels, RankingData, Run, Topics, pointers
-from rerank.types.ids import id_array
+from rerank.types import Ints, Qrels, RankingData, Run, Topics
 from rerank.vectors.encoder import Encoder
 from rerank.vectors.vectors import Vectors
 from rerank.workflows.fold_history import FoldHistories, is_learned
@@ -289,17 +288,9 @@ def _held_out(index: Index, training: FoldTraining, system: str) -> tuple[list[R
     """Return the model and the tries of each fold, and the run of the held-out queries of all folds."""
     results = list(index.each(_fold_results, training, range(training.number), f"{system}, folds"))
     models, tries, runs = ([result[part] for result in results] for part in range(3))
-    run_of = {query_id: run for run in runs for query_id in run}
-    query_ids = [query_id for query_id in training.folds if query_id in run_of]
-    rows = [(run_of[query_id], run_of[query_id].rows(query_id)) for query_id in query_ids]
-    held_out = Run(
-        id_array(query_ids),
-        pointers([of_query.stop - of_query.start for _, of_query in rows]),
-        np.concatenate([run.doc_ids[of_query] for run, of_query in rows]),
-        np.concatenate([run.scores[of_query] for run, of_query in rows]),
-        system.replace(" ", "-"),
-    )
-    return models, tries, held_out
+    joined = Run.joined(runs)
+    held_out = joined.select(joined.query_numbers(training.folds))
+    return models, tries, replace(held_out, name=system.replace(" ", "-"))
 
 
 def _new_model(study: Study, base: str | None, setting: Mapping[str, Any]) -> Ranker:

@@ -51,8 +51,7 @@ class Processes:
         self.workers: list[subprocess.Popen[bytes]] = []
         self._scheduler = self._start("scheduler", "--port", "0", "--scheduler-file", str(folder / "scheduler.json"))
         self.address = self._wait_for_address()
-        for _ in range(n_workers):
-            self.add_worker()
+        self.keep(n_workers)
 
     def _start(self, *arguments: str) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "distributed.cli.dask_" + arguments[0], *arguments[1:]]
@@ -73,6 +72,12 @@ class Processes:
     def add_worker(self) -> None:
         options = ("--nthreads", "1", "--no-nanny", "--memory-limit", "0", "--local-directory", str(self.folder))
         self.workers.append(self._start("worker", self.address, *options))
+
+    def keep(self, number: int) -> None:
+        """Forget workers that were killed, and start others until there are so many."""
+        self.workers = [worker for worker in self.workers if worker.poll() is None]
+        while len(self.workers) < number:
+            self.add_worker()
 
     def close(self) -> None:
         for process in (*self.workers, self._scheduler):

@@ -11,8 +11,10 @@ import pytest
 
 import rerank
 from rerank.cli.main import run as command
-from rerank.cluster.tables import joined_runs, of_queries, query_parts
+from rerank.cluster.tables import of_queries, query_parts
+from rerank.cluster.worker import Job, OpenIndex
 from rerank.errors import ClusterError, InvalidInputError
+from rerank.files.marks import file_mark
 from tests.cluster.conftest import started
 
 
@@ -31,7 +33,7 @@ def test_parts_are_whole_queries_in_order(n_workers: int) -> None:
 def test_run_of_parts_is_the_run(folder: Path) -> None:
     run = rerank.read_run(folder / "bm25.run")
     ids = list(run)
-    joined = joined_runs([of_queries(run, ids[:7]), of_queries(run, ids[7:8]), of_queries(run, ids[8:])])
+    joined = rerank.Run.joined([of_queries(run, ids[:7]), of_queries(run, ids[7:8]), of_queries(run, ids[8:])])
     assert joined.name == run.name
     assert {query: joined[query] for query in joined} == {query: run[query] for query in run}
 
@@ -93,14 +95,30 @@ def test_functions_history_and_vectors_reach_the_workers(
     assert same(tmp_path / "local.run", tmp_path / "cluster.run")
 
 
+def test_a_worker_reads_vectors_again_that_were_written_anew(folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "vectors"
+    with rerank.Index.open(folder / "index") as index:
+        opened = OpenIndex(str(folder / "index"), None, dict(index.forward.fingerprint))
+        for dimensions in (4, 8):
+            vectors = rerank.Vectors.learn(index, dimensions=dimensions, word_dimensions=4)
+            vectors.save(path)
+            job = Job(lambda index, vectors: vectors.checksum, {"vectors": path}, opened, {str(path): file_mark(path)})
+            assert job.run({}) == vectors.checksum
+
+
 @pytest.mark.parametrize("learned", [(), ("--learn-history",)])
 def test_experiment_writes_the_same_files(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, learned: tuple[str, ...]
+    folder: Path,
+    cluster: rerank.Cluster,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    learned: tuple[str, ...],
 ) -> None:
     monkeypatch.chdir(folder)
+    address = cluster.client.scheduler.address
     small = ("--folds", "3", "--n-estimators", "3", "--min-child-samples", "5", "-k", "20", *learned)
     files = []
-    for name, option in (("local", ()), ("cluster", ("--cluster", "local:2"))):
+    for name, option in (("local", ()), ("cluster", ("--cluster", address))):
         arguments = ["-q", "experiment", "index", "topics.tsv", "qrels.txt", "-o", str(tmp_path / name), *small]
         assert command([*arguments, *option]) == 0
         paths = sorted(path for path in (tmp_path / name).iterdir() if path.name != "provenance.json")

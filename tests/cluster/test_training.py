@@ -65,8 +65,7 @@ def test_bounds_give_every_worker_whole_queries() -> None:
 
 @pytest.mark.parametrize("n_workers", [1, 2, 3])
 def test_models_are_those_of_local_training(processes: Processes, tmp_path: Path, n_workers: int) -> None:
-    while len(processes.workers) < n_workers:
-        processes.add_worker()
+    processes.keep(n_workers)
     with rerank.Cluster(processes.address) as cluster:
         wait_for_workers(cluster, n_workers)
         check(cluster, tmp_path)
@@ -138,19 +137,28 @@ def test_connections_of_a_secured_cluster_are_encrypted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("kind", "options"), [("lambdamart", {"subsample": 0.7}), ("gbrank", {"keep_pairs": True})])
-def test_a_model_is_the_same_after_workers_were_killed(tmp_path: Path, kind: str, options: dict[str, Any]) -> None:
+def test_a_model_is_the_same_after_workers_were_killed(
+    processes: Processes, tmp_path: Path, kind: str, options: dict[str, Any]
+) -> None:
     settings = {**SMALL, "n_estimators": 12, **options}
     local = ranker_class(kind)(**settings).fit(TRAIN)
     draw = random.Random(kind)
-    with started(tmp_path, 3) as processes, rerank.Cluster(processes.address) as cluster:
+    processes.keep(3)
+    with rerank.Cluster(processes.address) as cluster:
         wait_for_workers(cluster, 3)
         moments = {draw.randrange(1, 6): 0, draw.randrange(6, 11): 1}
 
+        killed = []
+
         def kill(progress: Any) -> None:
             if progress.iteration in moments:
-                processes.workers[moments[progress.iteration]].kill()
+                killed.append(processes.workers[moments[progress.iteration]])
+                killed[-1].kill()
 
         shared = ranker_class(kind)(**settings).fit(TRAIN, cluster=cluster, callbacks=[kill])
+    for worker in killed:
+        worker.wait()
+    assert len(killed) == 2
     assert saved(local, tmp_path / "local.json") == saved(shared, tmp_path / "cluster.json")
 
 

@@ -16,7 +16,8 @@ from rerank.service import encoding
 from rerank.service.bodies import rerank_body, search_body
 from rerank.service.counters import SECONDS, Counters
 from rerank.service.faults import STATUSES, ServiceError
-from rerank.service.requests import rerank_job, search_job
+from rerank.service.jobs import RerankAnswer, RerankJob
+from rerank.service.requests import rerank_answer, rerank_job, search_job
 from rerank.service.settings import Limits
 from rerank.service.stored import Matcher, excerpt, stored_fields
 from tests.service.server import LIMITS
@@ -172,3 +173,5 @@ def test_json_is_unicode_without_half_pairs_and_without_nan(fast: bool) -> None:
         for value in (np.nan, np.inf):
             with pytest.raises(ValueError, match="finite"):
                 encoding.number_texts(np.array([1.0, value]))
+            with pytest.raises(ValueError, match="finite"):
+                rerank_answer(RerankJob("model"), RerankAnswer([0, 1], [1.0, value]))

@@ -211,6 +211,26 @@ def test_select_takes_whole_queries_in_the_order_asked_for(counts, with_ideal, p
         )
 
 
+@given(runs | judgements, st.booleans(), st.data())
+def test_selected_queries_have_their_documents(table: dict, packed: bool, drawn) -> None:
+    is_run = drawn.draw(st.booleans())
+    whole = Run.of(table) if is_run else Qrels.of({query: dict.fromkeys(docs, 1) for query, docs in table.items()})
+    asked = drawn.draw(st.lists(st.sampled_from([*table, "of no table"]), unique=True))
+    part = (as_bytes(whole) if packed else whole).select(whole.query_numbers(asked))
+    assert flat(as_dict(part)) == [row for query in asked if query in table for row in flat({query: whole[query]})]
+
+
+@given(runs, st.booleans(), st.data())
+def test_joined_parts_are_the_run(table: dict, packed: bool, drawn) -> None:
+    whole = replace(Run.of(table), name="tag")
+    ends = sorted(drawn.draw(st.lists(st.integers(0, len(table)), max_size=3)))
+    bounds = itertools.pairwise([0, *ends, len(table)])
+    parts = [(as_bytes(whole) if packed else whole).select(range(first, last)) for first, last in bounds]
+    joined = Run.joined(parts)
+    assert flat(as_dict(joined)) == flat(as_dict(whole))
+    assert joined.name == "tag"
+
+
 def test_data_ranks_by_new_scores_and_gives_columns_by_name() -> None:
     data = data_of([3, 2], with_ideal=False)
     run = data.run([1.0, 3.0, 1.0, 0.0, 5.0], "mine")
