@@ -137,7 +137,7 @@ def _prepare(
     )
     plan = ColumnPlan.of(forward, recipe)
     data = rows_without_features(run, qrels, runs, plan.names, recipe.to_dict(), dict(forward.fingerprint))
-    filled = plan if needed is None else plan.of_names(needed)
+    filled = plan if needed is None else plan.of_names(frozenset(needed))
     return data, partial(_blocks, forward, candidates, filled, recipe, threads)
 
 

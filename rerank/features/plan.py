@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import Any
@@ -20,7 +20,7 @@ from rerank.types.forward import FieldArrays, ForwardIndex
 _log = logging.getLogger("rerank")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ColumnPlan:
     """The columns that are computed, and those of them that are returned.
 
@@ -62,7 +62,8 @@ class ColumnPlan:
         """Number of computed columns that a group fills."""
         return sum(len(group.features) for _, group in self.groups)
 
-    def of_names(self, needed: Collection[str]) -> ColumnPlan:
+    @lru_cache(maxsize=32)  # noqa: B019  # plans are few, see `_remembered_plan`
+    def of_names(self, needed: frozenset[str]) -> ColumnPlan:
         """Return the plan without the groups that have no feature of these names; their columns are NaN."""
         groups = tuple((first, group) for first, group in self.groups if not set(group.names).isdisjoint(needed))
         is_needed = np.array([name in needed for name in self.names], dtype=np.bool_)

@@ -108,9 +108,10 @@ class Recipe:
         _check_checksum("history", self.history)
         if self.encoder is not None and not isinstance(self.encoder, str):
             raise InvalidInputError(f"recipe: encoder: expected its name, got {shown(self.encoder)}. Leave it out.")
+        known = known_families() if self.families else {}
         for name in self.families or ():
-            if name not in known_families():
-                raise unknown_name("recipe: families", name, known_families())
+            if name not in known:
+                raise unknown_name("recipe: families", name, known)
         for key in _RANGES:
             object.__setattr__(self, key, _parameter(key, getattr(self, key)))
 

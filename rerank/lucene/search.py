@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -25,8 +26,10 @@ from rerank.types import Run, Topics, pointers
 from rerank.types.ids import Ids, id_array
 from rerank.types.retriever import Retriever
 
+_Hits = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float32]]
 _BATCH = 2048
 _FEW_TEXTS = 16
+_FEW_QUERIES = 64  # whose terms come with their hits, since features are likely to ask for them
 _MOST_IDS = 1 << 20  # of all documents that are kept in memory
 _FEW_IDS = 2000
 
@@ -64,6 +67,7 @@ class Searcher:
             self.close()
             raise
         self._doc_ids: Ids | None = None
+        self._terms: dict[str, list[str]] = {}  # of the queries of the last search, if these were few
 
     def __enter__(self) -> Searcher:
         return self
@@ -131,7 +135,7 @@ class Searcher:
         texts, parts = list(topics.texts.values()), []
         with stage(progress, "searching", len(texts)) as done:
             for first in range(0, len(texts), _BATCH):
-                parts.append(_search(texts[first : first + _BATCH], parameters))
+                parts.append(self._search(texts[first : first + _BATCH], parameters))
                 done(min(first + _BATCH, len(texts)))
         counts, numbers, scores = map(np.concatenate, zip(*parts, strict=True))
         return Run(
@@ -144,6 +148,9 @@ class Searcher:
 
     def analyze(self, texts: Sequence[str]) -> list[list[str]]:
         """Return the terms of each text, from the analyser of the index's language."""
+        known = self._terms
+        if all(text in known for text in texts):
+            return [list(known[text]) for text in texts]
         few = len(texts) <= _FEW_TEXTS
         terms: list[list[str]] = ask_json("analyze", at_once=few, texts=list(texts), language=self.language)
         return terms
@@ -164,6 +171,20 @@ class Searcher:
         if self._doc_ids is None:
             self._doc_ids = self._ids(ask("doc_ids", **self._request()))
         return self._doc_ids
+
+    def _search(
+        self, queries: list[str], parameters: dict[str, Any]
+    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Return the number of hits of each query, and their document numbers and scores, from one call of Java."""
+        few = len(queries) <= _FEW_QUERIES
+        answer = ask("search", at_once=len(queries) == 1, **parameters, queries=queries, terms=few)
+        counts = np.frombuffer(answer, np.int32, len(queries))
+        n_rows, offset = int(counts.sum()), 4 * len(queries)
+        numbers = np.frombuffer(answer, np.int32, n_rows, offset)
+        scores = np.frombuffer(answer, np.float32, n_rows, offset + 4 * n_rows)
+        if few:
+            self._terms = dict(zip(queries, json.loads(bytes(answer[offset + 8 * n_rows :])), strict=True))
+        return counts, numbers, scores
 
     def _ids_of(self, numbers: NDArray[np.int32]) -> Ids:
         """Return the ids of hits; of a large index, the ids of other documents are not read."""
@@ -223,15 +244,6 @@ def _joined_fields(folder: Path, stored: str | None) -> tuple[str, ...] | None:
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise damaged_lucene(folder, "its list of fields")
     return tuple(names)
-
-
-def _search(queries: list[str], parameters: dict[str, Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Return the number of hits of each query, and their document numbers and scores, from one call of Java."""
-    answer = ask("search", at_once=len(queries) == 1, **parameters, queries=queries)
-    counts = np.frombuffer(answer, np.int32, len(queries))
-    n_rows, offset = int(counts.sum()), 4 * len(queries)
-    numbers = np.frombuffer(answer, np.int32, n_rows, offset)
-    return counts, numbers, np.frombuffer(answer, np.float32, n_rows, offset + 4 * n_rows)
 
 
 def check_hits(k: int) -> None:

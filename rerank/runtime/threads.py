@@ -16,7 +16,8 @@ from rerank.errors import InvalidInputError
 # GNU OpenMP's threads spin for milliseconds before they sleep. If another program uses the cores, spinning threads
 # delay the others.
 SPINS = "10000"
-NUMPY_THREADS = min(os.cpu_count() or 1, 4)  # more would wait for the GIL
+CORES = os.cpu_count() or 1
+NUMPY_THREADS = min(CORES, 4)  # more would wait for the GIL
 Part = TypeVar("Part")
 Result = TypeVar("Result")
 FEW_ROWS = 1 << 12  # with fewer rows, waking another thread for each kernel takes longer than it saves
@@ -35,7 +36,7 @@ def at_most_threads(number: int) -> Iterator[None]:
 
 def cores() -> int:
     """Return the default number of threads: one per core, or the limit of `at_most_threads`."""
-    return min(os.cpu_count() or 1, _most.get() or sys.maxsize)
+    return min(CORES, _most.get() or sys.maxsize)
 
 
 def thread_count(n_jobs: int | None) -> int:
@@ -58,12 +59,14 @@ def kernel_threads(n_jobs: int | None, n_rows: int = FEW_ROWS) -> Iterator[int]:
     from rerank.runtime.kernels import announced_compiling
 
     before, count = numba.get_num_threads(), thread_count(n_jobs if n_rows >= FEW_ROWS else 1)
-    numba.set_num_threads(count)
+    if count != before:
+        numba.set_num_threads(count)
     try:
         with announced_compiling():
             yield count
     finally:
-        numba.set_num_threads(before)
+        if count != before:
+            numba.set_num_threads(before)
 
 
 def in_threads(task: Callable[[Part], Result], parts: Iterable[Part], n_threads: int = NUMPY_THREADS) -> list[Result]:

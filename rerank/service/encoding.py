@@ -64,8 +64,7 @@ def id_texts(ids: NDArray[Any]) -> list[bytes]:
     """Return the JSON of ids without their quotation marks."""
     if not len(ids):
         return []
-    text = json.dumps(ids.tolist(), ensure_ascii=False, separators=(",", ":"))
-    return text.encode("utf-8", "replace")[2:-2].split(b'","')  # `"` is escaped inside an id: there is no other `","`
+    return json_bytes(ids.tolist())[2:-2].split(b'","')  # `"` is escaped inside an id: there is no other `","`
 
 
 def check_finite(scores: ArrayLike) -> None:

@@ -8,6 +8,7 @@ import re
 import secrets
 import time
 from collections.abc import Awaitable, Callable
+from itertools import count
 
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
@@ -56,6 +57,7 @@ class Guard:
 
     def __init__(self, app: Application, settings: Settings, counters: Counters) -> None:
         self._app, self._counters = app, counters
+        self._prefix, self._numbers = secrets.token_hex(4), count(1)  # of the ids that are given here
         self._token = None if settings.token is None else f"Bearer {settings.token}".encode()
         self._hosts = frozenset((*LOOPBACK, settings.host, *settings.hosts)) if settings.is_local else None
 
@@ -65,7 +67,7 @@ class Guard:
             await self._app(scope, receive, send)
             return
         start, headers = time.perf_counter(), dict(scope["headers"])
-        request_id = _request_id(headers)
+        request_id = self._request_id(headers)
         scope.setdefault("state", {}).update(request_id=request_id, arrived=time.monotonic())
         scope["app"] = self._app  # Starlette then raises HTTPException
         status = 0
@@ -93,6 +95,11 @@ class Guard:
         finally:
             self._count(scope, status or 499, time.perf_counter() - start, request_id)
 
+    def _request_id(self, headers: dict[bytes, bytes]) -> str:
+        """Return the client's id of a request where it has the form of one, otherwise a new one."""
+        given = headers.get(b"x-request-id", b"").decode("latin-1")
+        return given if _REQUEST_ID.fullmatch(given) else f"{self._prefix}{next(self._numbers):08x}"
+
     def _check(self, scope: Message, headers: dict[bytes, bytes]) -> None:
         """Refuse a foreign host, by which a page elsewhere could read a service on the loopback, and a wrong token."""
         if self._hosts is not None and _host_name(headers.get(b"host", b"")) not in self._hosts:
@@ -117,12 +124,6 @@ class Guard:
             self._counters.observe(path, seconds)
         target = scope.get("raw_path", b"").decode("ascii", "backslashreplace")[:200]
         log.info("%s %s %d %.1f ms id=%s", scope["method"][:20], target, status, 1000 * seconds, request_id)
-
-
-def _request_id(headers: dict[bytes, bytes]) -> str:
-    """Return the client's id of a request where it has the form of one, otherwise a new one."""
-    given = headers.get(b"x-request-id", b"").decode("latin-1")
-    return given if _REQUEST_ID.fullmatch(given) else secrets.token_hex(8)
 
 
 def _host_name(host: bytes) -> str:

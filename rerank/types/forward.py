@@ -140,9 +140,8 @@ def _slots(doc_ids: Ids, n_slots: int) -> Ints:
     """Return the first slot to probe for each id; the hash does not depend on the width of the array."""
     width = doc_ids.dtype.itemsize // 4
     characters = np.ascontiguousarray(doc_ids).view(np.uint32).reshape(len(doc_ids), width)
-    hashes = np.zeros(len(doc_ids), dtype=np.uint64)
-    for weight, column in zip(np.cumprod(np.full(width, ODD)), characters.T, strict=True):
-        hashes += weight * column
+    factors = np.cumprod(np.full(width, ODD))
+    hashes: NDArray[np.uint64] = np.einsum("ij,j->i", characters, factors, dtype=np.uint64, casting="unsafe")
     hashes ^= hashes >> np.uint64(32)
     hashes *= ODD
     return (hashes >> np.uint64(32)).astype(np.int64) & (n_slots - 1)

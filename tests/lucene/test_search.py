@@ -113,6 +113,17 @@ def test_analyze_stems_and_drops_stop_words(small_index: Path) -> None:
     assert terms == [["run", "dog", "😀"], [], [], ["naïv", "café"]]
 
 
+def test_analyze_returns_the_same_terms_before_and_after_a_search_of_the_texts(small_index: Path) -> None:
+    texts = ["The running dogs 😀", "of the heat", "heat naïve café heat", "half a pair \ud800", "wing " * 300]
+    with Searcher(small_index) as searcher:
+        expected = searcher.analyze(texts)
+        for first, last in ((0, 1), (1, 5)):
+            searcher.search({str(number): texts[number] for number in range(first, last)}, 3)
+            assert searcher.analyze(texts[first:last]) == expected[first:last]
+            searcher.analyze(texts[first:last])[0].append("changed by a caller")
+            assert searcher.analyze(texts) == expected
+
+
 def test_statistics_count_documents_and_tokens(small_index: Path, documents: list[dict[str, Any]]) -> None:
     with Searcher(small_index) as searcher:
         counts = searcher.statistics()

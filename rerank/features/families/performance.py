@@ -78,22 +78,23 @@ class PerformanceFeatures(FieldFamily):
 
     def fill(self, block: FieldBlock, recipe: Recipe, out: NDArray[np.float32]) -> None:
         """Fill `out` (n_rows, 6)."""
-        batch, n_docs = block.candidates, block.field.n_docs_with
+        batch = block.candidates
         values = np.full((len(batch.query_lengths), len(_FEATURES)), np.nan)
-        for query in range(len(values)):
-            of_query = slice(batch.term_ptr[query], batch.term_ptr[query + 1])
-            known = block.doc_freq[of_query] > 0
-            if known.any():
-                df, cf = block.doc_freq[of_query][known], block.collection_freq[of_query][known]
-                share = cf / block.field.n_tokens
-                query_freq, idf = batch.query_freq[of_query][known], block.idf[of_query][known]
-                values[query] = _predictors(df, cf, share, query_freq, idf, n_docs)
+        rows = np.flatnonzero(block.doc_freq > 0)
+        ends = np.searchsorted(rows, batch.term_ptr)
+        counts = np.diff(ends)
+        for count in np.unique(counts[counts > 0]):  # queries with as many known terms together
+            queries = np.flatnonzero(counts == count)
+            values[queries] = _predictors(block, rows[ends[queries][:, None] + np.arange(count)])
         out[:] = values[query_rows(batch.query_ptr)]
 
 
-def _predictors(df: Ints, cf: Ints, share: Floats, query_freq: Ints, idf: Floats, n_docs: int) -> Sequence[float]:
-    """Return the columns of one query from its known terms; `share` is cf / tokens of all documents."""
-    r = query_freq / query_freq.sum()
-    scq = (1.0 + np.log(cf)) * np.log1p(n_docs / df)
-    scs = (r * np.log2(r / share)).sum()
-    return scs, scq.sum(), scq.mean(), scq.max(), idf.std(), df.max() / n_docs
+def _predictors(block: FieldBlock, rows: Ints) -> Floats:
+    """Return the columns of some queries, (n_queries, 6), from the rows (n_queries, n_terms) of their known terms."""
+    df, cf, idf = block.doc_freq[rows], block.collection_freq[rows], block.idf[rows]
+    share, query_freq = cf / block.field.n_tokens, block.candidates.query_freq[rows]
+    r = query_freq / query_freq.sum(axis=1, keepdims=True)
+    scq = (1.0 + np.log(cf)) * np.log1p(block.field.n_docs_with / df)
+    scs = (r * np.log2(r / share)).sum(axis=1)
+    frequent = df.max(axis=1) / block.field.n_docs_with
+    return np.stack((scs, scq.sum(axis=1), scq.mean(axis=1), scq.max(axis=1), idf.std(axis=1), frequent), axis=1)

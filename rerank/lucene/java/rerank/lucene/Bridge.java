@@ -279,7 +279,7 @@ public final class Bridge {
     return ANALYZERS.computeIfAbsent(language, AnalyzerMap::getLanguageSpecificAnalyzer);
   }
 
-  private static ArrayNode analyze(JsonNode texts, Analyzer analyzer) {
+  static ArrayNode analyze(JsonNode texts, Analyzer analyzer) {
     ArrayNode all = JSON.createArrayNode();
     for (JsonNode text : texts) {
       ArrayNode tokens = all.addArray();

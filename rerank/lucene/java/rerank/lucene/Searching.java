@@ -28,7 +28,10 @@ final class Searching {
 
   private Searching() {}
 
-  /** Answers with the number of hits of each query, then all document numbers, then all scores. */
+  /**
+   * Answers with the number of hits of each query, then all document numbers, then all scores; if the request has
+   * `terms`, then the terms of each query as JSON.
+   */
   static byte[] search(IndexReader reader, JsonNode request) throws Exception {
     IndexSearcher searcher = new IndexSearcher(reader);
     float k1 = (float) request.get("k1").asDouble();
@@ -52,7 +55,9 @@ final class Searching {
         throw new IllegalStateException("query " + number + ": " + failure, failure);
       }
     });
-    return packed(hits);
+    boolean withTerms = request.path("terms").asBoolean();
+    byte[] terms = withTerms ? Bridge.JSON.writeValueAsBytes(Bridge.analyze(request.get("queries"), analyzer)) : new byte[0];
+    return packed(hits, terms);
   }
 
   static void onThreads(int threads, int tasks, IntConsumer task) throws Exception {
@@ -88,13 +93,13 @@ final class Searching {
     }
   }
 
-  private static byte[] packed(ScoreDoc[][] hits) {
+  private static byte[] packed(ScoreDoc[][] hits, byte[] terms) {
     int rows = 0;
     for (ScoreDoc[] list : hits) {
       rows = Math.addExact(rows, list.length);
     }
-    ByteBuffer out = ByteBuffer.allocate(Math.addExact(Bridge.HEADER + 4 * hits.length, Math.multiplyExact(8, rows)))
-        .order(ByteOrder.LITTLE_ENDIAN).position(Bridge.HEADER);
+    int size = Math.addExact(Bridge.HEADER + 4 * hits.length + terms.length, Math.multiplyExact(8, rows));
+    ByteBuffer out = ByteBuffer.allocate(size).order(ByteOrder.LITTLE_ENDIAN).position(Bridge.HEADER);
     for (ScoreDoc[] list : hits) {
       out.putInt(list.length);
     }
@@ -109,7 +114,7 @@ final class Searching {
         out.putFloat(hit.score);
       }
     }
-    return out.array();
+    return out.put(terms).array();
   }
 
   /** Anserini's ScoreTiesAdjusterReranker: 4 decimals, then 1e-6 less for each further hit of a tie. */

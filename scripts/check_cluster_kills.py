@@ -1,0 +1,174 @@
+#!/usr/bin/env python
+"""Kill workers of a Dask cluster at random moments: runs, features and models must equal local ones, byte for byte.
+
+    scripts/check_cluster_kills.py [--moments 20] [--workers 3] [--seed 0]
+
+A scheduler and workers are processes of their own, without a nanny that would start a killed worker again. For each
+job (retrieval, features, training) and moment, a worker is killed with SIGKILL after a time drawn uniformly over the
+time that the job takes without a kill; then another worker is started. Prints a line for each job, and ends with 1 if
+a file differs from the local one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from bench_training import generate
+from scale_documents import documents, topics
+from tabulate import tabulate
+
+import rerank
+
+N_DOCUMENTS, N_ROWS, N_TREES, DEPTH = 20_000, 40_000, 40, 200
+PATIENCE = 60.0  # seconds for processes to start
+
+
+class Processes:
+    """A scheduler and workers of one thread."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.workers: list[subprocess.Popen[bytes]] = []
+        file = folder / "scheduler.json"
+        self._scheduler = self._start("scheduler", "--port", "0", "--scheduler-file", str(file))
+        self.address = ""
+        until = time.monotonic() + PATIENCE
+        while not self.address and time.monotonic() < until:
+            with suppress(OSError, ValueError, KeyError):
+                self.address = json.loads(file.read_text())["address"]
+            time.sleep(0.1)
+
+    def _start(self, kind: str, *arguments: str) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", f"distributed.cli.dask_{kind}", *arguments, "--no-dashboard"]
+        with (self._folder / f"{kind}.log").open("ab") as log:
+            return subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, "OMP_NUM_THREADS": "1"})
+
+    def start(self, number: int) -> None:
+        """Start workers until there are so many."""
+        for worker in self.workers:
+            if worker.poll() is not None:
+                worker.wait()
+        self.workers = [worker for worker in self.workers if worker.poll() is None]
+        while len(self.workers) < number:
+            options = ("--nthreads", "1", "--no-nanny", "--memory-limit", "0", "--local-directory", str(self._folder))
+            self.workers.append(self._start("worker", self.address, *options))
+
+    def keep(self, cluster: rerank.Cluster, number: int) -> None:
+        """Start workers until there are so many, and wait until the scheduler knows them and no other."""
+        self.start(number)
+        until = time.monotonic() + PATIENCE
+        while len(cluster.workers()) != number:
+            if time.monotonic() > until:
+                raise SystemExit(
+                    f"check_cluster_kills: {len(cluster.workers())} of {number} workers after {PATIENCE} s"
+                )
+            time.sleep(0.05)
+
+    def close(self) -> None:
+        """End all."""
+        for process in (*self.workers, self._scheduler):
+            process.kill()
+            process.wait()
+
+
+def jobs(folder: Path, cluster: rerank.Cluster) -> dict[str, tuple[bytes, Callable[[Path], Any]]]:
+    """Return the bytes of each local file, and what writes them with the cluster."""
+    queries = topics()
+    X, labels, groups = generate(N_ROWS, 0)
+    qid = np.repeat(np.arange(len(groups)), groups)
+
+    def train(on: rerank.Cluster | None) -> rerank.LambdaMART:
+        return rerank.LambdaMART(n_estimators=N_TREES).fit(X, labels, qid=qid, cluster=on)
+
+    train(None).save(folder / "model.json")
+    with rerank.Index.build(documents(N_DOCUMENTS), folder / "index") as index:
+        run = index.search(queries, DEPTH)
+        rerank.write_run(run, folder / "run.trec")
+        index.write_features(folder / "data.npz", run, queries)
+    opened = cluster.open(folder / "index")
+    return {
+        "retrieval": (
+            (folder / "run.trec").read_bytes(),
+            lambda out: rerank.write_run(opened.search(queries, DEPTH), out.with_suffix(".trec")),
+        ),
+        "features": (
+            (folder / "data.npz").read_bytes(),
+            lambda out: opened.write_features(out.with_suffix(".npz"), run, queries),
+        ),
+        "training": ((folder / "model.json").read_bytes(), lambda out: train(cluster).save(out.with_suffix(".json"))),
+    }
+
+
+def main() -> None:
+    """Kill workers, and report."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--moments", type=int, default=20, help="kills of each job")
+    parser.add_argument("--workers", type=int, default=3)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    draw, lines, faults = random.Random(options.seed), [], 0
+    with tempfile.TemporaryDirectory() as name:
+        processes = Processes(Path(name))
+        try:
+            processes.start(options.workers)
+            with rerank.Cluster(processes.address) as cluster:
+                processes.keep(cluster, options.workers)
+                for job, (expected, work) in jobs(Path(name), cluster).items():
+                    line, wrong = killed_job(processes, cluster, job, expected, work, draw, options)
+                    lines.append(line)
+                    faults += wrong
+                    print(tabulate(lines, headers="keys"), flush=True)
+        finally:
+            processes.close()
+    raise SystemExit(faults > 0)
+
+
+def killed_job(
+    processes: Processes,
+    cluster: rerank.Cluster,
+    job: str,
+    expected: bytes,
+    work: Callable[[Path], Any],
+    draw: random.Random,
+    options: argparse.Namespace,
+) -> tuple[dict[str, Any], int]:
+    """Do one job without a kill, and with a kill at each moment; return its line and the number of wrong files."""
+    with tempfile.TemporaryDirectory() as name:
+        wrong, times = 0, []
+        work(Path(name) / "first")  # workers open the index, compile kernels
+        for moment in range(-1, options.moments):
+            out = Path(name) / f"out{moment}"
+            timer = None
+            if moment >= 0:
+                timer = threading.Timer(draw.uniform(0.0, times[0]), draw.choice(processes.workers).kill)
+                timer.start()
+            start = time.perf_counter()
+            work(out)
+            times.append(time.perf_counter() - start)
+            wrong += next(Path(name).glob(f"out{moment}.*")).read_bytes() != expected
+            if timer is not None:
+                timer.join()
+            processes.keep(cluster, options.workers)
+    figures = {
+        "undisturbed, s": times[0],
+        "median with a kill, s": float(np.median(times[1:])),
+        "longest, s": max(times),
+    }
+    return {"job": job, "kills": options.moments, "different files": wrong, **figures}, wrong
+
+
+if __name__ == "__main__":
+    main()
