@@ -26,7 +26,10 @@ from rerank.types.forward import ForwardIndex
 from rerank.vectors.queries import query_vectors
 
 _BATCH_ROWS = 1 << 16
-_PART_ROWS = 1 << 12  # of which postings and matches stay in the processor's cache from family to family
+# Rows of a part, for which all families are computed one after the other: with fewer rows, the calls of the kernels take
+# longer than the work; with more, postings and matches leave the processor's cache from family to family.
+_LEAST_PART, _MOST_PART, _PARTS_A_THREAD = 1 << 12, 1 << 14, 4
+_COPIED_ROWS = 1 << 10  # which stay in the processor's cache until all of their columns are copied
 _FEW_PAIRS = 1 << 8  # starting a thread takes longer than it saves
 Groups = Sequence[tuple[int, ColumnGroup]]
 _log = logging.getLogger("rerank")
@@ -204,7 +207,8 @@ def _fill_batch(
     serial = [(first, group) for first, group in plan.groups if group.family.calling_thread]
     parallel = [(first, group) for first, group in plan.groups if not group.family.calling_thread]
     _fill_groups(forward, batch, serial, recipe, computed)
-    parts = list(batch.batches(_PART_ROWS))
+    part_rows = min(max(batch.n_rows // (_PARTS_A_THREAD * n_threads), _LEAST_PART), _MOST_PART)
+    parts = list(batch.batches(part_rows))
     shares = [parallel] if len(parts) >= n_threads else _by_field(forward, parallel)
 
     def fill(task: tuple[slice, Candidates, Groups]) -> None:
@@ -238,14 +242,17 @@ def _fill_groups(
     forward: ForwardIndex, batch: Candidates, groups: Groups, recipe: Recipe, out: NDArray[np.float32]
 ) -> None:
     """Fill groups of columns; those of one field are adjacent, and the field is matched once for all of them."""
-    block = None
+    block, computed = None, list[tuple[int, NDArray[np.float32]]]()
     for first, group in groups:
-        columns = out[:, first : first + len(group.features)]
         if group.field is not None:
             if block is None or block.field is not forward.fields[group.field]:
                 block = match(batch, forward.fields[group.field])
-            columns[:] = field_columns(group.name, block, recipe)
+            computed.append((first, field_columns(group.name, block, recipe)))
         elif isinstance(group.family, RunFamily):
-            values = np.empty(columns.shape, dtype=np.float32)
+            values = np.empty((batch.n_rows, len(group.features)), dtype=np.float32)
             group.family.fill(batch, recipe, values)
-            columns[:] = values
+            computed.append((first, values))
+    for start in range(0, batch.n_rows, _COPIED_ROWS):
+        rows = slice(start, start + _COPIED_ROWS)
+        for first, values in computed:
+            out[rows, first : first + values.shape[1]] = values[rows]

@@ -83,7 +83,7 @@ def test_extract_is_bitwise_equal_for_any_number_of_threads_and_any_batch(
     monkeypatch.setattr(threads, "FEW_ROWS", 1)
     assert every(threads=2).X.tobytes() == whole.X.tobytes()
     assert numba.get_num_threads() == before
-    monkeypatch.setattr(extract_module, "_PART_ROWS", 1)
+    monkeypatch.setattr(extract_module, "_MOST_PART", 1)
     assert every(threads=2).X.tobytes() == whole.X.tobytes()
     for n_rows in (1, 20):
         monkeypatch.setattr(extract_module, "_BATCH_ROWS", n_rows)
@@ -98,7 +98,7 @@ def test_extract_is_bitwise_equal_when_a_query_of_many_matches_is_split(
     records = Records(vectors=Vectors.learn(index, dimensions=9))
     every = partial(extract, index, QUERIES, run, Recipe(families=EVERY), records=records)
     whole = every()
-    monkeypatch.setattr(extract_module, "_PART_ROWS", 1)
+    monkeypatch.setattr(extract_module, "_MOST_PART", 1)
     monkeypatch.setattr(extract_module, "_BATCH_ROWS", 1)  # a batch is one query
     monkeypatch.setattr(columns_module, "MOST_MATCHES", n_matches)
     assert every().X.tobytes() == whole.X.tobytes()

@@ -55,7 +55,7 @@ def forget_functions() -> Iterator[None]:
 
 def test_functions_are_called_on_the_callers_thread_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threads, "FEW_ROWS", 1)
-    monkeypatch.setattr(extract_module, "_PART_ROWS", 1)
+    monkeypatch.setattr(extract_module, "_MOST_PART", 1)
     callers = []
 
     @rerank.feature("field_caller")
