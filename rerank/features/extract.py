@@ -26,8 +26,8 @@ from rerank.types.forward import ForwardIndex
 from rerank.vectors.queries import query_vectors
 
 _BATCH_ROWS = 1 << 16
-# Rows of a part, for which all families are computed one after the other: with fewer rows, the calls of the kernels take
-# longer than the work; with more, postings and matches leave the processor's cache from family to family.
+# Rows of a part, for which all families are computed one after the other: with fewer rows, calls of kernels take longer
+# than the work; with more, postings and matches leave the processor's cache from family to family.
 _LEAST_PART, _MOST_PART, _PARTS_A_THREAD = 1 << 12, 1 << 14, 4
 _COPIED_ROWS = 1 << 10  # which stay in the processor's cache until all of their columns are copied
 _FEW_PAIRS = 1 << 8  # starting a thread takes longer than it saves
