@@ -54,7 +54,7 @@ class Limits:
     deadline: float = 10.0
     read_seconds: float = 10.0
     write_seconds: float = 30.0
-    batch_rows: int = 4096
+    batch_rows: int = 1 << 14
 
 
 @dataclass(frozen=True)

@@ -94,6 +94,7 @@ def test_parameters_reach_the_model(command: Command, world: Path, tmp_path: Pat
 @pytest.mark.parametrize("ranker", known_rankers())
 def test_every_ranker_trains_and_ranks(command: Command, tmp_path: Path, ranker: str) -> None:
     small = {"n_estimators": 3, "min_child_samples": 5, "num_leaves": 4, "n_epochs": 2, "metric": "AP"}
+    small["members"] = "2*lambdamart(n_estimators=3, num_leaves=4), ranksvm(max_iter=20)"
     known = {name: parameter.option for name, parameter in ranker_parameters()[ranker].items()}
     options = [word for name, option in known.items() if name in small for word in (option, str(small[name]))]
     model = str(tmp_path / "model.json")
