@@ -12,16 +12,12 @@ a file differs from the local one.
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import random
-import subprocess
 import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,58 +26,12 @@ from bench_training import generate
 from scale_documents import documents, topics
 from tabulate import tabulate
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 import rerank
+from tests.cluster.processes import Processes, started, wait_for_workers
 
 N_DOCUMENTS, N_ROWS, N_TREES, DEPTH = 20_000, 40_000, 40, 200
-PATIENCE = 60.0  # seconds for processes to start
-
-
-class Processes:
-    """A scheduler and workers of one thread."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self.workers: list[subprocess.Popen[bytes]] = []
-        file = folder / "scheduler.json"
-        self._scheduler = self._start("scheduler", "--port", "0", "--scheduler-file", str(file))
-        self.address = ""
-        until = time.monotonic() + PATIENCE
-        while not self.address and time.monotonic() < until:
-            with suppress(OSError, ValueError, KeyError):
-                self.address = json.loads(file.read_text())["address"]
-            time.sleep(0.1)
-
-    def _start(self, kind: str, *arguments: str) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", f"distributed.cli.dask_{kind}", *arguments, "--no-dashboard"]
-        with (self._folder / f"{kind}.log").open("ab") as log:
-            return subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, "OMP_NUM_THREADS": "1"})
-
-    def start(self, number: int) -> None:
-        """Start workers until there are so many."""
-        for worker in self.workers:
-            if worker.poll() is not None:
-                worker.wait()
-        self.workers = [worker for worker in self.workers if worker.poll() is None]
-        while len(self.workers) < number:
-            options = ("--nthreads", "1", "--no-nanny", "--memory-limit", "0", "--local-directory", str(self._folder))
-            self.workers.append(self._start("worker", self.address, *options))
-
-    def keep(self, cluster: rerank.Cluster, number: int) -> None:
-        """Start workers until there are so many, and wait until the scheduler knows them and no other."""
-        self.start(number)
-        until = time.monotonic() + PATIENCE
-        while len(cluster.workers()) != number:
-            if time.monotonic() > until:
-                raise SystemExit(
-                    f"check_cluster_kills: {len(cluster.workers())} of {number} workers after {PATIENCE} s"
-                )
-            time.sleep(0.05)
-
-    def close(self) -> None:
-        """End all."""
-        for process in (*self.workers, self._scheduler):
-            process.kill()
-            process.wait()
 
 
 def jobs(folder: Path, cluster: rerank.Cluster) -> dict[str, tuple[bytes, Callable[[Path], Any]]]:
@@ -120,19 +70,17 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     draw, lines, faults = random.Random(options.seed), [], 0
-    with tempfile.TemporaryDirectory() as name:
-        processes = Processes(Path(name))
-        try:
-            processes.start(options.workers)
-            with rerank.Cluster(processes.address) as cluster:
-                processes.keep(cluster, options.workers)
-                for job, (expected, work) in jobs(Path(name), cluster).items():
-                    line, wrong = killed_job(processes, cluster, job, expected, work, draw, options)
-                    lines.append(line)
-                    faults += wrong
-                    print(tabulate(lines, headers="keys"), flush=True)
-        finally:
-            processes.close()
+    with (
+        tempfile.TemporaryDirectory() as name,
+        started(Path(name), options.workers) as processes,
+        rerank.Cluster(processes.address) as cluster,
+    ):
+        wait_for_workers(cluster, options.workers)
+        for job, (expected, work) in jobs(Path(name), cluster).items():
+            line, wrong = killed_job(processes, cluster, job, expected, work, draw, options)
+            lines.append(line)
+            faults += wrong
+            print(tabulate(lines, headers="keys"), flush=True)
     raise SystemExit(faults > 0)
 
 
@@ -151,17 +99,19 @@ def killed_job(
         work(Path(name) / "first")  # workers open the index, compile kernels
         for moment in range(-1, options.moments):
             out = Path(name) / f"out{moment}"
-            timer = None
-            if moment >= 0:
-                timer = threading.Timer(draw.uniform(0.0, times[0]), draw.choice(processes.workers).kill)
+            victim = draw.choice(processes.workers) if moment >= 0 else None
+            if victim is not None:
+                timer = threading.Timer(draw.uniform(0.0, times[0]), victim.kill)
                 timer.start()
             start = time.perf_counter()
             work(out)
             times.append(time.perf_counter() - start)
             wrong += next(Path(name).glob(f"out{moment}.*")).read_bytes() != expected
-            if timer is not None:
+            if victim is not None:
                 timer.join()
-            processes.keep(cluster, options.workers)
+                victim.wait()
+            processes.keep(options.workers)
+            wait_for_workers(cluster, options.workers)
     figures = {
         "undisturbed, s": times[0],
         "median with a kill, s": float(np.median(times[1:])),

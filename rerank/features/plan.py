@@ -62,13 +62,9 @@ class ColumnPlan:
         """Number of computed columns that a group fills."""
         return sum(len(group.features) for _, group in self.groups)
 
-    @lru_cache(maxsize=32)  # noqa: B019  # plans are few, see `_remembered_plan`
     def of_names(self, needed: frozenset[str]) -> ColumnPlan:
         """Return the plan without the groups that have no feature of these names; their columns are NaN."""
-        groups = tuple((first, group) for first, group in self.groups if not set(group.names).isdisjoint(needed))
-        is_needed = np.array([name in needed for name in self.names], dtype=np.bool_)
-        normalised = {form: columns[is_needed[columns]] for form, columns in self.normalised.items()}
-        return replace(self, groups=groups, normalised=normalised)
+        return _remembered_part(self, needed)
 
     @classmethod
     def _made(cls, recipe: Recipe, without: tuple[str, ...]) -> tuple[ColumnPlan, tuple[tuple[str, str, str], ...]]:
@@ -122,6 +118,14 @@ def _hashable(value: Any) -> Any:
 @lru_cache(maxsize=32)
 def _remembered_plan(key: _PlanKey) -> tuple[ColumnPlan, tuple[tuple[str, str, str], ...]]:
     return ColumnPlan._made(key.recipe, key.without)
+
+
+@lru_cache(maxsize=32)
+def _remembered_part(plan: ColumnPlan, needed: frozenset[str]) -> ColumnPlan:
+    groups = tuple((first, group) for first, group in plan.groups if not needed.isdisjoint(group.names))
+    is_needed = np.array([name in needed for name in plan.names], dtype=np.bool_)
+    normalised = {form: columns[is_needed[columns]] for form, columns in plan.normalised.items()}
+    return replace(plan, groups=groups, normalised=normalised)
 
 
 def _without_positions(index_fields: Mapping[str, FieldArrays]) -> tuple[str, ...]:

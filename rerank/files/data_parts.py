@@ -1,8 +1,8 @@
 """Ranking data in several files: a list of files, or the data files of a folder, by name.
 
-The rows are those of the files in their order. All files have the same features (if these have no names,
-their number may differ: missing ones are 0), the same recipe and index, and labels and base scores in all or none. The
-rows of a query are in one file.
+The rows are those of the files in their order. All files have the same features (if these have no names, their number
+may differ: missing ones are 0), the same recipe and index, and labels and base scores in all or none. The rows of a
+query are in one file.
 """
 
 from __future__ import annotations

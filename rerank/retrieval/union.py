@@ -19,15 +19,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from rerank.errors import InvalidInputError, shown, unknown_name
 from rerank.features.inputs import check_scores
 from rerank.retrieval.base import SearchInputs, known_sources, source
-from rerank.types import Run, pointers
+from rerank.types import Ints, Run, pointers
 from rerank.types.forward import ForwardIndex
 from rerank.types.ids import id_array
 
@@ -83,11 +82,10 @@ class UnionRun(Run):
         sources = {name: Run.joined([run.sources[name] for run in runs]) for name in runs[0].sources}
         return replace(super().joined(runs), sources=sources)
 
-    def select(self, queries: ArrayLike) -> Self:
-        """Return the rows of some queries, and those of their sources, see `Run.select`."""
-        union = super().select(queries)
-        sources = {name: run.select(run.query_numbers(union)) for name, run in self.sources.items()}
-        return replace(union, sources=sources)
+    def _selected(self, queries: Ints, rows: Ints) -> dict[str, Any]:
+        names = self.query_ids[queries].tolist()
+        sources = {name: run.select(run.query_numbers(names)) for name, run in self.sources.items()}
+        return {**super()._selected(queries, rows), "sources": sources}
 
 
 def parse_union(text: str) -> tuple[Part, ...]:

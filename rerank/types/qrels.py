@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -156,22 +156,8 @@ class Qrels(QueryTable):
     def _value_columns(self, rows: slice) -> dict[str, list[Any]]:
         return {frames.LABEL: self.labels[rows].tolist()}
 
-    def select(self, queries: ArrayLike) -> Qrels:
-        """Return the judgements of some queries, given by number, in that order.
-
-        Parameters
-        ----------
-        queries : array of shape (n_selected,), int
-            Numbers of the queries, from 0, see `query_numbers`.
-
-        Returns
-        -------
-        Qrels
-            Their judgements, in that order.
-
-        """
-        rows, columns = self._columns_of(queries)
-        return replace(self, **columns, labels=self.labels[rows])
+    def _selected(self, queries: Ints, rows: Ints) -> dict[str, Any]:
+        return {"labels": self.labels[rows]}
 
     def lookup(self, query_ids: Ids, query_ptr: Ints, doc_ids: Ids) -> tuple[Ints, NDArray[np.bool_]]:
         """Return the label of every row of a run (0 if unjudged) and whether it is judged.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -81,6 +81,25 @@ class QueryTable(Shown):
         numbers = [self._positions[query_id] for query_id in query_ids if query_id in self._positions]
         return np.array(numbers, dtype=np.int64)
 
+    def select(self, queries: ArrayLike) -> Self:
+        """Return some queries, given by number, in that order.
+
+        Parameters
+        ----------
+        queries : array of shape (n_selected,), int
+            Numbers of the queries, from 0, see `query_numbers`.
+
+        Returns
+        -------
+        object of the same class
+            Their rows.
+
+        """
+        numbers = np.asarray(queries, dtype=np.int64)
+        rows, query_ptr = joined_rows(self.query_ptr[numbers], np.diff(self.query_ptr)[numbers])
+        columns = {"query_ids": self.query_ids[numbers], "query_ptr": query_ptr, "doc_ids": self.stored_ids[rows]}
+        return replace(self, **columns, **self._selected(numbers, rows))
+
     @property
     def n_rows(self) -> int:
         """Number of query-document pairs."""
@@ -113,11 +132,9 @@ class QueryTable(Shown):
         }
         return list(columns), [list(row) for row in zip(*columns.values(), strict=True)], self.n_rows
 
-    def _columns_of(self, queries: ArrayLike) -> tuple[Ints, dict[str, Any]]:
-        """Return the rows of some queries, given by number, and the columns of this class for them."""
-        numbers = np.asarray(queries, dtype=np.int64)
-        rows, query_ptr = joined_rows(self.query_ptr[numbers], np.diff(self.query_ptr)[numbers])
-        return rows, {"query_ids": self.query_ids[numbers], "query_ptr": query_ptr, "doc_ids": self.stored_ids[rows]}
+    def _selected(self, queries: Ints, rows: Ints) -> dict[str, Any]:
+        """Return the further columns of some queries, given by number, whose rows are given."""
+        raise NotImplementedError
 
     def _counts(self) -> str:
         return f"{counted(len(self), 'query', 'queries')}, {counted(self.n_rows, 'document')}"

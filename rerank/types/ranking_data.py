@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -150,36 +150,19 @@ class RankingData(QueryTable):
             raise InvalidInputError("data: expected labels, got none. Make it with qrels.")
         return ideal_of_rows(self.labels, self.query_ptr)
 
-    def select(self, queries: ArrayLike) -> RankingData:
-        """Return the data of some queries, given by number, in that order.
-
-        Parameters
-        ----------
-        queries : array of shape (n_selected,), int
-            Numbers of the queries, from 0.
-
-        Returns
-        -------
-        RankingData
-            Their rows, in that order.
-
-        """
-        queries = np.asarray(queries, dtype=np.int64)
-        rows, columns = self._columns_of(queries)
+    def _selected(self, queries: Ints, rows: Ints) -> dict[str, Any]:
         ideal_labels, ideal_ptr = self.ideal_labels, self.ideal_ptr
         if ideal_labels is not None and ideal_ptr is not None:
             ideal_rows, ideal_ptr = joined_rows(ideal_ptr[queries], np.diff(ideal_ptr)[queries])
             ideal_labels = ideal_labels[ideal_rows]
-        return replace(
-            self,
-            **columns,
-            X=self.X[rows],
-            labels=None if self.labels is None else self.labels[rows],
-            base_scores=None if self.base_scores is None else self.base_scores[rows],
-            weights=None if self.weights is None else self.weights[queries],
-            ideal_labels=ideal_labels,
-            ideal_ptr=ideal_ptr,
-        )
+        return {
+            "X": self.X[rows],
+            "labels": None if self.labels is None else self.labels[rows],
+            "base_scores": None if self.base_scores is None else self.base_scores[rows],
+            "weights": None if self.weights is None else self.weights[queries],
+            "ideal_labels": ideal_labels,
+            "ideal_ptr": ideal_ptr,
+        }
 
     @classmethod
     def from_frame(cls, frame: Frame, features: Sequence[str] | None = None) -> RankingData:

@@ -197,22 +197,8 @@ class Run(QueryTable):
         }
         return replace(runs[0], **columns)
 
-    def select(self, queries: ArrayLike) -> Self:
-        """Return the rows of some queries, given by number, in that order.
-
-        Parameters
-        ----------
-        queries : array of shape (n_selected,), int
-            Numbers of the queries, from 0, see `query_numbers`.
-
-        Returns
-        -------
-        Run
-            Their rows, in that order.
-
-        """
-        rows, columns = self._columns_of(queries)
-        return replace(self, **columns, scores=self.scores[rows])
+    def _selected(self, queries: Ints, rows: Ints) -> dict[str, Any]:
+        return {"scores": self.scores[rows]}
 
     def trec_order(self) -> Ints:
         """Return the rows of each query as trec_eval orders them: by score, then document id, descending.

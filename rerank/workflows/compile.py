@@ -87,7 +87,7 @@ def _finished(processes: Iterable[BaseProcess]) -> Iterator[BaseProcess]:
 def _compile(names: Iterable[str]) -> None:
     """Run parts in this process. Ctrl-C ends it without a message: the parent process reports."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    gc.disable()  # the compiler makes millions of objects, most of which stay: a tenth of the time would be collections
+    gc.disable()  # the compiler keeps millions of objects: collections would take a tenth of the time
     for name in names:
         PARTS[name]()
 

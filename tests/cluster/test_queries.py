@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +14,7 @@ from rerank.cluster.tables import of_queries, query_parts
 from rerank.cluster.worker import Job, OpenIndex
 from rerank.errors import ClusterError, InvalidInputError
 from rerank.files.marks import file_mark
-from tests.cluster.conftest import started
+from tests.cluster.processes import started, wait_for_workers
 
 
 def same(left: Path, right: Path) -> bool:
@@ -154,14 +153,6 @@ def test_a_job_ends_in_one_line_when_no_worker_is_left(folder: Path, tmp_path: P
             index.write_features(tmp_path / "data.npz", run, topics)
         assert "\n" not in str(caught.value)
     assert not list(tmp_path.glob("*data.npz*"))
-
-
-def wait_for_workers(cluster: rerank.Cluster, number: int) -> None:
-    for _ in range(200):
-        if len(cluster.workers()) >= number:
-            return
-        time.sleep(0.1)
-    raise AssertionError(f"{len(cluster.workers())} workers")
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,8 @@ from rerank.rankers.checkpoint import Checkpoint, read_checkpoint
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.registry import ranker_class
 from rerank.types import RankingData
-from tests.cluster.conftest import Processes, started
-from tests.cluster.test_queries import wait_for_workers, write_certificates
+from tests.cluster.processes import Processes, started, wait_for_workers
+from tests.cluster.test_queries import write_certificates
 
 
 def collection(seed: int, n_queries: int = 60, n_features: int = 12) -> RankingData:

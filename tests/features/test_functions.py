@@ -277,13 +277,8 @@ def test_function_gets_tokens_of_its_own() -> None:
         tokens.clear()
         return float(n_tokens)
 
-    assert extract(INDEX, TOPICS, RUN, records=Records(documents=raw)).column("emptying").tolist() == [
-        3.0,
-        3.0,
-        3.0,
-        1.0,
-        1.0,
-    ]
+    data = extract(INDEX, TOPICS, RUN, records=Records(documents=raw))
+    assert data.column("emptying").tolist() == [3.0, 3.0, 3.0, 1.0, 1.0]
 
 
 @pytest.mark.parametrize(
