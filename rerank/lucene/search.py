@@ -172,9 +172,7 @@ class Searcher:
             self._doc_ids = self._ids(ask("doc_ids", **self._request()))
         return self._doc_ids
 
-    def _search(
-        self, queries: list[str], parameters: dict[str, Any]
-    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    def _search(self, queries: list[str], parameters: dict[str, Any]) -> _Hits:
         """Return the number of hits of each query, and their document numbers and scores, from one call of Java."""
         few = len(queries) <= _FEW_QUERIES
         answer = ask("search", at_once=len(queries) == 1, **parameters, queries=queries, terms=few)

@@ -55,9 +55,10 @@ final class Searching {
         throw new IllegalStateException("query " + number + ": " + failure, failure);
       }
     });
-    boolean withTerms = request.path("terms").asBoolean();
-    byte[] terms = withTerms ? Bridge.JSON.writeValueAsBytes(Bridge.analyze(request.get("queries"), analyzer)) : new byte[0];
-    return packed(hits, terms);
+    if (!request.path("terms").asBoolean()) {
+      return packed(hits, new byte[0]);
+    }
+    return packed(hits, Bridge.JSON.writeValueAsBytes(Bridge.analyze(request.get("queries"), analyzer)));
   }
 
   static void onThreads(int threads, int tasks, IntConsumer task) throws Exception {
