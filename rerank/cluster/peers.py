@@ -188,7 +188,7 @@ class _Incoming:
 
 
 def _framed(message: bytes | memoryview) -> memoryview:
-    return memoryview(LENGTH.pack(len(message)) + bytes(message))
+    return memoryview(b"".join((LENGTH.pack(len(message)), message)))
 
 
 def _authenticate(connected: socket.socket, secret: bytes, side: bytes) -> None:

@@ -367,8 +367,8 @@ def _add_node(work, leaf, new):  # type: ignore[no-untyped-def]
 
 
 @helper()
-def _divide(work, leaf, new, n_left):  # type: ignore[no-untyped-def]
-    """Fill the records of both children; return which has fewer rows: the left one, `leaf`, or the right one, `new`."""
+def _divide(work, leaf, new, n_left, sums_left):  # type: ignore[no-untyped-def]
+    """Fill the records of both children; return the one to sum: the left one, `leaf`, or the right one, `new`."""
     left, right = work.leaves[leaf], work.leaves[new]
     old_slot, last = left["slot"], left["last"]
     middle = left["first"] + n_left
@@ -377,8 +377,7 @@ def _divide(work, leaf, new, n_left):  # type: ignore[no-untyped-def]
     left["depth"] = right["depth"] = left["depth"] + 1
     left["parent"] = right["parent"] = new - 1
     left["is_left"], right["is_left"] = True, False
-    left_is_smaller = 2 * n_left <= last - left["first"]
-    left["slot"], right["slot"] = (new, old_slot) if left_is_smaller else (old_slot, new)
+    left["slot"], right["slot"] = (new, old_slot) if sums_left else (old_slot, new)
     split, total = work.splits[old_slot], work.totals[old_slot]
     left_grad, left_hess = split["left_grad"], split["left_hess"]
     right_grad, right_hess = total["grad"] - left_grad, total["hess"] - left_hess
@@ -386,7 +385,7 @@ def _divide(work, leaf, new, n_left):  # type: ignore[no-untyped-def]
     left_total["grad"], left_total["hess"], left_total["n_rows"] = left_grad, left_hess, n_left
     right_total["grad"], right_total["hess"], right_total["n_rows"] = right_grad, right_hess, last - middle
     work.splits[old_slot]["gain"] = work.splits[new]["gain"] = 0.0
-    return leaf if left_is_smaller else new
+    return leaf if sums_left else new
 
 
 @kernel(nogil=False)  # it calls parallel ones
@@ -414,8 +413,9 @@ def grow_leaves(data, task, limits, work):  # type: ignore[no-untyped-def]
         if n_leaves == max_leaves or work.splits[parent_slot]["gain"] <= 0.0:
             break
         _add_node(work, leaf, new)
+        n_rows = work.leaves[leaf]["last"] - work.leaves[leaf]["first"]
         n_left = _partition(data, task, work, leaf)
-        leaf = _divide(work, leaf, new, n_left)
+        leaf = _divide(work, leaf, new, n_left, 2 * n_left <= n_rows)
         n_leaves += 1
         if n_leaves < max_leaves and not 0 <= limits.max_depth <= work.leaves[new]["depth"]:
             for slot in (new, parent_slot):
@@ -434,117 +434,128 @@ def grow_leaves(data, task, limits, work):  # type: ignore[no-untyped-def]
 
 
 @helper()
-def _sum_share(data, task, work, leaf, parent_slot, thread):  # type: ignore[no-untyped-def]
+def _sum_share(data, task, work, leaf, thread):  # type: ignore[no-untyped-def]
     """Do what `_sum_leaf` does for the column groups of one thread."""
     record, histograms = work.leaves[leaf], work.histograms
     first, last, buffer, slot = record["first"], record["last"], record["buffer"], record["slot"]
     groups = task.column_groups[task.thread_ptr[thread] : task.thread_ptr[thread + 1]]
     _fill_histograms(data, groups, work.rows[buffer, first:last], work.packed[buffer, first:last], histograms[slot])
-    if parent_slot >= 0:
-        for k in range(4 * groups.shape[0]):
-            column = 4 * groups[k // 4] + k % 4
-            for code in range(histograms.shape[2]):
-                histograms[parent_slot, column, code] -= histograms[slot, column, code]
 
 
 @helper(parallel=True)
-def _sum_leaf(data, task, work, leaf, parent_slot):  # type: ignore[no-untyped-def]
-    """Fill the histograms of a leaf and, where there is a parent, subtract them from its histograms."""
+def _sum_leaf(data, task, work, leaf):  # type: ignore[no-untyped-def]
+    """Fill the histograms of a leaf with the rows of this process."""
     for thread in prange(task.thread_ptr.shape[0] - 1):
-        _sum_share(data, task, work, leaf, parent_slot, np.int64(thread))
+        _sum_share(data, task, work, leaf, np.int64(thread))
 
 
 @kernel(nogil=False)  # it calls parallel ones
 def sum_root(data, task, work):  # type: ignore[no-untyped-def]
     """Fill the histograms of the root, which is leaf 0, with the rows of this process."""
-    _sum_leaf(data, task, work, np.int64(0), np.int64(-1))
+    _sum_leaf(data, task, work, np.int64(0))
 
 
 @kernel(nogil=False)  # it calls parallel ones
-def divide_leaf(data, task, work, leaf, new, sums_children):  # type: ignore[no-untyped-def]
-    """Split a leaf; its right child is leaf `new`. Return how many rows of this process go left.
+def divide_leaves(data, task, work, leaves, first_new, has_sums, n_left):  # type: ignore[no-untyped-def]
+    """Split leaves (n,) int64; the right child of leaves[i] is leaf first_new + i.
 
-    sums_children  whether to fill the histograms of both children
+    has_sums  (n,) bool: whether to fill the histograms of one child with the rows of this process: of that with the
+              smaller hessian, which is the same one in all processes; the other keeps the slot of its parent
+    n_left    (n,) int64, OUT: rows of this process that go left
     """
-    _add_node(work, leaf, new)
-    parent_slot = work.leaves[leaf]["slot"]
-    n_left = _partition(data, task, work, leaf)
-    smaller = _divide(work, leaf, new, n_left)
-    if sums_children:
-        _sum_leaf(data, task, work, smaller, parent_slot)
-    return n_left
+    for i in range(leaves.shape[0]):
+        leaf, new = leaves[i], first_new + i
+        slot = work.leaves[leaf]["slot"]
+        left_hess, hess = work.splits[slot]["left_hess"], work.totals[slot]["hess"]
+        _add_node(work, leaf, new)
+        n_left[i] = _partition(data, task, work, leaf)
+        child = _divide(work, leaf, new, n_left[i], left_hess <= hess - left_hess)
+        if has_sums[i]:
+            _sum_leaf(data, task, work, child)
 
 
 @kernel()
-def pack_histograms(histograms, columns, is_filled, sums):  # type: ignore[no-untyped-def]
-    """Copy the sums that are not 0 of some columns of histograms (n_columns, 256) to `sums`; return their number.
+def pack_histograms(histograms, slots, columns, is_filled, sums):  # type: ignore[no-untyped-def]
+    """Copy the sums that are not 0 in some slots and columns of the histograms to `sums`; return their number.
 
-    is_filled  (n, 4) uint64, OUT: a bit for each sum of columns (n,), whether it is not 0
-    sums       (n * 256,) int64, OUT
+    histograms  (n_slots, n_columns, 256) int64
+    slots       (m,) int64; columns: (n,) int64
+    is_filled   (m, n, 4) uint64, OUT: a bit for each sum, whether it is not 0
+    sums        (m * n * 256,) int64, OUT
     """
     n_sums = np.int64(0)
-    for k in range(columns.shape[0]):
-        histogram = histograms[columns[k]]
-        for word in range(is_filled.shape[1]):
-            bits = np.uint64(0)
-            for i in range(64):
-                value = histogram[64 * word + i]
-                sums[n_sums] = value
-                filled = np.int64(value != 0)
-                n_sums += filled
-                bits |= np.uint64(filled) << np.uint64(i)
-            is_filled[k, word] = bits
+    for i in range(slots.shape[0]):
+        for k in range(columns.shape[0]):
+            histogram = histograms[slots[i], columns[k]]
+            for word in range(is_filled.shape[2]):
+                bits = np.uint64(0)
+                for bit in range(64):
+                    value = histogram[64 * word + bit]
+                    sums[n_sums] = value
+                    filled = np.int64(value != 0)
+                    n_sums += filled
+                    bits |= np.uint64(filled) << np.uint64(bit)
+                is_filled[i, k, word] = bits
     return n_sums
 
 
 @kernel()
-def add_packed(columns, is_filled, sums, histograms):  # type: ignore[no-untyped-def]
-    """Add sums that `pack_histograms` packed to some columns of histograms (n_columns, 256)."""
+def add_packed(slots, columns, is_filled, sums, histograms):  # type: ignore[no-untyped-def]
+    """Add sums that `pack_histograms` packed to some slots and columns of the histograms (n_slots, n_columns, 256)."""
     n_sums = np.int64(0)
-    for k in range(columns.shape[0]):
-        histogram = histograms[columns[k]]
-        for word in range(is_filled.shape[1]):
-            bits, i = is_filled[k, word], 64 * word
-            while bits != np.uint64(0):
-                filled = np.int64(bits & np.uint64(1))
-                if filled:
-                    histogram[i] += sums[n_sums]
-                n_sums += filled
-                bits >>= np.uint64(1)
-                i += 1
+    for i in range(slots.shape[0]):
+        for k in range(columns.shape[0]):
+            histogram = histograms[slots[i], columns[k]]
+            for word in range(is_filled.shape[2]):
+                bits, code = is_filled[i, k, word], 64 * word
+                while bits != np.uint64(0):
+                    filled = np.int64(bits & np.uint64(1))
+                    if filled:
+                        histogram[code] += sums[n_sums]
+                    n_sums += filled
+                    bits >>= np.uint64(1)
+                    code += 1
 
 
 @helper()
-def _search_shared(data, task, limits, work, shared, slots, shared_slots, old, new, thread):  # type: ignore[no-untyped-def]
+def _subtract(histograms, column, summed, parents):  # type: ignore[no-untyped-def]
+    """Subtract the histograms of summed slots (m,) from those of their parents (m,), in one column."""
+    for i in range(summed.shape[0]):
+        for code in range(histograms.shape[2]):  # not 256: LLVM would unroll the loop completely
+            histograms[parents[i], column, code] -= histograms[summed[i], column, code]
+
+
+@helper()
+def _search_own(data, own, others, limits, work, summed, parents, open_slots, thread):  # type: ignore[no-untyped-def]
     """Do what `search_leaves` does for the column groups of one thread."""
-    scratch = np.empty((3, 256), np.int64)
-    groups = task.column_groups[task.thread_ptr[thread] : task.thread_ptr[thread + 1]]
+    scratch, histograms = np.empty((3, 256), np.int64), work.histograms
+    groups = own.column_groups[own.thread_ptr[thread] : own.thread_ptr[thread + 1]]
     for k in range(4 * groups.shape[0]):
         column = 4 * groups[k // 4] + k % 4
-        if new != old:
-            for code in range(shared.shape[2]):
-                shared[old, column, code] -= shared[new, column, code]
-        for i in range(slots.shape[0]):
-            totals = work.totals[slots[i]]
-            histogram = shared[shared_slots[i], column]
-            _search_column(data, task, limits, column, histogram, totals, scratch, work.feature_splits[i])
+        _subtract(histograms, column, summed, parents)
+        for i in range(open_slots.shape[0]):
+            histogram, totals = histograms[open_slots[i], column], work.totals[open_slots[i]]
+            _search_column(data, own, limits, column, histogram, totals, scratch, work.feature_splits[i])
+    groups = others.column_groups[others.thread_ptr[thread] : others.thread_ptr[thread + 1]]
+    for k in range(4 * groups.shape[0]):
+        _subtract(histograms, 4 * groups[k // 4] + k % 4, summed, parents)
 
 
 @helper(parallel=True)
-def _search_all(data, task, limits, work, shared, slots, shared_slots, old, new):  # type: ignore[no-untyped-def]
+def _search_all(data, own, others, limits, work, summed, parents, open_slots):  # type: ignore[no-untyped-def]
     """Search the column groups of all threads."""
-    for thread in prange(task.thread_ptr.shape[0] - 1):
-        _search_shared(data, task, limits, work, shared, slots, shared_slots, old, new, np.int64(thread))
+    for thread in prange(own.thread_ptr.shape[0] - 1):
+        _search_own(data, own, others, limits, work, summed, parents, open_slots, np.int64(thread))
 
 
 @kernel(nogil=False)  # it calls parallel ones
-def search_leaves(data, task, limits, work, shared, slots, shared_slots, old, new):  # type: ignore[no-untyped-def]
-    """Find the best split of some leaves in the columns of this process, in work.splits.
+def search_leaves(data, own, others, limits, work, summed, parents, open_slots):  # type: ignore[no-untyped-def]
+    """Find the best splits of leaves in the columns of this process, in work.splits.
 
-    task          its candidates and column groups are those of this process
-    shared        (n_slots, n_columns, 256) int64: histograms of all rows, in the columns of this process
-    slots         (n,) int64 of the leaves in `work`; shared_slots: in `shared`
-    old, new      slots in `shared` of the parent, which becomes one child's, and of the other child; equal: the root
+    own, others  tasks with the column groups that this process searches, and with those of the other processes
+    summed       (m,) int64 slots of children that were filled: in own columns with the rows of all processes
+    parents      (m,) int64 slots of their parents, which become those of the other children
+    open_slots   (n,) int64 slots of the leaves to search
     """
-    _search_all(data, task, limits, work, shared, slots, shared_slots, old, new)
-    _choose_features(task, work, slots)
+    _search_all(data, own, others, limits, work, summed, parents, open_slots)
+    _choose_features(own, work, open_slots)

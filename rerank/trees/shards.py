@@ -8,14 +8,15 @@ float sums   of all gradients, and of the gradients of each leaf, go from proces
              as one process would add them.
 
 A process sends, for each split, the histograms of the child with the smaller hessian, without the sums that are 0.
+Several leaves are split at once, some before their turn (`growth_order.py`), so that a tree takes fewer messages.
 `tests/trees/test_shards.py` compares the trees with those of one process.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,12 +27,14 @@ from rerank.trees.columns import GROUP_WIDTH, MOST_CODES, Columns
 from rerank.trees.forest import Tree
 from rerank.trees.gradients import add_sizes, gradient_scales, pack_scaled
 from rerank.trees.grow import Grower, TreeLimits
+from rerank.trees.growth_order import GrowthOrder, Part
 from rerank.trees.leaf_values import add_leaf_sums, add_leaf_values
-from rerank.trees.leafwise import add_packed, divide_leaf, pack_histograms, search_leaves, sum_root
-from rerank.trees.structures import SPLIT, TreeTask
+from rerank.trees.leafwise import add_packed, divide_leaves, pack_histograms, search_leaves, sum_root
+from rerank.trees.structures import SPLIT, SplitLimits, TreeTask
 from rerank.types import Floats, Ints
 
 WORDS = MOST_CODES // 64  # of a column's bits
+EXTRA_SPLITS = 2  # a tree of n leaves may take n / EXTRA_SPLITS splits that are dropped
 
 
 class Peers(Protocol):
@@ -100,12 +103,11 @@ class ShardGrower(Grower):
     def __init__(
         self, columns: Columns, blocks: NDArray[np.uint8], limits: TreeLimits, n_threads: int, peers: Peers
     ) -> None:
-        super().__init__(columns, blocks, limits, n_threads)
-        self._peers = peers
-        shape = (self._work.histograms.shape[0], *self._work.histograms.shape[1:])
-        self._shared = np.empty(shape, dtype=np.int64)
-        self._shared_slots = np.zeros(shape[0], dtype=np.int64)
-        self._filled, self._sums = np.empty((shape[1], WORDS), np.uint64), np.empty(shape[1] * MOST_CODES, np.int64)
+        max_made = limits.num_leaves - 1 + limits.num_leaves // EXTRA_SPLITS
+        super().__init__(columns, blocks, replace(limits, num_leaves=max_made + 1), n_threads)
+        self.limits, self._peers, self._max_made = limits, peers, max_made
+        self._work = self._work._replace(feature_splits=np.zeros((max_made + 1, len(columns.column)), dtype=SPLIT))
+        self._packed = np.empty(0, dtype=np.int64)
 
     def grow_shared(
         self,
@@ -133,10 +135,9 @@ class ShardGrower(Grower):
         work.start(total_grad * units[0], total_hess * units[1], n_own)
         work.totals[0]["n_rows"] = n_rows
         self._prepare(features, units)
-        n_leaves = self._split_leaves(self.limits.of_splits(newton), n_rows)
-        leaf_ptr = np.column_stack([work.leaves[end][:n_leaves] for end in ("first", "last")])
-        self._gather_rows(n_leaves)
-        leaf_sums = np.zeros((n_leaves, 3))
+        order = self._split_leaves(self.limits.of_splits(newton), Part(0, 0, n_own), n_rows)
+        leaf_ptr = self._finish(order)
+        leaf_sums = np.zeros((len(leaf_ptr), 3))
         self.in_order(leaf_sums, lambda sums: add_leaf_sums(grad, hess, work.rows[0], leaf_ptr, sums))
         return self._grown_tree(leaf_sums, newton), work.rows[0, :n_own], leaf_ptr
 
@@ -154,7 +155,7 @@ class ShardGrower(Grower):
                 peers.send(other, sums.tobytes())
 
     def _prepare(self, features: Ints, units: tuple[float, float]) -> None:
-        """Set the tasks of a tree: all columns, whose rows are summed, and those of this process, which it searches."""
+        """Set the tasks of a tree: all columns, whose rows are summed, and those that this process searches, or not."""
         peers, columns = self._peers, self.columns
         is_candidate = np.zeros(len(columns.column), dtype=np.bool_)
         is_candidate[features] = True
@@ -167,94 +168,145 @@ class ShardGrower(Grower):
         )[groups]
         ends = np.searchsorted(np.cumsum(work) - work / 2, np.arange(1, peers.size) * work.sum() / peers.size)
         bounds = [0, *ends.tolist(), len(groups)]
+        first, last = bounds[peers.rank : peers.rank + 2]
         self._columns_of = [_columns(groups[bounds[k] : bounds[k + 1]]) for k in range(peers.size)]
-        own = groups[bounds[peers.rank] : bounds[peers.rank + 1]]
+        own, others = groups[first:last], np.delete(groups, slice(first, last))
         is_own = is_candidate & np.isin(columns.column // GROUP_WIDTH, own)
-        thread_ends = np.linspace(0, len(own), self.n_threads + 1).astype(np.int64)
-        self._own = TreeTask(is_own, own, thread_ends, *units)
+        self._own, self._others = (
+            TreeTask(is_own, each, np.linspace(0, len(each), self.n_threads + 1).astype(np.int64), *units)
+            for each in (own, others)
+        )
 
-    def _split_leaves(self, limits: Any, n_rows: int) -> int:
-        """Grow the leaves as `grow_leaves` does; return their number."""
-        work, max_leaves, least_rows = self._work, len(self._work.leaves), 2.0 * max(limits.min_child_samples, 1.0)
-        self._shared_slots[0] = 0
-        if max_leaves > 1 and limits.max_depth != 0 and n_rows >= least_rows:
-            sum_root(self._rows, self._all, work)
-            self._share(0, work.histograms[0], 0)
-            self._search(limits, [0], 0, 0)
-        n_leaves = 1
-        while n_leaves < max_leaves:
-            gains = work.splits["gain"][work.leaves["slot"][:n_leaves]]
-            leaf, new = int(np.argmax(gains)), n_leaves
-            if gains[leaf] <= 0.0:
-                break
-            n_leaves += 1
-            goes_on = n_leaves < max_leaves and not 0 <= limits.max_depth <= int(work.leaves[leaf]["depth"]) + 1
-            n_left = divide_leaf(self._rows, self._all, work, leaf, new, goes_on)
-            if goes_on:
-                self._open_children(limits, leaf, new, int(n_left), least_rows)
-        return n_leaves
+    def _split_leaves(self, limits: SplitLimits, root: Part, n_rows: int) -> GrowthOrder:
+        """Split leaves until the tree is complete; return its splits and leaves."""
+        least_rows, max_splits = 2.0 * max(limits.min_child_samples, 1.0), self.limits.num_leaves - 1
+        if max_splits > 0 and limits.max_depth != 0 and n_rows >= least_rows:
+            sum_root(self._rows, self._all, self._work)
+            self._share(_slots([0]), _slots([]))
+            self._search(limits, _slots([]), _slots([]), [root])
+        order, n_leaves = GrowthOrder(root, max_splits, self._max_made), 1
+        while parts := order.next_parts():
+            goes_on = [
+                len(order.taken) + 1 < max_splits and not 0 <= limits.max_depth <= part.depth + 1 for part in parts
+            ]
+            children = self._divide(parts, n_leaves, np.array(goes_on))
+            n_leaves += len(parts)
+            divided = [pair for pair, each in zip(children, goes_on, strict=True) if each]
+            if divided:
+                self._open(limits, divided, least_rows)
+        return order
 
-    def _open_children(self, limits: Any, leaf: int, new: int, n_left: int, least_rows: float) -> None:
-        """Get the histograms of both children of a split, and search them."""
-        work, slots = self._work, self._work.leaves["slot"]
-        left, right = work.totals[slots[leaf]], work.totals[slots[new]]
-        n_both = int(work.leaves[new]["last"] - work.leaves[leaf]["first"])
-        sent, other = (leaf, new) if left["hess"] <= right["hess"] else (new, leaf)
-        old = int(self._shared_slots[leaf])
-        self._shared_slots[sent], self._shared_slots[other] = new, old
-        counts = self._share(new, work.histograms[slots[sent]], n_left, n_both - n_left)
-        left["n_rows"], right["n_rows"] = counts
-        opened = [each for each in (leaf, new) if work.totals[slots[each]]["n_rows"] >= least_rows]
-        self._search(limits, opened, old, new)
+    def _divide(self, parts: list[Part], first_new: int, goes_on: NDArray[np.bool_]) -> list[tuple[Part, Part]]:
+        """Make the best split of some leaves; return their children."""
+        n_left = np.zeros(len(parts), dtype=np.int64)
+        records = _slots([part.record for part in parts])
+        divide_leaves(self._rows, self._all, self._work, records, first_new, goes_on, n_left)
+        for number, (part, n) in enumerate(zip(parts, n_left.tolist(), strict=True), first_new):
+            part.node, middle, depth = number - 1, part.first + n, part.depth + 1
+            part.children = (
+                Part(part.record, part.first, middle, depth),
+                Part(number, middle, part.last, depth),
+            )
+        return [part.children for part in parts if part.children is not None]
 
-    def _share(self, slot: int, histograms: NDArray[np.int64], *counts: int) -> list[int]:
-        """Sum the histograms of all processes to a slot of the shared ones, each its columns; return summed counts."""
-        peers, own = self._peers, self._columns_of[self._peers.rank]
-        messages: list[bytes | memoryview] = []
-        for rank, columns in enumerate(self._columns_of):
-            header = np.array(counts, dtype=np.int64).tobytes()
-            if rank != peers.rank and len(columns):
-                filled = self._filled[: len(columns)]
-                n_sums = pack_histograms(histograms, columns, filled, self._sums)
-                header += filled.tobytes() + self._sums[:n_sums].tobytes()
-            messages.append(header)
-        received = peers.exchange(messages)
-        self._shared[slot, own] = histograms[own]
-        n_header, n_filled = 8 * len(counts), 8 * WORDS * len(own)
+    def _open(self, limits: SplitLimits, pairs: list[tuple[Part, Part]], least_rows: float) -> None:
+        """Get the histograms of the children of some splits, and search them."""
+        work = self._work
+        slots = work.leaves["slot"][[[left.record, right.record] for left, right in pairs]]
+        new = _slots([right.record for _, right in pairs])  # its number is that of the slot that was filled
+        parents = slots.sum(axis=1) - new
+        children = [child for pair in pairs for child in pair]
+        counts = self._share(new, _slots([child.last - child.first for child in children]))
+        work.totals["n_rows"][slots.ravel()] = counts
+        is_open = work.totals["n_rows"][slots.ravel()] >= least_rows
+        opened = [child for child, each in zip(children, is_open.tolist(), strict=True) if each]
+        self._search(limits, new, parents, opened)
+
+    def _share(self, slots: Ints, counts: Ints) -> Ints:
+        """Sum some histograms of all processes, each in its columns; return `counts`, summed."""
+        work, peers, n_counts = self._work, self._peers, len(counts)
+        received = peers.exchange(self._packed_messages(slots, counts))
+        own = self._columns_of[peers.rank]
+        n_filled = len(slots) * len(own) * WORDS
+        totals = counts.copy()
         for rank, message in enumerate(received):
-            if rank != peers.rank and len(own):
-                filled = np.frombuffer(message[n_header : n_header + n_filled], np.uint64).reshape(-1, WORDS)
-                add_packed(own, filled, np.frombuffer(message[n_header + n_filled :], np.int64), self._shared[slot])
-        totals = np.sum([np.frombuffer(message[:n_header], np.int64) for message in received], axis=0)
-        return [int(total) for total in totals]
+            if rank == peers.rank:
+                continue
+            words = np.frombuffer(message, np.int64)
+            totals += words[:n_counts]
+            if len(own):
+                filled = words[n_counts : n_counts + n_filled].view(np.uint64).reshape(-1, len(own), WORDS)
+                add_packed(slots, own, filled, words[n_counts + n_filled :], work.histograms)
+        return totals
 
-    def _search(self, limits: Any, leaves: Sequence[int], old: int, new: int) -> None:
+    def _packed_messages(self, slots: Ints, counts: Ints) -> list[memoryview]:
+        """Return what each process gets: counts, and histograms of its columns."""
+        rank_columns, n_counts = self._columns_of, len(counts)
+        most = sum(n_counts + len(slots) * len(columns) * (WORDS + MOST_CODES) for columns in rank_columns)
+        if len(self._packed) < most:
+            self._packed = np.empty(most, dtype=np.int64)
+        messages, first = [], 0
+        for rank, columns in enumerate(rank_columns):
+            message = self._packed[first:]
+            message[:n_counts] = counts
+            length = n_counts
+            if rank != self._peers.rank and len(columns):
+                n_filled = len(slots) * len(columns) * WORDS
+                filled = message[length : length + n_filled].view(np.uint64).reshape(-1, len(columns), WORDS)
+                length += n_filled
+                length += pack_histograms(self._work.histograms, slots, columns, filled, message[length:])
+            messages.append(message[:length].view(np.uint8).data)
+            first += length
+        return messages
+
+    def _search(self, limits: SplitLimits, summed: Ints, parents: Ints, parts: list[Part]) -> None:
         """Find the best splits of some leaves: each process in its columns, then the best of all."""
         work, peers = self._work, self._peers
-        slots = work.leaves["slot"][list(leaves)]
-        shared_slots = self._shared_slots[list(leaves)]
-        search_leaves(self._rows, self._own, limits, work, self._shared, slots, shared_slots, old, new)
-        if not len(slots):
+        slots = work.leaves["slot"][[part.record for part in parts]]
+        search_leaves(self._rows, self._own, self._others, limits, work, summed, parents, slots)
+        if not parts:
             return
-        received = peers.exchange([work.splits[slots].tobytes()] * peers.size)
-        splits = np.stack([np.frombuffer(message, SPLIT) for message in received])
-        for number, slot in enumerate(slots.tolist()):
-            gains, features = splits["gain"][:, number], splits["feature"][:, number]
-            best = int(np.lexsort((features, -gains))[0])  # of equal gains that of the lowest feature
-            work.splits[slot] = splits[best, number]
+        best, *others = (
+            np.frombuffer(message, SPLIT) for message in peers.exchange([work.splits[slots].tobytes()] * peers.size)
+        )
+        for splits in others:  # of equal gains that of the lowest feature
+            equal = (splits["gain"] == best["gain"]) & (splits["feature"] < best["feature"])
+            best = np.where((splits["gain"] > best["gain"]) | equal, splits, best)
+        work.splits[slots] = best
+        for part, gain in zip(parts, best["gain"].tolist(), strict=True):
+            part.gain = gain
 
-    def _gather_rows(self, n_leaves: int) -> None:
-        """Copy the rows of all leaves to the first buffer."""
-        work = self._work
-        for record in work.leaves[:n_leaves]:
-            if record["buffer"] == 1:
-                rows = slice(int(record["first"]), int(record["last"]))
-                work.rows[0, rows] = work.rows[1, rows]
+    def _finish(self, order: GrowthOrder) -> Ints:
+        """Bring rows and nodes into the order of the tree; return the first and last row of each leaf."""
+        work, taken = self._work, order.taken
+        number_of = {part: ~number for number, part in enumerate(order.leaves)}
+        number_of |= {part: number for number, part in enumerate(taken)}
+        nodes = work.nodes[[part.node for part in taken]]
+        for number, side in enumerate(("left", "right")):
+            nodes[side] = [number_of[part.children[number]] for part in taken if part.children is not None]
+        work.nodes[: len(taken)] = nodes
+        for part in order.leaves:
+            self._gather_rows(part)
+        return np.array([(part.first, part.last) for part in order.leaves], dtype=np.int64)
+
+    def _gather_rows(self, part: Part) -> None:
+        """Bring the rows of a leaf into the first buffer, ascending."""
+        work, rows = self._work, slice(part.first, part.last)
+        if part.children is not None:  # a split that is dropped
+            for child in part.children:
+                self._gather_rows(child)
+            work.rows[0, rows].sort()
+        elif work.leaves[part.record]["buffer"] == 1:
+            work.rows[0, rows] = work.rows[1, rows]
 
 
 def _columns(groups: Ints) -> Ints:
     """Return the columns of some column groups."""
     return (GROUP_WIDTH * groups[:, None] + np.arange(GROUP_WIDTH)).ravel()
+
+
+def _slots(numbers: Sequence[int]) -> Ints:
+    return np.array(numbers, dtype=np.int64)
 
 
 class ShardBooster:

@@ -184,13 +184,14 @@ def check(
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.5, 1.0])
 def test_packed_histograms_are_added(share: float) -> None:
     random = np.random.default_rng(0)
-    histograms = random.integers(-(2**62), 2**62, (8, 256)) * (random.random((8, 256)) < share)
-    columns = np.array([1, 2, 6])
-    filled, sums = np.empty((3, 4), np.uint64), np.empty(3 * 256, np.int64)
-    n_sums = pack_histograms(histograms, columns, filled, sums)
-    assert n_sums == np.count_nonzero(histograms[columns])
-    out = np.ones((8, 256), np.int64)
-    add_packed(columns, filled, sums[:n_sums], out)
-    expected = np.ones((8, 256), np.int64)
-    expected[columns] += histograms[columns]
+    histograms = random.integers(-(2**62), 2**62, (3, 8, 256)) * (random.random((3, 8, 256)) < share)
+    slots, columns = np.array([0, 2]), np.array([1, 2, 6])
+    filled, sums = np.empty((2, 3, 4), np.uint64), np.empty(2 * 3 * 256, np.int64)
+    n_sums = pack_histograms(histograms, slots, columns, filled, sums)
+    some = np.ix_(slots, columns)
+    assert n_sums == np.count_nonzero(histograms[some])
+    out = np.ones((3, 8, 256), np.int64)
+    add_packed(slots, columns, filled, sums[:n_sums], out)
+    expected = np.ones((3, 8, 256), np.int64)
+    expected[some] += histograms[some]
     assert np.array_equal(out, expected)

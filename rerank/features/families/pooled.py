@@ -263,4 +263,6 @@ def _sort(values, spare):  # type: ignore[no-untyped-def]
                 else:
                     spare[index] = values[right]
                     right += 1
-        values[:], size = spare, 2 * size
+        for index in range(n_values):  # an assignment of the array would compile the text of its error for a second
+            values[index] = spare[index]
+        size *= 2
