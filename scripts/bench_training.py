@@ -1,7 +1,8 @@
 #!/usr/bin/env python
 """Training time, memory and quality beside LightGBM and XGBoost on generated data of MSLR-WEB10K's shape.
 
-Run: python scripts/bench_training.py [--rows 223531] [--trees 200] [--repeats 5] [--four] [--quick] [--output FILE]
+Run: python scripts/bench_training.py [--rows 223531] [--trees 200] [--repeats 5] [--four] [--distinct]
+     [--quick] [--output FILE]
      python scripts/bench_training.py --curve docs/images/training.png [--trees 50]
 Every system trains in a process of its own, in turn, binning included, with the same trees, leaves, learning rate and
 bins. Each run is printed as it ends; the table has medians, and the least and greatest seconds. What is needed (`pip
@@ -38,23 +39,26 @@ CURVE_SYSTEMS = (OURS, "lightgbm-row-wise", "xgboost-hist")
 PEERS = {"lightgbm": "lightgbm", "xgboost": "xgboost"}  # beginning of the name of a system, package
 
 
-def generate(n_rows: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return X (n_rows, 136) float32, labels and group sizes: counts, heavy tails, sparse and binary columns."""
+def generate(n_rows: int, seed: int, distinct: bool = False) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return X (n_rows, 136) float32, labels and group sizes.
+
+    The columns are counts, heavy tails, normal, sparse and binary ones; where `distinct`, heavy tails and normal ones
+    only, whose values all differ.
+    """
     random = np.random.default_rng(seed)
     groups: list[int] = []
     while sum(groups) < n_rows:
         groups.append(int(min(random.integers(40, 201), n_rows - sum(groups))))
     X = np.empty((n_rows, N_FEATURES), dtype=np.float32)
     for feature in range(N_FEATURES):
-        X[:, feature] = _column(random, feature, n_rows)
+        X[:, feature] = _column(random, 1 + feature % 2 if distinct else feature % 5, n_rows)
     weights = np.random.default_rng(7).normal(0, 1, N_FEATURES) / np.sqrt(N_FEATURES)
     value = np.log1p(np.abs(X)) @ weights + 0.5 * np.tanh(X[:, 2] * X[:, 7]) + random.normal(0, 0.7, n_rows)
     labels = np.searchsorted(np.quantile(value, SHARES), value).astype(np.float64)
     return X, labels, np.array(groups)
 
 
-def _column(random: np.random.Generator, feature: int, n_rows: int) -> np.ndarray:
-    kind = feature % 5
+def _column(random: np.random.Generator, kind: int, n_rows: int) -> np.ndarray:
     if kind == 0:
         return random.poisson(np.exp(random.normal(0, 1)), n_rows)
     if kind == 1:
@@ -105,16 +109,16 @@ def ndcg(scores: np.ndarray, labels: np.ndarray, groups: np.ndarray) -> float:
     return float(parse_measure("nDCG(dcg='exp-log2')@10").scores(lists).mean())
 
 
-def worker(system: str, rows: int, trees: int, threads: int) -> None:
+def worker(system: str, rows: int, trees: int, threads: int, distinct: bool) -> None:
     """Train once in this process; print seconds, memory added and quality as JSON."""
     train(system, *generate(2000, 3), 3, threads)  # load libraries and kernels before the clock starts
-    data = generate(rows, 0)
+    data = generate(rows, 0, distinct)
     before = _forget_peak()
     start = time.perf_counter()
     predict = train(system, *data, trees, threads)
     seconds = time.perf_counter() - start
     added = _memory("VmHWM") - before
-    X, labels, groups = generate(max(rows // 5, 5000), 1)
+    X, labels, groups = generate(max(rows // 5, 5000), 1, distinct)
     print(json.dumps({"seconds": seconds, "added_mb": added, "ndcg": ndcg(predict(X), labels, groups)}))
 
 
@@ -132,13 +136,16 @@ def _memory(name: str) -> float:
     return next((int(line.split()[1]) / 1024 for line in lines if line.startswith(name + ":")), 0.0)
 
 
-def measure(systems: list[str], rows: int, trees: int, threads: int, repeats: int) -> dict[str, dict[str, float]]:
+def measure(
+    systems: list[str], rows: int, trees: int, threads: int, repeats: int, distinct: bool = False
+) -> dict[str, dict[str, float]]:
     """Run the systems in turn, `repeats` times; return medians, and quality of the last run."""
     result: dict[str, list[dict[str, float]]] = {system: [] for system in systems}
     for _ in range(repeats):
         for system in systems:
             command = [sys.executable, __file__, "--worker", system, "--rows", str(rows), "--trees", str(trees)]
-            done = subprocess.run([*command, "--threads", str(threads)], check=True, stdout=subprocess.PIPE, text=True)
+            command += ["--threads", str(threads), *(["--distinct"] if distinct else [])]
+            done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
             run = json.loads(done.stdout.splitlines()[-1])
             result[system].append(run)
             shown = ", ".join(f"{key} {value:.4g}" for key, value in run.items())
@@ -161,6 +168,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--four", action="store_true", help="LightGBM only, and four times the rows, too")
+    parser.add_argument("--distinct", action="store_true", help="data whose columns have as many values as rows")
     parser.add_argument("--curve", type=Path, help="PNG of time and memory against rows, and nothing else")
     parser.add_argument("--quick", action="store_true", help="40,000 rows, 30 trees, one run each")
     parser.add_argument("--systems", help=f"of {', '.join(SYSTEMS)}, with commas between them; all by default")
@@ -168,7 +176,7 @@ def main() -> None:
     parser.add_argument("--worker")
     options = parser.parse_args()
     if options.worker:
-        worker(options.worker, options.rows, options.trees, options.threads)
+        worker(options.worker, options.rows, options.trees, options.threads, options.distinct)
         return
     if options.quick:
         options.rows, options.trees, options.repeats = 40_000, 30, 1
@@ -185,7 +193,8 @@ def main() -> None:
     sizes = [options.rows, 4 * options.rows] if options.four else [options.rows]
     if options.four:
         systems = [name for name in systems if name in FOUR_SYSTEMS]
-    tables = [measure(systems, rows, options.trees, options.threads, options.repeats) for rows in sizes]
+    given = options.trees, options.threads, options.repeats, options.distinct
+    tables = [measure(systems, rows, *given) for rows in sizes]
     report(about, tables, sizes, options)
 
 
@@ -198,7 +207,8 @@ def report(
     """Print a table for each number of rows, and write them as JSON where asked."""
     trees, threads, output = options.trees, options.threads, options.output
     for rows, result in zip(sizes, tables, strict=True):
-        print(f"\n{rows:,} rows x {N_FEATURES}, {trees} trees x 31 leaves, {threads} threads\n")
+        kind = ", distinct values" if options.distinct else ""
+        print(f"\n{rows:,} rows x {N_FEATURES}{kind}, {trees} trees x 31 leaves, {threads} threads\n")
         lines = [
             {
                 "system": system,

@@ -14,9 +14,9 @@ are split evenly, and work is divided by the number of cores without loss.
 index     Each core builds the index of its own documents.
 search    Each machine searches its own documents and sends its k best to one machine, which merges them. The package
           does not do this: the workers of its clusters open an index of all documents.
-tree      As in rerank/trees/shards.py: for each split, each machine sends its histograms of the others' columns, then
-          its best split. Two float sums of a tree pass through all machines in turn. The processor time of messages is
-          left out, which grows with the number of machines.
+tree      As in rerank/trees/shards.py: several leaves are split in a round. In each, a machine sends its histograms of
+          the others' columns, then its best splits. Two float sums of a tree pass through all machines in turn. The
+          processor time of messages is left out, which grows with the number of machines.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ MEMORY = 64e9  # bytes of a machine
 PAIRS = 1000  # candidates of a query
 JUDGED = 100  # rows of a training query
 LEAVES, FOREST = 31, 500
+ROUNDS = 12  # of splits, for a tree of 31 leaves: rerank/trees/growth_order.py
 HIT_BYTES = 16
 
 
@@ -204,8 +205,8 @@ def plan(costs: Costs, options: argparse.Namespace, machines: int) -> dict[str, 
     compute = rows * costs.train / cores
     # One of two workers sends the histograms of half of the columns; a machine sends those of all but its own columns.
     sent = 2 * costs.sent * (machines - 1) / machines
-    # The root and each split but the last: histograms, best splits. Once for each tree: the root's totals, two sums.
-    exchange = (LEAVES - 1) * (2 * options.latency + sent / options.bandwidth) + (1 + 2 * machines) * options.latency
+    # In each round: histograms, best splits. Once for each tree: the root's totals, two sums.
+    exchange = (LEAVES - 1) * sent / options.bandwidth + (2 * ROUNDS + 1 + 2 * machines) * options.latency
     row_memory = rows * costs.row_bytes / machines
     return {
         "machines": machines,

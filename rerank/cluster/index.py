@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.cluster.tables import of_queries, query_parts
+from rerank.cluster.tables import MOST_ROWS, of_queries, query_parts
 from rerank.cluster.worker import Job, OpenIndex
 from rerank.errors import InvalidInputError
 from rerank.features.extract import rows_without_features
@@ -32,6 +32,8 @@ from rerank.workflows.rerank import rerank
 
 if TYPE_CHECKING:
     from rerank.cluster.cluster import Cluster
+
+MOST_ROWS_OF_FEATURES = 1 << 13  # of a part: its features are sent and written while workers compute the next ones
 
 
 class ClusterIndex(Index):
@@ -162,9 +164,7 @@ class ClusterIndex(Index):
         parts = self._map(_features_of, {"recipe": recipe, **options}, tables, list(run), "features", run)
         first = next(parts)
         judgements = None if qrels is None else Qrels.of(qrels)
-        data = rows_without_features(
-            run, judgements, others, first.feature_names, first.recipe or {}, first.fingerprint or {}
-        )
+        data = rows_without_features(run, judgements, others, first.names, first.recipe, first.fingerprint)
         return data, _blocks(first, parts)
 
     def _map(
@@ -188,7 +188,8 @@ class ClusterIndex(Index):
             files[str(shared["vectors"])] = file_mark(shared["vectors"])
         index = OpenIndex(str(self.path.resolve()), self.language, dict(self.forward.fingerprint))
         sizes = np.ones(len(query_ids)) if run is None else np.diff(run.query_ptr)
-        ranges = query_parts(sizes.astype(np.int64), len(self.cluster.workers()))
+        most_rows = MOST_ROWS if run is None else MOST_ROWS_OF_FEATURES
+        ranges = query_parts(sizes.astype(np.int64), len(self.cluster.workers()), most_rows)
         parts = [partial(_tables_of, tables, query_ids[part]) for part in ranges]
         if not parts:  # an error, or an empty result, that is the same here
             return iter([function(Index(self.path, self.language), **shared, **_tables_of(tables, []))])
@@ -214,11 +215,22 @@ def _search_of(index: Index, topics: Topics, k: int, retriever: str, **options: 
     return index._search(topics, k, retriever, options)  # without the warning of topics without hits
 
 
-def _features_of(index: Index, run: Run, topics: Topics, runs: Mapping[str, Run], **options: Any) -> RankingData:
-    return index.features(run, topics, runs=runs, **options)
+@dataclass(frozen=True)
+class _Features:
+    """The features of a part, without what the client knows of its rows."""
+
+    X: NDArray[np.float32]
+    names: tuple[str, ...]
+    recipe: Mapping[str, Any]
+    fingerprint: Mapping[str, Any]
 
 
-def _blocks(first: RankingData, others: Iterator[RankingData]) -> Iterator[NDArray[np.float32]]:
+def _features_of(index: Index, run: Run, topics: Topics, runs: Mapping[str, Run], **options: Any) -> _Features:
+    data = index.features(run, topics, runs=runs, **options)
+    return _Features(data.X, data.feature_names, data.recipe or {}, data.fingerprint or {})
+
+
+def _blocks(first: _Features, others: Iterator[_Features]) -> Iterator[NDArray[np.float32]]:
     yield first.X
     for part in others:
         yield part.X

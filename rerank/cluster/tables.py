@@ -14,15 +14,16 @@ MOST_QUERIES = 1024  # of a part
 MOST_ROWS = 1 << 16
 
 
-def query_parts(sizes: Sequence[int] | Ints, n_workers: int) -> Iterator[slice]:
+def query_parts(sizes: Sequence[int] | Ints, n_workers: int, most_rows: int = MOST_ROWS) -> Iterator[slice]:
     """Yield ranges of whole queries of about equal work, in order.
 
-    sizes  (n_queries,) rows of each query, or 1 each
+    sizes      (n_queries,) rows of each query, or 1 each
+    most_rows  of a range of several queries
     """
     ends = np.cumsum(np.maximum(np.asarray(sizes, dtype=np.int64), 1))
     if not len(ends):
         return
-    most = min(max(-(-int(ends[-1]) // (PARTS_PER_WORKER * n_workers)), 1), MOST_ROWS)
+    most = min(max(-(-int(ends[-1]) // (PARTS_PER_WORKER * n_workers)), 1), most_rows)
     first = 0
     while first < len(ends):
         before = int(ends[first - 1]) if first else 0

@@ -450,18 +450,20 @@ def _sum_leaf(data, task, work, leaf):  # type: ignore[no-untyped-def]
 
 
 @kernel(nogil=False)  # it calls parallel ones
-def sum_root(data, task, work):  # type: ignore[no-untyped-def]
-    """Fill the histograms of the root, which is leaf 0, with the rows of this process."""
-    _sum_leaf(data, task, work, np.int64(0))
+def sum_leaves(data, task, work, leaves):  # type: ignore[no-untyped-def]
+    """Fill the histograms of leaves (n,) int64 with the rows of this process."""
+    for i in range(leaves.shape[0]):
+        _sum_leaf(data, task, work, leaves[i])
 
 
 @kernel(nogil=False)  # it calls parallel ones
-def divide_leaves(data, task, work, leaves, first_new, has_sums, n_left):  # type: ignore[no-untyped-def]
+def divide_leaves(data, task, work, leaves, first_new, n_left):  # type: ignore[no-untyped-def]
     """Split leaves (n,) int64; the right child of leaves[i] is leaf first_new + i.
 
-    has_sums  (n,) bool: whether to fill the histograms of one child with the rows of this process: of that with the
-              smaller hessian, which is the same one in all processes; the other keeps the slot of its parent
-    n_left    (n,) int64, OUT: rows of this process that go left
+    The child with the smaller hessian, which is the same one in all processes, gets a new slot of histograms, to be
+    summed; the other keeps that of its parent.
+
+    n_left  (n,) int64, OUT: rows of this process that go left
     """
     for i in range(leaves.shape[0]):
         leaf, new = leaves[i], first_new + i
@@ -469,9 +471,7 @@ def divide_leaves(data, task, work, leaves, first_new, has_sums, n_left):  # typ
         left_hess, hess = work.splits[slot]["left_hess"], work.totals[slot]["hess"]
         _add_node(work, leaf, new)
         n_left[i] = _partition(data, task, work, leaf)
-        child = _divide(work, leaf, new, n_left[i], left_hess <= hess - left_hess)
-        if has_sums[i]:
-            _sum_leaf(data, task, work, child)
+        _divide(work, leaf, new, n_left[i], left_hess <= hess - left_hess)
 
 
 @kernel()
@@ -518,44 +518,47 @@ def add_packed(slots, columns, is_filled, sums, histograms):  # type: ignore[no-
 
 
 @helper()
-def _subtract(histograms, column, summed, parents):  # type: ignore[no-untyped-def]
-    """Subtract the histograms of summed slots (m,) from those of their parents (m,), in one column."""
-    for i in range(summed.shape[0]):
-        for code in range(histograms.shape[2]):  # not 256: LLVM would unroll the loop completely
-            histograms[parents[i], column, code] -= histograms[summed[i], column, code]
+def _subtract(histograms, column, slot, parent):  # type: ignore[no-untyped-def]
+    """Subtract the histogram of a slot from that of its parent, in one column."""
+    for code in range(histograms.shape[2]):  # not 256: LLVM would unroll the loop completely
+        histograms[parent, column, code] -= histograms[slot, column, code]
 
 
 @helper()
-def _search_own(data, own, others, limits, work, summed, parents, open_slots, thread):  # type: ignore[no-untyped-def]
+def _search_own(data, own, others, limits, work, slots, parents, open_slots, open_ptr, thread):  # type: ignore[no-untyped-def]
     """Do what `search_leaves` does for the column groups of one thread."""
     scratch, histograms = np.empty((3, 256), np.int64), work.histograms
     groups = own.column_groups[own.thread_ptr[thread] : own.thread_ptr[thread + 1]]
     for k in range(4 * groups.shape[0]):
         column = 4 * groups[k // 4] + k % 4
-        _subtract(histograms, column, summed, parents)
-        for i in range(open_slots.shape[0]):
-            histogram, totals = histograms[open_slots[i], column], work.totals[open_slots[i]]
-            _search_column(data, own, limits, column, histogram, totals, scratch, work.feature_splits[i])
+        for i in range(open_ptr.shape[0] - 1):
+            if i < slots.shape[0]:
+                _subtract(histograms, column, slots[i], parents[i])
+            for j in range(open_ptr[i], open_ptr[i + 1]):
+                histogram, totals = histograms[open_slots[j], column], work.totals[open_slots[j]]
+                _search_column(data, own, limits, column, histogram, totals, scratch, work.feature_splits[j])
     groups = others.column_groups[others.thread_ptr[thread] : others.thread_ptr[thread + 1]]
-    for k in range(4 * groups.shape[0]):
-        _subtract(histograms, 4 * groups[k // 4] + k % 4, summed, parents)
+    for i in range(slots.shape[0]):
+        for k in range(4 * groups.shape[0]):
+            _subtract(histograms, 4 * groups[k // 4] + k % 4, slots[i], parents[i])
 
 
 @helper(parallel=True)
-def _search_all(data, own, others, limits, work, summed, parents, open_slots):  # type: ignore[no-untyped-def]
+def _search_all(data, own, others, limits, work, slots, parents, open_slots, open_ptr):  # type: ignore[no-untyped-def]
     """Search the column groups of all threads."""
     for thread in prange(own.thread_ptr.shape[0] - 1):
-        _search_own(data, own, others, limits, work, summed, parents, open_slots, np.int64(thread))
+        _search_own(data, own, others, limits, work, slots, parents, open_slots, open_ptr, np.int64(thread))
 
 
 @kernel(nogil=False)  # it calls parallel ones
-def search_leaves(data, own, others, limits, work, summed, parents, open_slots):  # type: ignore[no-untyped-def]
+def search_leaves(data, own, others, limits, work, slots, parents, open_slots, open_ptr):  # type: ignore[no-untyped-def]
     """Find the best splits of leaves in the columns of this process, in work.splits.
 
     own, others  tasks with the column groups that this process searches, and with those of the other processes
-    summed       (m,) int64 slots of children that were filled: in own columns with the rows of all processes
+    slots        (m,) int64, of children that were summed: in own columns with the rows of all processes
     parents      (m,) int64 slots of their parents, which become those of the other children
-    open_slots   (n,) int64 slots of the leaves to search
+    open_slots   (n,) int64 slots of the leaves to search; those of the children of split i are
+                 open_slots[open_ptr[i] : open_ptr[i + 1]], and open_ptr is (0, 1) for the root
     """
-    _search_all(data, own, others, limits, work, summed, parents, open_slots)
+    _search_all(data, own, others, limits, work, slots, parents, open_slots, open_ptr)
     _choose_features(own, work, open_slots)

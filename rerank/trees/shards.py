@@ -29,9 +29,9 @@ from rerank.trees.gradients import add_sizes, gradient_scales, pack_scaled
 from rerank.trees.grow import Grower, TreeLimits
 from rerank.trees.growth_order import GrowthOrder, Part
 from rerank.trees.leaf_values import add_leaf_sums, add_leaf_values
-from rerank.trees.leafwise import add_packed, divide_leaves, pack_histograms, search_leaves, sum_root
+from rerank.trees.leafwise import add_packed, divide_leaves, pack_histograms, search_leaves, sum_leaves
 from rerank.trees.structures import SPLIT, SplitLimits, TreeTask
-from rerank.types import Floats, Ints
+from rerank.types import Floats, Ints, pointers
 
 WORDS = MOST_CODES // 64  # of a column's bits
 EXTRA_SPLITS = 2  # a tree of n leaves may take n / EXTRA_SPLITS splits that are dropped
@@ -181,26 +181,26 @@ class ShardGrower(Grower):
         """Split leaves until the tree is complete; return its splits and leaves."""
         least_rows, max_splits = 2.0 * max(limits.min_child_samples, 1.0), self.limits.num_leaves - 1
         if max_splits > 0 and limits.max_depth != 0 and n_rows >= least_rows:
-            sum_root(self._rows, self._all, self._work)
-            self._share(_slots([0]), _slots([]))
-            self._search(limits, _slots([]), _slots([]), [root])
+            sum_leaves(self._rows, self._all, self._work, _numbers([0]))
+            self._share(_numbers([0]), _numbers([]))
+            self._search(limits, (_numbers([]), _numbers([])), [root], _numbers([0, 1]))
         order, n_leaves = GrowthOrder(root, max_splits, self._max_made), 1
         while parts := order.next_parts():
             goes_on = [
                 len(order.taken) + 1 < max_splits and not 0 <= limits.max_depth <= part.depth + 1 for part in parts
             ]
-            children = self._divide(parts, n_leaves, np.array(goes_on))
+            children = self._divide(parts, n_leaves)
             n_leaves += len(parts)
             divided = [pair for pair, each in zip(children, goes_on, strict=True) if each]
             if divided:
                 self._open(limits, divided, least_rows)
         return order
 
-    def _divide(self, parts: list[Part], first_new: int, goes_on: NDArray[np.bool_]) -> list[tuple[Part, Part]]:
+    def _divide(self, parts: list[Part], first_new: int) -> list[tuple[Part, Part]]:
         """Make the best split of some leaves; return their children."""
         n_left = np.zeros(len(parts), dtype=np.int64)
-        records = _slots([part.record for part in parts])
-        divide_leaves(self._rows, self._all, self._work, records, first_new, goes_on, n_left)
+        records = _numbers([part.record for part in parts])
+        divide_leaves(self._rows, self._all, self._work, records, first_new, n_left)
         for number, (part, n) in enumerate(zip(parts, n_left.tolist(), strict=True), first_new):
             part.node, middle, depth = number - 1, part.first + n, part.depth + 1
             part.children = (
@@ -211,16 +211,17 @@ class ShardGrower(Grower):
 
     def _open(self, limits: SplitLimits, pairs: list[tuple[Part, Part]], least_rows: float) -> None:
         """Get the histograms of the children of some splits, and search them."""
-        work = self._work
-        slots = work.leaves["slot"][[[left.record, right.record] for left, right in pairs]]
-        new = _slots([right.record for _, right in pairs])  # its number is that of the slot that was filled
-        parents = slots.sum(axis=1) - new
-        children = [child for pair in pairs for child in pair]
-        counts = self._share(new, _slots([child.last - child.first for child in children]))
-        work.totals["n_rows"][slots.ravel()] = counts
-        is_open = work.totals["n_rows"][slots.ravel()] >= least_rows
+        work, children = self._work, [child for pair in pairs for child in pair]
+        records = _numbers([child.record for child in children])
+        slots = work.leaves["slot"][records]
+        new = _numbers([right.record for _, right in pairs])  # numbers of the new slots
+        sum_leaves(self._rows, self._all, work, records[np.isin(slots, new)])
+        counts = self._share(new, _numbers([child.last - child.first for child in children]))
+        work.totals["n_rows"][slots] = counts
+        is_open = counts >= least_rows
         opened = [child for child, each in zip(children, is_open.tolist(), strict=True) if each]
-        self._search(limits, new, parents, opened)
+        parents = slots.reshape(-1, 2).sum(axis=1) - new
+        self._search(limits, (new, parents), opened, pointers(is_open.reshape(-1, 2).sum(axis=1)))
 
     def _share(self, slots: Ints, counts: Ints) -> Ints:
         """Sum some histograms of all processes, each in its columns; return `counts`, summed."""
@@ -259,11 +260,14 @@ class ShardGrower(Grower):
             first += length
         return messages
 
-    def _search(self, limits: SplitLimits, summed: Ints, parents: Ints, parts: list[Part]) -> None:
-        """Find the best splits of some leaves: each process in its columns, then the best of all."""
+    def _search(self, limits: SplitLimits, pairs: tuple[Ints, Ints], parts: list[Part], open_ptr: Ints) -> None:
+        """Find the best splits of some leaves: each process in its columns, then the best of all.
+
+        pairs, open_ptr  as for `search_leaves`: slots that were summed, and those of their parents
+        """
         work, peers = self._work, self._peers
         slots = work.leaves["slot"][[part.record for part in parts]]
-        search_leaves(self._rows, self._own, self._others, limits, work, summed, parents, slots)
+        search_leaves(self._rows, self._own, self._others, limits, work, *pairs, slots, open_ptr)
         if not parts:
             return
         best, *others = (
@@ -305,7 +309,7 @@ def _columns(groups: Ints) -> Ints:
     return (GROUP_WIDTH * groups[:, None] + np.arange(GROUP_WIDTH)).ravel()
 
 
-def _slots(numbers: Sequence[int]) -> Ints:
+def _numbers(numbers: Sequence[int]) -> Ints:
     return np.array(numbers, dtype=np.int64)
 
 
