@@ -32,15 +32,15 @@ def count_postings(doc_freq: Any, docs: Any, freqs: Any, postings: Any, tokens: 
 
 @kernel()
 def invert_postings(
-    by_term: Any, first_term: Any, numbers: Any, first: Any, last: Any, next_row: Any, out_terms: Any, out_freqs: Any
+    by_term: Any, numbers: Any, first: Any, last: Any, first_term: Any, next_row: Any, out_terms: Any, out_freqs: Any
 ) -> None:
     """Write the postings of some terms in the documents [first, last) in the order of documents.
 
     Terms ascend within a document, since they are read in ascending order.
 
     by_term               doc_freq (n_terms,), docs and freqs (n_postings,), int32
-    first_term            number of the first term
     numbers               (n_docs,) int32 number of each document by Lucene's number
+    first_term            number of the first term
     next_row              (last - first,) int64, where the next posting of a document goes; CHANGED
     out_terms, out_freqs  (n_postings of the documents,) int32, OUT
     """
@@ -59,7 +59,7 @@ def invert_postings(
 
 @kernel()
 def invert_positions(
-    by_term: Any, positions: Any, numbers: Any, first: Any, last: Any, next_token: Any, out_positions: Any
+    by_term: Any, numbers: Any, first: Any, last: Any, positions: Any, next_token: Any, out_positions: Any
 ) -> None:
     """Write the token positions of some terms in the documents [first, last) in the order of documents.
 

@@ -1,6 +1,6 @@
 """Writing of a field's forward arrays: postings in the order of documents, made from postings in the order of terms.
 
-Memory does not grow with the number of postings. The arrays are written part by part, each of some documents; for each
+Memory does not grow with the number of postings. The arrays are made part by part, each of some documents; for each
 part, all postings are read block by block, each of some terms.
 """
 
@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
+from rerank.runtime.threads import cores, in_threads
 from rerank.types.arrays import Ints, pointers
 
 _BLOCK = 1 << 24  # postings that are read at a time, unless a term has more
-_PART = 1 << 31  # bytes that are written at a time
+_PART = 1 << 31  # bytes that are made in memory, and then written
 
 
 class _Block(NamedTuple):
@@ -136,15 +138,22 @@ def _write_postings(field: RawField, folder: Path, order: Ints, doc_ptr: Ints, p
     numbers[order] = np.arange(len(order), dtype=np.int32)
     names = ("terms", "freqs", "positions") if field.positions else ("terms", "freqs")
     ends = {"terms": doc_ptr, "freqs": doc_ptr, "positions": position_ptr}
-    files = [_NewFile.of(folder, f"{field.number}.{name}", np.int32, int(ends[name][-1])) for name in names]
-    for first, last in _parts(8 * doc_ptr + 4 * position_ptr * field.positions):
-        out = [file.part(*ends[name][[first, last]].tolist()) for name, file in zip(names, files, strict=True)]
-        next_row, next_token = (ptr[first:last] - ptr[first] for ptr in (doc_ptr, position_ptr))
-        for block in field.blocks():
-            postings = (block.doc_freq, block.docs, block.freqs)
-            invert.invert_postings(postings, block.first, numbers, first, last, next_row, out[0], out[1])
-            if field.positions:
-                invert.invert_positions(postings, block.positions, numbers, first, last, next_token, out[2])
+    with ExitStack() as stack:
+        files = [
+            stack.enter_context(_new_file(folder / f"{field.number}.{name}.npy", int(ends[name][-1]))) for name in names
+        ]
+        for first, last in _parts(8 * doc_ptr + 4 * position_ptr * field.positions):
+            # Not a map of the file: the system would write each page many times while it is filled in random order.
+            out = [np.empty(ends[name][last] - ends[name][first], np.int32) for name in names]
+            next_row, next_token = (ptr[first:last] - ptr[first] for ptr in (doc_ptr, position_ptr))
+            for block in field.blocks():
+                common = (block.doc_freq, block.docs, block.freqs), numbers, first, last
+                jobs = [partial(invert.invert_postings, *common, block.first, next_row, *out[:2])]
+                if field.positions:
+                    jobs.append(partial(invert.invert_positions, *common, block.positions, next_token, out[2]))
+                in_threads(lambda job: job(), jobs, cores())
+            for file, values in zip(files, out, strict=True):
+                file.write(values.data)
 
 
 def _parts(sizes: Ints) -> Iterator[tuple[int, int]]:
@@ -159,27 +168,10 @@ def _parts(sizes: Ints) -> Iterator[tuple[int, int]]:
         first = last
 
 
-@dataclass(frozen=True)
-class _NewFile:
-    """A .npy file of a given length, whose content is written in parts."""
-
-    path: Path
-    dtype: Any
-    start: int
-
-    @classmethod
-    def of(cls, folder: Path, name: str, dtype: DTypeLike, length: int) -> _NewFile:
-        """Create a file; its disk space is allocated first, since writing to a map on a full disk ends the process."""
-        path = folder / f"{name}.npy"
-        start = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=(length,)).offset
-        if hasattr(os, "posix_fallocate"):
-            with open(path, "r+b") as file:
-                os.posix_fallocate(file.fileno(), 0, os.fstat(file.fileno()).st_size)
-        return cls(path, np.dtype(dtype), start)
-
-    def part(self, first: int, last: int) -> NDArray[Any]:
-        """Map the values [first, last) for writing."""
-        if first == last:
-            return np.empty(0, self.dtype)
-        offset = self.start + self.dtype.itemsize * first
-        return np.asarray(np.memmap(self.path, self.dtype, "r+", offset, (last - first,)))
+@contextmanager
+def _new_file(path: Path, length: int) -> Iterator[BinaryIO]:
+    """Open a .npy file of int32 values, behind its header."""
+    with open(path, "wb") as file:
+        header = {"descr": np.dtype(np.int32).str, "fortran_order": False, "shape": (length,)}
+        np.lib.format.write_array_header_1_0(file, header)
+        yield file

@@ -16,6 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -34,6 +36,7 @@ from rerank.trees.structures import SPLIT, SplitLimits, TreeTask
 from rerank.types import Floats, Ints, pointers
 
 WORDS = MOST_CODES // 64  # of a column's bits
+PARTS_OF_LEAVES = 4  # whose sums go from process to process one after the other
 EXTRA_SPLITS = 2  # a tree of n leaves may take n / EXTRA_SPLITS splits that are dropped
 
 
@@ -138,17 +141,25 @@ class ShardGrower(Grower):
         order = self._split_leaves(self.limits.of_splits(newton), Part(0, 0, n_own), n_rows)
         leaf_ptr = self._finish(order)
         leaf_sums = np.zeros((len(leaf_ptr), 3))
-        self.in_order(leaf_sums, lambda sums: add_leaf_sums(grad, hess, work.rows[0], leaf_ptr, sums))
+        add = partial(add_leaf_sums, grad, hess, work.rows[0])
+        self.in_order(leaf_sums, lambda sums, part: add(leaf_ptr[part], sums), PARTS_OF_LEAVES)
         return self._grown_tree(leaf_sums, newton), work.rows[0, :n_own], leaf_ptr
 
-    def in_order(self, sums: Floats, add: Callable[[Floats], None]) -> None:
-        """Add the rows of all processes to `sums`, in the order of the rows; `add` adds those of this process."""
+    def in_order(self, sums: Floats, add: Callable[[Floats, slice], None], n_parts: int = 1) -> None:
+        """Add the rows of all processes to `sums`, in the order of the rows.
+
+        add      ``add(sums[part], part)`` adds those of this process to a part of the sums
+        n_parts  while a process adds to a part, the next one adds to the part before it
+        """
         peers, last = self._peers, self._peers.size - 1
-        if peers.rank > 0:
-            sums[...] = np.frombuffer(peers.receive(peers.rank - 1)).reshape(sums.shape)
-        add(sums)
+        for first, end in pairwise(len(sums) * number // n_parts for number in range(n_parts + 1)):
+            part = slice(first, end)
+            if peers.rank > 0:
+                sums[part] = np.frombuffer(peers.receive(peers.rank - 1)).reshape(sums[part].shape)
+            add(sums[part], part)
+            if peers.rank < last:
+                peers.send(peers.rank + 1, sums[part].tobytes())
         if peers.rank < last:
-            peers.send(peers.rank + 1, sums.tobytes())
             sums[...] = np.frombuffer(peers.receive(last)).reshape(sums.shape)
         else:
             for other in range(last):
@@ -346,7 +357,7 @@ class ShardBooster:
         shard.gradients(self.scores, self._grad, self._hess)
         weights = self._hess if shard.row_weights is None else shard.row_weights
         sums = np.array([0.0, 0.0, float(stop()) if self.peers.rank == 0 else 0.0])
-        grower.in_order(sums, lambda sums: add_sizes(self._grad, weights, sums))
+        grower.in_order(sums, lambda sums, _: add_sizes(self._grad, weights, sums))
         if sums[2]:
             return None
         drawn, features = self._sampler.draw()

@@ -247,9 +247,9 @@ def _field() -> FieldArrays:
     doc_ptr, position_ptr = pointers(n_postings), pointers(lengths)
     out, positions = np.empty((2, len(docs)), np.int32), np.empty(lengths.sum(), np.int32)
     numbers, postings = np.arange(N_DOCUMENTS, dtype=np.int32), (doc_freq, docs, freqs)
-    invert.invert_postings(postings, 0, numbers, 0, N_DOCUMENTS, doc_ptr[:-1].copy(), out[0], out[1])
+    invert.invert_postings(postings, numbers, 0, N_DOCUMENTS, 0, doc_ptr[:-1].copy(), out[0], out[1])
     tokens = np.concatenate([np.arange(freq, dtype=np.int32) for freq in freqs])
-    invert.invert_positions(postings, tokens, numbers, 0, N_DOCUMENTS, position_ptr[:-1].copy(), positions)
+    invert.invert_positions(postings, numbers, 0, N_DOCUMENTS, tokens, position_ptr[:-1].copy(), positions)
     counts = lengths.astype(np.int32), doc_freq, collection_freq, N_DOCUMENTS
     return FieldArrays("contents", doc_ptr, out[0], out[1], positions, position_ptr, *counts)
 
