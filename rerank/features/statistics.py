@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.runtime.kernels import kernel
+from rerank.runtime.mapped_rows import read_in_order
 from rerank.runtime.views import read_only_view
 from rerank.types import Floats
 from rerank.types.forward import FieldArrays
@@ -119,9 +120,9 @@ def _idf_of_texts(field: FieldArrays) -> _IdfOfTexts:
 def vector_norms(field: FieldArrays) -> Floats:
     """Return the Euclidean norm of every document's vector of tf * idf, (n_docs,) float64."""
     norms = np.empty(len(field.lengths), dtype=np.float64)
-    _fill_norms(
-        read_only_view(field.doc_ptr), read_only_view(field.terms), read_only_view(field.freqs), field_idf(field), norms
-    )
+    postings = (read_only_view(field.doc_ptr), read_only_view(field.terms), read_only_view(field.freqs))
+    with read_in_order(*postings):
+        _fill_norms(*postings, field_idf(field), norms)
     return norms
 
 

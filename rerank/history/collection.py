@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from rerank.features.statistics import cached_by_field
 from rerank.runtime.kernels import helper, kernel
+from rerank.runtime.mapped_rows import read_in_order
 from rerank.runtime.threads import in_threads, row_parts
 from rerank.runtime.views import read_only_view
 from rerank.types import Floats, Ints, pointers
@@ -97,7 +98,8 @@ def heaviest_terms(forward: ForwardIndex, threads: int = 1) -> DocTerms:
     def fill(docs: slice) -> None:
         _fill_heaviest(postings, idf, ptr, docs.start, min(docs.stop, len(ptr) - 1), terms, weights)
 
-    in_threads(fill, row_parts(len(ptr) - 1, threads), threads)
+    with read_in_order(*postings):
+        in_threads(fill, row_parts(len(ptr) - 1, threads), threads)
     return DocTerms(ptr, terms, weights)
 
 

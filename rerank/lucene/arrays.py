@@ -45,11 +45,13 @@ from rerank.lucene.verified import (
     state_of,
     write_manifest,
 )
+from rerank.runtime.mapped_rows import expect_random_reads, memory_limit
 from rerank.types import Ints, pointers
 from rerank.types.forward import FieldArrays, ForwardIndex, document_slots
 from rerank.types.ids import Ids, id_texts, sort_keys
 
 _BLOCK = 1 << 16  # ids converted at a time
+MOST_OF_MEMORY = 0.5  # larger arrays do not stay in memory as a whole
 
 
 def write_arrays(index: Path, folder: Path, made_with_index: bool, progress: Progress = None) -> None:
@@ -125,7 +127,12 @@ def read_arrays(folder: Path, manifest: dict[str, Any]) -> ForwardIndex:
 
 def _mapped_forward(folder: Path, manifest: dict[str, Any]) -> ForwardIndex:
     n_docs, n_terms, names = *_counts(folder), manifest["numbers"]
-    fields = [_read_field(folder, number, field, n_docs, n_terms) for number, field in enumerate(manifest["fields"])]
+    # Reading many pages around each one fills memory quickly; it would throw out pages that are needed again.
+    is_large = sum(entry["bytes"] for entry in manifest["files"].values()) > MOST_OF_MEMORY * memory_limit()
+    fields = [
+        _read_field(folder, number, field, (n_docs, n_terms), is_large)
+        for number, field in enumerate(manifest["fields"])
+    ]
     return ForwardIndex(
         doc_ids=_load(folder, "doc_ids", np.str_, n_docs),
         lucene_docs=_load(folder, "lucene_docs", np.int32, n_docs),
@@ -253,10 +260,20 @@ def _checksum(fields: list[dict[str, Any]], folder: Path) -> str:
     return checksum.hexdigest()[:16]
 
 
-def _read_field(folder: Path, number: int, field: dict[str, Any], n_docs: int, n_terms: int) -> FieldArrays:
-    def load(name: str, dtype: Any, length: int | None) -> NDArray[Any]:
-        return _load(folder, f"{number}.{name}", dtype, length)
+def _read_field(
+    folder: Path, number: int, field: dict[str, Any], counts: tuple[int, int], reads_at_random: bool
+) -> FieldArrays:
+    """Map the arrays of a field.
 
+    counts           documents and terms of the index
+    reads_at_random  whether the system should read the pages of a document only
+    """
+
+    def load(name: str, dtype: Any, length: int | None) -> NDArray[Any]:
+        of_documents = name in ("terms", "freqs", "positions")
+        return _load(folder, f"{number}.{name}", dtype, length, at_random=reads_at_random and of_documents)
+
+    n_docs, n_terms = counts
     terms, position_ptr = load("terms", np.int32, None), load("position_ptr", np.int64, n_docs + 1)
     return FieldArrays(
         name=field["name"],
@@ -280,9 +297,9 @@ def _counts(folder: Path) -> tuple[int, int]:
     return len(doc_ids), len(term_ptr) - 1
 
 
-def _load(folder: Path, name: str, dtype: Any, *shape: int | None) -> NDArray[Any]:
+def _load(folder: Path, name: str, dtype: Any, *shape: int | None, at_random: bool = False) -> NDArray[Any]:
     """Map an array and check its type and shape; None in the shape matches any length."""
-    array = _mapped(folder, name)
+    array = _mapped(folder, name, at_random)
     fits = len(array.shape) == len(shape) and all(
         expected in (None, length) for length, expected in zip(array.shape, shape, strict=True)
     )
@@ -297,7 +314,7 @@ def _load(folder: Path, name: str, dtype: Any, *shape: int | None) -> NDArray[An
     return array
 
 
-def _mapped(folder: Path, name: str) -> NDArray[Any]:
+def _mapped(folder: Path, name: str, at_random: bool = False) -> NDArray[Any]:
     """Map an array; its header is checked first, since NumPy divides by the size of the type."""
     path = folder / f"{name}.npy"
     try:
@@ -306,9 +323,12 @@ def _mapped(folder: Path, name: str) -> NDArray[Any]:
             start, size = file.tell(), os.fstat(file.fileno()).st_size
         if start + math.prod(shape) * dtype.itemsize != size:
             raise ValueError(f"{dtype} of shape {shape} in {size} bytes")
-        return np.asarray(np.memmap(path, dtype, "r", start, shape))
+        array = np.memmap(path, dtype, "r", start, shape)
     except UNREADABLE as error:
         raise damaged(folder, f"{name}.npy cannot be read") from error
+    if at_random:
+        expect_random_reads(array)
+    return np.asarray(array)
 
 
 def _header(file: IO[bytes]) -> tuple[np.dtype[Any], tuple[int, ...]]:

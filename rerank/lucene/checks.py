@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.runtime.kernels import kernel
+from rerank.runtime.mapped_rows import read_in_order
 from rerank.runtime.views import read_only_view
 from rerank.types.forward import FieldArrays, ForwardIndex, document_slots
 
@@ -69,6 +70,11 @@ def _vocabulary_fault(forward: ForwardIndex) -> str | None:
 
 def _field_fault(field: FieldArrays, n_terms: int) -> str | None:
     """Return what is wrong with the arrays of a field, None if nothing is."""
+    with read_in_order(field.terms, field.freqs, field.positions):
+        return _fault_of_arrays(field, n_terms)
+
+
+def _fault_of_arrays(field: FieldArrays, n_terms: int) -> str | None:
     if not _are_pointers(field.doc_ptr, len(field.terms)):
         return "doc_ptr.npy does not rise from 0 to the number of postings"
     if not np.array_equal(np.diff(field.position_ptr), field.lengths) or field.position_ptr[0] != 0:

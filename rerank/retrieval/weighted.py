@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from rerank.features.statistics import cached_by_field, field_idf, lucene_lengths
 from rerank.runtime.kernels import kernel
+from rerank.runtime.mapped_rows import read_in_order
 from rerank.runtime.views import read_only_view
 from rerank.types import Floats, Ints, pointers
 from rerank.types.forward import FieldArrays
@@ -40,14 +41,9 @@ def inverted_field(field: FieldArrays) -> InvertedField:
     """Return the postings of a field by term, 8 bytes each."""
     term_ptr = pointers(field.doc_freq)
     inverted = InvertedField(term_ptr, np.empty(len(field.terms), np.int32), np.empty(len(field.terms), np.int32))
-    _invert(
-        read_only_view(field.doc_ptr),
-        read_only_view(field.terms),
-        read_only_view(field.freqs),
-        term_ptr[:-1].copy(),
-        inverted.docs,
-        inverted.freqs,
-    )
+    postings = (read_only_view(field.doc_ptr), read_only_view(field.terms), read_only_view(field.freqs))
+    with read_in_order(*postings):
+        _invert(*postings, term_ptr[:-1].copy(), inverted.docs, inverted.freqs)
     return inverted
 
 

@@ -10,11 +10,14 @@ import errno
 import mmap
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from math import prod
+from pathlib import Path
 from typing import IO, Any
+from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +25,8 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError
 
 BLOCK_BYTES = 1 << 24  # read at once
+_read_at_random: WeakSet[mmap.mmap] = WeakSet()
+CONTAINER_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")  # Linux, versions 2, 1
 
 
 def is_mapped(array: NDArray[Any]) -> bool:
@@ -79,6 +84,67 @@ def release(array: NDArray[Any]) -> None:
     mapped = getattr(array, "_mmap", None)
     if mapped is not None and hasattr(mapped, "madvise"):
         mapped.madvise(mmap.MADV_DONTNEED)
+
+
+def memory_limit() -> int:
+    """Return the bytes of memory that the system allows this process: those of the machine, or of its container.
+
+    Returns
+    -------
+    int
+        `sys.maxsize` where the system does not say.
+
+    """
+    limits = [sys.maxsize]
+    with suppress(AttributeError, OSError, ValueError):  # not on Windows
+        limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    for path in CONTAINER_LIMITS:
+        with suppress(OSError, ValueError):  # no container, or none with a limit
+            limits.append(int(Path(path).read_text("ascii")))
+    return min(limits)
+
+
+def expect_random_reads(array: NDArray[Any]) -> None:
+    """Have the system read the pages of a mapped array one by one, not many around each that is read.
+
+    Parameters
+    ----------
+    array : ndarray
+        A mapped array; any other is left alone.
+
+    """
+    mapped = getattr(array, "_mmap", None)
+    if mapped is not None and hasattr(mmap, "MADV_RANDOM"):
+        mapped.madvise(mmap.MADV_RANDOM)
+        _read_at_random.add(mapped)
+
+
+@contextmanager
+def read_in_order(*arrays: NDArray[Any] | None) -> Iterator[None]:
+    """Have the system read ahead in the block, for arrays that `expect_random_reads` was called for.
+
+    Parameters
+    ----------
+    *arrays : ndarray or None
+        Views of mapped arrays; others are left alone.
+
+    """
+    bases = [base for array in arrays for base in _bases(array) if base in _read_at_random]
+    for base in bases:
+        base.madvise(mmap.MADV_NORMAL)
+    try:
+        yield
+    finally:
+        for base in bases:
+            base.madvise(mmap.MADV_RANDOM)
+
+
+def _bases(array: Any) -> Iterator[mmap.mmap]:
+    """Yield the map that an array is a view of."""
+    while isinstance(array, np.ndarray):
+        array = array.base
+    if isinstance(array, mmap.mmap):
+        yield array
 
 
 class RowFile:

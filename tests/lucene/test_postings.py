@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from rerank.errors import IndexFolderError
+from rerank.lucene import arrays
 from rerank.lucene.build import build_index
 from rerank.lucene.postings import cache_folder, open_forward
 from rerank.lucene.search import Searcher
@@ -245,6 +246,22 @@ def test_damaged_arrays_are_refused(tmp_path: Path, small_index: Path, damage: s
         (index / "rerank" / "manifest.json").write_text("{")
     with pytest.raises(IndexFolderError, match=r"expected whole forward arrays, got damaged ones .*Delete this folder"):
         open_forward(index)
+
+
+def test_arrays_larger_than_half_of_memory_are_read_page_by_page(
+    small_index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = open_forward(small_index).fields["contents"]
+    advised: list[int] = []
+    monkeypatch.setattr(arrays, "expect_random_reads", lambda array: advised.append(len(array)))
+    monkeypatch.setattr(arrays, "memory_limit", lambda: 1 << 40)
+    assert open_forward(small_index).fields
+    assert not advised
+    monkeypatch.setattr(arrays, "memory_limit", lambda: 1000)
+    field = open_forward(small_index).fields["contents"]
+    assert advised.count(len(field.terms)) >= 2
+    for name in ("terms", "freqs", "positions"):
+        assert np.array_equal(getattr(field, name), getattr(expected, name))
 
 
 def test_opening_needs_no_java_and_little_time(small_index: Path) -> None:

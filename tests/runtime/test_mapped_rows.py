@@ -1,10 +1,23 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from rerank.errors import InvalidInputError
-from rerank.runtime.mapped_rows import RowFile, check_disk, is_mapped, release, row_blocks, temporary_array
+from rerank.runtime import mapped_rows
+from rerank.runtime.mapped_rows import (
+    RowFile,
+    check_disk,
+    expect_random_reads,
+    is_mapped,
+    memory_limit,
+    read_in_order,
+    release,
+    row_blocks,
+    temporary_array,
+)
 
 
 def test_row_blocks_hold_all_rows_in_order() -> None:
@@ -46,3 +59,27 @@ def test_released_values_are_read_again() -> None:
 def test_what_does_not_fit_on_the_disk_is_refused_in_one_line() -> None:
     with pytest.raises(InvalidInputError, match=r"expected space for codes \(.* bytes\), got .* free\. Set TMPDIR"):
         check_disk(1 << 62, "codes")
+
+
+def test_mapped_arrays_have_their_values_when_read_at_random_and_in_order(tmp_path: Path) -> None:
+    np.save(tmp_path / "values.npy", np.arange(100_000))
+    mapped = np.load(tmp_path / "values.npy", mmap_mode="r")
+    expect_random_reads(mapped)
+    view = np.asarray(mapped)[10:].view()
+    assert [base is mapped._mmap for base in mapped_rows._bases(view)] == [True]
+    with read_in_order(view, None, np.arange(3)):
+        assert view.sum() == sum(range(10, 100_000))
+    assert mapped[-1] == 99_999
+    expect_random_reads(np.arange(3))
+
+
+def test_memory_limit_is_that_of_the_container(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    of_machine = memory_limit()
+    assert of_machine > 0
+    (tmp_path / "limit").write_text("1000000\n")
+    (tmp_path / "none").write_text("max\n")
+    paths = tuple(str(tmp_path / name) for name in ("limit", "none", "missing"))
+    monkeypatch.setattr(mapped_rows, "CONTAINER_LIMITS", paths)
+    assert memory_limit() == 1_000_000
+    monkeypatch.setattr(mapped_rows, "CONTAINER_LIMITS", paths[1:])
+    assert memory_limit() >= of_machine

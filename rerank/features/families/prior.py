@@ -23,6 +23,7 @@ from rerank.features.recipe import Recipe
 from rerank.features.registry import register
 from rerank.features.statistics import cached_by_field, field_idf
 from rerank.runtime.kernels import kernel
+from rerank.runtime.mapped_rows import read_in_order
 from rerank.runtime.views import read_only_view
 from rerank.types.forward import FieldArrays
 
@@ -82,7 +83,8 @@ def _priors(field: FieldArrays) -> NDArray[np.float32]:
     table = np.empty((len(field.lengths), len(_FEATURES)), dtype=np.float32)
     postings = (read_only_view(field.doc_ptr), read_only_view(field.terms), read_only_view(field.freqs))
     lengths, doc_freq = read_only_view(field.lengths), read_only_view(field.doc_freq)
-    _fill(postings, lengths, field_idf(field), doc_freq, COMMON_SHARE * field.n_docs_with, table)
+    with read_in_order(*postings):
+        _fill(postings, lengths, field_idf(field), doc_freq, COMMON_SHARE * field.n_docs_with, table)
     return table
 
 
