@@ -38,7 +38,7 @@ def main() -> None:
         if args.only != "features":
             ratios += training(one, two, n_rows, trees, repeats, figures)
         if args.only != "training":
-            ratios += features(one, two, Path(folder), 100 if args.quick else 500, repeats, figures)
+            ratios += features(one, two, Path(folder), 100 if args.quick else 1118, repeats, figures)
     report(ratios, figures, args.output)
 
 

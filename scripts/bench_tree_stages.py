@@ -53,7 +53,7 @@ class Timed:
         self.bytes: dict[str, int] = defaultdict(int)
         codes = data.blocks.shape[0] * data.blocks.shape[2]
         self._wrap("sum_leaves", "histograms", lambda a: self._rows_of(a[2], a[3]) * (codes + ROW + PACKED))
-        self._wrap("search_leaves", "search", lambda a: len(a[7]) * len(a[0].features) * 256 * 8)
+        self._wrap("search_leaves", "search", lambda a: len(a[6]) * len(a[0].features) * 256 * 8)
         self._wrap("divide_leaves", "partition", lambda a: self._rows_of(a[2], a[3]) * (1 + 2 * (ROW + PACKED)))
         self._wrap("pack_scaled", "packing", lambda a: n_rows * (ROW + PACKED + 16))
         self._wrap("add_sizes", "packing", lambda a: n_rows * 16)

@@ -13,6 +13,7 @@ import socket
 import ssl
 import struct
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
@@ -41,6 +42,7 @@ class SocketPeers:
         self.rank, self.size, self.sent = rank, size, 0
         self._is_aborted = is_aborted
         self._sockets: dict[int, socket.socket] = {}
+        self._incoming: dict[int, _Incoming] = {}
 
     def connect(
         self,
@@ -101,7 +103,7 @@ class SocketPeers:
 
     def exchange(self, messages: Sequence[bytes | memoryview]) -> list[memoryview]:
         """Send a message to each process, and return that of each; the own one comes back."""
-        incoming = {rank: _Incoming() for rank in self._sockets}
+        incoming = {rank: self._expect(rank) for rank in self._sockets}
         self._transfer({rank: _framed(messages[rank]) for rank in self._sockets}, incoming)
         return [
             memoryview(messages[rank]) if rank == self.rank else incoming[rank].content for rank in range(self.size)
@@ -113,21 +115,29 @@ class SocketPeers:
 
     def receive(self, source: int) -> memoryview:
         """Return the next message of one process."""
-        incoming = {source: _Incoming()}
+        incoming = {source: self._expect(source)}
         self._transfer({}, incoming)
         return incoming[source].content
 
-    def _transfer(self, outgoing: dict[int, memoryview], incoming: dict[int, _Incoming]) -> None:
+    def _expect(self, rank: int) -> _Incoming:
+        """Return what receives the next message of a worker, in the memory of its last one."""
+        incoming = self._incoming.setdefault(rank, _Incoming())
+        incoming.start()
+        return incoming
+
+    def _transfer(self, outgoing: dict[int, deque[memoryview]], incoming: dict[int, _Incoming]) -> None:
         """Send and receive whole messages, all at once: a worker that only sent would wait for one that only sends."""
-        self.sent += sum(len(message) for message in outgoing.values())
+        self.sent += sum(len(part) for parts in outgoing.values() for part in parts)
         outgoing, incoming, tries = dict(outgoing), dict(incoming), 0
         while outgoing or incoming:
             moved = False
-            for rank in list(outgoing):
-                n_sent = self._try(self._sockets[rank].send, outgoing[rank])
+            for rank, parts in list(outgoing.items()):
+                n_sent = self._try(self._sockets[rank].send, parts[0])
                 if n_sent:
-                    moved, outgoing[rank] = True, outgoing[rank][n_sent:]
-                    if not outgoing[rank]:
+                    moved, parts[0] = True, parts[0][n_sent:]
+                    if not parts[0]:
+                        parts.popleft()
+                    if not parts:
                         del outgoing[rank]
             for rank in list(incoming):
                 n_read = self._try(self._sockets[rank].recv_into, incoming[rank].space)
@@ -150,7 +160,7 @@ class SocketPeers:
         except OSError as error:
             raise PeerLostError(str(error)) from error
 
-    def _wait(self, outgoing: dict[int, memoryview], incoming: dict[int, _Incoming]) -> None:
+    def _wait(self, outgoing: dict[int, deque[memoryview]], incoming: dict[int, _Incoming]) -> None:
         readable = [self._sockets[rank] for rank in {*incoming, *outgoing}]  # TLS may have to read before it writes
         select.select(readable if incoming else [], [self._sockets[rank] for rank in outgoing], [], POLL_SECONDS)
         if self._is_aborted():
@@ -158,10 +168,15 @@ class SocketPeers:
 
 
 class _Incoming:
-    """A message that is being received."""
+    """The messages of a worker, one after the other in the same memory."""
 
     def __init__(self) -> None:
-        self._buffer, self._n_read, self._has_length = memoryview(bytearray(LENGTH.size)), 0, False
+        self._memory = memoryview(bytearray(LENGTH.size))
+        self.start()
+
+    def start(self) -> None:
+        """Expect the next message."""
+        self._buffer, self._n_read, self._has_length = self._memory[: LENGTH.size], 0, False
 
     @property
     def space(self) -> memoryview:
@@ -178,7 +193,9 @@ class _Incoming:
         (length,) = LENGTH.unpack(self._buffer)
         if length > MOST_BYTES:
             raise PeerLostError("a message of impossible length")
-        self._buffer, self._n_read, self._has_length = memoryview(bytearray(length)), 0, True
+        if length > len(self._memory):
+            self._memory = memoryview(bytearray(length))
+        self._buffer, self._n_read, self._has_length = self._memory[:length], 0, True
         return not length
 
     @property
@@ -187,8 +204,11 @@ class _Incoming:
         return self._buffer
 
 
-def _framed(message: bytes | memoryview) -> memoryview:
-    return memoryview(b"".join((LENGTH.pack(len(message)), message)))
+def _framed(message: bytes | memoryview) -> deque[memoryview]:
+    parts = deque([memoryview(LENGTH.pack(len(message)))])
+    if len(message):
+        parts.append(memoryview(message))
+    return parts
 
 
 def _authenticate(connected: socket.socket, secret: bytes, side: bytes) -> None:

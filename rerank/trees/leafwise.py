@@ -525,7 +525,7 @@ def _subtract(histograms, column, slot, parent):  # type: ignore[no-untyped-def]
 
 
 @helper()
-def _search_own(data, own, others, limits, work, slots, parents, open_slots, open_ptr, thread):  # type: ignore[no-untyped-def]
+def _search_own(data, own, limits, work, slots, parents, open_slots, open_ptr, thread):  # type: ignore[no-untyped-def]
     """Do what `search_leaves` does for the column groups of one thread."""
     scratch, histograms = np.empty((3, 256), np.int64), work.histograms
     groups = own.column_groups[own.thread_ptr[thread] : own.thread_ptr[thread + 1]]
@@ -537,28 +537,25 @@ def _search_own(data, own, others, limits, work, slots, parents, open_slots, ope
             for j in range(open_ptr[i], open_ptr[i + 1]):
                 histogram, totals = histograms[open_slots[j], column], work.totals[open_slots[j]]
                 _search_column(data, own, limits, column, histogram, totals, scratch, work.feature_splits[j])
-    groups = others.column_groups[others.thread_ptr[thread] : others.thread_ptr[thread + 1]]
-    for i in range(slots.shape[0]):
-        for k in range(4 * groups.shape[0]):
-            _subtract(histograms, 4 * groups[k // 4] + k % 4, slots[i], parents[i])
 
 
 @helper(parallel=True)
-def _search_all(data, own, others, limits, work, slots, parents, open_slots, open_ptr):  # type: ignore[no-untyped-def]
+def _search_all(data, own, limits, work, slots, parents, open_slots, open_ptr):  # type: ignore[no-untyped-def]
     """Search the column groups of all threads."""
     for thread in prange(own.thread_ptr.shape[0] - 1):
-        _search_own(data, own, others, limits, work, slots, parents, open_slots, open_ptr, np.int64(thread))
+        _search_own(data, own, limits, work, slots, parents, open_slots, open_ptr, np.int64(thread))
 
 
 @kernel(nogil=False)  # it calls parallel ones
-def search_leaves(data, own, others, limits, work, slots, parents, open_slots, open_ptr):  # type: ignore[no-untyped-def]
+def search_leaves(data, own, limits, work, slots, parents, open_slots, open_ptr):  # type: ignore[no-untyped-def]
     """Find the best splits of leaves in the columns of this process, in work.splits.
 
-    own, others  tasks with the column groups that this process searches, and with those of the other processes
-    slots        (m,) int64, of children that were summed: in own columns with the rows of all processes
-    parents      (m,) int64 slots of their parents, which become those of the other children
-    open_slots   (n,) int64 slots of the leaves to search; those of the children of split i are
-                 open_slots[open_ptr[i] : open_ptr[i + 1]], and open_ptr is (0, 1) for the root
+    own         task with the column groups that this process searches
+    slots       (m,) int64, of children that were summed: in own columns with the rows of all processes. The sums of
+                their siblings in other columns are never needed
+    parents     (m,) int64 slots of their parents, which become those of the other children
+    open_slots  (n,) int64 slots of the leaves to search; those of the children of split i are
+                open_slots[open_ptr[i] : open_ptr[i + 1]], and open_ptr is (0, 1) for the root
     """
-    _search_all(data, own, others, limits, work, slots, parents, open_slots, open_ptr)
+    _search_all(data, own, limits, work, slots, parents, open_slots, open_ptr)
     _choose_features(own, work, open_slots)

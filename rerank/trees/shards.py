@@ -47,7 +47,10 @@ class Peers(Protocol):
     size: int
 
     def exchange(self, messages: Sequence[bytes | memoryview]) -> list[memoryview]:
-        """Send a message to each process, and return that of each; the own one comes back."""
+        """Send a message to each process, and return that of each; the own one comes back.
+
+        What is returned here and by `receive` is valid until the next message of the same process.
+        """
 
     def send(self, to: int, message: bytes | memoryview) -> None:
         """Send a message to one process."""
@@ -166,7 +169,7 @@ class ShardGrower(Grower):
                 peers.send(other, sums.tobytes())
 
     def _prepare(self, features: Ints, units: tuple[float, float]) -> None:
-        """Set the tasks of a tree: all columns, whose rows are summed, and those that this process searches, or not."""
+        """Set the tasks of a tree: all columns, whose rows are summed, and those of this process, which it searches."""
         peers, columns = self._peers, self.columns
         is_candidate = np.zeros(len(columns.column), dtype=np.bool_)
         is_candidate[features] = True
@@ -181,12 +184,10 @@ class ShardGrower(Grower):
         bounds = [0, *ends.tolist(), len(groups)]
         first, last = bounds[peers.rank : peers.rank + 2]
         self._columns_of = [_columns(groups[bounds[k] : bounds[k + 1]]) for k in range(peers.size)]
-        own, others = groups[first:last], np.delete(groups, slice(first, last))
+        own = groups[first:last]
         is_own = is_candidate & np.isin(columns.column // GROUP_WIDTH, own)
-        self._own, self._others = (
-            TreeTask(is_own, each, np.linspace(0, len(each), self.n_threads + 1).astype(np.int64), *units)
-            for each in (own, others)
-        )
+        thread_ends = np.linspace(0, len(own), self.n_threads + 1).astype(np.int64)
+        self._own = TreeTask(is_own, own, thread_ends, *units)
 
     def _split_leaves(self, limits: SplitLimits, root: Part, n_rows: int) -> GrowthOrder:
         """Split leaves until the tree is complete; return its splits and leaves."""
@@ -278,7 +279,7 @@ class ShardGrower(Grower):
         """
         work, peers = self._work, self._peers
         slots = work.leaves["slot"][[part.record for part in parts]]
-        search_leaves(self._rows, self._own, self._others, limits, work, *pairs, slots, open_ptr)
+        search_leaves(self._rows, self._own, limits, work, *pairs, slots, open_ptr)
         if not parts:
             return
         best, *others = (
