@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -164,7 +164,8 @@ class ClusterIndex(Index):
         parts = self._map(_features_of, {"recipe": recipe, **options}, tables, list(run), "features", run)
         first = next(parts)
         judgements = None if qrels is None else Qrels.of(qrels)
-        data = rows_without_features(run, judgements, others, first.names, first.recipe, first.fingerprint)
+        about = (first[name] for name in ("names", "recipe", "fingerprint"))
+        data = rows_without_features(run, judgements, others, *about)
         return data, _blocks(first, parts)
 
     def _map(
@@ -215,25 +216,21 @@ def _search_of(index: Index, topics: Topics, k: int, retriever: str, **options: 
     return index._search(topics, k, retriever, options)  # without the warning of topics without hits
 
 
-@dataclass(frozen=True)
-class _Features:
-    """The features of a part, without what the client knows of its rows."""
-
-    X: NDArray[np.float32]
-    names: tuple[str, ...]
-    recipe: Mapping[str, Any]
-    fingerprint: Mapping[str, Any]
-
-
-def _features_of(index: Index, run: Run, topics: Topics, runs: Mapping[str, Run], **options: Any) -> _Features:
+def _features_of(index: Index, run: Run, topics: Topics, runs: Mapping[str, Run], **options: Any) -> dict[str, Any]:
+    """Return the features of a part, without what the client knows of its rows; Dask copies no array of a dict."""
     data = index.features(run, topics, runs=runs, **options)
-    return _Features(data.X, data.feature_names, data.recipe or {}, data.fingerprint or {})
+    return {
+        "X": data.X,
+        "names": data.feature_names,
+        "recipe": data.recipe or {},
+        "fingerprint": data.fingerprint or {},
+    }
 
 
-def _blocks(first: _Features, others: Iterator[_Features]) -> Iterator[NDArray[np.float32]]:
-    yield first.X
+def _blocks(first: dict[str, Any], others: Iterator[dict[str, Any]]) -> Iterator[NDArray[np.float32]]:
+    yield first["X"]
     for part in others:
-        yield part.X
+        yield part["X"]
 
 
 def _call(function: Callable[..., Any], shared: Any, item: Any) -> Any:
