@@ -1,17 +1,20 @@
 #!/usr/bin/env python
-"""The first compile of the kernels: `rerank compile` with an empty cache, and each kernel in a process of its own.
+"""The first compile of the kernels: of commands with an empty cache, and of each kernel.
 
-`rerank compile` uses all cores, and is timed as it is called. The seconds of each kernel are those that Numba's
-compiler takes in one process, one after the other, for what a first experiment asks for: forward arrays of an index,
-every family of features, LambdaMART cold, and warm with early stopping, scores of many rows and of one. Compilation
-inside that of a caller counts once, for the inner kernel.
+`rerank compile` uses all cores, and is timed as it is called. So are `train`, `rerank` and `experiment` of a small
+collection, with an empty cache and once more: the difference is what compiles. The seconds of each kernel are those
+that Numba's compiler takes in one process, one after the other, for what a first experiment asks for: forward arrays of
+an index, every family of features, LambdaMART cold, and warm with early stopping, scores of many rows and of one.
+Compilation inside that of a caller counts once, for the inner kernel.
 
     scripts/bench_compile.py [--quick] [--output FIGURES.json]     (quick: the verb once, in place of five times)
 """
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -81,9 +84,49 @@ def training() -> None:
 
 def call_verb() -> None:
     """Call `rerank compile` with an empty cache."""
-    with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "rerank", "--quiet", "compile"]
-        subprocess.run(command, env={**os.environ, "NUMBA_CACHE_DIR": folder}, check=True)
+    with tempfile.TemporaryDirectory() as cache:
+        call(cache, "compile")
+
+
+def call(cache: str, *arguments: str | Path) -> float:
+    """Call a command with a cache; return its seconds."""
+    command = [sys.executable, "-m", "rerank", "--quiet", *map(str, arguments)]
+    start = time.perf_counter()
+    subprocess.run(command, env={**os.environ, "NUMBA_CACHE_DIR": cache}, check=True, stdout=subprocess.DEVNULL)
+    return time.perf_counter() - start
+
+
+def first_use() -> dict[str, float]:
+    """Return the seconds that the first call of each command takes longer than the second."""
+    random, figures = np.random.default_rng(0), {}
+    words = [f"word{number}" for number in range(200)]
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        texts = [" ".join(random.choice(words, 30)) for _ in range(500)]
+        documents = [json.dumps({"id": f"d{number}", "contents": text}) for number, text in enumerate(texts)]
+        topics = [f"q{number}\t{' '.join(random.choice(words, 3))}" for number in range(60)]
+        qrels = [f"q{query} 0 d{doc} {doc % 3}" for query in range(60) for doc in random.choice(500, 40, replace=False)]
+        files = {"docs.jsonl": documents, "topics.tsv": topics, "qrels.txt": qrels}
+        for name, lines in files.items():
+            (folder / name).write_text("\n".join(lines) + "\n")
+        data, judged, index = folder / "data.npz", (folder / "topics.tsv", folder / "qrels.txt"), folder / "index"
+        run, model = folder / "bm25.run", folder / "model.json"
+        cache = str(folder / "cache")
+        call(cache, "index", folder / "docs.jsonl", "-o", index)
+        call(cache, "retrieve", index, judged[0], "-o", run)
+        call(cache, "features", index, judged[0], run, "--qrels", judged[1], "-o", data)
+        verbs = {
+            "train": ("train", data, "-o", model),
+            "rerank": ("rerank", index, model, judged[0], "-o", folder / "better.run"),
+            "experiment": ("experiment", index, *judged, "-o", folder / "study"),
+        }
+        call(cache, *verbs["train"])
+        for name, arguments in verbs.items():
+            caches = str(folder / name)
+            first = call(caches, *arguments)
+            shutil.rmtree(folder / "study", ignore_errors=True)
+            figures[f"first {name}, s more than the second"] = first - call(caches, *arguments)
+    return figures
 
 
 def main() -> None:
@@ -91,6 +134,7 @@ def main() -> None:
     options = arguments(__doc__)
     figures: dict[str, Any] = {"machine": machine("numba", "numpy")}
     figures["rerank compile, s"] = seconds({"verb": call_verb}, 1 if options.quick else REPEATS)["verb"]
+    figures |= first_use()
     jobs: dict[str, Callable[[], None]] = {"features": features, "training and scoring": training}
     kernels: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder:
