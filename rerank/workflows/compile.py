@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 N_QUERIES, ROWS_A_QUERY = 64, 32
 N_DOCUMENTS, N_TERMS, MOST_TOKENS = 12, 4, 6
-FIRST_FAMILIES = frozenset(("proximity", "pooled"))  # which take as long as the others together
+FAMILIES_OF_POSITIONS = frozenset(("proximity",))  # which takes about as long as the others together
 _log = logging.getLogger("rerank")
 
 
@@ -140,18 +140,23 @@ def _rank_and_score() -> None:
     score_rows(forest, data.X[:1])
 
 
-def _extract_some() -> None:
-    from rerank.features.registry import index_family_names
-
-    _extract(set(index_family_names()) & FIRST_FAMILIES)
+def _extract_positions() -> None:
+    _extract(FAMILIES_OF_POSITIONS)
 
 
-def _extract_others() -> None:
-    from rerank.features.registry import index_family_names
+def _extract_terms() -> None:
+    from rerank.features.registry import default_family_names
     from rerank.lucene.checks import fault_of
 
-    _extract(set(index_family_names()) - FIRST_FAMILIES)
+    _extract(set(default_family_names()) - FAMILIES_OF_POSITIONS)
     fault_of(_forward())
+
+
+def _extract_on_request() -> None:
+    """Compute the families that the default recipe does not ask for."""
+    from rerank.features.registry import default_family_names, index_family_names
+
+    _extract(set(index_family_names()) - set(default_family_names()))
 
 
 def _extract(families: Collection[str]) -> None:
@@ -262,8 +267,9 @@ def _field() -> FieldArrays:
 PARTS: Mapping[str, Callable[[], None]] = {
     "trees": _grow_trees,
     "gradients and scores": _rank_and_score,
-    "some features": _extract_some,
-    "other features": _extract_others,
+    "features of positions": _extract_positions,
+    "features of terms": _extract_terms,
+    "features on request": _extract_on_request,
     "features of judgements": _learn_history,
     "vectors and candidates": _learn_vectors,
     "classes of Java": _archive_classes,
@@ -272,6 +278,6 @@ PARTS: Mapping[str, Callable[[], None]] = {
 PARTS_OF_MODULES = {
     "rerank.trees.bins": ("trees", "gradients and scores"),
     "rerank.history.": ("features of judgements",),
-    "rerank.features.": ("some features", "other features"),
+    "rerank.features.": ("features of positions", "features of terms"),
 }
 _UNCOMPILED = dict(PARTS_OF_MODULES)  # entries whose parts this process has not compiled yet

@@ -87,7 +87,7 @@ def test_compile_kernels_says_which_part_fails(capfd: pytest.CaptureFixture[str]
     ("module", "parts"),
     [
         ("rerank.trees.bins", [("trees", "gradients and scores")]),
-        ("rerank.features.families.letor", [("some features", "other features")]),
+        ("rerank.features.families.letor", [("features of positions", "features of terms")]),
         ("rerank.trees.quickscorer", []),
         ("rerank.lucene.invert", []),
     ],
