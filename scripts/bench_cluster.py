@@ -27,6 +27,8 @@ from bench_training import generate
 import rerank
 from rerank.cluster.training import ClusterBooster
 
+DEPTH = 200  # candidates of a query
+
 
 def main() -> None:
     args: argparse.Namespace = arguments(__doc__, "--rows", "--trees", "--repeats", "--only")
@@ -38,7 +40,7 @@ def main() -> None:
         if args.only != "features":
             ratios += training(one, two, n_rows, trees, repeats, figures)
         if args.only != "training":
-            ratios += features(one, two, Path(folder), 100 if args.quick else 1118, repeats, figures)
+            ratios += features(one, two, Path(folder), n_rows // DEPTH, repeats, figures)
     report(ratios, figures, args.output)
 
 
@@ -156,7 +158,7 @@ def features(
         one.open(folder / "index") as first,
         two.open(folder / "index") as second,
     ):
-        run = local.search(topics, k=200)
+        run = local.search(topics, k=DEPTH)
         opened = {"local": local, "one": first, "two": second}
 
         def extract(name: str) -> None:

@@ -7,7 +7,7 @@ that Numba's compiler takes in one process, one after the other, for what a firs
 an index, every family of features, LambdaMART cold, and warm with early stopping, scores of many rows and of one.
 Compilation inside that of a caller counts once, for the inner kernel.
 
-    scripts/bench_compile.py [--quick] [--output FIGURES.json]     (quick: the verb once, in place of five times)
+    scripts/bench_compile.py [--quick] [--output FIGURES.json]     (quick: `rerank compile` once, not five times)
 """
 
 from __future__ import annotations
@@ -111,21 +111,19 @@ def first_use() -> dict[str, float]:
             (folder / name).write_text("\n".join(lines) + "\n")
         data, judged, index = folder / "data.npz", (folder / "topics.tsv", folder / "qrels.txt"), folder / "index"
         run, model = folder / "bm25.run", folder / "model.json"
-        cache = str(folder / "cache")
-        call(cache, "index", folder / "docs.jsonl", "-o", index)
-        call(cache, "retrieve", index, judged[0], "-o", run)
-        call(cache, "features", index, judged[0], run, "--qrels", judged[1], "-o", data)
+        prepared = str(folder / "cache")
+        call(prepared, "index", folder / "docs.jsonl", "-o", index)
+        call(prepared, "retrieve", index, judged[0], "-o", run)
+        call(prepared, "features", index, judged[0], run, "--qrels", judged[1], "-o", data)
         verbs = {
             "train": ("train", data, "-o", model),
             "rerank": ("rerank", index, model, judged[0], "-o", folder / "better.run"),
             "experiment": ("experiment", index, *judged, "-o", folder / "study"),
         }
-        call(cache, *verbs["train"])
         for name, arguments in verbs.items():
-            caches = str(folder / name)
-            first = call(caches, *arguments)
+            first = call(str(folder / name), *arguments)
             shutil.rmtree(folder / "study", ignore_errors=True)
-            figures[f"first {name}, s more than the second"] = first - call(caches, *arguments)
+            figures[f"first {name}, s more than the second"] = first - call(str(folder / name), *arguments)
     return figures
 
 

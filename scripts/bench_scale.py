@@ -1,24 +1,28 @@
 #!/usr/bin/env python
 """Time and memory of each step at growing sizes, and their growth relative to linear.
 
-    scripts/bench_scale.py --parts documents --documents 50000 200000 [--shards 1 4] [--folder FOLDER] [--output FILE]
+    scripts/bench_scale.py --parts documents --documents 50000 200000 [--shards 1 4] [--limit BYTES] [--folder FOLDER]
+        [--output FILE]
 
 Part `documents` (scripts/scale_documents.py): documents are made of sentences of the real collections and indexed, the
 folder is opened, 1,000 real queries are searched (k = 1,000), and the first 100 documents of each get features and are
 reranked. Each step is a process of its own; its peak memory is that of /proc: all resident pages (VmHWM), which include
 mapped files, and the process's own (the greatest RssAnon seen). `growth` is the time of a size divided by that of the
-size before it, divided by the ratio of the sizes: 1 is linear.
+size before it, divided by the ratio of the sizes: 1 is linear. `--limit` runs search, features and reranking again in a
+control group of Linux with so much memory, which its cached files count in, and with no file cached before (as root).
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +30,16 @@ from bench_common import machine
 from tabulate import tabulate
 
 SCRIPTS = Path(__file__).resolve().parent
+CGROUPS = Path("/sys/fs/cgroup")
 POLL = 0.02  # seconds between two looks at the memory of a step
 
 
-def step(script: str, *arguments: str | Path | int) -> dict[str, Any]:
-    """Run one step as a process; return what it prints as JSON, with its peak memory in bytes."""
+def step(script: str, *arguments: str | Path | int, group: Path | None = None) -> dict[str, Any]:
+    """Run one step as a process, in a control group if one is given; return its JSON, and its peak memory in bytes."""
     command = [sys.executable, str(SCRIPTS / script), *map(str, arguments)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        if group is not None:
+            (group / "cgroup.procs").write_text(str(process.pid))
         peaks = {"VmHWM": 0, "RssAnon": 0}
         while process.poll() is None:
             for name, value in _memory(process.pid).items():
@@ -42,6 +49,26 @@ def step(script: str, *arguments: str | Path | int) -> dict[str, Any]:
     if process.returncode:
         raise SystemExit(f"{' '.join(command)}: exit {process.returncode}")
     return {**json.loads(printed.splitlines()[-1]), "resident": peaks["VmHWM"], "anonymous": peaks["RssAnon"]}
+
+
+@contextmanager
+def limited(n_bytes: int) -> Iterator[Path]:
+    """Yield the folder of a control group with so much memory."""
+    first_version = CGROUPS / "memory"
+    parent, name = (first_version, "memory.limit_in_bytes") if first_version.exists() else (CGROUPS, "memory.max")
+    group = parent / f"bench-scale-{os.getpid()}"
+    group.mkdir()
+    try:
+        (group / name).write_text(str(n_bytes))
+        yield group
+    finally:
+        group.rmdir()
+
+
+def forget_files() -> None:
+    """Have the system drop the files that it has cached."""
+    os.sync()
+    Path("/proc/sys/vm/drop_caches").write_text("3")
 
 
 def _memory(pid: int) -> dict[str, int]:
@@ -70,6 +97,12 @@ def documents(options: argparse.Namespace, folder: Path) -> list[dict[str, Any]]
                 before[name] = line
                 lines.append(line)
                 print(_table([line]), file=sys.stderr, flush=True)
+            for name in ("search", "features", "rerank") if options.limit else ():
+                forget_files()
+                with limited(options.limit) as group:
+                    line = step("scale_documents.py", name, index, size, shards, group=group)
+                lines.append({"step": f"{name}, limited", "shards": shards, "size": size, **line})
+                print(_table(lines[-1:]), file=sys.stderr, flush=True)
     return lines
 
 
@@ -99,6 +132,7 @@ def main() -> None:
     parser.add_argument("--parts", nargs="+", choices=list(PARTS), default=list(PARTS))
     parser.add_argument("--documents", nargs="+", type=int, default=[50_000, 200_000])
     parser.add_argument("--shards", nargs="+", type=int, default=[4], help="0 is one Lucene index")
+    parser.add_argument("--limit", type=int, help="bytes of memory in which steps run again")
     parser.add_argument("--folder", type=Path, help="where indexes are kept; a temporary folder by default")
     parser.add_argument("--output", type=Path, help="JSON file for the figures")
     options = parser.parse_args()

@@ -35,9 +35,9 @@ from rerank.trees.score import score_rows
 from rerank.types import Floats
 
 BATCH, MANY, SINGLES, N_TREES, REPEATS = 1000, 20_000, 200, 200, 7
+OTHER_SHAPES = ((31, 1000), (64, 200))  # leaves and trees of forests whose nodes are compared with those of 200 x 31
 TOLERANCE = 1e-9
 
-SHAPES = ((31, 200), (31, 1000), (64, 200))  # leaves and trees of forests whose time is compared node by node
 # Takes rows and returns a call that scores them; what a peer wants done to the rows before is not timed.
 Peer = Callable[[np.ndarray], Callable[[], Any]]
 
@@ -68,9 +68,9 @@ def main() -> None:
             ratios += single_rows(name, forest, booster, X)
             ratios += many_rows(name, forest, booster, X)
             figures |= own_figures(name, forest, X)
-        for n_leaves, n_trees in SHAPES:
+        for n_leaves, n_trees in OTHER_SHAPES:
             forest = to_forest(train(X[:n_training], labels[:n_training], n_leaves, n_trees))
-            figures[f"{n_trees} x {n_leaves}, 1,000 rows, ps a row and node"] = time_of_node(forest, X)
+            figures |= time_of_node(f"{n_trees} x {n_leaves}", forest, X)
         ratios += yggdrasil(X[: n_training // 10], labels[: n_training // 10], small, figures)
     report(ratios, {"machine": about, "compiled or read from cache, s": compiling, **figures}, options.output)
 
@@ -268,13 +268,13 @@ def own_figures(name: str, forest: Forest, X: np.ndarray) -> dict[str, float]:
         jobs = {"ours": partial(score_rows, forest, np.ascontiguousarray(X[:n]))}
         figures[f"{name}, us a row, batch of {n:,}"] = seconds(jobs, 51)["ours"] / n * 1e6
     layout = seconds({"layout": lambda: bit_forest(forest)}, REPEATS)["layout"]
-    return {**figures, f"{name}, laid out once, us": layout * 1e6}
+    return {**figures, **time_of_node(name, forest, X), f"{name}, laid out once, us": layout * 1e6}
 
 
-def time_of_node(forest: Forest, X: np.ndarray) -> float:
-    """Return the picoseconds of a row and a node of the forest, with 1,000 rows and one thread."""
-    jobs = {"ours": partial(score_rows, forest, np.ascontiguousarray(X[:1000]))}
-    return 1e12 * seconds(jobs, 51)["ours"] / 1000 / len(forest.feature)
+def time_of_node(name: str, forest: Forest, X: np.ndarray) -> dict[str, float]:
+    """Return the picoseconds of a row and a node of the forest, in a batch and on one thread."""
+    jobs = {"ours": partial(score_rows, forest, np.ascontiguousarray(X[:BATCH]))}
+    return {f"{name}, ps a row and node": 1e12 * seconds(jobs, 51)["ours"] / BATCH / len(forest.feature)}
 
 
 def yggdrasil(X: np.ndarray, labels: np.ndarray, forest: Forest, figures: dict[str, Any]) -> list[dict[str, Any]]:

@@ -6,7 +6,8 @@ Run: python scripts/bench_tree_stages.py [--rows 223531] [--trees 30] [--picture
 The data are those of bench_training.py, the objective LambdaRank for nDCG@10. The stages of a tree are those of
 rerank/trees/shards.py with one process: the same kernels as in one call of `grow_leaves`, called one after the other,
 so that each can be timed; "one call" is a tree of `grow_leaves` with the rest. Least by memory: the bytes that a stage
-must read and write once, over the bandwidth of the machine, which a copy on all cores has.
+must read and write once, over the bandwidth of the machine, which a copy on all cores has. Splits of trees/shards.py
+are made in rounds; some are dropped (trees/growth_order.py).
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ from rerank.rankers.training import TrainingSet
 from rerank.runtime.threads import kernel_threads
 from rerank.trees import shards
 from rerank.trees.binned import BinnedData, bin_rows
-from rerank.trees.boost import Booster, BoostSettings
+from rerank.trees.boost import Booster, BoostSettings, Gradients
+from rerank.trees.forest import Tree
 from rerank.trees.shards import Shard, ShardBooster
 
 ROW, PACKED, SCORES = 4, 8, 24  # bytes of a row: its number, its packed gradient; score, gradient and hessian
@@ -49,20 +51,30 @@ class Timed:
     """Seconds and bytes of each stage: functions of the module `shards` are replaced by ones that note both."""
 
     def __init__(self, data: BinnedData, n_rows: int) -> None:
-        self.seconds: dict[str, float] = defaultdict(float)
-        self.bytes: dict[str, int] = defaultdict(int)
+        self.clear()
         codes = data.blocks.shape[0] * data.blocks.shape[2]
         self._wrap("sum_leaves", "histograms", lambda a: self._rows_of(a[2], a[3]) * (codes + ROW + PACKED))
         self._wrap("search_leaves", "search", lambda a: len(a[6]) * len(a[0].features) * 256 * 8)
-        self._wrap("divide_leaves", "partition", lambda a: self._rows_of(a[2], a[3]) * (1 + 2 * (ROW + PACKED)))
+        self._wrap("divide_leaves", "partition", self._partitioned)
         self._wrap("pack_scaled", "packing", lambda a: n_rows * (ROW + PACKED + 16))
         self._wrap("add_sizes", "packing", lambda a: n_rows * 16)
-        self._wrap("add_leaf_sums", "leaf values", lambda a: n_rows * (ROW + 16))
+        self._wrap("add_leaf_sums", "leaf values", lambda a: int(np.diff(a[3]).sum()) * (ROW + 16))
         self._wrap("add_leaf_values", "leaf values", lambda a: n_rows * (ROW + 16))
+
+    def clear(self) -> None:
+        """Forget what was noted."""
+        self.seconds: dict[str, float] = defaultdict(float)
+        self.bytes: dict[str, int] = defaultdict(int)
+        self.calls: dict[str, int] = defaultdict(int)
+        self.splits = 0
 
     def gradients(self, fill: Callable[..., None], n_rows: int) -> Callable[..., None]:
         """Return the gradients, timed."""
         return self._timed(fill, "gradients", lambda _: n_rows * SCORES)
+
+    def _partitioned(self, given: Any) -> int:
+        self.splits += len(given[3])
+        return self._rows_of(given[2], given[3]) * (1 + 2 * (ROW + PACKED))
 
     @staticmethod
     def _rows_of(work: Any, leaves: np.ndarray) -> int:
@@ -74,6 +86,7 @@ class Timed:
     def _timed(self, function: Callable[..., Any], stage: str, n_bytes: Callable[[Any], int]) -> Callable[..., Any]:
         def call(*given: Any) -> Any:
             self.bytes[stage] += n_bytes(given)
+            self.calls[stage] += 1
             start = time.perf_counter()
             answer = function(*given)
             self.seconds[stage] += time.perf_counter() - start
@@ -102,45 +115,50 @@ def draw(of_threads: dict[int, dict[str, float]], least: dict[str, float], pictu
     figure.savefig(picture, dpi=110)
 
 
-def main() -> None:
-    """Train with one thread and with all, by stage and in one call."""
-    options = arguments(__doc__, "--rows", "--trees", "--picture")
-    n_rows, trees = int(options.rows or (20_000 if options.quick else 223_531)), int(options.trees or 30)
-    about = machine("numba")
+def training_set(n_rows: int) -> tuple[TrainingSet, Gradients, BinnedData]:
+    """Return queries, the gradients of LambdaRank for nDCG@10, and binned rows."""
     X, labels, groups = generate(n_rows, 0)
     given, _ = data_from_arrays(X, labels, np.repeat(np.arange(len(groups)), groups))
-    rows = TrainingSet.of(given, np.zeros(n_rows))
+    rows, measure = TrainingSet.of(given, np.zeros(n_rows)), parse_measure("nDCG@10")
     ideal = rows.ideal_labels, rows.ideal_ptr
-    objective = lambdarank_for(
-        parse_measure("nDCG@10"), rows.labels, rows.query_ptr, *ideal, rows.weights, 1.0, 30, True
-    )
-    data = bin_rows(given.X, np.arange(n_rows), 255, 1)
-    settings, start = BoostSettings(n_estimators=trees), np.zeros(n_rows)
-    timed = Timed(data, n_rows)
-    fill = timed.gradients(objective.gradients, n_rows)
+    objective = lambdarank_for(measure, rows.labels, rows.query_ptr, *ideal, rows.weights, 1.0, 30, True)
+    return rows, objective.gradients, bin_rows(given.X, np.arange(n_rows), 255, 1)
+
+
+def grow(timed: Timed, whole: Callable[[], Tree], by_stage: Callable[[], Tree | None], trees: int) -> dict[str, float]:
+    """Grow trees in turn, in one call and by stage; return milliseconds a tree, and rounds and splits of the latter."""
+    taken, kept = {"one call": 0.0, "stages together": 0.0}, 0
+    for number in range(trees + 1):
+        for name, add in zip(taken, (whole, by_stage), strict=True):
+            start = time.perf_counter()
+            tree = add()
+            taken[name] += time.perf_counter() - start
+        kept += 0 if tree is None else len(tree.feature)
+        if number == 0:  # it may have compiled
+            timed.clear()
+            taken, kept = dict.fromkeys(taken, 0.0), 0
+    figures = {name: 1e3 * timed.seconds[name] / trees for name in STAGES}
+    figures |= {name: 1e3 * value / trees for name, value in taken.items()}
+    return {**figures, "rounds": timed.calls["partition"] / trees, "splits": timed.splits / trees, "kept": kept / trees}
+
+
+def main() -> None:
+    """Train with one thread and with two, by stage and in one call."""
+    options = arguments(__doc__, "--rows", "--trees", "--picture")
+    n_rows, trees = int(options.rows or (20_000 if options.quick else 223_531)), int(options.trees or 30)
+    figures: dict[str, Any] = {"machine": machine("numba"), "rows": n_rows, "trees": trees}
+    rows, gradients, data = training_set(n_rows)
+    timed, settings, start = Timed(data, n_rows), BoostSettings(n_estimators=trees), np.zeros(n_rows)
+    fill = timed.gradients(gradients, n_rows)
     of_threads: dict[int, dict[str, float]] = {}
-    figures: dict[str, Any] = {"machine": about, "rows": n_rows, "trees": trees}
     for threads in (1, 2):
-        booster = Booster(data, rows.query_ptr, start, objective.gradients, settings, threads)
+        booster = Booster(data, rows.query_ptr, start, gradients, settings, threads)
         shard = Shard(data.columns, data.blocks, rows.query_ptr, 0, start, fill, settings)
         by_stage = ShardBooster(shard, OneProcess(), threads)  # type: ignore[arg-type]
-        jobs: tuple[Callable[[], Any], ...] = booster.add_tree, partial(by_stage.add_tree, lambda: False)
-        taken = [0.0, 0.0]
         with kernel_threads(threads):
-            for tree in range(trees + 1):
-                if tree == 1:  # the first may compile
-                    timed.seconds.clear()
-                    timed.bytes.clear()
-                    taken = [0.0, 0.0]
-                for number, add in enumerate(jobs):
-                    since = time.perf_counter()
-                    add()
-                    taken[number] += time.perf_counter() - since
-        of_threads[threads] = {stage: 1e3 * timed.seconds[stage] / trees for stage in STAGES}
-        name = f"{threads} thread{'s' if threads > 1 else ''}, ms a tree"
+            of_threads[threads] = grow(timed, booster.add_tree, partial(by_stage.add_tree, lambda: False), trees)
+        name = f"{threads} thread{'s' if threads > 1 else ''}, a tree (times in ms)"
         figures |= {f"{name}, {stage}": value for stage, value in of_threads[threads].items()}
-        figures[f"{name}, stages together"] = 1e3 * taken[1] / trees
-        figures[f"{name}, one call"] = 1e3 * taken[0] / trees
     least = {stage: timed.bytes[stage] / trees / bandwidth() / 1e6 for stage in STAGES}
     figures |= {f"least by memory, ms a tree, {stage}": value for stage, value in least.items()}
     figures["least by memory, ms a tree"] = sum(least.values())

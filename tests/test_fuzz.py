@@ -108,7 +108,7 @@ def test_kept_input_is_replayed(tmp_path: Path) -> None:
 
 
 def test_short_run_finds_nothing_in_any_reader(tmp_path: Path) -> None:
-    done = run(str(FUZZ), "--inputs", "30", "--seed", "1", "--findings", str(tmp_path / "findings"))
+    done = run(str(FUZZ), "--inputs", "60", "--seed", "1", "--findings", str(tmp_path / "findings"))
     assert done.returncode == 0, done.stdout + done.stderr
     last = done.stdout.strip().splitlines()[-1].split()
     assert last[0] == "all"

@@ -217,7 +217,7 @@ def _search_of(index: Index, topics: Topics, k: int, retriever: str, **options: 
 
 
 def _features_of(index: Index, run: Run, topics: Topics, runs: Mapping[str, Run], **options: Any) -> dict[str, Any]:
-    """Return the features of a part, without what the client knows of its rows; Dask copies no array of a dict."""
+    """Return the features of a part as a dict, whose arrays Dask sends without copies."""
     data = index.features(run, topics, runs=runs, **options)
     return {
         "X": data.X,

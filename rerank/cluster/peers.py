@@ -13,7 +13,7 @@ import socket
 import ssl
 import struct
 import time
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
@@ -42,7 +42,7 @@ class SocketPeers:
         self.rank, self.size, self.sent = rank, size, 0
         self._is_aborted = is_aborted
         self._sockets: dict[int, socket.socket] = {}
-        self._incoming: dict[int, _Incoming] = {}
+        self._incoming: defaultdict[int, _Incoming] = defaultdict(_Incoming)
 
     def connect(
         self,
@@ -121,7 +121,7 @@ class SocketPeers:
 
     def _expect(self, rank: int) -> _Incoming:
         """Return what receives the next message of a worker, in the memory of its last one."""
-        incoming = self._incoming.setdefault(rank, _Incoming())
+        incoming = self._incoming[rank]
         incoming.start()
         return incoming
 

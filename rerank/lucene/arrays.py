@@ -45,7 +45,8 @@ from rerank.lucene.verified import (
     state_of,
     write_manifest,
 )
-from rerank.runtime.mapped_rows import expect_random_reads, memory_limit
+from rerank.runtime.mapped_rows import expect_random_reads
+from rerank.runtime.memory import memory_limit
 from rerank.types import Ints, pointers
 from rerank.types.forward import FieldArrays, ForwardIndex, document_slots
 from rerank.types.ids import Ids, id_texts, sort_keys
@@ -127,12 +128,11 @@ def read_arrays(folder: Path, manifest: dict[str, Any]) -> ForwardIndex:
 
 def _mapped_forward(folder: Path, manifest: dict[str, Any]) -> ForwardIndex:
     n_docs, n_terms, names = *_counts(folder), manifest["numbers"]
-    # Reading many pages around each one fills memory quickly; it would throw out pages that are needed again.
-    is_large = sum(entry["bytes"] for entry in manifest["files"].values()) > MOST_OF_MEMORY * memory_limit()
-    fields = [
-        _read_field(folder, number, field, (n_docs, n_terms), is_large)
-        for number, field in enumerate(manifest["fields"])
-    ]
+    fields = [_read_field(folder, number, field, n_docs, n_terms) for number, field in enumerate(manifest["fields"])]
+    if sum(entry["bytes"] for entry in manifest["files"].values()) > MOST_OF_MEMORY * memory_limit():
+        # The pages around those that are read would fill the memory, and drive out pages that are needed again.
+        for field in fields:
+            expect_random_reads(field.terms, field.freqs, field.positions)
     return ForwardIndex(
         doc_ids=_load(folder, "doc_ids", np.str_, n_docs),
         lucene_docs=_load(folder, "lucene_docs", np.int32, n_docs),
@@ -260,20 +260,10 @@ def _checksum(fields: list[dict[str, Any]], folder: Path) -> str:
     return checksum.hexdigest()[:16]
 
 
-def _read_field(
-    folder: Path, number: int, field: dict[str, Any], counts: tuple[int, int], reads_at_random: bool
-) -> FieldArrays:
-    """Map the arrays of a field.
-
-    counts           documents and terms of the index
-    reads_at_random  whether the system should read the pages of a document only
-    """
-
+def _read_field(folder: Path, number: int, field: dict[str, Any], n_docs: int, n_terms: int) -> FieldArrays:
     def load(name: str, dtype: Any, length: int | None) -> NDArray[Any]:
-        of_documents = name in ("terms", "freqs", "positions")
-        return _load(folder, f"{number}.{name}", dtype, length, at_random=reads_at_random and of_documents)
+        return _load(folder, f"{number}.{name}", dtype, length)
 
-    n_docs, n_terms = counts
     terms, position_ptr = load("terms", np.int32, None), load("position_ptr", np.int64, n_docs + 1)
     return FieldArrays(
         name=field["name"],
@@ -297,9 +287,9 @@ def _counts(folder: Path) -> tuple[int, int]:
     return len(doc_ids), len(term_ptr) - 1
 
 
-def _load(folder: Path, name: str, dtype: Any, *shape: int | None, at_random: bool = False) -> NDArray[Any]:
+def _load(folder: Path, name: str, dtype: Any, *shape: int | None) -> NDArray[Any]:
     """Map an array and check its type and shape; None in the shape matches any length."""
-    array = _mapped(folder, name, at_random)
+    array = _mapped(folder, name)
     fits = len(array.shape) == len(shape) and all(
         expected in (None, length) for length, expected in zip(array.shape, shape, strict=True)
     )
@@ -314,7 +304,7 @@ def _load(folder: Path, name: str, dtype: Any, *shape: int | None, at_random: bo
     return array
 
 
-def _mapped(folder: Path, name: str, at_random: bool = False) -> NDArray[Any]:
+def _mapped(folder: Path, name: str) -> NDArray[Any]:
     """Map an array; its header is checked first, since NumPy divides by the size of the type."""
     path = folder / f"{name}.npy"
     try:
@@ -323,12 +313,9 @@ def _mapped(folder: Path, name: str, at_random: bool = False) -> NDArray[Any]:
             start, size = file.tell(), os.fstat(file.fileno()).st_size
         if start + math.prod(shape) * dtype.itemsize != size:
             raise ValueError(f"{dtype} of shape {shape} in {size} bytes")
-        array = np.memmap(path, dtype, "r", start, shape)
+        return np.asarray(np.memmap(path, dtype, "r", start, shape))
     except UNREADABLE as error:
         raise damaged(folder, f"{name}.npy cannot be read") from error
-    if at_random:
-        expect_random_reads(array)
-    return np.asarray(array)
 
 
 def _header(file: IO[bytes]) -> tuple[np.dtype[Any], tuple[int, ...]]:

@@ -27,7 +27,8 @@ def fault_of(forward: ForwardIndex) -> str | None:
         fault = "numbers.npy holds infinity"
     for number, field in enumerate(forward.fields.values()):
         if fault is None:
-            name = _field_fault(field, len(forward.term_ptr) - 1)
+            with read_in_order(field.terms, field.freqs, field.positions):
+                name = _field_fault(field, len(forward.term_ptr) - 1)
             fault = name and f"{number}.{name}"
     return fault
 
@@ -70,11 +71,6 @@ def _vocabulary_fault(forward: ForwardIndex) -> str | None:
 
 def _field_fault(field: FieldArrays, n_terms: int) -> str | None:
     """Return what is wrong with the arrays of a field, None if nothing is."""
-    with read_in_order(field.terms, field.freqs, field.positions):
-        return _fault_of_arrays(field, n_terms)
-
-
-def _fault_of_arrays(field: FieldArrays, n_terms: int) -> str | None:
     if not _are_pointers(field.doc_ptr, len(field.terms)):
         return "doc_ptr.npy does not rise from 0 to the number of postings"
     if not np.array_equal(np.diff(field.position_ptr), field.lengths) or field.position_ptr[0] != 0:

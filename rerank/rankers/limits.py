@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Self
 
 from rerank.rankers.checkpoint import Checkpoint
-from rerank.rankers.memory import MemoryPlan, parse_bytes, resident_bytes
+from rerank.rankers.memory import MemoryPlan, parse_bytes
+from rerank.runtime.memory import private_bytes
 from rerank.trees.binned import Storage
 
 
@@ -38,7 +39,7 @@ class TrainingLimits:
         """Return the limits of the arguments of `fit`."""
         keeps = isinstance(checkpoint, Checkpoint)
         file = checkpoint if checkpoint is None or isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint)
-        return cls(None if memory is None else parse_bytes(memory), resident_bytes(), file, keeps)
+        return cls(None if memory is None else parse_bytes(memory), private_bytes(), file, keeps)
 
     def storage(self, n_rows: int, n_features: int, n_valid: int, num_leaves: int) -> Storage:
         """Return where the binned rows are stored; raises InvalidInputError if the memory is too small."""

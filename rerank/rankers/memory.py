@@ -7,9 +7,7 @@ it takes that back when another program needs it, and it is not counted.
 from __future__ import annotations
 
 import re
-import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from rerank.errors import InvalidInputError, shown
@@ -124,23 +122,3 @@ def _rounded(n_bytes: int, up: bool = True) -> str:
     """Return a number of bytes as a size that `parse_bytes` takes, not below it (or, not `up`, not above it)."""
     n_mb = -(-n_bytes // 10**6) if up else n_bytes // 10**6
     return f"{n_mb}MB" if n_mb else f"{n_bytes}B"
-
-
-def resident_bytes() -> int:
-    """Return the bytes that the process holds now without files; 0 where the system does not say.
-
-    Returns
-    -------
-    int
-
-    """
-    status = Path("/proc/self/status")
-    if status.exists():
-        for line in status.read_text("ascii", "replace").splitlines():
-            if line.startswith("RssAnon:"):
-                return int(line.split()[1]) * 1024
-    if sys.platform == "darwin":
-        import resource
-
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # the peak so far
-    return 0

@@ -1,4 +1,4 @@
-"""Arrays in memory-mapped files, which are read block by block, so that their pages do not stay in memory.
+"""Arrays in memory-mapped files: read block by block, so that their pages do not stay in memory, or at random.
 
 Temporary files have no name if the system supports that, and are removed even if the process is killed. Their folder is
 that of `tempfile`, which the environment variable TMPDIR sets.
@@ -10,12 +10,10 @@ import errno
 import mmap
 import os
 import shutil
-import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from math import prod
-from pathlib import Path
 from typing import IO, Any
 from weakref import WeakSet
 
@@ -26,7 +24,6 @@ from rerank.errors import InvalidInputError
 
 BLOCK_BYTES = 1 << 24  # read at once
 _read_at_random: WeakSet[mmap.mmap] = WeakSet()
-CONTAINER_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")  # Linux, versions 2, 1
 
 
 def is_mapped(array: NDArray[Any]) -> bool:
@@ -81,41 +78,21 @@ def release(array: NDArray[Any]) -> None:
         A mapped array; any other is left alone.
 
     """
-    mapped = getattr(array, "_mmap", None)
-    if mapped is not None and hasattr(mapped, "madvise"):
-        mapped.madvise(mmap.MADV_DONTNEED)
+    for mapped in _maps_of([array]):
+        _advise(mapped, "MADV_DONTNEED")
 
 
-def memory_limit() -> int:
-    """Return the bytes of memory that the system allows this process: those of the machine, or of its container.
-
-    Returns
-    -------
-    int
-        `sys.maxsize` where the system does not say.
-
-    """
-    limits = [sys.maxsize]
-    with suppress(AttributeError, OSError, ValueError):  # not on Windows
-        limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    for path in CONTAINER_LIMITS:
-        with suppress(OSError, ValueError):  # no container, or none with a limit
-            limits.append(int(Path(path).read_text("ascii")))
-    return min(limits)
-
-
-def expect_random_reads(array: NDArray[Any]) -> None:
-    """Have the system read the pages of a mapped array one by one, not many around each that is read.
+def expect_random_reads(*arrays: NDArray[Any] | None) -> None:
+    """Have the system read the pages of mapped arrays one by one, without those around them.
 
     Parameters
     ----------
-    array : ndarray
-        A mapped array; any other is left alone.
+    *arrays : ndarray or None
+        Mapped arrays, or views of them; others are left alone.
 
     """
-    mapped = getattr(array, "_mmap", None)
-    if mapped is not None and hasattr(mmap, "MADV_RANDOM"):
-        mapped.madvise(mmap.MADV_RANDOM)
+    for mapped in _maps_of(arrays):
+        _advise(mapped, "MADV_RANDOM")
         _read_at_random.add(mapped)
 
 
@@ -126,25 +103,32 @@ def read_in_order(*arrays: NDArray[Any] | None) -> Iterator[None]:
     Parameters
     ----------
     *arrays : ndarray or None
-        Views of mapped arrays; others are left alone.
+        Mapped arrays, or views of them; others are left alone.
 
     """
-    bases = [base for array in arrays for base in _bases(array) if base in _read_at_random]
-    for base in bases:
-        base.madvise(mmap.MADV_NORMAL)
+    maps = [mapped for mapped in _maps_of(arrays) if mapped in _read_at_random]
+    for mapped in maps:
+        _advise(mapped, "MADV_NORMAL")
     try:
         yield
     finally:
-        for base in bases:
-            base.madvise(mmap.MADV_RANDOM)
+        for mapped in maps:
+            _advise(mapped, "MADV_RANDOM")
 
 
-def _bases(array: Any) -> Iterator[mmap.mmap]:
-    """Yield the map that an array is a view of."""
-    while isinstance(array, np.ndarray):
-        array = array.base
-    if isinstance(array, mmap.mmap):
-        yield array
+def _maps_of(arrays: Iterable[Any]) -> Iterator[mmap.mmap]:
+    """Yield the maps that arrays are views of; none for other arrays."""
+    for base in arrays:
+        while isinstance(base, np.ndarray):
+            base = base.base
+        if isinstance(base, mmap.mmap):
+            yield base
+
+
+def _advise(mapped: mmap.mmap, advice: str) -> None:
+    """Tell the system how a map is used; Windows takes no advice."""
+    if hasattr(mmap, advice):
+        mapped.madvise(getattr(mmap, advice))
 
 
 class RowFile:

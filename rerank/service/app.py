@@ -16,8 +16,9 @@ from starlette.responses import Response
 from starlette.routing import Route, Router
 
 from rerank.errors import RerankError
+from rerank.runtime.memory import resident_bytes
 from rerank.runtime.strict_json import ParseFault, parse_json
-from rerank.service import memory, requests
+from rerank.service import requests
 from rerank.service.batcher import Batcher
 from rerank.service.counters import Counters
 from rerank.service.encoding import json_bytes
@@ -131,7 +132,7 @@ class Service:
             self.counters.set("rerank_waiting_requests", self.batcher.waiting)
             self.counters.set("rerank_connections", self.connections())
             self.counters.set("rerank_ready_workers", float(self.state == READY))
-            self.counters.set("rerank_resident_bytes", memory.resident_bytes())
+            self.counters.set("rerank_resident_bytes", float(resident_bytes()))
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._reload_now.wait(), _TICK)
             asked = self._reload_now.is_set()

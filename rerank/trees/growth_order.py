@@ -66,8 +66,8 @@ class GrowthOrder:
     def next_parts(self) -> list[Part]:
         """Return the leaves to split now, the first of which is in the tree; none: the tree is complete.
 
-        They are the first half of those that would be split if no child had a larger gain: with all of them, a third of
-        all splits would be dropped, with the half a fifteenth (31 leaves, data of scripts/bench_training.py).
+        They are the first third of those that would be split if no child had a larger gain. With more of them a tree
+        takes fewer rounds, but more splits are dropped; scripts/bench_tree_stages.py counts both.
         """
         while self._waiting and len(self.taken) < self.max_splits and self._waiting[0][2].children is not None:
             _, number, part = heapq.heappop(self._waiting)
@@ -85,7 +85,7 @@ class GrowthOrder:
             for child, its_number in _children(part, number, n_taken):
                 _wait(waiting, child, its_number)
         left = self._max_made - self._n_made - (self.max_splits - len(self.taken))  # splits that may be dropped
-        parts = parts[: min((len(parts) + 1) // 2, 1 + max(left, 0))]
+        parts = parts[: min(-(-len(parts) // 3), 1 + max(left, 0))]
         self._n_made += len(parts)
         return parts
 

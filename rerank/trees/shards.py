@@ -182,9 +182,8 @@ class ShardGrower(Grower):
         )[groups]
         ends = np.searchsorted(np.cumsum(work) - work / 2, np.arange(1, peers.size) * work.sum() / peers.size)
         bounds = [0, *ends.tolist(), len(groups)]
-        first, last = bounds[peers.rank : peers.rank + 2]
         self._columns_of = [_columns(groups[bounds[k] : bounds[k + 1]]) for k in range(peers.size)]
-        own = groups[first:last]
+        own = groups[bounds[peers.rank] : bounds[peers.rank + 1]]
         is_own = is_candidate & np.isin(columns.column // GROUP_WIDTH, own)
         thread_ends = np.linspace(0, len(own), self.n_threads + 1).astype(np.int64)
         self._own = TreeTask(is_own, own, thread_ends, *units)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.runtime.kernels import kernel
+from rerank.runtime.mapped_rows import read_in_order
 from rerank.runtime.views import read_only_view
 from rerank.types.arrays import Floats, Ints, pointers
 from rerank.types.forward import FieldArrays, ForwardIndex
@@ -100,8 +101,9 @@ class Space:
     def document_blocks(self, field: FieldArrays) -> Iterator[NDArray[np.float32]]:
         """Yield the vectors of a field of all documents in blocks of rows."""
         n_docs = len(field.lengths)
-        for first in range(0, n_docs, _BLOCK):
-            yield self.documents(field, np.arange(first, min(first + _BLOCK, n_docs)))
+        with read_in_order(field.terms, field.freqs):
+            for first in range(0, n_docs, _BLOCK):
+                yield self.documents(field, np.arange(first, min(first + _BLOCK, n_docs)))
 
     def project(
         self, ptr: Ints, terms: NDArray[np.int32], freqs: NDArray[np.int32], texts: Ints

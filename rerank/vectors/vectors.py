@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
 from rerank.files.mapped import BlockArray, MappedFault, MappedFile, read_mapped, write_mapped
+from rerank.runtime.mapped_rows import read_in_order
 from rerank.types.arrays import Ints
 from rerank.types.forward import FieldArrays, ForwardIndex
 from rerank.types.retriever import CONTENTS
@@ -91,11 +92,12 @@ class Vectors:
                 )
         forward: ForwardIndex = getattr(index, "forward", index)
         whole = whole_document(forward)
-        spaces = {LSI: learn_lsi(whole, int(dimensions), threads)[0]}
-        if whole.positions is None:
-            _log.info("word vectors are left out: the index has no positions.")
-        else:
-            spaces[WORDS] = learn_words(whole, int(word_dimensions), threads)
+        with read_in_order(whole.terms, whole.freqs, whole.positions):
+            spaces = {LSI: learn_lsi(whole, int(dimensions), threads)[0]}
+            if whole.positions is None:
+                _log.info("word vectors are left out: the index has no positions.")
+            else:
+                spaces[WORDS] = learn_words(whole, int(word_dimensions), threads)
         return cls(forward, spaces)
 
     @cached_property

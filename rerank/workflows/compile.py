@@ -10,7 +10,7 @@ from __future__ import annotations
 import gc
 import logging
 import signal
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from multiprocessing import get_context
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 N_QUERIES, ROWS_A_QUERY = 64, 32
 N_DOCUMENTS, N_TERMS, MOST_TOKENS = 12, 4, 6
-FAMILIES_OF_POSITIONS = frozenset(("proximity",))  # which takes about as long as the others together
 _log = logging.getLogger("rerank")
 
 
@@ -122,7 +121,7 @@ def _rank_and_score() -> None:
     from rerank.trees.leaf_values import add_leaf_sums, add_leaf_values
     from rerank.trees.score import score_rows
 
-    # Kernels of trees that the other process then finds in the cache: its own take longer.
+    # Kernels of trees: the process that grows a tree has more to compile, and will find these in the cache.
     one_leaf, row = np.array([[0, 1]]), np.zeros(1, np.int32)
     add_leaf_sums(np.zeros(1), np.zeros(1), row, one_leaf, np.zeros((1, 3)))
     add_leaf_values(row, one_leaf, np.zeros(1), np.zeros(1))
@@ -141,32 +140,41 @@ def _rank_and_score() -> None:
 
 
 def _extract_positions() -> None:
-    _extract(FAMILIES_OF_POSITIONS)
+    _extract_default(needs_positions=True)
 
 
 def _extract_terms() -> None:
-    from rerank.features.registry import default_family_names
     from rerank.lucene.checks import fault_of
 
-    _extract(set(default_family_names()) - FAMILIES_OF_POSITIONS)
+    _extract_default(needs_positions=False)
     fault_of(_forward())
+
+
+def _extract_default(needs_positions: bool) -> None:
+    """Compute the families of the default recipe that need positions, or its others."""
+    from rerank.features.registry import default_family_names, known_families
+
+    families = known_families()
+    _extract(
+        name for name in default_family_names() if getattr(families[name], "needs_positions", False) == needs_positions
+    )
 
 
 def _extract_on_request() -> None:
     """Compute the families that the default recipe does not ask for."""
     from rerank.features.registry import default_family_names, index_family_names
 
-    _extract(set(index_family_names()) - set(default_family_names()))
+    _extract(name for name in index_family_names() if name not in default_family_names())
 
 
-def _extract(families: Collection[str]) -> None:
+def _extract(families: Iterable[str]) -> None:
     """Compute some families of features."""
     from rerank.features.extract import extract
     from rerank.features.recipe import Recipe
     from rerank.types import Run
 
     run = Run.of({"q": {f"d{number}": float(number) for number in range(N_DOCUMENTS)}})
-    extract(_forward(), {"q": ["a", "b", "c"]}, run, Recipe(families=tuple(sorted(families))), threads=1)
+    extract(_forward(), {"q": ["a", "b", "c"]}, run, Recipe(families=tuple(families)), threads=1)
 
 
 def _learn_history() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rerank.errors import InvalidInputError, UnknownParameterError
-from rerank.rankers.memory import MemoryPlan, parse_bytes, resident_bytes
+from rerank.rankers.memory import MemoryPlan, parse_bytes
 from rerank.rankers.registry import ranker_class
 from rerank.runtime.mapped_rows import RowFile
 from rerank.types import RankingData
@@ -103,10 +103,3 @@ def test_plan_maps_rows_that_do_not_fit_and_refuses_what_cannot_be_mapped() -> N
     assert plan.storage(plan.least).mapped
     with pytest.raises(InvalidInputError, match="10,000,000 rows x 136 features"):
         plan.storage(plan.least - 1)
-
-
-def test_resident_memory_grows_with_what_is_held() -> None:
-    before = resident_bytes()
-    if before:
-        held = np.ones(1 << 26, dtype=np.uint8)  # above what malloc takes from memory that was freed before
-        assert resident_bytes() >= before + len(held) // 2

@@ -12,7 +12,6 @@ from rerank.runtime.mapped_rows import (
     check_disk,
     expect_random_reads,
     is_mapped,
-    memory_limit,
     read_in_order,
     release,
     row_blocks,
@@ -61,25 +60,20 @@ def test_what_does_not_fit_on_the_disk_is_refused_in_one_line() -> None:
         check_disk(1 << 62, "codes")
 
 
-def test_mapped_arrays_have_their_values_when_read_at_random_and_in_order(tmp_path: Path) -> None:
+def test_mapped_arrays_have_their_values_when_read_at_random_and_in_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    advice: list[str] = []
+    advise = mapped_rows._advise
+    monkeypatch.setattr(mapped_rows, "_advise", lambda mapped, name: (advice.append(name), advise(mapped, name)))
     np.save(tmp_path / "values.npy", np.arange(100_000))
     mapped = np.load(tmp_path / "values.npy", mmap_mode="r")
-    expect_random_reads(mapped)
     view = np.asarray(mapped)[10:].view()
-    assert [base is mapped._mmap for base in mapped_rows._bases(view)] == [True]
+    with read_in_order(view):
+        assert advice == []
+    expect_random_reads(mapped, None, np.arange(3))
     with read_in_order(view, None, np.arange(3)):
+        assert advice == ["MADV_RANDOM", "MADV_NORMAL"]
         assert view.sum() == sum(range(10, 100_000))
+    assert advice == ["MADV_RANDOM", "MADV_NORMAL", "MADV_RANDOM"]
     assert mapped[-1] == 99_999
-    expect_random_reads(np.arange(3))
-
-
-def test_memory_limit_is_that_of_the_container(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    of_machine = memory_limit()
-    assert of_machine > 0
-    (tmp_path / "limit").write_text("1000000\n")
-    (tmp_path / "none").write_text("max\n")
-    paths = tuple(str(tmp_path / name) for name in ("limit", "none", "missing"))
-    monkeypatch.setattr(mapped_rows, "CONTAINER_LIMITS", paths)
-    assert memory_limit() == 1_000_000
-    monkeypatch.setattr(mapped_rows, "CONTAINER_LIMITS", paths[1:])
-    assert memory_limit() >= of_machine

@@ -1,0 +1,80 @@
+"""The memory that this process has, and may have."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+STATUS, MEMBERSHIP, CGROUPS = Path("/proc/self/status"), Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")  # Linux
+
+
+def resident_bytes() -> int:
+    """Return the bytes of all pages of this process that are in memory, with those of mapped files.
+
+    Returns
+    -------
+    int
+        0 where the system does not say.
+
+    """
+    return _status_bytes("VmRSS")
+
+
+def private_bytes() -> int:
+    """Return the bytes that this process holds in memory without files.
+
+    Returns
+    -------
+    int
+        0 where the system does not say.
+
+    """
+    if sys.platform == "darwin":
+        import resource
+
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # the peak so far
+    return _status_bytes("RssAnon")
+
+
+def memory_limit() -> int:
+    """Return the bytes of memory that the system allows this process: those of the machine, or of its container.
+
+    Returns
+    -------
+    int
+        `sys.maxsize` where the system does not say.
+
+    """
+    limits = [sys.maxsize]
+    with suppress(AttributeError, OSError, ValueError):  # not on Windows
+        limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    for path in _limit_files():
+        with suppress(OSError, ValueError):  # no such group, or one without a limit
+            limits.append(int(path.read_text("ascii")))
+    return min(limits)
+
+
+def _status_bytes(name: str) -> int:
+    with suppress(OSError):
+        for line in STATUS.read_text("ascii", "replace").splitlines():
+            if line.startswith(f"{name}:"):
+                return int(line.split()[1]) * 1024
+    return 0
+
+
+def _limit_files() -> Iterator[Path]:
+    """Yield the files with the limits of the control groups of this process, and of the groups around them."""
+    with suppress(OSError):
+        for line in MEMBERSHIP.read_text("utf8", "replace").splitlines():
+            _, controllers, group = line.split(":", 2)
+            if "memory" in controllers.split(","):
+                root, name = CGROUPS / "memory", "memory.limit_in_bytes"
+            elif not controllers:
+                root, name = CGROUPS, "memory.max"
+            else:
+                continue
+            folder = root / group.strip("/")
+            yield from (each / name for each in (folder, *folder.parents) if each.is_relative_to(root))
