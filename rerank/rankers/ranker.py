@@ -251,17 +251,19 @@ class Ranker(Estimator):
             raise InvalidInputError(
                 f"cluster: expected a ranker of boosted trees ({able}), got {self.kind}. Train it without a cluster."
             )
-        self._callbacks, self._cluster = () if callbacks is None else tuple(callbacks), cluster
-        self._limits = self._given_limits(memory, checkpoint)
-        try:
-            X = self._with_preferences(preferences, X)
-            data, scores = self._training_data(X, y, qid, group, init_score, sample_weight)
-            self._columns_named = not isinstance(X, RankingData) and column_names(X) is not None
-            return self._fit_data(data, scores, Validated(eval_set, eval_qid, eval_group, eval_init_score))
-        finally:
-            self._forget_input()
+        learner = self.unfitted_copy()  # all or nothing: a failed training leaves this ranker as it was
+        learner._callbacks, learner._cluster = () if callbacks is None else tuple(callbacks), cluster
+        learner._limits = learner._given_limits(memory, checkpoint)
+        X = learner._with_preferences(preferences, X)
+        data, scores = learner._training_data(X, y, qid, group, init_score, sample_weight)
+        learner._columns_named = not isinstance(X, RankingData) and column_names(X) is not None
+        learner._fit_data(data, scores, Validated(eval_set, eval_qid, eval_group, eval_init_score))
+        learner._forget_input()
+        kept = {name: value for name, value in vars(self).items() if not name.endswith("_")}  # none of an earlier fit
+        self.__dict__ = {**kept, **vars(learner), **self.get_params(deep=False)}
+        return self
 
-    def _fit_data(self, data: RankingData, init_score: Floats | None, validated: Validated) -> Self:
+    def _fit_data(self, data: RankingData, init_score: Floats | None, validated: Validated) -> None:
         self._check_limits(data)
         data = self._loaded(data)
         check_training_data(data, "training data")
@@ -278,7 +280,6 @@ class Ranker(Estimator):
         with kernel_threads(self.n_jobs):
             self._learn(TrainingSet.of(data, start), valid or None)
         self._warn_of_nothing()
-        return self
 
     def _with_preferences(
         self, preferences: Preferences | Iterable[Sequence[Any]] | None, X: RankingData | ArrayLike
