@@ -24,6 +24,7 @@ from rerank.rankers.arrays import (
     numbered_names,
     query_column,
 )
+from rerank.rankers.base_weight import WeightedBase
 from rerank.rankers.checkpoint import Checkpoint
 from rerank.rankers.estimator import Estimator, not_fitted
 from rerank.rankers.limits import TrainingLimits
@@ -316,9 +317,9 @@ class Ranker(Estimator):
         """Drop what only training needs."""
         del self._callbacks, self._cluster, self._limits
 
-    def _stopping(self, valid: TrainingSet | None) -> EarlyStopping:
+    def _stopping(self, valid: TrainingSet | None, base: WeightedBase | None = None) -> EarlyStopping:
         """Return what follows the metric on the validation data, None for none, while the ranker learns."""
-        return EarlyStopping(valid, parse_measure(self.metric), self.early_stopping_rounds, self._callbacks)
+        return EarlyStopping(valid, parse_measure(self.metric), self.early_stopping_rounds, self._callbacks, base)
 
     def predict(
         self,

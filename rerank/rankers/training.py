@@ -7,7 +7,7 @@ trec_eval. Rows without document ids get one from their content.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 
@@ -117,6 +117,18 @@ def check_pairs(train: TrainingSet) -> None:
             "training data: expected a query with documents of different labels, got none. Check that qrels and run "
             "name the same documents."
         )
+
+
+def without_start(data: TrainingSet) -> TrainingSet:
+    """Return the same data with start scores of 0, as a cold start has them."""
+    return replace(data, start_scores=np.zeros(len(data.start_scores)))
+
+
+def fold_of_queries(n_folds: int, n_queries: int, seed: int | None) -> Ints:
+    """Return the fold of each query, (n_queries,) int64; raises InvalidInputError where a fold would be empty."""
+    if not 2 <= n_folds <= n_queries:
+        raise InvalidInputError(f"n_folds: expected 2 to {n_queries}, the number of queries, got {n_folds}.")
+    return np.random.default_rng(seed).permutation(n_queries) % n_folds
 
 
 def pair_counts(train: TrainingSet) -> Floats:
