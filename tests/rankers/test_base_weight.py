@@ -65,11 +65,14 @@ def test_equal_spreads_are_kept_where_no_ratio_is_clearly_better(train) -> None:
 
 
 def test_a_base_that_knows_the_labels_keeps_its_order(train, test) -> None:
-    noise = np.random.default_rng(0).standard_normal(train.X.shape).astype(np.float32)
-    model = LambdaMART(**SMALL, base="run").fit(replace(train, X=noise, base_scores=train.labels))
-    perfect = replace(test, base_scores=test.labels)
+    random = np.random.default_rng(0)
+    perfect = [
+        replace(each, X=random.standard_normal(each.X.shape).astype(np.float32), base_scores=each.labels)
+        for each in (train, test)
+    ]
+    model = LambdaMART(**SMALL, base="run").fit(perfect[0])
     assert RATIOS[NAMES.index(model.base_weight_.name)] >= 3.0
-    assert ndcg(test, model.predict(perfect)) >= 0.99
+    assert ndcg(test, model.predict(perfect[1])) >= ndcg(test, test.labels) - 0.02
 
 
 def test_a_base_that_knows_nothing_is_nearly_without_effect(train, test) -> None:
