@@ -12,10 +12,11 @@ import numpy as np
 from rerank.errors import InvalidInputError, shown
 from rerank.exchange.build import MOST_FEATURES, flat_tree, joined, numbers, wholes
 from rerank.exchange.registry import Format, FormatFault, TreeModel, WriteOptions, register
-from rerank.exchange.single import summed
+from rerank.exchange.single import known_counts, node_counts, summed
 from rerank.exchange.structured import member, parsed
 from rerank.exchange.thresholds import at_most, less_than
 from rerank.trees.forest import Forest, Tree
+from rerank.types import Floats
 
 INSTALL = "Install it: pip install 'lucene-rerank[exchange]'."
 
@@ -84,8 +85,9 @@ class Treelite(Format):
             postprocessor=PostProcessorFunc(name="identity"),
             base_scores=[model.constant],
         )
+        counts = known_counts(forest, "treelite")
         for tree in range(forest.n_trees):
-            _build(builder, forest, tree)
+            _build(builder, forest, tree, counts)
         built: treelite.Model = builder.commit()
         return bytes(built.serialize_bytes())
 
@@ -127,18 +129,20 @@ def _tree(raw: Any, n_features: int, single: bool) -> Tree:
     values = numbers("leaf_value", [node.get("leaf_value", 0.0) for node in nodes])
     feature, missing = column("split_feature_id", 0, n_features - 1), column("default_left", 0, 1) > 0
     left, right = column("left_child", 0, n_nodes - 1), column("right_child", 0, n_nodes - 1)
-    return flat_tree(is_leaf, feature, limit, missing, left, right, values)
+    count = numbers("sum_hess", [node.get("sum_hess", node.get("data_count", 0.0)) for node in nodes])
+    return flat_tree(is_leaf, feature, limit, missing, left, right, values, count=count)
 
 
-def _build(builder: Any, forest: Forest, tree: int) -> None:
+def _build(builder: Any, forest: Forest, tree: int, leaf_count: Floats) -> None:
     nodes = slice(int(forest.node_ptr[tree]), int(forest.node_ptr[tree + 1]))
     leaves = slice(int(forest.leaf_ptr[tree]), int(forest.leaf_ptr[tree + 1]))
     n_nodes = nodes.stop - nodes.start
     left, right = (np.where(side >= 0, side, n_nodes + ~side) for side in (forest.left[nodes], forest.right[nodes]))
     columns = forest.feature[nodes], forest.threshold[nodes].astype(np.float64), forest.missing_left[nodes], left, right
+    node_count, leaf_count = node_counts(forest, tree, leaf_count)
     builder.start_tree()
-    rows = zip(*(column.tolist() for column in columns), strict=True)
-    for number, (feature, threshold, missing_left, left_key, right_key) in enumerate(rows):
+    rows = zip(*(column.tolist() for column in (*columns, node_count)), strict=True)
+    for number, (feature, threshold, missing_left, left_key, right_key, count) in enumerate(rows):
         builder.start_node(number)
         builder.numerical_test(
             feature_id=feature,
@@ -148,9 +152,12 @@ def _build(builder: Any, forest: Forest, tree: int) -> None:
             left_child_key=left_key,
             right_child_key=right_key,
         )
+        builder.sum_hess(count)
         builder.end_node()
-    for number, value in enumerate(forest.leaf_value[leaves].tolist(), n_nodes):
+    rows = zip(forest.leaf_value[leaves].tolist(), leaf_count.tolist(), strict=True)
+    for number, (value, count) in enumerate(rows, n_nodes):
         builder.start_node(number)
         builder.leaf(value)
+        builder.sum_hess(count)
         builder.end_node()
     builder.end_tree()

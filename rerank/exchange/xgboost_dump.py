@@ -112,7 +112,7 @@ class _Features:
 
 def _read(node: Any, features: _Features, zero: bool) -> Leaf | Node:
     if isinstance(node, Mapping) and "leaf" in node:
-        return Leaf(float(_single("leaf", node["leaf"])))
+        return Leaf(float(_single("leaf", node["leaf"])), float(_single("cover", node.get("cover", 0.0))))
     children = {_id(child): child for child in member(node, "children", list)}
     yes, no, missing = (member(node, key, int) for key in ("yes", "no", "missing"))
     if len(children) != 2 or len(node["children"]) != 2 or {yes, no} != set(children) or missing not in (yes, no):

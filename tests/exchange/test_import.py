@@ -335,6 +335,58 @@ def test_contributions_of_a_lightgbm_model_are_lightgbms_and_return_with_it(tmp_
     np.testing.assert_allclose(exported.predict(X[:100], pred_contrib=True), expected, rtol=1e-9, atol=1e-15)
 
 
+def _with_counts(model: ImportedTrees, seed: int, whole: bool) -> ImportedTrees:
+    counts = np.random.default_rng(seed).integers(1, 5000, len(model.forest_.leaf_value))
+    forest = replace(model.forest_, leaf_count=counts if whole else counts * 0.37)
+    return ImportedTrees.of(forest, NAMES, "random", constant=model.constant_)
+
+
+@pytest.mark.parametrize("name", ["lightgbm", "xgboost"])
+@pytest.mark.parametrize("whole", [True, False])
+def test_training_rows_of_leaves_come_back_from_an_export(name: str, whole: bool, tmp_path: Path) -> None:
+    model = _with_counts(random_model(4, moderate=True), 4, whole)
+    rerank.export_model(model, tmp_path / "model", name)
+    again = rerank.import_model(tmp_path / "model")
+    X = boundary_rows(model.forest_, len(NAMES), 300)
+    np.testing.assert_allclose(again.contributions(X), model.contributions(X), atol=1e-5)
+    again.save(tmp_path / "again.json")
+    rerank.load_model(tmp_path / "again.json").save(tmp_path / "twice.json")
+    assert (tmp_path / "twice.json").read_bytes() == (tmp_path / "again.json").read_bytes()
+    if name == "xgboost":
+        for tree in json.loads((tmp_path / "model").read_text())["learner"]["gradient_booster"]["model"]["trees"]:
+            for count, left, right in zip(
+                tree["sum_hessian"], tree["left_children"], tree["right_children"], strict=True
+            ):
+                below = count if left < 0 else tree["sum_hessian"][left] + tree["sum_hessian"][right]
+                assert count > 0.0
+                assert count == pytest.approx(below, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ["lightgbm", "xgboost"])
+def test_training_rows_that_are_unknown_are_said_and_count_alike(name: str, tmp_path: Path, caplog: Any) -> None:
+    model = random_model(4, moderate=True)
+    rerank.export_model(model, tmp_path / "model", name)
+    assert f"{name}: expected the training rows of each leaf, got a model that does not know them." in caplog.text
+    again = rerank.import_model(tmp_path / "model")
+    X = boundary_rows(model.forest_, len(NAMES), 100)
+    np.testing.assert_allclose(again.contributions(X).sum(axis=1), again._scores(X), atol=1e-5)
+    if name == "lightgbm":
+        lightgbm = pytest.importorskip("lightgbm")
+        theirs = lightgbm.Booster(model_file=tmp_path / "model").predict(X, pred_contrib=True)
+        np.testing.assert_allclose(theirs, again.contributions(X), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "kind", ["RandomForestRegressor", "GradientBoostingRegressor", "HistGradientBoostingRegressor"]
+)
+def test_contributions_of_scikit_learns_trees_sum_to_their_scores(kind: str) -> None:
+    from sklearn import ensemble
+
+    data = ranking_data(1, missing=0.0)
+    model = rerank.import_model(getattr(ensemble, kind)(random_state=0).fit(data.X, data.labels))
+    np.testing.assert_allclose(model.contributions(data.X).sum(axis=1), model.predict(data.X), atol=1e-12)
+
+
 def test_forests_in_a_row_keep_the_training_rows_of_their_leaves() -> None:
     data = ranking_data(3, n_queries=20)
     first, second = (rerank.LambdaMART(n_estimators=n, min_child_samples=5).fit(data).forest_ for n in (2, 3))
