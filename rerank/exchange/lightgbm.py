@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rerank.errors import shown
 from rerank.exchange.build import MOST_FEATURES, joined, leaf_tree, numbers, split_tree, wholes, zero_goes_left
 from rerank.exchange.registry import Format, FormatFault, TreeModel, WriteOptions, cannot_say, register
-from rerank.exchange.single import known_counts, node_counts
+from rerank.exchange.single import node_counts, whole_counts
 from rerank.exchange.text import decimal, decimals
 from rerank.exchange.thresholds import Floats32, at_most
 from rerank.trees.forest import MOST_ROWS, Forest, Tree
@@ -25,7 +25,6 @@ from rerank.types import Floats, Ints
 CATEGORICAL, DEFAULT_LEFT = 1, 2  # bits of decision_type; the next two are the kind of missing value
 NONE, ZERO, NAN = 0, 1, 2
 ZERO_SIZE = np.float32(1e-35)  # kZeroThreshold
-MOST_IN_TREE = 2**29  # training rows, or units of the hessian
 MOST_LEAVES = 1 << 24
 ENDS = ("end of trees", "feature importances:")  # of version 3 and later, and of older ones
 _NUMBERS = re.compile(r"(?:[-+0-9.eE ]|inf|nan)*")
@@ -87,7 +86,7 @@ class LightGBM(Format):
             f"feature_names={' '.join(names)}",
             f"feature_infos={' '.join(['[-1e308:1e308]'] * model.n_features)}",
         ]
-        counts = _whole_counts(forest)
+        counts = whole_counts(forest, "lightgbm")
         trees = [_tree_text(model, number, counts) for number in range(forest.n_trees)]
         if model.constant:  # last, so that it is added to the sum of the trees as it is here
             trees.append(f"Tree={forest.n_trees}\nnum_leaves=1\nnum_cat=0\nleaf_value={decimal(model.constant)}\n")
@@ -202,18 +201,6 @@ def _tokens(fields: Mapping[str, str], key: str) -> list[str]:
 
 def _whole(fields: Mapping[str, str], key: str, low: int, high: int) -> int:
     return int(wholes(key, _tokens(fields, key), low, high, 1)[0])
-
-
-def _whole_counts(forest: Forest) -> Floats:
-    """Return training rows of each leaf, (n_leaves,) whole numbers from 1: hessians in units of which a tree has many.
-
-    LightGBM's SHAP values divide by them; it reads them as int32.
-    """
-    counts = known_counts(forest, "lightgbm")
-    unit = 2.0 ** np.floor(np.log2(np.add.reduceat(counts, forest.leaf_ptr[:-1]) / MOST_IN_TREE))
-    if (counts == np.floor(counts)).all():
-        unit = np.maximum(unit, 1.0)
-    return np.maximum(np.rint(counts / np.repeat(unit, np.diff(forest.leaf_ptr))), 1.0)
 
 
 def _tree_text(model: TreeModel, number: int, leaf_count: Floats) -> str:

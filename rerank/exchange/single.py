@@ -17,6 +17,7 @@ from rerank.trees.forest import Forest
 from rerank.types import Floats
 
 _log = logging.getLogger("rerank")
+MOST_IN_TREE = 2**29  # whole counts of a tree: readers have int32
 
 
 def single(values: Floats) -> NDArray[np.float64]:
@@ -62,6 +63,15 @@ def known_counts(forest: Forest, format: str) -> Floats:
             format,
         )
     return np.ones(len(forest.leaf_value))
+
+
+def whole_counts(forest: Forest, format: str) -> Floats:
+    """Return `known_counts` as whole numbers from 1, (n_leaves,): hessians in units of which a tree has up to 2^29."""
+    counts = known_counts(forest, format)
+    unit = 2.0 ** np.floor(np.log2(np.add.reduceat(counts, forest.leaf_ptr[:-1]) / MOST_IN_TREE))
+    if (counts == np.floor(counts)).all():
+        unit = np.maximum(unit, 1.0)
+    return np.maximum(np.rint(counts / np.repeat(unit, np.diff(forest.leaf_ptr))), 1.0)
 
 
 def node_counts(forest: Forest, tree: int, leaf_count: Floats) -> tuple[Floats, Floats]:

@@ -63,7 +63,8 @@ class XGBoostDump(Format):
 
     def write(self, model: TreeModel, options: WriteOptions) -> bytes:
         """Return an object of the trees; a constant is a tree of one leaf."""
-        content = {"objective": "rank:ndcg", "splits": dumped_trees(model, "xgboost-dump")}
+        # all versions of the plug-ins know this objective, whose scores are raw; older ones do not know rank:ndcg
+        content = {"objective": "rank:pairwise", "splits": dumped_trees(model, "xgboost-dump")}
         return json.dumps(content, separators=(",", ":"), ensure_ascii=False).encode()
 
     def query(self, options: WriteOptions, base_field: str | None) -> dict[str, Any] | None:
