@@ -24,7 +24,7 @@ class Elasticsearch(Format):
     """Write the body of `PUT _ml/trained_models/NAME`."""
 
     title = "Elastic's trained model (learning_to_rank)"
-    writes = True
+    writes = by_name = True
 
     def write(self, model: TreeModel, options: WriteOptions) -> bytes:
         """Return the body; the query of a feature that the engine does not compute is a placeholder."""

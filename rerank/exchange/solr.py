@@ -40,6 +40,7 @@ class Solr(Format):
     title = "Solr's MultipleAdditiveTreesModel and LinearModel"
     writes = reads = True
     sums = "float32"
+    by_name = True
 
     def recognises(self, content: bytes) -> bool:
         """Return whether Solr's class is named in an object."""

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,18 @@ from rerank.exchange.thresholds import at_most, less_than
 from rerank.trees.forest import Forest, Tree
 from rerank.types import Floats
 
+SECONDS, MEMORY = 30, 4 * 2**30  # for a small checkpoint: the library itself maps about 1 GB
+_READER = """
+import sys
+try:
+    import resource
+    resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[3]),) * 2)
+except (ImportError, ValueError, OSError):
+    pass  # Windows has none; macOS does not keep to it
+import treelite
+text = treelite.Model.deserialize(sys.argv[1]).dump_as_json(pretty_print=False)
+open(sys.argv[2], "w", encoding="utf-8").write(text)
+"""
 INSTALL = "Install it: pip install 'lucene-rerank[exchange]'."
 
 
@@ -93,17 +108,24 @@ class Treelite(Format):
 
 
 def _json_of_checkpoint(content: bytes) -> bytes:
-    try:
-        import treelite
-    except ImportError:
-        raise InvalidInputError(f"treelite: expected the package treelite, got none. {INSTALL}") from None
+    """Return the JSON of a checkpoint, which another process reads: a damaged one crashes the library, or hangs it."""
+    if find_spec("treelite") is None:
+        raise InvalidInputError(f"treelite: expected the package treelite, got none. {INSTALL}")
+    seconds, memory = SECONDS + len(content) // 2**20, MEMORY + 100 * len(content)
     with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "model.tl")
-        Path(path).write_bytes(content)
+        source, target = Path(folder, "model.tl"), Path(folder, "model.json")
+        source.write_bytes(content)
+        command = [sys.executable, "-c", _READER, str(source), str(target), str(memory)]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         try:
-            return str(treelite.Model.deserialize(path).dump_as_json(pretty_print=False)).encode()
-        except treelite.TreeliteError as error:
-            raise FormatFault("a checkpoint of treelite", shown(" ".join(str(error).split()))) from None
+            done = subprocess.run(command, capture_output=True, env=environment, timeout=seconds, check=False)
+        except subprocess.TimeoutExpired:
+            raise FormatFault("a checkpoint of treelite", f"one that is not read in {seconds} seconds") from None
+        if done.returncode or not target.is_file():
+            said = done.stderr.decode(errors="replace").strip().split("TreeliteError:")[-1]
+            got = "one that crashes the library" if done.returncode < 0 or not said else shown(" ".join(said.split()))
+            raise FormatFault("a checkpoint of treelite", got)
+        return target.read_bytes()
 
 
 def _tree(raw: Any, n_features: int, single: bool) -> Tree:

@@ -7,6 +7,7 @@ base score and adds the trees in their order.
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import numpy as np
@@ -25,9 +26,12 @@ from rerank.types import Floats
 MODEL = "learner.gradient_booster.model"
 MOST_NODES = 1 << 25
 NO_PARENT = 2**31 - 1
-IDENTITY = ("rank:", "reg:squarederror", "reg:squaredlogerror", "reg:pseudohubererror", "reg:absoluteerror")
-LOGISTIC = ("binary:logistic", "binary:logitraw", "reg:logistic")
-EXPONENTIAL = ("count:poisson", "reg:gamma", "reg:tweedie", "survival:cox")
+IDENTITY = (
+    *("rank:", "reg:linear", "reg:squarederror", "reg:squaredlogerror", "reg:pseudohubererror"),
+    *("reg:absoluteerror", "reg:quantileerror", "binary:logitraw", "binary:hinge"),
+)
+LOGISTIC = ("binary:logistic", "reg:logistic")  # the base score is a probability
+EXPONENTIAL = ("count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:aft")
 AGAIN = "Train the model again without it."
 
 
@@ -146,12 +150,17 @@ def _base(text: Any, objective: str) -> np.float32:
     if objective.startswith(IDENTITY):
         return value
     if objective in LOGISTIC and 0.0 < value < 1.0:
-        return np.float32(-np.log(np.float32(1.0) / value - np.float32(1.0)))
+        return -_log(np.float32(1.0) / value - np.float32(1.0))
     if objective in EXPONENTIAL and value > 0.0:
-        return np.float32(np.log(value))
+        return _log(value)
     raise FormatFault(
         "an objective of one score whose base score is known", f"{shown(objective)} with base_score {shown(text)}"
     )
+
+
+def _log(value: np.float32) -> np.float32:
+    """Return the nearest float32 of the logarithm, as the C library does; NumPy's differs in the last place."""
+    return np.float32(math.log(value))
 
 
 def _tree(raw: Any, n_features: int) -> Tree:
