@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InvalidInputError
+from rerank.errors import InvalidInputError, ModelMismatchError
+from rerank.rankers.arrays import numbered_names
 from rerank.rankers.members import read_members
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.warm_start import NoBase
@@ -31,7 +32,16 @@ def new_members(given: str | Sequence[Ranker], common: Mapping[str, Any]) -> lis
 
 
 def complete_member(owner: Ranker, member: Ranker) -> None:
-    """Set what makes a member a model that can be stored: the base is the owner's alone."""
+    """Set what makes a member a model that can be stored: the base is the owner's alone.
+
+    Raises ModelMismatchError for an imported model, which has features already, where these have other names.
+    """
+    names = getattr(member, "feature_names_", owner.feature_names_)
+    if numbered_names(len(names)) not in (names, owner.feature_names_) and names != owner.feature_names_:
+        raise ModelMismatchError(
+            "members: expected an imported model of the features of the data, in their order, got others "
+            f"({', '.join(names[:3])} ...). Import it with feature_names."
+        )
     member.feature_names_, member.n_features_in_ = owner.feature_names_, owner.n_features_in_
     member.recipe_, member.fingerprint_ = owner.recipe_, owner.fingerprint_
     member.retriever_, member.run_retrievers_ = owner.retriever_, owner.run_retrievers_

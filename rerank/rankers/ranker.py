@@ -133,6 +133,7 @@ class Ranker(Estimator):
     _cluster: Any = None  # a rerank.Cluster, while it trains
     _limits: TrainingLimits = TrainingLimits()
     _columns_named = False  # whether training had a data frame, whose columns have names
+    _ordered = True  # whether the order of the features is known: the file of an imported model may only name them
 
     @abstractmethod
     def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
@@ -655,6 +656,11 @@ class Ranker(Estimator):
     def _check_columns(self, X: NDArray[np.float32], names: tuple[str, ...] | None, what: str) -> None:
         """Refuse columns that are not those of training; warn as scikit-learn does where one side has no names."""
         kind, trained = type(self).__name__, tuple(self.feature_names_)
+        if names is None and not self._ordered:
+            raise ModelMismatchError(
+                f"{what}: expected columns with names (a data frame, RankingData), got an array: the file of the model "
+                "does not say the order of its features. Import it with feature_names, in the order of training."
+            )
         if names is not None and names != trained:
             if hasattr(self, "feature_names_in_") or not set(names).isdisjoint(trained):
                 raise ModelMismatchError(f"{what}: {_difference(trained, names)}")
