@@ -126,7 +126,6 @@ def test_page_judges_and_downloads_by_the_keyboard_alone(browser: Browser, serve
     _wait(browser, "!document.querySelector('#judged').hidden")  # judgements stay
 
 
-@pytest.mark.xfail(reason="such judgements are lost", strict=False)
 def test_page_judges_queries_and_documents_of_any_name(browser: Browser, tmp_path: Path) -> None:
     import rerank
     from rerank.service.settings import Settings
