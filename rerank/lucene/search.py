@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError, RerankError, unknown_name
 from rerank.lucene.arrays import ids_from_bytes
 from rerank.lucene.commits import damaged_lucene
-from rerank.lucene.folder import check_index_folder
+from rerank.lucene.folder import check_commit, open_commit
 from rerank.lucene.jvm import ask, ask_json, open_index
 from rerank.lucene.language import chosen_language
 from rerank.lucene.progress import Progress, stage
@@ -43,24 +43,30 @@ class Searcher:
         Folder of the index, or of its shards: these are searched as one index, with the statistics of all of them.
     language : str, optional
         Code of the analyser, needed only for an index that Anserini built in another language than English.
+    commit : str, optional
+        The commit that the index must have, from `open_commit`.
 
     Raises
     ------
     MissingFileError
         If there is no such folder.
     IndexFolderError
-        If Lucene cannot read the index.
+        If Lucene cannot read the index, a file is damaged, or the index has another commit.
     InvalidInputError
         If the language is unknown, or differs from the one stored in the index.
 
     """
 
-    def __init__(self, folder: str | Path, language: str | None = None) -> None:
-        self.folder = check_index_folder(folder)
+    def __init__(self, folder: str | Path, language: str | None = None, commit: str | None = None) -> None:
+        self.folder = Path(folder)
+        if commit is None:
+            commit = open_commit(self.folder)
+        check_commit(self.folder, commit)
         opened = open_index(self.folder)
         self._handle: int | None = opened["handle"]
         self._n_docs: int = sum(opened["sizes"])
         try:
+            check_commit(self.folder, commit)
             self.language = chosen_language(opened, language)
             self.joined_fields = _joined_fields(self.folder, opened.get("fields"))
         except RerankError:

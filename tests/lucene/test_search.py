@@ -170,17 +170,11 @@ def test_searcher_refuses_what_is_no_index(tmp_path: Path) -> None:
         Searcher(tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"", "expected a whole Lucene index, got a damaged one"),
-        (b"not Lucene", "got one of an older Lucene. Build the index anew"),
-    ],
-)
-def test_searcher_refuses_a_damaged_index(tmp_path: Path, small_index: Path, content: bytes, message: str) -> None:
+@pytest.mark.parametrize("content", [b"", b"not Lucene"])
+def test_searcher_refuses_a_damaged_index(tmp_path: Path, small_index: Path, content: bytes) -> None:
     shutil.copytree(small_index, tmp_path / "index")
     (tmp_path / "index" / "segments_9").write_bytes(content)
-    with pytest.raises(IndexFolderError, match=message) as error:
+    with pytest.raises(IndexFolderError, match=r"got a damaged one \(segments_9 does not fit its checksum\)") as error:
         Searcher(tmp_path / "index")
     assert "\n" not in str(error.value)
 
