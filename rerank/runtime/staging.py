@@ -17,24 +17,32 @@ from rerank.runtime.output import WRITE_ERRORS
 
 
 @contextmanager
-def staged_folder(target: Path, move: Callable[[Path, Path], None], error: type[RerankError]) -> Iterator[Path]:
+def staged_folder(
+    target: Path, move: Callable[[Path, Path], None], error: type[RerankError], within: bool = False
+) -> Iterator[Path]:
     """Yield a new hidden folder next to `target`; `move(folder, target)` is called if the block ends without an error.
 
     After an error or Ctrl-C the folder is removed. What a killed process left is removed by the next one that writes
     the same target; if the process was killed while it replaced the target, the old target is restored first.
 
-    error  raised for errors of writing in these folders, and for a full disk
+    error   raised for errors of writing in these folders, and for a full disk
+    within  whether the hidden folder is in `target`, which exists, and so on the same disk as its files
     """
-    staging = _hidden_sibling(target, "building")
+    beside = target / target.name if within else target
+    staging = _hidden_sibling(beside, "building")
+    created = [parent for parent in beside.parents if not parent.exists()]
     with _system_errors(staging, target, error):
-        target.parent.mkdir(parents=True, exist_ok=True)
-        _remove_abandoned(target)
-        staging.mkdir()
         try:
+            beside.parent.mkdir(parents=True, exist_ok=True)
+            _remove_abandoned(beside)
+            staging.mkdir()
             yield staging
             move(staging, target)
         finally:
             shutil.rmtree(staging, ignore_errors=True)
+            for parent in created:  # the innermost first
+                with suppress(OSError):  # the target is in it, or another process uses it
+                    parent.rmdir()
 
 
 @contextmanager
