@@ -205,6 +205,6 @@ def _refuse_others(context: click.Context) -> None:
         if name not in BESIDE_REPLAY and context.get_parameter_source(name) is from_command_line:
             option = name.upper() if name in INPUTS else f"--{name.replace('_', '-')}"
             raise InvalidInputError(
-                f"--replay: expected no other option than -o and --encoder, got {option}. The record contains the whole "
-                "study."
+                f"--replay: expected no other option than -o and --encoder, got {option}. "
+                "The record contains the whole study."
             )

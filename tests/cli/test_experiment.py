@@ -3,6 +3,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.cli.conftest import SMALL, Command
 
 STUDY = ("experiment", "index", "topics.tsv", "qrels.txt", "-k", "30", *SMALL)
