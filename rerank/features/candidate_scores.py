@@ -57,7 +57,8 @@ def bm25_scores(
         for part_rows, part in block.row_blocks(MOST_MATCHES):
             scores[rows][part_rows] = _sums(part, np.float32(recipe.bm25_k1), np.float32(recipe.bm25_b))
     exact = scores.astype(np.float32)
-    order = np.lexsort((*sort_keys(forward.doc_ids[docs]), -exact, query_rows(query_ptr)))
+    keys: list[Any] = [*sort_keys(forward.doc_ids[docs]), -exact, query_rows(query_ptr)]
+    order = np.lexsort(keys)
     spread = (np.floor(exact[order].astype(np.float64) * _SCALE + 0.5) / _SCALE).astype(np.float32)
     _spread_ties(query_ptr, spread)
     scores[order] = spread
