@@ -187,3 +187,11 @@ def test_search_finds_the_index_from_where_the_process_stands_now(
     monkeypatch.chdir(small_index.parent)  # Java keeps the folder in which it was started
     with Searcher(small_index.name) as searcher:
         assert np.array_equal(searcher.search(TOPICS, k=5).doc_ids, expected.doc_ids)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf"), 1e39, -1, 10**400])
+def test_numbers_beyond_their_range_are_refused(small_index: Path, value: float) -> None:
+    with Searcher(small_index) as searcher:
+        for name in ("k1", "b", "k", "threads"):
+            with pytest.raises(InvalidInputError, match=rf"^{name}: expected [^\n]*$"):
+                searcher.search(TOPICS, **{name: value})

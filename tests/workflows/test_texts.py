@@ -257,6 +257,12 @@ def test_scores_of_documents_are_those_of_a_search(
     assert np.array_equal(scores, run.scores)
 
 
+def test_query_ids_of_texts_and_scores_may_be_whole_numbers(index: rerank.Index) -> None:
+    data = index.text_features({1: "amber"}, {1: ["amber", "birch"]}, scores={1: [1.0, 2.0]})  # type: ignore[dict-item]
+    same = index.text_features({"1": "amber"}, {"1": ["amber", "birch"]}, scores={"1": [1.0, 2.0]})
+    assert_equal(data, same)
+
+
 def test_plain_text_fills_one_field_and_contents(index: rerank.Index, collection: Tiny) -> None:
     texts = [each["body"] for each in collection.documents[:5]]
     query = collection.topics["q0"]
