@@ -1,13 +1,13 @@
-"""exp and logarithms that give the same bytes on every CPU, for what goes into models, features and runs.
+"""exp, logarithms and dot products of the same bytes on every CPU, for what goes into models, features and runs.
 
 NumPy, LLVM and the C library choose other algorithms by CPU type, whose last digits differ. The functions below take
 additions, multiplications and divisions of float64 alone, in a fixed order, and are less than 1 ulp from the true
 value; their limits are exact: overflow is infinity, underflow goes through the subnormal numbers to 0, and the
 logarithm of 0 is -inf and that of a negative number NaN.
 
-Kernels of every file call `exp`, `log`, `log1p` and `log2`; Python calls the functions named array_*. Numba's cache
-does not see changes of this file, so that after one all caches have to be deleted; `tests/runtime/test_elementary.py`
-has a digest of the results.
+Kernels of every file call `exp`, `log`, `log1p`, `log2` and `dot`; Python calls the functions named array_*. Numba's
+cache does not see changes of this file, so that after one all caches have to be deleted; `tests/runtime/
+test_elementary.py` has digests of the results.
 
 References
 ----------
@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.runtime.kernels import helper, kernel
+from rerank.runtime.lanes import LANES32, lane_sum, load, same
 
 Floats = NDArray[np.float64]
 _INVERSE_LN2 = 1.44269504088896338700e00
@@ -129,6 +130,18 @@ def log2(x):  # type: ignore[no-untyped-def]
     large, small = high * _INVERSE_HIGH, (low + high) * _INVERSE_LOW + low * _INVERSE_HIGH
     total = whole + large
     return small + (whole - total + large) + total
+
+
+@helper()
+def dot(left, right):  # type: ignore[no-untyped-def]
+    """Return the dot product of two vectors of float32, a float32."""
+    whole, total = left.shape[0] // LANES32 * LANES32, same(np.float32(0.0))
+    for i in range(0, whole, LANES32):
+        total = total + load(left, i) * load(right, i)
+    result = lane_sum(total)
+    for i in range(whole, left.shape[0]):
+        result += left[i] * right[i]
+    return result
 
 
 @kernel()
