@@ -180,11 +180,13 @@ def test_ranker_is_the_same_for_any_number_of_threads(name, train) -> None:
 
 
 @ALL
-def test_ranker_is_the_same_for_any_order_of_rows(name, train) -> None:
-    learned, qid = [], np.repeat(train.query_ids, np.diff(train.query_ptr))
+def test_ranker_is_the_same_for_any_order_of_rows_and_names_of_queries(name, train) -> None:
+    learned, query = [], np.repeat(np.arange(len(train)), np.diff(train.query_ptr))
     for seed in (0, 1):
-        order = np.random.default_rng(seed).permutation(train.n_rows)
-        learned.append(_ranker(name).fit(train.X[order], train.labels[order], qid=qid[order])._learned())
+        random = np.random.default_rng(seed)
+        order, names = random.permutation(train.n_rows), random.permutation(np.arange(5, len(train) + 5)).astype(str)
+        model = _ranker(name, **({"subsample": 0.5} if "subsample" in _ranker(name).get_params() else {}))
+        learned.append(model.fit(train.X[order], train.labels[order], qid=names[query[order]])._learned())
     assert learned[0] == learned[1]
 
 
@@ -195,7 +197,6 @@ def _coarse(data: RankingData) -> RankingData:
 
 @TREES
 def test_weight_of_two_equals_repeating_a_query(name) -> None:
-    """Not under LambdaMART's `normalize`, which dampens a query's gradients, its weight with them."""
     data = _coarse(ranking_data(6, n_queries=20, missing=0.0))
     rows = np.concatenate([np.arange(a, b) for a, b in pairwise(data.query_ptr)][:5])
     counts = np.concatenate([np.diff(data.query_ptr), np.diff(data.query_ptr)[:5]])
@@ -208,7 +209,7 @@ def test_weight_of_two_equals_repeating_a_query(name) -> None:
         feature_names=data.feature_names,
         labels=data.labels[both],
     )
-    settings = {**FEW_TREES, "n_estimators": 3, "num_leaves": 4, "normalize": False}
+    settings = {**FEW_TREES, "n_estimators": 3, "num_leaves": 4}
     weighed = _ranker(name, settings).fit(replace(data, weights=np.where(np.arange(20) < 5, 2.0, 1.0)))
     np.testing.assert_allclose(
         weighed.predict(data), _ranker(name, settings).fit(repeated).predict(data), rtol=1e-6, atol=1e-9
