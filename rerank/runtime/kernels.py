@@ -42,8 +42,8 @@ def helper(**options: Any) -> Callable[[Kernel], Kernel]:
     """Return the decorator of a compiled function that only kernels of its own file call; options are Numba's.
 
     The wrapper for Python, a sixth of the remaining code, is omitted, so that a call from Python would abort the
-    process; `tests/runtime/test_kernels.py` finds such calls. Numba's cache does not see
-    changes in helpers of other files.
+    process; `tests/runtime/test_kernels.py` finds such calls. Numba's cache does not see changes in helpers of other
+    files: only those of `rerank.runtime.elementary`, which do not change, are called by kernels of all files.
 
     Parameters
     ----------
