@@ -32,6 +32,7 @@ from rerank.rankers.stopping import EarlyStopping
 from rerank.rankers.store import StoredModel
 from rerank.rankers.training import TrainingSet, Validation, fold_of_queries, without_start
 from rerank.rankers.warm_start import NoBase
+from rerank.runtime.products import product
 from rerank.runtime.progress import track
 from rerank.runtime.schema import Array, Items, Number, Record, Table, Text, Whole
 from rerank.types import Floats, Ints, query_rows
@@ -142,11 +143,12 @@ class Auto(Ranker):
         base = WeightedBase(judged, measure) if judged.start_scores.any() else None
         mixtures, weights = [judged.start_scores], [np.empty(0)]
         for candidate in candidates[1:]:
-            mixing = _mixing(judged, added[:, candidate])
+            own = np.ascontiguousarray(added[:, candidate])
+            mixing = _mixing(judged, own)
             if base is not None:
-                mixing *= base.chosen(added[:, candidate] @ mixing, not validates).factor
+                mixing *= base.chosen(product(own, mixing), not validates).factor
             weights.append(mixing)
-            mixtures.append(judged.start_scores + added[:, candidate] @ mixing)
+            mixtures.append(judged.start_scores + product(own, mixing))
             stopping.add(mixtures[-1])
             if stopping.over:
                 break

@@ -80,7 +80,7 @@ class WeightedBase:
         spread = self._spread_of(learned) if spread is None else spread
         values = np.array([self._values(learned, ratio * spread) for ratio in RATIOS])
         weights = self._data.weights if self._data.weights.any() else np.ones(len(self._data.weights))
-        means = values @ (weights / weights.sum())
+        means = np.average(values, axis=1, weights=weights)
         best = int(np.argmax(means))
         if keep_equal:
             near = [row for row, value in enumerate(values) if not is_better(values[best] - value, weights)]
@@ -111,5 +111,6 @@ class WeightedBase:
 def is_better(differences: Floats, weights: Floats) -> bool:
     """Return whether the weighted mean of the queries' differences (n_queries,) is more than one standard error."""
     shares = weights / weights.sum()
-    mean, n_queries = shares @ differences, max(len(differences), 2)
-    return bool(mean > np.sqrt((shares**2 @ (differences - mean) ** 2) * n_queries / (n_queries - 1)))
+    mean, n_queries = np.sum(shares * differences), max(len(differences), 2)
+    variance = np.sum((shares * (differences - mean)) ** 2) * n_queries / (n_queries - 1)
+    return bool(mean > np.sqrt(variance))

@@ -2,8 +2,9 @@
 
 A convex cost R lies above each of its tangents. Round t adds the tangent a_t w + b_t at the present weights, and moves
 to the minimum of 1/2 |w|^2 + max_i (a_i w + b_i). That minimum is a bound from below, so that the distance to the best
-possible cost is known. Its dual is a quadratic programme over a simplex with one variable a tangent: small, and solved
-by moving weight between two tangents at a time.
+possible cost is known, and with it, as the cost holds 1/2 |w|^2, that to the best weights. Its dual is a quadratic
+programme over a simplex with one variable a tangent: small, and solved on the tangents that have a share, to which one
+is added at a time.
 """
 
 from __future__ import annotations
@@ -12,10 +13,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from rerank.runtime.kernels import kernel
+from rerank.runtime.kernels import helper, kernel
+from rerank.runtime.products import cross_product, dot, product
 from rerank.types import Floats
 
-MOST_MOVES = 1_000_000  # between tangents, in one round
+MOST_MOVES = 10_000  # in one round
+SHARE_OF_GAP = 0.1  # that a round's programme may leave
+LEAST_GAP = 1e-14  # share of the cost: rounding hides a smaller one
+RIDGE = 1e-13  # share of the largest curvature
 
 
 def minimise_by_bundle(
@@ -25,7 +30,10 @@ def minimise_by_bundle(
     max_iter: int,
     follow: Callable[[Floats], None],
 ) -> None:
-    """Minimise 1/2 |w|^2 + R(w) for convex R from w = 0, until within `tolerance`, a share of the cost, of the minimum.
+    """Minimise 1/2 |w|^2 + R(w) for convex R from w = 0.
+
+    It ends when the best weights are within `tolerance` times their norm of those of the minimum: 1/2 of the square of
+    that distance is at most the distance of the costs.
 
     value_and_gradient  the whole cost and a slope of it
     follow              is called with the best weights (n_weights,) after each round; its StopIteration ends the search
@@ -33,23 +41,26 @@ def minimise_by_bundle(
     weights, least = np.zeros(n_weights), np.inf
     best = weights
     tangents, offsets, shares = np.empty((0, n_weights)), np.empty(0), np.empty(0)
+    products = np.empty((0, 0))
     for _ in range(max_iter):
         value, gradient = value_and_gradient(weights)
         if value < least:
             best, least = weights, value
         slope = gradient - weights
         tangents = np.vstack([tangents, slope])
-        offsets = np.append(offsets, value - 0.5 * (weights @ weights) - slope @ weights)
+        offsets = np.append(offsets, value - 0.5 * dot(weights, weights) - dot(slope, weights))
         shares = np.append(shares, 0.0 if len(shares) else 1.0)
-        products = tangents @ tangents.T
-        _share_out(products, offsets, 0.1 * tolerance * abs(least), MOST_MOVES, shares)
-        weights = -shares @ tangents
+        row = product(tangents, slope)
+        products = np.block([[products, row[:-1, None]], [row[None]]])
+        allowed = max(0.5 * tolerance**2 * dot(best, best), LEAST_GAP * abs(least))
+        _share_out(products, offsets, SHARE_OF_GAP * allowed, MOST_MOVES, shares)
+        weights = -cross_product(shares[:, None], tangents)[0]
         try:
             follow(best)
         except StopIteration:
             return
-        bound = offsets @ shares - 0.5 * (shares @ products @ shares)
-        if least - bound <= tolerance * abs(least):
+        bound = dot(offsets, shares) - 0.5 * dot(weights, weights)
+        if least - bound <= allowed:
             return
 
 
@@ -59,8 +70,12 @@ def _share_out(products, offsets, tolerance, most_moves, shares):  # type: ignor
 
     products (m, m) float64, offsets (m,) float64. Ends when the slopes of no two tangents are `tolerance` apart.
     """
-    slopes = products @ shares - offsets
+    slopes = np.empty(shares.shape[0])
     for _ in range(most_moves):
+        for tangent in range(shares.shape[0]):
+            slopes[tangent] = -offsets[tangent]
+            for other in range(shares.shape[0]):
+                slopes[tangent] += products[tangent, other] * shares[other]
         low = np.argmin(slopes)
         high = -1
         for tangent in range(shares.shape[0]):
@@ -73,4 +88,50 @@ def _share_out(products, offsets, tolerance, most_moves, shares):  # type: ignor
         move = shares[high] if curvature * shares[high] <= gain else gain / curvature
         shares[low] += move
         shares[high] = 0.0 if move == shares[high] else shares[high] - move
-        slopes += move * (products[:, low] - products[:, high])
+        for tangent in range(shares.shape[0]):
+            slopes[tangent] += move * (products[tangent, low] - products[tangent, high])
+        _settle(products, slopes, low, shares)
+
+
+@helper()
+def _settle(products, slopes, low, shares):  # type: ignore[no-untyped-def]
+    """Move towards the minimum over the tangents that have a share, until one of them has none left.
+
+    low  a tangent with a share, against which the others' are exchanged
+    """
+    held = np.flatnonzero(shares > 0.0)
+    held = held[held != low]
+    n = held.shape[0]
+    system, moves = np.empty((n, n)), np.empty(n)
+    for i in range(n):
+        moves[i] = slopes[low] - slopes[held[i]]
+        for j in range(n):
+            system[i, j] = products[held[i], held[j]] - products[held[i], low] - products[low, held[j]]
+            system[i, j] += products[low, low]
+    largest = 0.0
+    for i in range(n):
+        largest = max(largest, system[i, i])
+    for i in range(n):
+        system[i, i] += RIDGE * largest
+    for i in range(n):  # Gaussian elimination; without a curvature there is no move
+        for j in range(i + 1, n):
+            factor = system[j, i] / system[i, i] if system[i, i] > 0.0 else 0.0
+            moves[j] -= factor * moves[i]
+            for k in range(i, n):
+                system[j, k] -= factor * system[i, k]
+    for i in range(n - 1, -1, -1):
+        for k in range(i + 1, n):
+            moves[i] -= system[i, k] * moves[k]
+        moves[i] = moves[i] / system[i, i] if system[i, i] > 0.0 else 0.0
+    total, length, blocked = 0.0, 1.0, -1
+    for i in range(n):
+        total += moves[i]
+        if moves[i] < 0.0 and shares[held[i]] < -length * moves[i]:
+            length, blocked = -shares[held[i]] / moves[i], held[i]
+    if total > 0.0 and shares[low] < length * total:
+        length, blocked = shares[low] / total, low
+    for i in range(n):
+        shares[held[i]] += length * moves[i]
+    shares[low] -= length * total
+    if blocked >= 0:
+        shares[blocked] = 0.0

@@ -6,14 +6,15 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from threadpoolctl import threadpool_limits
 
 from rerank.errors import InvalidInputError
 from rerank.objectives.base import Objective
+from rerank.rankers.lbfgs import minimise_smooth
 from rerank.rankers.parameters import (
     base_parameter,
     jobs_parameter,
@@ -25,10 +26,15 @@ from rerank.rankers.ranker import PROGRESS, Ranker
 from rerank.rankers.standardize import BLOCK, FURTHEST, Standardizer, StoredStandardizer
 from rerank.rankers.start import spread_at_the_top, start_in_units
 from rerank.rankers.training import TrainingSet, check_pairs
+from rerank.runtime.products import cross_product, dot, inverse, product
 from rerank.runtime.schema import Array, Number, Record, Whole
 from rerank.types import Floats
 
-LARGEST_CONVERTED = 1 << 25  # inputs that are kept as float64 while weights are learned: 256 MB
+TOLERANCE = 1e-6  # share of the weights' norm by which the minimum may be missed
+PASSES = 40  # over the inputs: the time that the first guess of the Hessian may take
+WIDEST_HESSIAN = 1000  # inputs
+MOST_STEPS = 100  # of the search for the base's unit
+TINY = 1e-12
 WIDEST = 30.0  # largest ratio of the base's unit to its spread, either way
 
 
@@ -128,8 +134,7 @@ class LinearRanker(Ranker):
             if stopping.over:
                 raise StopIteration
 
-        with threadpool_limits(1, user_api="blas"):  # sums in one order, whatever the threads
-            self._minimise(cost, follow)
+        self._minimise(cost, follow)
         self.best_iteration_, self.evals_result_ = stopping.best, stopping.results()
         n_inputs = self.standardizer_.n_inputs
         self.weights_, self.intercept_ = unit * best[:n_inputs], unit * float(best[n_inputs:].sum()) - centre
@@ -143,22 +148,15 @@ class LinearRanker(Ranker):
 
     def _minimise(self, cost: Cost, follow: Callable[[Floats], None]) -> None:
         """Search for the minimum and call `follow` with each iterate; L-BFGS is for smooth costs."""
-        from scipy.optimize import minimize  # takes as long to import as all other modules that a model file needs
-
-        minimize(
-            cost.value_and_gradient,
-            np.zeros(cost.n_weights),
-            method="L-BFGS-B",
-            jac=True,
-            callback=follow,
-            options={"maxiter": self.max_iter, "maxfun": 20 * self.max_iter, "ftol": 1e-9, "gtol": 1e-6},
+        minimise_smooth(
+            cost.value_and_gradient, cost.n_weights, cost.inverse_hessian(), TOLERANCE, self.max_iter, follow
         )
 
     def _scores(self, X: NDArray[np.float32]) -> Floats:
         scores = np.empty(len(X))
-        with threadpool_limits(1, user_api="blas"):
-            for first in range(0, len(X), BLOCK):
-                scores[first : first + BLOCK] = self.standardizer_.inputs(X[first : first + BLOCK]) @ self.weights_
+        for first in range(0, len(X), BLOCK):
+            inputs = self.standardizer_.inputs(X[first : first + BLOCK])
+            scores[first : first + BLOCK] = product(inputs, self.weights_)
         return scores + self.intercept_
 
     def _add_contributions(self, X: NDArray[np.float32], out: Floats, n_threads: int) -> None:
@@ -203,16 +201,33 @@ def _slope(objective: Objective, base: Floats) -> float:
         return 1.0
     grad, hess = np.empty_like(base), np.empty_like(base)
 
-    from scipy.optimize import minimize
-
-    def value_and_gradient(line: Floats) -> tuple[float, Floats]:
-        scores = line[0] * base + line[1]
+    def value_and_gradient(change: Floats) -> tuple[float, Floats]:
+        scores = (1.0 + change[0]) * base + change[1]
         objective.gradients(scores, grad, hess)
-        return objective.cost(scores), np.array([grad @ base, grad.sum()])
+        return objective.cost(scores), np.array([dot(grad, base), grad.sum()])
 
-    bounds = [(1.0 / WIDEST, WIDEST), (None, None)]
-    minimum = minimize(value_and_gradient, np.array([1.0, 0.0]), method="L-BFGS-B", jac=True, bounds=bounds)
-    return float(minimum.x[0])
+    def derivative(slope: float) -> float:
+        objective.gradients(slope * base, grad, hess)
+        return dot(grad, base)
+
+    if objective.constant() is None:
+        return least_convex(derivative, 1.0 / WIDEST, WIDEST)
+    objective.gradients(base, grad, hess)
+    mixed = dot(hess, base)
+    guess = inverse(np.array([[dot(hess * base, base), mixed], [mixed, hess.sum()]]) + TINY * np.eye(2))
+    least = minimise_smooth(value_and_gradient, 2, partial(product, guess), TOLERANCE, MOST_STEPS, lambda change: None)
+    return float(np.clip(1.0 + least[0], 1.0 / WIDEST, WIDEST))
+
+
+def least_convex(derivative: Callable[[float], float], low: float, high: float) -> float:
+    """Return where between two numbers a convex function is least, from its derivative."""
+    from scipy.optimize import brentq
+
+    if derivative(high) <= 0.0:
+        return high
+    if derivative(low) >= 0.0:
+        return low
+    return float(brentq(derivative, low, high, xtol=1e-10))
 
 
 class Cost:
@@ -220,38 +235,44 @@ class Cost:
 
     def __init__(self, inputs: NDArray[np.float32], start: Floats, objective: Objective, C: float, intercept: bool):
         """Take standardized inputs (n_rows, n_inputs) and the starting scores (n_rows,), in units of the objective."""
-        small = inputs.size <= LARGEST_CONVERTED  # the same sums, without a conversion in each pass
-        self._inputs: NDArray[Any] = inputs.astype(np.float64) if small else inputs
-        self._start, self._objective, self._C = start, objective, C
+        self._inputs, self._start, self._objective, self._C = inputs, start, objective, C
         self._grad, self._hess = np.empty(len(start)), np.empty(len(start))
         self.n_weights = inputs.shape[1] + intercept
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
         """Return 1/2 |w|^2 + C cost and its gradient, (n_weights,) float64."""
-        scores = self._start + linear_scores(self._inputs, weights)
-        free = np.where(np.arange(self.n_weights) < self._inputs.shape[1], weights, 0.0)
+        scores, n_inputs = self._start + linear_scores(self._inputs, weights), self._inputs.shape[1]
+        free = np.where(np.arange(self.n_weights) < n_inputs, weights, 0.0)
         self._objective.gradients(scores, self._grad, self._hess)
-        slope = _sums(self._inputs, self._grad, self.n_weights)
-        return 0.5 * float(free @ free) + self._C * self._objective.cost(scores), free + self._C * slope
+        slope = np.full(self.n_weights, self._grad.sum())
+        slope[:n_inputs] = cross_product(self._grad[:, None], self._inputs)[0]
+        return 0.5 * dot(free, free) + self._C * self._objective.cost(scores), free + self._C * slope
+
+    def inverse_hessian(self) -> Callable[[Floats], Floats]:
+        """Return what multiplies (n_weights,) with about the inverse Hessian at weights 0, by the objective's `hess`.
+
+        Where inputs are many, it is that of a part of the rows: every second one, every third one, ...; where they are
+        more than a thousand, of the diagonal alone.
+        """
+        self._objective.gradients(self._start, self._grad, self._hess)
+        every = 1 + self._inputs.shape[1] // PASSES
+        few = self.n_weights <= WIDEST_HESSIAN
+        total = np.zeros((self.n_weights if few else 1, self.n_weights))
+        for first in range(0, len(self._start), BLOCK * every):
+            rows = slice(first, first + BLOCK * every, every)
+            inputs = np.ones((len(self._start[rows]), self.n_weights))
+            inputs[:, : self._inputs.shape[1]] = self._inputs[rows]
+            curvatures = self._hess[rows, None]
+            total += cross_product(inputs * curvatures, inputs) if few else cross_product(curvatures, inputs**2)
+        if few:
+            return partial(product, inverse(self._C * every * total + np.eye(self.n_weights)))
+        return partial(np.multiply, 1.0 / (self._C * every * total[0] + 1.0))
 
 
-def linear_scores(inputs: NDArray[Any], weights: Floats) -> Floats:
-    """Return inputs (n_rows, n_inputs) @ weights, (n_rows,) float64; one weight more is an intercept."""
-    scores, n_inputs = np.empty(len(inputs)), inputs.shape[1]
-    for first in range(0, len(inputs), BLOCK):
-        block = slice(first, first + BLOCK)
-        scores[block] = inputs[block].astype(np.float64, copy=False) @ weights[:n_inputs]
-    return scores + weights[n_inputs:].sum()  # type: ignore[no-any-return]
-
-
-def _sums(inputs: NDArray[Any], grad: Floats, n_weights: int) -> Floats:
-    """Return grad (n_rows,) @ inputs, and the sum of grad for an intercept, (n_weights,) float64."""
-    out = np.zeros(n_weights)
-    for first in range(0, len(inputs), BLOCK):
-        block = inputs[first : first + BLOCK].astype(np.float64, copy=False)
-        out[: inputs.shape[1]] += grad[first : first + BLOCK] @ block
-    out[inputs.shape[1] :] = grad.sum()
-    return out
+def linear_scores(inputs: NDArray[np.float32], weights: Floats) -> Floats:
+    """Return inputs (n_rows, n_inputs) times weights, (n_rows,) float64; one weight more is an intercept."""
+    n_inputs = inputs.shape[1]
+    return product(inputs, weights[:n_inputs]) + weights[n_inputs:].sum()  # type: ignore[no-any-return]
 
 
 def checked_weights(weights: ArrayLike, count: int) -> Floats:

@@ -15,6 +15,7 @@ from rerank.objectives.swap_blocks import BlockLambdaRankObjective
 from rerank.rankers.base_weight import WeightedBase
 from rerank.rankers.stopping import Callback, EarlyStopping
 from rerank.rankers.training import TrainingSet
+from rerank.runtime.products import cross_product, inverse, product
 from rerank.runtime.schema import Array, Record
 from rerank.types import Floats
 
@@ -60,18 +61,18 @@ class LinearStage:
         self.weights_ = np.zeros(len(scales))
         weights = np.full(len(scales), 1.0 / len(scales))  # of the inputs; of the members: / scales
         for _ in range(self.n_estimators):
-            if stopping.add(held_out @ (weights / scales)):
+            if stopping.add(product(held_out, weights / scales)):
                 self.weights_ = weights / scales
             if stopping.over:
                 break
             weights = weights - self.learning_rate * newton_step(objective, inputs, weights)
         if base is not None:
-            given = held_out @ self.weights_, valid is None, None if valid is None else 1.0
+            given = product(held_out, self.weights_), valid is None, None if valid is None else 1.0
             self.weights_ *= base.chosen(*given).factor
         self.best_iteration_, self.evals_result_ = stopping.best, stopping.results() if valid else {}
 
     def _scores(self, X: NDArray[np.float32]) -> Floats:
-        return X.astype(np.float64) @ self.weights_
+        return product(np.ascontiguousarray(X), self.weights_)
 
     def _learned_nothing(self) -> str:
         return "" if self.weights_.any() else "no weight but 0"
@@ -88,13 +89,13 @@ class LinearStage:
 
 def newton_step(objective: LambdaRankObjective | BlockLambdaRankObjective, inputs: Floats, weights: Floats) -> Floats:
     """Return (H + ridge)^-1 g of the cost of inputs (n_rows, n_inputs) float64 @ weights, (n_inputs,) float64."""
-    scores = inputs @ weights
-    grad, hess, product = np.empty(len(inputs)), np.empty(len(inputs)), np.empty_like(inputs)
+    scores = product(inputs, weights)
+    grad, hess, change = np.empty(len(inputs)), np.empty(len(inputs)), np.empty_like(inputs)
     objective.gradients(scores, grad, hess)
-    objective.hessian_product(scores, inputs, product)
-    curvature = inputs.T @ product
+    objective.hessian_product(scores, inputs, change)
+    curvature = cross_product(inputs, change)
     sizes = np.sqrt(np.diag(curvature))
     sizes = np.where(sizes > 0.0, sizes, 1.0)  # a member that parts no pair has neither gradient nor curvature
     correlations = curvature / np.outer(sizes, sizes)
-    step = np.linalg.solve(correlations + RIDGE * np.eye(len(sizes)), (inputs.T @ grad) / sizes)
-    return np.asarray(step / sizes, dtype=np.float64)
+    slope = cross_product(grad[:, None], inputs)[0]
+    return product(inverse(correlations + RIDGE * np.eye(len(sizes))), slope / sizes) / sizes

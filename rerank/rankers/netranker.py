@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from threadpoolctl import threadpool_limits
 
 from rerank.errors import InvalidInputError
 from rerank.objectives.base import Objective
@@ -29,6 +28,7 @@ from rerank.rankers.standardize import BLOCK, Standardizer, StoredStandardizer
 from rerank.rankers.start import spread_at_the_top, start_in_units
 from rerank.rankers.stopping import EarlyStopping
 from rerank.rankers.training import TrainingSet
+from rerank.runtime.products import product
 from rerank.runtime.progress import track
 from rerank.runtime.schema import Array, Number, Record, Sizes, Whole
 from rerank.runtime.threads import kernel_threads
@@ -122,7 +122,7 @@ class NetRanker(Ranker):
     def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
         unit = spread_at_the_top(train)
         self.standardizer_ = Standardizer.learn(train.X, train.order)
-        with kernel_threads(1), threadpool_limits(1, user_api="blas"):
+        with kernel_threads(1):
             queries = self._queries(train, unit)
             if not queries:
                 raise InvalidInputError(
@@ -170,17 +170,15 @@ class NetRanker(Ranker):
 
     def _gradient(self, net: Net, query: _Query) -> Floats:
         """Return dC/dw of one query, and that of the penalty reg_lambda / 2 |w|^2."""
-        inputs = query.inputs.astype(np.float64)
-        activations = net.activations(inputs)
-        lambdas, curvatures = np.empty(len(inputs)), np.empty(len(inputs))
-        query.objective.gradients(query.start + activations @ net.output, lambdas, curvatures)
-        return net.gradient(inputs, activations, lambdas) + self.reg_lambda * net.weights
+        activations = net.activations(query.inputs)
+        lambdas, curvatures = np.empty(len(activations)), np.empty(len(activations))
+        query.objective.gradients(query.start + product(activations, net.output), lambdas, curvatures)
+        return net.gradient(query.inputs, activations, lambdas) + self.reg_lambda * net.weights
 
     def _scores(self, X: NDArray[np.float32]) -> Floats:
         scores = np.empty(len(X))
-        with threadpool_limits(1, user_api="blas"):
-            for first in range(0, len(X), BLOCK):
-                scores[first : first + BLOCK] = self.net_.scores(self.standardizer_.inputs(X[first : first + BLOCK]))
+        for first in range(0, len(X), BLOCK):
+            scores[first : first + BLOCK] = self.net_.scores(self.standardizer_.inputs(X[first : first + BLOCK]))
         return scores
 
     def _learned_nothing(self) -> str:
@@ -233,18 +231,20 @@ class Adam:
         """Start with no gradient."""
         self.count = 0
         self._mean, self._square = np.zeros(n_weights), np.zeros(n_weights)
+        self._no_mean, self._no_square = 1.0, 1.0  # shares of the running means that are of no gradient
 
     def next(self, weights: Floats, gradient: Floats, rate: float) -> Floats:
         """Return the weights (n_weights,) after one step of this learning rate."""
         self.count += 1
         self._mean += (1.0 - MEAN_DECAY) * (gradient - self._mean)
         self._square += (1.0 - SQUARE_DECAY) * (gradient**2 - self._square)
-        mean = self._mean / (1.0 - MEAN_DECAY**self.count)
-        square = self._square / (1.0 - SQUARE_DECAY**self.count)
+        self._no_mean *= MEAN_DECAY  # not a power of the C library, which depends on the processor
+        self._no_square *= SQUARE_DECAY
+        mean, square = self._mean / (1.0 - self._no_mean), self._square / (1.0 - self._no_square)
         return weights - rate * mean / (np.sqrt(square) + TINY)
 
 
 def net_scores(net: Net, inputs: NDArray[np.float32]) -> Floats:
     """Return the scores of stored inputs (n_rows, n_inputs), (n_rows,) float64."""
-    parts = [net.scores(inputs[first : first + BLOCK].astype(np.float64)) for first in range(0, len(inputs), BLOCK)]
+    parts = [net.scores(inputs[first : first + BLOCK]) for first in range(0, len(inputs), BLOCK)]
     return np.concatenate(parts)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError
 from rerank.objectives.pairwise_exponential import PairwiseExponential
 from rerank.objectives.preferences import ExponentialPairs
+from rerank.rankers.linear import least_convex
 from rerank.rankers.parameters import (
     base_parameter,
     jobs_parameter,
@@ -28,7 +29,9 @@ from rerank.rankers.start import spread_at_the_top, start_in_units
 from rerank.rankers.stopping import EarlyStopping
 from rerank.rankers.thresholds import MISSING, Agreements
 from rerank.rankers.training import TrainingSet, check_pairs, pair_counts
+from rerank.runtime.elementary import array_log, array_log1p
 from rerank.runtime.kernels import kernel
+from rerank.runtime.products import dot
 from rerank.runtime.progress import track
 from rerank.runtime.schema import Choice, Number, Record, Whole
 from rerank.trees.bins import learn_bins
@@ -141,7 +144,7 @@ class RankBoost(LearnsFromPairs):
             step = self.learning_rate * _ALPHAS[self.alpha](objective, scores, chosen, weak.agreement)
             scores = scores + step * chosen
             after = objective.cost(scores)
-            trees.append(search.tree(weak, step * unit, np.log(before / after)))
+            trees.append(search.tree(weak, step * unit, float(array_log(before / after))))
             before = after
             if valid is not None:
                 valid_scores += score_rows(Forest.of([trees[-1]]), valid.X)[valid.order]
@@ -290,20 +293,14 @@ def _base_alpha(objective: PairwiseExponential | ExponentialPairs, base: Floats)
 
 
 def _least(objective: PairwiseExponential | ExponentialPairs, scores: Floats, h: Floats | NDArray[np.bool_]) -> float:
-    """Return the alpha with Z'(alpha) = 0 by bisection: Z is convex, and its slope is the gradient along h."""
+    """Return the alpha with Z'(alpha) = 0: Z is convex, and its slope is the gradient along h."""
     grad, hess = np.empty_like(scores), np.empty_like(scores)
-
-    from scipy.optimize import brentq
 
     def slope(alpha: float) -> float:
         objective.gradients(scores + alpha * h, grad, hess)
-        return float(grad @ h)
+        return dot(grad, h)
 
-    if slope(LARGEST_ALPHA) <= 0.0:
-        return LARGEST_ALPHA
-    if slope(-LARGEST_ALPHA) >= 0.0:
-        return -LARGEST_ALPHA
-    return float(brentq(slope, -LARGEST_ALPHA, LARGEST_ALPHA, xtol=1e-10))
+    return least_convex(slope, -LARGEST_ALPHA, LARGEST_ALPHA)
 
 
 def _bisection(
@@ -318,16 +315,16 @@ def _binary(
 ) -> float:
     """Return 1/2 ln(W+ / W-)."""
     right, wrong = objective.agreement(scores, chosen)
-    with np.errstate(divide="ignore"):
-        return float(np.clip(0.5 * (np.log(right) - np.log(wrong)), -LARGEST_ALPHA, LARGEST_ALPHA))
+    return float(np.clip(0.5 * (array_log(right) - array_log(wrong)), -LARGEST_ALPHA, LARGEST_ALPHA))
 
 
 def _bound(
     objective: PairwiseExponential | ExponentialPairs, scores: Floats, chosen: NDArray[np.bool_], agreement: float
 ) -> float:
     """Return 1/2 ln((1 + r) / (1 - r))."""
-    largest = np.tanh(LARGEST_ALPHA)
-    return float(np.arctanh(np.clip(agreement, -largest, largest)))
+    if abs(agreement) >= 1.0:
+        return float(np.copysign(LARGEST_ALPHA, agreement))
+    return float(np.clip(0.5 * array_log1p(2.0 * agreement / (1.0 - agreement)), -LARGEST_ALPHA, LARGEST_ALPHA))
 
 
 _ALPHAS = {"binary": _binary, "bisection": _bisection, "bound": _bound}

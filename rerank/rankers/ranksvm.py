@@ -12,10 +12,10 @@ from rerank.rankers.linear import Cost, LinearRanker
 from rerank.rankers.parameters import parameter
 from rerank.rankers.registry import register
 from rerank.rankers.training import TrainingSet, pair_counts
-from rerank.runtime.schema import Number
+from rerank.runtime.schema import Number, Whole
 from rerank.types import Floats
 
-TOLERANCE = 1e-3  # share of the cost by which the minimum may be missed
+TOLERANCE = 1e-3  # share of the weights' norm by which the minimum may be missed
 
 
 @register("ranksvm")
@@ -26,7 +26,7 @@ class RankSVM(LinearRanker):
         1/2 |w|^2 + C sum over queries of the mean over pairs with l_i > l_j of max(0, 1 - (s_i - s_j))
 
     Each query weighs its weight, whatever its number of pairs. The bundle method (bundle.py) ends within a thousandth
-    of the least cost.
+    of the weights of the minimum, which is unique.
 
     References
     ----------
@@ -41,6 +41,8 @@ class RankSVM(LinearRanker):
         "Weight of the cost against the penalty of large weights: the larger, the less regular.",
         search=(0.001, 0.01, 0.1, 1.0, 10.0),
     )
+
+    max_iter: int = parameter(1000, Whole(1, 1_000_000), "Most iterations of the search.")
 
     def _objective(self, train: TrainingSet) -> Objective:
         return Hinge(train.query_ptr, train.weights / pair_counts(train), train.labels)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from rerank.objectives.pairwise_exponential import PairwiseExponential
 from rerank.objectives.preferences import ExponentialPairs
+from rerank.runtime.elementary import array_exp
 from rerank.runtime.kernels import kernel
 from rerank.types import Floats, Ints, query_rows
 
@@ -79,8 +80,7 @@ class Agreements:
         sizes = np.diff(self.query_ptr)
         starts = self.query_ptr[:-1][sizes > 0]
         middle = 0.5 * (np.minimum.reduceat(scores, starts) + np.maximum.reduceat(scores, starts))
-        growths: Floats = np.exp(np.clip(scores - np.repeat(middle, sizes[sizes > 0]), -WIDEST, WIDEST))
-        return growths
+        return array_exp(np.clip(scores - np.repeat(middle, sizes[sizes > 0]), -WIDEST, WIDEST))
 
 
 @kernel(parallel=True)
