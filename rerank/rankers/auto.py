@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,6 +28,7 @@ from rerank.rankers.parameters import (
 )
 from rerank.rankers.ranker import PROGRESS, Ranker
 from rerank.rankers.registry import register
+from rerank.rankers.start import spread_at_the_top
 from rerank.rankers.stopping import EarlyStopping
 from rerank.rankers.store import StoredModel
 from rerank.rankers.training import TrainingSet, Validation, fold_of_queries, without_start
@@ -54,8 +55,9 @@ class Auto(Ranker):
     queries. A base's scores are added to those of members, with the weight that is best on held-out queries
     (base_weight.py); members learn without them. Without eval_set, the queries are divided into folds, and each member
     scores each fold after learning from the others. The choice is all members together, or the best single member if
-    it is better by more than one standard error of the difference of the metric, paired by query, or the base ranker
-    alone if the choice is not better than it. Chosen members then learn from all queries;
+    it is better by more than one standard error of the difference of the metric, paired by query. Where the base's
+    scores spread more than what is added to them and the choice is not better than the base by more than one standard
+    error, the base ranker alone is chosen. Chosen members then learn from all queries;
     a number of iterations that early stopping found is the mean over the folds. The held-out metric of such a member is
     slightly too high: it stopped on the fold that it is measured on.
 
@@ -166,9 +168,14 @@ class Auto(Ranker):
 
         together, best = len(means) - 1, int(np.argmax(means[1:])) + 1
         best = best if better(best, together) else together
-        if not isinstance(self.base_, NoBase) and means[best] <= means[0]:
+        if self._prefers_base(data, mixtures[best]) and not better(best, 0):
             best = 0
         return best, means
+
+    def _prefers_base(self, data: TrainingSet, mixture: Floats) -> bool:
+        """Return whether the base's scores spread more than what is added to them."""
+        added = replace(data, start_scores=mixture - data.start_scores)
+        return not isinstance(self.base_, NoBase) and spread_at_the_top(data) > spread_at_the_top(added)
 
     def _learned_nothing(self) -> str:
         if not self.members_:
