@@ -15,10 +15,9 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.files.source import MOST_RATIO, MOST_UNPACKED
 from rerank.runtime.mapped_rows import RowFile
 
-MOST_UNPACKED = 1 << 28  # bytes that a compressed file of any size may unpack to
-MOST_RATIO = 100  # a larger file may unpack to this many times its size
 MOST_HEADER = 1 << 16
 _BYTES_PER_READ = 1 << 22
 _MAGIC = b"\x93NUMPY"

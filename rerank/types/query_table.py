@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -161,15 +161,3 @@ def group_rows(query_ids: Ids, doc_ids: Ids) -> tuple[Ids, Ints, Ints]:
     query = numbers[inverse.reshape(-1)]
     order = np.lexsort((*sort_keys(doc_ids), query))
     return names[np.argsort(first)], pointers(np.bincount(query, minlength=len(names))), order
-
-
-def mapping_columns(what: str, value: str, table: Any) -> tuple[list[str], list[str], list[Any]]:
-    """Return query ids, document ids and values of `{query id: {document id: value}}`, a row each."""
-    if not isinstance(table, Mapping):
-        raise InvalidInputError(
-            f"{what}: expected a {what} object or {{query id: {{document id: {value}}}}}, "
-            f"got {type(table).__name__}. Read one with rerank.read_{what}."
-        )
-    queries = [str(query_id) for query_id, documents in table.items() for _ in documents]
-    docs = [str(doc_id) for documents in table.values() for doc_id in documents]
-    return queries, docs, [value for documents in table.values() for value in documents.values()]

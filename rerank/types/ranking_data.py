@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError, shown, unknown_name
 from rerank.runtime.mapped_rows import row_blocks
+from rerank.runtime.schema import first_repeated
 from rerank.types.arrays import Floats, Ints, ideal_of_rows, joined_rows
 from rerank.types.data_frames import data_from_frame, data_to_frame
 from rerank.types.display import FIRST_COLUMNS, counted
@@ -287,9 +288,9 @@ def check_shapes(data: RankingData) -> None:
 @lru_cache(maxsize=256)  # scoring one row must not check a hundred names again
 def _fault_of_names(names: tuple[Any, ...]) -> tuple[Any] | None:
     """Return a name that is not text, empty or a duplicate, in a tuple; None if all are valid."""
-    if all(isinstance(name, str) and name for name in names) and len(set(names)) == len(names):
-        return None
-    return (next(name for name in names if not isinstance(name, str) or not name or names.count(name) > 1),)
+    wrong = next((number for number, name in enumerate(names) if not isinstance(name, str) or not name), None)
+    wrong = first_repeated(names) if wrong is None else wrong
+    return None if wrong is None else (names[wrong],)
 
 
 def check_values(data: RankingData, what: str) -> None:
