@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -75,4 +74,4 @@ class Preferences:
 
 
 def _is_probability(value: Any) -> bool:
-    return isinstance(value, Real) and 0.0 <= float(min(value, 2)) <= 1.0
+    return isinstance(value, int | float | np.integer | np.floating) and bool(0.0 <= value <= 1.0)

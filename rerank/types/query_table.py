@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError
-from rerank.types.arrays import Ints, joined_rows, pointers, query_rows
+from rerank.types.arrays import Ints, are_pointers, joined_rows, pointers, query_rows
 from rerank.types.display import Shown, counted
 from rerank.types.ids import Ids, id_texts, sort_keys
 
@@ -30,6 +30,11 @@ class QueryTable(Shown):
         if len(positions) != len(self.query_ids):
             raise InvalidInputError(
                 f"{type(self).__name__}: expected each query id once, got one twice. Put the rows of a query together."
+            )
+        if not are_pointers(self.query_ptr, len(positions), self.n_rows):
+            raise InvalidInputError(
+                f"{type(self).__name__}: expected query_ptr of {len(positions) + 1} whole numbers that rise from 0 to "
+                f"{self.n_rows}, got others. Pass the first row of each query, and the number of rows."
             )
         vars(self)["_positions"] = positions
 
