@@ -43,18 +43,8 @@ FIRST_BYTES = 1 << 13
 POSITIONS = 4  # in a seed, besides its beginning and its end
 LARGEST_SEED = 1 << 14
 TEXT_READERS = (
-    "qrels",
-    "run",
-    "topics",
-    "svmlight",
-    "preferences",
-    "folds",
-    "corpus",
-    "texts",
-    "names",
-    "recipe",
-    "documents",
-)
+    "qrels", "run", "topics", "svmlight", "preferences", "folds", "corpus", "texts", "names", "recipe", "documents",
+)  # fmt: skip
 
 # Name of a token -> the token; %d is the number of the repetition.
 TOKENS = {
