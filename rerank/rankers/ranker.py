@@ -625,7 +625,7 @@ class Ranker(Estimator):
             data, order = self._matching(self._loaded(X)), None
             check_retrievers(self, X.retriever, X.run_retrievers, "validation data", init_score is None)
         else:
-            data, order = data_from_arrays(X, y, query_column(qid, group, "eval_"))
+            data, order = data_from_arrays(X, y, query_column(qid, group, X, "eval_"))
             self._check_columns(data.X, column_names(X), "eval_set")
             data = replace(data, feature_names=tuple(self.feature_names_))
         check_training_data(data, "validation data")
@@ -724,7 +724,7 @@ def _labelled(
     """Return labelled arrays as a record, and the input row of each of its rows."""
     if y is None:
         raise InvalidInputError("y: expected a label for every row, got none. Pass fit(X, y, qid=qid).")
-    return data_from_arrays(X, y, query_column(qid, group), sample_weight)
+    return data_from_arrays(X, y, query_column(qid, group, X), sample_weight)
 
 
 def _validation_arrays(validated: Validated) -> tuple[Any, Any, Any, Any]:
