@@ -109,7 +109,8 @@ class _Unpacked(io.RawIOBase):
                 self._path,
                 None,
                 f"expected a gzip file that unpacks to at most {MOST_RATIO} times its size, got "
-                f"{self._packed.n_bytes:,} bytes that unpack to over {self._n_unpacked:,}. If it is yours, unpack it with `gunzip`.",
+                f"{self._packed.n_bytes:,} bytes that unpack to over {self._n_unpacked:,}. If it is yours, unpack it "
+                "with `gunzip`.",
             )
         return size
 

@@ -107,27 +107,34 @@ class TrainingSet:
 
 
 def _order_by_content(data: RankingData, rows: list[Ints], of_query: Floats, start_scores: Floats) -> Ints:
-    """Return the queries by a digest of their labels; of equal ones by their features, then by all else.
+    """Return the queries by a digest of their document ids; of equal ones by their features, then by all else.
 
     rows      rows of each query in canonical order
     of_query  (n_queries, k) numbers of each query
 
-    Features are read only where labels do not tell queries apart, first a few of them: they are most of the data.
-    Base scores and weights are last, because their scale has no effect on a model.
+    Features are read only where ids do not tell queries apart, first a few of them: they are most of the data. Labels
+    come after them, because those of queries of weight 0 have no effect on a model; base scores and weights are last,
+    because their scale has none.
     """
-    contents: tuple[Callable[[int], NDArray[Any]], ...] = (
-        lambda query: data.labels[rows[query]],  # type: ignore[index]
-        lambda query: data.X[rows[query], :FEW_FEATURES],
-        lambda query: data.X[rows[query]],
-        lambda query: np.append(start_scores[rows[query]], of_query[query]),
+    contents: tuple[Callable[[int], bytes], ...] = (
+        lambda query: _id_bytes(data.stored_ids[rows[query]]),
+        lambda query: data.X[rows[query], :FEW_FEATURES].tobytes(),
+        lambda query: data.X[rows[query]].tobytes(),
+        lambda query: data.labels[rows[query]].tobytes(),  # type: ignore[index]
+        lambda query: np.append(start_scores[rows[query]], of_query[query]).tobytes(),
     )
     digests, undecided = [b""] * len(rows), list(range(len(rows)))
     for content in contents:
         for query in undecided:
-            digests[query] += blake2b(content(query).tobytes(), digest_size=16).digest()
+            digests[query] += blake2b(content(query), digest_size=16).digest()
         counts = Counter(digests[query] for query in undecided)
         undecided = [query for query in undecided if counts[digests[query]] > 1]
     return np.array(sorted(range(len(rows)), key=digests.__getitem__), np.int64)
+
+
+def _id_bytes(ids: NDArray[Any]) -> bytes:
+    """Return document ids, which are stored as text or as UTF-8, in one line each."""
+    return b"\n".join(ids.tolist()) if ids.dtype.kind == "S" else "\n".join(ids.tolist()).encode()
 
 
 def check_training_data(data: RankingData, what: str) -> None:

@@ -232,8 +232,8 @@ def label_column(what: str, frame: Frame) -> Ints:
     bad = np.flatnonzero((labels != np.floor(labels)) | (np.abs(labels) >= 2.0**63))
     if len(bad):
         raise InvalidInputError(
-            f"{what}: expected whole numbers as labels, got {labels[bad[0]]:g} at {_place(frame, bad[0])}. Round or scale "
-            "them."
+            f"{what}: expected whole numbers as labels, got {labels[bad[0]]:g} at {_place(frame, bad[0])}. Round or "
+            "scale them."
         )
     return labels.astype(np.int64)
 

@@ -202,8 +202,14 @@ def test_features_that_are_no_numbers_are_refused_in_one_line(X, message) -> Non
         ({"qid": np.where(QID == 2, np.nan, QID)}, "qid: expected the query of every row, got nan at row 20. Fill"),
         ({"qid": pd.array([*[1] * 30, *[None] * 30], dtype="Int64")}, "qid: expected the query .* at row 30"),
         ({"qid": [*["q1"] * 30, *[None] * 30]}, "qid: expected the query of every row, got None at row 30"),
-        ({"qid": None, "group": [2**62] * 3 + [2**62 + 60]}, "group: expected sizes that add up to the 60 rows of X, got"),
-        ({"qid": None, "group": np.array([2**63, 2**63, 60], np.uint64)}, "group: expected sizes that add up to the 60 r"),
+        (
+            {"qid": None, "group": [2**62] * 3 + [2**62 + 60]},
+            "group: expected sizes that add up to the 60 rows of X, got",
+        ),
+        (
+            {"qid": None, "group": np.array([2**63, 2**63, 60], np.uint64)},
+            "group: expected sizes that add up to the 60 r",
+        ),
         ({"qid": None, "group": [30, 29]}, "group: expected sizes that add up to the 60 rows of X, got 59. Correct"),
         ({"sample_weight": np.full(N, np.nan)}, "sample_weight: expected a finite number .* got nan at row 0"),
         ({"sample_weight": -np.ones(N)}, "training data: expected finite weights of at least 0"),
