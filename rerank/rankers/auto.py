@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.metrics.registry import parse_measure
-from rerank.rankers.base_weight import WeightedBase, is_better
+from rerank.rankers.base_weight import WeightedBase, mean_and_error
 from rerank.rankers.composite import (
     add_member_contributions,
     check_members,
@@ -148,7 +148,8 @@ class Auto(Ranker):
             own = np.ascontiguousarray(added[:, candidate])
             mixing = _mixing(judged, own)
             if base is not None:
-                mixing *= base.chosen(product(own, mixing), not validates).factor
+                learned = product(own, mixing)
+                mixing *= (base.best(learned) if validates else base.averaged(learned)).factor
             weights.append(mixing)
             mixtures.append(judged.start_scores + product(own, mixing))
             stopping.add(mixtures[-1])
@@ -164,7 +165,8 @@ class Auto(Ranker):
         means = [float(np.average(value, weights=weights)) for value in values]
 
         def better(one: int, other: int) -> bool:
-            return is_better(values[one] - values[other], weights)
+            difference, error = mean_and_error(values[one] - values[other], weights)
+            return difference > error
 
         together, best = len(means) - 1, int(np.argmax(means[1:])) + 1
         best = best if better(best, together) else together

@@ -4,9 +4,9 @@ A model that is trained from the base's scores (Burges 2010, section 7: F_0 = ba
 base orders wrongly, and with few judged queries fits their noise. Trained from 0 and added to the base it was better on
 every collection that was tried (docs/benchmarks.md). The weight is the ratio of the two spreads, each the standard
 deviation of the best 30 scores inside queries, so that neither the scale of the base nor the number of iterations has
-an effect on it. It is chosen where the model's scores are held out. Equal spreads are kept unless another ratio is
-better by more than one standard error (Breiman et al. 1984, section 3.4.3): with few queries the best ratio is mostly
-noise.
+an effect on it. It is chosen where the model's scores are held out: the geometric mean of all ratios, each with the
+weight exp(-t^2), t the metric's distance from the best ratio in standard errors of the difference, paired by query.
+With few queries no ratio is far from the best, and the choice is close to equal spreads.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ import numpy as np
 from rerank.metrics.base import Measure
 from rerank.rankers.start import spread_at_the_top, start_in_units
 from rerank.rankers.training import TrainingSet, Validation
-from rerank.runtime.schema import Choice, Field, Number, Record, Sizes, Table
+from rerank.runtime.elementary import array_exp, array_log
+from rerank.runtime.schema import Field, Number, Record, Sizes, Table
 from rerank.types import Floats
 
-EQUAL = 1.0
-RATIOS = np.array([0.1, 0.2, 0.3, 0.5, 0.7, EQUAL, 1.5, 2.0, 3.0, 5.0, 10.0])
+RATIOS = np.array([0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0])
 NAMES = tuple(f"{ratio:g}" for ratio in RATIOS)
 
 
@@ -32,22 +32,22 @@ NAMES = tuple(f"{ratio:g}" for ratio in RATIOS)
 class BaseWeight:
     """A chosen weight.
 
-    name      its ratio as text
+    ratio     spread of the base's scores beside that of the learned ones
     factor    what learned scores are multiplied by before they are added to the base's
     measures  metric of each ratio on the held-out queries; empty where there were none
     """
 
-    name: str
+    ratio: float
     factor: float
     measures: Mapping[str, float]
 
     def __str__(self) -> str:
         figures = ", ".join(f"{name}: {value:.4f}" for name, value in self.measures.items())
-        return f"weight of the base {self.name} (measured on held-out queries: {figures or 'none'})"
+        return f"weight of the base {self.ratio:.3g} (measured on held-out queries: {figures or 'none'})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return what a model file keeps."""
-        return {"ratio": self.name, "factor": self.factor, "measures": dict(self.measures)}
+        return {"ratio": self.ratio, "factor": self.factor, "measures": dict(self.measures)}
 
 
 class StoredBaseWeight(Field):
@@ -57,7 +57,7 @@ class StoredBaseWeight(Field):
         """Return the weight."""
         if value is None:
             return None
-        stored = Record({"ratio": Choice(lambda: NAMES), "factor": Number(0.0), "measures": Table(Number())})
+        stored = Record({"ratio": Number(0.0), "factor": Number(0.0), "measures": Table(Number())})
         values = stored.read(value, sizes)
         return BaseWeight(values["ratio"], values["factor"], values["measures"])
 
@@ -70,31 +70,34 @@ class WeightedBase:
         self.unit = spread_at_the_top(data)
         self._data, self._base = data, start_in_units(data, self.unit, by_query=True)[0]
         self._validation = Validation(data, measure)
+        self._weights = data.weights if data.weights.any() else np.ones(len(data.weights))
 
-    def chosen(self, learned: Floats, keep_equal: bool, spread: float | None = None) -> BaseWeight:
-        """Return the weight beside learned scores (n_rows,) float64 of these queries, which were held out.
-
-        keep_equal  whether equal spreads are kept within one standard error of the best; False: the best
-        spread      unit of the learned scores; None: their spread on these queries
-        """
-        spread = self._spread_of(learned) if spread is None else spread
+    def averaged(self, learned: Floats) -> BaseWeight:
+        """Return the weight beside learned scores (n_rows,) float64 of these queries, which were held out."""
+        spread = self._spread_of(learned)
         values = np.array([self._values(learned, ratio * spread) for ratio in RATIOS])
-        weights = self._data.weights if self._data.weights.any() else np.ones(len(self._data.weights))
-        means = np.average(values, axis=1, weights=weights)
-        best = int(np.argmax(means))
-        if keep_equal:
-            near = [row for row, value in enumerate(values) if not is_better(values[best] - value, weights)]
-            best = min(near, key=lambda row: abs(float(np.log(RATIOS[row] / EQUAL))))
-        measures = dict(zip(NAMES, means.tolist(), strict=True))
-        return BaseWeight(NAMES[best], float(self.unit / (RATIOS[best] * spread)), measures)
+        means = np.average(values, axis=1, weights=self._weights)
+        gaps = [mean_and_error(values[np.argmax(means)] - value, self._weights) for value in values]
+        distances = np.array([gap / error if gap > 0.0 else 0.0 for gap, error in gaps])
+        mean = np.average(array_log(RATIOS), weights=array_exp(-(distances**2)))
+        return self._weight(float(array_exp([mean])[0]), spread, means)
+
+    def best(self, learned: Floats) -> BaseWeight:
+        """Return the best weight beside learned scores (n_rows,) float64, for validation data of the caller."""
+        values = [np.average(self._values(learned, ratio), weights=self._weights) for ratio in RATIOS]
+        return self._weight(RATIOS[int(np.argmax(values))], 1.0, np.array(values))
 
     def equal(self, learned: Floats) -> BaseWeight:
         """Return the weight of equal spreads, where no queries are held out."""
-        return BaseWeight(f"{EQUAL:g}", self.unit / self._spread_of(learned), {})
+        return self._weight(1.0, self._spread_of(learned), np.empty(0))
+
+    def _weight(self, ratio: float, spread: float, means: Floats) -> BaseWeight:
+        measures = dict(zip(NAMES, means.tolist(), strict=False))
+        return BaseWeight(float(ratio), float(self.unit / (ratio * spread)), measures)
 
     def best_of(self, learned: Floats) -> Floats:
         """Return base + learned scores (n_rows,), in units of the base's spread, with the weight that is best here."""
-        return self.mixed(learned, RATIOS[NAMES.index(self.chosen(learned, False, 1.0).name)])
+        return self.mixed(learned, self.best(learned).ratio)
 
     def mixed(self, learned: Floats, weight: float) -> Floats:
         """Return base + learned / weight, (n_rows,), in units of the base's spread."""
@@ -108,9 +111,9 @@ class WeightedBase:
         return spread_at_the_top(replace(self._data, start_scores=learned))
 
 
-def is_better(differences: Floats, weights: Floats) -> bool:
-    """Return whether the weighted mean of the queries' differences (n_queries,) is more than one standard error."""
-    shares = weights / weights.sum()
-    mean, n_queries = np.sum(shares * differences), max(len(differences), 2)
+def mean_and_error(differences: Floats, weights: Floats) -> tuple[float, float]:
+    """Return the weighted mean of the queries' differences (n_queries,), and its standard error."""
+    shares, n_queries = weights / weights.sum(), max(len(differences), 2)
+    mean = np.sum(shares * differences)
     variance = np.sum((shares * (differences - mean)) ** 2) * n_queries / (n_queries - 1)
-    return bool(mean > np.sqrt(variance))
+    return float(mean), float(np.sqrt(variance))

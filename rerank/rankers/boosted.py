@@ -223,11 +223,11 @@ class BoostedTrees(Ranker):
         cold, cold_valid = without_start(train), valid and without_start(valid)
         data, forest = self._grow(cold, cold_valid, self._stopping(valid, base), 1.0)
         if valid is not None:
-            weight = base.chosen(score_rows(forest, valid.X)[valid.order], False, 1.0)
+            weight = base.best(score_rows(forest, valid.X)[valid.order])
         elif len(train.weights) < HALVES:
             weight = base.equal(score_rows(forest, train.X)[train.order])
         else:
-            weight = base.chosen(self._held_out_scores(cold, data), True)
+            weight = base.averaged(self._held_out_scores(cold, data))
         log.info("%s: %s", self.kind, weight)
         self.base_weight_, self.constant_ = weight, 0.0
         self.forest_ = forest.scaled(weight.factor)

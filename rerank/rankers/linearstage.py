@@ -67,8 +67,8 @@ class LinearStage:
                 break
             weights = weights - self.learning_rate * newton_step(objective, inputs, weights)
         if base is not None:
-            given = product(held_out, self.weights_), valid is None, None if valid is None else 1.0
-            self.weights_ *= base.chosen(*given).factor
+            learned = product(held_out, self.weights_)
+            self.weights_ *= (base.averaged(learned) if valid is None else base.best(learned)).factor
         self.best_iteration_, self.evals_result_ = stopping.best, stopping.results() if valid else {}
 
     def _scores(self, X: NDArray[np.float32]) -> Floats:
