@@ -14,6 +14,7 @@ from rerank.evaluation.evaluate import MEASURES, EvaluationResult, evaluate
 from rerank.evaluation.resampling import SAMPLES
 from rerank.evaluation.significance import LEVEL, TESTS, PairedDifference, corrected, paired_differences
 from rerank.metrics.base import Measure
+from rerank.runtime.arithmetic import log2_of
 from rerank.types import Floats, Ints, Qrels, Run
 from rerank.types.display import Shown, counted
 from rerank.types.frames import Frame, new_frame
@@ -286,7 +287,7 @@ def _importance(move: Move) -> tuple[bool, float, str]:
 
 
 def _discount(rank: int | None) -> float:
-    return 0.0 if rank is None else float(1.0 / np.log2(1.0 + rank))
+    return 0.0 if rank is None else float(1.0 / log2_of(1.0 + rank))
 
 
 def _ranks(run: Run, query_id: str) -> dict[str, int]:

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.features.base import Feature
-from rerank.runtime.kernels import helper, kernel
+from rerank.runtime.elementary import dot
+from rerank.runtime.kernels import kernel
 from rerank.runtime.views import read_only_view
 from rerank.types import Ints
 
@@ -41,16 +42,16 @@ def _fill_cosines(query_ptr, rows, queries, documents, levels, out):  # type: ig
     """
     for query in range(len(query_ptr) - 1):
         for row in range(query_ptr[query], query_ptr[query + 1]):
-            first, dot, of_query, of_document = 0, 0.0, 0.0, 0.0
+            first, product, of_query, of_document = 0, 0.0, 0.0, 0.0
             for level in range(len(levels)):
                 last = min(levels[level], queries.shape[1])
                 left, right = queries[query, first:last], documents[rows[row], first:last]
-                dot += _dot(left, right)
-                of_query += _dot(left, left)
-                of_document += _dot(right, right)
+                product += dot(left, right)
+                of_query += dot(left, left)
+                of_document += dot(right, right)
                 first = last
                 known = of_query > 0.0 and of_document > 0.0
-                out[row, level] = dot / np.sqrt(of_query * of_document) if known else np.nan
+                out[row, level] = product / np.sqrt(of_query * of_document) if known else np.nan
 
 
 @kernel()
@@ -94,7 +95,7 @@ def fill_soft_matches(query_ptr, term_ptr, query_rows, weights, docs, postings, 
                 if slots[unit] < 0:
                     slots[unit], used[n_slots] = n_slots, unit
                     for index in range(n_terms):
-                        cosines[n_slots, index] = _dot(units[query_rows[terms[index]]], units[unit])
+                        cosines[n_slots, index] = dot(units[query_rows[terms[index]]], units[unit])
                     n_slots += 1
                 of_unit = cosines[slots[unit]]
                 for index in range(n_terms):
@@ -105,12 +106,3 @@ def fill_soft_matches(query_ptr, term_ptr, query_rows, weights, docs, postings, 
             out[row] = mean / total if n_known > 0 else np.nan
         for slot in range(n_slots):
             slots[used[slot]] = -1
-
-
-@helper(fastmath={"reassoc", "contract", "nsz"})
-def _dot(left, right):  # type: ignore[no-untyped-def]
-    """Return the dot product of two vectors; their sum may be in any order, the same one at each call."""
-    total = np.float32(0.0)
-    for dimension in range(len(left)):
-        total += left[dimension] * right[dimension]
-    return total

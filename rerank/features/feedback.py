@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from rerank.runtime.elementary import log2
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.prefetch import LINE, prefetch
 
@@ -92,10 +93,10 @@ def _add_documents(rows, docs, postings, idf, norms, slots, slot_terms, weights)
     for rank in range(len(rows)):
         for column in range(_ROCCHIO):
             if rank < RM3_DOCUMENTS[column]:
-                totals[column] += 1.0 / np.log2(rank + 2.0)
+                totals[column] += 1.0 / log2(rank + 2.0)
     for rank in range(len(rows)):
         doc = docs[rows[rank]]
-        share = 1.0 / np.log2(rank + 2.0) / lengths[doc]
+        share = 1.0 / log2(rank + 2.0) / lengths[doc]
         for posting in range(doc_ptr[doc], doc_ptr[doc + 1]):
             term = doc_terms[posting]
             if slots[term] < 0:
@@ -120,7 +121,7 @@ def _clarity(slot_terms, weights, collection_freq, n_tokens):  # type: ignore[no
     for slot in range(len(slot_terms)):
         p = weights[slot, MODEL]
         if p > 0.0:
-            clarity += p * np.log2(p * n_tokens / collection_freq[slot_terms[slot]])
+            clarity += p * log2(p * n_tokens / collection_freq[slot_terms[slot]])
     return clarity
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from rerank.runtime.elementary import exp, log, log1p
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.prefetch import prefetch
 
@@ -65,7 +66,7 @@ def fill_proximity(queries, matches, field_positions, lengths, saturation, k1, m
             row_counts, columns, bm25 = counts[index], out[row], (k1, saturation[row])
             n_present = _locate(position_ptr[docs[row]], row_counts, tokens_before[index], starts, held_terms)
             present = held_terms[:n_present]
-            log_length, n_pairs = np.log(lengths[row] + mu), 0
+            log_length, n_pairs = log(lengths[row] + mu), 0
             if n_present < min(n_terms, 2):
                 _fill_alone(positions, starts, present, columns)
             else:
@@ -161,14 +162,14 @@ def _chances(query_freq, pairs, follower_ptr, followers, p, mu):  # type: ignore
     total, weight = 0.0, 0.0
     for a in range(len(p)):
         if p[a] > 0.0:
-            total += TERM_WEIGHT * query_freq[a] * np.log(mu * p[a])
+            total += TERM_WEIGHT * query_freq[a] * log(mu * p[a])
             weight += TERM_WEIGHT * query_freq[a]
         for index in range(follower_ptr[a], follower_ptr[a + 1]):
             b = followers[index]
             if p[a] > 0.0 and p[b] > 0.0:
                 chance, times = mu * p[a] * p[b], pairs[a, b, 0]
-                total += times * ORDERED_WEIGHT * np.log(chance)
-                total += times * UNORDERED_WEIGHT * np.log(2 * (SDM_WINDOW - 1) * chance)
+                total += times * ORDERED_WEIGHT * log(chance)
+                total += times * UNORDERED_WEIGHT * log(2 * (SDM_WINDOW - 1) * chance)
                 weight += times * (ORDERED_WEIGHT + UNORDERED_WEIGHT)
     return total, weight
 
@@ -317,15 +318,15 @@ def _dependence(  # type: ignore[no-untyped-def]
         return np.nan
     n_both = 0
     for a in present:
-        total += TERM_WEIGHT * query_freq[a] * np.log1p(counts[a] / (mu * p[a]))
+        total += TERM_WEIGHT * query_freq[a] * log1p(counts[a] / (mu * p[a]))
         for index in range(follower_ptr[a], follower_ptr[a + 1] if n_pairs > 0 else 0):
             b = followers[index]
             both = pairs[a, b, 3] + pairs[b, a, 3]
             if both > 0:
                 n_both += both
                 chance, times = mu * p[a] * p[b], pairs[a, b, 0]
-                total += times * ORDERED_WEIGHT * np.log1p(pairs[a, b, 2] / chance)
-                total += times * UNORDERED_WEIGHT * np.log1p(both / (2 * (SDM_WINDOW - 1) * chance))
+                total += times * ORDERED_WEIGHT * log1p(pairs[a, b, 2] / chance)
+                total += times * UNORDERED_WEIGHT * log1p(both / (2 * (SDM_WINDOW - 1) * chance))
     if n_both > 0:
         for a in present:
             for index in range(follower_ptr[a], follower_ptr[a + 1]):
@@ -385,7 +386,7 @@ def _fill_neighbours(merged, owners, n_merged, present, sums, idf, bm25, columns
             score += min(1.0, idf[term]) * (k1 + 1.0) * sums[term] / (sums[term] + half)
         sums[term] = 0.0
     columns[TP_SCORE] = score
-    columns[TP_DIST] = np.log(TAO_ALPHA + np.exp(-least)) if least < np.inf else np.nan
+    columns[TP_DIST] = log(TAO_ALPHA + exp(-least)) if least < np.inf else np.nan
 
 
 @helper()

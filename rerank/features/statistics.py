@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rerank.runtime.elementary import array_log1p
 from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_in_order
 from rerank.runtime.views import read_only_view
@@ -57,7 +58,7 @@ def inverse_document_frequency(doc_freq: ArrayLike, n_docs_with: int) -> Floats:
 
     """
     doc_freq = np.asarray(doc_freq, dtype=np.float64)
-    idf = np.log1p((n_docs_with - doc_freq + 0.5) / (doc_freq + 0.5))
+    idf = array_log1p((n_docs_with - doc_freq + 0.5) / (doc_freq + 0.5))
     return np.where(doc_freq > 0, idf, 0.0)
 
 

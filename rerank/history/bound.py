@@ -13,6 +13,7 @@ from rerank.history.base import HistoryQuery, Part
 from rerank.history.collection import DocTerms, Neighbours, known_idf, source_terms, word_idf
 from rerank.history.groups import unit_weights
 from rerank.history.judged import Judged, Key, key_of
+from rerank.runtime.elementary import array_log
 from rerank.types import Floats, Ints
 from rerank.types.forward import ForwardIndex
 
@@ -139,7 +140,7 @@ class IndexHistory:
         first, last = candidates.term_ptr[query : query + 2].tolist()
         terms, freqs = candidates.terms[first:last], candidates.query_freq[first:last]
         idf = known_idf(self.forward, terms)
-        weights = (1.0 + np.log(freqs)) * idf
+        weights = (1.0 + array_log(freqs)) * idf
         norm = np.sqrt((weights**2).sum()) or 1.0
         numbers = np.array([self.judged.word_numbers.get(word, -1) for word in candidates.words[query]], dtype=np.int64)
         order = np.argsort(numbers, kind="stable")

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.features.statistics import cached_by_field
+from rerank.runtime.elementary import array_log, log
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.mapped_rows import read_in_order
 from rerank.runtime.threads import in_threads, row_parts
@@ -81,7 +82,7 @@ def word_idf(forward: ForwardIndex, words: Sequence[str]) -> Floats:
 
 def known_idf(forward: ForwardIndex, terms: Ints) -> Floats:
     """Return the idf of terms by number, (n_terms,) float64; -1 has the idf of a term of one document."""
-    idf, most = term_idf(forward), np.log(max(forward.n_docs, 1))
+    idf, most = term_idf(forward), float(array_log(max(forward.n_docs, 1)))
     if not len(idf):
         return np.full(len(terms), most)
     values = np.where(terms >= 0, idf[np.maximum(terms, 0)], 0.0)
@@ -141,7 +142,7 @@ def _fill_heaviest(postings, idf, ptr, first, last, out_terms, out_weights):  # 
         start, count = doc_ptr[doc], doc_ptr[doc + 1] - doc_ptr[doc]
         weights = np.empty(count, np.float64)
         for index in range(count):
-            weights[index] = (1.0 + np.log(np.float64(freqs[start + index]))) * idf[terms[start + index]]
+            weights[index] = (1.0 + log(np.float64(freqs[start + index]))) * idf[terms[start + index]]
         chosen = np.sort(np.argsort(-weights, kind="mergesort")[: ptr[doc + 1] - ptr[doc]])
         squares = 0.0
         for index in chosen:

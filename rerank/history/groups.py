@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rerank.history.judged import Judged
+from rerank.runtime.elementary import array_log
 from rerank.types import Floats, Ints, query_rows
 
 _BLOCK = 512  # queries that are compared with all others at once
@@ -68,7 +69,7 @@ def folds_of_groups(groups: Ints, n_folds: int, random_state: int) -> Ints:
 
 def unit_weights(judged: Judged, idf: Floats) -> Floats:
     """Return (1 + ln tf) * idf of the words of each query, divided by the query's norm, (n_query_words,) float64."""
-    weights = (1.0 + np.log(judged.freqs)) * idf[judged.query_words]
+    weights = (1.0 + array_log(judged.freqs)) * idf[judged.query_words]
     query = query_rows(judged.word_ptr)
     norms = np.sqrt(np.bincount(query, weights**2, judged.n_queries))
     return weights / np.where(norms > 0.0, norms, 1.0)[query]

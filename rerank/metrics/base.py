@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from rerank.metrics.structures import PrefixSum, RankedLists, SwapWeights
 from rerank.metrics.swaps.default import fill_by_recomputing, fill_from_weights
+from rerank.runtime.arithmetic import exp2_of, log2_of
 from rerank.types import Floats, Ints
 
 MEAN, GEOMETRIC, TOTAL, TEXT = "mean", "geometric mean", "sum", "none, it is text"
@@ -87,7 +88,7 @@ class Measure(ABC):
         if self.averaging == TOTAL:
             return float(values.sum())
         if self.averaging == GEOMETRIC:
-            return float(np.exp(np.log(np.maximum(values, LEAST)).mean()))
+            return float(exp2_of(log2_of(np.maximum(values, LEAST)).mean()))
         return float(values.mean())
 
     def score(self, ranked_labels: ArrayLike, ideal_labels: ArrayLike) -> float:

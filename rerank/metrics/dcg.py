@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError
 from rerank.metrics.discounted import DiscountedMeasure
 from rerank.metrics.registry import register
+from rerank.runtime.arithmetic import exp2_of, log2_of
 from rerank.types import Floats
 
 LINEAR, EXPONENTIAL = "log2", "exp-log2"
@@ -40,8 +41,8 @@ class DCG(DiscountedMeasure):
     def gain_of(self, labels: Floats) -> Floats:
         """Return the label, or 2^label - 1."""
         positive = np.maximum(labels, 0.0)
-        return positive if self.dcg == LINEAR else np.exp2(positive) - 1.0
+        return positive if self.dcg == LINEAR else exp2_of(positive) - 1.0
 
     def discount_of(self, rank: NDArray[np.int64]) -> Floats:
         """Return 1 / log2(1 + rank), for ranks from 1."""
-        return 1.0 / np.log2(rank + 2.0)  # type: ignore[no-any-return]
+        return 1.0 / log2_of(rank + 2.0)

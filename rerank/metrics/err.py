@@ -11,6 +11,7 @@ from rerank.metrics.base import Measure
 from rerank.metrics.lists import measure_depth, ranks, relevant_so_far, sums, within
 from rerank.metrics.registry import register
 from rerank.metrics.structures import PrefixSum, RankedLists, reciprocal_ranks
+from rerank.runtime.arithmetic import exp2_of
 from rerank.types import Floats, Ints
 
 GREATEST_MAX_REL = 50  # above it, float64 cannot represent 1 - (2^max - 1) / 2^max
@@ -72,7 +73,7 @@ class ERR(Measure):
                 f"{self.name}: expected labels up to max_rel={self.max_rel}, got {best:g}. "
                 f"Write e.g. {self.symbol}(max_rel={int(np.ceil(best))})."
             )
-        return (np.exp2(np.maximum(labels, 0.0)) - 1.0) / 2.0**self.max_rel
+        return (exp2_of(np.maximum(labels, 0.0)) - 1.0) / 2.0**self.max_rel
 
     def expected(self, labels: Floats, query_ptr: Ints) -> Floats:
         """Return the ERR of each query, (n_queries,) float64, for labels in rank order."""

@@ -13,6 +13,7 @@ from rerank.metrics.lists import hit_positions, n_relevant, ranks, ratio, runnin
 from rerank.metrics.registry import register
 from rerank.metrics.relevance import BinaryMeasure
 from rerank.metrics.structures import RankedLists
+from rerank.runtime.arithmetic import log2_of
 from rerank.types import Floats, query_rows
 
 
@@ -32,7 +33,7 @@ class G(GradedMeasure):
         reached = np.flatnonzero(rank < np.diff(ideal_ptr)[query_rows(lists.query_ptr)])
         cost[reached] = np.maximum(ideal[ideal_ptr[query_rows(lists.query_ptr)[reached]] + rank[reached]], 1.0)
         missed = running_sums(cost, lists.query_ptr) - running_sums(gained, lists.query_ptr)
-        return ratio(sums(gained / np.log2(2.0 + missed), lists.query_ptr), sums(ideal, ideal_ptr))
+        return ratio(sums(gained / log2_of(2.0 + missed), lists.query_ptr), sums(ideal, ideal_ptr))
 
 
 @register("binG", trec="binG")
@@ -45,4 +46,4 @@ class BinG(BinaryMeasure):
     def scores(self, lists: RankedLists) -> Floats:
         """Return the binary G of every query."""
         query, rank, number = hit_positions(self.relevant(lists.labels), lists.query_ptr)
-        return ratio(totals(query, 1.0 / np.log2(2.0 + rank - number), lists.n_queries), n_relevant(lists, self.rel))
+        return ratio(totals(query, 1.0 / log2_of(2.0 + rank - number), lists.n_queries), n_relevant(lists, self.rel))

@@ -12,6 +12,7 @@ from rerank.metrics.graded import GradedMeasure
 from rerank.metrics.lists import n_relevant, ranks, ratio, running_sums, totals
 from rerank.metrics.registry import register
 from rerank.metrics.structures import RankedLists
+from rerank.runtime.arithmetic import log2_of
 from rerank.types import Floats, Ints, query_rows
 
 
@@ -87,7 +88,7 @@ class RnDCG(GradedMeasure):
 
 
 def _curve(gains: Floats, query_ptr: Ints) -> Floats:
-    return running_sums(gains / np.log2(ranks(query_ptr) + 2.0), query_ptr)
+    return running_sums(gains / log2_of(ranks(query_ptr) + 2.0), query_ptr)
 
 
 def _read(curve: Floats, query_ptr: Ints, query: Ints, depth: Ints) -> Floats:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError
 from rerank.metrics.discounted import DiscountedMeasure
 from rerank.metrics.registry import register
+from rerank.runtime.arithmetic import powers
 from rerank.types import Floats
 
 
@@ -43,4 +44,4 @@ class RBP(DiscountedMeasure):
 
     def discount_of(self, rank: NDArray[np.int64]) -> Floats:
         """Return (1 - p) p^rank, for ranks from 0."""
-        return (1.0 - self.p) * np.power(float(self.p), rank)
+        return (1.0 - self.p) * powers(float(self.p), rank)

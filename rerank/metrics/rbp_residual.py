@@ -12,6 +12,7 @@ from rerank.metrics.base import Measure
 from rerank.metrics.lists import has_judgement, ranks, sums
 from rerank.metrics.registry import register
 from rerank.metrics.structures import RankedLists
+from rerank.runtime.arithmetic import powers
 from rerank.types import Floats
 
 
@@ -43,5 +44,5 @@ class RBPResidual(Measure):
         depth = np.diff(lists.query_ptr)
         unknown = np.flatnonzero(~has_judgement(lists))
         weights = np.zeros(len(lists.labels))
-        weights[unknown] = (1.0 - self.p) * self.p ** ranks(lists.query_ptr)[unknown]
-        return np.where(depth > 0, sums(weights, lists.query_ptr) + self.p**depth, 0.0)
+        weights[unknown] = (1.0 - self.p) * powers(self.p, ranks(lists.query_ptr)[unknown])
+        return np.where(depth > 0, sums(weights, lists.query_ptr) + powers(self.p, depth), 0.0)

@@ -41,7 +41,7 @@ class GBRankObjective(LabelObjective):
 
     def cost(self, scores: Floats) -> float:
         """Return the sum of the pairs' costs at `scores` (n_rows,) float64."""
-        return float(self._fill(scores, np.empty_like(scores), np.empty_like(scores)) @ self.weights)
+        return float(np.sum(self._fill(scores, np.empty_like(scores), np.empty_like(scores)) * self.weights))
 
     def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
         """Fill grad and hess (n_rows,) float64 with the cost's derivatives at `scores` (n_rows,) float64."""

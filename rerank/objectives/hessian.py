@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import prange
 
+from rerank.runtime.elementary import exp, log2
 from rerank.runtime.kernels import kernel
 from rerank.types import Floats, Ints
 
@@ -35,8 +36,10 @@ class PairWeights(NamedTuple):
         Where the blocks start.
     discounts : float64 array of shape (longest query,)
         By rank; used where `deltas` is empty.
+    inverse_norms : float64 array of shape (n_queries,)
+        Of the measure; used where `deltas` is empty.
     weights : float64 array of shape (n_queries,)
-        Weight of the pairs of each query.
+        Weight of each query.
 
     """
 
@@ -44,6 +47,7 @@ class PairWeights(NamedTuple):
     deltas: Floats
     delta_ptr: Ints
     discounts: Floats
+    inverse_norms: Floats
     weights: Floats
 
 
@@ -57,7 +61,7 @@ def fill_products(query_ptr, scores, pairs, truncation, sigma, normalize, column
         first, last = query_ptr[q], query_ptr[q + 1]
         n = last - first
         out[first:last] = 0.0
-        if n < 2 or pairs.weights[q] == 0.0:
+        if n < 2 or pairs.inverse_norms[q] == 0.0 or pairs.weights[q] == 0.0:
             continue
         rows = np.argsort(-scores[first:last], kind="mergesort") + first
         by_distance = normalize and scores[rows[n - 1]] < scores[rows[0]]
@@ -68,14 +72,14 @@ def fill_products(query_ptr, scores, pairs, truncation, sigma, normalize, column
                 if gap == 0.0:
                     continue
                 if pairs.deltas.shape[0] > 0:
-                    share = pairs.weights[q] * pairs.deltas[pairs.delta_ptr[q] + i * n + j]
+                    share = pairs.deltas[pairs.delta_ptr[q] + i * n + j]
                 else:
                     below = pairs.discounts[j] if j < truncation else 0.0
-                    share = pairs.weights[q] * abs(gap) * abs(pairs.discounts[i] - below)
+                    share = pairs.inverse_norms[q] * abs(gap) * abs(pairs.discounts[i] - below)
                 if share == 0.0:
                     continue
                 margin = sigma * (scores[rows[i]] - scores[rows[j]])  # not negative: i ranks above j
-                small = np.exp(-margin)
+                small = exp(-margin)
                 if by_distance:
                     share /= 0.01 + margin
                 total += share * (small if gap > 0.0 else 1.0) / (1.0 + small)
@@ -84,5 +88,5 @@ def fill_products(query_ptr, scores, pairs, truncation, sigma, normalize, column
                     product = curvature * (columns[rows[i], column] - columns[rows[j], column])
                     out[rows[i], column] += product
                     out[rows[j], column] -= product
-        factor = np.log2(1.0 + 2.0 * total) / (2.0 * total) if normalize and total > 0.0 else 1.0
-        out[first:last] *= factor * sigma * sigma
+        factor = log2(1.0 + 2.0 * total) / (2.0 * total) if normalize and total > 0.0 else 1.0
+        out[first:last] *= factor * pairs.weights[q] * sigma * sigma

@@ -34,12 +34,13 @@ from numpy.typing import NDArray
 from rerank.metrics.structures import SwapWeights
 from rerank.objectives.base import Objective, part_pointers
 from rerank.objectives.hessian import PairWeights, fill_products
+from rerank.runtime.elementary import exp, log2, softplus
 from rerank.runtime.kernels import helper, kernel
+from rerank.runtime.lanes import LANES, absolute, lane_sum, load, positive, same, store
 from rerank.types import Floats, Ints
 
 LOWEST_EXPONENT = -300.0  # scores further below their query's best take one exponential for each pair
 LARGEST = float(np.finfo(np.float64).max)
-LANES = 8  # documents of a query are padded to a multiple of this, so that vector loops have no remainder
 
 
 class ByGain(NamedTuple):
@@ -72,8 +73,8 @@ class Ranking(NamedTuple):
     query_ptr : int64 array of shape (n_queries + 1,)
     part_ptr : int64 array of shape (n_parts + 1,)
         Queries of each part; threads take one part at a time.
-    weights : float64 array of shape (n_queries,)
-        Inverse norms of the measure times the weights of the queries.
+    inverse_norms, weights : float64 arrays of shape (n_queries,)
+        Of the measure, and of the queries.
     discounts : float64 array of shape (longest query,)
         Discount of each rank; it does not increase with the rank.
     orders : int32 array of shape (n_rows,)
@@ -85,6 +86,7 @@ class Ranking(NamedTuple):
 
     query_ptr: Ints
     part_ptr: Ints
+    inverse_norms: Floats
     weights: Floats
     discounts: Floats
     orders: NDArray[np.int32]
@@ -99,7 +101,7 @@ class Columns(NamedTuple):
     score: Floats
     gain: Floats
     exponential: Floats  # exp(sigma (score - best score))
-    discount: Floats  # by rank, times the query's weight; 0 below the truncation level
+    discount: Floats  # by rank, times the inverse norm; 0 below the truncation level
     grad: Floats  # OUT: gradient / sigma and curvature / sigma^2, before `normalize` scales the query
     hess: Floats
 
@@ -166,7 +168,8 @@ class LambdaRankObjective(Objective):
             deltas=np.empty(0),
             delta_ptr=self.query_ptr,
             discounts=self.swap.discounts,
-            weights=self.swap.inverse_norms * self.weights,
+            inverse_norms=self.swap.inverse_norms,
+            weights=self.weights,
         )
         top = self.truncation_level
         fill_products(self.query_ptr, scores, pairs, top, self.sigma, self.normalize, columns, out)
@@ -195,7 +198,8 @@ class LambdaRankObjective(Objective):
         return Ranking(
             query_ptr=self.query_ptr,
             part_ptr=self._part_ptr(4 * get_num_threads()),
-            weights=self.swap.inverse_norms * self.weights,
+            inverse_norms=self.swap.inverse_norms,
+            weights=self.weights,
             discounts=self.swap.discounts,
             orders=orders.astype(np.int32),
             sigma=float(self.sigma),
@@ -213,7 +217,7 @@ def logistic_costs(sigma: float, better: Floats, worse: Floats) -> Floats:
     """Return log(1 + exp(-sigma (better - worse))) of pairs of finite scores, finite, so that 0 times it is 0."""
     with np.errstate(over="ignore"):
         margins = np.clip(sigma * (better - worse), -LARGEST, LARGEST)
-    return np.asarray(np.logaddexp(0.0, -margins))
+    return softplus(-margins)
 
 
 @helper()
@@ -246,7 +250,7 @@ def _sort_top(scores, rows, top, order):  # type: ignore[no-untyped-def]
             last = order[top - 1]
 
 
-@helper(fastmath={"reassoc", "contract", "nsz", "arcp"})
+@helper()
 def _add_pairs(columns, top, above, below, offset, slope):  # type: ignore[no-untyped-def]
     """Add the pairs of each top document i and the documents j ranked below it; return the sum of |lambda_ij| / sigma.
 
@@ -254,35 +258,36 @@ def _add_pairs(columns, top, above, below, offset, slope):  # type: ignore[no-un
     one for each pair. Documents j with a larger gain are in the columns before above[i], those with a smaller gain from
     below[i] on. The loops are extended to multiples of LANES. This adds columns that form no pair with i: documents of
     the same gain, documents ranked above i (whose pairs are added when j is the top document), and padding. There the
-    difference of gains or of discounts is not positive, and max(..., 0) makes the term 0.
+    difference of gains or of discounts is not positive, and the term is 0.
     """
     score, gain, e, discount = columns.score, columns.gain, columns.exponential, columns.discount
-    grad, hess, total = columns.grad, columns.hess, 0.0
+    grad, hess, total = columns.grad, columns.hess, same(0.0)
+    one, offset, slope = same(1.0), same(offset), same(slope)
     for i in top:
-        score_i, gain_i, e_i, discount_i = score[i], gain[i], e[i], discount[i]
-        as_better, as_worse, hess_i = 0.0, 0.0, 0.0
-        for j in range(np.uint64((above[i] + LANES - 1) // LANES * LANES)):
-            distance = offset + slope * abs(score_i - score[j])
-            share = 1.0 / ((e_i + e[j]) * distance)
-            lambda_ij = max(gain[j] - gain_i, 0.0) * max(discount_i - discount[j], 0.0) * share * e_i
-            curvature = lambda_ij * share * distance * e[j]
-            grad[j] -= lambda_ij
-            hess[j] += curvature
-            as_worse += lambda_ij
-            hess_i += curvature
-        for j in range(np.uint64(below[i] // LANES * LANES), np.uint64(score.shape[0])):
-            distance = offset + slope * abs(score_i - score[j])
-            share = 1.0 / ((e_i + e[j]) * distance)
-            lambda_ij = max(gain_i - gain[j], 0.0) * max(discount_i - discount[j], 0.0) * share * e[j]
+        score_i, gain_i, e_i, discount_i = same(score[i]), same(gain[i]), same(e[i]), same(discount[i])
+        as_better, as_worse, hess_i = same(0.0), same(0.0), same(0.0)
+        for j in range(0, above[i], LANES):
+            e_j, distance = load(e, j), offset + slope * absolute(score_i - load(score, j))
+            share = one / ((e_i + e_j) * distance)
+            delta = positive(load(gain, j) - gain_i) * positive(discount_i - load(discount, j))
+            lambda_ij = delta * share * e_i
+            curvature = lambda_ij * share * distance * e_j
+            store(grad, j, load(grad, j) - lambda_ij)
+            store(hess, j, load(hess, j) + curvature)
+            as_worse, hess_i = as_worse + lambda_ij, hess_i + curvature
+        for j in range(below[i] // LANES * LANES, score.shape[0], LANES):
+            e_j, distance = load(e, j), offset + slope * absolute(score_i - load(score, j))
+            share = one / ((e_i + e_j) * distance)
+            delta = positive(gain_i - load(gain, j)) * positive(discount_i - load(discount, j))
+            lambda_ij = delta * share * e_j
             curvature = lambda_ij * share * distance * e_i
-            grad[j] += lambda_ij
-            hess[j] += curvature
-            as_better += lambda_ij
-            hess_i += curvature
-        grad[i] += as_worse - as_better
-        hess[i] += hess_i
-        total += as_better + as_worse
-    return total
+            store(grad, j, load(grad, j) + lambda_ij)
+            store(hess, j, load(hess, j) + curvature)
+            as_better, hess_i = as_better + lambda_ij, hess_i + curvature
+        total = total + (as_better + as_worse)
+        grad[i] += lane_sum(as_worse - as_better)
+        hess[i] += lane_sum(hess_i)
+    return lane_sum(total)
 
 
 @helper()
@@ -296,7 +301,7 @@ def _add_far_pairs(columns, n, top, offset, slope, sigma):  # type: ignore[no-un
                 continue
             better, worse = (i, j) if gain[i] > gain[j] else (j, i)
             margin = sigma * (score[better] - score[worse])
-            small = np.exp(-abs(margin))
+            small = exp(-abs(margin))
             share = delta / (offset + slope * abs(margin)) if slope > 0.0 else delta / offset
             lambda_ij = share * (small if margin > 0.0 else 1.0) / (1.0 + small)
             curvature = share * small / ((1.0 + small) * (1.0 + small))
@@ -314,7 +319,7 @@ def _fill_query(query, ranking, by_gain, scores, scratch, grad, hess):  # type: 
     first, last = ranking.query_ptr[query], ranking.query_ptr[query + 1]
     rows, order, gains = by_gain.rows[first:last], ranking.orders[first:last], by_gain.gains[first:last]
     scores, grad, hess = scores[first:last], grad[first:last], hess[first:last]
-    n, sigma, scale = scores.shape[0], ranking.sigma, ranking.weights[query]
+    n, sigma, scale = scores.shape[0], ranking.sigma, ranking.inverse_norms[query]
     top, size = min(ranking.truncation_level, n), (n + LANES - 1) // LANES * LANES
     score, gain, e, discount = scratch[0, :size], scratch[1, :size], scratch[2, :size], scratch[3, :size]
     own_grad, own_hess = scratch[4, :size], scratch[5, :size]
@@ -326,7 +331,7 @@ def _fill_query(query, ranking, by_gain, scores, scratch, grad, hess):  # type: 
         best, lowest = max(best, score[k]), min(lowest, score[k])
     far = sigma * (lowest - best) < LOWEST_EXPONENT
     for k in range(n):
-        e[k] = np.exp(sigma * (score[k] - best))
+        e[k] = exp(sigma * (score[k] - best))
     _sort_top(score, rows, top, order)
     for rank in range(top):
         discount[order[rank]] = scale * ranking.discounts[rank]
@@ -340,7 +345,8 @@ def _fill_query(query, ranking, by_gain, scores, scratch, grad, hess):  # type: 
         total = _add_far_pairs(columns, n, order[:top], offset, slope, sigma)
     else:
         total = _add_pairs(columns, order[:top], by_gain.above[first:last], by_gain.below[first:last], offset, slope)
-    factor = np.log2(1.0 + 2.0 * total) / (2.0 * total) if ranking.normalize and total > 0.0 else 1.0
+    factor = log2(1.0 + 2.0 * total) / (2.0 * total) if ranking.normalize and total > 0.0 else 1.0
+    factor *= ranking.weights[query]
     for k in range(n):
         grad[rows[k]] = own_grad[k] * factor * sigma
         hess[rows[k]] = own_hess[k] * factor * sigma * sigma
@@ -352,7 +358,7 @@ def _fill_part(part, ranking, by_gain, scores, grad, hess):  # type: ignore[no-u
     scratch = np.empty((6, ranking.discounts.shape[0] + LANES))
     for query in range(ranking.part_ptr[part], ranking.part_ptr[part + 1]):
         first, last = ranking.query_ptr[query], ranking.query_ptr[query + 1]
-        if last - first < 2 or ranking.weights[query] == 0.0:
+        if last - first < 2 or ranking.inverse_norms[query] == 0.0 or ranking.weights[query] == 0.0:
             for row in range(first, last):
                 grad[row], hess[row] = 0.0, 0.0
         else:

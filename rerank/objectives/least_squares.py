@@ -35,7 +35,7 @@ class LeastSquares(LabelObjective):
         """Return the sum of the rows' costs at `scores` (n_rows,) float64."""
         with np.errstate(over="ignore"):
             squares = np.minimum((scores - self.labels) ** 2, LARGEST)  # finite, so that a weight of 0 times it is 0
-            return float(0.5 * self._row_weights() @ squares)
+            return float(0.5 * np.sum(self._row_weights() * squares))
 
     def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
         """Fill grad and hess (n_rows,) float64 with the cost's derivatives at `scores` (n_rows,) float64."""

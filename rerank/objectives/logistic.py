@@ -26,6 +26,7 @@ import numpy as np
 
 from rerank.objectives.base import LabelObjective
 from rerank.objectives.registry import register
+from rerank.runtime.elementary import array_exp, array_log, softplus
 from rerank.types import Floats
 
 LARGEST = float(np.finfo(np.float64).max)
@@ -50,11 +51,11 @@ class Logistic(LabelObjective):
 
     def cost(self, scores: Floats) -> float:
         """Return the sum of the rows' costs at `scores` (n_rows,) float64."""
-        return float(self._row_weights @ np.logaddexp(0.0, -self._margins(scores)))
+        return float(np.sum(self._row_weights * softplus(-self._margins(scores))))
 
     def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
         """Fill grad and hess (n_rows,) float64 with the cost's derivatives at `scores` (n_rows,) float64."""
-        response = 2.0 * self.sigma * np.exp(-np.logaddexp(0.0, self._margins(scores)))  # |ybar|
+        response = 2.0 * self.sigma * array_exp(-softplus(self._margins(scores)))  # |ybar|
         grad[:] = -self._row_weights * self._classes * response
         hess[:] = self._row_weights * response * (2.0 * self.sigma - response)
 
@@ -63,7 +64,7 @@ class Logistic(LabelObjective):
         weights, positive = self._row_weights, self._classes > 0.0
         share = weights[positive].sum() / weights.sum() if weights.any() else 0.5
         share = min(max(share, LEAST_SHARE), 1.0 - LEAST_SHARE)
-        return float(np.log(share / (1.0 - share)) / (2.0 * self.sigma))
+        return float(array_log(share / (1.0 - share)) / (2.0 * self.sigma))
 
     def _margins(self, scores: Floats) -> Floats:
         """Return 2 y sigma F, finite for any finite score, so that a weight of 0 times its cost is 0."""

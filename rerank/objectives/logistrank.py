@@ -30,6 +30,7 @@ import numpy as np
 
 from rerank.objectives.base import LabelObjective
 from rerank.objectives.registry import register
+from rerank.runtime.elementary import array_exp, softplus
 from rerank.types import Floats
 
 
@@ -40,11 +41,11 @@ class LogistRankObjective(LabelObjective):
 
     def cost(self, scores: Floats) -> float:
         """Return the sum of the rows' costs at `scores` (n_rows,) float64."""
-        return float((self._row_weights * self._scales) @ np.logaddexp(0.0, -self._classes * scores))
+        return float(np.sum(self._row_weights * self._scales * softplus(-self._classes * scores)))
 
     def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
         """Fill grad and hess (n_rows,) float64: the first derivative at `scores`, and the paper's curvature."""
-        response = self._scales * np.exp(-np.logaddexp(0.0, self._classes * scores))  # |ytilde|
+        response = self._scales * array_exp(-softplus(self._classes * scores))  # |ytilde|
         grad[:] = -self._row_weights * self._classes * response
         hess[:] = self._row_weights * np.abs(response * (2.0 - response))
 

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from rerank.objectives.base import LabelObjective
 from rerank.objectives.registry import register
+from rerank.runtime.elementary import exp
 from rerank.runtime.kernels import helper, kernel
 from rerank.types import Floats, Ints, query_rows
 
@@ -67,7 +68,7 @@ class PairwiseExponential(LabelObjective):
         """
         right, wrong = np.zeros(len(self.weights)), np.zeros(len(self.weights))
         _fill_agreement(self.query_ptr, self._by_label, self.labels, scores, chosen, right, wrong)
-        return float(right @ self.weights), float(wrong @ self.weights)
+        return float(np.sum(right * self.weights)), float(np.sum(wrong * self.weights))
 
     @cached_property
     def _by_label(self) -> Ints:
@@ -101,7 +102,7 @@ def _add_far_pairs(rows, labels, scores, weight, grad, hess):  # type: ignore[no
         while labels[rows[below]] < labels[x]:
             below += 1
         for y in rows[:below]:
-            share = weight * np.exp(min(scores[y] - scores[x], WIDEST))
+            share = weight * exp(min(scores[y] - scores[x], WIDEST))
             grad[x] -= share
             grad[y] += share
             hess[x] += share
@@ -118,7 +119,7 @@ def _far_agreement(rows, labels, scores, chosen):  # type: ignore[no-untyped-def
         while labels[rows[below]] < labels[x]:
             below += 1
         for y in rows[:below]:
-            share = np.exp(min(scores[y] - scores[x], WIDEST))
+            share = exp(min(scores[y] - scores[x], WIDEST))
             if chosen[x] and not chosen[y]:
                 right += share
             elif chosen[y] and not chosen[x]:
@@ -144,7 +145,7 @@ def _fill_potentials(query_ptr, by_label, labels, scores, weights, grad, hess, c
             row = by_label[i]
             if labels[row] != label:
                 lower, same, label = lower + same, 0.0, labels[row]
-            growth = np.exp(scores[row] - middle)
+            growth = exp(scores[row] - middle)
             share = weights[q] * lower / growth
             grad[row] -= share
             hess[row] += share
@@ -156,7 +157,7 @@ def _fill_potentials(query_ptr, by_label, labels, scores, weights, grad, hess, c
             row = by_label[i]
             if labels[row] != label:
                 higher, same, label = higher + same, 0.0, labels[row]
-            growth = np.exp(scores[row] - middle)
+            growth = exp(scores[row] - middle)
             share = weights[q] * higher * growth
             grad[row] += share
             hess[row] += share
@@ -183,7 +184,7 @@ def _fill_agreement(query_ptr, by_label, labels, scores, chosen, right, wrong): 
                 lower += same
                 same[:] = 0.0
                 label = labels[row]
-            growth = np.exp(scores[row] - middle)
+            growth = exp(scores[row] - middle)
             if chosen[row]:
                 right[q] += lower[0] / growth
                 same[1] += growth

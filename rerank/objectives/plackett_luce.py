@@ -27,6 +27,7 @@ from numba import prange
 
 from rerank.objectives.base import LabelObjective
 from rerank.objectives.registry import register
+from rerank.runtime.elementary import exp, log
 from rerank.runtime.kernels import helper, kernel
 from rerank.types import Floats, Ints, query_rows
 
@@ -40,7 +41,7 @@ class PlackettLuceObjective(LabelObjective):
 
     def cost(self, scores: Floats) -> float:
         """Return the negative log likelihood at `scores` (n_rows,) float64."""
-        return float(self._fill(scores, np.empty_like(scores), np.empty_like(scores)) @ self.weights)
+        return float(np.sum(self._fill(scores, np.empty_like(scores), np.empty_like(scores)) * self.weights))
 
     def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
         """Fill grad and hess (n_rows,) float64 with the cost's derivatives at `scores` (n_rows,) float64."""
@@ -72,18 +73,18 @@ def _fill_far_draws(rows, scores, labels, weight, grad, hess):  # type: ignore[n
         best = scores[i]
         for j in rows[:below]:
             best = max(best, scores[j])
-        own = np.exp(scores[i] - best)
+        own = exp(scores[i] - best)
         total, missing = own, 0.0
         for j in rows[:below]:
-            total += np.exp(scores[j] - best)
+            total += exp(scores[j] - best)
         for j in rows[:below]:
-            share = np.exp(scores[j] - best) / total
+            share = exp(scores[j] - best) / total
             missing += share
             grad[j] += weight * share
             hess[j] += weight * share * (1.0 - share)
         grad[i] -= weight * missing
         hess[i] += weight * missing * (own / total)
-        cost += np.log(total) + (best - scores[i])
+        cost += log(total) + (best - scores[i])
     return cost
 
 
@@ -109,12 +110,12 @@ def _fill_draws(query_ptr, by_label, labels, scores, weights, grad, hess, costs)
         label, e, below = labels[rows], np.empty(n), np.zeros(n)
         lower, same, cost = 0.0, 0.0, 0.0
         for i in range(n):
-            e[i] = np.exp(scores[rows[i]] - best)
+            e[i] = exp(scores[rows[i]] - best)
             if i > 0 and label[i] != label[i - 1]:
                 lower, same = lower + same, 0.0
             same += e[i]
             below[i] = lower
-            cost += np.log(e[i] + lower) - np.log(e[i])
+            cost += log(e[i] + lower) - log(e[i])
         costs[q] = cost
         shares, squares, same_shares, same_squares = 0.0, 0.0, 0.0, 0.0
         for i in range(n - 1, -1, -1):

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.objectives.base import Objective
+from rerank.runtime.elementary import array_exp, softplus
 from rerank.types import Floats, Ints
 
 LARGEST = float(np.finfo(np.float64).max)
@@ -60,11 +61,11 @@ class PreferencePairs(Objective):
         """Return the sum of the pairs' costs at `scores` (n_rows,) float64."""
         margins = self._margins(scores)
         with np.errstate(over="ignore"):  # beyond float64 a cost is infinite
-            return float(self.weights @ ((1.0 - self.probability) * margins + np.logaddexp(0.0, -margins)))
+            return float(np.sum(self.weights * ((1.0 - self.probability) * margins + softplus(-margins))))
 
     def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
         """Fill grad and hess (n_rows,) float64 with the cost's derivatives at `scores` (n_rows,) float64."""
-        modelled = np.exp(-np.logaddexp(0.0, -self._margins(scores)))
+        modelled = array_exp(-softplus(-self._margins(scores)))
         slopes = self.weights * self.sigma * (modelled - self.probability)
         curvatures = self.weights * self.sigma**2 * modelled * (1.0 - modelled)
         n_rows = len(scores)
@@ -121,8 +122,8 @@ class ExponentialPairs(Objective):
         """Return the cost of each pair as first over second, and as second over first, (n_pairs,) float64."""
         gaps = np.clip(scores[self.first_row] - scores[self.second_row], -WIDEST, WIDEST)
         return (
-            self.weights * self.probability * np.exp(-gaps),
-            self.weights * (1.0 - self.probability) * np.exp(gaps),
+            self.weights * self.probability * array_exp(-gaps),
+            self.weights * (1.0 - self.probability) * array_exp(gaps),
         )
 
 

@@ -29,6 +29,7 @@ from numba import prange
 
 from rerank.objectives.base import LabelObjective
 from rerank.objectives.registry import register
+from rerank.runtime.elementary import exp, log1p
 from rerank.runtime.kernels import helper, kernel
 from rerank.types import Floats, Ints, query_rows
 
@@ -55,7 +56,7 @@ class RankNetObjective(LabelObjective):
         """Return the sum of the pairs' costs at `scores` (n_rows,) float64."""
         costs = np.zeros(len(self.weights))
         _fill_costs(self.query_ptr, self._by_label, self.labels, scores, self.sigma, costs)
-        return float(costs @ self.weights)
+        return float(np.sum(costs * self.weights))
 
     def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
         """Fill grad and hess (n_rows,) float64 with the cost's derivatives at `scores` (n_rows,) float64."""
@@ -95,7 +96,7 @@ def _add_far_pairs(score, label, sigma, grad, hess):  # type: ignore[no-untyped-
             below += 1
         for j in range(below, label.shape[0]):
             margin = sigma * (score[i] - score[j])
-            small = np.exp(-abs(margin))
+            small = exp(-abs(margin))
             rho = (small if margin > 0.0 else 1.0) / (1.0 + small)
             curvature = small / ((1.0 + small) * (1.0 + small))
             grad[i] -= rho
@@ -120,7 +121,7 @@ def _fill_lambdas(query_ptr, by_label, labels, scores, weights, sigma, grad, hes
             _add_far_pairs(scores[rows], label, sigma, own_grad, own_hess)
         else:
             for i in range(last - first):
-                e[i] = np.exp(sigma * (scores[rows[i]] - best))
+                e[i] = exp(sigma * (scores[rows[i]] - best))
             _add_pairs(e, label, own_grad, own_hess)
         for i in range(last - first):
             grad[rows[i]] = weights[q] * sigma * own_grad[i]
@@ -138,5 +139,5 @@ def _fill_costs(query_ptr, by_label, labels, scores, sigma, costs):  # type: ign
                 below += 1
             for j in range(below, last):
                 margin = sigma * (scores[by_label[i]] - scores[by_label[j]])
-                total += np.log1p(np.exp(-abs(margin))) + max(-margin, 0.0)
+                total += log1p(exp(-abs(margin))) + max(-margin, 0.0)
         costs[q] = total

@@ -23,6 +23,7 @@ from rerank.metrics.structures import RankedLists
 from rerank.objectives.base import Objective, part_pointers
 from rerank.objectives.hessian import PairWeights, fill_products
 from rerank.objectives.lambdarank import logistic_costs
+from rerank.runtime.elementary import exp, log2
 from rerank.runtime.kernels import helper, kernel
 from rerank.types import Floats, Ints, pointers
 
@@ -129,7 +130,8 @@ class BlockLambdaRankObjective(Objective):
         """Fill out (n_rows, k) float64 with the second derivatives at `scores` (n_rows,) times columns (n_rows, k)."""
         top, sigma, normalize = self.truncation_level, self.sigma, self.normalize
         for rows, batch in self._batches_by_rank(scores):
-            pairs = PairWeights(self.labels[rows], batch.deltas, batch.delta_ptr, np.empty(0), batch.weights)
+            of_measure = np.empty(0), np.ones_like(batch.weights)
+            pairs = PairWeights(self.labels[rows], batch.deltas, batch.delta_ptr, *of_measure, batch.weights)
             fill_products(batch.query_ptr, scores[rows], pairs, top, sigma, normalize, columns[rows], out[rows])
 
     def part(self, queries: slice, rows: slice) -> BlockLambdaRankObjective:
@@ -205,7 +207,7 @@ def _rank_rows(query_ptr, scores, labels, order, ranked_labels):  # type: ignore
 
 
 @helper()
-def _add_pairs(i, partners, deltas, documents, far, sigma, weight, by_distance):  # type: ignore[no-untyped-def]
+def _add_pairs(i, partners, deltas, documents, far, sigma, by_distance):  # type: ignore[no-untyped-def]
     """Add the pairs of rank i with the later ones among its partners; return the sum of their |lambda_ij| / sigma.
 
     partners holds ranks; deltas (n,) are those of rank i. One exponential for each document:
@@ -215,14 +217,14 @@ def _add_pairs(i, partners, deltas, documents, far, sigma, weight, by_distance):
     for j in partners:
         if j <= i or label[i] == label[j] or deltas[j] == 0.0:
             continue
-        share = weight * deltas[j]
+        share = deltas[j]
         if by_distance:
             share /= 0.01 + sigma * abs(score[i] - score[j])
         better, worse = (i, j) if label[i] > label[j] else (j, i)
         e_better, e_worse = documents.exponential[better], documents.exponential[worse]
         if far:
             margin = sigma * (score[better] - score[worse])
-            small = np.exp(-abs(margin))
+            small = exp(-abs(margin))
             e_better, e_worse = (1.0, small) if margin > 0.0 else (small, 1.0)
         rho = e_worse / (e_better + e_worse)
         lambda_ij = share * rho
@@ -247,14 +249,18 @@ def _fill_query(query, batch, scores, sigma, normalize, grad, hess):  # type: ig
     block = batch.deltas[batch.delta_ptr[query] : batch.delta_ptr[query + 1]]
     score, label = scores[first:last][order], batch.labels[first:last]
     far = sigma * (score[n - 1] - score[0]) < LOWEST_EXPONENT
-    documents = RankedDocuments(score, label, np.exp(sigma * (score - score[0])), np.zeros(n), np.zeros(n))
+    exponential = np.empty(n)
+    for rank in range(n):
+        exponential[rank] = exp(sigma * (score[rank] - score[0]))
+    documents = RankedDocuments(score, label, exponential, np.zeros(n), np.zeros(n))
     by_distance = normalize and score[n - 1] < score[0]
     every, lowest, total = np.arange(n), label.min(), 0.0
     above_lowest = every[label > lowest]  # few, and the only ones that a document of the lowest label pairs with
     for i in range(block.shape[0] // n):
         partners = above_lowest if label[i] == lowest else every
-        total += _add_pairs(i, partners, block[i * n : (i + 1) * n], documents, far, sigma, weight, by_distance)
-    factor = np.log2(1.0 + 2.0 * total) / (2.0 * total) if normalize and total > 0.0 else 1.0
+        total += _add_pairs(i, partners, block[i * n : (i + 1) * n], documents, far, sigma, by_distance)
+    factor = log2(1.0 + 2.0 * total) / (2.0 * total) if normalize and total > 0.0 else 1.0
+    factor *= weight
     for rank in range(n):
         grad[first + order[rank]] = documents.grad[rank] * factor * sigma
         hess[first + order[rank]] = documents.hess[rank] * factor * sigma * sigma

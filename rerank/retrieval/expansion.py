@@ -21,6 +21,7 @@ from rerank.features.families.feedback import MAX_DOC_SHARE
 from rerank.features.statistics import field_idf, vector_norms
 from rerank.retrieval.base import Hits, SearchInputs, best_hits
 from rerank.retrieval.weighted import WeightedTerms, weighted_bm25
+from rerank.runtime.elementary import array_log2
 from rerank.types import Floats, Ints
 from rerank.types.forward import FieldArrays
 
@@ -56,7 +57,7 @@ def expanded_hits(inputs: SearchInputs, documents: int, expand: Expand, k: int) 
 def relevance_model(field: FieldArrays, docs: Ints) -> WeightedTerms:
     """Return p(t) = sum over documents of w * tf / len of each term, ascending; w = 1 / log2(rank + 1), of sum 1."""
     docs = docs[field.lengths[docs] > 0]
-    weights = 1.0 / np.log2(np.arange(len(docs)) + 2.0)
+    weights = 1.0 / array_log2(np.arange(len(docs)) + 2.0)
     return _term_sums(field, docs, weights / max(weights.sum(), 1e-300) / np.maximum(field.lengths[docs], 1))
 
 

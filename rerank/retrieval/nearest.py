@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.retrieval.base import Hits, best_hits
-from rerank.runtime.kernels import helper, kernel
+from rerank.runtime.elementary import dot
+from rerank.runtime.kernels import kernel
 from rerank.runtime.threads import in_threads, kernel_threads
 from rerank.runtime.views import read_only_view
 from rerank.types import Floats
@@ -63,22 +64,13 @@ def nearest_hits(
 def _fill_norms(documents, out):  # type: ignore[no-untyped-def]
     """Fill `out` (n_docs,) with the norms."""
     for doc in range(len(documents)):
-        out[doc] = np.sqrt(_dot(documents[doc], documents[doc]))
+        out[doc] = np.sqrt(dot(documents[doc], documents[doc]))
 
 
 @kernel()
 def _fill_cosines(query, documents, norms, out):  # type: ignore[no-untyped-def]
     """Fill `out` (n_docs,) with the cosines of a query; 0 where either vector is zero."""
-    of_query = np.sqrt(_dot(query, query))
+    of_query = np.sqrt(dot(query, query))
     for doc in range(len(documents)):
         norm = of_query * norms[doc]
-        out[doc] = _dot(query, documents[doc]) / norm if norm > 0.0 else 0.0
-
-
-@helper(fastmath={"reassoc", "contract", "nsz"})
-def _dot(left, right):  # type: ignore[no-untyped-def]
-    """Return the dot product of two vectors."""
-    total = np.float32(0.0)
-    for dimension in range(len(left)):
-        total += left[dimension] * right[dimension]
-    return total
+        out[doc] = dot(query, documents[doc]) / norm if norm > 0.0 else 0.0

@@ -1,4 +1,4 @@
-"""What the two functions in LLVM's language do, in Python: for runs of the kernels without Numba's compiler."""
+"""What the functions in LLVM's language do, in Python: for runs of the kernels without Numba's compiler."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.features import feedback, match, positions
+from rerank.objectives import lambdarank
+from rerank.runtime import elementary, lanes
 from rerank.trees import leafwise, quickscorer
 from rerank.trees.bit_layout import WORD
 from rerank.trees.quickscorer import LANES, N_KINDS
@@ -20,6 +22,10 @@ def install() -> None:
     for module in (match, positions, feedback):
         module.prefetch = lambda array, index: None  # type: ignore[attr-defined]
     quickscorer._exit_leaves = exit_leaves  # type: ignore[assignment]
+    for name, function in VECTORS.items():
+        for module in (lambdarank, elementary):
+            if hasattr(module, name):
+                setattr(module, name, function)
 
 
 def prefetch(array: NDArray[np.uint64], row: int) -> None:
@@ -55,4 +61,29 @@ def lowest_bit(bits: NDArray[np.int32]) -> Ints:
     return np.argmax(bits[:, None] >> np.arange(WORD) & 1, axis=1)
 
 
+def n_lanes(dtype: np.dtype) -> int:
+    """Return the number of floats in a vector."""
+    return lanes.LANES if dtype == np.float64 else lanes.LANES32
+
+
+def store(array: NDArray[np.float64], index: int, vector: NDArray[np.float64]) -> None:
+    """Put a vector at array[index] and the elements after it."""
+    array[index : index + n_lanes(array.dtype)] = vector
+
+
+def lane_sum(vector: NDArray[np.float64]) -> np.float64:
+    """Return the sum of the elements, of halves added to each other."""
+    while len(vector) > 1:
+        vector = vector[: len(vector) // 2] + vector[len(vector) // 2 :]
+    return vector[0]
+
+
+VECTORS = {
+    "load": lambda array, index: array[index : index + n_lanes(array.dtype)].copy(),
+    "store": store,
+    "same": lambda value: np.full(n_lanes(np.asarray(value).dtype), value),
+    "positive": lambda vector: np.maximum(vector, 0.0),
+    "absolute": np.abs,
+    "lane_sum": lane_sum,
+}
 assert len(KINDS) == N_KINDS

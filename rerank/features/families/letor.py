@@ -30,6 +30,7 @@ from rerank.features.base import Feature, FieldFamily, Missing
 from rerank.features.match import FieldBlock
 from rerank.features.recipe import Recipe
 from rerank.features.registry import register
+from rerank.runtime.elementary import log, log1p
 from rerank.runtime.kernels import helper, kernel
 from rerank.types import Floats
 
@@ -272,7 +273,7 @@ def _fill_models(  # type: ignore[no-untyped-def]
         for term in range(first, first + n_terms):
             if probability[term] > 0.0:
                 known += query_freq[term]
-                log_p += query_freq[term] * np.log(probability[term])
+                log_p += query_freq[term] * log(probability[term])
                 query_norm += (query_freq[term] * idf[term]) ** 2
         query_norm = np.sqrt(query_norm)
         for row in range(query_ptr[query], query_ptr[query + 1]):
@@ -291,15 +292,15 @@ def _fill_models(  # type: ignore[no-untyped-def]
                 covered += 1
                 product += weight * count * idf[term] * idf[term]
                 bm25 += weight * idf[term] * count / (count + saturation[row])
-                absolute += weight * np.log1p((count - delta) / (delta * unique * p))
-                dirichlet += weight * np.log1p(count / (mu * p))
-                mercer += weight * np.log1p((1.0 - share) * count / (share * length * p))
+                absolute += weight * log1p((count - delta) / (delta * unique * p))
+                dirichlet += weight * log1p(count / (mu * p))
+                mercer += weight * log1p((1.0 - share) * count / (share * length * p))
             out[row, _BOOLEAN] = covered == n_terms
             out[row, _BM25] = bm25
             if known == 0.0:
                 continue
-            out[row, _LM_DIRICHLET] = dirichlet + log_p + known * np.log(mu / (length + mu))
+            out[row, _LM_DIRICHLET] = dirichlet + log_p + known * log(mu / (length + mu))
             if length > 0:
                 out[row, _VECTOR_SPACE] = product / (query_norm * norms[row])
-                out[row, _LM_ABSOLUTE] = absolute + log_p + known * np.log(delta * unique / length)
-                out[row, _LM_JELINEK_MERCER] = mercer + log_p + known * np.log(share)
+                out[row, _LM_ABSOLUTE] = absolute + log_p + known * log(delta * unique / length)
+                out[row, _LM_JELINEK_MERCER] = mercer + log_p + known * log(share)

@@ -21,6 +21,7 @@ from rerank.features.base import Cost, Feature, FieldFamily, Missing
 from rerank.features.match import FieldBlock
 from rerank.features.recipe import Recipe
 from rerank.features.registry import register
+from rerank.runtime.elementary import array_log, array_log1p, array_log2
 from rerank.types import Floats, Ints, query_rows
 
 _MISSING = (Missing.NO_QUERY_TERMS, Missing.NO_KNOWN_TERM)
@@ -94,7 +95,7 @@ def _predictors(block: FieldBlock, rows: Ints) -> Floats:
     df, cf, idf = block.doc_freq[rows], block.collection_freq[rows], block.idf[rows]
     share, query_freq = cf / block.field.n_tokens, block.candidates.query_freq[rows]
     r = query_freq / query_freq.sum(axis=1, keepdims=True)
-    scq = (1.0 + np.log(cf)) * np.log1p(block.field.n_docs_with / df)
-    scs = (r * np.log2(r / share)).sum(axis=1)
+    scq = (1.0 + array_log(cf)) * array_log1p(block.field.n_docs_with / df)
+    scs = (r * array_log2(r / share)).sum(axis=1)
     frequent = df.max(axis=1) / block.field.n_docs_with
     return np.stack((scs, scq.sum(axis=1), scq.mean(axis=1), scq.max(axis=1), idf.std(axis=1), frequent), axis=1)

@@ -29,6 +29,7 @@ from rerank.features.base import Cost, Feature, FieldFamily, Missing
 from rerank.features.match import FieldBlock
 from rerank.features.recipe import Recipe
 from rerank.features.registry import register
+from rerank.runtime.elementary import array_exp, array_log, array_log1p, array_log2, log, log1p, log2
 from rerank.runtime.kernels import helper, kernel
 
 NEGLIGIBLE = 1e-9  # rounding may turn 0 into a number up to this
@@ -133,9 +134,9 @@ class PooledFeatures(FieldFamily):
             (batch.query_ptr, batch.term_ptr, block.tf_ptr, block.tf),
             term_constants(block, recipe),
             block.lengths,
-            np.log2(1.0 + 1.0 / np.maximum(block.relative_lengths, 1e-9)),
+            array_log2(1.0 + 1.0 / np.maximum(block.relative_lengths, 1e-9)),
             block.bm25_saturation(recipe),
-            np.log(recipe.lm_dirichlet_mu / (block.lucene_lengths + recipe.lm_dirichlet_mu)),
+            array_log(recipe.lm_dirichlet_mu / (block.lucene_lengths + recipe.lm_dirichlet_mu)),
             block.field.average_length,
             _COLUMNS,
             out,
@@ -152,14 +153,14 @@ def term_constants(block: FieldBlock, recipe: Recipe) -> NDArray[np.float64]:
     with np.errstate(divide="ignore", invalid="ignore"):
         share = (cf + 1.0) / (field.n_tokens + 1.0)
         geometric = (cf + 1.0) / (n_docs + cf + 1.0)
-        expected = n_docs * (1.0 - ((n_docs - 1.0) / n_docs) ** cf)
+        expected = n_docs * (1.0 - array_exp(cf * array_log1p(-1.0 / n_docs)))
         columns = (
             block.idf,
-            np.log(field.n_tokens / cf),
+            array_log(field.n_tokens / cf),
             1.0 / (recipe.lm_dirichlet_mu * share),
-            np.log2(geometric + 1.0),
-            np.log2((1.0 + geometric) / geometric),
-            np.log2((n_docs + 1.0) / (expected + 0.5)) * (cf + 2.0) / (df + 1.0),
+            array_log2(geometric + 1.0),
+            array_log2((1.0 + geometric) / geometric),
+            array_log2((n_docs + 1.0) / (expected + 0.5)) * (cf + 2.0) / (df + 1.0),
             n_docs / cf,
         )
     return np.where((df > 0)[:, None], np.stack(columns, axis=1), 0.0)
@@ -191,7 +192,7 @@ def _fill(matches, constants, lengths, per_tf, saturation, log_mu, average, colu
                 if count > 0.0:
                     share, normal = count / length, count * per_tf[row]
                     values[_BM25, number] = term[0] * count / (count + saturation[row])
-                    values[_DIRICHLET, number] = max(np.log1p(count * term[2]) + log_mu[row], 0.0)
+                    values[_DIRICHLET, number] = max(log1p(count * term[2]) + log_mu[row], 0.0)
                     values[_GL2, number] = (term[3] + normal * term[4]) / (1.0 + normal)
                     values[_INEXPB2, number] = term[5] * normal / (1.0 + normal)
                     if share < 1.0:
@@ -199,11 +200,11 @@ def _fill(matches, constants, lengths, per_tf, saturation, log_mu, average, colu
                             (1.0 - share) ** 2
                             / (count + 1.0)
                             * (
-                                count * np.log2(share * average * term[6])
-                                + 0.5 * np.log2(2.0 * np.pi * count * (1.0 - share))
+                                count * log2(share * average * term[6])
+                                + 0.5 * log2(2.0 * np.pi * count * (1.0 - share))
                             )
                         )
-                    values[_SUBLINEAR, number] = (1.0 + np.log(count)) * term[0]
+                    values[_SUBLINEAR, number] = (1.0 + log(count)) * term[0]
                     values[_TF, number], values[_NORMALISED, number] = count, share
                     sum_tf_idf += share * term[0]
             column = 0

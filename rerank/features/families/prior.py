@@ -22,6 +22,7 @@ from rerank.features.match import FieldBlock
 from rerank.features.recipe import Recipe
 from rerank.features.registry import register
 from rerank.features.statistics import cached_by_field, field_idf
+from rerank.runtime.elementary import log
 from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_in_order
 from rerank.runtime.views import read_only_view
@@ -100,11 +101,11 @@ def _fill(postings, lengths, idf, doc_freq, common, out):  # type: ignore[no-unt
         for posting in range(doc_ptr[doc], doc_ptr[doc + 1]):
             count, term = freqs[posting], terms[posting]
             if count > 1:
-                product += count * np.log(np.float64(count))
+                product += count * log(np.float64(count))
             stops += count if doc_freq[term] > common else 0
             rarity += count * idf[term]
         length, unique = np.float64(lengths[doc]), doc_ptr[doc + 1] - doc_ptr[doc]
-        out[doc, 0] = max(np.log(length) - product / length, 0.0)
+        out[doc, 0] = max(log(length) - product / length, 0.0)
         out[doc, 1] = stops / length
         out[doc, 2] = unique
         out[doc, 3] = unique / length

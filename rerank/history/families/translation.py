@@ -33,6 +33,7 @@ from rerank.history.bound import IndexHistory
 from rerank.history.checks import HistoryFault, check_numbers, check_pointers
 from rerank.history.collection import DocTerms
 from rerank.history.judged import Judged
+from rerank.runtime.elementary import log1p
 from rerank.runtime.kernels import kernel
 from rerank.runtime.threads import in_threads, row_parts
 from rerank.types import Floats, Ints, pointers
@@ -228,7 +229,7 @@ def _score(words, freqs, total, table, documents, n_terms, rows, out):  # type: 
             start, end, mass = ptr[rows[row]], ptr[rows[row] + 1], 0.0
             for position in range(start, end):
                 mass += T[terms[position]]
-            sums[row] += freqs[index] * np.log1p(RATIO * mass / ((end - start + 1) * shares[word]))
+            sums[row] += freqs[index] * log1p(RATIO * mass / ((end - start + 1) * shares[word]))
         for entry in range(table_ptr[word], table_ptr[word + 1]):
             T[sources[entry]] = 0.0
     for row in range(len(rows)):
