@@ -2,6 +2,7 @@
 """What each family of features and each source of candidates adds, on all collections, on held-out queries.
 
     scripts/bench_quality.py [--data FOLDER] [--collection NAME ...] [--study NAME ...] [--seeds 5] [--output FILE]
+    scripts/bench_quality.py --warm-starts
 
 nfcorpus has its own training, dev and test queries: models and histories learn from the training queries; training
 stops on a tenth of these, which differs by seed; the test judgements are only read for the figures. Its "test queries
@@ -9,6 +10,10 @@ apart" are those with no near duplicate in training: cosine at most 0.5 with eac
 of the relevant documents at most 0.3. med, cranfield and cacm are studies over five folds, three times
 (`rerank experiment`), of the first 100 of each source; `Auto` chooses inside the training part of each fold.
 The features and settings were chosen on dev queries of nfcorpus and on med.
+
+--warm-starts compares a base (BM25; in MQ2008 its feature of the whole document), LambdaMART of 150 trees of 15 leaves
+without it, and the same started from it: nDCG@10 over five folds by query, --seeds times; of nfcorpus shares of the
+training queries, measured on dev queries. The trees of the two are the same, so that one training gives both.
 """
 
 from __future__ import annotations
@@ -28,8 +33,11 @@ from tabulate import tabulate
 
 import rerank
 from rerank.doctor.overlap import nearest_by_relevant, nearest_by_words
+from rerank.metrics.registry import parse_measure
+from rerank.metrics.structures import RankedLists
 from rerank.retrieval.union import UnionRun
 from rerank.types import query_rows
+from rerank.types.ordering import trec_order
 from rerank.vectors.vectors import Vectors
 from rerank.workflows.study import Study
 
@@ -45,6 +53,8 @@ SETTINGS: dict[str, Any] = {
     "early_stopping_rounds": 60,
     "metric": MEASURE,
 }
+SHARES = (0.05, 0.1, 0.2, 0.5)  # of nfcorpus's training queries that a warm start learns from
+SEEDS = tuple(f"warm - cold, {seed}" for seed in range(100))
 TRAIN_DEPTH = 100  # documents of each source that are trained on
 FURTHEST_COSINE, FURTHEST_JACCARD = 0.5, 0.3
 # of nfcorpus: name -> (sources of candidates, vectors, history)
@@ -70,7 +80,8 @@ def main() -> None:
     """Measure the collections one after the other."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=DEFAULT)
-    parser.add_argument("--collection", action="append", choices=("nfcorpus", *SMALL))
+    parser.add_argument("--collection", action="append", choices=("nfcorpus", *SMALL, "mq2008"))
+    parser.add_argument("--warm-starts", action="store_true")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--repeats", type=int, default=3, help="of the folds of small collections")
     parser.add_argument("--part", choices=("test", "dev"), default="test", help="queries of nfcorpus that are measured")
@@ -78,8 +89,15 @@ def main() -> None:
     parser.add_argument("--threads", type=int, help="of each study; by default all cores")
     parser.add_argument("--output", type=Path)
     given = parser.parse_args()
-    results = {}
-    for name in given.collection or ("nfcorpus", *SMALL):
+    results: dict[str, Rows] = {}
+    if given.warm_starts:
+        for name in given.collection or (*SMALL, "mq2008", "nfcorpus"):
+            for line in warm_starts(name, given.data, given.seeds, given.threads):
+                results.setdefault(MEASURE, [["data", "base", "cold", "warm", "warm - best", *SEEDS[: given.seeds]]])
+                results[MEASURE].append(line)
+                print(*line, sep="  ", flush=True)
+        print(tabulate(results[MEASURE], headers="firstrow", floatfmt=".4f"))
+    for name in [] if given.warm_starts else given.collection or ("nfcorpus", *SMALL):
         folder = given.data / "collections" / name
         with (
             tempfile.TemporaryDirectory() as scratch,
@@ -208,6 +226,60 @@ def small(
                     below, n_folds = below + (np.mean(gains) < 0), n_folds + 1
             bm25_mean = np.mean([trial[MEASURE] for trial in values["BM25"]])
             yield [name, system, np.mean(means), min(means), max(means), bm25_mean, f"{below} of {n_folds}", seconds]
+
+
+def warm_starts(name: str, folder: Path, n_seeds: int, threads: int | None) -> Iterator[list[Any]]:
+    """Yield for each part of a collection: its name, base, cold, warm, warm less the better one, warm less cold."""
+    parts: dict[str, list[tuple[rerank.RankingData, rerank.RankingData]]] = {}
+    if name == "nfcorpus":
+        train, dev = (features_of_bm25(folder, name, part) for part in ("train", "dev"))
+        for share in SHARES:
+            for seed in range(n_seeds):
+                drawn = np.random.default_rng(seed).permutation(len(train))[: round(share * len(train))]
+                parts.setdefault(f"nfcorpus {share:.0%}", []).append((train.select(np.sort(drawn)), dev))
+    else:
+        data = mq2008(folder) if name == "mq2008" else features_of_bm25(folder, name, None)
+        for seed in range(n_seeds):
+            fold = np.random.default_rng(seed).permutation(len(data)) % 5
+            for number in range(5):
+                both = data.select(np.flatnonzero(fold != number)), data.select(np.flatnonzero(fold == number))
+                parts.setdefault(name, []).append(both)
+    for label, pairs in parts.items():
+        per_seed = len(pairs) // n_seeds
+        rows = np.array([of_warm_start(*pair, threads) for pair in pairs])  # (pairs, 4): sums over queries, queries
+        sums = rows.reshape(n_seeds, per_seed, 4).sum(axis=1)
+        base, cold, warm = (sums[:, :3] / sums[:, 3:]).mean(axis=0)
+        yield [label, base, cold, warm, warm - max(base, cold), *((sums[:, 2] - sums[:, 1]) / sums[:, 3])]
+
+
+def of_warm_start(train: rerank.RankingData, test: rerank.RankingData, threads: int | None) -> list[float]:
+    """Return the sums over the test queries of the measure of base, cold and warm, and the number of queries."""
+    model = rerank.LambdaMART(n_estimators=150, num_leaves=15, metric=MEASURE, base="run", n_jobs=threads).fit(train)
+    warm = model.predict(test)
+    sums = []
+    for scores in (test.base_scores, warm - test.base_scores, warm):
+        labels = test.labels[trec_order(test.query_ptr, scores, test.doc_ids)]
+        sums.append(float(parse_measure(MEASURE).scores(RankedLists(labels, test.query_ptr, *test.ideal())).sum()))
+    return [*sums, len(test)]
+
+
+def features_of_bm25(folder: Path, name: str, part: str | None) -> rerank.RankingData:
+    """Return the default features of BM25's first 1,000 documents of the judged queries."""
+    source = folder / "collections" / name
+    qrels = rerank.read_qrels(source / ("qrels.txt" if part is None else f"qrels.{part}.txt"))
+    topics = rerank.read_topics(source / "topics.tsv")
+    judged = {query_id: topics[query_id] for query_id in qrels}
+    with (
+        tempfile.TemporaryDirectory() as scratch,
+        rerank.Index.build(source / "corpus.jsonl", Path(scratch) / "index") as index,
+    ):
+        return index.features(index.search(judged, k=1000), judged, qrels)
+
+
+def mq2008(folder: Path) -> rerank.RankingData:
+    """Return all five parts of MQ2008, with BM25 of the whole document as the base."""
+    data = rerank.read_data([folder / "letor" / "mq2008" / f"S{number}.txt" for number in range(1, 6)])
+    return replace(data, base_scores=data.X[:, 24].astype(np.float64))  # feature 25 of LETOR 4.0
 
 
 def of_trial(qrels: rerank.Qrels, trial: Any, system: str) -> Any:

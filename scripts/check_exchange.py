@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-"""Exports and imports against the real LightGBM, XGBoost, ONNX Runtime, treelite, CatBoost and scikit-learn.
+"""Exports and imports against the real LightGBM, XGBoost, ONNX Runtime, treelite, CatBoost, scikit-learn and shap.
 
     scripts/check_exchange.py [--rows 100000] [--no-timing]
 
@@ -38,6 +38,7 @@ NEEDED = {
     "treelite": "treelite",
     "catboost": "catboost",
     "sklearn": "scikit-learn",
+    "shap": "shap",
 }
 missing = [package for module, package in NEEDED.items() if find_spec(module) is None]
 if missing:
@@ -88,6 +89,7 @@ def main() -> int:
     failures = 0
     with tempfile.TemporaryDirectory() as folder:
         failures += check_exports(data, given.rows, Path(folder))
+        failures += check_contributions(data, Path(folder))
         failures += check_imports(data, given.rows, Path(folder))
     if not given.no_timing:
         print_timing(data)
@@ -184,6 +186,28 @@ def check_exports(data: Any, n_random: int, folder: Path) -> int:
     head = ["model", "format", "scored by", "rows", "largest difference", "equal float32", "other orders", "imported"]
     print(f"\nExports; lists of {LIST} rows; imported: the file read here scores as its owner, bit for bit")
     print(tabulate(table, [*head, ""]))
+    return failures
+
+
+def check_contributions(data: Any, folder: Path) -> int:
+    """Print how far SHAP values of exports are from the model's contributions; return the number of failures."""
+    import shap
+
+    table, failures, X = [], 0, data.X[:1000]
+    for kind, model in train_models(data).items():
+        expected, scores = model.contributions(X), model.predict(X)
+        for name, path in (("lightgbm", folder / "shap.txt"), ("xgboost", folder / "shap.json")):
+            rerank.export_model(model, path, name)
+            booster = (lightgbm.Booster if name == "lightgbm" else xgboost.Booster)(model_file=path)
+            explainer = shap.TreeExplainer(booster)
+            values = explainer.shap_values(X)
+            sums = np.abs(values.sum(axis=1) + explainer.expected_value - scores).max()
+            apart = np.abs(values - expected[:, :-1]).max()
+            fails = not np.isfinite(values).all() or max(sums, apart) > MARGIN * max(np.abs(scores).max(), 1.0)
+            failures += bool(fails)
+            table.append([kind, name, f"{sums:.2g}", f"{apart:.2g}", "FAILS" if fails else ""])
+    print("\nSHAP values of exports (shap.TreeExplainer); apart: from model.contributions")
+    print(tabulate(table, ["model", "format", "sum less score", "apart", ""]))
     return failures
 
 

@@ -37,7 +37,7 @@ ROOT = Path(__file__).resolve().parents[1]
 WORDS = ("river", "bank", "money", "loan", "water", "flow", "heat", "wing", "shock", "wave", "naïve", "café", "流れ")
 LONGEST = 600.0  # seconds of one command
 STALE = (".part", ".building-", ".replaced-")
-CHANGING = {"verified.json", "provenance.json"}  # times of files; the date of a study
+CHANGING = {"verified.json", "lucene.json", "provenance.json"}  # times of files; the date of a study
 KILLER = """
 import os, signal, sys
 path, count, last = os.environ["CHECK_KILLS_FOLDER"], 0, int(os.environ.get("CHECK_KILLS_AT", "0"))

@@ -337,13 +337,13 @@ def mutate_array(data: bytes, random: Random) -> bytes:
     if how == 2:
         return data[: random.randrange(len(data))] if random.random() < 0.5 else data + random.randbytes(8)
     if how == 3:
-        return _saved(_reshaped(values, array, random))
+        return saved_array(_reshaped(values, array, random))
     if len(values):
         _change_values(values, random)
-    return _saved(values.reshape(array.shape))
+    return saved_array(values.reshape(array.shape))
 
 
-def _saved(array: Any) -> bytes:
+def saved_array(array: Any) -> bytes:
     out = io.BytesIO()
     np.save(out, array, allow_pickle=False)
     return out.getvalue()
@@ -463,4 +463,4 @@ def mutate_about(data: bytes, random: Random) -> bytes:
         return mutate_bytes(data, random)
     if random.random() < 0.2:
         return mutate_array(data, random)
-    return _saved(np.frombuffer(mutate_json(text, random), dtype=np.uint8))
+    return saved_array(np.frombuffer(mutate_json(text, random), dtype=np.uint8))

@@ -45,7 +45,10 @@ from rerank.features.template import template
 from rerank.files.corpus import corpus_format, read_documents
 from rerank.files.data import read_data, write_data
 from rerank.files.folds import read_folds, write_folds
+from rerank.files.names import read_names
 from rerank.files.preferences import read_preferences
+from rerank.files.sgml import SgmlDocument, read_sgml, sgml_files
+from rerank.files.texts import TextsFile, read_texts
 from rerank.files.topics import read_topics, write_topics
 from rerank.files.trec import read_qrels, read_run, write_qrels, write_run
 from rerank.history.history import History
@@ -349,6 +352,37 @@ def _check_corpus(record: list[dict[str, Any]], folder: Path) -> None:
             write_documents(record, CorpusFiles([corpus], "jsonl"), None, lambda count: None)
     finally:
         shutil.rmtree(corpus)
+
+
+def _texts_seeds(work: Path) -> list[bytes]:
+    own = b'{"qid": "q1", "id": "d1", "text": "heat flow"}\n{"qid": "q1", "id": 2, "title": "Heat", "year": 1967}\n'
+    return with_packed([own + b'{"qid": "q2", "id": "d1", "title": "bank", "body": "\\u6d41"}\n'])
+
+
+def _check_texts(record: TextsFile, folder: Path) -> None:
+    lines = []
+    for query_id, documents in record.documents.items():
+        for doc_id, document in documents.items():
+            members = {"text": document} if isinstance(document, str) else document
+            lines.append(json.dumps({"qid": query_id, "id": doc_id, **members}) + "\n")
+    (folder / "again.jsonl").write_text("".join(lines), encoding="utf8")
+    again = read_texts(folder / "again.jsonl", ("q1", "q2"), ("title", "body"))
+    expect_same(record.documents, again.documents)
+
+
+def _names_seeds(work: Path) -> list[bytes]:
+    return with_packed([b"bm25.title\nlength\nna\xc3\xafve name\n\n"])
+
+
+def _check_names(record: tuple[str, ...], folder: Path) -> None:
+    (folder / "again").write_text("\n".join(record), encoding="utf8")
+    expect_same(record, read_names(folder / "again"))
+
+
+def _check_documents(record: list[SgmlDocument], folder: Path) -> None:
+    for document in record:
+        expect_same((document.is_indexed, document.location.count(":") > 0), (document.is_indexed, True))
+        document.text.encode("utf8")
 
 
 def _sgml_seeds(work: Path) -> list[bytes]:
@@ -735,6 +769,61 @@ def _exchange_seeds(name: str, work: Path) -> list[bytes]:
     return [(work / "exported").read_bytes()]
 
 
+OBLIVIOUS_TREES = {  # as CatBoost writes them
+    "features_info": {
+        "float_features": [
+            {"borders": [0.5], "feature_index": 0, "flat_feature_index": 0, "nan_value_treatment": "AsFalse"},
+            {"borders": [1.5], "feature_index": 1, "flat_feature_index": 1, "nan_value_treatment": "AsIs"},
+        ]
+    },
+    "oblivious_trees": [
+        {
+            "leaf_values": [0.25, -0.5, 1.0, 2.0],
+            "splits": [
+                {"border": 0.5, "float_feature_index": 0, "split_index": 0, "split_type": "FloatFeature"},
+                {"border": 1.5, "float_feature_index": 1, "split_index": 1, "split_type": "FloatFeature"},
+            ],
+        }
+    ],
+    "scale_and_bias": [1, [0.125]],
+}
+TREELITE = {  # as its `dump_as_json` writes them
+    "num_feature": 2,
+    "task_type": "kLearningToRank",
+    "leaf_output_type": "float64",
+    "threshold_type": "float64",
+    "average_tree_output": False,
+    "num_target": 1,
+    "num_class": [1],
+    "base_scores": [0.5],
+    "trees": [
+        {
+            "nodes": [
+                {"node_id": 0, "node_type": "numerical_test_node", "split_feature_id": 1, "default_left": True,
+                 "comparison_op": "<", "threshold": 0.5, "left_child": 1, "right_child": 2},
+                {"node_id": 1, "leaf_value": -1.5},
+                {"node_id": 2, "leaf_value": 2.5},
+            ]
+        }
+    ],
+}  # fmt: skip
+STORED = {"catboost": OBLIVIOUS_TREES, "treelite": TREELITE}  # of formats whose library is not needed
+
+
+def _stored_readers() -> Iterator[tuple[str, Reader]]:
+    for name, stored in STORED.items():
+        yield (
+            f"import-{name}",
+            Reader(
+                lambda work, stored=stored: [json.dumps(stored).encode()],
+                lambda path, name=name: rerank.import_model(path, format=name),
+                _check_model,
+                "model.json",
+                mutate_json,
+            ),
+        )
+
+
 def _exchange_readers() -> Iterator[tuple[str, Reader]]:
     for name in ("lightgbm", "xgboost", "xgboost-dump", "ranklib", "quickrank", "solr"):
         json_text = name in ("xgboost", "xgboost-dump", "solr")
@@ -764,6 +853,15 @@ READERS: dict[str, Reader] = {
     "corpus": Reader(
         _corpus_seeds, lambda path: list(read_documents(path)), _check_corpus, "input.jsonl", mutate_json_lines
     ),
+    "texts": Reader(
+        _texts_seeds,
+        lambda path: read_texts(path, ("q1", "q2"), ("title", "body")),
+        _check_texts,
+        "input.jsonl",
+        mutate_json_lines,
+    ),
+    "names": Reader(_names_seeds, read_names, _check_names),
+    "documents": Reader(_sgml_seeds, lambda path: list(read_sgml(sgml_files(path).read)), _check_documents),
     "recipe": Reader(_recipe_seeds, Recipe.from_toml, _check_recipe, "input.toml"),
     "record": Reader(_record_seeds, _read_study, _check_study, "record.json", mutate_json),
     "doctor": Reader(_doctor_seeds, _read_doctor, _check_doctor, mutate=_mutate_doctor),
@@ -773,6 +871,13 @@ READERS: dict[str, Reader] = {
     "shards": Reader(_shards_seeds, _read_shards, _check_shards, shards.STATISTICS, _mutate_shards),
     **dict(_model_readers()),
     **dict(_exchange_readers()),
+    **dict(_stored_readers()),
+    "import-any": Reader(  # the format is detected
+        lambda work: [_exchange_seeds(name, work)[0] for name in ("lightgbm", "xgboost-dump", "ranklib")],
+        rerank.import_model,
+        _check_model,
+        "model.txt",
+    ),
     "sgml": Reader(_sgml_seeds, _read_sgml, _check_built, java=True),
     "lucene": Reader(_lucene_seeds, _read_lucene, _nothing, "input.zip", _mutate_lucene, java=True),
 }

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 MEASURES = ("RR@10", "nDCG@10", "AP")
 INPUTS = ("index", "topics", "qrels")
-BESIDE_REPLAY = frozenset(["replay", "output"])
+BESIDE_REPLAY = frozenset(["replay", "output", "encoder"])
 
 
 @click.command("experiment", short_help="run a study")
@@ -69,7 +69,8 @@ BESIDE_REPLAY = frozenset(["replay", "output"])
     "--replay",
     type=path_type,
     metavar="FOLDER",
-    help="Repeat the study of this folder and compare all files byte for byte; only -o can be combined with it.",
+    help="Repeat the study of this folder and compare all files byte for byte; only -o, and --encoder if the study had "
+    "one, can be combined with it.",
 )
 @ranker_option()
 @metric_option()
@@ -94,7 +95,7 @@ def command(context: click.Context, /, replay: Path | None, output: Path | None,
     """Compare BM25, the ranker, and the ranker started from BM25, on held-out queries of k folds."""
     if replay is not None:
         _refuse_others(context)
-        click.echo(_replayed(replay, output))
+        click.echo(_replayed(replay, output, options["encoder"]))
         return
     missing = next((name for name in (*INPUTS, "output") if context.params.get(name) is None), None)
     if missing is not None:
@@ -120,8 +121,9 @@ def _studied(
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_qrels
     from rerank.workflows.experiment import run_experiment
-    from rerank.workflows.output_folder import check_output_folder, removed_on_error
+    from rerank.workflows.output_folder import check_output_folder
 
+    check_output_folder(output)
     study = _study(**options)
     folds = None if isinstance(study.folds, int) else options["folds"]
     queries, judgements = read_topics(topics), read_qrels(qrels)
@@ -129,7 +131,6 @@ def _studied(
         opened_cluster(cluster, cluster_security) as workers,
         opened_index(index, language, workers) as opened,
         errors_with_files({"qrels": qrels, "folds": folds, "recipe": options["recipe"], "union": "--union"}),
-        removed_on_error(check_output_folder(output)),
     ):
         inputs = {"index": index, "topics": topics, "qrels": qrels, "vectors": vectors}
         beside: dict[str, Any] = {"vectors": vectors, "encoder": encoder}
@@ -167,7 +168,7 @@ def _study(
     )
 
 
-def _replayed(folder: Path, output: Path | None) -> str:
+def _replayed(folder: Path, output: Path | None, encoder: str | None) -> str:
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_qrels
     from rerank.workflows.index import Index
@@ -179,8 +180,8 @@ def _replayed(folder: Path, output: Path | None) -> str:
     topics, qrels = read_topics(paths["topics"]), read_qrels(paths["qrels"])
     with Index.open(paths["index"]) as index:
         names = {name: str(path) for name, path in paths.items()}
-        vectors = paths.get("vectors")
-        replayed = replay_experiment(folder, index, topics, qrels, output, names, vectors=vectors)
+        beside: dict[str, Any] = {"vectors": paths.get("vectors"), "encoder": encoder}
+        replayed = replay_experiment(folder, index, topics, qrels, output, names, **beside)
     if output is not None:
         write_provenance(output, _provenance(paths))
     return f"{replayed.result.table}\n\nreplay: {replayed.n_files} files are those of {folder}, byte for byte"
@@ -204,5 +205,6 @@ def _refuse_others(context: click.Context) -> None:
         if name not in BESIDE_REPLAY and context.get_parameter_source(name) is from_command_line:
             option = name.upper() if name in INPUTS else f"--{name.replace('_', '-')}"
             raise InvalidInputError(
-                f"--replay: expected no other option than -o, got {option}. The record contains the whole study."
+                f"--replay: expected no other option than -o and --encoder, got {option}. "
+                "The record contains the whole study."
             )

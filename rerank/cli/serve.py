@@ -25,7 +25,7 @@ from rerank.errors import InvalidInputError, MissingFileError, RerankError
 if TYPE_CHECKING:
     from rerank.service.settings import Settings
 
-_NEEDED = ("starlette", "uvicorn")
+_NEEDED = ("starlette", "uvicorn", "orjson")
 
 
 def _options() -> Decorator:
@@ -43,7 +43,8 @@ def _options() -> Decorator:
         click.option("--token-file", type=path_type, metavar="FILE", help="File of the token that requests carry."),
         click.option("--no-token", is_flag=True, help="Listen on other addresses than the loopback without a token."),
         click.option("--allow-host", "hosts", multiple=True, metavar="NAME", help="Further name of a local service."),
-        click.option("--model-name", metavar="NAME", help="What requests call the model; by default its file's name."),
+        click.option("--model-name", "model_names", multiple=True, metavar="NAME",
+                     help="What requests call the model; repeat it for several names. By default its file's name."),
         click.option("--text-field", metavar="NAME", default="contents", show_default=True,
                      help="Field of INDEX that plain texts of /rerank fill."),
         click.option("--other-index", is_flag=True, help="Serve a model that was trained on another index."),
@@ -87,7 +88,7 @@ def command(context: click.Context, /, index: Path | None, model: Path | None, d
     missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
     if missing:
         raise RerankError(
-            f"serve: expected starlette and uvicorn, got no {' and no '.join(missing)}. "
+            f"serve: expected {', '.join(_NEEDED)}, got no {' and no '.join(missing)}. "
             "Run `pip install 'lucene-rerank[lucene,service]'`."
         )
     if demo == (index is not None):
@@ -146,7 +147,7 @@ def _settings(
         deadline=options["deadline"],
     )
     names = (
-        "model_name",
+        "model_names",
         "vectors",
         "history",
         "union",

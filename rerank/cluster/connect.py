@@ -94,15 +94,24 @@ def cancelled_errors() -> tuple[type[BaseException], ...]:
 
 
 def _local_cluster(distributed: Any, n_workers: int) -> tuple[Any, list[Any]]:
-    cluster = distributed.LocalCluster(
-        n_workers=n_workers,
-        threads_per_worker=1,
-        processes=True,
-        dashboard_address=":0",
-        memory_limit=None,
-        silence_logs=logging.CRITICAL,
-    )
-    client = distributed.Client(cluster, set_as_default=False, name="rerank")
+    try:
+        cluster = distributed.LocalCluster(
+            n_workers=n_workers,
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",  # of Dask's HTTP server, which always starts
+            scheduler_kwargs={"dashboard": False},
+            memory_limit=None,
+            silence_logs=logging.CRITICAL,
+        )
+        client = distributed.Client(cluster, set_as_default=False, name="rerank")
+    except (OSError, TimeoutError, ValueError, RuntimeError) as error:
+        text = " ".join(str(error).split())
+        raise ClusterError(
+            f"local:{n_workers}: expected processes that start, got {type(error).__name__}"
+            f"{': ' + text[:200] if text else ''}. Start fewer, or look for what ends them."
+        ) from error
     return client, [client, cluster]
 
 

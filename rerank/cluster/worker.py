@@ -54,6 +54,7 @@ class OpenIndex:
         index = _indexes.get(key)
         if index is None or dict(index.forward.fingerprint) != dict(self.fingerprint):  # perhaps built anew meanwhile
             index = _indexes[key] = Index.open(self.path, self.language)
+            _ = index.searcher  # opened now, with the commit of the forward arrays
         opened = dict(index.forward.fingerprint)
         if opened != dict(self.fingerprint):
             name, expected, got = next(fingerprint_differences("", dict(self.fingerprint), opened))

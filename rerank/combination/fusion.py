@@ -112,7 +112,7 @@ def comb_mnz(pool: Pool) -> Floats:
 @method("weighted")
 def weighted_sum(pool: Pool) -> Floats:
     """Sum of weight * score; for `best`, the weights are alpha and 1 - alpha (Burges 2010, section 7.1)."""
-    return pool.weights @ pool.scores
+    return (pool.weights[:, None] * pool.scores).sum(axis=0)  # type: ignore[no-any-return]
 
 
 @norm("none")

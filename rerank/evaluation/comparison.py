@@ -13,7 +13,7 @@ from rerank.errors import InvalidInputError, shown, unknown_name
 from rerank.evaluation.evaluate import MEASURES, EvaluationResult, evaluate
 from rerank.evaluation.resampling import SAMPLES
 from rerank.evaluation.significance import LEVEL, TESTS, PairedDifference, corrected, paired_differences
-from rerank.metrics.base import Measure
+from rerank.metrics.registry import parse_measures
 from rerank.runtime.arithmetic import log2_of
 from rerank.types import Floats, Ints, Qrels, Run
 from rerank.types.display import Shown, counted
@@ -195,7 +195,7 @@ class Comparison(Shown):
 def compare(
     qrels: Qrels | Mapping[str, Mapping[str, int]] | Frame,
     runs: Mapping[str, Run | Mapping[str, Mapping[str, float]] | Frame],
-    measures: Iterable[str | Measure] = MEASURES,
+    measures: Iterable[Any] = MEASURES,
     *,
     baseline: str | None = None,
     complete: bool = False,
@@ -212,7 +212,7 @@ def compare(
         Judgements, as `evaluate` takes them.
     runs : mapping of str to Run, mapping or DataFrame
         The runs, by name.
-    measures : iterable of str or Measure
+    measures : iterable of str, Measure or measure of ir_measures
         Measures, as `evaluate` takes them.
     baseline : str or None
         Name of one of the runs; None is the first.
@@ -237,7 +237,7 @@ def compare(
         fewer than two queries.
 
     """
-    qrels, measures = Qrels.of(qrels), list(measures)
+    qrels, measures = Qrels.of(qrels), parse_measures(measures)
     results = {name: evaluate(qrels, run, measures, complete=complete) for name, run in runs.items()}
     return compare_results(results, baseline, test=test, correction=correction, samples=samples, seed=seed)
 

@@ -80,7 +80,7 @@ class EvaluationResult(Shown):
     options: EvalOptions = EvalOptions()
     texts: Mapping[str, Ids] = field(default_factory=dict)
 
-    def __getitem__(self, measure: str) -> float:
+    def __getitem__(self, measure: Any) -> float:
         """Return the figure of a measure over the queries: their mean, or as `Measure.averaging` says."""
         name = self._name(measure)
         return self.kinds[name].average(self.values[name])
@@ -135,12 +135,12 @@ class EvaluationResult(Shown):
         names, columns = self.query_ids.tolist(), {**self.values, **self.texts}
         return {name: dict(zip(names, values.tolist(), strict=True)) for name, values in columns.items()}
 
-    def vector(self, measure: str) -> Floats:
+    def vector(self, measure: Any) -> Floats:
         """Return a measure's values, (n_queries,) float64, in the order of `query_ids`."""
         return self.values[self._name(measure)]
 
-    def _name(self, measure: str) -> str:
-        name = measure if measure in self.values else parse_measure(measure).name
+    def _name(self, measure: Any) -> str:
+        name: str = measure if measure in self.values else parse_measure(measure).name
         if name not in self.values:
             raise InvalidInputError(
                 f"measure {name}: expected one of {', '.join(self.values)}. Evaluate with it to have it."
@@ -179,7 +179,7 @@ class EvaluationResult(Shown):
 def evaluate(
     qrels: Qrels | Mapping[str, Mapping[str, int]] | Frame,
     run: Run | Mapping[str, Mapping[str, float]] | Frame,
-    measures: Iterable[str | Measure] = MEASURES,
+    measures: Iterable[Any] = MEASURES,
     *,
     complete: bool = False,
     depth: int | None = None,
@@ -194,8 +194,9 @@ def evaluate(
         Judgements: `{query id: {document id: label}}`, or a data frame as `Qrels.from_frame` takes it.
     run : Run, mapping or DataFrame
         Ranking: `{query id: {document id: score}}`, or a data frame as `Run.from_frame` takes it.
-    measures : iterable of str or Measure
-        Names as ir_measures or trec_eval write them. A name may mean several measures (`P.5,10`, `all_trec`).
+    measures : iterable of str, Measure or measure of ir_measures
+        Names as ir_measures or trec_eval write them, or objects (`nDCG @ 10` of ir_measures). A name may mean several
+        measures (`P.5,10`, `all_trec`).
     complete, depth, judged_only, level : as for `EvalOptions`
         The options of the evaluation.
 

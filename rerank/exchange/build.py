@@ -13,7 +13,7 @@ from rerank.exchange.registry import FormatFault
 from rerank.exchange.thresholds import LARGEST, Floats32
 from rerank.runtime.schema import LARGEST as LARGEST_SCORE
 from rerank.runtime.schema import SchemaError
-from rerank.trees.forest import Forest, Tree, check_forest
+from rerank.trees.forest import MOST_ROWS, Forest, Tree, check_forest
 from rerank.types import Floats, Ints, pointers
 
 MOST_FEATURES = 1_000_000
@@ -69,12 +69,12 @@ def split_tree(
     right: Ints,
     leaf_value: Floats,
     gain: Floats | None = None,
-    leaf_count: Ints | None = None,
+    leaf_count: Ints | Floats | None = None,
 ) -> Tree:
     """Return a tree whose nodes are numbered as in `Tree`; the children are not checked yet (see `joined`).
 
     threshold   (n_nodes,) float32, `x <= threshold` goes left; infinite where all values go to one side
-    leaf_count  (n_leaves,) int64 training rows of each leaf; None where the file has none
+    leaf_count  (n_leaves,) training rows of each leaf, or their hessians; None, or only zeros, where the file has none
     """
     turned = threshold == -np.inf  # every value goes right: as if every value went left to the other child
     return Tree(
@@ -85,15 +85,20 @@ def split_tree(
         right=np.where(turned, left, right).astype(np.int32),
         gain=np.zeros(len(feature)) if gain is None else np.clip(gain, -1e300, 1e300),
         leaf_value=np.asarray(leaf_value),
-        leaf_count=leaf_count,
+        leaf_count=_usable(leaf_count) if len(feature) else np.ones(1, dtype=np.int64),  # a lone leaf has all rows
     )
 
 
-def leaf_tree(value: float, dtype: Any = np.float64, count: int | None = None) -> Tree:
-    """Return a tree of one leaf; count is its number of training rows, None where the file has none."""
-    none, counts = np.empty(0, dtype=np.int64), None if count is None else np.array([count], dtype=np.int64)
-    values = np.array([value], dtype=dtype)
-    return split_tree(none, none.astype(np.float32), none.astype(np.bool_), none, none, values, None, counts)
+def _usable(leaf_count: Ints | Floats | None) -> Ints | Floats | None:
+    """Return rows or hessians of leaves that shares can be computed of, else None."""
+    known = leaf_count is not None and leaf_count.any() and leaf_count.min() >= 0 and leaf_count.max() <= MOST_ROWS
+    return leaf_count if known else None
+
+
+def leaf_tree(value: float, dtype: Any = np.float64) -> Tree:
+    """Return a tree of one leaf."""
+    none, values = np.empty(0, dtype=np.int64), np.array([value], dtype=dtype)
+    return split_tree(none, none.astype(np.float32), none.astype(np.bool_), none, none, values)
 
 
 def flat_tree(
@@ -105,10 +110,12 @@ def flat_tree(
     right: Ints,
     value: Floats,
     gain: Floats | None = None,
+    count: Ints | Floats | None = None,
 ) -> Tree:
     """Return a tree of which nodes and leaves are in one numbering, (n,) each, the root first.
 
     left, right  (n,) int64 from 0 to n - 1; of leaves without meaning
+    count        as `leaf_count` of `split_tree`, but of nodes and leaves
     """
     nodes = ~is_leaf
     number = np.where(is_leaf, ~(np.cumsum(is_leaf) - 1), np.cumsum(nodes) - 1)
@@ -120,6 +127,7 @@ def flat_tree(
         number[right[nodes]],
         value[is_leaf],
         None if gain is None else gain[nodes],
+        None if count is None else count[is_leaf],
     )
 
 
@@ -156,7 +164,7 @@ def in_a_row(forests: Sequence[Forest]) -> Forest:
         for name in ("node_ptr", "leaf_ptr")
     )
     counts = [forest.leaf_count for forest in forests if forest.leaf_count is not None]
-    leaf_count = np.concatenate(counts) if len(counts) == len(forests) else None
+    leaf_count: Any = np.concatenate(counts) if len(counts) == len(forests) else None
     return Forest(node_ptr=node_ptr, leaf_ptr=leaf_ptr, **columns, leaf_count=leaf_count)
 
 

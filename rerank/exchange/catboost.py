@@ -94,6 +94,7 @@ def _tree(raw: Any, columns: list[int], missing_right: list[bool]) -> Tree:
     if len(splits) > DEEPEST:
         raise FormatFault(f"a depth up to {DEEPEST}", str(len(splits)))
     values = numbers("leaf_values", values_of, 1 << len(splits))
+    counts = numbers("leaf_weights", raw.get("leaf_weights") or [0.0] * len(values), len(values))
     if not splits:
         return leaf_tree(float(values[0]))
     for split in splits:
@@ -108,7 +109,7 @@ def _tree(raw: Any, columns: list[int], missing_right: list[bool]) -> Tree:
     left, right = (np.where(child < n_nodes, child, ~(child - n_nodes)) for child in children)
     feature = np.array(columns)[index]
     missing_left = ~np.array(missing_right)[index]
-    return split_tree(feature[level], border[level], missing_left[level], left, right, values)
+    return split_tree(feature[level], border[level], missing_left[level], left, right, values, None, counts)
 
 
 def _scale_and_bias(value: Any) -> tuple[float, float]:

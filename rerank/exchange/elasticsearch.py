@@ -13,9 +13,10 @@ import numpy as np
 
 from rerank.exchange.engines.registry import STATIC, engine_named, portable_names, query_settings
 from rerank.exchange.registry import Format, TreeModel, WriteOptions, register
-from rerank.exchange.single import summed
+from rerank.exchange.single import node_counts, summed, whole_counts
 from rerank.rankers.arrays import numbered_names
 from rerank.trees.forest import Forest
+from rerank.types import Floats
 
 
 @register("elasticsearch")
@@ -23,14 +24,15 @@ class Elasticsearch(Format):
     """Write the body of `PUT _ml/trained_models/NAME`."""
 
     title = "Elastic's trained model (learning_to_rank)"
-    writes = True
+    writes = by_name = True
 
     def write(self, model: TreeModel, options: WriteOptions) -> bytes:
         """Return the body; the query of a feature that the engine does not compute is a placeholder."""
         forest, names = summed(model, "elasticsearch").forest, model.feature_names or numbered_names(model.n_features)
-        trees = [_stored(forest, tree) for tree in range(forest.n_trees)]
+        counts = whole_counts(forest, "elasticsearch")
+        trees = [_stored(forest, tree, counts) for tree in range(forest.n_trees)]
         if model.constant:
-            trees.append([{"node_index": 0, "leaf_value": model.constant}])
+            trees.append([{"node_index": 0, "leaf_value": model.constant, "number_samples": 1}])
         trained = [
             {"tree": {"feature_names": list(names), "target_type": "regression", "tree_structure": tree}}
             for tree in trees
@@ -59,13 +61,14 @@ def _extractors(names: Sequence[str], recipe: Mapping[str, Any] | None) -> list[
     return [engine.entry(name, query) for name, query in queries.items()]
 
 
-def _stored(forest: Forest, tree: int) -> list[dict[str, Any]]:
-    """Return the nodes of a tree, then its leaves."""
+def _stored(forest: Forest, tree: int, leaf_count: Floats) -> list[dict[str, Any]]:
+    """Return the nodes of a tree, then its leaves; feature importance divides by their numbers of samples."""
     nodes = slice(int(forest.node_ptr[tree]), int(forest.node_ptr[tree + 1]))
     leaves = slice(int(forest.leaf_ptr[tree]), int(forest.leaf_ptr[tree + 1]))
     n_nodes = nodes.stop - nodes.start
     left, right = (np.where(side >= 0, side, n_nodes + ~side) for side in (forest.left[nodes], forest.right[nodes]))
     columns = forest.feature[nodes], forest.threshold[nodes].astype(np.float64), forest.missing_left[nodes], left, right
+    node_count, own_count = (counts.astype(np.int64) for counts in node_counts(forest, tree, leaf_count))
     stored = [
         {
             "node_index": number,
@@ -75,10 +78,14 @@ def _stored(forest: Forest, tree: int) -> list[dict[str, Any]]:
             "split_feature": feature,
             "threshold": threshold,
             "default_left": missing_left,
+            "number_samples": count,
         }
-        for number, (feature, threshold, missing_left, *below) in enumerate(
-            zip(*(column.tolist() for column in columns), strict=True)
+        for number, (feature, threshold, missing_left, *below, count) in enumerate(
+            zip(*(column.tolist() for column in (*columns, node_count)), strict=True)
         )
     ]
-    values = forest.leaf_value[leaves].tolist()
-    return stored + [{"node_index": n_nodes + index, "leaf_value": value} for index, value in enumerate(values)]
+    values = zip(forest.leaf_value[leaves].tolist(), own_count.tolist(), strict=True)
+    return stored + [
+        {"node_index": number, "leaf_value": value, "number_samples": count}
+        for number, (value, count) in enumerate(values, n_nodes)
+    ]

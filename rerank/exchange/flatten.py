@@ -27,7 +27,7 @@ def tree_model(model: Ranker, format: str) -> TreeModel:
     model._check_fitted()
     if isinstance(model, ImportedTrees):
         trees = model.forest_, model.n_features_in_, tuple(model.feature_names_)
-        return TreeModel(*trees, model.constant_, model.divisor_, model.zero_missing_)
+        return TreeModel(*trees, model.constant_, model.divisor_, model.zero_missing_, model._ordered)
     if not isinstance(model, BoostedTrees):
         raise InvalidInputError(f"{format}: expected a ranker of trees, got {model.kind}. Export {KINDS}.")
     own = TreeModel(model.forest_, model.n_features_in_, tuple(model.feature_names_), model.constant_)

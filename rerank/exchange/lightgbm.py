@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 from rerank.errors import shown
 from rerank.exchange.build import MOST_FEATURES, joined, leaf_tree, numbers, split_tree, wholes, zero_goes_left
 from rerank.exchange.registry import Format, FormatFault, TreeModel, WriteOptions, cannot_say, register
+from rerank.exchange.single import node_counts, whole_counts
 from rerank.exchange.text import decimal, decimals
 from rerank.exchange.thresholds import Floats32, at_most
-from rerank.trees.forest import Forest, Tree
+from rerank.trees.forest import MOST_ROWS, Forest, Tree
 from rerank.types import Floats, Ints
 
 CATEGORICAL, DEFAULT_LEFT = 1, 2  # bits of decision_type; the next two are the kind of missing value
 NONE, ZERO, NAN = 0, 1, 2
 ZERO_SIZE = np.float32(1e-35)  # kZeroThreshold
-MOST_ROWS = 2**40  # training rows of a leaf
 MOST_LEAVES = 1 << 24
 ENDS = ("end of trees", "feature importances:")  # of version 3 and later, and of older ones
 _NUMBERS = re.compile(r"(?:[-+0-9.eE ]|inf|nan)*")
@@ -86,7 +86,8 @@ class LightGBM(Format):
             f"feature_names={' '.join(names)}",
             f"feature_infos={' '.join(['[-1e308:1e308]'] * model.n_features)}",
         ]
-        trees = [_tree_text(model, number) for number in range(forest.n_trees)]
+        counts = whole_counts(forest, "lightgbm")
+        trees = [_tree_text(model, number, counts) for number in range(forest.n_trees)]
         if model.constant:  # last, so that it is added to the sum of the trees as it is here
             trees.append(f"Tree={forest.n_trees}\nnum_leaves=1\nnum_cat=0\nleaf_value={decimal(model.constant)}\n")
             trees[-1] += "is_linear=0\nshrinkage=1\n\n\n"
@@ -156,7 +157,7 @@ def _tree(fields: Mapping[str, str], n_features: int, zero: _ZeroFeatures) -> Tr
     n_leaves = _whole(fields, "num_leaves", 1, MOST_LEAVES)
     values = numbers("leaf_value", _tokens(fields, "leaf_value"), n_leaves)
     if n_leaves == 1:
-        return leaf_tree(float(values[0]), count=1)  # any count but 0: the share of the only leaf is 1
+        return leaf_tree(float(values[0]))
     n_nodes = n_leaves - 1
     kinds = wholes("decision_type", _tokens(fields, "decision_type"), 0, 15, n_nodes)
     if (kinds & CATEGORICAL).any():
@@ -202,7 +203,7 @@ def _whole(fields: Mapping[str, str], key: str, low: int, high: int) -> int:
     return int(wholes(key, _tokens(fields, key), low, high, 1)[0])
 
 
-def _tree_text(model: TreeModel, number: int) -> str:
+def _tree_text(model: TreeModel, number: int, leaf_count: Floats) -> str:
     forest = model.forest
     nodes = slice(int(forest.node_ptr[number]), int(forest.node_ptr[number + 1]))
     leaves = slice(int(forest.leaf_ptr[number]), int(forest.leaf_ptr[number + 1]))
@@ -217,21 +218,9 @@ def _tree_text(model: TreeModel, number: int) -> str:
             f"left_child={_joined(forest.left[nodes])}",
             f"right_child={_joined(forest.right[nodes])}",
         ]
-        if forest.leaf_count is not None:  # pred_contrib reads them
-            counts = forest.leaf_count[leaves]
-            inner = _node_counts(forest.left[nodes], forest.right[nodes], counts)
-            lines += [f"leaf_count={_joined(counts)}", f"internal_count={_joined(inner)}"]
+        inner, counts = (each.astype(np.int64) for each in node_counts(forest, number, leaf_count))
+        lines += [f"leaf_count={_joined(counts)}", f"internal_count={_joined(inner)}"]  # pred_contrib reads them
     return "\n".join([*lines, f"leaf_value={values}", "is_linear=0", "shrinkage=1", "", "", ""])
-
-
-def _node_counts(left: NDArray[np.int32], right: NDArray[np.int32], leaf_count: Ints) -> Ints:
-    """Return the training rows of each node, (n_nodes,) int64."""
-    counts, order = np.zeros(len(left), dtype=np.int64), [0]
-    for node in order:  # parents before their children
-        order += [int(child) for child in (left[node], right[node]) if child >= 0]
-    for node in reversed(order):
-        counts[node] = sum(counts[child] if child >= 0 else leaf_count[~child] for child in (left[node], right[node]))
-    return counts
 
 
 def _decisions(forest: Forest, nodes: slice, zero_missing: Ints) -> Ints:

@@ -102,6 +102,10 @@ def export_model(
         files = {"": kind.write_linear(linear, options)}
     else:
         trees = tree_model(model, format)
+        if not (trees.is_ordered or kind.by_name):
+            by_name = ", ".join(each.name for each in known_formats().values() if each.by_name)
+            remedy = f"Import it with feature_names, or export it as {by_name}."
+            raise cannot_say(format, "features in the order of training", "a model whose file only names them", remedy)
         trees = _missing_as_zero(trees) if missing_as_zero else trees
         files = _tree_files(kind, trees, _start_for(kind, model), options, split_leaves, vectors)
     queries = None if feature_set is None else _feature_set(model, trees, format)
@@ -222,10 +226,15 @@ class _Given:
 
 
 def _of_file(path: Path, format: str | None, given: _Given) -> ImportedTrees | ImportedWeights:
+    named = None if format is None else format_named(format)
+    if named is not None and not named.reads:
+        readers = ", ".join(each.name for each in known_formats().values() if each.reads)
+        remedy = "Vespa's files are read as xgboost-dump." if named.name == "vespa" else f"Known: {readers}."
+        raise cannot_say(named.name, "a format whose files can be read", "one that is only written", remedy)
     path = check_file(path, "a model file")
     with open_source(path) as handle:
         content = handle.read()
-    kind = _format_of(path, content) if format is None else format_named(format)
+    kind = named or _format_of(path, content)
     try:
         model = _with_finite_scores(kind.read(content, given.hint))
     except FormatFault as fault:
@@ -296,6 +305,7 @@ def _ranker(model: TreeModel | LinearModel, source: str, given: _Given, what: st
             divisor=model.divisor,
             zero_missing=model.zero_missing.tolist(),
             recipe=given.recipe,
+            is_ordered=model.is_ordered,
         )
     except SchemaError as error:
         got = f"{error.path}: expected {error.expected}, got {error.got}"

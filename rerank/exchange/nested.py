@@ -17,9 +17,10 @@ Made = TypeVar("Made")
 
 @dataclass(frozen=True)
 class Leaf:
-    """A leaf of a file."""
+    """A leaf of a file; its training rows or their hessians, 0 where the file has none."""
 
     value: float
+    count: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Node:
 
 def tree_of(root: Any, read: Callable[[Any], Leaf | Node]) -> Tree:
     """Return the tree below a root; `read` says what a node of the file is, and checks it."""
-    rows: list[tuple[bool, int, float, bool, int, int, float]] = []
+    rows: list[tuple[bool, int, float, bool, float, float]] = []
     waiting: list[tuple[Any, int, int]] = [(root, -1, 0)]
     children: list[list[int]] = []
     while waiting:
@@ -45,9 +46,9 @@ def tree_of(root: Any, read: Callable[[Any], Leaf | Node]) -> Tree:
             children[parent][side] = index
         children.append([0, 0])
         if isinstance(node, Leaf):
-            rows.append((True, 0, 0.0, False, 0, 0, node.value))
+            rows.append((True, 0, 0.0, False, node.value, node.count))
         else:
-            rows.append((False, node.feature, node.threshold, node.missing_left, 0, 0, 0.0))
+            rows.append((False, node.feature, node.threshold, node.missing_left, 0.0, 0.0))
             waiting += [(node.right, index, 1), (node.left, index, 0)]
     columns = list(zip(*rows, strict=True))
     left, right = (np.array([pair[side] for pair in children], dtype=np.int64) for side in (0, 1))
@@ -58,7 +59,8 @@ def tree_of(root: Any, read: Callable[[Any], Leaf | Node]) -> Tree:
         np.array(columns[3], dtype=np.bool_),
         left,
         right,
-        np.array(columns[6], dtype=np.float64),
+        np.array(columns[4], dtype=np.float64),
+        count=np.array(columns[5], dtype=np.float64),
     )
 
 

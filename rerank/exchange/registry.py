@@ -27,6 +27,7 @@ class TreeModel:
     constant       added to the sum
     divisor        1, or the number of trees where their owner takes the mean
     zero_missing   (m,) int64 features of which 0 is read as missing, as LightGBM can
+    is_ordered     whether the columns are in the order of training; a file may name them in another
     """
 
     forest: Forest
@@ -35,6 +36,7 @@ class TreeModel:
     constant: float = 0.0
     divisor: float = 1.0
     zero_missing: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    is_ordered: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +95,7 @@ class Format(ABC):
     reads   whether models can be read
     sums    the type in which the owner sums leaf values
     adds_first_score  whether an engine that uses the file can add the score of its first stage
+    by_name  whether the owner finds features by their names, whatever their order
     """
 
     name: ClassVar[str] = ""
@@ -101,6 +104,7 @@ class Format(ABC):
     reads: ClassVar[bool] = False
     sums: ClassVar[str] = "float64"
     adds_first_score: ClassVar[bool] = False
+    by_name: ClassVar[bool] = False
 
     def write(self, model: TreeModel, options: WriteOptions) -> bytes:
         """Return the content of a model file; raises InvalidInputError for what the format cannot say."""

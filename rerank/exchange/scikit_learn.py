@@ -83,6 +83,7 @@ def _tree(tree: Any, factor: float) -> Tree:
         np.where(is_leaf, 0, tree.children_left),
         np.where(is_leaf, 0, tree.children_right),
         values,
+        count=tree.weighted_n_node_samples,
     )
 
 
@@ -100,4 +101,5 @@ def _histogram_tree(nodes: Any) -> Tree:
         nodes["left"].astype(np.int64),
         nodes["right"].astype(np.int64),
         numbers("value", nodes["value"].tolist()),
+        count=nodes["count"].astype(np.int64),
     )

@@ -1,7 +1,8 @@
-"""What formats of float32 share: leaf values as float32, thresholds for tests with `<`."""
+"""What formats share: leaf values as float32, thresholds for tests with `<`, training rows of nodes."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -11,8 +12,12 @@ from numpy.typing import NDArray
 from rerank.exchange.build import in_a_row, leaf_tree
 from rerank.exchange.registry import TreeModel, cannot_say
 from rerank.exchange.thresholds import LARGEST, next_above
+from rerank.trees.contributions import EMPTY_LEAF
 from rerank.trees.forest import Forest
 from rerank.types import Floats
+
+_log = logging.getLogger("rerank")
+MOST_IN_TREE = 2**29  # whole counts of a tree: readers have int32
 
 
 def single(values: Floats) -> NDArray[np.float64]:
@@ -42,6 +47,44 @@ def summed(model: TreeModel, format: str) -> TreeModel:
             "Export it as lightgbm, or train boosted trees.",
         )
     return model
+
+
+def known_counts(forest: Forest, format: str) -> Floats:
+    """Return the training rows of each leaf, or their hessians, (n_leaves,) float64 above 0; 1 where they are unknown.
+
+    SHAP divides by them; that they are unknown is logged.
+    """
+    if forest.leaf_count is not None:
+        return np.maximum(forest.leaf_count.astype(np.float64), EMPTY_LEAF)
+    if len(forest.feature):
+        _log.warning(
+            "%s: expected the training rows of each leaf, got a model that does not know them. The file has 1 for each "
+            "leaf: SHAP values made from it weigh all leaves alike.",
+            format,
+        )
+    return np.ones(len(forest.leaf_value))
+
+
+def whole_counts(forest: Forest, format: str) -> Floats:
+    """Return `known_counts` as whole numbers from 1, (n_leaves,): hessians in units of which a tree has up to 2^29."""
+    counts = known_counts(forest, format)
+    unit = 2.0 ** np.floor(np.log2(np.add.reduceat(counts, forest.leaf_ptr[:-1]) / MOST_IN_TREE))
+    if (counts == np.floor(counts)).all():
+        unit = np.maximum(unit, 1.0)
+    return np.maximum(np.rint(counts / np.repeat(unit, np.diff(forest.leaf_ptr))), 1.0)
+
+
+def node_counts(forest: Forest, tree: int, leaf_count: Floats) -> tuple[Floats, Floats]:
+    """Return the counts of a tree's nodes (n_nodes,) and leaves (n_leaves,), those of the forest's leaves given."""
+    nodes = slice(int(forest.node_ptr[tree]), int(forest.node_ptr[tree + 1]))
+    leaves = leaf_count[int(forest.leaf_ptr[tree]) : int(forest.leaf_ptr[tree + 1])]
+    left, right = forest.left[nodes].tolist(), forest.right[nodes].tolist()
+    counts, order = np.zeros(len(left)), [0] if left else []
+    for node in order:  # parents before their children
+        order += [child for child in (left[node], right[node]) if child >= 0]
+    for node in reversed(order):
+        counts[node] = sum(counts[child] if child >= 0 else leaves[~child] for child in (left[node], right[node]))
+    return counts, leaves
 
 
 def with_tests_below(forest: Forest) -> Forest:

@@ -1,5 +1,7 @@
 """Solr's MultipleAdditiveTreesModel, and its LinearModel.
 
+Solr calls the setter of each member with the value of the JSON as it is: numbers of trees are text, `isNullSameAsZero`
+is true or false. Solr has this member, and missing values, from 9.2 on; older versions refuse the exported trees.
 Values, thresholds, leaf values and sums are float32. Solr tests `x <= float32(threshold + 1e-6)`: the written threshold
 is one that gives exactly the model's threshold after this addition.
 """
@@ -38,6 +40,7 @@ class Solr(Format):
     title = "Solr's MultipleAdditiveTreesModel and LinearModel"
     writes = reads = True
     sums = "float32"
+    by_name = True
 
     def recognises(self, content: bytes) -> bool:
         """Return whether Solr's class is named in an object."""
@@ -71,7 +74,7 @@ class Solr(Format):
         return TreeModel(joined(trees, len(features), np.float32), len(features), features)
 
     def write(self, model: TreeModel, options: WriteOptions) -> bytes:
-        """Return the object for the model store."""
+        """Return the object for the model store of Solr 9.2 or later."""
         forest = summed(model, "solr").forest
         check_depth(forest, DEEPEST, "solr")
         names = model.feature_names or numbered_names(model.n_features)
@@ -79,7 +82,7 @@ class Solr(Format):
         roots = [_stored(forest, tree, names, limits, values) for tree in range(forest.n_trees)]
         if model.constant:
             roots.append({"value": decimal(float(np.float32(model.constant)))})
-        params = {"isNullSameAsZero": "false", "trees": [{"weight": "1", "root": root} for root in roots]}
+        params = {"isNullSameAsZero": False, "trees": [{"weight": "1", "root": root} for root in roots]}
         return _content(CLASS, options, names, params)
 
     def write_linear(self, model: LinearModel, options: WriteOptions) -> bytes:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +15,24 @@ import numpy as np
 from rerank.errors import InvalidInputError, shown
 from rerank.exchange.build import MOST_FEATURES, flat_tree, joined, numbers, wholes
 from rerank.exchange.registry import Format, FormatFault, TreeModel, WriteOptions, register
-from rerank.exchange.single import summed
+from rerank.exchange.single import known_counts, node_counts, summed
 from rerank.exchange.structured import member, parsed
 from rerank.exchange.thresholds import at_most, less_than
 from rerank.trees.forest import Forest, Tree
+from rerank.types import Floats
 
+SECONDS, MEMORY = 30, 4 * 2**30  # for a small checkpoint: the library itself maps about 1 GB
+_READER = """
+import sys
+try:
+    import resource
+    resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[3]),) * 2)
+except (ImportError, ValueError, OSError):
+    pass  # Windows has none; macOS does not keep to it
+import treelite
+text = treelite.Model.deserialize(sys.argv[1]).dump_as_json(pretty_print=False)
+open(sys.argv[2], "w", encoding="utf-8").write(text)
+"""
 INSTALL = "Install it: pip install 'lucene-rerank[exchange]'."
 
 
@@ -84,24 +100,32 @@ class Treelite(Format):
             postprocessor=PostProcessorFunc(name="identity"),
             base_scores=[model.constant],
         )
+        counts = known_counts(forest, "treelite")
         for tree in range(forest.n_trees):
-            _build(builder, forest, tree)
+            _build(builder, forest, tree, counts)
         built: treelite.Model = builder.commit()
         return bytes(built.serialize_bytes())
 
 
 def _json_of_checkpoint(content: bytes) -> bytes:
-    try:
-        import treelite
-    except ImportError:
-        raise InvalidInputError(f"treelite: expected the package treelite, got none. {INSTALL}") from None
+    """Return the JSON of a checkpoint, which another process reads: a damaged one crashes the library, or hangs it."""
+    if find_spec("treelite") is None:
+        raise InvalidInputError(f"treelite: expected the package treelite, got none. {INSTALL}")
+    seconds, memory = SECONDS + len(content) // 2**20, MEMORY + 100 * len(content)
     with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "model.tl")
-        Path(path).write_bytes(content)
+        source, target = Path(folder, "model.tl"), Path(folder, "model.json")
+        source.write_bytes(content)
+        command = [sys.executable, "-c", _READER, str(source), str(target), str(memory)]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         try:
-            return str(treelite.Model.deserialize(path).dump_as_json(pretty_print=False)).encode()
-        except treelite.TreeliteError as error:
-            raise FormatFault("a checkpoint of treelite", shown(" ".join(str(error).split()))) from None
+            done = subprocess.run(command, capture_output=True, env=environment, timeout=seconds, check=False)
+        except subprocess.TimeoutExpired:
+            raise FormatFault("a checkpoint of treelite", f"one that is not read in {seconds} seconds") from None
+        if done.returncode or not target.is_file():
+            said = done.stderr.decode(errors="replace").strip().split("TreeliteError:")[-1]
+            got = "one that crashes the library" if done.returncode < 0 or not said else shown(" ".join(said.split()))
+            raise FormatFault("a checkpoint of treelite", got)
+        return target.read_bytes()
 
 
 def _tree(raw: Any, n_features: int, single: bool) -> Tree:
@@ -127,18 +151,20 @@ def _tree(raw: Any, n_features: int, single: bool) -> Tree:
     values = numbers("leaf_value", [node.get("leaf_value", 0.0) for node in nodes])
     feature, missing = column("split_feature_id", 0, n_features - 1), column("default_left", 0, 1) > 0
     left, right = column("left_child", 0, n_nodes - 1), column("right_child", 0, n_nodes - 1)
-    return flat_tree(is_leaf, feature, limit, missing, left, right, values)
+    count = numbers("sum_hess", [node.get("sum_hess", node.get("data_count", 0.0)) for node in nodes])
+    return flat_tree(is_leaf, feature, limit, missing, left, right, values, count=count)
 
 
-def _build(builder: Any, forest: Forest, tree: int) -> None:
+def _build(builder: Any, forest: Forest, tree: int, leaf_count: Floats) -> None:
     nodes = slice(int(forest.node_ptr[tree]), int(forest.node_ptr[tree + 1]))
     leaves = slice(int(forest.leaf_ptr[tree]), int(forest.leaf_ptr[tree + 1]))
     n_nodes = nodes.stop - nodes.start
     left, right = (np.where(side >= 0, side, n_nodes + ~side) for side in (forest.left[nodes], forest.right[nodes]))
     columns = forest.feature[nodes], forest.threshold[nodes].astype(np.float64), forest.missing_left[nodes], left, right
+    node_count, leaf_count = node_counts(forest, tree, leaf_count)
     builder.start_tree()
-    rows = zip(*(column.tolist() for column in columns), strict=True)
-    for number, (feature, threshold, missing_left, left_key, right_key) in enumerate(rows):
+    rows = zip(*(column.tolist() for column in (*columns, node_count)), strict=True)
+    for number, (feature, threshold, missing_left, left_key, right_key, count) in enumerate(rows):
         builder.start_node(number)
         builder.numerical_test(
             feature_id=feature,
@@ -148,9 +174,12 @@ def _build(builder: Any, forest: Forest, tree: int) -> None:
             left_child_key=left_key,
             right_child_key=right_key,
         )
+        builder.sum_hess(count)
         builder.end_node()
-    for number, value in enumerate(forest.leaf_value[leaves].tolist(), n_nodes):
+    rows = zip(forest.leaf_value[leaves].tolist(), leaf_count.tolist(), strict=True)
+    for number, (value, count) in enumerate(rows, n_nodes):
         builder.start_node(number)
         builder.leaf(value)
+        builder.sum_hess(count)
         builder.end_node()
     builder.end_tree()

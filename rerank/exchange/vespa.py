@@ -16,7 +16,7 @@ class Vespa(Format):
     title = "Vespa's models of XGBoost's dump"
     writes = True
     sums = "float32"
-    adds_first_score = True
+    adds_first_score = by_name = True
 
     def write(self, model: TreeModel, options: WriteOptions) -> bytes:
         """Return a list of trees, for the folder `models` of an application."""

@@ -7,6 +7,7 @@ base score and adds the trees in their order.
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import numpy as np
@@ -14,19 +15,23 @@ import numpy as np
 from rerank.errors import shown
 from rerank.exchange.build import MOST_FEATURES, flat_tree, joined, leaf_tree, numbers, wholes
 from rerank.exchange.registry import Format, FormatFault, TreeModel, WriteOptions, cannot_say, register
-from rerank.exchange.single import single, summed, with_tests_below
+from rerank.exchange.single import known_counts, node_counts, single, summed, with_tests_below
 from rerank.exchange.structured import member, names_of, parsed
 from rerank.exchange.thresholds import less_than
 from rerank.exchange.ubjson import parse_ubjson
 from rerank.rankers.arrays import numbered_names
 from rerank.trees.forest import Forest, Tree
+from rerank.types import Floats
 
 MODEL = "learner.gradient_booster.model"
 MOST_NODES = 1 << 25
 NO_PARENT = 2**31 - 1
-IDENTITY = ("rank:", "reg:squarederror", "reg:squaredlogerror", "reg:pseudohubererror", "reg:absoluteerror")
-LOGISTIC = ("binary:logistic", "binary:logitraw", "reg:logistic")
-EXPONENTIAL = ("count:poisson", "reg:gamma", "reg:tweedie", "survival:cox")
+IDENTITY = (
+    *("rank:", "reg:linear", "reg:squarederror", "reg:squaredlogerror", "reg:pseudohubererror"),
+    *("reg:absoluteerror", "reg:quantileerror", "binary:logitraw", "binary:hinge"),
+)
+LOGISTIC = ("binary:logistic", "reg:logistic")  # the base score is a probability
+EXPONENTIAL = ("count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:aft")
 AGAIN = "Train the model again without it."
 
 
@@ -86,7 +91,8 @@ class XGBoost(Format):
         for name in names:
             if set(name) & set("[]<"):
                 raise cannot_say("xgboost", "feature names without [, ] and <", shown(name), "Rename it.")
-        trees = [_stored_tree(forest, number, model.n_features) for number in range(forest.n_trees)]
+        counts = known_counts(forest, "xgboost")
+        trees = [_stored_tree(forest, number, model.n_features, counts) for number in range(forest.n_trees)]
         base = str(float(single(np.array([model.constant]))[0]))
         shape = {"num_parallel_tree": "1", "num_trees": str(len(trees))}
         learner = {
@@ -144,12 +150,17 @@ def _base(text: Any, objective: str) -> np.float32:
     if objective.startswith(IDENTITY):
         return value
     if objective in LOGISTIC and 0.0 < value < 1.0:
-        return np.float32(-np.log(np.float32(1.0) / value - np.float32(1.0)))
+        return -_log(np.float32(1.0) / value - np.float32(1.0))
     if objective in EXPONENTIAL and value > 0.0:
-        return np.float32(np.log(value))
+        return _log(value)
     raise FormatFault(
         "an objective of one score whose base score is known", f"{shown(objective)} with base_score {shown(text)}"
     )
+
+
+def _log(value: np.float32) -> np.float32:
+    """Return the nearest float32 of the logarithm, as the C library does; NumPy's differs in the last place."""
+    return np.float32(math.log(value))
 
 
 def _tree(raw: Any, n_features: int) -> Tree:
@@ -164,6 +175,7 @@ def _tree(raw: Any, n_features: int) -> Tree:
     value = numbers("split_conditions", member(raw, "split_conditions", list), n_nodes)
     default_left = wholes("default_left", member(raw, "default_left", list), 0, 1, n_nodes)
     gain = numbers("loss_changes", raw.get("loss_changes") or [0.0] * n_nodes, n_nodes)
+    count = numbers("sum_hessian", raw.get("sum_hessian") or [0.0] * n_nodes, n_nodes)
     is_leaf = left < 0
     if ((right < 0) != is_leaf).any():
         raise FormatFault("two children or none", "one child")
@@ -172,16 +184,17 @@ def _tree(raw: Any, n_features: int) -> Tree:
     if (np.abs(value) > np.finfo(np.float32).max).any():
         raise FormatFault("split_conditions as float32", "a number beyond it")
     columns = is_leaf, feature, less_than(value.astype(np.float32)), default_left > 0, left, right
-    return _of_reached(*columns, value.astype(np.float32).astype(np.float64), gain)
+    return _of_reached(*columns, value.astype(np.float32).astype(np.float64), gain, count)
 
 
 _CHILDREN = ("left_children", "right_children")
 
 
-def _of_reached(
-    is_leaf: Any, feature: Any, threshold: Any, missing: Any, left: Any, right: Any, value: Any, gain: Any
-) -> Tree:
-    """Return the tree of the nodes that the root reaches; pruning leaves others behind."""
+def _of_reached(is_leaf: Any, feature: Any, threshold: Any, missing: Any, left: Any, right: Any, *values: Any) -> Tree:
+    """Return the tree of the nodes that the root reaches; pruning leaves others behind.
+
+    values  leaf values, gains and hessians, as `flat_tree` takes them
+    """
     reached = np.zeros(len(left), dtype=np.bool_)
     front = np.zeros(1, dtype=np.int64)
     while len(front):
@@ -200,12 +213,11 @@ def _of_reached(
         missing[reached],
         number[left[reached]],
         number[right[reached]],
-        value[reached],
-        gain[reached],
+        *(column[reached] for column in values),
     )
 
 
-def _stored_tree(forest: Forest, number: int, n_features: int) -> dict[str, Any]:
+def _stored_tree(forest: Forest, number: int, n_features: int, leaf_count: Floats) -> dict[str, Any]:
     nodes = slice(int(forest.node_ptr[number]), int(forest.node_ptr[number + 1]))
     leaves = slice(int(forest.leaf_ptr[number]), int(forest.leaf_ptr[number + 1]))
     order, left, right, parents = _siblings(forest.left[nodes].tolist(), forest.right[nodes].tolist())
@@ -216,6 +228,8 @@ def _stored_tree(forest: Forest, number: int, n_features: int) -> dict[str, Any]
         for column in (forest.threshold, forest.gain, forest.feature, forest.missing_left)
     )
     conditions = np.where(inner, limits.astype(np.float64), values)
+    node_count, leaf_count = node_counts(forest, number, leaf_count)
+    counts = np.where(inner, np.append(node_count, 0.0)[indices], leaf_count[np.where(inner, 0, ~order)])
     return {
         "base_weights": np.where(inner, 0.0, values).tolist(),
         "categories": [],
@@ -231,7 +245,7 @@ def _stored_tree(forest: Forest, number: int, n_features: int) -> dict[str, Any]
         "split_conditions": conditions.tolist(),
         "split_indices": np.where(inner, features, 0).tolist(),
         "split_type": [0] * len(order),
-        "sum_hessian": [0.0] * len(order),
+        "sum_hessian": single(counts).tolist(),
         "tree_param": {
             "num_deleted": "0",
             "num_feature": str(n_features),

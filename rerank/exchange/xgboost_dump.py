@@ -25,7 +25,7 @@ from rerank.rankers.arrays import numbered_names
 from rerank.trees.forest import Forest, Tree
 
 DEEPEST = 200  # splits: each is two brackets, and readers of JSON allow from 500 to 1,000
-_NUMBERED = re.compile(r"f(0|[1-9][0-9]{0,5})")
+_NUMBERED, _NUMBER = re.compile(r"f(0|[1-9][0-9]{0,5})"), re.compile(r"[1-9][0-9]{0,5}")
 
 
 @register("xgboost-dump")
@@ -35,7 +35,7 @@ class XGBoostDump(Format):
     title = "XGBoost's JSON dump (model/xgboost+json of the plug-ins for Elasticsearch and OpenSearch)"
     writes = reads = True
     sums = "float32"
-    adds_first_score = True
+    adds_first_score = by_name = True
 
     def recognises(self, content: bytes) -> bool:
         """Return whether there are nodes with numbers, and no learner."""
@@ -56,14 +56,16 @@ class XGBoostDump(Format):
                 trees.append(tree_of(root, lambda node: _read(node, features, zero)))
             except FormatFault as fault:
                 raise fault.within(f"tree {number}") from None
-        stored_names, column = features.ordered()
+        stored_names, column, is_ordered = features.ordered()
         trees = [Tree(**{**vars(tree), "feature": column[tree.feature].astype(np.int32)}) for tree in trees]
         forest, n_features = joined(trees, len(stored_names), np.float32), len(stored_names)
-        return TreeModel(forest, n_features, None if stored_names == numbered_names(n_features) else stored_names)
+        has_names = stored_names != numbered_names(n_features)
+        return TreeModel(forest, n_features, stored_names if has_names else None, is_ordered=is_ordered)
 
     def write(self, model: TreeModel, options: WriteOptions) -> bytes:
         """Return an object of the trees; a constant is a tree of one leaf."""
-        content = {"objective": "rank:ndcg", "splits": dumped_trees(model, "xgboost-dump")}
+        # all versions of the plug-ins know this objective, whose scores are raw; older ones do not know rank:ndcg
+        content = {"objective": "rank:pairwise", "splits": dumped_trees(model, "xgboost-dump")}
         return json.dumps(content, separators=(",", ":"), ensure_ascii=False).encode()
 
     def query(self, options: WriteOptions, base_field: str | None) -> dict[str, Any] | None:
@@ -100,19 +102,24 @@ class _Features:
                 self._columns[name] = len(self._columns)
         return self._columns[name]
 
-    def ordered(self) -> tuple[tuple[str, ...], Any]:
-        """Return the feature names and the column of each feature number; f0, f1, ... are ordered by their numbers."""
-        known = tuple(self._columns) if self._given is None else self._given
-        same = np.arange(MOST_FEATURES if self._given is not None else max(len(known), 1))
-        if self._given is not None or not known or not all(map(_NUMBERED.fullmatch, known)):
-            return known or ("1",), same
-        numbers_of = [int(name[1:]) for name in known]
-        return numbered_names(max(numbers_of) + 1), np.array(numbers_of)
+    def ordered(self) -> tuple[tuple[str, ...], Any, bool]:
+        """Return the feature names, the column of each feature number, and whether the order is that of training.
+
+        f0, f1, ... and 1, 2, ... are ordered by their numbers. Other names do not say their order.
+        """
+        if self._given is not None:
+            return self._given, np.arange(MOST_FEATURES), True
+        known = tuple(self._columns)
+        for pattern, first in ((_NUMBERED, 0), (_NUMBER, 1)):
+            if known and all(map(pattern.fullmatch, known)):
+                columns = np.array([int(name.lstrip("f")) - first for name in known])
+                return numbered_names(int(columns.max()) + 1), columns, True
+        return known or ("1",), np.arange(max(len(known), 1)), len(known) < 2
 
 
 def _read(node: Any, features: _Features, zero: bool) -> Leaf | Node:
     if isinstance(node, Mapping) and "leaf" in node:
-        return Leaf(float(_single("leaf", node["leaf"])))
+        return Leaf(float(_single("leaf", node["leaf"])), float(_single("cover", node.get("cover", 0.0))))
     children = {_id(child): child for child in member(node, "children", list)}
     yes, no, missing = (member(node, key, int) for key in ("yes", "no", "missing"))
     if len(children) != 2 or len(node["children"]) != 2 or {yes, no} != set(children) or missing not in (yes, no):

@@ -14,6 +14,7 @@ from typing import Any
 from rerank.errors import FileFormatError, InvalidInputError, shown, unknown_name
 from rerank.features.registry import default_family_names, known_families
 from rerank.files.structured import read_toml
+from rerank.runtime.schema import first_repeated
 
 NORMALISATIONS = ("none", "minmax", "zscore", "rank")
 _ABOVE_ZERO = nextafter(0.0, 1.0)
@@ -231,14 +232,14 @@ class Recipe:
 
 def _known(key: str, wanted: tuple[str, ...] | None, of_index: Iterable[str]) -> tuple[str, ...]:
     """Return the wanted names, all of the index for None; refuse names that the index does not have."""
-    known = tuple(of_index)
+    known = dict.fromkeys(of_index)
     unknown = [name for name in wanted or () if name not in known]
     if unknown:
         raise InvalidInputError(
             f"recipe: expected {key} of the index ({', '.join(sorted(known)) or 'it has none'}), got "
             f"{len(unknown)} that it does not have, e.g. {unknown[0]!r}. Name its {key} or none."
         )
-    return known if wanted is None else wanted
+    return tuple(known) if wanted is None else wanted
 
 
 def defined_functions(wanted: tuple[str, ...] | None, defined: tuple[str, ...]) -> tuple[str, ...]:
@@ -280,10 +281,12 @@ def _names(key: str, value: Any) -> tuple[str, ...] | None:
     if value is None:
         return None
     if isinstance(value, list | tuple) and value and all(isinstance(name, str) for name in value):
-        if len(set(value)) == len(value):
+        repeated = first_repeated(value)
+        if repeated is None:
             return tuple(value)
-        repeated = next(name for name in value if value.count(name) > 1)
-        raise InvalidInputError(f"recipe: {key}: expected each name once, got {shown(repeated)} twice. Drop one.")
+        raise InvalidInputError(
+            f"recipe: {key}: expected each name once, got {shown(value[repeated])} twice. Drop one."
+        )
     raise InvalidInputError(
         f"recipe: {key}: expected a non-empty list of names, got {shown(value)}. Leave it out for all."
     )

@@ -30,6 +30,7 @@ from rerank.runtime.output import whole_file
 from rerank.runtime.schema import Plain, SchemaError, at
 from rerank.runtime.strict_json import ParseFault, parse_json
 from rerank.types import RankingData, query_rows
+from rerank.types.arrays import are_pointers
 from rerank.types.ids import id_array, id_bytes
 from rerank.types.retriever import retriever_members, stored_retrievers
 
@@ -321,7 +322,7 @@ def _check_fit(path: Path, members: Mapping[str, Any]) -> None:
 
 
 def _check_pointers(path: Path, name: str, ptr: Any, size: int) -> None:
-    if ptr[0] != 0 or ptr[-1] != size or (np.diff(ptr) < 0).any():
+    if not are_pointers(ptr, len(ptr) - 1, size):
         raise _damaged(path, f"{name} that does not rise from 0 to {size}")
 
 

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, MissingFileError, RerankError, shown
+from rerank.files.npz import LARGEST_EMPTY
 from rerank.runtime.cache import file_state, is_noted, note_path, write_note
 from rerank.runtime.output import whole_file
 from rerank.runtime.strict_json import ParseFault, parse_json
@@ -243,7 +244,8 @@ def _checked_array(array: Any) -> tuple[str, np.dtype[Any], tuple[int, ...]]:
     name, dtype, shape = array["name"], array["dtype"], array["shape"]
     if not (isinstance(name, str) and isinstance(dtype, str) and _TYPE.fullmatch(dtype) and isinstance(shape, list)):
         raise MappedFault("a damaged header")
-    if not all(type(length) is int and 0 <= length < 1 << 48 for length in shape) or len(shape) > 3:
+    sizes_fit = len(shape) <= 3 and all(type(length) is int and length >= 0 for length in shape)
+    if not sizes_fit or prod(length for length in shape if length) > LARGEST_EMPTY:
         raise MappedFault("a damaged header")
     return name, np.dtype(dtype), tuple(shape)
 

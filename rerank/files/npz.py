@@ -15,11 +15,12 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.files.source import MOST_RATIO, MOST_UNPACKED
 from rerank.runtime.mapped_rows import RowFile
 
-MOST_UNPACKED = 1 << 28  # bytes that a compressed file of any size may unpack to
-MOST_RATIO = 100  # a larger file may unpack to this many times its size
 MOST_HEADER = 1 << 16
+MOST_DIMENSIONS = 32
+LARGEST_EMPTY = 1 << 56  # product of the other lengths of an array without values, which NumPy limits too
 _BYTES_PER_READ = 1 << 22
 _MAGIC = b"\x93NUMPY"
 _ZIP_FAULTS = (  # raised by zipfile for damaged archives
@@ -116,7 +117,7 @@ def _array(
         n_bytes = entry.file_size - member.tell()
         if dtype.itemsize == 0 and size:
             raise NpzFault(f"{name} of empty values")
-        if size * dtype.itemsize != n_bytes:
+        if size * dtype.itemsize != n_bytes or prod(length for length in shape if length) > LARGEST_EMPTY:
             raise NpzFault(f"{name} of shape {_shape_text(shape)} in {max(n_bytes, 0)} bytes")
         if mapped_file is not None and size and len(shape) == 2 and not fortran_order:
             return _mapped(mapped_file, entry, member, name, dtype, shape)
@@ -163,9 +164,11 @@ def _read_header(member: IO[bytes], name: str) -> tuple[np.dtype[Any], tuple[int
     if header is None:
         raise NpzFault(f"{name} that is no array of numbers or text")
     sizes = [int(size) for size in header[3].replace(b" ", b"").split(b",") if size]
+    if len(sizes) > MOST_DIMENSIONS:
+        raise NpzFault(f"{name} of {len(sizes)} dimensions")
     try:
         return np.dtype(header[1].decode()), tuple(sizes), header[2] == b"True"
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise NpzFault(f"{name} of an unknown type") from None
 
 

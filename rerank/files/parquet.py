@@ -32,7 +32,7 @@ from rerank.files.row_table import RowTable, query_ptr
 from rerank.files.source import check_file
 from rerank.runtime.mapped_rows import row_blocks
 from rerank.runtime.output import whole_file
-from rerank.runtime.schema import Array, Names, Plain, Record, SchemaError, Table, Whole
+from rerank.runtime.schema import Array, Names, Plain, Record, SchemaError, Table, Whole, first_repeated
 from rerank.runtime.strict_json import ParseFault, parse_json
 from rerank.types import Floats, Ints, RankingData, pointers, query_rows
 from rerank.types.data_frames import BASE_SCORE, NOT_FEATURES, WEIGHT
@@ -242,9 +242,9 @@ def _arrow_faults(path: Path) -> Iterator[None]:
 def _columns(path: Path, schema: Any) -> _Columns:
     """Return what the columns are; refuse missing ones, and types that are not read."""
     names = list(schema.names)
-    repeated = next((name for name in names if names.count(name) > 1), None)
+    repeated = first_repeated(names)
     if repeated is not None:
-        raise FileFormatError(path, None, f"expected each column once, got {shown(repeated)} again. Drop one.")
+        raise FileFormatError(path, None, f"expected each column once, got {shown(names[repeated])} again. Drop one.")
     named: dict[str, str] = {}
     for column in (QUERY_ID, DOC_ID, *NUMBERS):
         aliases = ALIASES.get(column, (column,))

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.errors import InvalidInputError
 from rerank.files.grouping import numbered
 from rerank.runtime.mapped_rows import RowFile, is_mapped, release
+from rerank.runtime.memory import memory_limit
 from rerank.types import Floats, Ints, pointers
 from rerank.types.ids import Ids, id_array, id_bytes
 
@@ -107,7 +109,13 @@ def stacked_rows(blocks: RowFile | list[NDArray[np.float32]], n_columns: int) ->
     """Return the rows of all blocks, which are taken out of a list, with zeros in columns that a block lacks."""
     if isinstance(blocks, RowFile):
         return blocks.finish(n_columns)
-    X = np.zeros((sum(map(len, blocks)), n_columns), dtype=np.float32)
+    n_rows = sum(map(len, blocks))
+    if 4 * n_rows * n_columns > memory_limit():
+        raise InvalidInputError(
+            f"data: expected features that fit into memory, got {n_rows:,} rows of {n_columns:,} features "
+            f"({4 * n_rows * n_columns:,} bytes). Number the features that are used 1, 2, 3, or read with mapped=True."
+        )
+    X = np.zeros((n_rows, n_columns), dtype=np.float32)
     first = 0
     while blocks:
         block = blocks.pop(0)

@@ -20,7 +20,8 @@ from pathlib import Path
 
 from rerank.errors import FileFormatError, shown
 from rerank.files.corpus import UNIX_COMPRESS, corpus_files
-from rerank.files.source import open_source, text_lines
+from rerank.files.markup import without_markup
+from rerank.files.source import MOST_BYTES, open_source, text_lines
 
 ELEMENTS = (
     "TEXT",
@@ -40,9 +41,8 @@ _BLOCK = 1 << 20
 _HAS_DOC = re.compile(rb"<doc[\s>]", re.IGNORECASE)
 _DOC = re.compile(r"<(/?)doc(?:\s[^<>]*)?>", re.IGNORECASE)
 _DOCNO_BEGIN = re.compile(r"<docno(?:\s[^<>]*)?>", re.IGNORECASE)
-_DOCNO = re.compile(rf"{_DOCNO_BEGIN.pattern}(.*?)</docno\s*>", re.IGNORECASE | re.DOTALL)
+_DOCNO_END = re.compile(r"</docno\s*>", re.IGNORECASE)
 _TAG = re.compile(rf"<(/?)({'|'.join(ELEMENTS)})(?:\s[^<>]*)?>", re.IGNORECASE)
-_MARKUP = re.compile(r"<!--.*?-->|<[^<>]*>", re.DOTALL)
 _BLANKS = " \t\r\n\x1a"  # 0x1a is the end of file in DOS
 
 
@@ -140,6 +140,7 @@ def _documents(path: Path, encoding: str) -> Iterator[SgmlDocument]:
     open_line: int | None = None  # line of the open <DOC>
     parts: list[str] = []
     first_line = 1  # of the parts
+    n_letters = 0  # in the parts
     line = 0
     for line, content in text_lines(path, encoding):
         end = 0
@@ -158,6 +159,14 @@ def _documents(path: Path, encoding: str) -> Iterator[SgmlDocument]:
                 open_line = line
             parts, first_line = [], line
         parts += (content[end:], "\n")
+        n_letters = 0 if end else n_letters
+        n_letters += len(content)
+        if n_letters > MOST_BYTES:
+            raise FileFormatError(
+                path,
+                open_line or first_line,
+                f"expected documents of at most {MOST_BYTES:,} characters, got more. Check its </DOC>.",
+            )
     if open_line is not None:
         raise _not_closed(path, open_line, "the end of the file")
     _refuse_outside(path, first_line, "".join(parts))
@@ -169,7 +178,7 @@ def _not_closed(path: Path, line: int, got: str) -> FileFormatError:
 
 def _refuse_outside(path: Path, line: int, between: str) -> None:
     """Refuse text between documents other than comments and tags."""
-    bare = _MARKUP.sub(lambda markup: re.sub(r"[^\n]", " ", markup[0]), between)
+    bare = without_markup(between)
     stray = bare.lstrip(_BLANKS)
     if stray:
         raise FileFormatError(
@@ -180,14 +189,16 @@ def _refuse_outside(path: Path, line: int, between: str) -> None:
 
 
 def _document(path: Path, line: int, block: str) -> SgmlDocument:
-    opening, complete = _DOCNO_BEGIN.findall(block), list(_DOCNO.finditer(block))
-    if len(opening) != 1 or len(complete) != 1:
-        got = "none" if not opening else f"{len(opening)}" if len(opening) > 1 else "one without </DOCNO>"
+    opening = list(_DOCNO_BEGIN.finditer(block))
+    closing = _DOCNO_END.search(block, opening[0].end()) if len(opening) == 1 else None
+    if closing is None:
+        got = "one without </DOCNO>" if len(opening) == 1 else str(len(opening) or "none")
         raise FileFormatError(
             path, line, f"expected one <DOCNO> in the document that begins here, got {got}. Correct it."
         )
-    rest = block[: complete[0].start()] + "\n" + block[complete[0].end() :]
-    return SgmlDocument(complete[0][1].strip(), _TAG.sub(_on_its_own_line, rest), path, line)
+    rest = block[: opening[0].start()] + "\n" + block[closing.end() :]
+    doc_id = block[opening[0].end() : closing.start()].strip()
+    return SgmlDocument(doc_id, _TAG.sub(_on_its_own_line, rest), path, line)
 
 
 def _on_its_own_line(tag: re.Match[str]) -> str:

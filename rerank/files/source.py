@@ -8,6 +8,7 @@ A byte order mark is removed; text is UTF-8. Lines end in LF or CR LF; a CR alon
 from __future__ import annotations
 
 import gzip
+import io
 import math
 import os
 import re
@@ -15,8 +16,9 @@ import stat
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 
@@ -25,6 +27,9 @@ from rerank.errors import FileFormatError, MissingFileError, shown
 GZIP_MAGIC = b"\x1f\x8b"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 CHUNK_BYTES = 1 << 22
+MOST_BYTES = 1 << 27  # of a line, and of a text that is read as a whole
+MOST_UNPACKED = 1 << 28  # bytes that a compressed file of any size may unpack to
+MOST_RATIO = 100  # a larger file may unpack to this many times its size
 OnFault = Callable[[FileFormatError], None]
 HEADERS = frozenset(["id", "qid", "queryid", "topicid", "qno", "topicno", "querynumber", "topicnumber"])
 
@@ -81,7 +86,45 @@ def open_source(path: Path) -> Iterator[BinaryIO]:
     """Yield a handle to the uncompressed bytes of a file; a file that cannot be read raises FileFormatError."""
     with _system_errors(path, "a file"), open(path, "rb") as raw:
         packed = raw.peek(2)[:2] == GZIP_MAGIC
-        yield cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if packed else raw
+        yield cast(BinaryIO, io.BufferedReader(_Unpacked(path, raw), 1 << 17)) if packed else raw
+
+
+class _Unpacked(io.RawIOBase):
+    """The content of a gzip file, as long as its size is in proportion to the bytes that were read of the file."""
+
+    def __init__(self, path: Path, raw: BinaryIO) -> None:
+        self._path, self._packed, self._n_unpacked = path, _Counted(raw), 0
+        self._content = gzip.GzipFile(fileobj=cast(BinaryIO, self._packed))
+
+    def readable(self) -> bool:
+        """Return that it can be read, which `io.BufferedReader` asks."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill a buffer with content."""
+        size = self._content.readinto(buffer)
+        self._n_unpacked += size
+        if self._n_unpacked > max(MOST_UNPACKED, MOST_RATIO * self._packed.n_bytes):
+            raise FileFormatError(
+                self._path,
+                None,
+                f"expected a gzip file that unpacks to at most {MOST_RATIO} times its size, got "
+                f"{self._packed.n_bytes:,} bytes that unpack to over {self._n_unpacked:,}. If it is yours, unpack it with `gunzip`.",
+            )
+        return size
+
+
+class _Counted:
+    """A file, of which the bytes that are read are counted: a pipe has no position."""
+
+    def __init__(self, raw: BinaryIO) -> None:
+        self._raw, self.n_bytes = raw, 0
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes."""
+        part = self._raw.read(size)
+        self.n_bytes += len(part)
+        return part
 
 
 @contextmanager
@@ -128,6 +171,8 @@ def chunks(path: Path, size: int = CHUNK_BYTES) -> Iterator[tuple[int, bytes]]:
             block = rest + block
             end = block.rfind(b"\n") + 1
             chunk, rest = block[:end], block[end:]
+            if len(rest) > MOST_BYTES:
+                raise _too_long(path, line + chunk.count(b"\n"))
             if chunk:
                 _refuse_lone_returns(path, line, chunk)
                 yield line, chunk
@@ -140,18 +185,30 @@ def chunks(path: Path, size: int = CHUNK_BYTES) -> Iterator[tuple[int, bytes]]:
 def text_lines(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
     """Yield the number and the text of each line, without its line end."""
     with open_source(path) as handle:
-        for line, raw in enumerate(handle, 1):
+        for line, raw in enumerate(iter(partial(handle.readline, MOST_BYTES + 1), b""), 1):
             raw = _plain_beginning(path, raw) if line == 1 else raw
+            if len(raw) > MOST_BYTES:
+                raise _too_long(path, line)
             if b"\r" in raw:
                 _refuse_lone_returns(path, line, raw)
             yield line, text(path, line, raw.rstrip(b"\r\n"), encoding)
+
+
+def _too_long(path: Path, line: int) -> FileFormatError:
+    return FileFormatError(
+        path,
+        line,
+        f"expected lines of at most {MOST_BYTES:,} bytes, got a longer one. Divide it, or name another file.",
+    )
 
 
 def read_text(path: str | Path, expected: str) -> str:
     """Return the text of a file, plain or gzip; `expected` is as for `check_file`."""
     path = check_file(path, expected)
     with open_source(path) as handle:
-        raw = _plain_beginning(path, handle.read())
+        raw = _plain_beginning(path, handle.read(MOST_BYTES + 1))
+    if len(raw) > MOST_BYTES:
+        raise FileFormatError(path, None, f"expected {expected} of at most {MOST_BYTES:,} bytes, got more. Shorten it.")
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as fault:

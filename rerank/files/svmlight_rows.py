@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, shown
-from rerank.files.source import OnFault, finite_number, number_or_nan, refuse, text
+from rerank.files.source import MOST_UNPACKED, OnFault, finite_number, number_or_nan, refuse, text
 from rerank.files.svmlight_header import Header
 from rerank.types import Floats, Ints
 from rerank.types.ids import ID_RULE, MOST_LETTERS
 
 MOST_FEATURES = 100_000  # a larger number is taken for an error: the matrix is dense
+MOST_DENSE = 1000  # times the bytes of the text that its dense rows may have, if these are many
 _DOC = re.compile(rb"\bdocid\s*=\s*(\S+)(?:\s+base\s*=\s*(\S+))?")
 
 
@@ -51,6 +52,16 @@ class Rows:
     doc_ids: list[str] = field(default_factory=list)
     bases: list[float | None] = field(default_factory=list)
     X: NDArray[np.float32] = field(default_factory=lambda: np.zeros((0, 0), np.float32))
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The pairs of some rows: line and number of pairs of each row, feature and value of each pair."""
+
+    lines: list[int]
+    counts: Ints
+    features: Ints
+    values: Floats
 
 
 def split_rows(
@@ -90,12 +101,14 @@ def split_rows(
                 on_fault(fault)
         elif in_header and not rows.lines:
             header.take(line, comment)
+    most_bytes = max(MOST_UNPACKED, MOST_DENSE * len(chunk))
     parsed = _pairs_at_once(b" ".join(filter(None, pairs)))
     if parsed is not None:
         counts = np.array([row.count(b":") for row in pairs], dtype=np.int64)
-        rows.X = _dense(path, rows.lines, counts, *parsed, on_fault)
+        parsed_pairs = Pairs(rows.lines, counts, *parsed)
     else:
-        rows.X = _dense(path, rows.lines, *_pairs_one_by_one(path, rows.lines, pairs, on_fault), on_fault)
+        parsed_pairs = Pairs(rows.lines, *_pairs_one_by_one(path, rows.lines, pairs, on_fault))
+    rows.X = _dense(path, parsed_pairs, most_bytes, on_fault)
     return rows
 
 
@@ -227,15 +240,24 @@ def _pair(path: Path, line: int, pair: bytes) -> tuple[float, float]:
     return feature, value
 
 
-def _dense(
-    path: Path, lines: list[int], counts: Ints, features: Ints, values: Floats, on_fault: OnFault
-) -> NDArray[np.float32]:
-    row = np.repeat(np.arange(len(lines)), counts)
+def _dense(path: Path, pairs: Pairs, most_bytes: int, on_fault: OnFault) -> NDArray[np.float32]:
+    """Return the features of rows, (n_rows, largest feature)."""
+    features, n_rows = pairs.features, len(pairs.lines)
+    row = np.repeat(np.arange(n_rows), pairs.counts)
+    largest = int(features.max(initial=0))
+    if 4 * n_rows * largest > most_bytes:
+        line = pairs.lines[row[np.argmax(features)]]
+        raise FileFormatError(
+            path,
+            line,
+            f"expected features whose dense rows have at most {most_bytes:,} bytes, got feature {largest} in one of "
+            f"{n_rows} rows. Number the features that are used 1, 2, 3.",
+        )
     ascending = (features[1:] > features[:-1]) | (row[1:] != row[:-1])
     if not ascending.all():
-        _report_repeats(path, lines, row, features, on_fault)
-    X = np.zeros((len(lines), int(features.max(initial=0))), dtype=np.float32)
-    X[row, features - 1] = _as_float32(values)
+        _report_repeats(path, pairs.lines, row, features, on_fault)
+    X = np.zeros((n_rows, largest), dtype=np.float32)
+    X[row, features - 1] = _as_float32(pairs.values)
     return X
 
 

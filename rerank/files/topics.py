@@ -13,11 +13,14 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import accumulate
 from pathlib import Path
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
 from rerank.files.irds import data_set_name, data_set_topics
+from rerank.files.markup import without_markup
 from rerank.files.source import OnFault, check_file, is_header, refuse, refuse_header, text_lines
 from rerank.files.structured import parse_json
 from rerank.runtime.output import whole_file
@@ -37,11 +40,11 @@ TEXT_KEYS = ("text", "query", "title")
 
 Entry = tuple[int, str, str]  # line, query id, text
 
-_TOP = re.compile(r"<top\b[^>]*>", re.IGNORECASE)
+# A tag ends before the next one begins: tags without their ends are then read once, not once for each.
+_TOP = re.compile(r"<top\b[^<>]*>", re.IGNORECASE)
 _TOP_END = re.compile(r"</top\s*>", re.IGNORECASE)
-_MARKUP = re.compile(r"<!--.*?-->|<[^<>]*>", re.DOTALL)
-_NUM = re.compile(r"<num\b[^>]*>\s*(?:number\s*:)?([^<]*)", re.IGNORECASE)
-_TITLE = re.compile(r"<title\b[^>]*>\s*(?:topic\s*:)?(.*?)(?=</?[a-z]+\b[^<>]*>|\Z)", re.IGNORECASE | re.DOTALL)
+_NUM = re.compile(r"<num\b[^<>]*>\s*(?:number\s*:)?([^<]*)", re.IGNORECASE)
+_TITLE = re.compile(r"<title\b[^<>]*>\s*(?:topic\s*:)?(.*?)(?=</?[a-z]+\b[^<>]*>|\Z)", re.IGNORECASE | re.DOTALL)
 
 
 def read_topics(path: str | Path) -> Topics:
@@ -225,8 +228,10 @@ def _trec_blocks(path: Path, lines: list[tuple[int, str]], on_fault: OnFault) ->
             path, numbers[0], f"expected <top>, got {shown(lines[0][1].strip())}. Name a TREC topics file."
         )
 
+    beginnings = list(accumulate((len(content) + 1 for _, content in lines), initial=0))
+
     def line_of(offset: int) -> int:
-        return numbers[text.count("\n", 0, offset)]
+        return numbers[bisect_right(beginnings, offset) - 1]
 
     starts = [0, *(top.end() for top in tops)]
     ends = [top.start() for top in tops] + [len(text)]
@@ -234,18 +239,13 @@ def _trec_blocks(path: Path, lines: list[tuple[int, str]], on_fault: OnFault) ->
         closing_tag = _TOP_END.search(text, start, end) if number else None
         if closing_tag or not number:
             begin = closing_tag.end() if closing_tag else start
-            outside = _MARKUP.sub(_blanked, text[begin:end])
+            outside = without_markup(text[begin:end])
             stray = outside.lstrip()
             if stray:
                 message = f"expected topics within <top> and </top>, got {shown(stray.splitlines()[0])}. Remove it."
                 on_fault(FileFormatError(path, line_of(begin + len(outside) - len(stray)), message))
         if number:
             yield line_of(tops[number - 1].start()), text[start : closing_tag.start() if closing_tag else end]
-
-
-def _blanked(markup: re.Match[str]) -> str:
-    """Return comments and tags as blanks; line ends stay."""
-    return re.sub(r"[^\n]", " ", markup[0])
 
 
 def _trec_entry(path: Path, line: int, block: str) -> Entry:

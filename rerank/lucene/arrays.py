@@ -65,7 +65,7 @@ def write_arrays(index: Path, folder: Path, made_with_index: bool, progress: Pro
     folder : Path
         Folder of the arrays.
     made_with_index : bool
-        Whether the index was built just before by this package; the checksums of its files are then not compared.
+        Whether the index was built just before by this package.
     progress : bool or callable, optional
         See `rerank.lucene.progress.Progress`.
 
@@ -78,7 +78,7 @@ def write_arrays(index: Path, folder: Path, made_with_index: bool, progress: Pro
     commit = commit_hash(index)
     raw = folder / "raw"
     raw.mkdir(parents=True)
-    report = _export(index, raw, not made_with_index)
+    report = _export(index, raw)
     order = _write_documents(index, raw, folder)
     _check_shards(index, folder, order, report["shards"])
     _write_numbers(raw, folder, report, order)
@@ -172,12 +172,12 @@ def _texts(ids: NDArray[np.bytes_]) -> Ids:
     return texts
 
 
-def _export(index: Path, raw: Path, check: bool) -> dict[str, Any]:
-    """Export all postings to raw binary files; `check`: compare the checksums of Lucene's files first."""
+def _export(index: Path, raw: Path) -> dict[str, Any]:
+    """Export all postings to raw binary files."""
     opened = open_index(index)
     parameters = {"handle": opened["handle"], "index": str(index)}
     try:
-        report: dict[str, Any] = ask_json("export", **parameters, folder=str(raw.absolute()), check=check)
+        report: dict[str, Any] = ask_json("export", **parameters, folder=str(raw.absolute()))
         report["language"], report["shards"] = stored_language(opened), opened["sizes"]
     finally:
         ask_json("close", **parameters)

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
-import secrets
-import shutil
-import socket
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
-from rerank.errors import IndexFolderError, MissingFileError, RerankError
+from rerank.errors import IndexFolderError, MissingFileError
+from rerank.lucene.checksums import NOTE, check_checksums, is_lucene_file
 from rerank.lucene.commits import commit_file, lucene_commit
-from rerank.lucene.shards import MARKER, check_shards, index_folders, read_statistics
-from rerank.runtime.output import WRITE_ERRORS
+from rerank.lucene.shards import MARKER, STATISTICS, SUBFOLDER, check_shards, index_folders, read_statistics
+from rerank.lucene.verified import MANIFEST
+from rerank.lucene.verified import NOTE as ARRAYS_NOTE
+from rerank.runtime import staging
+
+_OWN = (MARKER, STATISTICS, "write.lock", MANIFEST, ARRAYS_NOTE, NOTE)  # files other than Lucene's and the arrays
 
 
 def check_index_folder(path: str | Path) -> Path:
@@ -61,8 +62,31 @@ def commit_hash(folder: Path) -> str:
     return hashlib.sha256("\n".join(parts).encode("utf8", "surrogateescape")).hexdigest()
 
 
+def open_commit(path: str | Path) -> str:
+    """Return the hash of the commit of an index, whose files are compared with their checksums once; see `checksums`.
+
+    Raises
+    ------
+    MissingFileError, IndexFolderError
+        As `check_index_folder`; or if a file is damaged.
+
+    """
+    folder = check_index_folder(path)
+    commit = commit_hash(folder)
+    check_checksums(folder, index_folders(folder), folder / SUBFOLDER)
+    return commit
+
+
+def check_commit(folder: Path, commit: str) -> None:
+    """Refuse an index whose commit is no longer that of the opening."""
+    if commit_hash(check_index_folder(folder)) != commit:
+        raise IndexFolderError(
+            f"{folder}: expected the index as it was opened, got another one, as it has changed since. Open it again."
+        )
+
+
 def check_target(target: Path, overwrite: bool) -> None:
-    """Refuse a folder that exists and is not empty, unless it is an index and may be overwritten."""
+    """Refuse a folder that exists and is not empty, unless it is an index without other files, to be overwritten."""
     if not os.path.lexists(target) or (target.is_dir() and not any(target.iterdir())):
         return
     is_index = target.is_dir() and ((target / MARKER).exists() or _is_built(target))
@@ -75,6 +99,30 @@ def check_target(target: Path, overwrite: bool) -> None:
             f"{target}: expected a new folder, got an index. Choose another folder or overwrite it "
             "(--overwrite, overwrite=True)."
         )
+    other = next(foreign_files(target), None)
+    if other is not None:
+        raise IndexFolderError(
+            f"{target}: expected an index to overwrite, got one with {other.relative_to(target)} in its folder, which "
+            "is no part of it. Move it elsewhere."
+        )
+
+
+def foreign_files(folder: Path) -> Iterator[Path]:
+    """Yield what is in the folder of an index, of one of its shards or of its arrays and was written by no build."""
+    statistics = None if commit_file(folder) is not None else read_statistics(folder)
+    inside = {SUBFOLDER, *(() if statistics is None else statistics.commits)}
+    for path in sorted(folder.iterdir()):
+        if path.is_dir() and not path.is_symlink():
+            if path.name not in inside:
+                yield path
+            else:
+                yield from foreign_files(path)
+        elif not (path.name in _OWN or is_lucene_file(path) or _is_array(path)):
+            yield path
+
+
+def _is_array(path: Path) -> bool:
+    return path.suffix == ".npy" and (path.parent / MANIFEST).exists()
 
 
 def _is_built(folder: Path) -> bool:
@@ -87,11 +135,9 @@ def _is_built(folder: Path) -> bool:
 
 @contextmanager
 def staged_folder(target: Path, exists_already: Callable[[], bool] = lambda: False) -> Iterator[Path]:
-    """Yield a new hidden folder next to `target`, which is renamed to `target` if the block ends without an error.
+    """Yield a new hidden folder next to `target`, which replaces `target` if the block ends without an error.
 
-    Until then a marker file shows that it is not a complete index; after an error or Ctrl-C the folder is removed. What
-    a killed process left is removed by the next one that builds the same target; if the process was killed while it
-    replaced the target, the old target is restored first.
+    Until then a marker file shows that it is not a complete index; see `rerank.runtime.staging`. Links are followed.
 
     Parameters
     ----------
@@ -101,99 +147,12 @@ def staged_folder(target: Path, exists_already: Callable[[], bool] = lambda: Fal
         Returns whether another process has meanwhile built the same folder, which then stays.
 
     """
-    staging = _hidden_sibling(target, "building")
-    with _system_errors(staging, target):
-        target.parent.mkdir(parents=True, exist_ok=True)
-        _remove_abandoned(target)
-        staging.mkdir()
-        try:
-            (staging / MARKER).touch()
-            yield staging
-            (staging / MARKER).unlink()
-            if exists_already():
-                shutil.rmtree(staging, ignore_errors=True)
-            else:
-                _replace(staging, target)
-        except BaseException:
-            shutil.rmtree(staging, ignore_errors=True)
-            raise
 
+    def move(folder: Path, target: Path) -> None:
+        (folder / MARKER).unlink()
+        if not exists_already():
+            staging.replace_folder(folder, target, foreign_files)
 
-@contextmanager
-def _system_errors(staging: Path, target: Path) -> Iterator[None]:
-    """Turn errors of writing in these folders, and a full disk, into an IndexFolderError."""
-    try:
-        yield
-    except OSError as fault:
-        if isinstance(fault, RerankError):
-            raise
-        if fault.filename is None:
-            is_expected = fault.errno in WRITE_ERRORS
-        else:
-            file = Path(os.fsdecode(fault.filename))
-            is_expected = file in (staging, target, *target.parents) or staging in file.parents
-        if not is_expected:
-            raise
-        raise IndexFolderError(
-            f"{target}: expected a folder that can be written, got: {fault.strerror}. Free disk space, or write "
-            "elsewhere."
-        ) from fault
-
-
-def _hidden_sibling(target: Path, state: str) -> Path:
-    """Return a new name next to the target, with the machine and the process that use it."""
-    return target.with_name(f".{target.name}.{state}-{_machine()}-{os.getpid()}-{secrets.token_hex(4)}")
-
-
-def _machine() -> str:
-    return hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
-
-
-def _replace(staging: Path, target: Path) -> None:
-    """Rename the folder; an existing target is moved aside first, and removed after the renaming."""
-    moved: list[Path] = []
-    while True:
-        try:
-            os.rename(staging, target)
-            break
-        except OSError:
-            if not target.is_dir():
-                if moved:
-                    os.rename(moved[-1], target)
-                raise
-            aside = _hidden_sibling(target, "replaced")
-            with suppress(FileNotFoundError):
-                os.rename(target, aside)
-                moved.append(aside)
-    for old in moved:
-        shutil.rmtree(old, ignore_errors=True)
-
-
-def _remove_abandoned(target: Path) -> None:
-    """Remove the folders that killed builds of this target left on this machine."""
-    for folder in _abandoned(target, "building"):
-        shutil.rmtree(folder, ignore_errors=True)
-    for folder in _abandoned(target, "replaced"):
-        if not os.path.lexists(target):
-            os.rename(folder, target)  # killed between the two renamings of `_replace`
-        else:
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-def _abandoned(target: Path, state: str) -> Iterator[Path]:
-    """Yield the hidden folders of the target whose process has ended; those of other machines are not judged."""
-    pattern = re.compile(rf"\.{re.escape(target.name)}\.{state}-{_machine()}-(\d{{1,9}})-[0-9a-f]{{8}}")
-    for name in os.listdir(target.parent):
-        match = pattern.fullmatch(name)
-        if match and not _is_running(int(match[1])):
-            yield target.with_name(name)
-
-
-def _is_running(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
+    with staging.staged_folder(target.resolve(), move, IndexFolderError) as folder:
+        (folder / MARKER).touch()
+        yield folder

@@ -9,7 +9,7 @@ from typing import Any
 
 from rerank.errors import IndexFolderError
 from rerank.lucene.arrays import read_arrays, write_arrays
-from rerank.lucene.folder import check_index_folder, commit_hash, staged_folder
+from rerank.lucene.folder import check_commit, open_commit, staged_folder
 from rerank.lucene.progress import Progress
 from rerank.lucene.shards import STATISTICS, SUBFOLDER, index_folders, write_statistics
 from rerank.lucene.verified import FORMAT, MANIFEST, damaged, read_manifest
@@ -19,7 +19,7 @@ from rerank.types.forward import ForwardIndex
 _log = logging.getLogger("rerank")
 
 
-def open_forward(folder: str | Path, progress: Progress = None) -> ForwardIndex:
+def open_forward(folder: str | Path, progress: Progress = None, commit: str | None = None) -> ForwardIndex:
     """Return the forward arrays of an index as memory maps; they are computed if the index has none.
 
     The arrays are in `INDEX/rerank`, or if that cannot be written in `$RERANK_CACHE` (by default the user's cache
@@ -33,6 +33,8 @@ def open_forward(folder: str | Path, progress: Progress = None) -> ForwardIndex:
         Folder of the Lucene index, or of the shards of one: their arrays are those of one index of all documents.
     progress : bool or callable, optional
         See `rerank.lucene.progress.Progress`.
+    commit : str, optional
+        The commit that the index must have, from `open_commit`.
 
     Returns
     -------
@@ -43,12 +45,14 @@ def open_forward(folder: str | Path, progress: Progress = None) -> ForwardIndex:
     MissingFileError
         If there is no such folder.
     IndexFolderError
-        If the folder has no index, the arrays are damaged, an index built by `rerank` has changed since, or shards do
-        not belong together.
+        If the folder has no index, the index or the arrays are damaged, an index built by `rerank` has changed since,
+        or shards do not belong together.
 
     """
-    index = check_index_folder(folder)
-    commit = commit_hash(index)
+    index = Path(folder)
+    if commit is None:
+        commit = open_commit(index)
+    check_commit(index, commit)
     arrays = _arrays_folder(index, commit)
     manifest = read_manifest(arrays)
     if manifest is None or not _is_current(manifest, commit):
@@ -62,6 +66,7 @@ def open_forward(folder: str | Path, progress: Progress = None) -> ForwardIndex:
         )
     forward = read_arrays(arrays, manifest)
     _keep_statistics(index, arrays, manifest)
+    check_commit(index, commit)
     return forward
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -13,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InvalidInputError, RerankError, unknown_name
+from rerank.errors import InvalidInputError, RerankError, shown, unknown_name
 from rerank.lucene.arrays import ids_from_bytes
 from rerank.lucene.commits import damaged_lucene
-from rerank.lucene.folder import check_index_folder
+from rerank.lucene.folder import check_commit, open_commit
 from rerank.lucene.jvm import ask, ask_json, open_index
 from rerank.lucene.language import chosen_language
 from rerank.lucene.progress import Progress, stage
@@ -28,6 +27,7 @@ from rerank.types.retriever import Retriever
 
 _Hits = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float32]]
 _BATCH = 2048
+MOST_K1 = 1e9  # with a larger one, Lucene's float32 scores are 0
 _FEW_TEXTS = 16
 _FEW_QUERIES = 64  # whose terms come with their hits, since features are likely to ask for them
 _MOST_IDS = 1 << 20  # of all documents that are kept in memory
@@ -43,24 +43,30 @@ class Searcher:
         Folder of the index, or of its shards: these are searched as one index, with the statistics of all of them.
     language : str, optional
         Code of the analyser, needed only for an index that Anserini built in another language than English.
+    commit : str, optional
+        The commit that the index must have, from `open_commit`.
 
     Raises
     ------
     MissingFileError
         If there is no such folder.
     IndexFolderError
-        If Lucene cannot read the index.
+        If Lucene cannot read the index, a file is damaged, or the index has another commit.
     InvalidInputError
         If the language is unknown, or differs from the one stored in the index.
 
     """
 
-    def __init__(self, folder: str | Path, language: str | None = None) -> None:
-        self.folder = check_index_folder(folder)
+    def __init__(self, folder: str | Path, language: str | None = None, commit: str | None = None) -> None:
+        self.folder = Path(folder)
+        if commit is None:
+            commit = open_commit(self.folder)
+        check_commit(self.folder, commit)
         opened = open_index(self.folder)
         self._handle: int | None = opened["handle"]
         self._n_docs: int = sum(opened["sizes"])
         try:
+            check_commit(self.folder, commit)
             self.language = chosen_language(opened, language)
             self.joined_fields = _joined_fields(self.folder, opened.get("fields"))
         except RerankError:
@@ -106,7 +112,7 @@ class Searcher:
         k : int, default=1000
             Greatest number of hits of a topic.
         k1, b : float, default=0.9, 0.4
-            Parameters of BM25 with k1 >= 0 and 0 <= b <= 1.
+            Parameters of BM25 with 0 <= k1 <= 1e9 and 0 <= b <= 1.
         threads : int, optional
             Java threads, which share the queries, or the shards if there is one query. One per core by default.
         field : str, default="contents"
@@ -203,10 +209,10 @@ class Searcher:
 
     def _parameters(self, k: int, k1: float, b: float, threads: int | None, field: str) -> dict[str, Any]:
         check_hits(k)
-        if not (math.isfinite(k1) and k1 >= 0):
-            raise InvalidInputError(f"k1: expected a number from 0, got {k1}. Pass e.g. 0.9.")
+        if not 0 <= k1 <= MOST_K1:
+            raise InvalidInputError(f"k1: expected a number from 0 to {MOST_K1:g}, got {shown(k1)}. Pass e.g. 0.9.")
         if not 0 <= b <= 1:
-            raise InvalidInputError(f"b: expected a number from 0 to 1, got {b}. Pass e.g. 0.4.")
+            raise InvalidInputError(f"b: expected a number from 0 to 1, got {shown(b)}. Pass e.g. 0.4.")
         request, n_threads = self._request(), java_threads(threads)
         if field not in self._fields:
             raise unknown_name("field", field, self._fields)
@@ -246,14 +252,15 @@ def _joined_fields(folder: Path, stored: str | None) -> tuple[str, ...] | None:
 
 def check_hits(k: int) -> None:
     """Refuse a number of hits that is not a whole number from 1."""
-    if k != int(k) or not 1 <= k < 2**31:
-        raise InvalidInputError(f"k: expected a whole number of hits from 1, got {k}. Pass e.g. 1000.")
+    if not 1 <= k < 2**31 or k != int(k):
+        raise InvalidInputError(f"k: expected a whole number of hits from 1, got {shown(k)}. Pass e.g. 1000.")
 
 
 def java_threads(threads: int | None) -> int:
     """Return a number of threads for Java: one per core for None."""
     if threads is None:
         return cores()
-    if threads != int(threads) or threads < 1:
-        raise InvalidInputError(f"threads: expected a whole number from 1, got {threads}. Leave it out for one a core.")
+    if not 1 <= threads < 2**31 or threads != int(threads):
+        got = shown(threads)
+        raise InvalidInputError(f"threads: expected a whole number from 1, got {got}. Leave it out for one a core.")
     return int(threads)

@@ -72,12 +72,12 @@ def register(
     return decorate
 
 
-def parse_measures(names: Iterable[Any], level: int = 1) -> list[Measure]:
+def parse_measures(names: Any, level: int = 1) -> list[Measure]:
     """Return the measures that names describe; a name may mean several measures (`P.5,10`, `ndcg_cut`, `all_trec`).
 
     Parameters
     ----------
-    names : iterable of str, Measure or function
+    names : iterable of str, Measure, measure of ir_measures or function; or one of them
         What `parse_measure` takes.
     level : int
         Smallest label that is relevant, for measures whose name does not set `rel` (trec_eval's -l).
@@ -94,7 +94,7 @@ def parse_measures(names: Iterable[Any], level: int = 1) -> list[Measure]:
 
     """
     measures: dict[str, Measure] = {}
-    for name in names:
+    for name in each_named(names):
         for measure in _measures_of(name):
             if level != 1 and getattr(measure, "rel", None) == 1 and "rel=" not in str(name):
                 measure = replace(measure, rel=level)  # type: ignore[call-arg]
@@ -107,9 +107,9 @@ def parse_measure(name: Any) -> Measure:
 
     Parameters
     ----------
-    name : str, Measure or function
-        A measure is returned as it is. A function score(ranked_labels, ideal_labels), or an object with such a method,
-        becomes a `CustomMeasure`.
+    name : str, Measure, measure of ir_measures or function
+        A measure is returned as it is; one of ir_measures has the name that it writes. A function
+        score(ranked_labels, ideal_labels), or an object with such a method, becomes a `CustomMeasure`.
 
     Returns
     -------
@@ -121,6 +121,7 @@ def parse_measure(name: Any) -> Measure:
         For an unknown name, an unknown parameter or an invalid value.
 
     """
+    name = named(name)
     if isinstance(name, Measure):
         return name
     if not isinstance(name, str):
@@ -131,6 +132,18 @@ def parse_measure(name: Any) -> Measure:
     if measures and name.strip() not in _TREC_NAMES:
         raise InvalidInputError(f"measure: expected one measure, got several in {name!r}. Name one, e.g. P.5.")
     return _from_grammar(name)
+
+
+def named(measure: Any) -> Any:
+    """Return the name of a measure of ir_measures, which is its text; anything else as it is."""
+    is_theirs = hasattr(measure, "SUPPORTED_PARAMS") and hasattr(measure, "iter_calc") and not isinstance(measure, type)
+    return str(measure) if is_theirs else measure
+
+
+def each_named(measures: Any) -> list[Any]:
+    """Return `named` of each of the measures, or of a single one."""
+    several = isinstance(measures, Iterable) and not isinstance(measures, str)
+    return [named(measure) for measure in (measures if several else [measures])]
 
 
 def _measures_of(name: Any) -> list[Measure]:
@@ -193,6 +206,7 @@ def _from_grammar(name: str) -> Measure:
 
 def measure_name(measure: Any) -> str:
     """Return the name of what `parse_measure` takes; text is returned as it is."""
+    measure = named(measure)
     return measure if isinstance(measure, str) else parse_measure(measure).name
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
 from rerank.metrics.base import Measure
@@ -62,12 +63,7 @@ def lambdarank_for(
             "training data: expected a query with a positive label, got none. Check that qrels and run name the "
             "same documents."
         )
-    falling = labels[np.lexsort((-labels, query_rows(query_ptr)))]
-    rising = falling[np.repeat(query_ptr[:-1] + query_ptr[1:] - 1, np.diff(query_ptr)) - np.arange(len(labels))]
-    best, worst = (
-        measure.scores(RankedLists(order, query_ptr, ideal_labels, ideal_ptr)) for order in (falling, rising)
-    )
-    if np.array_equal(best, worst):
+    if not (order_matters(measure, labels, query_ptr, ideal_labels, ideal_ptr) & (weights > 0.0)).any():
         raise InvalidInputError(
             f"training data: expected a query in which the order of the documents changes {measure.name}, got none. "
             "Train for a measure that tells these labels and depths apart, e.g. nDCG@10."
@@ -79,3 +75,15 @@ def lambdarank_for(
             query_ptr, weights, labels, ideal_labels, ideal_ptr, deep, sigma, truncation_level, normalize
         )
     return LambdaRankObjective(query_ptr, weights, swap, sigma, deep.cutoff or truncation_level, normalize)
+
+
+def order_matters(
+    measure: Measure, labels: Floats, query_ptr: Ints, ideal_labels: Floats, ideal_ptr: Ints
+) -> NDArray[np.bool_]:
+    """Return whether the order of a query's rows changes the measure, (n_queries,); arrays as in `lambdarank_for`."""
+    falling = labels[np.lexsort((-labels, query_rows(query_ptr)))]
+    rising = falling[np.repeat(query_ptr[:-1] + query_ptr[1:] - 1, np.diff(query_ptr)) - np.arange(len(labels))]
+    best, worst = (
+        measure.scores(RankedLists(order, query_ptr, ideal_labels, ideal_ptr)) for order in (falling, rising)
+    )
+    return np.asarray(best != worst)

@@ -152,14 +152,16 @@ class RerankSearcher:
         return self.batch_search([q], ["q"], k)["q"]
 
     def batch_search(
-        self, queries: Sequence[str], qids: Sequence[str], k: int = 10, threads: int = 1
+        self, queries: Sequence[str], qids: Sequence[str | int], k: int = 10, threads: int = 1
     ) -> dict[str, list[Hit]]:
         """Return the best k documents of every query in the model's order.
 
         Parameters
         ----------
-        queries, qids : sequence of str
-            The queries and their ids.
+        queries : sequence of str
+            The queries.
+        qids : sequence of str or int
+            Their ids; whole numbers become their decimal text.
         k : int
             Number of hits of a query; those beyond `depth` follow in the order of retrieval.
         threads : int
@@ -180,12 +182,13 @@ class RerankSearcher:
             raise InvalidInputError(
                 f"qids: expected an id for each of {len(queries)} queries, got {len(qids)}. Pass two lists."
             )
-        if len(set(qids)) < len(qids):
+        names = [str(qid) for qid in qids]
+        if len(set(names)) < len(names):
             raise InvalidInputError("qids: expected each id once, got one twice. Give every query an id of its own.")
         if k < 1:
             raise InvalidInputError(f"k: expected a number of hits from 1, got {k}.")
-        hits: dict[str, list[Hit]] = {qid: [] for qid in qids}
-        texts = {qid: text for qid, text in zip(qids, queries, strict=True) if text.strip()}
+        hits: dict[str, list[Hit]] = {qid: [] for qid in names}
+        texts = {qid: text for qid, text in zip(names, queries, strict=True) if text.strip()}
         candidates = self._candidates(Topics.of(texts), max(k, self.depth), threads) if texts else None
         if candidates is None or not candidates.n_rows:
             return hits

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rerank.rankers.ranker import Ranker
-from rerank.rankers.store import load_model
+from rerank.rankers.store import fitted_model
 from rerank.types.retriever import CONTENTS
 from rerank.workflows.index import Index
 
@@ -27,7 +27,7 @@ class TextReranker:
 
     def __init__(self, index: Index | str | Path, model: Ranker | str | Path, field: str = CONTENTS) -> None:
         self.index = index if isinstance(index, Index) else Index.open(index)
-        self.model = model if isinstance(model, Ranker) else load_model(model)
+        self.model = fitted_model(model)
         self.field = field
 
     def order(

@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, shown
 from rerank.runtime.kernels import kernel
+from rerank.runtime.schema import first_repeated
 from rerank.runtime.threads import in_threads, row_parts
 from rerank.types import Floats, Ints, RankingData, pointers
+from rerank.types.frames import refuse_categories
 from rerank.types.ids import Ids, id_array
 from rerank.types.ranking_data import first_infinite
 
@@ -74,9 +76,9 @@ def column_names(X: Any) -> tuple[str, ...] | None:
             f"X: expected column names that are all text, got names of the types {', '.join(kinds)}. Rename the "
             "columns (X.columns = X.columns.astype(str))."
         )
-    if len(set(names)) < len(names):
-        name = next(name for name in names if names.count(name) > 1)
-        raise InvalidInputError(f"X: expected each column name once, got {name!r} again. Rename a column.")
+    repeated = first_repeated(names)
+    if repeated is not None:
+        raise InvalidInputError(f"X: expected each column name once, got {names[repeated]!r} again. Rename a column.")
     return tuple(map(str, names))
 
 
@@ -86,8 +88,8 @@ def feature_matrix(X: Any) -> NDArray[np.float32]:
         X = X.astype(_real_kind("X", X.dtype)).toarray()
     if type(X) is np.ndarray and X.dtype == np.float32:
         values = X
-    elif hasattr(X, "items") and hasattr(X, "dtypes"):  # pandas: columns may be of different kinds
-        columns = [_as_float32(column, name) for name, column in X.items()]
+    elif (named := _frame_columns(X)) is not None:  # of different kinds
+        columns = [_as_float32(column, name) for name, column in named]
         values = np.column_stack(columns) if columns else np.empty((len(X), 0), dtype=np.float32)
     else:
         values = _as_float32(X)
@@ -98,7 +100,17 @@ def feature_matrix(X: Any) -> NDArray[np.float32]:
     return matrix
 
 
+def _frame_columns(X: Any) -> list[tuple[Any, Any]] | None:
+    """Return names and columns of a data frame: of pandas, polars or pyarrow; None for other X."""
+    if hasattr(X, "items") and hasattr(X, "dtypes"):
+        return list(X.items())
+    if hasattr(X, "get_columns"):
+        return list(zip(X.columns, X.get_columns(), strict=True))
+    return list(zip(X.column_names, X.columns, strict=True)) if hasattr(X, "column_names") else None
+
+
 def _as_float32(values: Any, column: Any = None) -> NDArray[np.float32]:
+    refuse_categories("X", values, column)
     with np.errstate(over="ignore"):  # beyond float32 is infinite, and refused as such
         return numbers("X", values, column).astype(np.float32, copy=False)
 
@@ -190,8 +202,8 @@ def number_column(what: str, values: Any, n_rows: int, unit: str = "number") -> 
     return column
 
 
-def query_column(qid: Any, group: Any, prefix: str = "") -> Any:
-    """Return the query of each row: qid as it is, or 0, 1, 2 ... for groups of rows that follow one another.
+def query_column(qid: Any, group: Any, X: Any, prefix: str = "") -> Any:
+    """Return the query of each row of X: qid as it is, or 0, 1, 2 ... for groups of rows that follow one another.
 
     prefix  what messages put in front of the arguments' names
     """
@@ -205,7 +217,13 @@ def query_column(qid: Any, group: Any, prefix: str = "") -> Any:
             f"{prefix}group: expected the number of rows of each query, from 1, got {shown(group)}. Pass a column of "
             f"sizes, or {prefix}qid."
         )
-    return np.repeat(np.arange(len(sizes)), sizes)
+    n_rows, total = X.shape[0] if hasattr(X, "shape") else len(X), sum(sizes.tolist())  # Python's sum: any size
+    if total != n_rows:
+        raise InvalidInputError(
+            f"{prefix}group: expected sizes that add up to the {n_rows} rows of X, got {shown(total)}. Correct "
+            "the sizes."
+        )
+    return np.repeat(np.arange(len(sizes)), sizes.astype(np.int64))
 
 
 def _checked_queries(qid: Any, n_rows: int) -> NDArray[Any]:

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.metrics.registry import parse_measure
+from rerank.rankers.base_weight import WeightedBase, is_better
 from rerank.rankers.composite import (
     add_member_contributions,
     check_members,
     complete_member,
-    fold_of_queries,
     new_members,
 )
 from rerank.rankers.members import Members
@@ -28,13 +28,14 @@ from rerank.rankers.parameters import (
 )
 from rerank.rankers.ranker import PROGRESS, Ranker
 from rerank.rankers.registry import register
-from rerank.rankers.start import spread_at_the_top, start_in_units
+from rerank.rankers.start import spread_at_the_top
 from rerank.rankers.stopping import EarlyStopping
 from rerank.rankers.store import StoredModel
-from rerank.rankers.training import TrainingSet, Validation
+from rerank.rankers.training import TrainingSet, Validation, fold_of_queries, without_start
 from rerank.rankers.warm_start import NoBase
+from rerank.runtime.products import product
 from rerank.runtime.progress import track
-from rerank.runtime.schema import LARGEST, Array, Items, Number, Record, Table, Text, Whole
+from rerank.runtime.schema import Array, Items, Number, Record, Table, Text, Whole
 from rerank.types import Floats, Ints, query_rows
 
 FEW, SOME = 300, 1000  # queries
@@ -51,10 +52,12 @@ class Auto(Ranker):
     """All members together, one of them, or the base ranker alone, chosen by the metric on held-out queries.
 
     Members together score a document with the mean of their scores, each divided by its standard deviation within
-    queries. Without eval_set, the queries are divided into folds, and each member scores each fold after learning from
-    the others. The choice is all members together, or the best single member if it is better by more than one standard
-    error of the difference of the metric, paired by query. If there is a base ranker and the choice is not better than
-    it by more than one standard error, the base ranker alone is chosen. Chosen members then learn from all queries;
+    queries. A base's scores are added to those of members, with the weight that is best on held-out queries
+    (base_weight.py); members learn without them. Without eval_set, the queries are divided into folds, and each member
+    scores each fold after learning from the others. The choice is all members together, or the best single member if
+    it is better by more than one standard error of the difference of the metric, paired by query. Where the base's
+    scores spread more than what is added to them and the choice is not better than the base by more than one standard
+    error, the base ranker alone is chosen. Chosen members then learn from all queries;
     a number of iterations that early stopping found is the mean over the folds. The held-out metric of such a member is
     slightly too high: it stopped on the fold that it is measured on.
 
@@ -87,16 +90,11 @@ class Auto(Ranker):
     cross_validates: ClassVar[bool] = True
 
     def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
-        self.unit_ = spread_at_the_top(train)
-        train = replace(train, start_scores=start_in_units(train, self.unit_, by_query=False)[0])
-        members = self._new_members(len(train.weights))
-        if valid is None:
-            judged, added = train, self._held_out(train, members)
-        else:
-            judged = replace(valid, start_scores=valid.start_scores / self.unit_)
-            added = np.column_stack([_added(member, train, judged) for member in members])
+        members, cold = self._new_members(len(train.weights)), without_start(train)
+        judged = valid or train
+        added = self._held_out(cold, members) if valid is None else _added(members, cold, without_start(valid))
         candidates = _candidates(len(members))
-        mixtures, stopping = self._tried(candidates, judged, added, valid is not None)
+        mixtures, weights, stopping = self._tried(candidates, judged, added, valid is not None)
         if valid is None:
             best, metrics = self._best(judged, mixtures)
             self.cross_validated_ = metrics[best]
@@ -105,10 +103,10 @@ class Auto(Ranker):
         chosen = candidates[best]
         self.best_iteration_, self.evals_result_ = best, stopping.results()
         self.chosen_, self.choices_ = _name(chosen), dict(zip(map(_name, candidates), metrics, strict=False))
-        self.members_, self.weights_ = [members[column] for column in chosen], _mixing(judged, added[:, chosen])
+        self.members_, self.weights_ = [members[column] for column in chosen], weights[best]
         for member in self.members_:
             if valid is None:
-                member._learn(train, None)
+                member._learn(cold, None)
             complete_member(self, member)
 
     def _new_members(self, n_queries: int) -> list[Ranker]:
@@ -140,18 +138,23 @@ class Auto(Ranker):
 
     def _tried(
         self, candidates: list[list[int]], judged: TrainingSet, added: Floats, validates: bool
-    ) -> tuple[list[Floats], EarlyStopping]:
-        """Return the scores of the candidates up to the one at which a callback stopped, and what followed them."""
-        stopping = EarlyStopping(
-            judged if validates else None, parse_measure(self.metric), len(candidates), self._callbacks
-        )
-        mixtures = [judged.start_scores]
+    ) -> tuple[list[Floats], list[Floats], EarlyStopping]:
+        """Return scores and members' weights of the candidates up to a callback's stop, and what followed them."""
+        measure = parse_measure(self.metric)
+        stopping = EarlyStopping(judged if validates else None, measure, len(candidates), self._callbacks)
+        base = WeightedBase(judged, measure) if judged.start_scores.any() else None
+        mixtures, weights = [judged.start_scores], [np.empty(0)]
         for candidate in candidates[1:]:
-            mixtures.append(judged.start_scores + added[:, candidate] @ _mixing(judged, added[:, candidate]))
+            own = np.ascontiguousarray(added[:, candidate])
+            mixing = _mixing(judged, own)
+            if base is not None:
+                mixing *= base.chosen(product(own, mixing), not validates).factor
+            weights.append(mixing)
+            mixtures.append(judged.start_scores + product(own, mixing))
             stopping.add(mixtures[-1])
             if stopping.over:
                 break
-        return mixtures, stopping
+        return mixtures, weights, stopping
 
     def _best(self, data: TrainingSet, mixtures: Sequence[Floats]) -> tuple[int, list[float]]:
         """Return the number of the candidate that cross-validation takes, 0 for the base, and each one's metric."""
@@ -161,13 +164,18 @@ class Auto(Ranker):
         means = [float(np.average(value, weights=weights)) for value in values]
 
         def better(one: int, other: int) -> bool:
-            return means[one] - means[other] > _standard_error(values[one] - values[other], weights)
+            return is_better(values[one] - values[other], weights)
 
         together, best = len(means) - 1, int(np.argmax(means[1:])) + 1
         best = best if better(best, together) else together
-        if not isinstance(self.base_, NoBase) and not better(best, 0):
+        if self._prefers_base(data, mixtures[best]) and not better(best, 0):
             best = 0
         return best, means
+
+    def _prefers_base(self, data: TrainingSet, mixture: Floats) -> bool:
+        """Return whether the base's scores spread more than what is added to them."""
+        added = replace(data, start_scores=mixture - data.start_scores)
+        return not isinstance(self.base_, NoBase) and spread_at_the_top(data) > spread_at_the_top(added)
 
     def _learned_nothing(self) -> str:
         if not self.members_:
@@ -182,10 +190,10 @@ class Auto(Ranker):
         scores = np.zeros(len(X))
         for weight, member in zip(self.weights_, self.members_, strict=True):
             scores += weight * member._scores(X)
-        return self.unit_ * scores
+        return scores
 
     def _add_contributions(self, X: NDArray[np.float32], out: Floats, n_threads: int) -> None:
-        add_member_contributions(self.members_, self.unit_ * self.weights_, X, out, n_threads)
+        add_member_contributions(self.members_, self.weights_, X, out, n_threads)
 
     def _learned(self) -> dict[str, Any]:
         return {
@@ -193,7 +201,6 @@ class Auto(Ranker):
             "evals_result": self.evals_result_,
             "members": [member.to_dict() for member in self.members_],
             "weights": self.weights_.tolist(),
-            "unit": self.unit_,
             "choices": self.choices_,
             "chosen": self.chosen_,
         }
@@ -201,20 +208,19 @@ class Auto(Ranker):
     def _learned_fields(self) -> Record:
         parts = {
             "members": Items(StoredModel(), binds="n_members", may_be_empty=True),
-            "weights": Array(np.float64, "n_members", low=0.0, high=1.0),
-            "unit": Number(1e-300, LARGEST),
+            "weights": Array(np.float64, "n_members", low=0.0),
         }
         return Record({**PROGRESS, **parts, "choices": Table(Number()), "chosen": Text(1000)})
 
     def _restore(self, learned: Mapping[str, Any]) -> None:
         self.best_iteration_, self.evals_result_ = learned["best_iteration"], learned["evals_result"]
         check_members(self, learned["members"])
-        self.members_, self.weights_, self.unit_ = learned["members"], learned["weights"], learned["unit"]
+        self.members_, self.weights_ = learned["members"], learned["weights"]
         self.choices_, self.chosen_ = learned["choices"], learned["chosen"]
 
     def _largest_score(self) -> float:
         largest = [member._largest_score() for member in self.members_]
-        return float(self.unit_ * np.sum(self.weights_ * largest))
+        return float(np.sum(self.weights_ * largest))
 
 
 def _candidates(n_members: int) -> list[list[int]]:
@@ -227,10 +233,11 @@ def _name(candidate: list[int]) -> str:
     return " + ".join(f"member {column + 1}" for column in candidate) or "base"
 
 
-def _added(member: Ranker, train: TrainingSet, valid: TrainingSet) -> Floats:
-    """Let a member learn, and return what it adds to the base on validation rows."""
-    member._learn(train, valid)
-    return member._scores(valid.X)[valid.order]
+def _added(members: Sequence[Ranker], train: TrainingSet, valid: TrainingSet) -> Floats:
+    """Let the members learn, and return their scores of the validation rows, (n_rows, n_members)."""
+    for member in members:
+        member._learn(train, valid)
+    return np.column_stack([member._scores(valid.X)[valid.order] for member in members])
 
 
 def _is_open(member: Ranker) -> bool:
@@ -240,11 +247,8 @@ def _is_open(member: Ranker) -> bool:
 
 
 def _mixing(data: TrainingSet, held_out: Floats) -> Floats:
-    """Return the weights, which sum to 1, with which members' scores have equal deviations inside queries.
-
-    The deviations are those of base + member on held-out queries: the mean of standardized models, in the base's unit.
-    """
-    deviations = [_deviation(data, data.start_scores + column) for column in held_out.T]
+    """Return the weights, which sum to 1, with which members' scores have equal deviations inside queries."""
+    deviations = [_deviation(data, column) for column in held_out.T]
     inverse = np.array([1.0 / deviation if deviation > 0.0 else 0.0 for deviation in deviations])
     return inverse / inverse.sum() if inverse.any() else np.full(len(inverse), 1.0 / max(len(inverse), 1))
 
@@ -254,11 +258,3 @@ def _deviation(data: TrainingSet, scores: Floats) -> float:
     query, sizes = query_rows(data.query_ptr), np.maximum(np.diff(data.query_ptr), 1)
     means: Floats = np.bincount(query, scores, len(sizes)) / sizes
     return float(np.sqrt(np.mean((scores - means[query]) ** 2)))
-
-
-def _standard_error(differences: Floats, weights: Floats) -> float:
-    """Return the standard error of the weighted mean of the queries' differences."""
-    shares = weights / weights.sum()
-    mean = shares @ differences
-    n_queries = max(len(differences), 2)
-    return float(np.sqrt((shares**2 @ (differences - mean) ** 2) * n_queries / (n_queries - 1)))

@@ -14,7 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError
+from rerank.metrics.registry import parse_measure
 from rerank.objectives.base import Objective
+from rerank.rankers.base_weight import BaseWeight, StoredBaseWeight, WeightedBase
 from rerank.rankers.checkpoint import TrainingState, digest
 from rerank.rankers.limits import TrainingLimits
 from rerank.rankers.parameters import (
@@ -29,20 +31,23 @@ from rerank.rankers.parameters import (
 from rerank.rankers.ranker import PROGRESS, Ranker
 from rerank.rankers.start import spread_at_the_top, start_in_units
 from rerank.rankers.stopping import EarlyStopping
-from rerank.rankers.training import TrainingSet
+from rerank.rankers.training import TrainingSet, fold_of_queries, without_start
 from rerank.rankers.watched import WatchedRows
 from rerank.runtime.progress import track
 from rerank.runtime.schema import Choice, Number, Plain, Record, Whole
-from rerank.trees.binned import Storage, bin_rows
+from rerank.trees.binned import BinnedData, bin_rows
+from rerank.trees.binned_scores import tree_values
 from rerank.trees.boost import Booster, BoostSettings, Gradients, StepLength, TreeSource
 from rerank.trees.contributions import add_contributions
-from rerank.trees.forest import StoredForest
+from rerank.trees.forest import Forest, StoredForest
 from rerank.trees.grow import TreeLimits
 from rerank.trees.score import score_rows
-from rerank.types import Floats, Ints, RankingData
+from rerank.types import Floats, Ints, RankingData, query_rows
 
 log = logging.getLogger("rerank")
 SPLITS = ("newton", "least-squares")
+STARTS = WEIGHTED, FROM_BASE = "weighted", "base"
+HALVES = 2  # of the training queries, whose trees score each other: each tree costs twice as much as without a base
 
 
 @dataclass(eq=False, repr=False)
@@ -98,7 +103,14 @@ class BoostedTrees(Ranker):
     metric: Any = watched_metric()
     early_stopping_rounds: int = stopping_parameter(100, "Trees")
     base: Any = base_parameter()
-    random_state: int = parameter(0, SEED, "Seed of subsample and colsample_bytree.")
+    start: str = parameter(
+        WEIGHTED,
+        Choice(lambda: STARTS),
+        "What a base is to the trees: weighted (trees learn from 0 and are added to the base's scores, with the weight "
+        "that is best on held-out queries: those of eval_set, else each half of the training queries under trees of "
+        "the other), or base (trees learn from the base's scores, F_0 = base).",
+    )
+    random_state: int = parameter(0, SEED, "Seed of subsample, colsample_bytree and the halves of the queries.")
     n_jobs: int | None = jobs_parameter()
 
     trains_on_cluster: ClassVar[bool] = True
@@ -203,13 +215,32 @@ class BoostedTrees(Ranker):
         self._limits.storage(data.n_rows, data.n_features, 0, self.num_leaves)
 
     def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
-        objective, unit = self._objective(train), self._unit(train)
-        constant = objective.constant()
-        start, centre = start_in_units(train, unit, by_query=constant is None)
+        self.base_weight_: BaseWeight | None = None
+        if self.start != WEIGHTED or not train.start_scores.any() or not self._learns_from_labels():
+            _, self.forest_ = self._grow(train, valid, self._stopping(valid), self._unit(train))
+            return
+        base = WeightedBase(valid or train, parse_measure(self.metric))
+        cold, cold_valid = without_start(train), valid and without_start(valid)
+        data, forest = self._grow(cold, cold_valid, self._stopping(valid, base), 1.0)
+        if valid is not None:
+            weight = base.chosen(score_rows(forest, valid.X)[valid.order], False, 1.0)
+        elif len(train.weights) < HALVES:
+            weight = base.equal(score_rows(forest, train.X)[train.order])
+        else:
+            weight = base.chosen(self._held_out_scores(cold, data), True)
+        log.info("%s: %s", self.kind, weight)
+        self.base_weight_, self.constant_ = weight, 0.0
+        self.forest_ = forest.scaled(weight.factor)
+
+    def _grow(
+        self, train: TrainingSet, valid: TrainingSet | None, stopping: EarlyStopping, unit: float
+    ) -> tuple[BinnedData, Forest]:
+        """Grow the trees from the start scores, divided by the unit; return the binned rows and the forest."""
+        objective = self._objective(train)
         n_valid = 0 if valid is None else len(valid.order)
         storage = self._limits.storage(len(train.order), train.X.shape[1], n_valid, self.num_leaves)
-        booster = self._booster(train, objective, start + (constant or 0.0), storage)
-        if not booster.can_split:
+        data = bin_rows(train.X, train.order, self.max_bin, numba.get_num_threads(), storage)
+        if not len(data.columns.features):
             raise InvalidInputError(
                 "training data: expected a feature with different values, got only constant ones. Check X."
             )
@@ -218,21 +249,45 @@ class BoostedTrees(Ranker):
                 f"training data: expected labels that differ, got only {train.labels[0]:g}. Check that qrels and run "
                 "name the same documents."
             )
-        stopping = self._stopping(valid)
+        constant = objective.constant()
+        start, centre = start_in_units(train, unit, by_query=constant is None)
         self.constant_ = unit * (constant or 0.0) - centre
-        watched = None if valid is None else WatchedRows(valid, booster.data.columns.bins, numba.get_num_threads())
-        state = self._resumed(booster, train, valid)
+        booster = self._booster(train, objective, start + (constant or 0.0), data)
+        watched = None if valid is None else WatchedRows(valid, data.columns.bins, numba.get_num_threads())
+        state = self._resumed(booster, train, stopping.data)
         try:
             self._boost(booster, stopping, watched, unit, state)
         finally:
             booster.close()
         self.best_iteration_, self.evals_result_ = stopping.best, stopping.results()
-        self.forest_ = booster.forest(stopping.best).scaled(unit)
+        return data, booster.forest(stopping.best).scaled(unit)
 
-    def _booster(self, train: TrainingSet, objective: Objective, start: Floats, storage: Storage) -> TreeSource:
-        """Return what grows the trees from start scores (n_rows,): this process, or the workers of a cluster."""
-        n_threads, settings = numba.get_num_threads(), self._settings()
-        data = bin_rows(train.X, train.order, self.max_bin, n_threads, storage)
+    def _held_out_scores(self, train: TrainingSet, data: BinnedData) -> Floats:
+        """Return what trees that were grown on one half of the queries add to the other half, (n_rows,) float64."""
+        fold = fold_of_queries(HALVES, len(train.weights), self.random_state)
+        held_out, fold_of_row = np.zeros(data.n_rows), fold[query_rows(train.query_ptr)]
+        for number in range(HALVES):
+            half = replace(train, weights=np.where(fold == number, 0.0, train.weights))
+            objective, queries = self._objective(half), np.flatnonzero(fold != number)
+            start = np.full(data.n_rows, objective.constant() or 0.0)
+            booster = self._booster(half, objective, start, data, queries)
+            try:
+                label = f"trees on held-out queries, {number + 1} of {HALVES}"
+                trees = [booster.add_tree() for _ in track(range(self.n_estimators), label, self.n_estimators)]
+            finally:
+                booster.close()
+            learned = sum((tree_values(tree, data.columns, data.blocks) for tree in trees), np.zeros(data.n_rows))
+            held_out[fold_of_row == number] = learned[fold_of_row == number]
+        return held_out
+
+    def _booster(
+        self, train: TrainingSet, objective: Objective, start: Floats, data: BinnedData, grown_on: Ints | None = None
+    ) -> TreeSource:
+        """Return what grows the trees from start scores (n_rows,): this process, or the workers of a cluster.
+
+        grown_on  queries that trees are grown on; None: all
+        """
+        n_threads, settings = numba.get_num_threads(), replace(self._settings(), queries=grown_on)
         steps = self._step_length(train), self._row_weights(train)
         if self._cluster is None:
             return Booster(data, train.query_ptr, start, self._gradients(objective), settings, n_threads, *steps)
@@ -340,17 +395,18 @@ class BoostedTrees(Ranker):
             "best_iteration": self.best_iteration_,
             "evals_result": self.evals_result_,
             "constant": self.constant_,
+            "base_weight": self.base_weight_ and self.base_weight_.to_dict(),
             "forest": self.forest_.to_dict(),
         }
 
     def _learned_fields(self, columns: str = "n_features") -> Record:
-        # a file from before there were constants has none
-        fields = {**PROGRESS, "constant": Number(), "forest": StoredForest(columns)}
-        return Record(fields, {"constant": 0.0})
+        fields = {**PROGRESS, "constant": Number(), "base_weight": StoredBaseWeight(), "forest": StoredForest(columns)}
+        return Record(fields, {"constant": 0.0, "base_weight": None})  # which older files do not have
 
     def _restore(self, learned: Mapping[str, Any]) -> None:
         self.best_iteration_, self.evals_result_ = learned["best_iteration"], learned["evals_result"]
-        self.constant_, self.forest_ = learned["constant"], learned["forest"]
+        self.constant_, self.base_weight_ = learned["constant"], learned["base_weight"]
+        self.forest_ = learned["forest"]
 
     def _largest_score(self) -> float:
         return abs(self.constant_) + self.forest_.largest_score()

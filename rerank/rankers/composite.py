@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InvalidInputError
+from rerank.errors import InvalidInputError, ModelMismatchError
+from rerank.rankers.arrays import numbered_names
 from rerank.rankers.members import read_members
 from rerank.rankers.ranker import Ranker
-from rerank.rankers.warm_start import GivenScoresBase, NoBase
+from rerank.rankers.warm_start import NoBase
 from rerank.runtime.schema import SchemaError
-from rerank.types import Floats, Ints
+from rerank.types import Floats
 
 
 def new_members(given: str | Sequence[Ranker], common: Mapping[str, Any]) -> list[Ranker]:
@@ -30,19 +31,21 @@ def new_members(given: str | Sequence[Ranker], common: Mapping[str, Any]) -> lis
     return [member.set_params(n_jobs=None) for member in members]
 
 
-def fold_of_queries(n_folds: int, n_queries: int, seed: int) -> Ints:
-    """Return the fold of each query, (n_queries,) int64; raises InvalidInputError where a fold would be empty."""
-    if not 2 <= n_folds <= n_queries:
-        raise InvalidInputError(f"n_folds: expected 2 to {n_queries}, the number of queries, got {n_folds}.")
-    return np.random.default_rng(seed).permutation(n_queries) % n_folds
-
-
 def complete_member(owner: Ranker, member: Ranker) -> None:
-    """Set what makes a member a model that can be stored; its base scores come from the owner."""
+    """Set what makes a member a model that can be stored: the base is the owner's alone.
+
+    Raises ModelMismatchError for an imported model, which has features already, where these have other names.
+    """
+    names = getattr(member, "feature_names_", owner.feature_names_)
+    if numbered_names(len(names)) not in (names, owner.feature_names_) and names != owner.feature_names_:
+        raise ModelMismatchError(
+            "members: expected an imported model of the features of the data, in their order, got others "
+            f"({', '.join(names[:3])} ...). Import it with feature_names."
+        )
     member.feature_names_, member.n_features_in_ = owner.feature_names_, owner.n_features_in_
     member.recipe_, member.fingerprint_ = owner.recipe_, owner.fingerprint_
     member.retriever_, member.run_retrievers_ = owner.retriever_, owner.run_retrievers_
-    member.base_ = NoBase() if isinstance(owner.base_, NoBase) else GivenScoresBase()
+    member.base_ = NoBase()
 
 
 def add_member_contributions(
@@ -58,7 +61,7 @@ def add_member_contributions(
 def check_members(owner: Ranker, members: Sequence[Ranker]) -> None:
     """Refuse stored members with other features than the owner, or with a base of their own; raises SchemaError."""
     for number, member in enumerate(members):
-        if member.feature_names_ != owner.feature_names_ or not isinstance(member.base_, NoBase | GivenScoresBase):
+        if member.feature_names_ != owner.feature_names_ or not isinstance(member.base_, NoBase):
             raise SchemaError(
                 f"the {owner.kind}'s features, and no base of its own", "others", path=f"members[{number}]"
             )

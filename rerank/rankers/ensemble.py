@@ -14,7 +14,6 @@ from rerank.rankers.composite import (
     add_member_contributions,
     check_members,
     complete_member,
-    fold_of_queries,
     new_members,
 )
 from rerank.rankers.lambdamart import LambdaMART
@@ -23,11 +22,10 @@ from rerank.rankers.members import Members
 from rerank.rankers.parameters import Metric, base_parameter, jobs_parameter, parameter, stopping_parameter
 from rerank.rankers.ranker import PROGRESS, Ranker
 from rerank.rankers.registry import register
-from rerank.rankers.start import spread_at_the_top, start_in_units
 from rerank.rankers.store import StoredModel
-from rerank.rankers.training import TrainingSet
+from rerank.rankers.training import TrainingSet, fold_of_queries, without_start
 from rerank.runtime.progress import track
-from rerank.runtime.schema import LARGEST, Choice, Items, Number, Record, Whole
+from rerank.runtime.schema import Choice, Items, Number, Record, Whole
 from rerank.types import Floats, Ints
 
 SECOND = ("linear", "boosted")
@@ -40,12 +38,11 @@ class Ensemble(Ranker):
     """Rankers combined by a second stage that is trained on their held-out scores.
 
     The queries are divided into folds; each member scores each fold after learning from the others. On these scores the
-    second stage learns; the members that are kept have learned from all queries. A warm start is every member's and
-    the second stage's: scores are base + u stage(what each member adds to base / u), u the spread of the base scores
-    at the top of the queries (1 for a cold start).
+    second stage learns; the members that are kept have learned from all queries. The second stage adds a base's scores,
+    with the weight that is best on held-out queries (base_weight.py); members learn without them.
 
-        linear   base + u sum_m w_m f_m, w by Newton's steps on LambdaRank's gradients
-        boosted  base + u LambdaMART(f_1, f_2, ...)
+        linear   base + sum_m w_m f_m, w by Newton's steps on LambdaRank's gradients
+        boosted  base + LambdaMART(f_1, f_2, ...)
 
     The winner of the Yahoo! challenge was the members "8*lambdamart(subsample=0.5), 2*lambdarank,
     2*logisticregression".
@@ -86,20 +83,18 @@ class Ensemble(Ranker):
     def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
         common = {"metric": self.metric, "random_state": self.random_state}
         members, stage = new_members(self.members, common), self._new_stage()
-        self.unit_ = spread_at_the_top(train)
-        train = replace(train, start_scores=start_in_units(train, self.unit_, by_query=False)[0])
-        valid = valid and replace(valid, start_scores=valid.start_scores / self.unit_)
+        cold, cold_valid = without_start(train), valid and without_start(valid)
         fold = fold_of_queries(self.n_folds, len(train.weights), SEEDS + self.random_state)
         held_out = np.empty((len(train.order), len(members)), dtype=np.float32)
         for number in track(range(self.n_folds), "members on folds", self.n_folds):
-            rest, part = train.select(np.flatnonzero(fold != number)), train.select(np.flatnonzero(fold == number))
+            rest, part = cold.select(np.flatnonzero(fold != number)), cold.select(np.flatnonzero(fold == number))
             rows = np.repeat(fold == number, np.diff(train.query_ptr))
             for column, member in enumerate(members):
                 learner = member.unfitted_copy()
-                learner._learn(rest, valid)
+                learner._learn(rest, cold_valid)
                 held_out[rows, column] = learner._scores(part.X)
         for member in track(members, "members", len(members)):
-            member._learn(train, valid)
+            member._learn(cold, cold_valid)
             complete_member(self, member)
         self.members_ = members
         stage_valid = None if valid is None else _of_scores(valid, self._shares(valid.X)[valid.order])
@@ -128,14 +123,14 @@ class Ensemble(Ranker):
         )
 
     def _shares(self, X: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return what each member adds to the base, in units of the base's spread, (n_rows, n_members) float32."""
+        """Return the members' scores, (n_rows, n_members) float32."""
         return np.column_stack([member._scores(X) for member in self.members_]).astype(np.float32)
 
     def _columns_read(self) -> Ints:
         return np.unique(np.concatenate([member._columns_read() for member in self.members_]))
 
     def _scores(self, X: NDArray[np.float32]) -> Floats:
-        return self.unit_ * self.stage_._scores(self._shares(X))
+        return self.stage_._scores(self._shares(X))
 
     def _add_contributions(self, X: NDArray[np.float32], out: Floats, n_threads: int) -> None:
         """Add the members' contributions, weighted as their scores are; the score is linear in these."""
@@ -144,7 +139,7 @@ class Ensemble(Ranker):
                 "contributions: expected an ensemble with a linear second stage, got a boosted one. Train it with "
                 "second='linear'."
             )
-        add_member_contributions(self.members_, self.unit_ * self.stage_.weights_, X, out, n_threads)
+        add_member_contributions(self.members_, self.stage_.weights_, X, out, n_threads)
 
     def _learned(self) -> dict[str, Any]:
         return {
@@ -152,25 +147,22 @@ class Ensemble(Ranker):
             "evals_result": self.evals_result_,
             "members": [member.to_dict() for member in self.members_],
             "stage": self.stage_._learned(),
-            "unit": self.unit_,
         }
 
     def _learned_fields(self) -> Record:
         members, stage = Items(StoredModel(), binds="n_members"), self._new_stage()._learned_fields("n_members")
-        # a file from before there were units has none
-        fields = {**PROGRESS, "members": members, "stage": stage, "unit": Number(1e-300, LARGEST)}
-        return Record(fields, {"unit": 1.0})
+        return Record({**PROGRESS, "members": members, "stage": stage})
 
     def _restore(self, learned: Mapping[str, Any]) -> None:
         self.best_iteration_, self.evals_result_ = learned["best_iteration"], learned["evals_result"]
         check_members(self, learned["members"])
-        self.members_, self.unit_, self.stage_ = learned["members"], learned["unit"], self._new_stage()
+        self.members_, self.stage_ = learned["members"], self._new_stage()
         self.stage_._restore(learned["stage"])
 
     def _largest_score(self) -> float:
         if not isinstance(self.stage_, LinearStage):
-            return self.unit_ * self.stage_._largest_score()
-        return self.unit_ * float(np.abs(self.stage_.weights_) @ [member._largest_score() for member in self.members_])
+            return self.stage_._largest_score()
+        return float(np.abs(self.stage_.weights_) @ [member._largest_score() for member in self.members_])
 
 
 def _of_scores(data: TrainingSet, scores: NDArray[np.float32]) -> TrainingSet:

@@ -16,7 +16,20 @@ from rerank.rankers.ranker import Ranker
 from rerank.rankers.registry import register_fitted
 from rerank.rankers.training import TrainingSet
 from rerank.rankers.warm_start import NoBase
-from rerank.runtime.schema import LARGEST, Array, Choice, Field, Names, Number, Plain, Record, SchemaError, Text, at
+from rerank.runtime.schema import (
+    LARGEST,
+    Array,
+    Choice,
+    Field,
+    Flag,
+    Names,
+    Number,
+    Plain,
+    Record,
+    SchemaError,
+    Text,
+    at,
+)
 from rerank.trees.contributions import add_contributions
 from rerank.trees.forest import Forest, StoredForest
 from rerank.trees.score import score_rows
@@ -66,6 +79,11 @@ class Imported(Ranker):
     def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
         """Check the number of features; as a member of an ensemble the model is not trained again."""
         self._check_fitted()
+        if not self._ordered:
+            raise InvalidInputError(
+                "members: expected models whose features are in the order of training, got one whose file only names "
+                "them. Import it with feature_names."
+            )
         if train.X.shape[1] != self.n_features_in_:
             raise InvalidInputError(
                 f"training data: expected the {self.n_features_in_} features of the imported model, got "
@@ -113,8 +131,11 @@ class ImportedTrees(Imported):
         divisor: float = 1.0,
         zero_missing: Sequence[int] = (),
         recipe: Mapping[str, Any] | None = None,
+        is_ordered: bool = True,
     ) -> Self:
         """Return a fitted ranker of these trees, which are checked already; the arguments are the attributes above.
+
+        is_ordered  whether the features are in the order of training; where not, arrays without names are refused
 
         Raises InvalidInputError for feature names or a recipe that a model file could not hold.
         """
@@ -128,6 +149,7 @@ class ImportedTrees(Imported):
                 "zero_missing": np.array(zero_missing, dtype=np.int64),
                 "sums": str(forest.leaf_value.dtype),
                 "forest": forest,
+                "ordered": is_ordered,
             },
         )
 
@@ -171,6 +193,7 @@ class ImportedTrees(Imported):
             "zero_missing": self.zero_missing_.tolist(),
             "sums": str(self.forest_.leaf_value.dtype),
             "forest": self.forest_.to_dict(),
+            **({} if self._ordered else {"ordered": False}),
         }
 
     def _learned_fields(self) -> Record:
@@ -183,7 +206,9 @@ class ImportedTrees(Imported):
                 "zero_missing": features,
                 "sums": Choice(lambda: SUMS),
                 "forest": StoredForest(),
-            }
+                "ordered": Flag(),
+            },
+            {"ordered": True},
         )
 
     def _restore(self, learned: Mapping[str, Any]) -> None:
@@ -191,6 +216,7 @@ class ImportedTrees(Imported):
         self.constant_: float = learned["constant"]
         self.divisor_: float = learned["divisor"]
         self.zero_missing_: Ints = learned["zero_missing"]
+        self._ordered: bool = learned["ordered"]
         if (np.diff(self.zero_missing_) <= 0).any():
             raise SchemaError("ascending features, each once", "others", path="zero_missing")
         forest: Forest = learned["forest"]

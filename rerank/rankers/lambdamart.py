@@ -59,8 +59,8 @@ class LambdaMART(LearnsFromPairs, BoostedTrees):
     sigma: float | None = parameter(
         None,
         Number(1e-9, 1e9, optional=True),
-        "Slope of the pairwise logistic, 1 / unit of the scores. None: 1, or for a warm start 1 / the spread of the "
-        "base scores at the top. A cold start has the same trees for any sigma.",
+        "Slope of the pairwise logistic, 1 / unit of the scores. None: 1, or with start='base' 1 / the spread of the "
+        "base scores at the top. Trees that learn from 0 are the same for any sigma.",
     )
     normalize: bool = parameter(True, Flag(), NORMALIZE)
     step: str = parameter(

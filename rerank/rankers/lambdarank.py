@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.base import Objective
-from rerank.objectives.for_measure import lambdarank_for
+from rerank.objectives.for_measure import lambdarank_for, order_matters
 from rerank.rankers.netranker import NetRanker
 from rerank.rankers.parameters import NORMALIZE, parameter, trained_metric
 from rerank.rankers.registry import register
@@ -40,17 +38,14 @@ class LambdaRank(NetRanker):
     normalize: bool = parameter(True, Flag(), NORMALIZE)
 
     def _objective(self, query: TrainingSet) -> Objective | None:
-        if len(np.unique(query.labels)) < 2:
-            return None
-        measure = parse_measure(self.metric)
-        if measure.score(np.sort(query.labels)[::-1], query.ideal_labels) == 0.0:
+        measure, ideal = parse_measure(self.metric), (query.ideal_labels, query.ideal_ptr)
+        if measure.trainable and not order_matters(measure, query.labels, query.query_ptr, *ideal).any():
             return None
         return lambdarank_for(
             measure,
             query.labels,
             query.query_ptr,
-            query.ideal_labels,
-            query.ideal_ptr,
+            *ideal,
             query.weights,
             1.0,
             self.truncation_level,

@@ -12,7 +12,7 @@ from rerank.metrics.registry import parse_measure
 from rerank.objectives.for_measure import lambdarank_for
 from rerank.objectives.lambdarank import LambdaRankObjective
 from rerank.objectives.swap_blocks import BlockLambdaRankObjective
-from rerank.rankers.start import spread_at_the_top
+from rerank.rankers.base_weight import WeightedBase
 from rerank.rankers.stopping import Callback, EarlyStopping
 from rerank.rankers.training import TrainingSet
 from rerank.runtime.products import cross_product, inverse, product
@@ -31,12 +31,10 @@ class LinearStage:
     (Burges 2010, sections 4 and 7). So a step does not depend on constants added to members' scores nor on their
     scale; the ridge is a share of H's own diagonal.
 
-    The first weights are equal. Those of a cold start are of members' scores divided by their standard deviations,
-    since members of different kinds have different units. Those of a warm start are of the scores as they are: base +
-    f_m is member m's own model, all in the unit of the base, so that the mean of the models is where training starts.
-    A member's scale is then part of what it learned: a larger one would be another model, not the same one in another
-    unit. Of all weights, none at all (the base itself) and the equal ones included, the best by the measure are kept:
-    on the validation queries where there are some, else on the held-out scores themselves.
+    The first weights are equal, of members' scores divided by their standard deviations, since members of different
+    kinds have different units. A base is added to the sum with a weight of its own (base_weight.py). Of all weights,
+    none at all (the base itself) and the equal ones included, the best by the measure are kept: on the validation
+    queries where there are some, else on the held-out scores themselves.
     """
 
     _callbacks: Sequence[Callback] = ()
@@ -48,25 +46,29 @@ class LinearStage:
         self.early_stopping_rounds = early_stopping_rounds
 
     def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
-        measure, spread = parse_measure(self.metric), spread_at_the_top(train, DEPTH)
+        measure, base = parse_measure(self.metric), None
+        if train.start_scores.any():
+            base = WeightedBase(valid or train, parse_measure(self.metric))
         parts = train.labels, train.query_ptr, train.ideal_labels, train.ideal_ptr, train.weights
-        objective = lambdarank_for(measure, *parts, 1.0 / spread, DEPTH, True)
+        objective = lambdarank_for(measure, *parts, 1.0, DEPTH, True)
         inputs = train.X[train.order].astype(np.float64)
         inputs -= inputs.min(axis=0)  # a constant column is 0 exactly
-        scales = np.where(inputs.any(axis=0), inputs.std(axis=0), 1.0) / spread
+        scales = np.where(inputs.any(axis=0), inputs.std(axis=0), 1.0)
         inputs = (inputs - inputs.mean(axis=0)) / scales
         followed = valid or train
-        stopping = EarlyStopping(followed, measure, self.early_stopping_rounds, self._callbacks)
+        stopping = EarlyStopping(followed, measure, self.early_stopping_rounds, self._callbacks, base)
         held_out = followed.X[followed.order].astype(np.float64)
         self.weights_ = np.zeros(len(scales))
-        warm = bool(train.start_scores.any())
-        weights = (scales if warm else np.ones(len(scales))) / len(scales)  # of the inputs; of the members: / scales
+        weights = np.full(len(scales), 1.0 / len(scales))  # of the inputs; of the members: / scales
         for _ in range(self.n_estimators):
-            if stopping.add(followed.start_scores + product(held_out, weights / scales)):
+            if stopping.add(product(held_out, weights / scales)):
                 self.weights_ = weights / scales
             if stopping.over:
                 break
-            weights = weights - self.learning_rate * newton_step(objective, train.start_scores, inputs, weights)
+            weights = weights - self.learning_rate * newton_step(objective, inputs, weights)
+        if base is not None:
+            given = product(held_out, self.weights_), valid is None, None if valid is None else 1.0
+            self.weights_ *= base.chosen(*given).factor
         self.best_iteration_, self.evals_result_ = stopping.best, stopping.results() if valid else {}
 
     def _scores(self, X: NDArray[np.float32]) -> Floats:
@@ -85,14 +87,9 @@ class LinearStage:
         self.weights_ = learned["weights"]
 
 
-def newton_step(
-    objective: LambdaRankObjective | BlockLambdaRankObjective, start: Floats, inputs: Floats, weights: Floats
-) -> Floats:
-    """Return (H + ridge)^-1 g of the cost of start + inputs @ weights, (n_inputs,) float64.
-
-    start  (n_rows,) float64, inputs (n_rows, n_inputs) float64
-    """
-    scores = start + product(inputs, weights)
+def newton_step(objective: LambdaRankObjective | BlockLambdaRankObjective, inputs: Floats, weights: Floats) -> Floats:
+    """Return (H + ridge)^-1 g of the cost of inputs (n_rows, n_inputs) float64 @ weights, (n_inputs,) float64."""
+    scores = product(inputs, weights)
     grad, hess, change = np.empty(len(inputs)), np.empty(len(inputs)), np.empty_like(inputs)
     objective.gradients(scores, grad, hess)
     objective.hessian_product(scores, inputs, change)

@@ -115,7 +115,7 @@ def check_names(ranker: str, given: Iterable[str], known: Iterable[str]) -> None
 
 
 class Metric(Field):
-    """A measure: its name, a Measure, or a function of the user's; stored by name."""
+    """A measure: its name, a Measure, one of ir_measures, or a function of the user's; stored by name."""
 
     type_name: ClassVar[str] = "str"
 

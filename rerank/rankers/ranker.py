@@ -24,6 +24,7 @@ from rerank.rankers.arrays import (
     numbered_names,
     query_column,
 )
+from rerank.rankers.base_weight import WeightedBase
 from rerank.rankers.checkpoint import Checkpoint
 from rerank.rankers.estimator import Estimator, not_fitted
 from rerank.rankers.limits import TrainingLimits
@@ -132,6 +133,7 @@ class Ranker(Estimator):
     _cluster: Any = None  # a rerank.Cluster, while it trains
     _limits: TrainingLimits = TrainingLimits()
     _columns_named = False  # whether training had a data frame, whose columns have names
+    _ordered = True  # whether the order of the features is known: the file of an imported model may only name them
 
     @abstractmethod
     def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
@@ -251,17 +253,19 @@ class Ranker(Estimator):
             raise InvalidInputError(
                 f"cluster: expected a ranker of boosted trees ({able}), got {self.kind}. Train it without a cluster."
             )
-        self._callbacks, self._cluster = () if callbacks is None else tuple(callbacks), cluster
-        self._limits = self._given_limits(memory, checkpoint)
-        try:
-            X = self._with_preferences(preferences, X)
-            data, scores = self._training_data(X, y, qid, group, init_score, sample_weight)
-            self._columns_named = not isinstance(X, RankingData) and column_names(X) is not None
-            return self._fit_data(data, scores, Validated(eval_set, eval_qid, eval_group, eval_init_score))
-        finally:
-            self._forget_input()
+        learner = self.unfitted_copy()  # all or nothing: a failed training leaves this ranker as it was
+        learner._callbacks, learner._cluster = () if callbacks is None else tuple(callbacks), cluster
+        learner._limits = learner._given_limits(memory, checkpoint)
+        X = learner._with_preferences(preferences, X)
+        data, scores = learner._training_data(X, y, qid, group, init_score, sample_weight)
+        learner._columns_named = not isinstance(X, RankingData) and column_names(X) is not None
+        learner._fit_data(data, scores, Validated(eval_set, eval_qid, eval_group, eval_init_score))
+        learner._forget_input()
+        kept = {name: value for name, value in vars(self).items() if not name.endswith("_")}  # none of an earlier fit
+        self.__dict__ = {**kept, **vars(learner), **self.get_params(deep=False)}
+        return self
 
-    def _fit_data(self, data: RankingData, init_score: Floats | None, validated: Validated) -> Self:
+    def _fit_data(self, data: RankingData, init_score: Floats | None, validated: Validated) -> None:
         self._check_limits(data)
         data = self._loaded(data)
         check_training_data(data, "training data")
@@ -278,7 +282,6 @@ class Ranker(Estimator):
         with kernel_threads(self.n_jobs):
             self._learn(TrainingSet.of(data, start), valid or None)
         self._warn_of_nothing()
-        return self
 
     def _with_preferences(
         self, preferences: Preferences | Iterable[Sequence[Any]] | None, X: RankingData | ArrayLike
@@ -315,9 +318,9 @@ class Ranker(Estimator):
         """Drop what only training needs."""
         del self._callbacks, self._cluster, self._limits
 
-    def _stopping(self, valid: TrainingSet | None) -> EarlyStopping:
+    def _stopping(self, valid: TrainingSet | None, base: WeightedBase | None = None) -> EarlyStopping:
         """Return what follows the metric on the validation data, None for none, while the ranker learns."""
-        return EarlyStopping(valid, parse_measure(self.metric), self.early_stopping_rounds, self._callbacks)
+        return EarlyStopping(valid, parse_measure(self.metric), self.early_stopping_rounds, self._callbacks, base)
 
     def predict(
         self,
@@ -622,7 +625,7 @@ class Ranker(Estimator):
             data, order = self._matching(self._loaded(X)), None
             check_retrievers(self, X.retriever, X.run_retrievers, "validation data", init_score is None)
         else:
-            data, order = data_from_arrays(X, y, query_column(qid, group, "eval_"))
+            data, order = data_from_arrays(X, y, query_column(qid, group, X, "eval_"))
             self._check_columns(data.X, column_names(X), "eval_set")
             data = replace(data, feature_names=tuple(self.feature_names_))
         check_training_data(data, "validation data")
@@ -653,6 +656,11 @@ class Ranker(Estimator):
     def _check_columns(self, X: NDArray[np.float32], names: tuple[str, ...] | None, what: str) -> None:
         """Refuse columns that are not those of training; warn as scikit-learn does where one side has no names."""
         kind, trained = type(self).__name__, tuple(self.feature_names_)
+        if names is None and not self._ordered:
+            raise ModelMismatchError(
+                f"{what}: expected columns with names (a data frame, RankingData), got an array: the file of the model "
+                "does not say the order of its features. Import it with feature_names, in the order of training."
+            )
         if names is not None and names != trained:
             if hasattr(self, "feature_names_in_") or not set(names).isdisjoint(trained):
                 raise ModelMismatchError(f"{what}: {_difference(trained, names)}")
@@ -716,7 +724,7 @@ def _labelled(
     """Return labelled arrays as a record, and the input row of each of its rows."""
     if y is None:
         raise InvalidInputError("y: expected a label for every row, got none. Pass fit(X, y, qid=qid).")
-    return data_from_arrays(X, y, query_column(qid, group), sample_weight)
+    return data_from_arrays(X, y, query_column(qid, group, X), sample_weight)
 
 
 def _validation_arrays(validated: Validated) -> tuple[Any, Any, Any, Any]:

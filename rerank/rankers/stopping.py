@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from rerank.metrics.base import Measure
+from rerank.rankers.base_weight import WeightedBase
 from rerank.rankers.training import TrainingSet, Validation
 from rerank.types import Floats
 
@@ -49,13 +50,20 @@ class EarlyStopping:
     """
 
     def __init__(
-        self, valid: TrainingSet | None, measure: Measure, rounds: int, callbacks: Sequence[Callback] = ()
+        self,
+        valid: TrainingSet | None,
+        measure: Measure,
+        rounds: int,
+        callbacks: Sequence[Callback] = (),
+        base: WeightedBase | None = None,
     ) -> None:
-        """Take the validation data, None for none, and the iterations without a better value before the end."""
-        self._measure, self._rounds, self._callbacks = measure, rounds, callbacks
+        """Take the validation data, None for none, and the iterations without a better value before the end.
+
+        base  the validation data's, where the scores to come are without it: each gets the weight that is best there
+        """
+        self._measure, self._rounds, self._callbacks, self._base = measure, rounds, callbacks, base
         self._validation = None if valid is None else Validation(valid, measure)
-        data = self._validation and self._validation.data
-        self.history = [self._validation.value(data.start_scores)] if self._validation and data else []
+        self.history = [] if self._validation is None else [self._validation.value(self._validation.data.start_scores)]
         self.best = self._iteration = 0
         self._stopped = False
 
@@ -67,7 +75,7 @@ class EarlyStopping:
         self._iteration += 1
         is_best = self._validation is None
         if self._validation is not None:
-            self.history.append(self._validation.value(scores))
+            self.history.append(self._validation.value(self._base.best_of(scores) if self._base else scores))
             is_best = self.history[-1] > self.history[self.best]
         if is_best:
             self.best = self._iteration
@@ -81,6 +89,11 @@ class EarlyStopping:
         """Go on after an earlier training of so many iterations, whose history is given."""
         self._iteration, self.history = iterations, list(history)
         self.best = self.history.index(max(self.history)) if self.history else iterations
+
+    @property
+    def data(self) -> TrainingSet | None:
+        """The validation data."""
+        return None if self._validation is None else self._validation.data
 
     @property
     def over(self) -> bool:

@@ -105,6 +105,14 @@ def load_model(path: str | Path) -> Ranker:
     return _checked(stored, source)
 
 
+def fitted_model(model: Ranker | str | Path) -> Ranker:
+    """Return a model, or that of a file; raises scikit-learn's NotFittedError for one that is not fitted."""
+    if isinstance(model, str | Path):
+        return load_model(model)
+    model._check_fitted()
+    return model
+
+
 def model_from_dict(stored: Mapping[str, Any]) -> Ranker:
     """Return the ranker that `Ranker.to_dict` described; raises InvalidInputError where it is none."""
     return StoredModel().read(stored, {})

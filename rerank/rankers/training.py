@@ -1,15 +1,19 @@
 """Training data: rows in one canonical order, so that their order in the input has no effect.
 
-Queries are in the order of their ids, the rows of a query by document id, descending: equal scores then rank as in
-trec_eval. Rows without document ids get one from their content.
+Queries are in an order that their contents give them, so that neither their ids nor their order in the input has an
+effect on a model. The rows of a query are by document id, descending: equal scores then rank as in trec_eval. Rows
+without document ids get one from their content.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from functools import partial
+from hashlib import blake2b
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numba import get_num_threads
@@ -22,6 +26,7 @@ from rerank.runtime.kernels import kernel
 from rerank.runtime.threads import in_threads
 from rerank.types import Floats, Ints, RankingData, joined_rows, pointers, query_blocks, query_rows
 
+FEW_FEATURES = 8
 DEEPEST_INSERTION = 100  # down to here keeping the best rows in order beats sorting the whole list
 
 
@@ -50,13 +55,15 @@ class TrainingSet:
         """Put labelled data and their base scores (n_rows,) in canonical order."""
         if data.labels is None:
             raise InvalidInputError("training data: expected labels, got none. Make the data with qrels.")
-        queries = np.argsort(data.query_ids, kind="stable")
-        bounds = zip(data.query_ptr[queries].tolist(), data.query_ptr[queries + 1].tolist(), strict=True)
-        rows = (first + np.argsort(data.stored_ids[first:last], kind="stable")[::-1] for first, last in bounds)
-        order = np.concatenate([np.empty(0, np.int64), *rows])
+        rows = [
+            first + np.argsort(data.stored_ids[first:last], kind="stable")[::-1]
+            for first, last in pairwise(data.query_ptr.tolist())
+        ]
         ideal_labels, ideal_ptr = data.ideal()
-        ideal_rows, ideal_ptr = joined_rows(ideal_ptr[queries], np.diff(ideal_ptr)[queries])
         weights = np.ones(len(data)) if data.weights is None else data.weights
+        queries = _order_by_content(data, rows, np.column_stack([weights, np.diff(ideal_ptr)]), start_scores)
+        order = np.concatenate([np.empty(0, np.int64), *(rows[query] for query in queries.tolist())])
+        ideal_rows, ideal_ptr = joined_rows(ideal_ptr[queries], np.diff(ideal_ptr)[queries])
         return cls(
             data.X,
             order,
@@ -99,6 +106,30 @@ class TrainingSet:
             )
 
 
+def _order_by_content(data: RankingData, rows: list[Ints], of_query: Floats, start_scores: Floats) -> Ints:
+    """Return the queries by a digest of their labels; of equal ones by their features, then by all else.
+
+    rows      rows of each query in canonical order
+    of_query  (n_queries, k) numbers of each query
+
+    Features are read only where labels do not tell queries apart, first a few of them: they are most of the data.
+    Base scores and weights are last, because their scale has no effect on a model.
+    """
+    contents: tuple[Callable[[int], NDArray[Any]], ...] = (
+        lambda query: data.labels[rows[query]],  # type: ignore[index]
+        lambda query: data.X[rows[query], :FEW_FEATURES],
+        lambda query: data.X[rows[query]],
+        lambda query: np.append(start_scores[rows[query]], of_query[query]),
+    )
+    digests, undecided = [b""] * len(rows), list(range(len(rows)))
+    for content in contents:
+        for query in undecided:
+            digests[query] += blake2b(content(query).tobytes(), digest_size=16).digest()
+        counts = Counter(digests[query] for query in undecided)
+        undecided = [query for query in undecided if counts[digests[query]] > 1]
+    return np.array(sorted(range(len(rows)), key=digests.__getitem__), np.int64)
+
+
 def check_training_data(data: RankingData, what: str) -> None:
     """Refuse data that nothing can be learned from or measured on."""
     if not data.n_rows:
@@ -117,6 +148,18 @@ def check_pairs(train: TrainingSet) -> None:
             "training data: expected a query with documents of different labels, got none. Check that qrels and run "
             "name the same documents."
         )
+
+
+def without_start(data: TrainingSet) -> TrainingSet:
+    """Return the same data with start scores of 0, as a cold start has them."""
+    return replace(data, start_scores=np.zeros(len(data.start_scores)))
+
+
+def fold_of_queries(n_folds: int, n_queries: int, seed: int | None) -> Ints:
+    """Return the fold of each query, (n_queries,) int64; raises InvalidInputError where a fold would be empty."""
+    if not 2 <= n_folds <= n_queries:
+        raise InvalidInputError(f"n_folds: expected 2 to {n_queries}, the number of queries, got {n_folds}.")
+    return np.random.default_rng(seed).permutation(n_queries) % n_folds
 
 
 def pair_counts(train: TrainingSet) -> Floats:

@@ -188,8 +188,8 @@ class Names(Field):
         text = Text()
         for number, name in enumerate(value):
             _inside(f"[{number}]", text, name, sizes)
-        if len(set(value)) < len(value):
-            repeated = _first_repeated(value)
+        repeated = first_repeated(value)
+        if repeated is not None:
             raise SchemaError("each name once", f"{shown(value[repeated])} again", path=f"[{repeated}]")
         sizes[self.binds] = len(value)
         return tuple(value)
@@ -388,13 +388,14 @@ def _range(low: str, high: str, unbounded: bool, optional: bool) -> str:
     return f"{f'from {low}' if unbounded else f'{low} to {high}'}{', or None' if optional else ''}"
 
 
-def _first_repeated(names: list[str]) -> int:
-    seen: set[str] = set()
+def first_repeated(names: Iterable[Any]) -> int | None:
+    """Return the position of the first name that is there before, None where all differ."""
+    seen: set[Any] = set()
     for number, name in enumerate(names):
         if name in seen:
             return number
         seen.add(name)
-    raise ValueError("no name is repeated")
+    return None
 
 
 def _encodable(text: str) -> bool:

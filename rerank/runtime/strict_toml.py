@@ -9,11 +9,17 @@ from typing import Any
 from rerank.errors import shown
 from rerank.runtime.strict_json import ParseFault, finite_number
 
+MOST_PARTS = 64  # of a dotted key: tomllib takes the square of their number
+_STRING = re.compile(r""""(?:[^"\\\n]++|\\.)*+"?|'[^'\n]*+'?""")
+_LONG_KEY = re.compile(rf"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){{{MOST_PARTS}}}")
 _LOCATION = re.compile(r"\(at line (\d+), column (\d+)\)")
 
 
 def parse_toml(text: str) -> dict[str, Any]:
     """Return the table of a TOML text; raise ParseFault, with the line, if it is not TOML."""
+    long_key = _LONG_KEY.search(_STRING.sub("s", text))
+    if long_key is not None:
+        raise ParseFault(f"a key of over {MOST_PARTS} parts, {shown(long_key[0])}")
     try:
         return tomllib.loads(text, parse_float=_finite)
     except tomllib.TOMLDecodeError as error:

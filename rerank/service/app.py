@@ -7,8 +7,10 @@ import gc
 import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -24,7 +26,7 @@ from rerank.service.counters import Counters
 from rerank.service.encoding import json_bytes
 from rerank.service.engine import Engine
 from rerank.service.faults import ServiceError, internal, not_ready, overloaded
-from rerank.service.jobs import Job
+from rerank.service.jobs import Job, RerankJob, SearchJob
 from rerank.service.openapi import document
 from rerank.service.page import page_files
 from rerank.service.reload import ModelFile
@@ -35,6 +37,9 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 STARTING, READY, ENDING, FAILED = "starting", "ready", "ending", "failed"
+JobType = TypeVar("JobType", bound=Job)
+_LARGE = 1 << 16  # bytes of a body
+_MOST_BRACKETS = 500_000  # of a body: a list takes 100 times as much memory as its bracket
 _TICK = 1.0  # seconds between two checks of the model's file, and updates of the gauges
 
 
@@ -73,6 +78,7 @@ class Service:
         self._on_failure = on_failure or (lambda: None)
         self._listens_at_once = listens_at_once
         self._model_file = ModelFile(settings.model)
+        self._reader = ThreadPoolExecutor(1, thread_name_prefix="rerank-bodies")
         self._reload_now = asyncio.Event()
 
     def router(self) -> Router:
@@ -105,6 +111,7 @@ class Service:
                 with suppress(asyncio.CancelledError):
                     await task
             await asyncio.to_thread(self.batcher.stop)
+            self._reader.shutdown(wait=False, cancel_futures=True)
             self.engine.close()
 
     async def _open(self) -> None:
@@ -166,8 +173,7 @@ class Service:
     async def search(self, scope: Message, receive: Receive) -> bytes:
         """Answer POST /search."""
         self._check_ready()
-        async with self._body(scope, receive) as body:
-            job = requests.search_job(body, self.limits, self.settings.served_name)
+        async with self._job(scope, receive, self._search_job) as job:
             start = time.perf_counter()
             results = await self._answer(scope, receive, job)
             return requests.search_answer(job, results, time.perf_counter() - start)
@@ -175,11 +181,14 @@ class Service:
     async def rerank(self, scope: Message, receive: Receive) -> bytes:
         """Answer POST /rerank, /v1/rerank and /v2/rerank."""
         self._check_ready()
-        async with self._body(scope, receive) as body:
-            names = self.engine.field_names
-            return await self._answer(
-                scope, receive, requests.rerank_job(body, self.limits, self.settings.served_name, names)
-            )
+        async with self._job(scope, receive, partial(self._rerank_job, scope["path"])) as job:
+            return await self._answer(scope, receive, job)
+
+    def _search_job(self, body: Any) -> SearchJob:
+        return requests.search_job(body, self.limits, self.settings.served_name)
+
+    def _rerank_job(self, path: str, body: Any) -> RerankJob:
+        return requests.rerank_job(body, self.limits, self.settings.served_name, self.engine.field_names, path)
 
     async def models(self, request: Request) -> Response:
         """Answer GET /models."""
@@ -221,8 +230,11 @@ class Service:
             gone.cancel()
 
     @asynccontextmanager
-    async def _body(self, scope: Message, receive: Receive) -> AsyncIterator[Any]:
-        """Yield the JSON of a body, whose bytes count as in use until the block ends."""
+    async def _job(self, scope: Message, receive: Receive, read: Callable[[Any], JobType]) -> AsyncIterator[JobType]:
+        """Yield what is read from the JSON of a body, whose bytes count as in use until the block ends.
+
+        Large bodies are read on a thread of their own, one at a time, while other requests are answered.
+        """
         headers = dict(scope["headers"])
         kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
         if kind != b"application/json" or headers.get(b"content-encoding", b"identity") != b"identity":
@@ -236,7 +248,11 @@ class Service:
         text = bytearray()
         try:
             await self._read(receive, text)
-            yield _parsed(bytes(text))
+            if len(text) <= _LARGE:
+                yield read(_parsed(bytes(text)))
+            else:
+                loop = asyncio.get_running_loop()
+                yield await loop.run_in_executor(self._reader, lambda: read(_parsed(bytes(text))))
         finally:
             self.bytes_in_use -= len(text)
 
@@ -293,6 +309,8 @@ def error_response(error: ServiceError, request_id: str) -> Response:
 
 def _parsed(text: bytes) -> Any:
     """Return the value of a body; numbers beyond float64 and deep brackets are refused."""
+    if text.count(b"[") + text.count(b"{") > _MOST_BRACKETS:
+        raise ServiceError(413, "body", f"at most {_MOST_BRACKETS} brackets", "more", "Send it in parts.")
     try:
         return parse_json(text, finite=True)
     except ParseFault as fault:

@@ -15,6 +15,7 @@ from rerank.service.settings import Limits
 from rerank.types.ids import ID_RULE, MOST_LETTERS, first_broken, is_unicode
 
 MOST_FIELDS = 64
+MOST_MEMBERS = 256  # of a body, and of a document in it
 MOST_EXCERPT = 10_000
 
 
@@ -94,6 +95,7 @@ class Documents(Field):
         elif not isinstance(document, dict) or self.only_texts:
             raise SchemaError("text" if self.only_texts else "text, or an object with a text or an id", shown(document))
         else:
+            _check_members(document)
             for key, value in document.items():
                 with at(shown(key)):
                     for text in value if isinstance(value, list) else [value]:
@@ -181,10 +183,11 @@ class Body:
 
     def _check_keys(self, value: Mapping[str, Any]) -> None:
         """Refuse unknown members."""
+        _check_members(value)
         for key in value:
-            if key in self.keys or key in self.ignored:
+            if key in self.keys or key in self.ignored or (value[key] is None and not self.strict):
                 continue
-            near = get_close_matches(key, self.keys, n=1, cutoff=0.8) if len(key) < 64 else []
+            near = get_close_matches(key, self.keys, n=1, cutoff=0.75) if len(key) < 64 else []
             if near:
                 raise SchemaError("a known key", shown(key), f"Did you mean {near[0]!r}?")
             if self.strict:
@@ -258,19 +261,23 @@ def rerank_body(limits: Limits) -> Body:
             "return_text": Key(Flag(), "Whether to return the texts of `texts`; false by default.", False),
             "raw_scores": Key(Flag(), "Whether scores are the model's, not between 0 and 1.", False),
             "rank_fields": Key(NameList(), "Members of the documents that are joined to their text."),
+            "max_tokens_per_doc": Key(count, "Number of words of each text, from its beginning, that are read."),
         },
         one_of=(("documents", "texts"),),
         strict=False,
-        ignored=(
-            "max_chunks_per_doc", "max_tokens_per_doc", "priority", "truncate", "truncation", "truncation_direction",
-            "user", "return_input", "input",
-        ),
+        ignored=("priority", "truncate", "truncation", "truncation_direction", "user", "return_input", "input"),
     )  # fmt: skip
 
 
 def _within(step: str, declared: Field, value: Any) -> Any:
     with at(step):
         return declared.read(value, {})
+
+
+def _check_members(value: Mapping[str, Any]) -> None:
+    """Refuse an object of too many members."""
+    if len(value) > MOST_MEMBERS:
+        raise SchemaError(f"at most {MOST_MEMBERS} keys", str(len(value)), "Leave out those that are not needed.")
 
 
 def _encodable(text: str) -> str:

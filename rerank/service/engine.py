@@ -14,8 +14,8 @@ from rerank.features.candidate_scores import bm25_scores
 from rerank.features.recipe import Recipe
 from rerank.rankers.origin import check_retrievers
 from rerank.retrieval.union import UnionRun
-from rerank.service.encoding import hits_json, id_texts, json_bytes, members, number_texts
-from rerank.service.faults import ServiceError, internal, too_late, unknown, unusable
+from rerank.service.encoding import check_finite, json_bytes
+from rerank.service.faults import ServiceError, internal, large_answer, too_late, unknown, unusable
 from rerank.service.jobs import Job, RerankAnswer, RerankJob, SearchJob
 from rerank.service.querylog import QueryLog
 from rerank.service.ranking import (
@@ -41,6 +41,7 @@ from rerank.workflows.texts import GivenTexts, TextOptions, given_texts, text_fe
 
 log = logging.getLogger("rerank")
 _WARM_ROWS = 50
+_AT_ONCE = 50  # stored documents
 
 
 class Engine:
@@ -75,8 +76,9 @@ class Engine:
         return load_ranking(self.settings, self.index, self._records)
 
     def take(self, ranking: Ranking) -> None:
-        """Serve a ranking from now on, in exchange for the one of its name."""
-        self.rankings = {**self.rankings, ranking.name: ranking}
+        """Serve a ranking from now on, under all its names."""
+        names = self.settings.model_names or (ranking.name,)
+        self.rankings = self.rankings | {name: replace(ranking, name=name) for name in names}
 
     @property
     def field_names(self) -> tuple[str, ...]:
@@ -122,6 +124,7 @@ class Engine:
         """Answer jobs together; after an error one by one, so that only those fail that cause it."""
         compute = self._answer_searches if kind is SearchJob else self._answer_reranks
         try:
+            _drop_late(group)
             compute(group)
         except Exception as error:
             if len(group) > 1:
@@ -169,16 +172,18 @@ class Engine:
         names = [[f"{n}:{name}" for name in job.queries] for n, job in enumerate(jobs)]
         topics = {f"{n}:{name}": text for n, job in enumerate(jobs) for name, text in job.queries.items()}
         run = self._candidates(topics, [job.candidates for job in jobs for _ in job.queries], ranking)
-        if all(job.is_late() for job in jobs):
-            raise too_late()
+        _drop_late(jobs)
         shown = self._log is not None or any(job.explain for job in jobs)
         scored = self._scored(ranking, topics, run, shown)
         marked = [name for own, job in zip(names, jobs, strict=True) if job.marks_words for name in own]
         terms = self._terms({name: topics[name] for name in marked})
         ranked = _best(scored, [job.k for job in jobs for _ in job.queries])
         for own, job in zip(names, jobs, strict=True):
-            hits = self._hits(job, ranking, [next(ranked) for _ in own], [terms.get(name, frozenset()) for name in own])
-            job.answer = results_json(job.queries, hits)
+            best = [next(ranked) for _ in own]
+            try:
+                job.answer = self._results(job, ranking, best, [terms.get(name, frozenset()) for name in own])
+            except ServiceError as fault:  # of this job alone
+                job.fault = fault
         if self._log is not None:  # last: where a job fails, the others are answered again
             for own, job in zip(names, jobs, strict=True):
                 self._log.write(job, {name: topics[name] for name in own}, run, scored.data)
@@ -220,35 +225,38 @@ class Engine:
     ) -> RankingData:
         return self.index.some_features(needed, run, Topics(topics), recipe=ranking.recipe, **self._given)
 
-    def _hits(
+    def _results(
         self, job: SearchJob, ranking: Ranking, ranked: Sequence[_Ranked], terms: Sequence[frozenset[str]]
-    ) -> list[bytes]:
-        """Return the hits of each query of a job."""
-        if not job.explain and not job.fields:
-            return [each.json() for each in ranked]
-        entries: list[list[dict[str, Any]]] = [[{} for _ in each.ids] for each in ranked]
-        if job.fields:
-            entries = self._fields(job, [each.names() for each in ranked], terms)
-        if job.explain:
-            for own, each in zip(entries, ranked, strict=True):
-                for entry, why in zip(own, each.features(ranking), strict=True):
-                    entry["features"] = why
-        return [each.json([members(entry) for entry in own]) for each, own in zip(ranked, entries, strict=True)]
+    ) -> bytes:
+        """Return the results of a job as a JSON list; raises ServiceError where they are too large or too late."""
+        results, size = [], 0
+        for (query_id, text), each, own_terms in zip(job.queries.items(), ranked, terms, strict=True):
+            hits = each.hits()
+            for names, part in _parts(each.names(), hits) if job.fields else ():
+                for hit, entry in zip(part, self._fields(job, names, own_terms), strict=True):
+                    hit |= entry
+                    size += len(json_bytes(entry))
+                self._check_size(size, "body.fields")
+            if job.explain:
+                for hit, why in zip(hits, each.features(ranking), strict=True):
+                    hit["features"] = why
+            results.append({"query_id": query_id, "query": text, "hits": hits})
+        return json_bytes(results)
 
-    def _fields(
-        self, job: SearchJob, doc_ids: list[list[str]], terms: Sequence[frozenset[str]]
-    ) -> list[list[dict[str, Any]]]:
-        """Return stored fields of the hits, as excerpts and with matches where these are asked for."""
-        stored = self.stored(dict.fromkeys(doc_id for own in doc_ids for doc_id in own))
-        chosen = {doc_id: chosen_fields(document, job.fields) for doc_id, document in stored.items()}
+    def _check_size(self, size: int, place: str) -> None:
+        """Refuse an answer of more bytes than the limit."""
+        if size > self.settings.limits.answer_bytes:
+            raise large_answer(place, self.settings.limits.answer_bytes)
+
+    def _fields(self, job: SearchJob, names: Sequence[str], terms: frozenset[str]) -> list[dict[str, Any]]:
+        """Return stored fields of some hits, as excerpts and with matches where these are asked for."""
+        _drop_late([job])
+        chosen = [chosen_fields(document, job.fields) for document in self.stored(names).values()]
         matcher = None
         if job.marks_words:
-            texts = (text for document in chosen.values() for text in document.values() if isinstance(text, str))
+            texts = (text for document in chosen for text in document.values() if isinstance(text, str))
             matcher = Matcher(self.index.searcher.analyze, texts)
-        return [
-            [_texts(job, chosen[doc_id], matcher, own_terms) for doc_id in own]
-            for own, own_terms in zip(doc_ids, terms, strict=True)
-        ]
+        return [_texts(job, document, matcher, terms) for document in chosen]
 
     def stored(self, doc_ids: Iterable[str]) -> dict[str, dict[str, Any]]:
         """Return the stored fields of documents of the index by id."""
@@ -269,10 +277,11 @@ class Engine:
             run = self._text_scores(replace(given, locations=_locations(texts)), ranking)
             for n, job in enumerate(texts):
                 rows = run.rows(str(n))
-                answer = RerankAnswer([int(each) for each in run.doc_ids[rows]], run.scores[rows].tolist())
+                answer = _ordered(run.doc_ids[rows].astype(np.int64), run.scores[rows])
                 job.answer = json_bytes(rerank_answer(job, answer))
         for job in jobs:
             if job.doc_ids is not None:
+                _drop_late([job])
                 job.answer = json_bytes(rerank_answer(job, self._rank_ids(job, job.doc_ids, ranking)))
 
     def _text_scores(self, given: GivenTexts, ranking: Ranking) -> Run:
@@ -309,12 +318,22 @@ class Engine:
         run = run.take(run.trec_order())
         scored = self._scored(ranking, {"q": job.query}, run)
         position = {name: number for number, name in enumerate(doc_ids)}
-        texts = None
-        if job.with_texts:
-            stored = self.stored(doc_ids)
-            texts = [_whole_text(stored[name]) for name in doc_ids]
-        names = run.doc_ids[scored.rows[scored.order]].tolist()
-        return RerankAnswer([position[name] for name in names], scored.scores[scored.order].tolist(), texts)
+        names = run.doc_ids[scored.rows].tolist()
+        answer = _ordered(np.array([position[name] for name in names], np.int64), scored.scores)
+        return replace(answer, texts=self._whole_texts(job, doc_ids, answer.order)) if job.with_texts else answer
+
+    def _whole_texts(self, job: RerankJob, doc_ids: Sequence[str], order: Sequence[int]) -> dict[int, str]:
+        """Return the stored texts of the documents that are returned, by their numbers in the request."""
+        wanted, size = list(order[: job.count]), 0
+        texts: dict[int, str] = {}
+        for numbers, names in _parts(wanted, [doc_ids[number] for number in wanted]):
+            _drop_late([job])
+            for number, document in zip(numbers, self.stored(names).values(), strict=True):
+                text = document.get(CONTENTS)
+                texts[number] = text if isinstance(text, str) else ""
+                size += len(texts[number].encode("utf-8", "replace"))
+            self._check_size(size, "body.return_documents")
+        return texts
 
     def _frequent_terms(self) -> str:
         """Return a query with hits: words that the analyser keeps, from documents of the index."""
@@ -344,19 +363,22 @@ class _Ranked:
 
     rows  their rows in `scored.scores`, best first
     ranks  their ranks among BM25's documents, from 0
-    ids, scores, bm25  their JSON
     """
 
     scored: _Scored
     rows: Ints
     ranks: Ints
-    ids: Sequence[bytes]
-    scores: Sequence[bytes]
-    bm25: Sequence[bytes]
 
-    def json(self, more: Sequence[bytes] | None = None) -> bytes:
-        """Return the hits as a JSON list; `more` has further members of each."""
-        return hits_json(self.ids, self.scores, self.ranks, self.bm25, more)
+    def hits(self) -> list[dict[str, Any]]:
+        """Return the hits as objects; ValueError where a score is not finite."""
+        scores, bm25 = self.scored.scores[self.rows], self.scored.run.scores[self.scored.rows[self.rows]]
+        check_finite(scores)
+        check_finite(bm25)
+        columns = zip(self.names(), scores.tolist(), self.ranks.tolist(), bm25.tolist(), strict=True)
+        return [
+            {"rank": place, "id": doc_id, "score": score, "bm25": {"rank": rank + 1, "score": first}}
+            for place, (doc_id, score, rank, first) in enumerate(columns, start=1)
+        ]
 
     def names(self) -> list[str]:
         """Return the ids of the documents."""
@@ -366,7 +388,7 @@ class _Ranked:
     def features(self, ranking: Ranking) -> list[list[dict[str, Any]]]:
         """Return the strongest features of each of them."""
         data = self.scored.data
-        return [[] for _ in self.ids] if data is None else strongest_features(ranking, some_rows(data, self.rows))
+        return [[] for _ in self.rows] if data is None else strongest_features(ranking, some_rows(data, self.rows))
 
 
 def _best(scored: _Scored, wanted: Sequence[int]) -> Iterator[_Ranked]:
@@ -375,16 +397,27 @@ def _best(scored: _Scored, wanted: Sequence[int]) -> Iterator[_Ranked]:
     positions, ptr = joined_rows(starts, np.minimum(np.diff(run.query_ptr), wanted))
     rows = scored.order[positions]
     own = scored.rows[rows]
-    ids, scores, bm25 = id_texts(run.doc_ids[own]), number_texts(scored.scores[rows]), number_texts(run.scores[own])
     for first, begin, end in zip(starts.tolist(), ptr[:-1].tolist(), ptr[1:].tolist(), strict=True):
         part = slice(begin, end)
-        yield _Ranked(scored, rows[part], own[part] - first, ids[part], scores[part], bm25[part])
+        yield _Ranked(scored, rows[part], own[part] - first)
 
 
-def results_json(queries: Mapping[str, str], hits: Sequence[bytes]) -> bytes:
-    """Return the results of a /search request as a JSON list, from the hits of each query."""
-    heads = (json_bytes({"query_id": query_id, "query": text})[:-1] for query_id, text in queries.items())
-    return b"[%b]" % b",".join([b'%b,"hits":%b}' % parts for parts in zip(heads, hits, strict=True)])
+def _parts(first: Sequence[Any], second: Sequence[Any]) -> Iterator[tuple[Sequence[Any], Sequence[Any]]]:
+    """Yield two sequences in parts of equal lengths, so that few documents are in memory at a time."""
+    for start in range(0, len(first), _AT_ONCE):
+        yield first[start : start + _AT_ONCE], second[start : start + _AT_ONCE]
+
+
+def _drop_late(jobs: Sequence[Job]) -> None:
+    """Raise ServiceError if nobody waits for any of the jobs."""
+    if all(job.is_late() for job in jobs):
+        raise too_late()
+
+
+def _ordered(positions: Ints, scores: Floats) -> RerankAnswer:
+    """Return documents by falling score, equal scores by their position in the request."""
+    order = np.lexsort((positions, -scores))
+    return RerankAnswer(positions[order].tolist(), scores[order].tolist())
 
 
 _BM25_ONLY = Recipe(families=("document",))
@@ -413,12 +446,6 @@ def _texts(
     }
     fields = {name: cut[name][0] if name in cut else value for name, value in document.items()}
     return {"fields": fields, **({"matches": {name: cut[name][1] for name in cut}} if job.highlight else {})}
-
-
-def _whole_text(document: Mapping[str, Any]) -> str | None:
-    """Return the text of a stored document."""
-    text = document.get(CONTENTS)
-    return text if isinstance(text, str) else None
 
 
 def _fault(error: Exception, job: Job) -> ServiceError:

@@ -16,7 +16,7 @@ STATUSES = {
     404: "There is no such path, model or document.",
     405: "The path does not know the method.",
     408: "The request did not arrive in time.",
-    413: "The body or the number of documents is too large.",
+    413: "The body, the number of documents or the answer is too large.",
     415: "The body is not declared as JSON.",
     421: "The request is addressed to another host.",
     422: "A value of the body cannot be used.",
@@ -91,6 +91,13 @@ def overloaded(seconds: float) -> ServiceError:
         429, "service", "capacity for one more request", "a full queue", f"Try again in {after} s.",
         {"Retry-After": after},
     )  # fmt: skip
+
+
+def large_answer(place: str, most: int) -> ServiceError:
+    """Return the answer where the documents asked for are too large together."""
+    return ServiceError(
+        413, place, f"documents of at most {most} bytes", "more", "Ask for fewer documents, or for an excerpt of each."
+    )
 
 
 def too_late() -> ServiceError:

@@ -97,6 +97,8 @@ class RerankJob(Job):
         Documents of the index instead.
     with_texts : bool
         Whether the texts of documents of the index are wanted.
+    count : int, optional
+        Number of documents to return; all by default.
 
     """
 
@@ -105,6 +107,7 @@ class RerankJob(Job):
     documents: Sequence[str | Mapping[str, Any]] = ()
     doc_ids: Sequence[str] | None = None
     with_texts: bool = False
+    count: int | None = None
 
     @property
     def rows(self) -> int:
@@ -127,11 +130,11 @@ class RerankAnswer:
         Number of each document in the request.
     scores : list of float
         The score of each.
-    texts : list of str or None, optional
-        The text of each document of the request, in the request's order, where the index has them.
+    texts : dict, optional
+        The texts of the documents that are returned, by their numbers, where the index has them.
 
     """
 
     order: list[int]
     scores: list[float]
-    texts: list[str | None] | None = None
+    texts: Mapping[int, str] | None = None

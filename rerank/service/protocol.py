@@ -23,11 +23,18 @@ except ImportError:
 HAS_HTTPTOOLS = hasattr(HttpToolsProtocol, "data_received")
 
 _GRACE = 1.0  # seconds after which the application has answered a slow body itself
-_MOST_HEAD = 1 << 16  # bytes of a request's head, as for h11
+MOST_HEAD = 1 << 15  # bytes of a request that are not its body: its line, headers, trailers, extensions of chunks
+_READ = 1 << 14  # bytes that are read at once, so that few requests are parsed before the first one is answered
+_MOST_PIPELINED = 100
+_HEADER = 32  # bytes that a header counts beside its text, as in HTTP/2: its objects take memory, too
 
 
 class Guarded:
-    """One connection, whatever parser it has; `sweep` is called about once a second."""
+    """One connection, whatever parser it has; `sweep` is called about once a second.
+
+    _reading_since  since when a request, or the first byte of a connection, is awaited
+    _idle_since     since when nothing is being answered
+    """
 
     limits: ClassVar[Limits]
     counters: ClassVar[Counters]
@@ -35,19 +42,33 @@ class Guarded:
     connections: Any
     cycle: Any
     _reading_since: float | None = None
+    _idle_since = 0.0
     _writing_since: float | None = None
     _written: Any = None
     _drops = False  # nothing more is read
 
     def connection_made(self, transport: Any) -> None:
-        """Take the connection, or refuse it where there are too many."""
+        """Take the connection; where there are too many, close the one that idles for longest, or else this one."""
         super().connection_made(transport)  # type: ignore[misc]
-        self._reading_since = time.monotonic()
+        transport.max_size = _READ
+        self._reading_since = self._idle_since = time.monotonic()
         if len(self.connections) > self.limits.connections:
             self.counters.add("rerank_refused_total", reason="connections")
+            others = [each for each in self.connections if each is not self and each.is_idle()]
+            if others:
+                min(others, key=lambda each: each._idle_since).transport.abort()
+                return
             fault = ServiceError(503, "service", "fewer connections", "too many", "Try again later.")
             self.transport.write(_raw_answer(fault, b"Service Unavailable"))
             self.transport.close()
+
+    def is_idle(self) -> bool:
+        """Return whether no whole request waits for its answer."""
+        if self.transport.is_closing():
+            return False
+        if self._reading_since is not None or self.cycle is None:
+            return True
+        return self.cycle.response_complete and not self.transport.get_write_buffer_size()
 
     def data_received(self, data: bytes) -> None:
         """Take bytes, unless the connection is being closed."""
@@ -60,6 +81,7 @@ class Guarded:
     def on_response_complete(self) -> None:
         """Take the next request."""
         super().on_response_complete()  # type: ignore[misc]
+        self._idle_since = time.monotonic()
         self._note_arrival()
 
     def sweep(self, now: float) -> None:
@@ -127,39 +149,63 @@ class H11Connection(Guarded, H11Protocol):
 
 
 class HttpToolsConnection(Guarded, HttpToolsProtocol):  # type: ignore[valid-type, misc]
-    """A connection whose parser is httptools': its heads have no limit, and it cannot ignore an offered upgrade."""
+    """A connection whose parser is httptools': it has no limits, and cannot ignore an offered upgrade."""
 
     _begun = _in_head = False  # a request, and its head, has begun and is not complete
     _upgrades = False
     _bytes, _requests = b"", 0  # what has arrived since a request began, until its head is complete; requests in it
+    _header_bytes = _other_bytes = 0  # of the request's headers and trailers; what has arrived since its last body
 
     def data_received(self, data: bytes) -> None:
         """Take bytes."""
+        if self._drops:
+            return
         if not self._begun:
             self._bytes, self._requests = b"", 0
         if self._in_head or not self._begun:
             self._bytes += data
+        self._other_bytes += len(data)
         super().data_received(data)
         if not self._in_head:
             self._bytes = b""
-        elif self._requests == 1 and len(self._bytes) > _MOST_HEAD and not self._drops:
+        if self._begun and self._other_bytes > MOST_HEAD and not self._drops:
             self.send_400_response("")
 
     def on_message_begin(self) -> None:
         """Begin a request."""
         self._begun = self._in_head = True
         self._requests += 1
+        self._header_bytes = self._other_bytes = 0
+        if len(self.pipeline) >= _MOST_PIPELINED:
+            raise ValueError("too many requests that wait for their answers")
         super().on_message_begin()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header or a trailer; an error here is answered with 400."""
+        self._header_bytes += len(name) + len(value) + _HEADER
+        if self._header_bytes > MOST_HEAD:
+            raise ValueError("headers that are too long")
+        super().on_header(name, value)
+
+    def on_body(self, body: bytes) -> None:
+        """Take a part of a body."""
+        self._other_bytes = 0
+        super().on_body(body)
 
     def on_headers_complete(self) -> None:
         """Begin the answer; an error here is answered with 400."""
         self._upgrades = self.parser.should_upgrade()
         hosts = sum(name == b"host" for name, _ in self.headers)
-        size = sum(len(name) + len(value) for name, value in self.headers)
-        if self._upgrades or hosts > 1 or hosts < (self.parser.get_http_version() == "1.1") or size > _MOST_HEAD:
-            raise ValueError("a head that is too long, has not one Host, or offers another protocol")
+        if self._upgrades or hosts > 1 or hosts < (self.parser.get_http_version() == "1.1"):
+            raise ValueError("a head that has not one Host, or offers another protocol")
         self._in_head = False
         super().on_headers_complete()
+
+    def on_response_complete(self) -> None:
+        """Take the next request, and read more when there is none."""
+        super().on_response_complete()
+        if self.pipeline:
+            self.flow.pause_reading()
 
     def on_message_complete(self) -> None:
         """End a request."""
@@ -188,7 +234,9 @@ class HttpToolsConnection(Guarded, HttpToolsProtocol):  # type: ignore[valid-typ
 
     def _answer_has_begun(self) -> bool:
         self.pipeline.clear()
-        return self.cycle is not None and self.cycle.response_started and not self.cycle.response_complete
+        if self.cycle is None or not self.cycle.response_started:
+            return False
+        return not self.cycle.response_complete or (self._begun and not self._in_head)
 
 
 def protocol_of(limits: Limits, counters: Counters) -> type[Any]:

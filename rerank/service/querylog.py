@@ -5,9 +5,11 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import logging
+import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 from rerank.files.svmlight import append_svmlight
@@ -22,7 +24,8 @@ TOPICS, CANDIDATES = "topics.tsv", "candidates.run"
 class QueryLog:
     """Appends to the files of a folder; several processes may do so.
 
-    topics.tsv      query id and text, with a tab between them; the id is the request's id and the query's in it
+    topics.tsv      query id and text, with a tab between them; the id is that of the request, which clients may repeat,
+                    a number that is given once, and the query's in the request
     candidates.run  BM25's documents of each query, a TREC run
     features-X.svm  their features, SVMlight; X differs between models of other features
 
@@ -38,10 +41,12 @@ class QueryLog:
     def __init__(self, folder: Path, features: bool) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._folder, self._features = folder, features
+        self._prefix, self._numbers = secrets.token_hex(4), count(1)
 
     def write(self, job: SearchJob, topics: Mapping[str, str], run: Run, data: RankingData | None) -> None:
         """Write the queries of a request; a full disk is logged and does not fail the request."""
-        names = {name: f"{job.request_id}-{name.partition(':')[2]}" for name in topics}
+        request = f"{job.request_id}-{self._prefix}{next(self._numbers):x}"
+        names = {name: f"{request}-{name.partition(':')[2]}" for name in topics}
         texts = "".join(f"{names[name]}\t{' '.join(text.split())}\n" for name, text in topics.items())
         try:
             with self._locked():

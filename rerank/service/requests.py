@@ -6,17 +6,20 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import orjson
+
 from rerank.errors import shown
 from rerank.lucene.documents import ID_KEYS
 from rerank.service.bodies import rerank_body, search_body
-from rerank.service.encoding import check_finite, json_bytes
-from rerank.service.faults import ServiceError
+from rerank.service.encoding import check_finite
+from rerank.service.faults import ServiceError, unknown
 from rerank.service.jobs import NORMAL_CANDIDATES, RerankAnswer, RerankJob, SearchJob
 from rerank.service.settings import Limits
 from rerank.types.retriever import CONTENTS
 from rerank.version import __version__
 
-RERANK_PATHS = ("/rerank", "/v1/rerank", "/v2/rerank")
+INFINITY_PATH = "/infinity/rerank"  # documents of its answers are texts, which bodies do not tell
+RERANK_PATHS = ("/rerank", "/v1/rerank", "/v2/rerank", INFINITY_PATH)
 ONE = "q"  # id of the query of a body that has one
 TEXT = "text"
 
@@ -50,17 +53,24 @@ def search_job(body: Any, limits: Limits, served: str) -> SearchJob:
 
 def search_answer(job: SearchJob, results: bytes, seconds: float) -> bytes:
     """Return the JSON of an answer of /search, from that of its results."""
-    head = json_bytes({"id": job.request_id, "model": job.model, "took_ms": round(1000 * seconds, 3)})
-    return b'%b,"results":%b}' % (head[:-1], results)
+    took = round(1000 * seconds, 3)
+    return orjson.dumps(
+        {"id": job.request_id, "model": job.model, "took_ms": took, "results": orjson.Fragment(results)}
+    )
 
 
-def rerank_job(body: Any, limits: Limits, served: str, fields: Sequence[str]) -> RerankJob:
-    """Return the job of a body of /rerank."""
+def rerank_job(body: Any, limits: Limits, served: str, fields: Sequence[str], path: str = "/rerank") -> RerankJob:
+    """Return the job of a body of /rerank; the form of its answer depends on the path, too."""
     values = rerank_body(limits).read(body)
+    values["is_voyage"] = values["top_n"] is None and ("top_k" in body or "truncation" in body)
+    values["plain"] = values["is_voyage"] or path == INFINITY_PATH
+    values["may_be_voyage"] = values["top_n"] is None and path == "/v1/rerank"
+    count = values["top_n"] or values["top_k"]
     if values["texts"] is not None:
         given, place = values["texts"], "body.texts"
     else:
         given, place = values["documents"], "body.documents"
+    _check_rank_fields(given, values["rank_fields"] or ())
     doc_ids = _ids_of(given, place, values["rank_fields"])
     values["given"] = given
     if doc_ids is not None:
@@ -70,11 +80,35 @@ def rerank_job(body: Any, limits: Limits, served: str, fields: Sequence[str]) ->
             query=values["query"],
             doc_ids=doc_ids,
             with_texts=values["return_documents"],
+            count=count,
         )
     documents = [
-        _document(each, f"{place}[{number}]", values["rank_fields"], fields) for number, each in enumerate(given)
+        _cut(_document(each, f"{place}[{number}]", values["rank_fields"], fields), values["max_tokens_per_doc"])
+        for number, each in enumerate(given)
     ]
-    return RerankJob(values["model"] or served, values=values, query=values["query"], documents=documents)
+    return RerankJob(values["model"] or served, values=values, query=values["query"], documents=documents, count=count)
+
+
+def _check_rank_fields(given: Sequence[Any], rank_fields: Sequence[str]) -> None:
+    """Refuse names that no document has."""
+    for number, name in enumerate(rank_fields):
+        if not any(isinstance(each, dict) and name in each for each in given):
+            known = dict.fromkeys(key for each in given if isinstance(each, dict) for key in each)
+            raise unknown(422, f"body.rank_fields[{number}]", name, known)
+
+
+def _cut(document: str | dict[str, Any], most: int | None) -> str | dict[str, Any]:
+    """Return a document with the first words of each text, as many as wanted."""
+    if most is None:
+        return document
+    if isinstance(document, str):
+        return _first_words(document, most)
+    return {name: _first_words(value, most) if isinstance(value, str) else value for name, value in document.items()}
+
+
+def _first_words(text: str, most: int) -> str:
+    words = text.split(maxsplit=most)
+    return text if len(words) <= most else " ".join(words[:most])
 
 
 def _ids_of(given: Sequence[Any], place: str, rank_fields: Any) -> list[str] | None:
@@ -138,36 +172,36 @@ def rerank_answer(job: RerankJob, answer: RerankAnswer) -> Any:
     values = job.values
     check_finite(answer.scores)
     scores = answer.scores if values["raw_scores"] else [logistic(score) for score in answer.scores]
-    count = values["top_n"] or values["top_k"]
-    ranked = list(zip(answer.order, scores, strict=True))[:count]
+    ranked = list(zip(answer.order, scores, strict=True))[: job.count]
     if values["texts"] is not None:
         texts = values["given"]
         return [
             {"index": number, "score": score, **({TEXT: texts[number]} if values["return_text"] else {})}
             for number, score in ranked
         ]
-    voyage = values["top_k"] is not None and values["top_n"] is None
+    voyage = values["is_voyage"]
     results = []
     for number, score in ranked:
         entry: dict[str, Any] = {"index": number, "relevance_score": score}
         if values["return_documents"]:
-            entry["document"] = _returned(values["given"][number], answer.texts, number, voyage)
+            entry["document"] = _returned(values["given"][number], answer.texts, number, values["plain"])
         results.append(entry)
     return {
         "id": job.request_id,
         "object": "list",
         "model": job.model,
-        "data" if voyage else "results": results,
+        **({} if voyage else {"results": results}),
+        **({"data": results} if voyage or values["may_be_voyage"] else {}),
         "usage": {"prompt_tokens": 0, "total_tokens": 0},
         "meta": {"api_version": {"version": "2"}, "billed_units": {"search_units": 1}},
     }
 
 
-def _returned(given: str | Mapping[str, Any], texts: Sequence[str | None] | None, number: int, plain: bool) -> Any:
+def _returned(given: str | Mapping[str, Any], texts: Mapping[int, str] | None, number: int, plain: bool) -> Any:
     """Return a document as an answer holds it."""
     document = {TEXT: given} if isinstance(given, str) else dict(given)
     if texts is not None:
-        document[TEXT] = texts[number] or ""
+        document[TEXT] = texts[number]
     return document.get(TEXT, "") if plain else document
 
 

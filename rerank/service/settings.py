@@ -30,6 +30,8 @@ class Limits:
         Characters of a query, and of the text of a document.
     waiting : int
         Requests that wait for the kernels; further ones are refused with 429.
+    answer_bytes : int
+        Bytes of the stored documents of an answer.
     total_body_bytes : int
         Bytes of all bodies that are being read or wait.
     connections : int
@@ -49,7 +51,8 @@ class Limits:
     query_characters: int = 4000
     text_characters: int = 200_000
     waiting: int = 256
-    total_body_bytes: int = 256 << 20
+    answer_bytes: int = 16 << 20
+    total_body_bytes: int = 64 << 20
     connections: int = 1024
     deadline: float = 10.0
     read_seconds: float = 10.0
@@ -67,8 +70,9 @@ class Settings:
         Folder of the index.
     model : Path or None
         The model's file; None is BM25 alone.
-    model_name : str or None
-        What requests call the model; None is the file's name without its ending.
+    model_names : tuple of str
+        What requests may call the ranking that is used by default, the first one in answers; by default the name of
+        the model's file without its ending.
     language : str or None
         Analyser of an index that Anserini built with -language.
     other_index : bool
@@ -104,7 +108,7 @@ class Settings:
 
     index: Path
     model: Path | None = None
-    model_name: str | None = None
+    model_names: tuple[str, ...] = ()
     language: str | None = None
     other_index: bool = False
     text_field: str = "contents"
@@ -126,9 +130,9 @@ class Settings:
     @property
     def served_name(self) -> str:
         """What requests call the ranking that is used by default."""
-        if self.model is None:
-            return BM25_NAME
-        return self.model_name or self.model.name.split(".")[0] or "model"
+        if self.model_names:
+            return self.model_names[0]
+        return BM25_NAME if self.model is None else self.model.name.split(".")[0] or "model"
 
     @property
     def is_local(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
 import signal
 import socket
 import sys
@@ -19,7 +20,7 @@ from rerank.lucene.jvm import keep_heap_small
 from rerank.service.app import Service
 from rerank.service.counters import Counters
 from rerank.service.guard import Guard
-from rerank.service.protocol import Guarded, protocol_of
+from rerank.service.protocol import MOST_HEAD, Guarded, protocol_of
 from rerank.service.settings import Settings
 
 _KEEP_ALIVE = 75  # seconds; load balancers keep idle connections for up to 60
@@ -27,6 +28,7 @@ _BACKLOG = 2048
 _ACCEPTED_AT_ONCE = 8  # few, so that processes with one listening socket share the connections
 _SWITCH_SECONDS = 0.001  # Python's threads change more often than by default: requests wait less for the kernels
 _GRACE = 5.0
+_OTHER_FILES = 1024  # open files that are not connections
 
 
 class _Server(uvicorn.Server):
@@ -85,6 +87,7 @@ def run_worker(
 
     """
     sys.setswitchinterval(_SWITCH_SECONDS)
+    _allow_files(settings.limits.connections)
     keep_heap_small()
 
     def end(*_: Any) -> None:
@@ -97,6 +100,14 @@ def run_worker(
         asyncio.run(_serve(service, server, listener))
     if service.failure is not None:
         raise service.failure
+
+
+def _allow_files(connections: int) -> None:
+    """Raise the process's limit of open files, as far as the system lets it, so that it can hold its connections."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = connections + _OTHER_FILES
+    if soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(wanted, hard) if hard >= 0 else wanted, hard))
 
 
 @contextmanager
@@ -134,6 +145,7 @@ def _config(service: Service, settings: Settings, counters: Counters) -> uvicorn
         proxy_headers=False,
         server_header=False,
         backlog=_ACCEPTED_AT_ONCE,
+        h11_max_incomplete_event_size=MOST_HEAD,
         timeout_keep_alive=_KEEP_ALIVE,
         timeout_graceful_shutdown=int(settings.limits.deadline + _GRACE),
     )

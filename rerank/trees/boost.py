@@ -42,6 +42,8 @@ class BoostSettings:
         Seed of what is drawn.
     limits : TreeLimits
         When a tree stops growing.
+    queries : int64 array of shape (k,), optional
+        Queries that trees are grown on, and drawn from; all of them by default.
     averaged : bool
         Whether scores are a mean, h_k = (k h_(k-1) + learning_rate g_k) / (k + 1), g_k the tree, as GBRank's. The sum
         h_0 + learning_rate (g_1 + ... + g_k) is (k + 1) h_k, and so ranks alike.
@@ -56,6 +58,7 @@ class BoostSettings:
     random_state: int = 0
     limits: TreeLimits = field(default_factory=TreeLimits)
     averaged: bool = False
+    queries: Ints | None = None
 
 
 class TreeSource(Protocol):
@@ -106,12 +109,15 @@ class Sampler:
         return self._rows(), self._drawn_features()
 
     def _rows(self) -> NDArray[np.bool_] | None:
-        if self._settings.subsample >= 1.0:
+        settings, sizes = self._settings, np.diff(self._query_ptr)
+        queries = np.arange(len(sizes)) if settings.queries is None else settings.queries
+        if settings.subsample < 1.0:
+            n_drawn = max(1, round(settings.subsample * len(queries)))
+            queries = self._random.choice(queries, n_drawn, replace=False)
+        elif settings.queries is None:
             return None
-        sizes = np.diff(self._query_ptr)
-        n_drawn = max(1, round(self._settings.subsample * len(sizes)))
         drawn = np.zeros(len(sizes), dtype=np.bool_)
-        drawn[self._random.choice(len(sizes), n_drawn, replace=False)] = True
+        drawn[queries] = True
         return np.repeat(drawn, sizes)
 
     def _drawn_features(self) -> Ints:

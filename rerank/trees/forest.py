@@ -31,8 +31,9 @@ class Tree:
         Decrease of the loss by the split.
     leaf_value : float64 array of shape (n_leaves,)
         Value of each leaf, learning rate included.
-    leaf_count : int64 array of shape (n_leaves,) or None
-        Training rows of each leaf; None where they are not known.
+    leaf_count : int64 or float64 array of shape (n_leaves,) or None
+        Training rows of each leaf, or the sum of their hessians where another system counts these (XGBoost); None where
+        they are not known.
 
     """
 
@@ -43,7 +44,7 @@ class Tree:
     right: NDArray[np.int32]
     gain: Floats
     leaf_value: Floats
-    leaf_count: Ints | None = None
+    leaf_count: Ints | Floats | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +73,7 @@ class Forest:
     right: NDArray[np.int32]
     gain: Floats
     leaf_value: Floats
-    leaf_count: Ints | None = None
+    leaf_count: Ints | Floats | None = None
 
     @classmethod
     def of(cls, trees: Sequence[Tree]) -> Forest:
@@ -85,7 +86,9 @@ class Forest:
             node_ptr=pointers([len(tree.feature) for tree in trees]),
             leaf_ptr=pointers([len(tree.leaf_value) for tree in trees]),
             **{name: join(name, dtype) for name, dtype in _COLUMNS.items()},
-            leaf_count=None if any(tree.leaf_count is None for tree in trees) else join("leaf_count", np.int64),
+            leaf_count=None
+            if any(tree.leaf_count is None for tree in trees)
+            else _counts(join("leaf_count", np.int64)),
         )
 
     @property
@@ -146,9 +149,18 @@ class StoredForest(Field):
             Where the value is not a forest of binary trees over these features.
 
         """
-        forest = Forest(**_STORED.read(value, {"n_columns": sizes[self._columns]}))
+        stored = _STORED.read(value, {"n_columns": sizes[self._columns]})
+        if stored["leaf_count"] is not None:
+            stored["leaf_count"] = _counts(stored["leaf_count"])
+        forest = Forest(**stored)
         check_forest(forest)
         return forest
+
+
+def _counts(leaf_count: Ints | Floats) -> Ints | Floats:
+    """Return whole numbers as int64, as files show them."""
+    whole = leaf_count.astype(np.int64)
+    return whole if (whole == leaf_count).all() else leaf_count
 
 
 def check_forest(forest: Forest) -> None:
@@ -158,7 +170,7 @@ def check_forest(forest: Forest) -> None:
 
 
 _LARGEST_GAIN = 1e300  # sums of gains stay finite
-_MOST_ROWS = 2**40  # of a leaf
+MOST_ROWS = 2**40  # of a leaf
 _STORED = Record(
     {
         "feature": Array(np.int32, binds="n_nodes", low=0, high=lambda sizes: sizes["n_columns"] - 1),
@@ -168,7 +180,7 @@ _STORED = Record(
         "right": Array(np.int32, "n_nodes", low=-(2**31), high=2**31 - 1),
         "gain": Array(np.float64, "n_nodes", low=-_LARGEST_GAIN, high=_LARGEST_GAIN),
         "leaf_value": Array(np.float64, binds="n_leaves"),
-        "leaf_count": Array(np.int64, "n_leaves", low=0, high=_MOST_ROWS),
+        "leaf_count": Array(np.float64, "n_leaves", low=0, high=MOST_ROWS),
         "node_ptr": Array(np.int64, binds="n_pointers", low=0, high=lambda sizes: sizes["n_nodes"]),
         "leaf_ptr": Array(np.int64, "n_pointers", low=0, high=lambda sizes: sizes["n_leaves"]),
     },

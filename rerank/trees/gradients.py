@@ -8,13 +8,16 @@ packed  one int64 a row: gradient in the high 32 bits, hessian in the low 32, so
 
 from __future__ import annotations
 
+from math import frexp, ldexp
+
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.runtime.kernels import kernel
 from rerank.types import Floats, Ints
 
-LARGEST_SUM = 2.0**30
+LARGEST_EXPONENT, MOST_EXPONENT = 30, 1000  # of sums, and of a scale: beyond it, that of a unit would underflow
+LARGEST_SUM = 2.0**LARGEST_EXPONENT
 
 
 def pack_gradients(
@@ -34,9 +37,14 @@ def pack_gradients(
 
 
 def gradient_scales(sums: Floats) -> tuple[float, float]:
-    """Return what gradients and hessians are multiplied by, from the sums of `add_sizes` over all rows."""
-    grad_scale, hess_scale = (LARGEST_SUM / total if total > 0.0 else 1.0 for total in sums[:2].tolist())
-    return grad_scale, hess_scale
+    """Return what gradients and hessians are multiplied by, from the sums of `add_sizes` over all rows.
+
+    That of hessians is a power of 2: counts of rows and pairs stay exact, and so do limits of their sums.
+    """
+    grad_total, hess_total = sums[:2].tolist()
+    grad_scale = LARGEST_SUM / grad_total if grad_total > 0.0 else 1.0
+    exponent = min(LARGEST_EXPONENT - frexp(hess_total)[1], MOST_EXPONENT)
+    return grad_scale, ldexp(1.0, exponent) if hess_total > 0.0 else 1.0
 
 
 @kernel()

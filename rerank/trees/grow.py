@@ -17,6 +17,7 @@ from rerank.trees.structures import BinnedRows, SplitLimits, TreeTask, Workspace
 from rerank.types import Floats, Ints
 
 HIGHEST = np.finfo(np.float32).max
+ROUNDING = 2.0**-20  # of sums of hessians that are no multiples of a power of 2
 SUM_COST = (
     7 * MOST_CODES
 )  # summing a leaf's rows into a column's histogram takes about as long as searching so many bins
@@ -50,11 +51,16 @@ class TreeLimits:
     min_split_gain: float = 0.0
     reg_lambda: float = 0.0
 
+    @property
+    def least_hess(self) -> float:
+        """`min_child_weight`, less what sums of hessians lose by rounding: a sum that equals it is enough."""
+        return float(self.min_child_weight) * (1.0 - ROUNDING)
+
     def of_splits(self, newton: bool) -> SplitLimits:
         """Return the limits as kernels take them; splits by least squares know no hessian, and so no limits of it."""
         return SplitLimits(
             min_child_samples=float(self.min_child_samples),
-            min_child_weight=float(self.min_child_weight) if newton else 0.0,
+            min_child_weight=self.least_hess if newton else 0.0,
             reg_lambda=float(self.reg_lambda) if newton else 0.0,
             min_split_gain=float(self.min_split_gain),
             max_depth=int(self.max_depth),
@@ -160,7 +166,7 @@ class Grower:
     def _grown_tree(self, sums: Floats, newton: bool) -> Tree:
         """Return the tree that the kernel has grown, from the sums of its leaves (`add_leaf_sums`)."""
         # Splits by the hessian leave no child with less; a tree of one leaf, or of other splits, is not checked yet.
-        least_hess = self.limits.min_child_weight if len(sums) == 1 or not newton else 0.0
+        least_hess = self.limits.least_hess if len(sums) == 1 or not newton else 0.0
         values = newton_steps(sums, self.limits.reg_lambda, least_hess)
         nodes = self._work.nodes[: len(sums) - 1]
         edges = self.columns.bins.edges[nodes["feature"], nodes["bin"]]

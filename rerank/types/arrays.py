@@ -22,6 +22,13 @@ def pointers(counts: ArrayLike) -> Ints:
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
 
 
+def are_pointers(ptr: ArrayLike, n: int, end: int) -> bool:
+    """Return whether `ptr` has n + 1 whole numbers that rise from 0 to `end`; differences could overflow."""
+    ptr = np.asarray(ptr)
+    fits = ptr.shape == (n + 1,) and ptr.dtype.kind in "iu" and ptr[0] == 0 and ptr[-1] == end
+    return bool(fits and not (ptr[1:] < ptr[:-1]).any())
+
+
 def query_blocks(query_ptr: Ints, n_rows: int = 1 << 15) -> Iterator[tuple[int, int]]:
     """Yield ranges of whole queries [first, last) of about `n_rows` rows, so that temporary arrays fit in cache."""
     first = 0

@@ -92,7 +92,7 @@ def data_from_frame(cls: type[RankingData], frame: Frame, features: Sequence[str
 
 def _feature_columns(frame: Frame, features: Sequence[str] | None, label_column: str | None) -> list[str]:
     """Return the names of the feature columns."""
-    present = list(frame.columns)
+    present = dict.fromkeys(frame.columns)
     if features is None:
         ids = [frames.column_name("data", frame, column) for column in (frames.QUERY_ID, frames.DOC_ID)]
         columns = [name for name in present if name not in (*ids, label_column, BASE_SCORE, WEIGHT)]
@@ -110,6 +110,7 @@ def _matrix(frame: Frame, columns: Sequence[str], rows: Ints) -> Any:
     """Return the features (n_rows, n_features) float32."""
     X = np.empty((len(rows), len(columns)), dtype=np.float32)
     for column, name in enumerate(columns):
+        frames.refuse_categories("data", frame[name], name)
         with np.errstate(over="ignore"):
             X[:, column] = frames.number_column("data", frame, name, allow_nan=True)[rows]
         too_large = np.flatnonzero(np.isinf(X[:, column]))

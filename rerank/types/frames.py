@@ -16,6 +16,8 @@ were lost when a file was read as numbers: read ids with `dtype=str`. Ids of any
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,7 +25,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, RerankError, shown
 from rerank.types.arrays import Floats, Ints
-from rerank.types.ids import Ids, id_array
+from rerank.types.ids import Ids, id_array, is_unicode
 
 ATTRIBUTES = "rerank"  # key in DataFrame.attrs
 QUERY_ID, DOC_ID, SCORE, RANK, LABEL, TEXT = "query_id", "doc_id", "score", "rank", "label", "text"
@@ -46,6 +48,56 @@ class Frame(Protocol):
 
     def __getitem__(self, name: Any, /) -> Any:
         """Return a column."""
+
+
+@dataclass(frozen=True, eq=False)
+class MappingFrame:
+    """The rows of `{query id: {document id: value}}` as a data frame."""
+
+    values: Mapping[str, NDArray[Any]]
+
+    @classmethod
+    def of(cls, what: str, column: str, table: Any) -> MappingFrame:
+        """Return the rows of a mapping; refuse another form. `column` is the name of the values."""
+        by_query = table.values() if isinstance(table, Mapping) else [table]
+        wrong = [value for value in by_query if not isinstance(value, Mapping)]
+        if wrong:
+            raise InvalidInputError(
+                f"{what}: expected a {what} object or {{query id: {{document id: {column}}}}}, got {shown(wrong[0])} "
+                f"({type(wrong[0]).__name__}). Read one with rerank.read_{what}."
+            )
+        queries = [query_id for query_id, documents in table.items() for _ in documents]
+        docs = [doc_id for documents in table.values() for doc_id in documents]
+        values = [value for documents in table.values() for value in documents.values()]
+        columns = {QUERY_ID: queries, DOC_ID: docs, column: values}
+        return cls({name: np.fromiter(each, dtype=object, count=len(each)) for name, each in columns.items()})
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+        return list(self.values)
+
+    def __getitem__(self, name: str, /) -> NDArray[Any]:
+        return self.values[name]
+
+    def place(self, row: int) -> str:
+        """Return the name of a row in messages."""
+        return f"document {shown(self.values[DOC_ID][row])} of query {shown(self.values[QUERY_ID][row])}"
+
+
+def _place(frame: Frame, row: Any) -> str:
+    return frame.place(row) if isinstance(frame, MappingFrame) else f"row {row}"
+
+
+def refuse_categories(what: str, column: Any, name: Any = None) -> None:
+    """Refuse a column of categories (pandas, polars, pyarrow), even of numbers: their order need not mean anything."""
+    kind = str(getattr(column, "dtype", getattr(column, "type", "")))
+    if kind.lower().startswith(("category", "categorical", "enum", "dictionary")):
+        of_column = "" if name is None else f" in column {shown(name)}"
+        raise InvalidInputError(
+            f"{what}: expected numbers, got categories{of_column}. Encode them as a column of numbers for each "
+            "category, or convert it with .astype(float) where the order means something."
+        )
 
 
 def is_frame(value: Any) -> bool:
@@ -108,19 +160,30 @@ def id_column(what: str, frame: Frame, column: str) -> Ids:
     values = np.asarray(frame[name])
     if values.dtype.kind in "iu":
         return id_array(values.astype(np.str_))
-    if values.dtype.kind != "U":
-        values = values.astype(object)
-        for row, value in enumerate(values.tolist()):
-            is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-            if not (isinstance(value, str) or is_whole):
-                raise InvalidInputError(
-                    f"{what}: expected text or whole numbers in column {name}, got {shown(value)} "
-                    f"({type(value).__name__}) at row {row}. Convert the ids to text."
-                )
-    ids = [str(value) for value in values.tolist()]
-    if not all(ids):
-        raise InvalidInputError(f"{what}: expected ids in column {name}, got '' at row {ids.index('')}. Name each one.")
+    given = values.astype(object).tolist()
+    for row, value in enumerate(given) if not set(map(type, given)) <= {str, int} else ():
+        is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+        if not (isinstance(value, str) or is_whole):
+            raise InvalidInputError(
+                f"{what}: expected text or whole numbers in column {name}, got {shown(value)} "
+                f"({type(value).__name__}) at {_place(frame, row)}. Convert the ids to text."
+            )
+    ids = [str(value) for value in given]
+    wrong = _first_wrong(ids)
+    if wrong is not None:
+        remedy = "Take NUL and halves of surrogate pairs out" if ids[wrong] else "Name each one"
+        raise InvalidInputError(
+            f"{what}: expected ids in column {name}, got {shown(ids[wrong])} at {_place(frame, wrong)}. {remedy}."
+        )
     return id_array(ids)
+
+
+def _first_wrong(ids: list[str]) -> int | None:
+    """Return the position of the first id that is empty, or has NUL, which NumPy drops, or half a surrogate pair."""
+    joined = "".join(ids)
+    if all(ids) and "\0" not in joined and (joined.isascii() or is_unicode(joined)):
+        return None
+    return next(row for row, text in enumerate(ids) if not text or "\0" in text or not is_unicode(text))
 
 
 def number_column(what: str, frame: Frame, name: Any, allow_nan: bool = False) -> Floats:
@@ -130,25 +193,29 @@ def number_column(what: str, frame: Frame, name: Any, allow_nan: bool = False) -
     """
     values = np.asarray(frame[name])
     if values.dtype.kind not in "biuf":
-        values = np.array([_number(what, name, row, value) for row, value in enumerate(values.tolist())], np.float64)
+        rows = enumerate(values.tolist())
+        values = np.array([_number(what, frame, name, row, value) for row, value in rows], np.float64)
     numbers: Floats = values.astype(np.float64)
     bad = np.flatnonzero(np.isinf(numbers) if allow_nan else ~np.isfinite(numbers))
     if len(bad):
         raise InvalidInputError(
-            f"{what}: expected finite numbers in column {name}, got {numbers[bad[0]]} at row {bad[0]}. "
+            f"{what}: expected finite numbers in column {name}, got {numbers[bad[0]]} at {_place(frame, bad[0])}. "
             "Correct it or drop the row."
         )
     return numbers
 
 
-def _number(what: str, name: Any, row: int, value: Any) -> float:
+def _number(what: str, frame: Frame, name: Any, row: int, value: Any) -> float:
     if value is None or type(value).__name__ == "NAType":  # pandas.NA, known by name: pandas is not imported
         return float("nan")
     if isinstance(value, bool | int | float | np.number) and not isinstance(value, np.complexfloating):
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError:  # a whole number beyond float64
+            return float("inf")
     raise InvalidInputError(
-        f"{what}: expected numbers in column {shown(name)}, got {shown(value)} ({type(value).__name__}) at row {row}. "
-        "Convert the column, or drop it."
+        f"{what}: expected numbers in column {shown(name)}, got {shown(value)} ({type(value).__name__}) at "
+        f"{_place(frame, row)}. Convert the column, or drop it."
     )
 
 
@@ -156,13 +223,17 @@ def label_column(what: str, frame: Frame) -> Ints:
     """Return the labels (n_rows,) int64 of a frame; a label that is not a whole number is refused."""
     name = column_name(what, frame, LABEL)
     values = np.asarray(frame[name])
+    if values.dtype.kind == "O" and set(map(type, values.tolist())) == {int}:
+        with suppress(OverflowError):  # refused below
+            return values.astype(np.int64)
     if values.dtype.kind in "iu" and (values.dtype.kind == "i" or values.max(initial=0) < 2**63):
         return values.astype(np.int64)
     labels = number_column(what, frame, name)
     bad = np.flatnonzero((labels != np.floor(labels)) | (np.abs(labels) >= 2.0**63))
     if len(bad):
         raise InvalidInputError(
-            f"{what}: expected whole numbers as labels, got {labels[bad[0]]:g} at row {bad[0]}. Round or scale them."
+            f"{what}: expected whole numbers as labels, got {labels[bad[0]]:g} at {_place(frame, bad[0])}. Round or scale "
+            "them."
         )
     return labels.astype(np.int64)
 

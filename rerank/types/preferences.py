@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rerank.errors import InvalidInputError
+from rerank.errors import InvalidInputError, shown
 from rerank.types.arrays import Floats
 from rerank.types.ids import Ids, id_array
 
@@ -61,12 +61,17 @@ class Preferences:
         """
         if isinstance(pairs, cls):
             return pairs
-        rows = [(*row, 1.0) for row in pairs]  # type: ignore[union-attr]
-        invalid = next((row for row in rows if len(row) not in (4, 5) or not 0.0 <= float(row[3]) <= 1.0), None)
+        rows = [(*row, 1.0) if isinstance(row, Iterable) else (row,) for row in pairs]  # type: ignore[union-attr]
+        invalid = next((row for row in rows if len(row) not in (4, 5) or not _is_probability(row[3])), None)
         if invalid is not None or not rows:
+            got = "none" if invalid is None else shown(invalid[:-1] or invalid)
             raise InvalidInputError(
                 "preferences: expected rows of query id, better document id, worse document id and optionally a "
-                f"probability from 0 to 1, got {invalid[:-1] if invalid else 'none'}. Pass e.g. ('q1', 'd1', 'd2')."
+                f"probability from 0 to 1, got {got}. Pass e.g. ('q1', 'd1', 'd2')."
             )
         queries, better, worse = (id_array([str(row[column]) for row in rows]) for column in range(3))
         return cls(queries, better, worse, np.array([float(row[3]) for row in rows]))
+
+
+def _is_probability(value: Any) -> bool:
+    return isinstance(value, int | float | np.integer | np.floating) and bool(0.0 <= value <= 1.0)

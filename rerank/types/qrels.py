@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rerank.errors import InvalidInputError
 from rerank.runtime.threads import in_threads
 from rerank.types import frames
 from rerank.types.arrays import Floats, Ints, ideal_of_rows, joined_rows, query_blocks, query_rows
 from rerank.types.frames import Frame
 from rerank.types.ids import Ids, QueryDocIndex, id_array
-from rerank.types.query_table import QueryTable, group_rows, mapping_columns
+from rerank.types.query_table import QueryTable, group_rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -81,18 +80,14 @@ class Qrels(QueryTable):
         Raises
         ------
         InvalidInputError
-            If a label is not a whole number.
+            For another form, an id that is neither text nor a whole number, or a label that is not a whole number.
 
         """
         if isinstance(qrels, cls):
             return qrels
         if frames.is_frame(qrels):
             return cls.from_frame(qrels)  # type: ignore[arg-type]
-        queries, docs, labels = mapping_columns("qrels", "label", qrels)
-        fractional = next((label for label in labels if int(label) != label), None)
-        if fractional is not None:
-            raise InvalidInputError(f"qrels: expected whole numbers as labels, got {fractional}. Round or scale them.")
-        return cls.from_rows(queries, docs, labels)
+        return cls.from_frame(frames.MappingFrame.of("qrels", frames.LABEL, qrels))
 
     @classmethod
     def from_frame(cls, frame: Frame) -> Qrels:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError
-from rerank.types.arrays import Ints, joined_rows, pointers, query_rows
+from rerank.types.arrays import Ints, are_pointers, joined_rows, pointers, query_rows
 from rerank.types.display import Shown, counted
 from rerank.types.ids import Ids, id_texts, sort_keys
 
@@ -30,6 +30,11 @@ class QueryTable(Shown):
         if len(positions) != len(self.query_ids):
             raise InvalidInputError(
                 f"{type(self).__name__}: expected each query id once, got one twice. Put the rows of a query together."
+            )
+        if not are_pointers(self.query_ptr, len(positions), self.n_rows):
+            raise InvalidInputError(
+                f"{type(self).__name__}: expected query_ptr of {len(positions) + 1} whole numbers that rise from 0 to "
+                f"{self.n_rows}, got others. Pass the first row of each query, and the number of rows."
             )
         vars(self)["_positions"] = positions
 
@@ -161,15 +166,3 @@ def group_rows(query_ids: Ids, doc_ids: Ids) -> tuple[Ids, Ints, Ints]:
     query = numbers[inverse.reshape(-1)]
     order = np.lexsort((*sort_keys(doc_ids), query))
     return names[np.argsort(first)], pointers(np.bincount(query, minlength=len(names))), order
-
-
-def mapping_columns(what: str, value: str, table: Any) -> tuple[list[str], list[str], list[Any]]:
-    """Return query ids, document ids and values of `{query id: {document id: value}}`, a row each."""
-    if not isinstance(table, Mapping):
-        raise InvalidInputError(
-            f"{what}: expected a {what} object or {{query id: {{document id: {value}}}}}, "
-            f"got {type(table).__name__}. Read one with rerank.read_{what}."
-        )
-    queries = [str(query_id) for query_id, documents in table.items() for _ in documents]
-    docs = [str(doc_id) for documents in table.values() for doc_id in documents]
-    return queries, docs, [value for documents in table.values() for value in documents.values()]

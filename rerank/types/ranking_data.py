@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError, shown, unknown_name
 from rerank.runtime.mapped_rows import row_blocks
-from rerank.types.arrays import Floats, Ints, ideal_of_rows, joined_rows
+from rerank.runtime.schema import first_repeated
+from rerank.types.arrays import Floats, Ints, are_pointers, ideal_of_rows, joined_rows
 from rerank.types.data_frames import data_from_frame, data_to_frame
 from rerank.types.display import FIRST_COLUMNS, counted
 from rerank.types.frames import Frame
@@ -263,17 +264,12 @@ def check_shapes(data: RankingData) -> None:
             )
     if (data.ideal_labels is None) != (data.ideal_ptr is None):
         raise InvalidInputError("data: expected ideal_labels and ideal_ptr, got one of them. Pass both or none.")
-    ends = {"query_ptr": n_rows}
-    if data.ideal_labels is not None:
-        ends["ideal_ptr"] = len(data.ideal_labels)
-    for name, end in ends.items():
-        ptr = np.asarray(getattr(data, name))
-        fits = ptr.shape == (n_queries + 1,) and ptr.dtype.kind in "iu" and ptr[0] == 0 and ptr[-1] == end
-        if not fits or (ptr[1:] < ptr[:-1]).any():
-            raise InvalidInputError(
-                f"data: expected {name} of {n_queries + 1} whole numbers that rise from 0 to {end}, got others. "
-                "Pass the first row of each query, and the number of rows."
-            )
+    ideal, ideal_ptr = data.ideal_labels, data.ideal_ptr
+    if ideal is not None and ideal_ptr is not None and not are_pointers(ideal_ptr, n_queries, len(ideal)):
+        raise InvalidInputError(
+            f"data: expected ideal_ptr of {n_queries + 1} whole numbers that rise from 0 to {len(ideal)}, got others. "
+            "Pass the first ideal label of each query, and their number."
+        )
     try:
         fault = _fault_of_names(tuple(data.feature_names))
     except TypeError:  # a name that cannot be hashed is not text
@@ -287,9 +283,9 @@ def check_shapes(data: RankingData) -> None:
 @lru_cache(maxsize=256)  # scoring one row must not check a hundred names again
 def _fault_of_names(names: tuple[Any, ...]) -> tuple[Any] | None:
     """Return a name that is not text, empty or a duplicate, in a tuple; None if all are valid."""
-    if all(isinstance(name, str) and name for name in names) and len(set(names)) == len(names):
-        return None
-    return (next(name for name in names if not isinstance(name, str) or not name or names.count(name) > 1),)
+    wrong = next((number for number, name in enumerate(names) if not isinstance(name, str) or not name), None)
+    wrong = first_repeated(names) if wrong is None else wrong
+    return None if wrong is None else (names[wrong],)
 
 
 def check_values(data: RankingData, what: str) -> None:

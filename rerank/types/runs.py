@@ -15,7 +15,7 @@ from rerank.types.arrays import Floats, Ints, joined_rows, pointers, query_rows
 from rerank.types.frames import Frame
 from rerank.types.ids import id_array
 from rerank.types.ordering import trec_order
-from rerank.types.query_table import QueryTable, group_rows, mapping_columns
+from rerank.types.query_table import QueryTable, group_rows
 from rerank.types.retriever import UNNAMED, Retriever
 
 
@@ -84,13 +84,17 @@ class Run(QueryTable):
         Run
             The run.
 
+        Raises
+        ------
+        InvalidInputError
+            For another form, an id that is neither text nor a whole number, or a score that is not a finite number.
+
         """
         if isinstance(run, cls):
             return run
         if frames.is_frame(run):
             return cls.from_frame(run)  # type: ignore[arg-type]
-        queries, docs, scores = mapping_columns("run", "score", run)
-        return cls.from_rows(queries, docs, scores)
+        return cls.from_frame(frames.MappingFrame.of("run", frames.SCORE, run))
 
     @classmethod
     def from_frame(cls, frame: Frame, name: str | None = None) -> Run:

@@ -16,7 +16,7 @@ from pathlib import Path
 from rerank.types import Qrels, Topics
 from rerank.workflows.experiment import StudyResult, run_experiment
 from rerank.workflows.index import Index
-from rerank.workflows.output_folder import check_output_folder, removed_on_error
+from rerank.workflows.output_folder import check_output_folder
 from rerank.workflows.study import Study
 
 NO_LIBRARY = frozenset(
@@ -61,7 +61,7 @@ def run_demo(output: str | Path, study: Study = STUDY) -> StudyResult:
     """Index the library's docstrings, and compare BM25, LambdaMART and LambdaSMART on them."""
     folder = check_output_folder(output)
     collection = library_collection()
-    with removed_on_error(folder), Index.build(collection.documents, folder / "index", overwrite=True) as index:
+    with Index.build(collection.documents, folder / "index", overwrite=True) as index:
         return run_experiment(index, collection.topics, collection.qrels, folder, study)
 
 

@@ -31,7 +31,7 @@ from rerank.vectors.vectors import Vectors
 from rerank.workflows.fold_history import FoldHistories, is_learned
 from rerank.workflows.folds import assign_folds, given_folds, stop_fold
 from rerank.workflows.index import Index
-from rerank.workflows.output_folder import check_output_folder, removed_on_error
+from rerank.workflows.output_folder import check_output_folder, staged_output
 from rerank.workflows.record import RECORD, input_checksums, study_record, write_provenance, write_record
 from rerank.workflows.study import Study
 from rerank.workflows.tuning import Try, best_model, best_try, draw_settings
@@ -107,7 +107,7 @@ def run_experiment(
     provenance: Mapping[str, Any] | None = None,
     *,
     vectors: Vectors | str | Path | None = None,
-    encoder: str | Callable[[list[str]], Any] | None = None,
+    encoder: Encoder | str | Callable[[list[str]], Any] | None = None,
 ) -> StudyResult:
     """Compare BM25 with a ranker that is trained without a base and from BM25's scores, on held-out queries.
 
@@ -120,8 +120,8 @@ def run_experiment(
     qrels : Qrels, mapping or DataFrame
         Judgements.
     output : path or None
-        Folder for runs, models, folds, results and the record; None writes nothing. If the files cannot be written, no
-        new file and no new folder remains.
+        Folder for runs, models, folds, results and the record; None writes nothing. All files appear at the end; after
+        an error, the folder is as it was.
     study : Study or None
         Settings; None is the defaults.
     provenance : mapping or None
@@ -169,13 +169,13 @@ def run_experiment(
     results = {system: _mean_result(judgements, trials, system, study.measures) for system in trials[0].runs}
     result = StudyResult(trials, results, comparison_table(results, baseline="BM25"))
     if folder is not None:
-        with removed_on_error(folder):
-            written = _write(result, study, folder)
+        with staged_output(folder, last=RECORD) as staging:
+            written = _write(result, study, staging)
             if provenance is not None:
-                write_provenance(folder, provenance)
+                write_provenance(staging, provenance)
             name = "" if encoder is None else Encoder.of(encoder).name
             inputs = input_checksums(index, topics, qrels, vectors)
-            write_record(folder, study_record(study.to_dict(), inputs, _choices(trials), written, name))
+            write_record(staging, study_record(study.to_dict(), inputs, _choices(trials), written, name))
     return result
 
 
@@ -333,8 +333,6 @@ def _choice(tries: Sequence[Try]) -> dict[str, Any]:
 
 def _write(result: StudyResult, study: Study, folder: Path) -> list[str]:
     """Write all files but the record; return their names."""
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / RECORD).unlink(missing_ok=True)  # of an earlier study, which does not describe these files
     names = []
     for number, trial in enumerate(result.trials):
         suffix = f".repeat{number}" if len(result.trials) > 1 else ""

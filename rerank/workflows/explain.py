@@ -21,7 +21,7 @@ from rerank.files.trec import read_run
 from rerank.history.bound import JudgedRelevant
 from rerank.history.history import History
 from rerank.rankers.ranker import Ranker
-from rerank.rankers.store import load_model
+from rerank.rankers.store import fitted_model
 from rerank.rankers.warm_start import Base, CandidateRunBase, FeatureBase, ModelBase, run_scores
 from rerank.types import Floats, RankingData, Run, Topics
 from rerank.types.ids import id_array
@@ -87,8 +87,7 @@ def explain(
         If the model has no recipe or does not fit the index or the candidates.
 
     """
-    if not isinstance(model, Ranker):
-        model = load_model(model)
+    model = fitted_model(model)
     topic = _topic(read_topics(topics) if isinstance(topics, str | Path) else Topics.of(topics), query)
     beside = {"runs": runs, "vectors": vectors, "union": union, "history": history, "encoder": encoder}
     options = RerankOptions.of(k=k, k1=k1, b=b, base=base, other_index=other_index, threads=threads, **beside)

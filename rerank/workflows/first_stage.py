@@ -12,7 +12,7 @@ import numpy as np
 
 from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.rankers.ranker import Ranker
-from rerank.rankers.store import load_model
+from rerank.rankers.store import fitted_model
 from rerank.types import Floats, Ints, RankingData, Run, pointers, query_rows
 from rerank.types.ids import Ids
 
@@ -51,7 +51,7 @@ class FirstStage:
             raise InvalidInputError(
                 f"first_k: expected at least k, the {second_k} documents of the second stage, got {depth}. Raise it."
             )
-        return cls(model if isinstance(model, Ranker) else load_model(model), depth)
+        return cls(fitted_model(model), depth)
 
     def choose(self, candidates: SomeRun, data: RankingData, k: int, base: Run | None = None) -> tuple[SomeRun, Run]:
         """Return the k best candidates of each query by the model, and all candidates with the others behind these.

@@ -15,7 +15,7 @@ import numpy as np
 from rerank.errors import InvalidInputError, ModelMismatchError, unknown_name
 from rerank.features.recipe import Recipe
 from rerank.lucene.build import build_index, build_index_from_sgml
-from rerank.lucene.folder import check_index_folder
+from rerank.lucene.folder import open_commit
 from rerank.lucene.postings import open_forward
 from rerank.lucene.search import Searcher, check_hits
 from rerank.runtime.progress import track
@@ -53,13 +53,18 @@ class Index:
     Raises
     ------
     IndexFolderError, MissingFileError
-        If the folder is not an index.
+        If the folder is not an index, or a file in it is damaged.
+
+    Notes
+    -----
+    Lucene's files are compared with their checksums when they are opened the first time, and again after they change.
+    An index that is built anew while it is open is refused where it would be read again: open it again.
 
     """
 
     def __init__(self, path: str | Path, language: str | None = None) -> None:
         self.path, self.language = Path(path), language
-        check_index_folder(self.path)
+        self._commit = open_commit(self.path)
 
     @classmethod
     def open(cls, path: str | Path, language: str | None = None) -> Self:
@@ -158,7 +163,7 @@ class Index:
     @cached_property
     def forward(self) -> ForwardIndex:
         """The forward arrays, memory-mapped; they are made now if the index has none."""
-        forward = open_forward(self.path)
+        forward = open_forward(self.path, commit=self._commit)
         if self.language is None:
             return forward
         return replace(forward, fingerprint={**forward.fingerprint, "language": self.language})
@@ -166,7 +171,7 @@ class Index:
     @cached_property
     def searcher(self) -> Searcher:
         """The Lucene searcher; starts Java."""
-        return Searcher(self.path, self.language)
+        return Searcher(self.path, self.language, self._commit)
 
     @cached_property
     def text_analyser(self) -> TextAnalyser:
@@ -750,8 +755,8 @@ class Index:
         yield from (function(shared, item) for item in track(items, what, len(items)))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the index by its path: another process opens it."""
-        return Index, (self.path.resolve(), self.language)
+        """Pickle the index by its path and commit: another process opens it."""
+        return Index, (self.path.resolve(), self.language), {"_commit": self._commit}
 
     def close(self) -> None:
         """Close the Lucene reader."""

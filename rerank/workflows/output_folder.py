@@ -1,13 +1,15 @@
-"""Output folders: checked before a computation, and cleaned up after an error."""
+"""Output folders: checked before a computation, and filled with all of its files at its end."""
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from rerank.errors import InvalidInputError
+from rerank.runtime.staging import staged_folder
 
 
 def check_output_folder(path: str | Path) -> Path:
@@ -19,28 +21,25 @@ def check_output_folder(path: str | Path) -> Path:
 
 
 @contextmanager
-def removed_on_error(folder: Path) -> Iterator[None]:
-    """After an error in the block, e.g. a full disk, remove what was added to a folder, and folders that were created.
+def staged_output(folder: Path, last: str) -> Iterator[Path]:
+    """Yield a new hidden folder, whose files are moved into `folder` if the block ends without an error.
 
-    What was in the folder before stays, except for files that the block replaced.
+    Other files in the folder stay as they are. The file `last` shows that the others are complete: an earlier one is
+    removed before the files are moved, and the new one is moved after them.
     """
-    created = [parent for parent in (folder, *folder.parents) if not parent.exists()]
-    before = set() if created else {path.name for path in folder.iterdir()}
-    try:
-        yield
-    except BaseException:
-        for path in folder.iterdir() if folder.is_dir() else ():
-            if path.name not in before:
-                _remove(path)
-        for parent in created:  # the innermost first
-            with suppress(OSError):  # not created yet, or not empty, as another process uses it
-                parent.rmdir()
-        raise
+    target = folder.resolve()
 
+    def move(staging: Path, target: Path) -> None:
+        if not target.exists():
+            os.rename(staging, target)
+            return
+        paths = sorted(staging.iterdir(), key=lambda path: path.name == last)
+        for path in paths:
+            if (target / path.name).is_dir():
+                raise InvalidInputError(f"{target / path.name}: expected a file to write, got a folder. Remove it.")
+        (target / last).unlink(missing_ok=True)
+        for path in paths:
+            shutil.move(path, (target / path.name).resolve())
 
-def _remove(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        with suppress(OSError):
-            path.unlink()
+    with staged_folder(target, move, InvalidInputError, within=target.is_dir()) as staging:
+        yield staging

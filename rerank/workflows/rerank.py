@@ -16,7 +16,7 @@ from rerank.files.topics import read_topics
 from rerank.files.trec import read_run
 from rerank.rankers.origin import check_base_run, check_retrievers
 from rerank.rankers.ranker import Ranker
-from rerank.rankers.store import load_model
+from rerank.rankers.store import fitted_model
 from rerank.retrieval.union import UnionRun
 from rerank.types import RankingData, Run, Topics
 from rerank.types.retriever import Retriever
@@ -104,8 +104,7 @@ def rerank(
         If the run has a query without a topic or a document that is not in the index.
 
     """
-    if not isinstance(model, Ranker):
-        model = load_model(model)
+    model = fitted_model(model)
     topics = read_topics(topics) if isinstance(topics, str | Path) else Topics.of(topics)
     beside = {"runs": runs, "vectors": vectors, "union": union, "history": history, "encoder": encoder}
     options = RerankOptions.of(k=k, k1=k1, b=b, base=base, other_index=other_index, threads=threads, **beside)

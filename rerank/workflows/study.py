@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rerank.features.recipe import Recipe
+from rerank.metrics.registry import each_named, named
 from rerank.runtime.schema import Anything, Field, Flag, Items, Number, Plain, Record, Table, Text, Whole, at
 
 MEASURES = ("RR@10", "nDCG@10", "AP")
@@ -66,6 +67,11 @@ class Study:
     recipe: Recipe | None = None
     union: str | None = None
     learn_history: bool = False
+
+    def __post_init__(self) -> None:
+        """Keep measures of ir_measures by their names."""
+        object.__setattr__(self, "metric", named(self.metric))
+        object.__setattr__(self, "measures", tuple(each_named(self.measures)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain JSON values; `from_dict` is the inverse."""

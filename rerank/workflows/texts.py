@@ -150,9 +150,10 @@ def _run_of(documents: Mapping[str, Mapping[str, Any]], scores: Any) -> Run:
         scores = {query_id: scores[query_id] for query_id in scores}
     if not isinstance(scores, Mapping):
         raise InvalidInputError(f"scores: expected a mapping by query id, got {type(scores).__name__}. Pass one.")
+    by_query = {str(query_id): of_query for query_id, of_query in scores.items()}
     columns: list[Floats] = []
     for query_id, named in documents.items():
-        of_query = scores.get(query_id, ())
+        of_query = by_query.get(query_id, ())
         if isinstance(of_query, Mapping):
             of_query = {str(doc_id): score for doc_id, score in of_query.items()}
             of_query = [of_query.get(doc_id, np.nan) for doc_id in named]

@@ -3,6 +3,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.cli.conftest import SMALL, Command
 
 STUDY = ("experiment", "index", "topics.tsv", "qrels.txt", "-k", "30", *SMALL)
@@ -33,11 +35,12 @@ def test_experiment_says_what_is_missing_or_too_much(command: Command, tmp_path:
         (list(STUDY), "Missing option '-o' / '--output' (see `rerank experiment -h`)"),
         (
             ["experiment", "--replay", out, "--folds", "4"],
-            "--replay: expected no other option than -o, got --folds. The record contains the whole study.",
+            "--replay: expected no other option than -o and --encoder, got --folds. The record contains the whole "
+            "study.",
         ),
         (
             ["experiment", "index", "--replay", out],
-            "--replay: expected no other option than -o, got INDEX. The record contains the whole study.",
+            "--replay: expected no other option than -o and --encoder, got INDEX. The record contains the whole study.",
         ),
         (
             ["experiment", "--replay", out],
@@ -54,3 +57,46 @@ def test_experiment_says_what_is_missing_or_too_much(command: Command, tmp_path:
         ),
     ):
         assert command(*arguments) == (2, "", f"rerank: {message}\n")
+
+
+def test_replay_runs_no_code_that_a_study_folder_names(
+    command: Command, world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, marker = tmp_path / "study", tmp_path / "ran"
+    (tmp_path / "lengths_encoder.py").write_text(
+        "def encode(texts):\n    return [[float(len(text)), 1.0] for text in texts]\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    assert command(*STUDY, "-o", str(out), "--encoder", "lengths_encoder:encode").code == 0
+    name = "lengths_encoder:encode"
+    assert json.loads((out / "record.json").read_text())["encoder"] == name
+    asked = f"rerank: replay: expected the encoder of the study, {name!r}, got none. Give it (encoder=, --encoder).\n"
+    assert command("experiment", "--replay", str(out)) == (2, "", asked)
+    again = command("experiment", "--replay", str(out), "--encoder", name)
+    assert (again.code, "byte for byte" in again.out) == (0, True)
+    (world / "evil_module.py").write_text(f"open({str(marker)!r}, 'w')\ndef call(texts): open({str(marker)!r}, 'w')\n")
+    try:
+        record = json.loads((out / "record.json").read_text())
+        (out / "record.json").write_text(json.dumps(record | {"encoder": "evil_module:call"}))
+        assert command("experiment", "--replay", str(out)).code == 2
+        other = command("experiment", "--replay", str(out), "--encoder", name)
+        assert (other.code, other.err) == (
+            2,
+            f"rerank: replay: expected the encoder of the study, 'evil_module:call', got {name}. "
+            "Give what the study was made with.\n",
+        )
+        (out / "record.json").write_text(json.dumps({key: record[key] for key in record if key != "encoder"}))
+        refused = command("experiment", "--replay", str(out), "--encoder", name)
+        assert "expected no encoder, as the study had none, got lengths_encoder:encode." in refused.err
+    finally:
+        (world / "evil_module.py").unlink()
+    assert not marker.exists()
+
+
+def test_replay_does_not_replace_the_study(command: Command, tmp_path: Path) -> None:
+    out = str(tmp_path / "study")
+    assert command(*STUDY, "-o", out).code == 0
+    before = (tmp_path / "study" / "record.json").read_bytes()
+    done = command("experiment", "--replay", out, "-o", out)
+    assert done == (2, "", f"rerank: {out}: expected another folder than that of the study. Name a new one.\n")
+    assert (tmp_path / "study" / "record.json").read_bytes() == before

@@ -19,6 +19,7 @@ from rerank.exchange.vectors import boundary_rows
 from rerank.rankers.imported import ImportedTrees
 from rerank.rankers.ranker import Ranker
 from tests.exchange.conftest import NAMES, random_model, trained
+from tests.oracles import engine_parsers as parsers
 from tests.oracles import exchange as walks
 from tests.rankers.conftest import ranking_data
 
@@ -31,6 +32,12 @@ WALKS: dict[str, Callable[[bytes], walks.Model]] = {
     "quickrank": walks.quickrank,
     "solr": walks.solr,
     "elasticsearch": walks.elasticsearch,
+}
+PARSERS: dict[str, Callable[[bytes], None]] = {
+    "solr": parsers.solr,
+    "xgboost-dump": lambda content: parsers.plugins(content, NAMES),
+    "vespa": parsers.vespa,
+    "elasticsearch": parsers.elasticsearch,
 }
 LIBRARIES = {"onnx": "onnx", "treelite": "treelite"}  # formats that a library writes
 FLOAT32 = ("xgboost", "xgboost-dump", "vespa", "ranklib", "solr")
@@ -69,6 +76,30 @@ def test_export_scores_as_the_model_on_thresholds_and_next_to_them(name: str, se
         assert np.abs(scores - expected).max() <= 2e-6 * model._largest_score()
     else:
         np.testing.assert_array_equal(scores.astype(np.float32), expected.astype(np.float32))
+
+
+@pytest.mark.parametrize("name", PARSERS)
+@pytest.mark.parametrize("seed", range(3))
+def test_engine_takes_each_member_of_an_export_in_its_type(name: str, seed: int, tmp_path: Path) -> None:
+    for model in (random_model(seed, moderate=True), trained(n_estimators=5)):
+        PARSERS[name](_exported(model, name, tmp_path))
+    split = _exported(model, name, tmp_path, split_leaves=True)
+    PARSERS[name](split)
+    if name == "solr":
+        PARSERS[name](_exported(rerank.RankSVM(max_iter=5).fit(ranking_data(1, missing=0.0)), name, tmp_path))
+
+
+def test_engine_parsers_refuse_values_of_another_type(tmp_path: Path) -> None:
+    content = _exported(random_model(1, moderate=True), "solr", tmp_path)
+    for wrong in (
+        content.replace(b'"isNullSameAsZero":false', b'"isNullSameAsZero":"false"'),
+        content.replace(b'"weight":"1"', b'"weight":1.0'),
+        content.replace(b'"missing":"left"', b'"missing":true'),
+    ):
+        with pytest.raises(AssertionError, match="expected"):
+            parsers.solr(wrong)
+    with pytest.raises(AssertionError):
+        parsers.plugins(_exported(random_model(1), "vespa", tmp_path), NAMES)
 
 
 @pytest.mark.parametrize("name", WALKS)

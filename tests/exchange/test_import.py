@@ -11,14 +11,16 @@ import numpy as np
 import pytest
 
 import rerank
-from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
+from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, ModelMismatchError
 from rerank.exchange.build import in_a_row
+from rerank.exchange.registry import known_formats
 from rerank.exchange.vectors import boundary_rows
 from rerank.rankers.imported import ImportedTrees
 from tests.exchange.conftest import NAMES, random_model
 from tests.oracles import exchange as walks
 from tests.rankers.conftest import ranking_data
 
+BASE_SCORES = json.loads((Path(__file__).parent / "golden" / "xgboost_base_scores.json").read_text())
 LOADS = {
     "esltr_models/lambdaMART.txt": ("ranklib", 1000, 2),
     "esltr_models/mart.txt": ("ranklib", 1000, 2),
@@ -36,10 +38,10 @@ LOADS = {
 def test_real_files_load(file: str, real_models: Path, tmp_path: Path) -> None:
     model = rerank.import_model(real_models / file)
     assert (model.source_, model.forest_.n_trees, model.n_features_in_) == LOADS[file]
-    X = boundary_rows(model.forest_, model.n_features_in_, 300)
+    rows = model._rows(boundary_rows(model.forest_, model.n_features_in_, 300))
     model.save(tmp_path / "model.json")
     again = rerank.load_model(tmp_path / "model.json")
-    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    np.testing.assert_array_equal(again.predict(rows), model.predict(rows))
     assert again.to_dict() == model.to_dict()
 
 
@@ -116,7 +118,7 @@ def test_real_files_score_as_their_owner_documents(file: str, real_models: Path)
     X = boundary_rows(model.forest_, model.n_features_in_, 2000)
     if model.source_ == "quickrank":
         X = np.nan_to_num(X)
-    np.testing.assert_array_equal(model.predict(X), readers[model.source_](content).score(X))
+    np.testing.assert_array_equal(model.predict(model._rows(X)), readers[model.source_](content).score(X))
 
 
 @pytest.mark.parametrize("parameters", [{}, {"zero_as_missing": True}, {"use_missing": False}])
@@ -333,6 +335,123 @@ def test_contributions_of_a_lightgbm_model_are_lightgbms_and_return_with_it(tmp_
     rerank.export_model(model, tmp_path / "model.txt", "lightgbm")
     exported = lightgbm.Booster(model_file=tmp_path / "model.txt")
     np.testing.assert_allclose(exported.predict(X[:100], pred_contrib=True), expected, rtol=1e-9, atol=1e-15)
+
+
+def _with_counts(model: ImportedTrees, seed: int, whole: bool) -> ImportedTrees:
+    counts = np.random.default_rng(seed).integers(1, 5000, len(model.forest_.leaf_value))
+    forest = replace(model.forest_, leaf_count=counts if whole else counts * 0.37)
+    return ImportedTrees.of(forest, NAMES, "random", constant=model.constant_)
+
+
+@pytest.mark.parametrize("name", ["lightgbm", "xgboost"])
+@pytest.mark.parametrize("whole", [True, False])
+def test_training_rows_of_leaves_come_back_from_an_export(name: str, whole: bool, tmp_path: Path) -> None:
+    model = _with_counts(random_model(4, moderate=True), 4, whole)
+    rerank.export_model(model, tmp_path / "model", name)
+    again = rerank.import_model(tmp_path / "model")
+    X = boundary_rows(model.forest_, len(NAMES), 300)
+    np.testing.assert_allclose(again.contributions(X), model.contributions(X), atol=1e-5)
+    again.save(tmp_path / "again.json")
+    rerank.load_model(tmp_path / "again.json").save(tmp_path / "twice.json")
+    assert (tmp_path / "twice.json").read_bytes() == (tmp_path / "again.json").read_bytes()
+    if name == "xgboost":
+        for tree in json.loads((tmp_path / "model").read_text())["learner"]["gradient_booster"]["model"]["trees"]:
+            for count, left, right in zip(
+                tree["sum_hessian"], tree["left_children"], tree["right_children"], strict=True
+            ):
+                below = count if left < 0 else tree["sum_hessian"][left] + tree["sum_hessian"][right]
+                assert count > 0.0
+                assert count == pytest.approx(below, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ["lightgbm", "xgboost"])
+def test_training_rows_that_are_unknown_are_said_and_count_alike(name: str, tmp_path: Path, caplog: Any) -> None:
+    model = random_model(4, moderate=True)
+    rerank.export_model(model, tmp_path / "model", name)
+    assert f"{name}: expected the training rows of each leaf, got a model that does not know them." in caplog.text
+    again = rerank.import_model(tmp_path / "model")
+    X = boundary_rows(model.forest_, len(NAMES), 100)
+    np.testing.assert_allclose(again.contributions(X).sum(axis=1), again._scores(X), atol=1e-5)
+    if name == "lightgbm":
+        lightgbm = pytest.importorskip("lightgbm")
+        theirs = lightgbm.Booster(model_file=tmp_path / "model").predict(X, pred_contrib=True)
+        np.testing.assert_allclose(theirs, again.contributions(X), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "kind", ["RandomForestRegressor", "GradientBoostingRegressor", "HistGradientBoostingRegressor"]
+)
+def test_contributions_of_scikit_learns_trees_sum_to_their_scores(kind: str) -> None:
+    from sklearn import ensemble
+
+    data = ranking_data(1, missing=0.0)
+    model = rerank.import_model(getattr(ensemble, kind)(random_state=0).fit(data.X, data.labels))
+    np.testing.assert_allclose(model.contributions(data.X).sum(axis=1), model.predict(data.X), atol=1e-12)
+
+
+@pytest.mark.parametrize("version", BASE_SCORES)
+def test_base_score_is_what_xgboost_begins_its_sum_with(version: str, tmp_path: Path) -> None:
+    """XGBoost's own base scores before the objective's transformation, of trees without a step (eta=0)."""
+    rerank.export_model(random_model(0, 1), tmp_path / "model", "xgboost")
+    stored = json.loads((tmp_path / "model").read_text())
+    for objective, scores in BASE_SCORES[version].items():
+        assert len(scores) >= 4
+        for text, margin in scores:
+            stored["learner"]["learner_model_param"]["base_score"] = text
+            stored["learner"]["objective"]["name"] = objective
+            (tmp_path / "model").write_text(json.dumps(stored))
+            forest = rerank.import_model(tmp_path / "model").forest_
+            base = float(forest.leaf_value[0]) if forest.n_trees > 1 else 0.0
+            assert base == margin, (objective, text)
+
+
+@pytest.mark.parametrize("format", ["xgboost-dump", "vespa"])
+def test_names_without_an_order_take_no_array(format: str, tmp_path: Path) -> None:
+    data = ranking_data(1)
+    data = replace(data, feature_names=tuple(f"bm25.{name}" for name in "hgfedcba"))
+    model = rerank.MART(n_estimators=5, num_leaves=8).fit(data)
+    rerank.export_model(model, tmp_path / "dump.json", format)
+    read = rerank.import_model(tmp_path / "dump.json")
+    read.save(tmp_path / "model.json")
+    for each in (read, rerank.load_model(tmp_path / "model.json")):
+        np.testing.assert_allclose(each.predict(data), model.predict(data), atol=1e-5)
+        columns = [data.feature_names.index(name) for name in each.feature_names_]
+        with pytest.raises(ModelMismatchError, match=r"X: expected columns with names .*, got an array") as caught:
+            each.predict(data.X[:, columns])
+        assert len(str(caught.value).splitlines()) == 1
+        for name in ("ranklib", "lightgbm"):
+            with pytest.raises(InvalidInputError, match=f"{name}: expected features in the order of training, got"):
+                rerank.export_model(each, tmp_path / "again", name, missing_as_zero=True)
+        rerank.export_model(each, tmp_path / "again", "xgboost-dump")
+    with pytest.raises(InvalidInputError, match="members: expected models whose features are in the order of training"):
+        rerank.Ensemble(members=[read, rerank.LogisticRegression(max_iter=3)], n_folds=2).fit(data)
+    named = rerank.import_model(tmp_path / "dump.json", feature_names=data.feature_names)
+    np.testing.assert_allclose(named.predict(data.X), model.predict(data), atol=1e-5)
+
+
+@pytest.mark.parametrize("names", [tuple(f"f{number}" for number in range(8)), tuple(map(str, range(1, 9)))])
+def test_numbers_of_features_are_their_order(names: tuple[str, ...], tmp_path: Path) -> None:
+    data = replace(ranking_data(1), feature_names=names)
+    data.X[:, 7] = data.labels  # the last column is used
+    model = rerank.MART(n_estimators=5, num_leaves=8).fit(data)
+    rerank.export_model(model, tmp_path / "dump.json", "xgboost-dump")
+    read = rerank.import_model(tmp_path / "dump.json")
+    np.testing.assert_allclose(read.predict(data.X), model.predict(data), atol=1e-5)
+
+
+def test_imported_member_of_other_features_is_refused() -> None:
+    data = ranking_data(1)
+    other = replace(data, feature_names=("g", *data.feature_names[1:]))
+    with pytest.raises(ModelMismatchError, match="members: expected an imported model of the features of the data"):
+        rerank.Ensemble(members=[random_model(5), rerank.LogisticRegression(max_iter=3)], n_folds=2).fit(other)
+
+
+@pytest.mark.parametrize("format", [name for name, kind in known_formats().items() if not kind.reads])
+def test_a_format_that_is_only_written_is_not_read(format: str, tmp_path: Path) -> None:
+    (tmp_path / "model").write_bytes(b"x")
+    with pytest.raises(InvalidInputError, match=f"{format}: expected a format whose files can be read, got") as caught:
+        rerank.import_model(tmp_path / "model", format=format)
+    assert len(str(caught.value).splitlines()) == 1
 
 
 def test_forests_in_a_row_keep_the_training_rows_of_their_leaves() -> None:

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -10,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from rerank.errors import IndexFolderError, MissingFileError
+from rerank.lucene.build import build_index
 from rerank.lucene.folder import MARKER, check_index_folder, check_target, commit_hash, staged_folder
 
 
@@ -70,12 +73,59 @@ def test_staged_folder_appears_whole(tmp_path: Path) -> None:
 def test_staged_folder_replaces_an_existing_folder(tmp_path: Path) -> None:
     target = tmp_path / "index"
     target.mkdir()
-    (target / "old").write_text("x")
+    (target / "segments_1").write_text("x")
     with staged_folder(target) as staging:
         (staging / "new").write_text("x")
-        assert (target / "old").exists()
+        assert (target / "segments_1").exists()
     assert [path.name for path in target.iterdir()] == ["new"]
     assert list(tmp_path.iterdir()) == [target]
+
+
+def test_staged_folder_keeps_what_others_wrote_into_the_target_meanwhile(tmp_path: Path) -> None:
+    target = tmp_path / "index"
+    target.mkdir()
+    (target / "segments_1").write_text("x")
+    with staged_folder(target):
+        (target / "notes").mkdir()
+        (target / "notes" / "a.txt").write_text("mine")
+        (target / "_notes.txt").write_text("mine")
+    assert sorted(path.name for path in target.iterdir()) == ["_notes.txt", "notes"]
+    assert (target / "notes" / "a.txt").read_text() == "mine"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_staged_folder_keeps_a_link_a_link(tmp_path: Path) -> None:
+    (tmp_path / "disk" / "real").mkdir(parents=True)
+    link = tmp_path / "index"
+    link.symlink_to(tmp_path / "disk" / "real")
+    with staged_folder(link) as staging:
+        (staging / "new").write_text("x")
+    assert link.is_symlink()
+    assert [path.name for path in (tmp_path / "disk" / "real").iterdir()] == ["new"]
+    assert sorted(path.name for path in (tmp_path / "disk").iterdir()) == ["real"]
+
+
+@pytest.mark.parametrize(
+    "other", ["notes.txt", "_notes.txt", "data/x", "vectors.npz", "embeddings.npy", "rerank/notes.txt", ".git/config"]
+)
+def test_index_with_files_of_others_is_not_overwritten(tmp_path: Path, small_index: Path, other: str) -> None:
+    index = tmp_path / "index"
+    shutil.copytree(small_index, index)
+    check_target(index, overwrite=True)
+    (index / other).parent.mkdir(exist_ok=True)
+    (index / other).write_text("mine")
+    named = other if other.startswith("rerank") else other.partition("/")[0]
+    with pytest.raises(IndexFolderError, match=rf"^[^\n]*got one with {re.escape(named)} in its folder[^\n]*$"):
+        check_target(index, overwrite=True)
+
+
+def test_sharded_index_with_another_index_in_its_folder_is_not_overwritten(tmp_path: Path, small_index: Path) -> None:
+    documents = [{"id": f"d{number}", "contents": "a word"} for number in range(9)]
+    build_index(documents, tmp_path / "index", shards=2)
+    check_target(tmp_path / "index", overwrite=True)
+    shutil.copytree(small_index, tmp_path / "index" / "another")
+    with pytest.raises(IndexFolderError, match="got one with another in its folder"):
+        check_target(tmp_path / "index", overwrite=True)
 
 
 def test_staged_folder_is_removed_when_another_process_built_the_target(tmp_path: Path) -> None:

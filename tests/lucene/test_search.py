@@ -170,17 +170,11 @@ def test_searcher_refuses_what_is_no_index(tmp_path: Path) -> None:
         Searcher(tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"", "expected a whole Lucene index, got a damaged one"),
-        (b"not Lucene", "got one of an older Lucene. Build the index anew"),
-    ],
-)
-def test_searcher_refuses_a_damaged_index(tmp_path: Path, small_index: Path, content: bytes, message: str) -> None:
+@pytest.mark.parametrize("content", [b"", b"not Lucene"])
+def test_searcher_refuses_a_damaged_index(tmp_path: Path, small_index: Path, content: bytes) -> None:
     shutil.copytree(small_index, tmp_path / "index")
     (tmp_path / "index" / "segments_9").write_bytes(content)
-    with pytest.raises(IndexFolderError, match=message) as error:
+    with pytest.raises(IndexFolderError, match=r"got a damaged one \(segments_9 does not fit its checksum\)") as error:
         Searcher(tmp_path / "index")
     assert "\n" not in str(error.value)
 
@@ -193,3 +187,11 @@ def test_search_finds_the_index_from_where_the_process_stands_now(
     monkeypatch.chdir(small_index.parent)  # Java keeps the folder in which it was started
     with Searcher(small_index.name) as searcher:
         assert np.array_equal(searcher.search(TOPICS, k=5).doc_ids, expected.doc_ids)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf"), 1e39, -1, 10**400])
+def test_numbers_beyond_their_range_are_refused(small_index: Path, value: float) -> None:
+    with Searcher(small_index) as searcher:
+        for name in ("k1", "b", "k", "threads"):
+            with pytest.raises(InvalidInputError, match=rf"^{name}: expected [^\n]*$"):
+                searcher.search(TOPICS, **{name: value})

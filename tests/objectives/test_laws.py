@@ -18,6 +18,7 @@ from tests.oracles import objectives as oracle
 
 QUERY_PTR = pointers([7, 1, 0, 12, 3, 9])
 MEASURES = ["nDCG@10", "AP", "RR", "ERR"]
+NORMALIZED = [f"{name}, normalized" for name in ("nDCG@10", "AP")]
 NAMES = [*known_objectives(), "preferences", "exponential-preferences", *MEASURES]
 BOUNDS = {"hinge", "logistrank"}  # hess is no second derivative there
 SLOPED = ["ranknet", "logistic", "balanced-logistic"]
@@ -45,6 +46,7 @@ def _scores(seed: int = 1) -> Floats:
 
 
 def _objective(name: str, weights: Floats | None = None) -> Objective:
+    name, _, normalized = name.partition(", ")
     labels = _labels()
     weights = np.ones(len(QUERY_PTR) - 1) if weights is None else weights
     if name == "preferences":
@@ -55,7 +57,7 @@ def _objective(name: str, weights: Floats | None = None) -> Objective:
         ideals = [np.sort(labels[first:last])[::-1] for first, last in pairwise(QUERY_PTR)]
         ideals = [ideal[ideal > 0] for ideal in ideals]
         ideal = np.concatenate(ideals), pointers([len(own) for own in ideals])
-        return lambdarank_for(parse_measure(name), labels, QUERY_PTR, *ideal, weights, 1.3, 5, False)
+        return lambdarank_for(parse_measure(name), labels, QUERY_PTR, *ideal, weights, 1.3, 5, bool(normalized))
     return objective_class(name)(QUERY_PTR, weights, labels)
 
 
@@ -125,12 +127,19 @@ def test_every_objective_has_an_oracle() -> None:
     assert set(known_objectives()) - set(ORACLES) == {"balanced-logistic"}
 
 
-@pytest.mark.parametrize("name", sorted(set(NAMES) - {"balanced-logistic"}))
+@pytest.mark.parametrize("name", sorted({*NAMES, *NORMALIZED} - {"balanced-logistic"}))
 def test_weights_multiply_a_query(name) -> None:
-    weights = np.array([1.0, 2.0, 1.0, 3.0, 1.0, 0.0])
+    """A weight of 3 is three copies: gradients of documents that share their features are summed."""
+    weights = np.array([1.0, 2.0, 100.0, 3.0, 1e-9, 0.0])
     plain, heavy = (_gradients(_objective(name, own), _scores()) for own in (None, weights))
     for before, after in zip(plain, heavy, strict=True):
         np.testing.assert_allclose(after, before * np.repeat(weights, np.diff(QUERY_PTR)), rtol=1e-12, atol=1e-15)
+    if hasattr(_objective(name), "hessian_product"):
+        products = np.empty((2, len(_scores()), 1))
+        for own, product in zip((None, weights), products, strict=True):
+            _objective(name, own).hessian_product(_scores(), _scores(3)[:, None], product)
+        expected = products[0, :, 0] * np.repeat(weights, np.diff(QUERY_PTR))
+        np.testing.assert_allclose(products[1, :, 0], expected, rtol=1e-12, atol=1e-15)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -188,7 +188,7 @@ def quickrank(content: bytes) -> Model:
 def solr(content: bytes) -> Model:
     """Solr's MultipleAdditiveTreesModel: float32, 1e-6 is added to each threshold."""
     stored = json.loads(content)
-    assert stored["params"]["isNullSameAsZero"] == "false"
+    assert stored["params"]["isNullSameAsZero"] is False
 
     def tree(node: dict[str, Any], weight: np.float32) -> Any:
         if "feature" not in node:

@@ -64,7 +64,8 @@ def leaf_value(grad, hess, reg_lambda=0.0, least_hess=0.0):
 
 def pack(grad, hess, rows):
     """Return gradient and hessian of each row as integers, and the value of one unit of each."""
-    grad_scale, hess_scale = (2.0**30 / total if total > 0 else 1.0 for total in (np.abs(grad).sum(), hess.sum()))
+    grad_scale = 2.0**30 / np.abs(grad).sum() if grad.any() else 1.0
+    hess_scale = 2.0 ** (30 - (np.floor(np.log2(hess.sum())) + 1)) if hess.any() else 1.0
     integers = [(round(grad[row] * grad_scale), round(hess[row] * hess_scale)) for row in rows]
     return integers, 1.0 / grad_scale, 1.0 / hess_scale
 

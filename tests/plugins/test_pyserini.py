@@ -81,9 +81,17 @@ def test_other_parameters_of_bm25_are_refused_for_a_model_that_starts_from_its_s
         ((["a"], []), "qids: expected an id for each of 1 queries, got 0"),
         (("a", "b"), "qids: expected an id for each of 1 queries"),
         ((["a", "b"], ["1", "1"]), "qids: expected each id once"),
+        ((["a", "b"], ["1", 1]), "qids: expected each id once"),
         ((["a"], ["1"], 0), "k: expected a number of hits from 1, got 0"),
     ],
 )
 def test_wrong_arguments_are_refused(searcher: RerankSearcher, arguments: tuple[object, ...], message: str) -> None:
     with pytest.raises(rerank.RerankError, match=message):
         searcher.batch_search(*arguments)  # type: ignore[arg-type]
+
+
+def test_query_ids_may_be_whole_numbers(searcher: RerankSearcher) -> None:
+    queries = ["amber birch", "cedar", " "]
+    assert searcher.batch_search(queries, [301, 302, 303], 5) == searcher.batch_search(
+        queries, ["301", "302", "303"], 5
+    )

@@ -109,7 +109,7 @@ def test_checkpoint_of_another_training_is_refused(unfinished: Path, train, vali
         ("lambdamart", {}, replace(train, X=flipped), valid, "other training data"),
         ("lambdamart", {}, replace(train, labels=labels), valid, "other training data"),
         ("lambdamart", {}, replace(train, weights=np.full(len(train), 2.0)), valid, "other training data"),
-        ("lambdamart", {"base": "run"}, train, valid, "other training data"),
+        ("lambdamart", {"base": "run"}, train, valid, "other validation data"),
         ("lambdamart", {}, train, replace(valid, X=other_valid), "other validation data"),
         ("lambdamart", {}, train, None, "other validation data"),
         ("lambdamart", {}, replace(train, feature_names=names), replace(valid, feature_names=names), "other features"),

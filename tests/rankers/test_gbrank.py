@@ -21,7 +21,14 @@ def test_each_tree_is_the_mean_of_the_targets_in_its_leaves(keep, base) -> None:
     data = ranking_data(4, n_queries=8, n_features=4)
     data = replace(data, base_scores=None if base is None else data.base_scores / data.base_scores.std())
     model = GBRank(
-        n_estimators=ROUNDS, num_leaves=4, min_child_samples=1, learning_rate=ETA, tau=TAU, keep_pairs=keep, base=base
+        n_estimators=ROUNDS,
+        num_leaves=4,
+        min_child_samples=1,
+        learning_rate=ETA,
+        tau=TAU,
+        keep_pairs=keep,
+        base=base,
+        start="base",
     ).fit(data)
     start = np.zeros(data.n_rows) if base is None else data.base_scores
     train = TrainingSet.of(data, start)

@@ -100,7 +100,7 @@ def test_sigma_of_a_warm_start_is_the_slope_in_the_unit_of_the_base(train, test)
     results = []
     for factor in (1e-9, 1.0, 1e6):
         data, other = (replace(data, base_scores=data.base_scores * factor) for data in (train, test))
-        model = LambdaMART(**SMALL, base="run", sigma=0.7 / factor if factor > 1e-9 else 0.7e9).fit(data)
+        model = LambdaMART(**SMALL, base="run", start="base", sigma=0.7 / factor if factor > 1e-9 else 0.7e9).fit(data)
         results.append(model.predict(other) / factor)
     np.testing.assert_allclose(results[0], results[1], rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(results[2], results[1], rtol=1e-6, atol=1e-9)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rerank.errors import InvalidInputError, ModelMismatchError
+from rerank.errors import InvalidInputError, ModelMismatchError, RerankError
 from rerank.metrics.registry import parse_measure
 from rerank.metrics.structures import RankedLists
 from rerank.rankers.boosted import BoostedTrees
@@ -180,11 +180,13 @@ def test_ranker_is_the_same_for_any_number_of_threads(name, train) -> None:
 
 
 @ALL
-def test_ranker_is_the_same_for_any_order_of_rows(name, train) -> None:
-    learned, qid = [], np.repeat(train.query_ids, np.diff(train.query_ptr))
+def test_ranker_is_the_same_for_any_order_of_rows_and_names_of_queries(name, train) -> None:
+    learned, query = [], np.repeat(np.arange(len(train)), np.diff(train.query_ptr))
     for seed in (0, 1):
-        order = np.random.default_rng(seed).permutation(train.n_rows)
-        learned.append(_ranker(name).fit(train.X[order], train.labels[order], qid=qid[order])._learned())
+        random = np.random.default_rng(seed)
+        order, names = random.permutation(train.n_rows), random.permutation(np.arange(5, len(train) + 5)).astype(str)
+        model = _ranker(name, **({"subsample": 0.5} if "subsample" in _ranker(name).get_params() else {}))
+        learned.append(model.fit(train.X[order], train.labels[order], qid=names[query[order]])._learned())
     assert learned[0] == learned[1]
 
 
@@ -195,7 +197,6 @@ def _coarse(data: RankingData) -> RankingData:
 
 @TREES
 def test_weight_of_two_equals_repeating_a_query(name) -> None:
-    """Not under LambdaMART's `normalize`, which dampens a query's gradients, its weight with them."""
     data = _coarse(ranking_data(6, n_queries=20, missing=0.0))
     rows = np.concatenate([np.arange(a, b) for a, b in pairwise(data.query_ptr)][:5])
     counts = np.concatenate([np.diff(data.query_ptr), np.diff(data.query_ptr)[:5]])
@@ -208,7 +209,7 @@ def test_weight_of_two_equals_repeating_a_query(name) -> None:
         feature_names=data.feature_names,
         labels=data.labels[both],
     )
-    settings = {**FEW_TREES, "n_estimators": 3, "num_leaves": 4, "normalize": False}
+    settings = {**FEW_TREES, "n_estimators": 3, "num_leaves": 4}
     weighed = _ranker(name, settings).fit(replace(data, weights=np.where(np.arange(20) < 5, 2.0, 1.0)))
     np.testing.assert_allclose(
         weighed.predict(data), _ranker(name, settings).fit(repeated).predict(data), rtol=1e-6, atol=1e-9
@@ -344,6 +345,62 @@ def test_callbacks_follow_each_iteration_and_can_stop_the_training(name, train, 
         stopped = _ranker(name, FEW_ROUNDS).fit(train, eval_set=data, callbacks=[lambda progress: progress.stop()])
         assert stopped.best_iteration_ <= 1
         assert np.isfinite(stopped.predict(train)).all()
+
+
+def _failing_fits(valid: RankingData) -> dict[str, tuple[type[BaseException], RankingData, dict[str, Any]]]:
+    """What a training fails at, stage by stage: its error, its data, and the arguments of `fit` beside them."""
+
+    def fail(error: type[BaseException], iteration: int) -> Any:
+        def callback(progress: Any) -> None:
+            if progress.iteration == iteration:
+                raise error("stopped by a test")
+
+        return {"callbacks": [callback], "eval_set": other}
+
+    columns = [5, 1]
+    names = tuple(f"other{column}" for column in columns)
+    other = replace(valid, X=np.ascontiguousarray(valid.X[:, columns]), feature_names=names)
+    infinite, unknown = replace(other, X=np.full_like(other.X, np.inf)), replace(other, feature_names=("x", "y"))
+    return {
+        "labels": (InvalidInputError, replace(other, labels=np.zeros(other.n_rows)), {}),
+        "features": (InvalidInputError, infinite, {}),
+        "eval_set": (InvalidInputError, other, {"eval_set": infinite}),
+        "eval_set of other features": (ModelMismatchError, other, {"eval_set": unknown}),
+        "preferences": (InvalidInputError, other, {"preferences": [("unknown", "a", "b")]}),
+        "checkpoint": (RerankError, other, {"checkpoint": __file__}),
+        "first iteration": (ValueError, other, fail(ValueError, 1)),
+        "second iteration": (ZeroDivisionError, other, fail(ZeroDivisionError, 2)),
+        "interrupt": (KeyboardInterrupt, other, fail(KeyboardInterrupt, 1)),
+    }
+
+
+@ALL
+def test_fit_that_fails_leaves_the_ranker_as_it_was(name, train, valid, test, tmp_path) -> None:
+    model, new = _ranker(name, FEW_ROUNDS).fit(train), _ranker(name, FEW_ROUNDS)
+    model.save(tmp_path / "before.json")
+    scores, attributes, parameters = model.predict(test), dict(vars(model)), dict(vars(new))
+    for stage, (error, data, arguments) in _failing_fits(valid).items():
+        for each in (model, new):
+            with pytest.raises(error):
+                each.fit(data, **arguments)
+        assert vars(new) == parameters, stage
+        assert all(vars(model)[key] is value for key, value in attributes.items()), stage
+        assert len(vars(model)) == len(attributes)
+    np.testing.assert_array_equal(model.predict(test), scores)
+    model.save(tmp_path / "after.json")
+    assert (tmp_path / "after.json").read_bytes() == (tmp_path / "before.json").read_bytes()
+    with pytest.raises(InvalidInputError, match="expected a fitted model, got a new one"):
+        new.predict(test)
+
+
+@ALL
+def test_second_fit_keeps_nothing_of_the_first(name, train, valid) -> None:
+    model = _ranker(name, FEW_ROUNDS)
+    members = getattr(model, "members", None)
+    model.fit(train).fit(valid, eval_set=train)
+    once = _ranker(name, FEW_ROUNDS).fit(valid, eval_set=train)
+    assert (model.to_dict(), vars(model).keys()) == (once.to_dict(), vars(once).keys())
+    assert getattr(model, "members", None) is members
 
 
 @ALL

@@ -30,7 +30,7 @@ def test_ties_take_the_learning_rate(train) -> None:
 @pytest.mark.parametrize("base", ["run", None])
 @pytest.mark.parametrize("metric", ["nDCG@5", "AP"])
 def test_no_other_step_is_better_on_the_training_queries(train, base, metric) -> None:
-    small = {**SMALL, "metric": metric, "base": base}
+    small = {**SMALL, "metric": metric, "base": base, "start": "base"}
     model = LambdaMART(**small, step="line-search").fit(train)
     rows = TrainingSet.of(train, train.base_scores if base else np.zeros(train.n_rows))
     validation, forest, shares = Validation(rows, parse_measure(metric)), model.forest_, []
@@ -52,7 +52,7 @@ def test_no_other_step_is_better_on_the_training_queries(train, base, metric) ->
 def test_a_share_above_1_is_taken_where_it_is_better(train) -> None:
     """Trees that add little to an uninformative base: the best step of the first tree is far above 1."""
     noise = replace(train, base_scores=np.random.default_rng(0).standard_normal(train.n_rows))
-    small = {**SMALL, "n_estimators": 1, "base": "run"}
+    small = {**SMALL, "n_estimators": 1, "base": "run", "start": "base"}
     model, whole = (LambdaMART(**small, **own).fit(noise) for own in ({"step": "line-search"}, {"learning_rate": 1.0}))
     ratio = model.forest_.leaf_value / whole.forest_.leaf_value
     assert ratio[0] > 1.0

@@ -87,6 +87,6 @@ def test_sigma_makes_no_difference_to_a_cold_model(name) -> None:
 def test_warm_start_puts_the_mean_of_the_base_at_the_objectives_constant() -> None:
     data = ranking_data(4, n_queries=20)
     data = replace(data, base_scores=data.base_scores + 100.0)
-    model = MART(**{**SMALL, "n_estimators": 1, "learning_rate": 1e-9}, base="run").fit(data)
+    model = MART(**{**SMALL, "n_estimators": 1, "learning_rate": 1e-9}, base="run", start="base").fit(data)
     unit = model._unit(TrainingSet.of(data, data.base_scores))
     assert model.predict(data).mean() / unit == pytest.approx(data.labels.mean(), abs=1e-6)

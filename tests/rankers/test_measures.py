@@ -11,6 +11,7 @@ from rerank.errors import InvalidInputError
 from rerank.metrics.registry import parse_measure
 from rerank.metrics.structures import RankedLists
 from rerank.rankers.lambdamart import LambdaMART
+from rerank.rankers.lambdarank import LambdaRank
 from rerank.rankers.store import load_model
 from rerank.types import RankingData, query_rows
 from tests.metrics.examples import EXAMPLES
@@ -45,6 +46,24 @@ def test_training_for_a_measure_improves_it_or_is_refused(name: str, sparse: Ran
     else:
         before = value(name, sparse, sparse.base_scores)
         assert value(name, sparse, model.fit(sparse).predict(sparse)) > before
+
+
+@pytest.mark.parametrize("name", sorted(EXAMPLES))
+def test_trees_and_nets_accept_the_same_data(name: str) -> None:
+    """Both refuse data only where no query of weight teaches the measure an order."""
+    for labels in ([[1, 2], [0, 1, 2]], [[1, 2], [2, 2]], [[0, 0], [0, 0]], [[2, 0], [0, 0]]):
+        X = np.random.default_rng(1).random((sum(map(len, labels)), 2))
+        accepted = []
+        for learner in (
+            LambdaMART(n_estimators=1, min_child_samples=1, metric=name),
+            LambdaRank(n_epochs=1, metric=name),
+        ):
+            try:
+                learner.fit(X, np.concatenate(labels), group=[len(own) for own in labels])
+                accepted.append(True)
+            except InvalidInputError:
+                accepted.append(False)
+        assert accepted[0] == accepted[1], labels
 
 
 @pytest.mark.parametrize("normalize", [False, True])

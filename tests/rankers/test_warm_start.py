@@ -18,7 +18,7 @@ def _other_run(data, factor: float = 1.5) -> Run:
 
 
 def test_warm_start_begins_at_the_base_scores(train) -> None:
-    model = LambdaMART(**{**SMALL, "n_estimators": 1, "learning_rate": 1e-9}, base="run").fit(train)
+    model = LambdaMART(**{**SMALL, "n_estimators": 1, "learning_rate": 1e-9}, base="run", start="base").fit(train)
     np.testing.assert_allclose(model.predict(train), train.base_scores, atol=1e-6)
 
 
@@ -80,7 +80,7 @@ def test_a_document_that_the_base_run_lacks_starts_at_its_querys_lowest_score(tr
     counts = np.diff(run.query_ptr)
     counts[0] -= 1
     short = Run(run.query_ids, np.concatenate([[0], np.cumsum(counts)]), run.doc_ids[kept], run.scores[kept], "dense")
-    model = LambdaMART(**{**SMALL, "learning_rate": 1e-9, "n_estimators": 1}, base=short).fit(train)
+    model = LambdaMART(**{**SMALL, "learning_rate": 1e-9, "n_estimators": 1}, base=short, start="base").fit(train)
     scores = model.predict(train, base=short)
     assert scores[0] == pytest.approx(min(short["q0"].values()), abs=1e-6)
 

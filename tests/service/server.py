@@ -15,6 +15,7 @@ import pytest
 
 pytest.importorskip("starlette", reason="the extra `service` is not installed")
 pytest.importorskip("uvicorn", reason="the extra `service` is not installed")
+pytest.importorskip("orjson", reason="the extra `service` is not installed")
 httpx = pytest.importorskip("httpx", reason="httpx is not installed")
 
 from rerank.service.app import FAILED, STARTING, Service  # noqa: E402

@@ -125,6 +125,7 @@ def test_rerank_of_texts_returns_what_rerank_texts_returns(
 ) -> None:
     texts, query = [document["body"] for document in collection.documents[:30]], collection.topics["q1"]
     ranked = index.rerank_texts(rerank.load_model(model_file), query, texts)
+    ranked.sort(key=lambda text: (-text.score, text.document))
     for path in ("/rerank", "/v1/rerank", "/v2/rerank"):
         results = server.post(path, {"query": query, "documents": texts, "model": "model"}).json()["results"]
         assert [each["index"] for each in results] == [text.document for text in ranked]
@@ -153,6 +154,7 @@ def test_rerank_takes_ids_of_documents_of_the_index(
     ranked = index.rerank_texts(
         rerank.load_model(model_file), query, {each["id"]: own for each, own in zip(documents, fields, strict=True)}
     )
+    ranked.sort(key=lambda text: (-text.score, int(text.document.removeprefix("d"))))
     body = {"query": query, "documents": [{"id": each["id"]} for each in documents], "raw_scores": True}
     results = server.post("/rerank", body).json()["results"]
     by_id = {documents[each["index"]]["id"]: each for each in results}
@@ -171,6 +173,64 @@ def test_rerank_with_bm25_orders_texts(server: Running) -> None:
     assert results[2]["relevance_score"] == 0.0
 
 
+def test_equal_scores_are_in_the_order_of_the_request(server: Running, collection: Tiny) -> None:
+    texts = ["amber stone"] * 25
+    for name in ("model", "bm25"):
+        results = server.post("/rerank", {"query": "amber", "documents": texts, "model": name}).json()["results"]
+        assert [each["index"] for each in results] == list(range(25))
+    ids = [{"id": document["id"]} for document in collection.documents[:25]]
+    body = {"query": "zzzzz", "documents": ids, "model": "bm25"}
+    assert [each["index"] for each in server.post("/rerank", body).json()["results"]] == list(range(25))
+
+
+def test_voyages_body_has_its_answer_with_and_without_a_number(server: Running) -> None:
+    texts = ["stone river", "amber amber", "amber cedar"]
+    body = {"query": "amber", "documents": texts, "model": "model", "truncation": True, "top_k": None}
+    answer = server.post("/v1/rerank", body).json()
+    assert "results" not in answer
+    assert [each["document"] for each in answer["data"]] == [texts[each["index"]] for each in answer["data"]]
+    either = server.post("/v1/rerank", {"query": "amber", "documents": texts}).json()
+    assert either["data"] == either["results"]
+    assert len(server.post("/v1/rerank", {**body, "top_k": 2}).json()["data"]) == 2
+
+
+def test_rank_fields_are_members_of_the_documents(server: Running) -> None:
+    for documents in (["amber"], [{"title": "amber", "body": "stone"}]):
+        answer = server.post("/rerank", {"query": "amber", "documents": documents, "rank_fields": ["titel"]})
+        assert (answer.status_code, answer.json()["error"]["place"]) == (422, "body.rank_fields[0]")
+
+
+def test_texts_are_cut_to_a_number_of_words(server: Running) -> None:
+    texts, title = ["stone amber", "amber stone"], [{"title": "stone amber"}, {"title": "amber stone"}]
+    for documents in (texts, title):
+        body = {"query": "amber", "documents": documents, "max_tokens_per_doc": 1, "raw_scores": True, "model": "bm25"}
+        results = server.post("/v2/rerank", body).json()["results"]
+        assert [each["index"] for each in results] == [1, 0]
+        assert results[1]["relevance_score"] == 0.0
+        assert results[0]["document"] == (documents[1] if isinstance(documents[1], dict) else {"text": documents[1]})
+    refused = server.post("/v1/rerank", {"query": "amber", "documents": texts, "max_chunks_per_doc": 3})
+    assert (refused.status_code, refused.json()["error"]["found"]) == (422, "'max_chunks_per_doc'")
+    assert server.post("/v1/rerank", {"query": "a", "documents": texts, "max_chunks_per_doc": None}).status_code == 200
+
+
+def test_a_model_is_served_under_each_of_its_names(settings: Any) -> None:
+    from dataclasses import replace
+
+    from tests.service.server import running
+
+    with running(replace(settings, model_names=("mine", "rerank-v3.5"))) as server:
+        listed = server.client.get("/models").json()
+        assert (listed["served"], [entry["id"] for entry in listed["data"]]) == (
+            "mine",
+            ["bm25", "mine", "rerank-v3.5"],
+        )
+        answers = [server.post("/search", {"query": "amber", "model": name}).json() for name in ("mine", "rerank-v3.5")]
+        assert [answer["model"] for answer in answers] == ["mine", "rerank-v3.5"]
+        assert answers[0]["results"] == answers[1]["results"]
+        refused = server.post("/search", {"query": "amber", "model": "model"}).json()["error"]
+        assert "mine" in refused["remedy"]
+
+
 def test_rerank_answers_in_the_shape_of_its_clients(server: Running) -> None:
     texts = ["stone river", "amber amber", "amber cedar"]
     tei = server.post("/rerank", {"query": "amber", "texts": texts, "return_text": True, "truncate": True}).json()
@@ -180,6 +240,8 @@ def test_rerank_answers_in_the_shape_of_its_clients(server: Running) -> None:
     voyage = server.post("/v1/rerank", {"query": "amber", "documents": texts, "top_k": 2, "model": "model"}).json()
     assert [each["document"] for each in voyage["data"]] == [texts[each["index"]] for each in voyage["data"]]
     assert len(voyage["data"]) == 2
+    infinity = server.post("/infinity/rerank", {"query": "amber", "documents": texts, "model": "model"}).json()
+    assert [each["document"] for each in infinity["results"]] == [texts[each["index"]] for each in infinity["results"]]
     without = server.post("/v2/rerank", {"query": "amber", "documents": texts, "return_documents": False}).json()
     assert set(without["results"][0]) == {"index", "relevance_score"}
     joined = {

@@ -126,6 +126,25 @@ def test_page_judges_and_downloads_by_the_keyboard_alone(browser: Browser, serve
     _wait(browser, "!document.querySelector('#judged').hidden")  # judgements stay
 
 
+def test_page_judges_queries_and_documents_of_any_name(browser: Browser, tmp_path: Path) -> None:
+    import rerank
+    from rerank.service.settings import Settings
+    from tests.service.server import LIMITS
+
+    names = ["constructor", "__proto__", "toString"]
+    documents = [{"id": name, "body": " ".join(names)} for name in names]
+    rerank.Index.build(documents, tmp_path / "index").close()
+    with running(Settings(tmp_path / "index", limits=LIMITS)) as server:
+        for number, query in enumerate(names, start=1):
+            browser.open_url(f"http://127.0.0.1:{server.port}/?{number}#q={query}", 1280)
+            _wait(browser, "document.querySelectorAll('li').length == 3")
+            browser.value("document.querySelectorAll('li button[data-label=\"2\"]').forEach(e => e.click())")
+            counts = f"{3 * number} judged, {number} {'query' if number == 1 else 'queries'}"
+            assert browser.value("document.querySelector('#judged-count').textContent") == counts
+        browser.open_url(f"http://127.0.0.1:{server.port}/?again", 1280)
+        _wait(browser, f"document.querySelector('#judged-count').textContent == '{counts}'")
+
+
 def test_page_shows_one_list_at_a_time_on_a_phone(browser: Browser, server: Running) -> None:
     _open(browser, server, 360, "amber")
     shown = "['bm25', 'reranked'].filter(id => document.getElementById(id).getBoundingClientRect().height > 0)"

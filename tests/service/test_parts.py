@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rerank.service import encoding
 from rerank.service.bodies import rerank_body, search_body
 from rerank.service.counters import SECONDS, Counters
+from rerank.service.encoding import json_bytes
 from rerank.service.faults import STATUSES, ServiceError
 from rerank.service.jobs import RerankAnswer, RerankJob
 from rerank.service.requests import rerank_answer, rerank_job, search_job
@@ -137,41 +137,8 @@ def test_limits_are_those_that_openapi_declares() -> None:
     assert documents["maxItems"] == 7
 
 
-NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
-
-
-@given(st.lists(st.tuples(st.text(min_size=1, max_size=9), NUMBERS, st.integers(0, 1200), NUMBERS), max_size=20))
-@pytest.mark.parametrize("fast", [False, True])
-def test_hits_are_the_json_of_their_objects(fast: bool, hits: list[tuple[str, float, int, float]]) -> None:
-    if fast:
-        pytest.importorskip("orjson", reason="orjson is not installed")
-    ids, scores, ranks, bm25 = (list(column) for column in zip(*hits, strict=True)) if hits else ([], [], [], [])
-    with pytest.MonkeyPatch.context() as patch:
-        if not fast:
-            patch.setattr(encoding, "orjson", None)
-        numbers = [encoding.number_texts(np.array(values, np.float64)) for values in (scores, bm25)]
-        more = [encoding.members({"fields": {"title": doc_id}}) for doc_id in ids]
-        names = encoding.id_texts(np.array(ids, dtype=object))
-        plain = encoding.hits_json(names, numbers[0], np.array(ranks, np.int64), numbers[1])
-        whole = encoding.hits_json(names, numbers[0], np.array(ranks, np.int64), numbers[1], more)
-    expected = [
-        {"rank": place, "id": doc_id, "score": score, "bm25": {"rank": rank + 1, "score": first}}
-        for place, (doc_id, score, rank, first) in enumerate(hits, start=1)
-    ]
-    assert json.loads(plain) == expected
-    assert json.loads(whole) == [{**hit, "fields": {"title": hit["id"]}} for hit in expected]
-
-
-@pytest.mark.parametrize("fast", [False, True])
-def test_json_is_unicode_without_half_pairs_and_without_nan(fast: bool) -> None:
-    if fast:
-        pytest.importorskip("orjson", reason="orjson is not installed")
-    with pytest.MonkeyPatch.context() as patch:
-        if not fast:
-            patch.setattr(encoding, "orjson", None)
-        assert encoding.json_bytes({"a": ["é", 2**70, "\ud800"]}) == '{"a":["é",1180591620717411303424,"?"]}'.encode()
-        for value in (np.nan, np.inf):
-            with pytest.raises(ValueError, match="finite"):
-                encoding.number_texts(np.array([1.0, value]))
-            with pytest.raises(ValueError, match="finite"):
-                rerank_answer(RerankJob("model"), RerankAnswer([0, 1], [1.0, value]))
+def test_json_is_unicode_without_half_pairs_and_without_nan() -> None:
+    assert json_bytes({"a": ["é", 2**70, "\ud800"]}) == '{"a":["é",1180591620717411303424,"?"]}'.encode()
+    for value in (np.nan, np.inf):
+        with pytest.raises(ValueError, match="finite"):
+            rerank_answer(RerankJob("model"), RerankAnswer([0, 1], [1.0, value]))

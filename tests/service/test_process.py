@@ -191,16 +191,19 @@ def test_queries_are_logged_as_files_that_features_reads(index: rerank.Index, mo
             )
             assert answer.status_code == 200
         client.post("/search", json={"queries": {"a": "birch", "b": "delta"}, "model": "bm25"})
+        for query in ("amber", "cedar"):  # an id that a client repeats
+            client.post("/search", json={"query": query, "model": "bm25"}, headers={"X-Request-Id": "again"})
         assert started.end() == 0
     assert "amber" not in started.log
     topics = rerank.read_topics(log / "topics.tsv")
-    assert [topics[f"r{number}-q"] for number in range(3)] == ["amber stone", "cedar river grove", "zzzz"]
-    assert len(topics) == 5
+    named = {name.split("-")[0]: name for name in topics if name.startswith("r")}
+    assert [topics[named[f"r{number}"]] for number in range(3)] == ["amber stone", "cedar river grove", "zzzz"]
+    assert len(topics) == 7
     run = rerank.read_run(log / "candidates.run")
     (features,) = log.glob("features-*.svm")
     logged = rerank.read_data(features)
-    assert logged.query_ids.tolist() == ["r0-q", "r1-q"]
-    expected = index.features({name: run[name] for name in ("r0-q", "r1-q")}, topics)
+    assert logged.query_ids.tolist() == [named["r0"], named["r1"]]
+    expected = index.features({named[name]: run[named[name]] for name in ("r0", "r1")}, topics)
     assert logged.feature_names == expected.feature_names
     assert logged.doc_ids.tolist() == expected.doc_ids.tolist()
     assert logged.X.tobytes() == expected.X.tobytes()

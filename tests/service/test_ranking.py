@@ -38,7 +38,7 @@ def test_a_model_of_bm25_candidates_is_served_with_their_parameters(
 ) -> None:
     other = replace(data, retriever=Retriever.bm25(1.2, 0.75))
     assert _load(index, _fitted(other), tmp_path).bm25 == (1.2, 0.75, "contents")
-    assert _load(index, _fitted(data), tmp_path, model_name="mine").name == "mine"
+    assert _load(index, _fitted(data), tmp_path, model_names=("mine", "other")).name == "mine"
 
 
 def test_a_model_of_a_union_has_the_union_of_its_training_unless_another_is_named(

@@ -161,3 +161,14 @@ def test_tree_is_the_same_whether_features_share_a_column() -> None:
         trees.append(grower.grow(grad, hess, np.arange(4000, dtype=np.int32), np.arange(30))[0])
     for name in ("feature", "threshold", "missing_left", "gain", "leaf_value"):
         np.testing.assert_array_equal(getattr(trees[0], name), getattr(trees[1], name))
+
+
+@pytest.mark.parametrize("hess", [1.0, 0.25, 3.0, 0.1])
+def test_children_whose_hessian_is_the_least_allowed_are_split_for_every_number_of_rows(hess: float) -> None:
+    for n_rows in range(6, 200):
+        X, grad = (np.arange(n_rows) >= 3).astype(np.float32)[:, None], np.where(np.arange(n_rows) < 3, -1.0, 1.0)
+        limits = TreeLimits(num_leaves=2, min_child_samples=1, min_child_weight=3 * hess)
+        tree, _, _ = _grow(X, grad, np.full(n_rows, hess), limits)
+        assert len(tree.leaf_value) == 2, n_rows
+        above = replace(limits, min_child_weight=3 * hess * (1.0 + 1e-5))
+        assert len(_grow(X, grad, np.full(n_rows, hess), above)[0].leaf_value) == 1, n_rows

@@ -1,7 +1,8 @@
-"""Output folders after an error: what was there stays, what was made goes."""
+"""Output folders: all files appear at the end; what others put there stays, also after an error."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,45 +10,64 @@ import pytest
 import rerank
 from rerank.errors import InvalidInputError
 from rerank.workflows.experiment import run_experiment
-from rerank.workflows.output_folder import check_output_folder, removed_on_error
+from rerank.workflows.output_folder import check_output_folder, staged_output
 from rerank.workflows.study import Study
 from tests.workflows.tiny import Tiny
+
+STUDY = Study(folds=3, k=10, parameters={"n_estimators": 2, "min_child_samples": 5, "num_leaves": 4})
 
 
 def paths(folder: Path) -> list[str]:
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
 
 
-@pytest.mark.parametrize("made", ["nothing", "folder", "files"])
-def test_new_folders_are_removed_after_an_error(tmp_path: Path, made: str) -> None:
-    folder = tmp_path / "new" / "output"
+def write(folder: Path, *names: str) -> None:
+    for name in names:
+        (folder / name).write_text("new")
 
-    def work() -> None:
-        if made != "nothing":
-            folder.mkdir(parents=True)
-        if made == "files":
-            (folder / "table.txt").write_text("x")
-            (folder / "index").mkdir()
-            (folder / "index" / "segments_1").write_text("x")
-        raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt), removed_on_error(folder):
-        work()
+@pytest.mark.parametrize("exists", [False, True])
+def test_files_appear_when_the_block_ends(tmp_path: Path, exists: bool) -> None:
+    output = tmp_path / "new" / "output"
+    if exists:
+        output.mkdir(parents=True)
+        write(output, "theirs")
+        (output / "record").write_text("old")
+    with staged_output(output, last="record") as staging:
+        write(staging, "a", "record", "table")
+        assert not (output / "a").exists()
+    assert paths(output) == ["a", "record", "table", *(["theirs"] if exists else [])]
+    assert (output / "record").read_text() == "new"
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
+def test_only_own_files_are_removed_after_an_error(tmp_path: Path, error: type[BaseException]) -> None:
+    def work(output: Path, meanwhile: Callable[[], None]) -> None:
+        with staged_output(output, last="record") as staging:
+            write(staging, "a", "record")
+            meanwhile()
+            raise error
+
+    with pytest.raises(error):
+        work(tmp_path / "new" / "output", lambda: None)
     assert paths(tmp_path) == []
+    (tmp_path / "output").mkdir()
+    with pytest.raises(error):
+        work(tmp_path / "output", lambda: write(tmp_path / "output", "their-table", "their-record"))
+    assert paths(tmp_path) == ["output", "output/their-record", "output/their-table"]
 
 
-def test_files_that_were_there_stay_after_an_error(tmp_path: Path) -> None:
-    (tmp_path / "old").mkdir()
-    (tmp_path / "old" / "file").write_text("x")
-    with pytest.raises(IsADirectoryError), removed_on_error(tmp_path):
-        _ = (tmp_path / "new").write_text("x"), (tmp_path / "old").write_text("x")
-    assert paths(tmp_path) == ["old", "old/file"]
-
-
-def test_output_stays_where_there_is_no_error(tmp_path: Path) -> None:
-    with removed_on_error(tmp_path / "output"):
-        (tmp_path / "output").mkdir()
-    assert paths(tmp_path) == ["output"]
+def test_links_are_followed(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "elsewhere").write_text("old")
+    (tmp_path / "real" / "a").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    with staged_output(tmp_path / "link", last="record") as staging:
+        write(staging, "a", "record")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real" / "a").is_symlink()
+    assert (tmp_path / "elsewhere").read_text() == "new"
+    assert paths(tmp_path / "real") == ["a", "record"]
 
 
 def test_file_is_refused_as_an_output_folder(tmp_path: Path) -> None:
@@ -60,7 +80,20 @@ def test_experiment_that_cannot_be_written_leaves_no_files(
     index: rerank.Index, collection: Tiny, tmp_path: Path
 ) -> None:
     (tmp_path / "results.json").mkdir()  # the last of the files
-    study = Study(folds=3, k=10, parameters={"n_estimators": 2, "min_child_samples": 5, "num_leaves": 4})
-    with pytest.raises((OSError, rerank.RerankError)):
-        run_experiment(index, collection.topics, collection.qrels, tmp_path, study)
+    with pytest.raises(InvalidInputError, match=r"results\.json: expected a file to write, got a folder\. Remove it\."):
+        run_experiment(index, collection.topics, collection.qrels, tmp_path, STUDY)
     assert paths(tmp_path) == ["results.json"]
+
+
+def test_experiment_that_is_interrupted_leaves_the_study_of_another(
+    index: rerank.Index, collection: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(path: Path) -> None:
+        run_experiment(index, collection.topics, collection.qrels, tmp_path, STUDY)  # another study ends meanwhile
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(rerank.LambdaMART, "save", lambda model, path: (monkeypatch.undo(), interrupted(path)))
+    with pytest.raises(KeyboardInterrupt):
+        run_experiment(index, collection.topics, collection.qrels, tmp_path, STUDY)
+    assert {"record.json", "table.txt", "bm25.run"} <= set(paths(tmp_path))
+    assert not any(name.startswith(".") for name in paths(tmp_path))

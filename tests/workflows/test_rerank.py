@@ -13,6 +13,7 @@ import rerank
 from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.features import extract as extract_module
 from rerank.features.recipe import Recipe
+from rerank.plugins.texts import TextReranker
 from rerank.rankers import origin
 from rerank.rankers.ranker import Ranker
 from rerank.types.retriever import Retriever
@@ -27,6 +28,22 @@ def data(index: rerank.Index, collection: Tiny) -> rerank.RankingData:
 @pytest.fixture(scope="module")
 def model(data: rerank.RankingData) -> rerank.LambdaMART:
     return rerank.LambdaMART(n_estimators=10, min_child_samples=5).fit(data)
+
+
+def test_model_that_is_not_fitted_is_refused_in_one_line(
+    index: rerank.Index, collection: Tiny, model: rerank.LambdaMART
+) -> None:
+    from sklearn.exceptions import NotFittedError
+
+    new = rerank.LambdaMART()
+    for use in (
+        lambda: rerank.rerank(index, new, collection.topics),
+        lambda: rerank.rerank(index, model, collection.topics, first=new),
+        lambda: rerank.explain(index, new, collection.topics, "query", ("a", "b")),
+        lambda: TextReranker(index, new),
+    ):
+        with pytest.raises(NotFittedError, match=r"LambdaMART: expected a fitted model, got a new one\. Call fit"):
+            use()
 
 
 def test_steps_in_python_learn_what_the_titles_tell(

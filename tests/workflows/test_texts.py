@@ -16,6 +16,7 @@ import pytest
 import rerank
 from rerank.cli.main import main
 from rerank.errors import InvalidInputError, ModelMismatchError
+from rerank.features.candidate_scores import bm25_scores
 from rerank.features.functions import functions
 from rerank.features.recipe import Recipe
 from rerank.features.registry import index_family_names
@@ -208,14 +209,58 @@ def test_new_query_terms_of_other_texts_leave_a_query_as_it_is(awkward_index: re
     assert both.column("bm25.contents")[both.rows("other")][0] > 0
 
 
-def test_default_scores_are_those_of_search(awkward_index: rerank.Index) -> None:
-    run = awkward_index.search({"q1": TOPICS["q1"]}, k=1000)
-    texts = held(awkward_index, awkward(1))
-    data = awkward_index.text_features(TOPICS["q1"], {doc_id: texts[doc_id] for doc_id in run["q1"]})
+def assert_texts_of_hits_equal_hits(
+    index: rerank.Index, topics: Mapping[str, str], documents: Mapping[str, Any], k: int, **records: Any
+) -> None:
+    """Check that texts without scores have the features of a search's hits: the same scores, the same order of ties."""
+    run = index.search(topics, k)
+    texts = {query_id: {doc_id: documents[doc_id] for doc_id in run[query_id]} for query_id in run}
+    data = index.text_features(topics, texts, **records)
     assert data.retriever == run.retriever
-    by_id = dict(zip(data.doc_ids.tolist(), data.base_scores.tolist(), strict=True))  # type: ignore[union-attr]
-    for doc_id, score in run["q1"].items():
-        assert by_id[doc_id] == pytest.approx(score, abs=2e-4)
+    assert_equal(data, index.features(run, topics, **records))
+
+
+def test_texts_without_scores_have_the_features_of_hits(awkward_index: rerank.Index) -> None:
+    topics = {query_id: TOPICS[query_id] for query_id in ("q1", "q2", "q4")}  # the third one has no hits in English
+    assert_texts_of_hits_equal_hits(
+        awkward_index, topics, held(awkward_index, awkward(1)), 1000, **every(awkward_index)
+    )
+
+
+@pytest.fixture(scope="module")
+def cranfield(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[rerank.Index, Any, Any]]:
+    folder = shared_data / "collections" / "cranfield"
+    documents = given([json.loads(line) for line in (folder / "corpus.jsonl").read_text("utf8").splitlines()])
+    with rerank.Index.build(documents.values(), tmp_path_factory.mktemp("cranfield") / "index") as index:
+        yield index, rerank.read_topics(folder / "topics.tsv"), documents
+
+
+def test_texts_without_scores_have_the_features_of_hits_on_real_documents(
+    cranfield: tuple[rerank.Index, rerank.Topics, Any],
+) -> None:
+    index, topics, documents = cranfield
+    assert_texts_of_hits_equal_hits(index, dict(list(topics.items())[::9]), documents, 100)
+
+
+@pytest.mark.parametrize(
+    ("k1", "b", "field"),
+    [(0.9, 0.4, "contents"), (1.2, 0.75, "title"), (0.0, 0.4, "body"), (2.5, 1.0, "contents"), (1e9, 0.3, "body")],
+)
+def test_scores_of_documents_are_those_of_a_search(
+    cranfield: tuple[rerank.Index, rerank.Topics, Any], k1: float, b: float, field: str
+) -> None:
+    index, topics, _ = cranfield
+    run = index.search(topics, k=1000, k1=k1, b=b, field=field)
+    numbers = index.forward.doc_numbers(run.doc_ids)
+    terms = index.searcher.analyze(list(topics.values()))
+    scores = bm25_scores(index.forward, terms, run.query_ptr, numbers, field, Recipe(bm25_k1=k1, bm25_b=b))
+    assert np.array_equal(scores, run.scores)
+
+
+def test_query_ids_of_texts_and_scores_may_be_whole_numbers(index: rerank.Index) -> None:
+    data = index.text_features({1: "amber"}, {1: ["amber", "birch"]}, scores={1: [1.0, 2.0]})  # type: ignore[dict-item]
+    same = index.text_features({"1": "amber"}, {"1": ["amber", "birch"]}, scores={"1": [1.0, 2.0]})
+    assert_equal(data, same)
 
 
 def test_plain_text_fills_one_field_and_contents(index: rerank.Index, collection: Tiny) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from rerank.retrieval.base import SearchInputs, Source, register, run_of
 from rerank.retrieval.expansion import best_terms, centroid, expanded_hits, mixed
 from rerank.retrieval.weighted import WeightedTerms
-from rerank.types import Ints, Run
+from rerank.types import Floats, Ints, Run
 from rerank.types.forward import FieldArrays
 
 DOCUMENTS, TERMS, ALPHA, BETA = 10, 30, 1.0, 0.75
@@ -27,7 +27,12 @@ def expanded(field: FieldArrays, query: WeightedTerms, docs: Ints) -> WeightedTe
     """Return alpha * q / |q| + beta * c / |c|, with c the best terms of the centroid."""
     terms, freqs = query
     moved_terms, moved = best_terms(field, centroid(field, docs), TERMS)
-    of_query = ALPHA * freqs / max(float(np.linalg.norm(freqs)), 1.0)
+    of_query = ALPHA * freqs / max(_norm(freqs), 1.0)
     if not len(moved):
         return terms, of_query
-    return mixed((terms, of_query), (moved_terms, BETA * moved / np.linalg.norm(moved)))
+    return mixed((terms, of_query), (moved_terms, BETA * moved / _norm(moved)))
+
+
+def _norm(weights: Floats) -> float:
+    """Return the norm of the weights of terms (n,)."""
+    return float(np.sqrt(np.sum(weights * weights)))

@@ -18,11 +18,17 @@ function make(name, attributes = {}, ...children) {
   return element;
 }
 
+// Objects without a prototype: a query or an id may be called "constructor" or "__proto__".
+function plain(entries = []) {
+  return Object.assign(Object.create(null), Object.fromEntries(entries));
+}
+
 function stored() {
   try {
-    return JSON.parse(localStorage.getItem(STORE)) ?? {};
+    const queries = Object.entries(JSON.parse(localStorage.getItem(STORE)) ?? {});
+    return plain(queries.map(([query, own]) => [query, plain(Object.entries(own))]));
   } catch {
-    return {}; // no storage, or another program's text in it
+    return plain(); // no storage, or another program's text in it
   }
 }
 
@@ -211,7 +217,7 @@ function pair(id) {
 }
 
 function judge(id, label) {
-  const own = (judgements[state.query] ??= {});
+  const own = (judgements[state.query] ??= plain());
   if (own[id] === label) delete own[id];
   else own[id] = label;
   if (!Object.keys(own).length) delete judgements[state.query];
@@ -313,7 +319,7 @@ $("show-model").addEventListener("click", () => show("model"));
 $("save-qrels").addEventListener("click", saveQrels);
 $("save-topics").addEventListener("click", saveTopics);
 $("forget").addEventListener("click", () => {
-  judgements = {};
+  judgements = plain();
   store();
   draw();
 });

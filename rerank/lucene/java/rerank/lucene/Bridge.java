@@ -22,24 +22,18 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.lucene.analysis.Analyzer;
 import org.apache.lucene.analysis.th.ThaiTokenizer;
-import org.apache.lucene.codecs.CodecUtil;
 import org.apache.lucene.index.BinaryDocValues;
 import org.apache.lucene.index.DirectoryReader;
 import org.apache.lucene.index.FieldInfo;
 import org.apache.lucene.index.FieldInfos;
-import org.apache.lucene.index.IndexFileNames;
 import org.apache.lucene.index.IndexOptions;
 import org.apache.lucene.index.IndexReader;
 import org.apache.lucene.index.LeafReader;
 import org.apache.lucene.index.LeafReaderContext;
 import org.apache.lucene.index.MultiReader;
 import org.apache.lucene.index.ReaderUtil;
-import org.apache.lucene.index.SegmentInfos;
 import org.apache.lucene.index.StoredFields;
-import org.apache.lucene.store.Directory;
 import org.apache.lucene.store.FSDirectory;
-import org.apache.lucene.store.IOContext;
-import org.apache.lucene.store.IndexInput;
 import org.apache.lucene.util.Bits;
 import org.apache.lucene.util.BytesRef;
 
@@ -62,7 +56,6 @@ public final class Bridge {
   static final String LANGUAGE = "rerank.language"; // in the user data of a commit
   static final String FIELDS = "rerank.fields"; // there too: the fields that the build was told, as JSON; or absent
   static final String SHARD = "rerank.shard"; // there too: the build and the number of a shard, as JSON; or absent
-  private static final Set<String> METADATA = Set.of("fnm", "fdm", "tvm", "tmd", "nvm", "dvm", "kdm", "vem");
   private static final String ENGLISH = "en";
   private static final Map<String, Analyzer> ANALYZERS = new ConcurrentHashMap<>();
   private static final Map<Thread, byte[]> ANSWERS = new ConcurrentHashMap<>();
@@ -169,17 +162,14 @@ public final class Bridge {
       case "search":
         return Searching.search(reader(request), request);
       case "export":
-        return json(
-            Exporting.export(reader(request), request.get("folder").asText(), request.get("check").asBoolean()));
+        return json(Exporting.export(reader(request), request.get("folder").asText()));
       default:
         throw new IllegalArgumentException("unknown request " + request.get("op"));
     }
   }
 
   private static ObjectNode open(String folder) throws IOException {
-    FSDirectory directory = FSDirectory.open(Path.of(folder));
-    checkMetadata(directory);
-    DirectoryReader reader = DirectoryReader.open(directory);
+    DirectoryReader reader = DirectoryReader.open(FSDirectory.open(Path.of(folder)));
     int handle = LAST_HANDLE.incrementAndGet();
     READERS.put(handle, reader);
     Map<String, String> noted = reader.getIndexCommit().getUserData();
@@ -202,17 +192,6 @@ public final class Bridge {
     int handle = LAST_HANDLE.incrementAndGet();
     READERS.put(handle, reader);
     return JSON.createObjectNode().put("handle", handle);
-  }
-
-  /** Lucene reads these small files before it compares their checksums: a wrong count in one can take all memory. */
-  private static void checkMetadata(Directory directory) throws IOException {
-    for (String name : SegmentInfos.readLatestCommit(directory).files(true)) {
-      if (METADATA.contains(String.valueOf(IndexFileNames.getExtension(name)))) {
-        try (IndexInput input = directory.openInput(name, IOContext.READONCE)) {
-          CodecUtil.checksumEntireFile(input);
-        }
-      }
-    }
   }
 
   private static ObjectNode close(int handle) throws IOException {

@@ -11,7 +11,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.lucene.index.IndexReader;
-import org.apache.lucene.index.LeafReaderContext;
 import org.apache.lucene.index.MultiBits;
 import org.apache.lucene.index.MultiTerms;
 import org.apache.lucene.index.PostingsEnum;
@@ -47,15 +46,8 @@ final class Exporting implements Closeable {
     }
   }
 
-  /**
-   * Writes the files; answers with the number of documents and terms, and the fields in order.
-   *
-   * @param check whether the checksums of Lucene's files are compared first: a damaged one could send this far astray
-   */
-  static ObjectNode export(IndexReader reader, String folder, boolean check) throws Exception {
-    for (LeafReaderContext context : check ? reader.leaves() : List.<LeafReaderContext>of()) {
-      context.reader().checkIntegrity();
-    }
+  /** Writes the files; answers with the number of documents and terms, and the fields in order. */
+  static ObjectNode export(IndexReader reader, String folder) throws Exception {
     ObjectNode report = Bridge.JSON.createObjectNode();
     report.put("documents", reader.maxDoc());
     writeIds(folder, Bridge.readIds(reader));

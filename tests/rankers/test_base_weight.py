@@ -1,0 +1,101 @@
+"""The weight with which a base's scores are added to what was learned without them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rerank.metrics.registry import parse_measure
+from rerank.rankers.base_weight import NAMES, RATIOS, WeightedBase
+from rerank.rankers.lambdamart import LambdaMART
+from rerank.rankers.registry import ranker_class
+from rerank.rankers.store import load_model
+from rerank.rankers.training import TrainingSet, without_start
+from rerank.trees.binned import bin_rows
+from tests.rankers.test_laws import ndcg
+
+SMALL = {"n_estimators": 20, "num_leaves": 8, "min_child_samples": 5, "n_jobs": 1}
+TREES = ("lambdamart", "mart", "gbrank", "logistrank")
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_trees_of_a_warm_start_are_those_of_a_cold_one_times_a_factor(name, train) -> None:
+    warm, cold = (ranker_class(name)(**SMALL, base=base).fit(train) for base in ("run", None))
+    np.testing.assert_array_equal(warm.forest_.threshold, cold.forest_.threshold)
+    np.testing.assert_array_equal(warm.forest_.leaf_value, warm.base_weight_.factor * cold.forest_.leaf_value)
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_held_out_scores_of_queries_do_not_depend_on_their_labels(name, train) -> None:
+    rows = without_start(TrainingSet.of(train, np.zeros(train.n_rows)))
+    data = bin_rows(rows.X, rows.order, 255, 1)
+    model = ranker_class(name)(**SMALL)
+    before = model._held_out_scores(rows, data)
+    for query in (0, 7):
+        labels = rows.labels.copy()
+        own = slice(rows.query_ptr[query], rows.query_ptr[query + 1])
+        labels[own] = labels.max() - labels[own]
+        after = model._held_out_scores(replace(rows, labels=labels), data)
+        np.testing.assert_array_equal(after[own], before[own])
+        assert (after != before).any()
+
+
+def test_measures_of_the_choice_are_those_of_the_sums(train) -> None:
+    rows, learned = TrainingSet.of(train, train.base_scores), np.random.default_rng(0).standard_normal(train.n_rows)
+    spread = np.sqrt(np.mean([np.sort(part)[-30:].var() for part in np.split(learned, rows.query_ptr[1:-1])]))
+    of_base = np.sqrt(
+        np.mean([np.sort(part)[-30:].var() for part in np.split(rows.start_scores, rows.query_ptr[1:-1])])
+    )
+    chosen = WeightedBase(rows, parse_measure("nDCG@10")).chosen(learned, False)
+    for name, ratio in zip(NAMES, RATIOS, strict=True):
+        scores = np.empty(train.n_rows)
+        scores[rows.order] = rows.start_scores / of_base + learned / (ratio * spread)
+        assert chosen.measures[name] == pytest.approx(ndcg(train, scores), abs=1e-12)
+    best = max(chosen.measures, key=chosen.measures.__getitem__)
+    assert chosen.name == best
+    assert chosen.factor == pytest.approx(of_base / (RATIOS[NAMES.index(best)] * spread), rel=1e-6)
+
+
+def test_equal_spreads_are_kept_where_no_ratio_is_clearly_better(train) -> None:
+    rows = TrainingSet.of(train, train.base_scores)
+    same = WeightedBase(rows, parse_measure("nDCG@10")).chosen(rows.start_scores.copy(), True)
+    assert same.name == "1"
+
+
+def test_a_base_that_knows_the_labels_keeps_its_order(train, test) -> None:
+    random = np.random.default_rng(0)
+    perfect = [
+        replace(each, X=random.standard_normal(each.X.shape).astype(np.float32), base_scores=each.labels)
+        for each in (train, test)
+    ]
+    model = LambdaMART(**SMALL, base="run").fit(perfect[0])
+    assert RATIOS[NAMES.index(model.base_weight_.name)] >= 3.0
+    assert ndcg(test, model.predict(perfect[1])) >= ndcg(test, test.labels) - 0.02
+
+
+def test_a_base_that_knows_nothing_is_nearly_without_effect(train, test) -> None:
+    noise = [replace(each, base_scores=np.random.default_rng(1).random(each.n_rows)) for each in (train, test)]
+    model, cold = LambdaMART(**SMALL, base="run").fit(noise[0]), LambdaMART(**SMALL).fit(train)
+    assert RATIOS[NAMES.index(model.base_weight_.name)] <= 0.3
+    assert ndcg(test, model.predict(noise[1])) >= ndcg(test, cold.predict(test)) - 0.02
+
+
+def test_the_weight_of_validation_data_is_their_best(train, valid) -> None:
+    model = LambdaMART(**SMALL, base="run").fit(train, eval_set=valid)
+    history = model.evals_result_["valid"]["nDCG@10"]
+    assert ndcg(valid, model.predict(valid)) == pytest.approx(max(history), abs=1e-12)
+    assert max(model.base_weight_.measures.values()) == pytest.approx(max(history), abs=1e-12)
+
+
+def test_the_choice_is_stored_with_its_evidence(train, tmp_path) -> None:
+    model = LambdaMART(**SMALL, base="run").fit(train)
+    model.save(tmp_path / "model.json")
+    again = load_model(tmp_path / "model.json")
+    assert again.base_weight_ == model.base_weight_
+    assert set(model.base_weight_.measures) == set(NAMES)
+
+
+def test_one_query_is_learned_from_with_equal_spreads(train) -> None:
+    assert LambdaMART(**SMALL, base="run").fit(train.select([0])).base_weight_.name == "1"

@@ -1,0 +1,200 @@
+"""What a client can make the service hold in memory or compute is bounded, with and without a token."""
+
+from __future__ import annotations
+
+import json
+import select
+import socket
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import settings as examples
+from hypothesis import strategies as st
+
+import rerank
+from rerank.service.engine import Engine
+from rerank.service.jobs import RerankJob, SearchJob
+from tests.service.server import LIMITS, Running, running
+
+if TYPE_CHECKING:
+    from rerank.service.settings import Settings
+
+CHUNKED = b"POST /search HTTP/1.1\r\nHost: localhost\r\nContent-Type: %b\r\nTransfer-Encoding: chunked\r\n\r\n"
+TRAILERS = b"".join(b"x%d: %b\r\n" % (number, b"y" * 100) for number in range(100))
+ENDLESS = {
+    "request line": (b"GET /", b"y" * 10_000),
+    "headers": (b"GET / HTTP/1.1\r\nHost: localhost\r\n", TRAILERS),
+    "short headers": (b"GET / HTTP/1.1\r\nHost: localhost\r\n", b"x:y\r\n" * 1000),
+    "extension of a chunk": (CHUNKED % b"application/json" + b"2;", b"y" * 10_000),
+    "trailers": (CHUNKED % b"application/json" + b"2\r\n{}\r\n0\r\n", TRAILERS),
+    "trailers after the answer": (CHUNKED % b"text/plain" + b"2\r\n{}\r\n0\r\n", TRAILERS),
+}
+
+
+def _sent_until_refused(port: int, head: bytes, block: bytes, most: int = 4_000_000) -> tuple[int, bytes]:
+    """Return how many bytes the service takes before it answers or closes, and its answer."""
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+        sent, answer = 0, b""
+        connection.sendall(head)
+        while sent < most:
+            try:
+                sent += connection.send(block)
+                if select.select([connection], [], [], 0.01)[0]:
+                    part = connection.recv(65536)
+                    answer += part
+                    if not part or answer.startswith(b"HTTP/1.1 400"):
+                        break
+            except ConnectionError:
+                break
+        return sent, answer
+
+
+@pytest.fixture(scope="module", params=["h11", "httptools"])
+def parsing(request: pytest.FixtureRequest, settings: Settings) -> Iterator[Running]:
+    """A server with each of the two parsers of HTTP."""
+    if request.param == "httptools":
+        pytest.importorskip("httptools", reason="httptools is not installed")
+    from rerank.service import protocol
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(protocol, "HAS_HTTPTOOLS", request.param == "httptools")
+        with running(replace(settings, model=None, token="secret")) as started:
+            yield started
+
+
+@pytest.mark.parametrize("kind", ENDLESS)
+def test_what_comes_before_the_token_is_checked_is_bounded(parsing: Running, kind: str) -> None:
+    sent, answer = _sent_until_refused(parsing.port, *ENDLESS[kind])
+    assert sent < 1_000_000
+    if kind == "trailers after the answer":
+        assert answer[9:12] in (b"401", b"415")
+        assert answer.count(b"HTTP/1.1") == 1
+    else:
+        assert answer[9:12] in (b"400", b"401")
+    assert parsing.client.get("/health").status_code == 200
+
+
+def test_many_requests_at_once_on_one_connection_do_not_stop_others(parsing: Running) -> None:
+    one = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    _sent_until_refused(parsing.port, b"", one * 1000, 1)
+    with socket.create_connection(("127.0.0.1", parsing.port), timeout=20) as connection:
+        connection.sendall(one * 20)
+        answers = b""
+        while answers.count(b'"status":"ok"') < 20:
+            answers += connection.recv(65536)
+    assert parsing.client.get("/health").status_code == 200
+
+
+def test_idle_connections_do_not_lock_others_out(settings: Settings) -> None:
+    few = replace(settings, model=None, limits=replace(LIMITS, connections=8, read_seconds=10.0))
+    with running(few) as server:
+        assert server.client.get("/health").status_code == 200  # this connection then idles
+        held = [socket.create_connection(("127.0.0.1", server.port), timeout=20) for _ in range(12)]
+        half = CHUNKED % b"application/json" + b"2\r\n"
+        for connection in held[4:]:
+            connection.sendall(half)
+        time.sleep(0.2)
+        for _ in range(3):
+            with socket.create_connection(("127.0.0.1", server.port), timeout=20) as connection:
+                connection.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+                assert connection.recv(65536).startswith(b"HTTP/1.1 200")
+        end = time.monotonic() + 10
+        while len(server.server.server_state.connections) > 8:
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        for connection in held:
+            connection.close()
+
+
+@pytest.mark.parametrize("place", ["body", "body.documents[0]"])
+def test_objects_of_many_keys_are_refused(server: Running, place: str) -> None:
+    many = {f"key{number}": 1 for number in range(10_000)}
+    document = {"text": "amber", **many} if place != "body" else "amber"
+    body = {"query": "amber", "documents": [document], **(many if place == "body" else {})}
+    answer = server.post("/rerank", body)
+    assert answer.status_code == 422
+    assert answer.json()["message"].startswith(f"{place}: expected at most 256 keys, got 100")
+
+
+def test_a_body_of_many_brackets_is_refused(settings: Settings) -> None:
+    with running(replace(settings, model=None, limits=replace(LIMITS, body_bytes=8 << 20))) as server:
+        body = b'{"query": "a", "documents": ["a"], "input": [' + b"[]," * 600_000 + b"[]]}"
+        answer = server.client.post("/rerank", content=body, headers={"Content-Type": "application/json"})
+        assert (answer.status_code, answer.json()["error"]["place"]) == (413, "body")
+
+
+def test_an_answer_of_large_documents_is_refused_with_the_remedy(settings: Settings, index: rerank.Index) -> None:
+    ids = list(index.search({"q": "amber"}, k=60)["q"])
+    with running(replace(settings, limits=replace(LIMITS, answer_bytes=3000))) as server:
+        search = {"query": "amber", "k": 100, "candidates": 100, "fields": ["title", "body"]}
+        given: list[tuple[str, dict[str, Any], str]] = [
+            ("/search", search, "body.fields"),
+            ("/search", {**search, "model": "bm25", "highlight": True}, "body.fields"),
+            (
+                "/rerank",
+                {"query": "amber", "documents": [{"id": doc_id} for doc_id in ids]},
+                "body.return_documents",
+            ),
+        ]
+        for path, body, place in given:
+            refused = server.post(path, body)
+            assert refused.status_code == 413
+            assert refused.json()["message"] == (
+                f"{place}: expected documents of at most 3000 bytes, got more. "
+                "Ask for fewer documents, or for an excerpt of each."
+            )
+        assert server.post("/search", {**search, "k": 2}).status_code == 200
+        assert server.post("/search", {**search, "fields": ["title"], "excerpt": 5, "k": 20}).status_code == 200
+        assert server.post("/rerank", {**given[2][1], "return_documents": False}).status_code == 200
+        assert server.post("/rerank", {**given[2][1], "top_n": 1}).status_code == 200
+
+
+def test_what_nobody_waits_for_is_not_computed(settings: Settings) -> None:
+    engine = Engine(settings)
+    engine.open()
+    jobs = [
+        SearchJob("model", deadline=0.0, queries={"q": "amber"}),
+        RerankJob("model", deadline=0.0, query="amber", documents=["amber"]),
+        RerankJob("model", deadline=0.0, query="amber", doc_ids=["d1"]),
+    ]
+    late = SearchJob("bm25", queries={"q": "amber"}, fields=["body"])
+    late.dropped = True
+    engine.answer([*jobs, late])
+    engine.close()
+    assert [(job.answer, getattr(job.fault, "status", None)) for job in [*jobs, late]] == [(None, 503)] * 4
+
+
+LETTERS = st.sampled_from("\",\\{}[]:'a0é🙂\u2028\x7f\ufeff") | st.characters(exclude_categories=["Cs"])
+ODD = st.text(LETTERS, min_size=1)
+
+
+@examples(max_examples=3, deadline=None)
+@given(st.data())
+def test_ids_and_texts_of_any_characters_are_answered_as_json(
+    settings: Settings, tmp_path_factory: pytest.TempPathFactory, data: Any
+) -> None:
+    drawn = data.draw(st.lists(st.tuples(ODD, ODD), min_size=10, max_size=40))
+    pairs = {"".join(doc_id.split()): text.replace("\0", "") for doc_id, text in drawn}
+    documents = {doc_id.replace("\0", "")[:40]: text for doc_id, text in {'a",': '",', 'b"': "\\", **pairs}.items()}
+    documents = {doc_id: text for doc_id, text in documents.items() if doc_id and not doc_id.isspace()}
+    folder = tmp_path_factory.mktemp("odd") / "index"
+    entries = [{"id": doc_id, "body": f"amber {text}"} for doc_id, text in documents.items()]
+    try:
+        rerank.Index.build(entries, folder).close()
+    except rerank.InvalidInputError:  # an id that an index cannot have
+        return
+    from rerank.service.settings import Settings as Made
+
+    with running(Made(folder, limits=LIMITS)) as server:
+        body = {"query": "amber", "k": 100, "candidates": 100, "fields": ["body"]}
+        hits = json.loads(server.post("/search", body).content)["results"][0]["hits"]
+        assert {hit["id"]: hit["fields"]["body"] for hit in hits} == {each["id"]: each["body"] for each in entries}
+        plain = json.loads(server.post("/search", {**body, "fields": []}).content)["results"][0]["hits"]
+        assert [hit["id"] for hit in plain] == [hit["id"] for hit in hits]
+        texts = [text for text in documents.values() if text] or ["a"]
+        ranked = json.loads(server.post("/rerank", {"query": "amber", "documents": texts}).content)["results"]
+        assert {each["index"]: each["document"]["text"] for each in ranked} == dict(enumerate(texts))
