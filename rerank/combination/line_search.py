@@ -97,7 +97,8 @@ def order_at(lines: Lines, alpha: float) -> Ints:
 
 def _unit(bound: float) -> float:
     """Return the whole units of 1.0: a power of two with which sums of up to `bound` stay below 2^61."""
-    return float(2.0 ** (60 - np.ceil(np.log2(max(bound, 1.0)))))
+    share, exponent = np.frexp(max(bound, 1.0))
+    return float(np.ldexp(1.0, 60 - int(exponent) + int(share == 0.5)))
 
 
 def _bound(prefix_sum: PrefixSum, lines: Lines) -> float:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.runtime.elementary import log
 from rerank.runtime.kernels import kernel
 from rerank.runtime.views import read_only_view
 from rerank.types.arrays import Floats, Ints, pointers
@@ -119,7 +120,7 @@ def _fill_rows(doc_ptr, terms, freqs, docs, rows, weights, row_ptr, out_columns,
         for posting in range(doc_ptr[docs[index]], doc_ptr[docs[index] + 1]):
             row = rows[terms[posting]]
             if row >= 0:
-                value = (1.0 + np.log(freqs[posting])) * weights[terms[posting]]
+                value = (1.0 + log(np.float64(freqs[posting]))) * weights[terms[posting]]
                 out_columns[entry], out_values[entry] = row, value
                 squares += value * value
                 entry += 1

@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.runtime.elementary import array_log, log
 from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_in_order
 from rerank.runtime.views import read_only_view
@@ -126,7 +127,7 @@ class Space:
 def log_idf(field: FieldArrays) -> Floats:
     """Return ln(N / df) of each term of a field, (n_terms,) float64; 0 for a term that no document holds."""
     doc_freq = np.asarray(field.doc_freq, dtype=np.float64)
-    return np.where(doc_freq > 0, np.log(max(field.n_docs_with, 1) / np.maximum(doc_freq, 1.0)), 0.0)
+    return np.where(doc_freq > 0, array_log(max(field.n_docs_with, 1) / np.maximum(doc_freq, 1.0)), 0.0)
 
 
 @kernel()
@@ -139,6 +140,6 @@ def _fill_sums(ptr, terms, freqs, texts, rows, weights, term_vectors, out):  # t
             if term >= len(rows) or rows[term] < 0:
                 continue
             row = rows[term]
-            weight = np.float32((1.0 + np.log(freqs[posting])) * weights[term])
+            weight = np.float32((1.0 + log(np.float64(freqs[posting]))) * weights[term])
             for dimension in range(out.shape[1]):
                 out[index, dimension] += weight * term_vectors[row, dimension]

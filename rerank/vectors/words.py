@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.runtime.elementary import array_exp, array_log
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.progress import track
 from rerank.runtime.views import read_only_view
@@ -105,8 +106,8 @@ def _mutual_information(keys: Ints, counts: NDArray[np.int32], n_words: int) -> 
         first, second, counts = first[kept], second[kept], counts[kept]
     word, context = np.concatenate([first, second]), np.concatenate([second, first])
     both = np.concatenate([counts, counts]).astype(np.float64)
-    smooth = total**SMOOTHING
-    values = np.log(both * smooth.sum() / (total[word] * smooth[context]))
+    smooth = array_exp(SMOOTHING * array_log(total))
+    values = array_log(both * smooth.sum() / (total[word] * smooth[context]))
     positive = np.flatnonzero(values > 0.0)
     order = positive[np.lexsort((word[positive], context[positive]))]
     ptr = pointers(np.bincount(context[order], minlength=n_words))

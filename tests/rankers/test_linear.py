@@ -7,9 +7,10 @@ import pytest
 from scipy.optimize import check_grad
 
 from rerank.errors import InvalidInputError
-from rerank.rankers.linear import Cost
+from rerank.rankers.linear import TOLERANCE, Cost
 from rerank.rankers.logisticregression import LogisticRegression
 from rerank.rankers.plackettluce import PlackettLuce
+from rerank.rankers.ranksvm import TOLERANCE as BUNDLE_TOLERANCE
 from rerank.rankers.ranksvm import RankSVM
 from rerank.rankers.standardize import Standardizer
 from rerank.rankers.training import TrainingSet
@@ -114,3 +115,17 @@ def test_parameters_and_data_that_cannot_be_are_refused(ranker, small) -> None:
         ranker().fit(replace(small, labels=np.ones(small.n_rows)))
     with pytest.raises(InvalidInputError, match="got only constant ones"):
         ranker().fit(replace(small, X=np.ones_like(small.X)))
+
+
+@LINEAR
+@pytest.mark.parametrize("C", [0.1, 1.0, 100.0])
+@pytest.mark.parametrize("base", [None, "run"])
+def test_noise_in_the_data_moves_weights_by_no_more_than_the_tolerance(ranker, C, base, small) -> None:
+    """The minimum is unique, and weights lie within the tolerance of it, whatever the way there."""
+    tolerance = BUNDLE_TOLERANCE if ranker is RankSVM else TOLERANCE
+    random = np.random.default_rng(7)
+    X = (small.X * (1.0 + 1e-7 * random.standard_normal(small.X.shape))).astype(np.float32)
+    moved = replace(small, base_scores=small.base_scores * (1.0 + 1e-10 * random.standard_normal(small.n_rows)))
+    weights, *others = (ranker(C=C, base=base).fit(data).weights() for data in (small, moved, replace(small, X=X)))
+    for other in others:
+        assert np.linalg.norm(other - weights) <= 3.0 * tolerance * np.linalg.norm(weights)

@@ -33,6 +33,30 @@ def test_singular_vectors_are_those_of_numpy(shape: tuple[int, int]) -> None:
     np.testing.assert_allclose(vectors, (rows[:5] * signs[:, None]).T, atol=2e-3)
 
 
+@pytest.mark.parametrize(("shape", "size"), [((700, 600), 40), ((420, 900), 60)])
+def test_singular_vectors_of_a_flat_spectrum_are_those_of_numpy(shape: tuple[int, int], size: int) -> None:
+    dense = np.random.default_rng(3).standard_normal(shape).astype(np.float32).astype(np.float64)
+    vectors, values = right_singular_vectors(_sparse(dense), size)
+    _, expected, rows = np.linalg.svd(dense, full_matrices=False)
+    np.testing.assert_allclose(values, expected[:size], rtol=1e-6)
+    np.testing.assert_allclose(np.linalg.svd(rows[:size] @ vectors, compute_uv=False), 1.0, atol=1e-6)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(size), atol=1e-5)
+
+
+@pytest.mark.parametrize("rank", [1, 12])
+def test_singular_vectors_beyond_the_rank_are_orthonormal(rank: int) -> None:
+    dense = _matrix(4, (500, 600), rank)
+    vectors, values = right_singular_vectors(_sparse(dense), 20)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(20), atol=1e-5)
+    np.testing.assert_allclose(values[rank:], 0.0, atol=2e-3 * values[0])
+
+
+def test_singular_vectors_of_equal_singular_values_are_orthonormal() -> None:
+    vectors, values = right_singular_vectors(_sparse(np.eye(700)), 100)
+    np.testing.assert_allclose(values, 1.0, rtol=1e-6)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(100), atol=1e-5)
+
+
 def test_singular_vectors_of_few_rows_are_as_many_as_rows() -> None:
     dense = _matrix(1, (3, 10), 3)
     vectors, values = right_singular_vectors(_sparse(dense), 400)
