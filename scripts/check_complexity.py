@@ -47,17 +47,18 @@ TEXT_READERS = (
 )  # fmt: skip
 
 # Name of a token -> the token; %d is the number of the repetition.
-TOKENS = {
-    "<top ": "<top ", "<top>": "<top>", "<num>": "<num>", "<title>": "<title>", "</top ": "</top ", "<!--": "<!--",
-    "<": "<", "<DOC>": "<DOC>", "<DOC ": "<DOC ", "</DOC>": "</DOC>", "<DOCNO>": "<DOCNO>", "<DOCNO ": "<DOCNO ",
-    "<TEXT ": "<TEXT ", "<a>": "<a>", "<split>": "<split>", "document": "<DOC><DOCNO>%d</DOCNO></DOC>",
-    '{"a":': '{"a":', "[": "[", "{": "{", '"': '"', "'": "'", "\\": "\\", "\\u0041": "\\u0041", "1,": "1,", "[],": "[],",
-    "keys": '"k%d":1,', "one key": '"k":1,', "a.": "a.", "dotted keys": "a%d.", "tables": "\n[t%d]\n", "[a.": "[a.",
-    "a = {": "a = {", "lines of keys": "\na%d = 1\n", "quotes": '"""', "\\t": "\t", "space": " ", "\\n": "\n", "\\r\\n": "\r\n",
-    "digits": "1", "point": "1.", "minus": "-", "comma": ",", "colon": ":", "1:1 ": "1:1 ", "features": "%d:1 ",
-    "#": "#", "comments": "#\n", "docid = ": "docid = ", "docid": "docid", "base = ": "docid = a base = ", "letters": "a",
-    "é": "é", "rows": "\n0 qid:%d 1:1", "columns": "a\tb\tc\t", "triples": "\nq%d\td1\td2", "judgements": "\nq%d 0 d 1",
-    "ranked": "\nq%d Q0 d 1 1 t", "pairs": "\nq%d\t1", "objects": '\n{"id":"x%d","text":"a"}', "names": "n%d ", "trees": "Tree=%d\n",
+PLAIN = (
+    "<top ", "<top>", "<num>", "<title>", "</top ", "<!--", "<", "<DOC>", "<DOC ", "</DOC>", "<DOCNO>", "<DOCNO ",
+    "<TEXT ", "<a>", "<split>", '{"a":', "[", "{", '"', "'", "\\", "\\u0041", "1,", "[],", "a.", "[a.", "a = {",
+    "1:1 ", "#", "docid = ", "docid", "é",
+)  # fmt: skip
+TOKENS = dict(zip(PLAIN, PLAIN, strict=True)) | {
+    "document": "<DOC><DOCNO>%d</DOCNO></DOC>", "keys": '"k%d":1,', "one key": '"k":1,', "dotted keys": "a%d.",
+    "tables": "\n[t%d]\n", "lines of keys": "\na%d = 1\n", "quotes": '"""', "\\t": "\t", "space": " ", "\\n": "\n",
+    "\\r\\n": "\r\n", "digits": "1", "point": "1.", "minus": "-", "comma": ",", "colon": ":", "features": "%d:1 ",
+    "comments": "#\n", "base = ": "docid = a base = ", "letters": "a", "rows": "\n0 qid:%d 1:1",
+    "columns": "a\tb\tc\t", "triples": "\nq%d\td1\td2", "judgements": "\nq%d 0 d 1", "ranked": "\nq%d Q0 d 1 1 t",
+    "pairs": "\nq%d\t1", "objects": '\n{"id":"x%d","text":"a"}', "names": "n%d ", "trees": "Tree=%d\n",
 }  # fmt: skip
 
 
@@ -147,7 +148,7 @@ def seconds_of(reader: Reader, path: Path, data: bytes, repeats: int = 1) -> flo
 
 
 def growth(reader: Reader, path: Path, make: Callable[[int], bytes], most: int, least_seconds: float) -> Growth:
-    """Time inputs of doubled sizes: four times the size while they are fast, and twice where they could be quadratic."""
+    """Time inputs of doubled sizes: four times the size while they are fast, then twice."""
     seconds, size = {FIRST_BYTES: seconds_of(reader, path, make(FIRST_BYTES))}, FIRST_BYTES
     while size < most and seconds[size] < least_seconds:
         size = min(4 * size, most)

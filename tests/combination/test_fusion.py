@@ -123,7 +123,10 @@ RUNS = [{"q": {"a": 1.0}}, {"q": {"a": -2.0, "b": -3.0}}]
             "missing: expected lowest beside best, got zero. Drop it.",
         ),
         ({"method": "best", "qrels": {"z": {"a": 1}}}, "qrels: expected judgements of a query of the runs, got none"),
-        ({"runs": [{"q": {"a": float("nan")}}, RUNS[0]]}, "run rerank: expected finite scores, got NaN or infinity"),
+        (
+            {"runs": [{"q": {"a": float("nan")}}, RUNS[0]]},
+            "run: expected finite numbers in column score, got nan at document 'a'",
+        ),
         ({"runs": [{}, {}]}, "runs: expected rows, got none in any run. Name runs with rows."),
     ],
 )

@@ -203,7 +203,7 @@ def test_runs_that_cannot_be_combined_are_refused() -> None:
     run = {"q": {"a": 2.0, "b": 1.0}}
     with pytest.raises(InvalidInputError, match="expected judgements of a query of the runs, got none"):
         combine(run, run, {"p": {"a": 1}}, "AP")
-    with pytest.raises(InvalidInputError, match="expected finite scores within float32, got nan for document a"):
+    with pytest.raises(InvalidInputError, match="expected finite numbers in column score, got nan at document 'a'"):
         combine({"q": {"a": float("nan")}}, run, {"q": {"a": 1}}, "AP")
     with pytest.raises(InvalidInputError, match="expected ranked documents, got none"):
         combine({}, {}, {"q": {"a": 1}}, "AP")
