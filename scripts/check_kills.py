@@ -92,7 +92,7 @@ VERBS = {
         "features {in}/index {in}/topics.tsv {in}/bm25.run --qrels {in}/qrels.txt -o {out}/data.svm.gz",
         ("data.svm.gz",),
     ),
-    "train": Verb("train {in}/data.npz --n-estimators 5 -o {out}/model.json", ("model.json",)),
+    "train": Verb("train {in}/data.npz -p n_estimators=5 -o {out}/model.json", ("model.json",)),
     "rank": Verb("rank {in}/model.json {in}/data.npz -o {out}/b.run", ("b.run",)),
     "rerank": Verb("rerank {in}/index {in}/model.json {in}/topics.tsv -k 20 -o {out}/b.run", ("b.run",)),
     "evaluate": Verb(
@@ -101,13 +101,13 @@ VERBS = {
     ),
     "fuse": Verb("fuse {in}/bm25.run {in}/other.run -o {out}/fused.run.gz", ("fused.run.gz",)),
     "experiment": Verb(
-        "experiment {in}/index {in}/topics.tsv {in}/qrels.txt -k 20 --n-estimators 3 --folds 3 -o {out}/study",
+        "experiment {in}/index {in}/topics.tsv {in}/qrels.txt -k 20 -p n_estimators=3 --folds 3 -o {out}/study",
         ("study",),
     ),
     "experiment, again": Verb(
-        "experiment {in}/index {in}/topics.tsv {in}/qrels.txt -k 20 --n-estimators 3 --folds 3 -o {out}/study",
+        "experiment {in}/index {in}/topics.tsv {in}/qrels.txt -k 20 -p n_estimators=3 --folds 3 -o {out}/study",
         ("study",),
-        ("--n-estimators 3", "--n-estimators 4"),
+        ("-p n_estimators=3", "-p n_estimators=4"),
     ),
     "compile": Verb("compile", ()),
 }

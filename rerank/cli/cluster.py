@@ -25,7 +25,7 @@ def cluster_options() -> Decorator:
             click.option(
                 "--cluster",
                 metavar="ADDRESS|local:N",
-                help="Run on a Dask cluster: the address of its scheduler, or N processes on this machine.",
+                help="Run on a Dask cluster: address of its scheduler, or N local processes.",
             ),
         ):
             command = option(command)

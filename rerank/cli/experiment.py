@@ -24,7 +24,7 @@ from rerank.cli.options import (
     union_option,
     vectors_option,
 )
-from rerank.cli.rankers import given_parameters, parameter_options, ranker_option
+from rerank.cli.parameters import given_parameters, ranker_options
 from rerank.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 MEASURES = ("RR@10", "nDCG@10", "AP")
 INPUTS = ("index", "topics", "qrels")
+ELSEWHERE = {"metric": "--metric", "n_jobs": "--threads", "random_state": "--random-state"}
 BESIDE_REPLAY = frozenset(["replay", "output", "encoder"])
 
 
@@ -45,8 +46,7 @@ BESIDE_REPLAY = frozenset(["replay", "output", "encoder"])
     metavar="N|FILE",
     default="5",
     show_default=True,
-    help="Number of folds, 3 or more, to which queries are assigned at random (--random-state), stratified by their "
-    "number of relevant documents; or a file of lines `query id, tab, fold`.",
+    help="Folds of the queries, 3 or more; or a file of lines: query id, tab, fold.",
 )
 @click.option(
     "--repeats",
@@ -54,7 +54,15 @@ BESIDE_REPLAY = frozenset(["replay", "output", "encoder"])
     metavar="N",
     default=1,
     show_default=True,
-    help="Number of times that folds are assigned.",
+    help="Times that folds are assigned.",
+)
+@click.option(
+    "--random-state",
+    type=click.IntRange(min=0),
+    metavar="N",
+    default=0,
+    show_default=True,
+    help="Random seed of folds, tuning and rankers.",
 )
 @click.option(
     "--tune",
@@ -62,31 +70,28 @@ BESIDE_REPLAY = frozenset(["replay", "output", "encoder"])
     metavar="[N]",
     is_flag=False,
     flag_value=20,
-    help="Tune hyper-parameters without an option in each fold, without its held-out queries: N settings (20 by "
-    "default) in addition to the defaults.",
+    help="Tune what -p does not give, in each fold: try N settings, 20 by default.",
 )
 @click.option(
     "--replay",
     type=path_type,
     metavar="FOLDER",
-    help="Repeat the study of this folder and compare all files byte for byte; only -o, and --encoder if the study had "
-    "one, can be combined with it.",
+    help="Repeat the study of this folder and compare all files byte for byte.",
 )
-@ranker_option()
+@ranker_options()
 @metric_option()
 @measures_option(MEASURES)
 @bm25_options()
-@file_option("--recipe", "TOML file of the features, see `rerank features --recipe-template`.")
+@file_option("--recipe", "TOML file of the features (see `rerank features`).")
 @click.option(
     "--learn-history",
     is_flag=True,
-    help="Learn features from judgements too (see `rerank history`), in each fold from its training queries only.",
+    help="Learn features from the training queries of each fold too.",
 )
 @functions_option()
 @union_option()
 @vectors_option()
 @encoder_option()
-@parameter_options
 @language_option()
 @threads_option()
 @cluster_options()
@@ -140,6 +145,7 @@ def _studied(
 
 def _study(
     ranker: str,
+    parameters: tuple[str, ...],
     metric: str,
     measures: tuple[str, ...],
     folds: str,
@@ -147,24 +153,21 @@ def _study(
     recipe: Path | None,
     **options: Any,
 ) -> Study:
-    """Return the settings of the options; those that are not fields of Study are hyper-parameters of the ranker."""
+    """Return the settings of the options."""
     from rerank.features.recipe import Recipe
     from rerank.files.folds import read_folds
     from rerank.metrics.registry import parse_measure, parse_measures
     from rerank.workflows.study import Study
 
-    settings = {name: options.pop(name) for name in ("k", "k1", "b", "threads", "repeats", "union", "learn_history")}
-    parameters = given_parameters(ranker, options)
     return Study(
         ranker=ranker,
         metric=parse_measure(metric).name,
         measures=tuple(measure.name for measure in parse_measures(measures or MEASURES)),
         folds=int(folds) if folds.lstrip("-").isdigit() else read_folds(folds),
-        random_state=parameters.pop("random_state", 0),
-        parameters=parameters,
+        parameters=given_parameters(ranker, parameters, ELSEWHERE),
         tune=tune or 0,
         recipe=None if recipe is None else Recipe.from_toml(recipe),
-        **settings,
+        **options,
     )
 
 
@@ -201,9 +204,9 @@ def _provenance(inputs: Mapping[str, Path]) -> dict[str, Any]:
 def _refuse_others(context: click.Context) -> None:
     """Refuse options that would change the study of a replay."""
     from_command_line = click.core.ParameterSource.COMMANDLINE
-    for name in context.params:
-        if name not in BESIDE_REPLAY and context.get_parameter_source(name) is from_command_line:
-            option = name.upper() if name in INPUTS else f"--{name.replace('_', '-')}"
+    for each in context.command.params:
+        if each.name not in BESIDE_REPLAY and context.get_parameter_source(str(each.name)) is from_command_line:
+            option = each.opts[-1] if isinstance(each, click.Option) else each.human_readable_name
             raise InvalidInputError(
                 f"--replay: expected no other option than -o and --encoder, got {option}. "
                 "The record contains the whole study."

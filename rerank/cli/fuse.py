@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from rerank.cli.declared import declared
 from rerank.cli.options import file_option, output_option, path_type
 from rerank.errors import InvalidInputError
 
@@ -16,15 +15,16 @@ from rerank.errors import InvalidInputError
 @output_option("the fused run")
 @click.option(
     "--method",
-    type=click.Choice(declared()["methods"]),
+    metavar="NAME",
     default="rrf",
     show_default=True,
-    help="Fusion method.",
+    help="Fusion method: rrf, combsum, combmnz, weighted or best.",
 )
 @click.option(
     "--norm",
-    type=click.Choice(declared()["norms"]),
-    help="Normalization of the scores of each run and query.  [default: minmax; none for best; not used by rrf]",
+    metavar="NAME",
+    help="Normalization of the scores of each run and query: none, minmax, max, sum, zscore or rank; not used by rrf.  "
+    "[default: minmax; none for best]",
 )
 @click.option("--weights", metavar="X,X,...", help="A number for each run, for `weighted`.")
 @click.option("--rrf-k", "k", type=float, metavar="X", default=60.0, show_default=True, help="RRF's constant.")

@@ -25,6 +25,7 @@ VERBS = {
     "features": "write the features of a run's query-document pairs",
     "history": "learn from judgements what features of other queries can use",
     "train": "train a ranker, optionally from a base ranker",
+    "rankers": "list the rankers, or the parameters of one",
     "rank": "order documents whose features are in a file",
     "rerank": "retrieve (or take a run), extract and reorder in one go",
     "explain": "tell which features put a document above another",

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rerank.cli.declared import declared
-from rerank.cli.measures import trainable_symbols
 from rerank.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -76,7 +74,7 @@ def runs_option() -> Decorator:
 
 def vectors_option() -> Decorator:
     """Return `--vectors`."""
-    return file_option("--vectors", "Vectors of INDEX (`rerank vectors`), for features of meaning and for lsi.")
+    return file_option("--vectors", "Vectors of INDEX (see `rerank vectors`).")
 
 
 def encoder_option() -> Decorator:
@@ -84,9 +82,7 @@ def encoder_option() -> Decorator:
     return click.option(
         "--encoder",
         metavar="MODULE:FUNCTION",
-        help="Python function from a list of texts to an array of vectors: the cosine of query and document is a "
-        "feature, and the retriever `encoder` finds the nearest documents. Vectors of documents are kept in the cache "
-        "folder.",
+        help="Python function from a list of texts to an array of vectors.",
     )
 
 
@@ -95,8 +91,7 @@ def union_option() -> Decorator:
     return click.option(
         "--union",
         metavar="SOURCE:K,...",
-        help=f"Candidates of several retrievers in place of BM25's: {', '.join(declared()['sources'])}, each with its "
-        "number of documents, and run:FILE[:K]; e.g. bm25:1000,rm3:1000,lsi:200.",
+        help="Candidates of several retrievers in place of BM25's, e.g. bm25:1000,lsi:200,run:FILE.",
     )
 
 
@@ -241,8 +236,7 @@ def metric_option() -> Decorator:
         metavar="MEASURE",
         default="nDCG@10",
         show_default=True,
-        help="Measure for training and early stopping, with @CUTOFF and (PARAMETER=VALUE) if it takes them: "
-        f"{', '.join(trainable_symbols())}.",
+        help="Measure to train for, as ir_measures names it: AP, ERR@20, RBP(p=0.8), ...",
     )
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from rerank.cli.cluster import cluster_options, opened_cluster, opened_index
-from rerank.cli.declared import declared
 from rerank.cli.options import (
     bm25_options,
     encoder_option,
@@ -30,7 +29,6 @@ from rerank.cli.options import (
 @bm25_options()
 @click.option(
     "--retriever",
-    type=click.Choice(declared()["sources"]),
     metavar="NAME",
     default="bm25",
     show_default=True,

@@ -18,7 +18,7 @@ from rerank.cli.options import (
     read_base,
     threads_option,
 )
-from rerank.cli.rankers import given_parameters, parameter_options, ranker_option
+from rerank.cli.parameters import given_parameters, ranker_options
 from rerank.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ log = logging.getLogger("rerank")
 @click.argument("data", type=path_type, nargs=-1, required=True)
 @output_option("the model")
 @file_option("--validate", "Data on which early stopping watches the metric.")
-@ranker_option()
+@ranker_options()
 @file_option("--preferences", "Preference pairs to learn from in place of labels: qid, better, worse[, probability].")
 @metric_option()
 @click.option(
@@ -44,15 +44,13 @@ log = logging.getLogger("rerank")
 @click.option(
     "--memory",
     metavar="SIZE",
-    help="Memory that training may take, e.g. 4GB: features stay in files, and binned rows that do not fit go to one. "
-    "The model is the same. For boosted trees.",
+    help="Memory that training of boosted trees may take, e.g. 4GB; the model is the same.",
 )
 @click.option(
     "--checkpoint",
     type=path_type,
     metavar="FILE",
-    help="Write the state of training to FILE, and go on from it where it exists: a training that was killed ends in "
-    "the same model. FILE is removed at the end. For boosted trees.",
+    help="File that the state of training of boosted trees is kept in, to go on from if it is killed.",
 )
 @click.option(
     "--checkpoint-seconds",
@@ -62,7 +60,6 @@ log = logging.getLogger("rerank")
     show_default=True,
     help="Time between two states that are written; 0 for every tree.",
 )
-@parameter_options
 @threads_option()
 @cluster_options()
 def command(
@@ -70,6 +67,7 @@ def command(
     output: Path,
     validate: Path | None,
     ranker: str,
+    parameters: tuple[str, ...],
     preferences: Path | None,
     metric: str,
     base: str | None,
@@ -79,7 +77,6 @@ def command(
     threads: int | None,
     cluster: str | None,
     cluster_security: Path | None,
-    **options: Any,
 ) -> None:
     """Train a ranker on DATA: files (.npz, .parquet; .svm or .txt, also with .gz), or folders of them."""
     from rerank.cli.file_names import errors_with_files
@@ -90,10 +87,10 @@ def command(
     from rerank.runtime.output import check_outputs
 
     check_outputs({"--output": output, "--checkpoint": checkpoint})
-    parameters = given_parameters(ranker, options)
+    given = given_parameters(ranker, parameters)
     learner, measure = ranker_class(ranker), parse_measure(metric).name
     start = read_base(base)
-    model = learner(metric=metric, base=start, n_jobs=threads, **parameters)
+    model = learner(metric=metric, base=start, n_jobs=threads, **given)
     state = None if checkpoint is None else Checkpoint(checkpoint, checkpoint_seconds)
     limits = _limits(model, data, validate, memory, state)
     mapped = memory is not None

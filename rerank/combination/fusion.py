@@ -1,6 +1,6 @@
 """Fusion: one run of several, from their documents' ranks or scores.
 
-A new method or normalization is a function here under `@method` or `@norm` (and `scripts/write_declared.py`). A pool
+A new method or normalization is a function here under `@method` or `@norm`. A pool
 holds each document of a query once, whichever runs retrieved it. Conventions, on which tools disagree:
 
 rank     position in trec_eval's order (score, then document id, descending), from 1

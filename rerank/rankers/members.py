@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from rerank.errors import InvalidInputError, shown
-from rerank.rankers.parameters import check_names, declared_parameters, plain_parameters
+from rerank.rankers.parameters import check_names, declared_parameters, plain_parameters, read_value
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.registry import ranker_class, stored_rankers
 from rerank.runtime.schema import Field, SchemaError, Sizes, Text
 
 OF_THE_ENSEMBLE = ("base", "n_jobs")  # parameters that members do not have of their own
 MOST_MEMBERS = 1000
+_SOURCE = "({},)"
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ def _spelled(member: Ranker) -> str:
 
 def _entries(text: str) -> list[ast.expr]:
     try:
-        parsed = ast.parse(f"({text},)", mode="eval").body
+        parsed = ast.parse(_SOURCE.format(text), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise _misspelled(text) from None
     return list(parsed.elts) if isinstance(parsed, ast.Tuple) else [parsed]
@@ -111,10 +112,9 @@ def _entry(entry: ast.expr, text: str) -> tuple[int, str, dict[str, Any]]:
     call = entry if isinstance(entry, ast.Call) else ast.Call(entry, [], [])
     if not isinstance(call.func, ast.Name) or call.args or type(copies) is not int or copies < 1:
         raise _misspelled(text)
-    try:
-        return copies, call.func.id, {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
-    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
-        raise _misspelled(text) from None
+    source = _SOURCE.format(text)
+    values = {str(word.arg): ast.get_source_segment(source, word.value) or "" for word in call.keywords}
+    return copies, call.func.id, {name: read_value(value) for name, value in values.items()}
 
 
 def _misspelled(text: str) -> InvalidInputError:

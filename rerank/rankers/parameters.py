@@ -1,12 +1,13 @@
 """Hyper-parameters, declared once by each ranker as fields of a dataclass.
 
 A declaration (`parameter`) holds the default, the accepted values, the help text and the values that tuning tries.
-The constructor's arguments, the checks of `fit`, saving and loading, the options of the command line with their help
-(`rerank/cli/declared.json`), the tables of docs/rankers.md and the search space of `tune` are all derived from it.
+The constructor's arguments, the checks of `fit`, saving and loading, `rerank rankers` and `-p` of the command line, the
+tables of docs/rankers.md and the search space of `tune` are all derived from it.
 """
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ LONGEST_METRIC = 200  # characters
 NORMALIZE = "Even out the gradients of the queries: lambdarank_norm of LightGBM."
 _DECLARED = "rerank"  # key of a field's metadata
 _WIDTH = 112
+_CONSTANTS = {"true": True, "false": False, "none": None}
 
 
 @dataclass(frozen=True)
@@ -205,6 +207,16 @@ def read_parameters(fields: Mapping[str, Field], given: Mapping[str, Any]) -> di
         except SchemaError as error:
             raise error.within(name) from None
     return values
+
+
+def read_value(text: str) -> Any:
+    """Return a value that was written as text: true, false, none, a literal of Python, or else the text itself."""
+    if text.lower() in _CONSTANTS:
+        return _CONSTANTS[text.lower()]
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        return text
 
 
 def check_parameters(ranker: HasParameters) -> None:

@@ -12,7 +12,7 @@ import pytest
 from rerank.cli.main import run
 from tests.workflows.tiny import tiny
 
-SMALL = ("--n-estimators", "3", "--min-child-samples", "5", "--num-leaves", "4")
+SMALL = ("-p", "n_estimators=3", "-p", "min_child_samples=5", "-p", "num_leaves=4")
 
 
 class Done(NamedTuple):

@@ -252,8 +252,38 @@ CASES = {
         "train data.npz -o out --ranker lambdamat",
         r"ranker: expected a known name, got 'lambdamat'. Did",
     ),
-    "no number": ("train data.npz -o out --num-leaves many", r"--num-leaves.*'many' is not a valid integer"),
-    "number out of range": ("train data.npz -o out --n-estimators 0", r"n_estimators: expected 1 to .*got 0"),
+    "no number": (
+        "train data.npz -o out -p num_leaves=many",
+        r"train: -p num_leaves: expected a whole number from 2 to 4096, got 'many'. See `rerank rankers lambdamart`",
+    ),
+    "number out of range": ("train data.npz -o out -p n_estimators=0", r"-p n_estimators: expected 1 to .*got 0"),
+    "misspelt parameter": (
+        "train data.npz -o out -p num_leafs=3",
+        r"train: -p num_leafs: expected a parameter of lambdamart .*. Did you mean 'num_leaves'\?",
+    ),
+    "parameter of another ranker": (
+        "train data.npz -o out -p hidden_units=3",
+        r"-p hidden_units: expected a parameter of lambdamart .*. Known: .*num_leaves",
+    ),
+    "parameter with an option": ("train data.npz -o out -p n_jobs=3", r"-p n_jobs: expected .*. Use --threads"),
+    "parameter without a value": ("train data.npz -o out -p sigma", r"-p: expected NAME=VALUE, got 'sigma'. Write "),
+    "parameter without a name": ("train data.npz -o out -p =1", r"-p: expected NAME=VALUE, got '=1'. Write "),
+    "parameter given twice": (
+        "train data.npz -o out -p max_bin=9 -p max_bin=9",
+        r"-p max_bin: expected each parameter once, got it again. Remove one",
+    ),
+    "misspelt parameter of a study": (
+        "experiment index topics.tsv qrels.txt -o out -p num_leafs=3",
+        r"experiment: -p num_leafs: expected .*. Did you mean 'num_leaves'\?",
+    ),
+    "seed of a study as a parameter": (
+        "experiment index topics.tsv qrels.txt -o out -p random_state=3",
+        r"experiment: -p random_state: expected .*. Use --random-state",
+    ),
+    "parameters of an unknown ranker": (
+        "rankers lambdamat",
+        r"ranker: expected a known name, got 'lambdamat'. Did you mean 'lambdamart'\?",
+    ),
     "unknown format": (
         "evaluate qrels.txt bm25.run --format xml",
         r"'xml' is not one of 'table', 'tsv', 'json', 'latex'",
@@ -286,13 +316,13 @@ CASES = {
         "retrieve index topics.tsv -o none/out",
         r"none: expected a folder to write into, got noth",
     ),
-    "model folder missing": ("train data.npz -o none/out --n-estimators 1", r"none: expected a folder to write"),
+    "model folder missing": ("train data.npz -o none/out -p n_estimators=1", r"none: expected a folder to write"),
     "output is a folder": (
         "retrieve index topics.tsv -o bad/folder",
         r"bad/folder: expected a file to write, got a fol",
     ),
     "model is a folder": (
-        "train data.npz -o bad/folder --n-estimators 1",
+        "train data.npz -o bad/folder -p n_estimators=1",
         r"bad/folder: expected a file to write, got a folder",
     ),
     "output below a file": (
@@ -322,7 +352,7 @@ CASES = {
     "study of two folds": ("experiment index topics.tsv qrels.txt -o out --folds 2", r"folds: expected at least 3"),
     "study of an unknown measure": ("experiment index topics.tsv qrels.txt -o out -m nix", r"measure: .*got 'nix'"),
     "study that cannot learn": (
-        "experiment index topics.tsv qrels.txt -o out --num-leaves 1",
+        "experiment index topics.tsv qrels.txt -o out -p num_leaves=1",
         r"num_leaves: expected 2 to",
     ),
 }

@@ -63,7 +63,7 @@ def test_explain_refuses_in_one_line(
     arguments: str, message: str, command: Command, world: Path, documents: list[str]
 ) -> None:
     if "net.json" in arguments:
-        trained = command("train data.npz -o net.json --ranker ranknet --n-epochs 1 --hidden-units 2")
+        trained = command("train data.npz -o net.json --ranker ranknet -p n_epochs=1 -p hidden_units=2")
         assert trained.code == 0, trained.err
     stored = json.loads((world / "model.json").read_text())
     (world / "bare.json").write_text(json.dumps({**stored, "recipe": None}))

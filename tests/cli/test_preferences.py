@@ -31,10 +31,10 @@ def pairs(world: Path, tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     "ranker",
     [
-        ("ranknet", "--n-epochs", "3"),
-        ("lambdamart", "--n-estimators", "3"),
-        ("mart", "--n-estimators", "3", "--objective", "ranknet"),
-        ("rankboost", "--n-estimators", "3"),
+        ("ranknet", "-p", "n_epochs=3"),
+        ("lambdamart", "-p", "n_estimators=3"),
+        ("mart", "-p", "n_estimators=3", "-p", "objective=ranknet"),
+        ("rankboost", "-p", "n_estimators=3"),
     ],
 )
 def test_rankers_train_from_a_file_of_preferences(

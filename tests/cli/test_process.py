@@ -178,10 +178,10 @@ def test_ctrl_c_leaves_no_half_model(world: Path, tmp_path: Path) -> None:
         "data.npz",
         "-o",
         "model.json",
-        "--n-estimators",
-        "1000000",
-        "--num-leaves",
-        "4",
+        "-p",
+        "n_estimators=1000000",
+        "-p",
+        "num_leaves=4",
     ]
     assert _interrupt(arguments, tmp_path, has_loaded_numba) == (130, "rerank: interrupted\n")
     assert tree(tmp_path) == before

@@ -14,7 +14,7 @@ from rerank.files.data import read_data, write_data
 from tests.cli.conftest import SMALL, Command
 
 
-@pytest.mark.parametrize("more", ["", "--validate data.npz --subsample 0.5", "--base run:bm25.run", "--ranker mart"])
+@pytest.mark.parametrize("more", ["", "--validate data.npz -p subsample=0.5", "--base run:bm25.run", "--ranker mart"])
 def test_memory_limit_gives_the_same_model(command: Command, world: Path, more: str) -> None:
     arguments = f"{' '.join(SMALL)} {more}"
     for limit in ("", "--memory 3GB --checkpoint state"):

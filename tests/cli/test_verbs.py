@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import re
 import stat
@@ -14,20 +13,17 @@ import pytest
 
 import rerank
 from rerank.cli.main import VERBS, cli
-from rerank.cli.measures import trainable_symbols
-from rerank.cli.rankers import ELSEWHERE, given_parameters, objective_names, ranker_parameters
-from rerank.errors import InvalidInputError
+from rerank.cli.parameters import ELSEWHERE
+from rerank.combination.fusion import known_methods, known_norms
 from rerank.evaluation.comparison import DEFAULT_CORRECTION, DEFAULT_TEST
 from rerank.evaluation.report import FORMATS
 from rerank.evaluation.resampling import SAMPLES
 from rerank.evaluation.significance import CORRECTIONS, TESTS
 from rerank.features.recipe import Recipe
 from rerank.features.registry import family, family_names
-from rerank.metrics.registry import parse_measure
-from rerank.objectives.registry import known_objectives
-from rerank.rankers.registry import known_rankers
+from rerank.rankers.parameters import declared_parameters
+from rerank.rankers.registry import known_rankers, ranker_class
 from tests.cli.conftest import SMALL, Command, tree
-from tests.metrics.examples import EXAMPLES
 
 
 def test_help_is_shown_where_no_verb_is_given(command: Command) -> None:
@@ -51,40 +47,39 @@ def test_version_is_the_packages(command: Command) -> None:
     assert command("--version").out == f"rerank, version {rerank.__version__}\n"
 
 
-def test_help_of_train_names_the_rankers_there_are(command: Command) -> None:
-    assert list(ranker_parameters()) == list(known_rankers())
-    assert f"Learner: {', '.join(known_rankers())}." in " ".join(command("train -h").out.split())
+def test_rankers_are_listed_with_a_sentence(command: Command) -> None:
+    done = command("rankers")
+    assert (done.code, done.err) == (0, "")
+    assert [line.split()[0] for line in done.out.splitlines()] == list(known_rankers())
+    assert all(line.endswith(".") for line in done.out.splitlines())
 
 
 @pytest.mark.parametrize("ranker", known_rankers())
+def test_parameters_of_a_ranker_are_listed_with_default_accepted_values_and_help(ranker: str, command: Command) -> None:
+    done = command("rankers", ranker)
+    assert (done.code, done.err) == (0, "")
+    told = " ".join(done.out.split())
+    for name, each in declared_parameters(ranker_class(ranker)).items():
+        assert (f" {name} : {each.type_name}, default={each.default!r} {each.help}" in told) == (name not in ELSEWHERE)
+        assert name in ELSEWHERE or not each.accepts or f"Accepted: {each.accepts}." in told
+
+
 @pytest.mark.parametrize("verb", ["train", "experiment"])
-def test_every_parameter_of_a_ranker_has_its_option(verb: str, ranker: str) -> None:
-    constructor = inspect.signature(known_rankers()[ranker]).parameters
-    described = ranker_parameters()[ranker]
-    assert set(described) == set(constructor) - ELSEWHERE
-    options = {option.name: option for option in cli.get_command(None, verb).params}  # type: ignore[union-attr,arg-type]
-    for name, parameter in described.items():
-        default = constructor[name].default
-        assert default is None or isinstance(default, parameter.kind)
-        shown = {"True": "on", "False": "off", "None": ""}.get(str(default), str(default))
-        assert parameter.default == shown
-        assert parameter.help
-        assert parameter.option in options[name].opts
-    assert {"metric", "threads"} <= set(options)
+def test_help_fits_a_screen(verb: str, command: Command) -> None:
+    assert command(f"{verb} -h").out.count("\n") <= 50
 
 
 def test_training_that_learns_nothing_says_so(command: Command, tmp_path: Path) -> None:
-    done = command("train", "data.npz", "-o", str(tmp_path / "model.json"), "--min-child-samples", "1000000")
+    done = command("train", "data.npz", "-o", str(tmp_path / "model.json"), "-p", "min_child_samples=1000000")
     assert done.code == 0
     assert "rerank: lambdamart: expected to learn from the data, got no split in" in done.err
 
 
 def test_parameters_reach_the_model(command: Command, world: Path, tmp_path: Path) -> None:
     given = {"learning_rate": 0.3, "num_leaves": 3, "normalize": False, "random_state": 7, "n_estimators": 2}
-    options = [f"--{name.replace('_', '-')}={value}" for name, value in given.items() if name != "normalize"]
-    done = command(
-        "train", "data.npz", "-o", str(tmp_path / "m.json"), "--no-normalize", "--metric", "nDCG@5", *options
-    )
+    given |= {"split": "least-squares", "sigma": 2.0}
+    texts = [word for name, value in given.items() for word in ("-p", f"{name}={value}")]
+    done = command("train", "data.npz", "-o", str(tmp_path / "m.json"), "--metric", "nDCG@5", *texts)
     assert done.code == 0
     model = rerank.load_model(tmp_path / "m.json")
     assert {name: model.get_params()[name] for name in given} == given
@@ -93,53 +88,14 @@ def test_parameters_reach_the_model(command: Command, world: Path, tmp_path: Pat
 
 @pytest.mark.parametrize("ranker", known_rankers())
 def test_every_ranker_trains_and_ranks(command: Command, tmp_path: Path, ranker: str) -> None:
-    small = {"n_estimators": 3, "min_child_samples": 5, "num_leaves": 4, "n_epochs": 2, "metric": "AP"}
+    small = {"n_estimators": 3, "min_child_samples": 5, "num_leaves": 4, "n_epochs": 2}
     small["members"] = "2*lambdamart(n_estimators=3, num_leaves=4), ranksvm(max_iter=20)"
-    known = {name: parameter.option for name, parameter in ranker_parameters()[ranker].items()}
-    options = [word for name, option in known.items() if name in small for word in (option, str(small[name]))]
+    known = declared_parameters(ranker_class(ranker)).keys() - ELSEWHERE.keys()
+    options = [word for name in small if name in known for word in ("-p", f"{name}={small[name]}")]
     model = str(tmp_path / "model.json")
     assert command("train", "data.npz", "-o", model, "--ranker", ranker, "--base", "run:bm25.run", *options).code == 0
     assert command("rank", model, "data.npz", "-o", str(tmp_path / "out.run")).code == 0
     assert (tmp_path / "out.run").read_text().split()[-1] == ranker
-
-
-def test_help_of_train_names_the_objectives_there_are(command: Command) -> None:
-    assert objective_names() == list(known_objectives())
-    assert f"Known: {', '.join(known_objectives())}." in " ".join(command("train -h").out.split()).replace("- ", "-")
-
-
-def test_help_of_train_tells_help_and_defaults_that_differ(command: Command) -> None:
-    help_text = " ".join(command("train -h").out.split())
-    trees = r"lambdamart, logistrank, mart: Share of each Newton step that is taken\. \[default: 0\.1\]"
-    assert re.search(rf"--learning-rate X .*{trees}", help_text)
-    assert "lambdarank, ranknet: Learning rate of the first of Adam's updates" in help_text
-    assert "--random-state N" in help_text
-    told = re.search(r"--max-iter N Most iterations of the search\. \[default: 200\]", help_text)
-    assert told
-    told = re.search(r"Weight of the cost against the penalty .*?\[default: ([^\]]*)\]", help_text)
-    assert told
-    assert told[1] == "logisticregression, plackettluce 1.0; ranksvm 0.1"
-
-
-@pytest.mark.parametrize("ranker", known_rankers())
-def test_help_after_a_ranker_shows_its_own_parameters(ranker: str, command: Command) -> None:
-    help_text = " ".join(command(f"train --ranker {ranker} -h").out.split())
-    own = ranker_parameters()[ranker]
-    for parameters in ranker_parameters().values():
-        for name, parameter in parameters.items():
-            assert (f" {parameter.option} " in help_text) == (name in own)
-    for parameter in own.values():
-        shown = f"{parameter.help} [default: {parameter.default}]" if parameter.default else parameter.help
-        assert "".join(shown.split()) in "".join(help_text.split())
-
-
-@pytest.mark.parametrize("verb", ["train data.npz -o m", "experiment index topics qrels -o out"])
-def test_misspelt_option_is_refused_with_the_nearest(verb: str, command: Command) -> None:
-    done = command(f"{verb} --num-leafs 3")
-    assert done.code == 2
-    assert "--num-leafs" in done.err
-    assert "--num-leaves" in done.err
-    assert done.err.count("\n") == 1
 
 
 @pytest.mark.parametrize("metric", ["AP", "ERR@20", "RR@10", "AUC"])
@@ -152,16 +108,10 @@ def test_train_improves_the_metric_that_it_is_asked_for(metric: str, command: Co
     assert after > before
 
 
-def test_help_names_every_measure_that_training_takes() -> None:
-    trainable = [measure.symbol for measure in map(parse_measure, EXAMPLES) if measure.trainable]
-    assert sorted(trainable_symbols()) == sorted(trainable)
-    options = {option.name: option for option in cli.get_command(None, "train").params}  # type: ignore[union-attr,arg-type]
-    assert options["metric"].help.endswith(f"if it takes them: {', '.join(trainable_symbols())}.")
-
-
-def test_a_parameter_that_a_ranker_does_not_have_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match="--hidden-units: expected an option of lambdamart, got one that it"):
-        given_parameters("lambdamart", {"hidden_units": 8, "num_leaves": None})
+def test_help_of_fuse_names_methods_and_norms(command: Command) -> None:
+    assert {*known_methods(), *known_norms()} <= set(
+        re.findall(r"\w+", command("fuse -h").out.partition("--method")[2])
+    )
 
 
 def test_index_says_what_it_holds_on_stderr(command: Command, tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ def test_experiment_writes_the_same_files(
 ) -> None:
     monkeypatch.chdir(folder)
     address = cluster.client.scheduler.address
-    small = ("--folds", "3", "--n-estimators", "3", "--min-child-samples", "5", "-k", "20", *learned)
+    small = ("--folds", "3", "-p", "n_estimators=3", "-p", "min_child_samples=5", "-k", "20", *learned)
     files = []
     for name, option in (("local", ()), ("cluster", ("--cluster", address))):
         arguments = ["-q", "experiment", "index", "topics.tsv", "qrels.txt", "-o", str(tmp_path / name), *small]

@@ -156,7 +156,7 @@ def test_a_text_that_is_one_field_or_structured_is_contents_alone(register: Regi
 def test_commands_take_data_sets(whole: str, collection: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     name = f"irds:{whole}"
-    study = [*["--n-estimators", "5", "--min-child-samples", "5", "--folds", "3", "-k", "20", "-o", "study"]]
+    study = [*["-p", "n_estimators=5", "-p", "min_child_samples=5", "--folds", "3", "-k", "20", "-o", "study"]]
     for arguments in (
         ["index", name, "-o", "index"],
         ["retrieve", "index", name, "-k", "20", "-o", "bm25.run"],

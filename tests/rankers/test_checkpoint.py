@@ -189,7 +189,7 @@ def test_training_that_is_killed_at_any_moment_goes_on_to_the_same_model(tmp_pat
     """`kill -9` of a real process, until one is quick enough to end."""
     write_data(ranking_data(5, 300, 12), tmp_path / "train.npz")
     write_data(ranking_data(6, 40, 12), tmp_path / "valid.npz")
-    words = "train train.npz --validate valid.npz --n-estimators 150 --subsample 0.7 --num-leaves 8 --threads 1"
+    words = "train train.npz --validate valid.npz -p n_estimators=150 -p subsample=0.7 -p num_leaves=8 --threads 1"
     command = [sys.executable, "-m", "rerank", "-q", *words.split()]
 
     def start(*more: str) -> subprocess.Popen[bytes]:

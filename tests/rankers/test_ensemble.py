@@ -162,7 +162,9 @@ def test_copy_of_an_ensemble_has_members_of_its_own() -> None:
         ({"members": "2*"}, "members: expected rankers such as"),
         ({"members": "0*lambdamart"}, "members: expected rankers such as"),
         ({"members": "lambdamart(7)"}, "members: expected rankers such as"),
-        ({"members": "lambdamart(num_leaves=x)"}, "members: expected rankers such as"),
+        ({"members": "lambdamart(num_leaves=x)"}, "members.num_leaves: expected a whole number .*got 'x'"),
+        ({"members": "lambdamart(start=bas)"}, "members.start: expected weighted or base, got 'bas'"),
+        ({"members": "lambdamart(num_leaves=)"}, "members: expected rankers such as"),
         (
             {"members": "lambdamart(leaves=3)"},
             "members: lambdamart: expected a known parameter, got 'leaves'. Did you mean 'num_leaves'?",

@@ -2,26 +2,44 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import runpy
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from rerank.rankers.parameters import declared_parameters
+from rerank.rankers.parameters import declared_parameters, read_value
 from rerank.rankers.registry import known_rankers, ranker_class
 
 ROOT = Path(__file__).resolve().parents[2]
-SCRIPT = runpy.run_path(str(ROOT / "scripts" / "write_declared.py"))
-REMEDY = "run scripts/write_declared.py"
-
-
-def test_file_of_the_command_line_is_that_of_the_declarations() -> None:
-    assert SCRIPT["JSON"].read_text("utf8") == SCRIPT["declared_json"](), REMEDY
+SCRIPT = runpy.run_path(str(ROOT / "scripts" / "write_rankers.py"))
+REMEDY = "run scripts/write_rankers.py"
 
 
 def test_page_of_rankers_is_that_of_the_declarations() -> None:
     assert SCRIPT["PAGE"].read_text("utf8") == SCRIPT["page"](), REMEDY
+
+
+@pytest.mark.parametrize("name", known_rankers())
+def test_values_are_read_from_their_text(name: str) -> None:
+    for each in declared_parameters(ranker_class(name)).values():
+        for value in (each.default, *each.search):
+            for text in (
+                str(value),
+                repr(value),
+                repr(value).lower() if isinstance(value, bool | None) else str(value),
+            ):
+                assert read_value(text) == value
+                assert type(read_value(text)) is type(value)
+
+
+@given(st.text())
+def test_text_that_is_no_literal_is_its_own_value(text: str) -> None:
+    value = read_value(text)
+    assert value == text or text.lower() in {"true", "false", "none"} or value == ast.literal_eval(text)
 
 
 @pytest.mark.parametrize("name", known_rankers())
