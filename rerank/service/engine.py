@@ -33,11 +33,11 @@ from rerank.service.stored import Matcher, chosen_fields, excerpt, stored_fields
 from rerank.types import RankingData, Run, Topics, pointers
 from rerank.types.arrays import Floats, Ints, joined_rows
 from rerank.types.ids import id_array
-from rerank.types.ordering import trec_order
+from rerank.types.ordering import position_order, trec_order
 from rerank.types.retriever import CONTENTS, Retriever
 from rerank.workflows.index import Index
 from rerank.workflows.rerank import RerankOptions
-from rerank.workflows.texts import GivenTexts, TextOptions, given_texts, text_features
+from rerank.workflows.texts import GivenTexts, TextOptions, given_texts, position_ids, text_features
 
 log = logging.getLogger("rerank")
 _WARM_ROWS = 50
@@ -416,7 +416,7 @@ def _drop_late(jobs: Sequence[Job]) -> None:
 
 def _ordered(positions: Ints, scores: Floats) -> RerankAnswer:
     """Return documents by falling score, equal scores by their position in the request."""
-    order = np.lexsort((positions, -scores))
+    order = position_order(positions, scores)
     return RerankAnswer(positions[order].tolist(), scores[order].tolist())
 
 
@@ -426,9 +426,9 @@ _BM25_ONLY = Recipe(families=("document",))
 def _locations(jobs: Sequence[RerankJob]) -> dict[tuple[str, str], str]:
     """Return where documents with fields are in the bodies, for errors: plain texts have been checked."""
     return {
-        (str(n), str(number)): f"body.documents[{number}]"
+        (str(n), name): f"body.documents[{number}]"
         for n, job in enumerate(jobs)
-        for number, document in enumerate(job.documents)
+        for number, (name, document) in enumerate(zip(position_ids(len(job.documents)), job.documents, strict=True))
         if not isinstance(document, str)
     }
 
