@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import stat
 from pathlib import Path
 
@@ -14,7 +13,6 @@ import pytest
 import rerank
 from rerank.cli.main import VERBS, cli
 from rerank.cli.parameters import ELSEWHERE
-from rerank.combination.fusion import known_methods, known_norms
 from rerank.evaluation.comparison import DEFAULT_CORRECTION, DEFAULT_TEST
 from rerank.evaluation.report import FORMATS
 from rerank.evaluation.resampling import SAMPLES
@@ -106,12 +104,6 @@ def test_train_improves_the_metric_that_it_is_asked_for(metric: str, command: Co
     figures = command("evaluate", "qrels.txt", "bm25.run", str(run), "-m", metric, "--format", "json")
     before, after = (result["mean"][metric] for result in json.loads(figures.out)["runs"].values())
     assert after > before
-
-
-def test_help_of_fuse_names_methods_and_norms(command: Command) -> None:
-    assert {*known_methods(), *known_norms()} <= set(
-        re.findall(r"\w+", command("fuse -h").out.partition("--method")[2])
-    )
 
 
 def test_index_says_what_it_holds_on_stderr(command: Command, tmp_path: Path) -> None:
