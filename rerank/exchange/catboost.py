@@ -46,6 +46,8 @@ class CatBoost(Format):
     def read(self, content: bytes, names: tuple[str, ...] | None) -> TreeModel:
         """Return the model of a file; raises FormatFault."""
         stored = parsed(content)
+        if not isinstance(stored, dict):
+            raise FormatFault("an object", shown(stored))
         if "oblivious_trees" not in stored and "trees" in stored:
             remedy = "Train the model again with grow_policy=SymmetricTree."
             raise FormatFault("oblivious trees", "others", remedy=remedy)

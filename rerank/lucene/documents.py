@@ -21,6 +21,7 @@ ID_KEYS = ("id", "_id", "docid")
 _FIRST_FIELDS = ("title", "body")
 _RESERVED_BY_ANSERINI = ("raw", "entity")
 DOCUMENTS_A_FILE = 1000
+MOST_FIELDS = 1000  # each takes a pass over the index, and files of its own
 
 
 @dataclass(frozen=True)
@@ -183,6 +184,11 @@ class _DocumentReader:
                     f"keeps for itself, got {name!r}. Rename it, or name the fields to index"
                 )
         self._seen.update(dict.fromkeys(names))
+        if len(self._seen) > MOST_FIELDS:
+            raise self._error(
+                f"(id {doc_id!r}) expected at most {MOST_FIELDS} text fields in all documents, got more. Name the "
+                "fields to index (--fields), or put their texts into one"
+            )
         return {name: self._text(name, document[name], doc_id) for name in sorted(names, key=field_order)}
 
     def _text(self, name: str, value: Any, doc_id: str) -> str:

@@ -129,7 +129,7 @@ def check_shards(folder: Path, shards: Sequence[Path]) -> None:
     missing = [name for name in statistics.commits if name not in names]
     others = [name for name in sorted(names) if name not in statistics.commits]
     if missing or others:
-        got = f"no {missing[0]}" if missing else f"also {others[0]}"
+        got = f"no {shown(missing[0])}" if missing else f"also {shown(others[0])}"
         raise IndexFolderError(
             f"{folder}: expected the {len(statistics.commits)} shards that {STATISTICS} describes, got {got}. "
             f"{_CHANGED}"

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import gzip
+import json
 import lzma
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
-from rerank.errors import RerankError
+from rerank.errors import FileFormatError, RerankError
 from rerank.features.recipe import Recipe
+from rerank.files import sgml, source
 from rerank.files.corpus import read_documents
 from rerank.files.folds import read_folds
 from rerank.files.preferences import read_preferences
 from rerank.files.sgml import read_sgml
-from rerank.files.source import read_text
+from rerank.files.source import read_text, text_lines
 from rerank.files.structured import parse_json
 from rerank.files.svmlight import read_svmlight
 from rerank.files.trec import read_qrels, read_run, read_topics
@@ -208,3 +211,53 @@ def test_toml_that_python_passes_or_says_in_its_words_is_refused(tmp_path: Path,
     path = tmp_path / "file.toml"
     path.write_text(text)
     assert TOML_FAULTS[text] in refusal(Recipe.from_toml, path)
+
+
+def test_gzip_bomb_is_refused_before_it_is_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source, "MOST_UNPACKED", 1 << 20)
+    path = tmp_path / "bomb.gz"
+    path.write_bytes(gzip.compress(b"q1 0 d1 1\n" * (1 << 20)))
+    with pytest.raises(FileFormatError, match=r"unpacks to at most 100 times its size, got [\d,]+ bytes .* `gunzip`"):
+        for _ in text_lines(path):
+            pass
+
+
+def test_large_gzip_file_is_read_as_a_stream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source, "MOST_UNPACKED", 1 << 16)
+    path, random = tmp_path / "corpus.jsonl.gz", Random(1)
+    lines = [json.dumps({"id": f"d{number}", "text": random.randbytes(30).hex()}) for number in range(5000)]
+    path.write_bytes(gzip.compress("\n".join(lines).encode()))
+    assert sum(1 for _ in read_documents(path)) == len(lines)
+
+
+@pytest.mark.parametrize("name", [name for name in LINES if name not in ("trec topics", "sgml")])
+def test_line_that_is_too_long_is_refused(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source, "MOST_BYTES", 1000)
+    read, text = LINES[name]
+    path = tmp_path / ("data.svm" if name == "features" else "data.jsonl")
+    path.write_text(text + "x" * 5000, "utf8")
+    with pytest.raises(FileFormatError, match=r":3: expected lines of at most 1,000 bytes, got a longer one"):
+        read(path)
+
+
+def test_text_that_is_too_long_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source, "MOST_BYTES", 1000)
+    (tmp_path / "recipe.toml").write_text("#" * 1001, "utf8")
+    with pytest.raises(FileFormatError, match=r"expected a recipe .TOML. of at most 1,000 bytes, got more"):
+        Recipe.from_toml(tmp_path / "recipe.toml")
+
+
+def test_document_that_never_ends_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sgml, "MOST_BYTES", 1000)
+    (tmp_path / "a").write_text("<DOC>\n" + "flow of heat\n" * 100, "utf8")
+    with pytest.raises(FileFormatError, match=r":1: expected documents of at most 1,000 characters, got more"):
+        list(read_sgml([tmp_path / "a"]))
+
+
+def test_key_of_many_parts_is_refused_but_text_with_dots_is_not(tmp_path: Path) -> None:
+    path = tmp_path / "recipe.toml"
+    path.write_text("a." * 100 + "a = 1\n", "utf8")
+    with pytest.raises(FileFormatError, match="expected TOML, got a key of over 64 parts"):
+        Recipe.from_toml(path)
+    path.write_text(f'features = ["{"a." * 100}a"]  # 1.0\n', "utf8")
+    assert Recipe.from_toml(path).features == ("a." * 100 + "a",)

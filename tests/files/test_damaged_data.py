@@ -86,6 +86,9 @@ HEADERS = [
     (_member("'<U0'", "(1000000000,)"), "got X of type <U0"),
     (_member("(" * 9000, "(2, 3)"), "got X that is no array of numbers or text"),
     (_member("'<f999999999'", "(0,)"), "got X of an unknown type"),
+    (_member("'<f4'", f"({2**62}, 0)"), "got X of shape"),
+    (_member("'<f4'", f"({2**62},)"), "got X of shape"),
+    (_member("'<f4'", "(" + "1, " * 60 + ")", b"\0" * 4), "got X of 60 dimensions"),
     (b"", "got X that is no array"),
     (b"\x93NUMPY\x02\x00\xff\xff\xff\xff", "got X that is no array"),
 ]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
-from rerank.files import svmlight_rows
+from rerank.files import row_table, svmlight_rows
 from rerank.files.source import refuse
 from rerank.files.svmlight import read_svmlight, write_svmlight
 from rerank.types import RankingData, pointers
@@ -228,3 +228,18 @@ def test_lightgbm_files_take_their_queries_from_the_companion(shared_data: Path)
 def test_repeated_features_of_tfr_example_are_refused(shared_data: Path) -> None:
     with pytest.raises(FileFormatError, match=r"train\.txt:1: expected each feature once .*feature 17 again"):
         read_svmlight(shared_data / "letor" / "tfr_example" / "train.txt")
+
+
+def test_rows_that_are_far_larger_when_dense_are_refused(tmp_path: Path) -> None:
+    path = written(tmp_path, "0 qid:1 1:1\n" * 60_000 + "0 qid:1 100000:1\n")
+    message = r":60001: expected features whose dense rows have at most [\d,]+ bytes, got feature 100000 in one of"
+    with pytest.raises(FileFormatError, match=message):
+        read_svmlight(path)
+
+
+def test_features_that_do_not_fit_into_memory_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(tmp_path, "0 qid:1 100:1\n1 qid:1 1:1\n")
+    monkeypatch.setattr(row_table, "memory_limit", lambda: 799)
+    with pytest.raises(FileFormatError, match=r"got 2 rows of 100 features \(800 bytes\). Number"):
+        read_svmlight(path)
+    assert read_svmlight(path, mapped=True).X.shape == (2, 100)

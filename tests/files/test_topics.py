@@ -125,3 +125,13 @@ def test_real_topics_are_read(shared_data: Path) -> None:
     assert topics["PLAIN-3"] == "Breast Cancer Cells Feed on Cholesterol"
     for name, count in (("cranfield", 225), ("cacm", 64), ("med", 30)):
         assert len(read_topics(shared_data / "collections" / name / "topics.tsv")) == count
+
+
+def test_unclosed_comment_hides_no_text_outside_of_topics(tmp_path: Path) -> None:
+    path = tmp_path / "topics.txt"
+    topic = "<top><num>1<title>heat</top>\n"
+    path.write_text(f"<!-- one <!-- two -->\n{topic}<!-- <b> -->\n{topic.replace('1', '2')}", "utf8")
+    assert dict(read_topics(path)) == {"1": "heat", "2": "heat"}
+    path.write_text(f"{topic}\n<!-- never closed\n", "utf8")
+    with pytest.raises(FileFormatError, match=":3: expected topics within <top> and </top>, got '<!-- never closed'"):
+        read_topics(path)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from rerank.errors import InvalidInputError
 from rerank.types import Qrels, RankingData, Run, Topics, ideal_of_rows, pointers, query_rows
 from rerank.types.ids import id_array, id_bytes, row_codes, sort_keys
 from rerank.types.ordering import trec_order
+from rerank.types.preferences import Preferences
 
 # Few letters and lengths about a word of eight bytes: ids that share beginnings, some of more than one byte a letter.
 ids = st.text("ab", max_size=2).map(lambda end: "clueweb" + end) | st.text("aZ09-é語😀", min_size=1, max_size=18)
@@ -268,3 +271,47 @@ def test_empty_records_are_allowed() -> None:
     assert (len(run), run.n_rows, run.trec_order().tolist()) == (0, 0, [])
     assert Qrels.of({"q": {"d": 1}}).lookup(run.query_ids, run.query_ptr, run.doc_ids)[0].tolist() == []
     assert Qrels.of({}).ideal(id_array(["q"]))[1].tolist() == [0, 0]
+
+
+def lines_of_refusal(function: Callable[[Any], object], value: object) -> int:
+    """Return the lines of the error with which a value is refused, 0 if it is not."""
+    try:
+        function(value)
+    except InvalidInputError as error:
+        return len(str(error).splitlines())
+    return 0
+
+
+anything = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3) | st.binary(max_size=3)
+anything |= st.lists(st.integers(), max_size=2) | st.just(2**70) | st.just("\ud800") | st.just("d\0")
+keys = st.none() | st.integers(0, 2) | st.sampled_from(["0", "d", "", "d\0", "\ud800é"]) | st.binary(max_size=1)
+
+
+@given(st.dictionaries(keys, st.dictionaries(keys, anything, max_size=3) | anything, max_size=3))
+def test_mapping_of_anything_is_a_record_or_refused_in_one_line(table: dict) -> None:
+    for of in (Qrels.of, Run.of, Topics.of):
+        assert lines_of_refusal(of, table) <= 1
+
+
+@pytest.mark.parametrize("label", [float("nan"), None, 2**70, 1.5, "x", float("inf"), [1]])
+def test_label_that_is_no_whole_number_is_refused_by_its_document(label: object) -> None:
+    with pytest.raises(InvalidInputError, match=r"^qrels: .* at document 'd' of query 'q'\. "):
+        Qrels.of({"q": {"d": label}})
+
+
+def test_document_that_two_keys_name_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match="expected each document once in a query, got '1' twice"):
+        Qrels.of({"q": {1: 1, "1": 2}})
+
+
+@given(st.lists(st.tuples(keys, keys, keys, anything) | anything, min_size=1, max_size=2))
+def test_pairs_of_anything_are_preferences_or_refused_in_one_line(pairs: list) -> None:
+    assert lines_of_refusal(Preferences.of, pairs) <= 1
+
+
+@pytest.mark.parametrize("kind", [Qrels, Run])
+def test_pointers_whose_differences_overflow_are_refused(kind: type) -> None:
+    ptr = np.array([0, 2**63 - 1, -2, 1])
+    assert (np.diff(ptr) >= 0).all()
+    with pytest.raises(InvalidInputError, match="expected query_ptr of 4 whole numbers that rise from 0 to 1, got oth"):
+        kind(id_array(["a", "b", "c"]), ptr, id_array(["d"]), np.ones(1))
