@@ -33,7 +33,7 @@ from rerank.service.stored import Matcher, chosen_fields, excerpt, stored_fields
 from rerank.types import RankingData, Run, Topics, pointers
 from rerank.types.arrays import Floats, Ints, joined_rows
 from rerank.types.ids import id_array
-from rerank.types.ordering import trec_order
+from rerank.types.ordering import position_order, trec_order
 from rerank.types.retriever import CONTENTS, Retriever
 from rerank.workflows.index import Index
 from rerank.workflows.rerank import RerankOptions
@@ -416,7 +416,7 @@ def _drop_late(jobs: Sequence[Job]) -> None:
 
 def _ordered(positions: Ints, scores: Floats) -> RerankAnswer:
     """Return documents by falling score, equal scores by their position in the request."""
-    order = np.lexsort((positions, -scores))
+    order = position_order(positions, scores)
     return RerankAnswer(positions[order].tolist(), scores[order].tolist())
 
 

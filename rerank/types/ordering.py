@@ -1,4 +1,4 @@
-"""The order in which trec_eval reads a run's rows."""
+"""Order of rows: that in which trec_eval reads a run, and that of texts which have a position."""
 
 from __future__ import annotations
 
@@ -21,6 +21,11 @@ def trec_order(query_ptr: Ints, scores: NDArray[np.float64], doc_ids: NDArray[An
     positions, rows = trec_moves(query_ptr, scores, doc_ids)
     order[positions] = rows
     return order
+
+
+def position_order(positions: Ints, scores: NDArray[np.float64]) -> Ints:
+    """Return the rows of texts that were given as a list: by score, descending, equal scores by position."""
+    return np.lexsort((positions, -scores))
 
 
 def trec_moves(query_ptr: Ints, scores: NDArray[np.float64], doc_ids: NDArray[Any]) -> tuple[Ints | slice, Ints]:

@@ -688,8 +688,8 @@ class Index:
         Returns
         -------
         list of RankedText
-            Pairs `(document, score)` in descending order of the score; ties are ordered as `Ranker.rank` orders them.
-            `document` is the number in the given list, from 0, or the key of the mapping.
+            Pairs `(document, score)` in descending order of the score, equal scores in the order in which the texts
+            were given. `document` is the number in the given list, from 0, or the key of the mapping.
 
         Raises
         ------

@@ -19,7 +19,8 @@ from rerank.lucene.given import GivenDocument, GivenReader, check_characters
 from rerank.lucene.texts import TextAnalyser, TextIndex, UnusableTextError
 from rerank.rankers.origin import check_base_run, check_retrievers
 from rerank.types import Floats, RankingData, Run, Topics, pointers, query_rows
-from rerank.types.ids import ID_RULE, Ids, first_broken, id_array
+from rerank.types.ids import ID_RULE, first_broken, id_array
+from rerank.types.ordering import position_order
 from rerank.types.retriever import CONTENTS, UNNAMED, Retriever
 from rerank.workflows.applying import K1, B, check_history, model_bm25, model_recipe
 
@@ -357,10 +358,12 @@ def check_k(k: int | None) -> None:
 
 
 def ranked_texts(run: Run, documents: Any, k: int | None) -> list[RankedText]:
-    """Return the first k rows of a run of one query; ids become the numbers or keys that the user gave."""
-    doc_ids: Ids = run.doc_ids[:k]
-    keys = {str(key): key for key in documents} if isinstance(documents, Mapping) else None
+    """Return the first k texts of one query, see `position_order`; ids become the numbers or keys that were given."""
+    keys = list(documents) if isinstance(documents, Mapping) else range(len(documents))
+    position = {str(key): number for number, key in enumerate(keys)}
+    positions = np.array([position[doc_id] for doc_id in run.doc_ids.tolist()], np.int64)
+    order = position_order(positions, run.scores)[:k]
     return [
-        RankedText(int(doc_id) if keys is None else keys[doc_id], score)
-        for doc_id, score in zip(doc_ids.tolist(), run.scores[:k].tolist(), strict=True)
+        RankedText(keys[number], score)
+        for number, score in zip(positions[order].tolist(), run.scores[order].tolist(), strict=True)
     ]

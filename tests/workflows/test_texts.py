@@ -149,7 +149,7 @@ def test_texts_are_ranked_by_a_model_that_was_trained_with_an_encoder(
     expected = model.rank(data)
     given = {doc_id: texts[doc_id] for doc_id in run["q1"]}
     ranked = index.rerank_texts(model, collection.topics["q1"], given, scores=run["q1"], encoder=_letters)
-    assert [(str(document), score) for document, score in ranked] == list(expected["q1"].items())
+    assert dict(ranked) == expected["q1"]
     with pytest.raises(InvalidInputError, match=r"encoder: expected the encoder .*_letters, got none"):
         index.rerank_texts(model, collection.topics["q1"], given)
 
@@ -327,15 +327,29 @@ def model(index: rerank.Index, collection: Tiny) -> rerank.LambdaMART:
     return rerank.LambdaMART(n_estimators=10, min_child_samples=2).fit(data)
 
 
-def test_rerank_texts_orders_as_rank_does(index: rerank.Index, collection: Tiny, model: rerank.LambdaMART) -> None:
+def test_rerank_texts_gives_scores_of_rank_in_falling_order(
+    index: rerank.Index, collection: Tiny, model: rerank.LambdaMART
+) -> None:
     query, texts = collection.topics["q0"], collection.documents[:40] + collection.documents[:5]
     ranked = index.rerank_texts(model, query, texts)
     expected = model.rank(index.text_features(query, texts))
-    assert [(str(each.document), each.score) for each in ranked] == list(expected["query"].items())
+    assert {str(each.document): each.score for each in ranked} == expected["query"]
     assert index.rerank_texts(model, query, iter(texts), k=3) == ranked[:3]
     named = index.rerank_texts(model, query, {7: texts[0], "x": texts[1]})
     assert {each.document for each in named} == {7, "x"}
     assert all(first.score >= second.score for first, second in pairwise(ranked))
+
+
+def test_rerank_texts_orders_equal_scores_by_position(
+    index: rerank.Index, collection: Tiny, model: rerank.LambdaMART
+) -> None:
+    query, texts, scores = collection.topics["q0"], [collection.documents[0]] * 12, [1.0] * 12
+    ranked = index.rerank_texts(model, query, texts, scores=scores)
+    assert ranked == sorted(ranked, key=lambda text: (-text.score, text.document))
+    assert len({each.score for each in ranked}) < 12
+    named = {f"d{number}": text for number, text in zip(reversed(range(12)), texts, strict=True)}
+    of_names = index.rerank_texts(model, query, named, scores=scores)
+    assert of_names == sorted(of_names, key=lambda text: (-text.score, list(named).index(str(text.document))))
 
 
 def test_rerank_of_texts_equals_rerank_of_the_index(
@@ -455,8 +469,10 @@ def test_command_ranks_texts(files: Path, index: rerank.Index, collection: Tiny,
     run = rerank.read_run(files / "run.txt")
     assert list(run) == list(collection.topics)[:3]
     for query_id in run:
-        expected = index.rerank_texts(model, collection.topics[query_id], given(collection.documents[:10]), 4)
-        assert list(run[query_id]) == [each.document for each in expected]
+        expected = index.rerank_texts(model, collection.topics[query_id], given(collection.documents[:10]))
+        scores = dict(expected)
+        assert list(run[query_id].values()) == [each.score for each in expected[:4]]
+        assert all(score == scores[name] for name, score in run[query_id].items())
 
 
 @pytest.mark.parametrize(
