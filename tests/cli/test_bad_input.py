@@ -262,7 +262,7 @@ CASES = {
         "retrieve index topics.tsv -o out -k 0",
         r"-k.*0 is not in the range x>=1.*`rerank retrieve -h`",
     ),
-    "k1 below 0": ("retrieve index topics.tsv -o out --k1 -1", r"k1: expected a number from 0, got -1"),
+    "k1 below 0": ("retrieve index topics.tsv -o out --k1 -1", r"k1: expected a number from 0 to 1e\+09, got -1"),
     "b above 1": ("retrieve index topics.tsv -o out --b 2", r"b: expected a number from 0 to 1, got 2"),
     "base of no kind": ("train data.npz -o out --base bm25", r"--base: expected feature:NAME, run:FILE or model:FILE"),
     "base feature that is none": (
