@@ -688,7 +688,7 @@ class Index:
         Returns
         -------
         list of RankedText
-                    Pairs `(document, score)` in descending order of the score, equal scores in the order of the given texts.
+            Pairs `(document, score)` in descending order of the score, equal scores in the order of the given texts.
             `document` is the number in the given list, from 0, or the key of the mapping.
 
         Raises
