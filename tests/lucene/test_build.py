@@ -330,3 +330,9 @@ def test_killed_build_leaves_no_index_and_the_next_build_removes_its_folder(tmp_
         check_index_folder(left)
     build_index([{"id": "a", "body": "wing"}], index)
     assert list(tmp_path.iterdir()) == [index]
+
+
+def test_more_fields_than_an_index_holds_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "corpus.jsonl").write_text(json.dumps({"id": "d", **{f"k{n}": "v" for n in range(1001)}}), "utf8")
+    with pytest.raises(InvalidInputError, match=r":1: .* expected at most 1000 text fields .* \(--fields\)"):
+        build_index(read_documents(tmp_path / "corpus.jsonl"), tmp_path / "index")

@@ -149,7 +149,7 @@ def test_folder_of_one_index_is_not_an_index(tmp_path: Path) -> None:
 
 def test_missing_shard_is_refused(copy: Path) -> None:
     shutil.rmtree(copy / "shard-001")
-    refused(copy, r"index: expected the 3 shards that shards\.json describes, got no shard-001\. Put the shards back")
+    refused(copy, r"index: expected the 3 shards that shards\.json describes, got no 'shard-001'\. Put the shards back")
 
 
 def test_missing_shard_is_refused_without_the_statistics(copy: Path) -> None:
@@ -184,7 +184,7 @@ def test_unfinished_shard_is_refused(copy: Path) -> None:
 
 def test_further_index_among_the_shards_is_refused(copy: Path) -> None:
     shutil.copytree(copy / "shard-000", copy / "shard-003")
-    refused(copy, r"expected the 3 shards that shards\.json describes, got also shard-003\. Put the shards back")
+    refused(copy, r"expected the 3 shards that shards\.json describes, got also 'shard-003'\. Put the shards back")
 
 
 def test_shard_that_was_swapped_is_refused(copy: Path, tmp_path: Path, documents: list[dict[str, Any]]) -> None:
