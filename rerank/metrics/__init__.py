@@ -1,1 +1,1 @@
-"""Measures of ranked lists, one file each."""
+"""Measures of ranked lists; a file holds the measures of one subject."""

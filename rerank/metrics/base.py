@@ -14,8 +14,9 @@ from dataclasses import dataclass, fields, replace
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from rerank.errors import InvalidInputError
 from rerank.metrics.structures import PrefixSum, RankedLists, SwapWeights
 from rerank.metrics.swaps.default import fill_by_recomputing, fill_from_weights
 from rerank.runtime.arithmetic import exp2_of, log2_of
@@ -164,3 +165,30 @@ class Measure(ABC):
         """
         weights = self.swap_weights(labels, query_ptr, ideal_labels, ideal_ptr)
         return None if weights is None else PrefixSum.of_weights(weights)
+
+
+@dataclass(frozen=True)
+class BinaryMeasure(Measure):
+    """A measure of binary relevance.
+
+    Parameters
+    ----------
+    cutoff : int or None
+        Depth at which the measure stops; None is the whole list.
+    rel : int
+        Smallest label that is relevant.
+
+    """
+
+    rel: int = 1
+    needs_cutoff: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if self.needs_cutoff and self.cutoff is None:
+            raise InvalidInputError(f"{self.symbol}: expected a cutoff, got none. Write e.g. {self.symbol}@10.")
+        if not isinstance(self.rel, int) or self.rel < 1:
+            raise InvalidInputError(f"{self.symbol}: expected rel of at least 1, got {self.rel!r}.")
+
+    def relevant(self, labels: Floats) -> NDArray[np.bool_]:
+        """Return whether each label is relevant."""
+        return labels >= self.rel

@@ -1,15 +1,29 @@
-"""Gains of labels, if they are not the labels themselves (trec_eval's `ndcg.1=3,2=9`)."""
+"""Gains of labels, if they are not the labels themselves (trec_eval's `ndcg.1=3,2=9`), and the measure G."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from rerank.errors import InvalidInputError
-from rerank.metrics.lists import has_judgement, n_judged_zero
+from rerank.metrics.base import BinaryMeasure, Measure
+from rerank.metrics.lists import (
+    has_judgement,
+    hit_positions,
+    n_judged_zero,
+    n_relevant,
+    ranks,
+    ratio,
+    running_sums,
+    sums,
+    totals,
+)
+from rerank.metrics.registry import register
 from rerank.metrics.structures import RankedLists
+from rerank.runtime.arithmetic import log2_of
 from rerank.types import Floats, Ints, pointers, query_rows
 
 
@@ -67,3 +81,52 @@ def graded(lists: RankedLists, gains: Gains) -> tuple[Floats, Floats, Ints]:
 
 def _is_pair(label: object, gain: object) -> bool:
     return isinstance(label, int) and isinstance(gain, int | float) and bool(np.isfinite(gain))
+
+
+@dataclass(frozen=True)
+class GradedMeasure(Measure):
+    """A measure of the whole list that sums gains: the labels, or what `gains` says."""
+
+    gains: Gains = PLAIN
+    takes_cutoff: ClassVar[bool] = False
+    refuses_training: ClassVar[bool] = True  # moving a larger label up may lower the value
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "gains", Gains.of(self.gains))
+
+    @property
+    def needs_judged(self) -> bool:
+        """Whether documents that are judged 0 have a gain."""
+        return self.gains.pays_zero
+
+
+@register("G", trec="G", trec_parameter="gains")
+@dataclass(frozen=True)
+class G(GradedMeasure):
+    """Sum of gain / log2(2 + cost - gain so far), divided by the sum of all positive gains.
+
+    The cost at a rank is the sum of the ideal gains up to that rank, each at least 1.
+    """
+
+    def scores(self, lists: RankedLists) -> Floats:
+        """Return the G of every query."""
+        gained, ideal, ideal_ptr = graded(lists, self.gains)
+        rank = ranks(lists.query_ptr)
+        cost = np.ones(len(gained))
+        reached = np.flatnonzero(rank < np.diff(ideal_ptr)[query_rows(lists.query_ptr)])
+        cost[reached] = np.maximum(ideal[ideal_ptr[query_rows(lists.query_ptr)[reached]] + rank[reached]], 1.0)
+        missed = running_sums(cost, lists.query_ptr) - running_sums(gained, lists.query_ptr)
+        return ratio(sums(gained / log2_of(2.0 + missed), lists.query_ptr), sums(ideal, ideal_ptr))
+
+
+@register("binG", trec="binG")
+@dataclass(frozen=True)
+class BinG(BinaryMeasure):
+    """Mean over all relevant documents of 1 / log2(2 + non-relevant documents above); 0 for those not retrieved."""
+
+    takes_cutoff: ClassVar[bool] = False
+
+    def scores(self, lists: RankedLists) -> Floats:
+        """Return the binary G of every query."""
+        query, rank, number = hit_positions(self.relevant(lists.labels), lists.query_ptr)
+        return ratio(totals(query, 1.0 / log2_of(2.0 + rank - number), lists.n_queries), n_relevant(lists, self.rel))

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
+from rerank.metrics.base import BinaryMeasure
 from rerank.metrics.lists import hit_positions, n_relevant
 from rerank.metrics.registry import register
-from rerank.metrics.relevance import BinaryMeasure
 from rerank.metrics.structures import RankedLists
 from rerank.types import Floats, Ints, pointers
 

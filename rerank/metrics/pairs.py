@@ -1,4 +1,4 @@
-"""Shared code of the measures that count pairs of documents in the right order.
+"""Measures that count pairs of documents in the right order.
 
 A pair is a retrieved document and a better one, retrieved or not. A document that is not retrieved is below all
 retrieved ones, so that its pairs are in the wrong order.
@@ -6,11 +6,25 @@ retrieved ones, so that its pairs are in the wrong order.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
 import numpy as np
 
-from rerank.metrics.lists import ratio, relevant_so_far, sums
-from rerank.metrics.structures import RankedLists
-from rerank.types import Floats, Ints
+from rerank.metrics.base import GEOMETRIC, BinaryMeasure, Measure
+from rerank.metrics.lists import (
+    has_judgement,
+    measure_depth,
+    n_judged_zero,
+    n_relevant,
+    ratio,
+    relevant_so_far,
+    sums,
+    totals,
+)
+from rerank.metrics.registry import register
+from rerank.metrics.structures import PrefixSum, RankedLists
+from rerank.types import Floats, Ints, query_rows
 
 
 def pairs_in_order(lists: RankedLists) -> tuple[Floats, Floats]:
@@ -25,7 +39,7 @@ def pairs_in_order(lists: RankedLists) -> tuple[Floats, Floats]:
 
 def fill_pair_deltas(lists: RankedLists, depth: int, out: Floats, out_ptr: Ints) -> None:
     """Fill out with |change| of the share of pairs in the right order; see `Measure.fill_swap_deltas`."""
-    from rerank.metrics.swaps.pairs import fill_pairs
+    from rerank.metrics.swaps.kernels import fill_pairs
 
     _, n_pairs = pairs_in_order(lists)
     scales = ratio(np.ones_like(n_pairs), n_pairs)
@@ -40,3 +54,116 @@ def _balances(lists: RankedLists) -> Floats:
         below, above = (relevant_so_far(some, lists.query_ptr) for some in (lists.labels < label, lists.labels > label))
         balances[equal] = (below - above)[equal]
     return balances
+
+
+@register("AUC")
+@dataclass(frozen=True)
+class AUC(BinaryMeasure):
+    """Share of the pairs of a relevant and a retrieved non-relevant document with the relevant one above the other.
+
+    If all n0 relevant documents are retrieved, this is (S0 - n0 (n0 + 1) / 2) / (n0 n1), where n1 documents are not
+    relevant and S0 is the sum of the ranks of the relevant ones, counted from the bottom, from 1. A relevant document
+    that is not retrieved is below all retrieved ones. Documents of equal score keep their ranks in the run; they do
+    not count as half a pair. A query without such a pair has 0.
+
+    References
+    ----------
+    D. Hand and R. Till, A Simple Generalisation of the Area Under the ROC Curve for Multiple Class Classification
+    Problems, Machine Learning 45, 2001, section 2.
+
+    """
+
+    takes_cutoff: ClassVar[bool] = False
+
+    def scores(self, lists: RankedLists) -> Floats:
+        """Return the area of every query."""
+        return ratio(*pairs_in_order(self._binary(lists)))
+
+    def fill_swap_deltas(self, lists: RankedLists, depth: int, out: Floats, out_ptr: Ints) -> None:
+        """Fill out with |ΔAUC|."""
+        fill_pair_deltas(self._binary(lists), depth, out, out_ptr)
+
+    def prefix_sum(self, labels: Floats, query_ptr: Ints, ideal_labels: Floats, ideal_ptr: Ints) -> PrefixSum:
+        """Return the prefix-sum form: minus the number of non-relevant documents above each relevant one."""
+        relevant = self.relevant(labels).astype(np.float64)
+        pairs = sums(1.0 - relevant, query_ptr) * sums(self.relevant(ideal_labels), ideal_ptr)
+        longest = np.ones(measure_depth(query_ptr, None))
+        norms = ratio(np.ones_like(pairs), pairs)
+        return PrefixSum(-relevant, 1.0 - relevant, np.ones(len(labels)), longest, norms, initial=0.0)
+
+    def _binary(self, lists: RankedLists) -> RankedLists:
+        labels, ideal_labels = (self.relevant(some).astype(np.float64) for some in (lists.labels, lists.ideal_labels))
+        return replace(lists, labels=labels, ideal_labels=ideal_labels)
+
+
+@register("PairAccuracy")
+@dataclass(frozen=True)
+class PairAccuracy(Measure):
+    """1 - pairwise inversions / pairs of documents with different labels; higher is better.
+
+    An inversion is a document ranked above a better one. A better document that is not retrieved is inverted with every
+    worse one that is. A negative label counts as 0. A query without a pair of different labels has 0. With two grades
+    this is AUC.
+
+    References
+    ----------
+    C. Burges, From RankNet to LambdaRank to LambdaMART: An Overview, MSR-TR-2010-82, section 4, on the inversions that
+    RankNet minimises.
+
+    """
+
+    takes_cutoff: ClassVar[bool] = False
+
+    def scores(self, lists: RankedLists) -> Floats:
+        """Return the share of every query."""
+        return ratio(*pairs_in_order(_graded(lists)))
+
+    def fill_swap_deltas(self, lists: RankedLists, depth: int, out: Floats, out_ptr: Ints) -> None:
+        """Fill out with |Δ| of the share."""
+        fill_pair_deltas(_graded(lists), depth, out, out_ptr)
+
+
+def _graded(lists: RankedLists) -> RankedLists:
+    return replace(lists, labels=np.maximum(lists.labels, 0.0))
+
+
+@register("Bpref", trec="bpref", aliases={"BPref": "Bpref"})
+@dataclass(frozen=True)
+class Bpref(BinaryMeasure):
+    """Mean over all R relevant documents of 1 - min(n, R) / min(N, R); a document not retrieved has 0.
+
+    n is the number of documents above it that are judged not relevant, of N in the qrels. Unjudged documents, and those
+    with a negative label, are ignored.
+
+    References
+    ----------
+    C. Buckley and E. Voorhees, Retrieval Evaluation with Incomplete Information, SIGIR 2004; with min(N, R) as in
+    trec_eval.
+
+    """
+
+    takes_cutoff: ClassVar[bool] = False
+    asks_judged: ClassVar[bool] = True  # only documents that are judged count
+
+    def scores(self, lists: RankedLists) -> Floats:
+        """Return the bpref of every query."""
+        hits = np.flatnonzero(self.relevant(lists.labels))
+        query, all_relevant = query_rows(lists.query_ptr)[hits], n_relevant(lists, self.rel)
+        not_relevant = n_judged_zero(lists) + np.diff(lists.ideal_ptr) - all_relevant
+        above = relevant_so_far(has_judgement(lists) & (lists.labels < self.rel), lists.query_ptr)[hits]
+        wrong = ratio(np.minimum(above, all_relevant[query]), np.minimum(not_relevant[query], all_relevant[query]))
+        return ratio(totals(query, 1.0 - wrong, lists.n_queries), all_relevant)
+
+
+@register("GMBpref", trec="gm_bpref")
+@dataclass(frozen=True)
+class GMBpref(BinaryMeasure):
+    """Geometric mean of bpref; values below 0.00001 are raised to it (trec_eval)."""
+
+    averaging: ClassVar[str] = GEOMETRIC
+    takes_cutoff: ClassVar[bool] = False
+    asks_judged: ClassVar[bool] = True  # only documents that are judged count
+
+    def scores(self, lists: RankedLists) -> Floats:
+        """Return the bpref of every query."""
+        return Bpref(rel=self.rel).scores(lists)

@@ -1,4 +1,4 @@
-"""Measures of the set of retrieved documents, which do not depend on their order."""
+"""Measures of the set of retrieved documents, and counts of queries and documents; order does not matter."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from rerank.errors import InvalidInputError
-from rerank.metrics.lists import n_relevant, ratio, sums
+from rerank.metrics.base import TOTAL, BinaryMeasure, Measure
+from rerank.metrics.lists import has_judgement, n_relevant, ratio, sums
 from rerank.metrics.registry import register
-from rerank.metrics.relevance import BinaryMeasure
 from rerank.metrics.structures import RankedLists
 from rerank.types import Floats
 
@@ -85,3 +85,97 @@ class SetF(_SetMeasure):
         n_hits, retrieved, relevant = self.counts(lists)
         precision, recall = ratio(n_hits, retrieved), ratio(n_hits, relevant)
         return ratio((self.beta + 1.0) * precision * recall, self.beta * precision + recall)
+
+
+@register("NumQ", trec="num_q")
+@dataclass(frozen=True)
+class NumQ(Measure):
+    """1 for each query."""
+
+    averaging: ClassVar[str] = TOTAL
+    takes_cutoff: ClassVar[bool] = False
+    refuses_training: ClassVar[bool] = True  # no order changes it
+
+    def scores(self, lists: RankedLists) -> Floats:
+        """Return 1 for every query."""
+        return np.ones(lists.n_queries)
+
+
+@register("NumRet", trec="num_ret", aliases={"num_rel_ret": "NumRet(rel=1)", "NumRelRet": "NumRet(rel=1)"})
+@dataclass(frozen=True)
+class NumRet(Measure):
+    """Number of documents retrieved; with `rel`, of those with at least that label."""
+
+    rel: int | None = None
+    averaging: ClassVar[str] = TOTAL
+    takes_cutoff: ClassVar[bool] = False
+    refuses_training: ClassVar[bool] = True  # no order changes it
+
+    def __post_init__(self) -> None:
+        if self.rel is not None and (not isinstance(self.rel, int) or self.rel < 1):
+            raise InvalidInputError(f"NumRet: expected rel of at least 1, got {self.rel!r}.")
+
+    def scores(self, lists: RankedLists) -> Floats:
+        """Return the number of documents of every query."""
+        if self.rel is None:
+            return np.diff(lists.query_ptr).astype(np.float64)
+        return sums(lists.labels >= self.rel, lists.query_ptr)
+
+
+@register("NumRel", trec="num_rel")
+@dataclass(frozen=True)
+class NumRel(BinaryMeasure):
+    """Number of relevant documents, retrieved or not."""
+
+    averaging: ClassVar[str] = TOTAL
+    takes_cutoff: ClassVar[bool] = False
+    refuses_training: ClassVar[bool] = True  # no order changes it
+
+    def scores(self, lists: RankedLists) -> Floats:
+        """Return the number of relevant documents of every query."""
+        return n_relevant(lists, self.rel)
+
+
+@register("NumNonrelRet", trec="num_nonrel_judged_ret")
+@dataclass(frozen=True)
+class NumNonrelRet(BinaryMeasure):
+    """Number of retrieved documents that are judged not relevant, without unjudged ones and negative labels."""
+
+    averaging: ClassVar[str] = TOTAL
+    takes_cutoff: ClassVar[bool] = False
+    asks_judged: ClassVar[bool] = True  # only documents that are judged count
+
+    def scores(self, lists: RankedLists) -> Floats:
+        """Return the number of such documents of every query."""
+        return sums(has_judgement(lists) & (lists.labels < self.rel), lists.query_ptr)
+
+
+@register("Utility", trec="utility", trec_parameter="worth")
+@dataclass(frozen=True)
+class Utility(BinaryMeasure):
+    """worth[0] * relevant retrieved + worth[1] * others retrieved + worth[2] * relevant missed + worth[3] * the rest.
+
+    The rest is counted in a collection of `n_docs` documents, 0 by default (trec_eval's -N). Unjudged documents are
+    not relevant.
+    """
+
+    worth: tuple[float, ...] = (1.0, -1.0, 0.0, 0.0)
+    n_docs: int = 0
+    takes_cutoff: ClassVar[bool] = False
+    refuses_training: ClassVar[bool] = True  # no order changes it
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "worth", tuple(self.worth))
+        if len(self.worth) != 4 or not all(isinstance(part, int | float) for part in self.worth):
+            raise InvalidInputError(
+                f"Utility: expected four numbers as worth, got {self.worth!r}. Write e.g. Utility(worth=(2,-1,0,0))."
+            )
+
+    def scores(self, lists: RankedLists) -> Floats:
+        """Return the utility of every query."""
+        n_hits = sums(self.relevant(lists.labels), lists.query_ptr)
+        retrieved, relevant = np.diff(lists.query_ptr), n_relevant(lists, self.rel)
+        rest = self.n_docs + n_hits - retrieved - relevant
+        a, b, c, d = self.worth
+        return a * n_hits + b * (retrieved - n_hits) + c * (relevant - n_hits) + d * rest

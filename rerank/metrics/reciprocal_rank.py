@@ -1,4 +1,4 @@
-"""Expected reciprocal rank."""
+"""Reciprocal rank, expected reciprocal rank, and the latter divided by that of the ideal order."""
 
 from __future__ import annotations
 
@@ -7,12 +7,38 @@ from dataclasses import dataclass
 import numpy as np
 
 from rerank.errors import InvalidInputError
-from rerank.metrics.base import Measure
-from rerank.metrics.lists import measure_depth, ranks, relevant_so_far, sums, within
+from rerank.metrics.base import BinaryMeasure, Measure
+from rerank.metrics.lists import hit_positions, measure_depth, ranks, ratio, relevant_so_far, sums, totals, within
 from rerank.metrics.registry import register
 from rerank.metrics.structures import PrefixSum, RankedLists, reciprocal_ranks
 from rerank.runtime.arithmetic import exp2_of
 from rerank.types import Floats, Ints
+
+
+@register("RR", trec="recip_rank", aliases={"MRR": "RR"})
+@dataclass(frozen=True)
+class RR(BinaryMeasure):
+    """1 / rank of the first relevant document; 0 if there is none up to the cutoff."""
+
+    def scores(self, lists: RankedLists) -> Floats:
+        """Return the reciprocal rank of every query."""
+        hits = self.relevant(lists.labels) & within(lists.query_ptr, self.cutoff)
+        query, rank, number = hit_positions(hits, lists.query_ptr)
+        return totals(query, (number == 1) / rank, lists.n_queries)
+
+    def fill_swap_deltas(self, lists: RankedLists, depth: int, out: Floats, out_ptr: Ints) -> None:
+        """Fill out with |ΔRR|."""
+        from rerank.metrics.swaps.kernels import fill_rr
+
+        cutoff = measure_depth(lists.query_ptr, self.cutoff)
+        fill_rr(self.relevant(lists.labels), lists.query_ptr, cutoff, depth, out, out_ptr)
+
+    def prefix_sum(self, labels: Floats, query_ptr: Ints, ideal_labels: Floats, ideal_ptr: Ints) -> PrefixSum:
+        """Return the prefix-sum form: 1 / rank for a relevant document without a relevant one above it."""
+        relevant = self.relevant(labels).astype(np.float64)
+        discounts = reciprocal_ranks(measure_depth(query_ptr, None), self.cutoff)
+        return PrefixSum(relevant, np.zeros(len(labels)), 1.0 - relevant, discounts, np.ones(len(query_ptr) - 1))
+
 
 GREATEST_MAX_REL = 50  # above it, float64 cannot represent 1 - (2^max - 1) / 2^max
 
@@ -47,7 +73,7 @@ class ERR(Measure):
 
     def fill_swap_deltas(self, lists: RankedLists, depth: int, out: Floats, out_ptr: Ints) -> None:
         """Fill out with |ΔERR|, all pairs of a list in quadratic time (Burges 2010, section 3)."""
-        from rerank.metrics.swaps.err import fill_err
+        from rerank.metrics.swaps.kernels import fill_err
 
         scales = self.scales(lists.ideal_labels, lists.ideal_ptr)
         cutoff = measure_depth(lists.query_ptr, self.cutoff)
@@ -87,3 +113,22 @@ class ERR(Measure):
         values = np.zeros(len(labels))
         values[stops] = stopping[stops] * reached / (ranks(query_ptr)[stops] + 1)
         return sums(values, query_ptr)
+
+
+@register("nERR")
+@dataclass(frozen=True)
+class NERR(ERR):
+    """ERR divided by the ERR of the ideal order, with the same max_rel and cutoff, as in TREC's ndeval.
+
+    The ideal order contains every judged document, retrieved or not. A query without a relevant document has 0.
+    ir_measures' NERR8 to NERR11 ("nearly ERR") are other measures.
+    """
+
+    def scores(self, lists: RankedLists) -> Floats:
+        """Return the value of every query."""
+        return ratio(self.expected(lists.labels, lists.query_ptr), self.expected(lists.ideal_labels, lists.ideal_ptr))
+
+    def scales(self, ideal_labels: Floats, ideal_ptr: Ints) -> Floats:
+        """Return 1 / ERR of the ideal order."""
+        ideal = self.expected(ideal_labels, ideal_ptr)
+        return ratio(np.ones_like(ideal), ideal)

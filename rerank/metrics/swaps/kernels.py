@@ -1,0 +1,154 @@
+"""Swap deltas by the formulas of average precision, reciprocal rank, ERR and pairs in the right order."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import prange
+
+from rerank.runtime.kernels import helper, kernel
+
+
+@kernel(parallel=True)
+def fill_ap(relevant, query_ptr, scales, cutoff, depth, out, out_ptr):  # type: ignore[no-untyped-def]
+    """Fill the blocks of |ΔAP|; a thread takes a query at a time.
+
+    relevant  (n_rows,) bool in rank order
+    scales    (n_queries,) float64, 1 / number of relevant documents
+
+    Let rank i be above j, exactly one of them relevant, and c(r) the number of relevant documents up to rank r without
+    i. The swap adds or removes the precision at i, (c(i) + 1) / i, 1 / k for every relevant rank k between i and j, and
+    the precision at j. Terms beyond the cutoff are 0.
+    """
+    for q in prange(query_ptr.shape[0] - 1):
+        first, n, start = query_ptr[q], query_ptr[q + 1] - query_ptr[q], out_ptr[q]
+        out[start : out_ptr[q + 1]] = 0.0
+        upper, lower, between = np.zeros(n), np.zeros(n), np.zeros(n + 1)
+        so_far = 0
+        for rank in range(n):
+            here = relevant[first + rank]
+            counts = 1.0 / (rank + 1) if rank < cutoff else 0.0
+            upper[rank] = (so_far + 1) * counts
+            so_far += here
+            lower[rank] = so_far * counts
+            between[rank + 1] = between[rank] + (counts if here else 0.0)
+        top = min(depth, n)
+        for i in range(top):
+            for j in range(i + 1, n):
+                if relevant[first + i] != relevant[first + j]:
+                    delta = abs(upper[i] + (between[j] - between[i + 1]) - lower[j]) * scales[q]
+                    out[start + i * n + j] = delta
+                    if j < top:
+                        out[start + j * n + i] = delta
+
+
+@helper()
+def _first_two(relevant, first, n):  # type: ignore[no-untyped-def]
+    """Return the 0-based ranks of the first two relevant documents; n if there is none."""
+    best, second = n, n
+    for rank in range(n):
+        if relevant[first + rank]:
+            if best < n:
+                second = rank
+                break
+            best = rank
+    return best, second
+
+
+@helper()
+def _value(rank, n, cutoff):  # type: ignore[no-untyped-def]
+    """Return 1 / rank, for ranks from 0; 0 beyond the list or the cutoff."""
+    return 1.0 / (rank + 1) if rank < min(n, cutoff) else 0.0
+
+
+@kernel(parallel=True)
+def fill_rr(relevant, query_ptr, cutoff, depth, out, out_ptr):  # type: ignore[no-untyped-def]
+    """Fill the blocks of |ΔRR|; a thread takes a query at a time.
+
+    relevant  (n_rows,) bool in rank order
+
+    A relevant document that moves up to i becomes the first if i is above the first relevant rank. If the first one
+    moves down to j, the first relevant rank becomes j or that of the second one, whichever is higher. No other swap
+    changes the measure.
+    """
+    for q in prange(query_ptr.shape[0] - 1):
+        first, n, start = query_ptr[q], query_ptr[q + 1] - query_ptr[q], out_ptr[q]
+        out[start : out_ptr[q + 1]] = 0.0
+        best, second = _first_two(relevant, first, n)
+        before = _value(best, n, cutoff)
+        top = min(depth, n)
+        for i in range(min(top, best + 1)):
+            for j in range(i + 1, n):
+                if relevant[first + i] == relevant[first + j]:
+                    continue
+                after = min(second, j) if i == best else i
+                delta = abs(_value(after, n, cutoff) - before)
+                out[start + i * n + j] = delta
+                if j < top:
+                    out[start + j * n + i] = delta
+
+
+@kernel(parallel=True)
+def fill_err(stopping, query_ptr, scales, cutoff, depth, out, out_ptr):  # type: ignore[no-untyped-def]
+    """Fill the blocks of |ΔERR|; a thread takes a query at a time, and n^2 steps for a list (Burges 2010, section 3).
+
+    stopping  (n_rows,) float64 in rank order: R, below 1
+    scales    (n_queries,) float64, multiplied into each query's block
+
+    With T = 1 - R and pi_r the product of T above rank r, swapping i and j changes the term of i to pi_i R_j / i, those
+    between by the factor T_j / T_i, and the term of j to pi_j T_j / T_i R_i / j. The other terms do not change.
+    """
+    for q in prange(query_ptr.shape[0] - 1):
+        first, n, start = query_ptr[q], query_ptr[q + 1] - query_ptr[q], out_ptr[q]
+        out[start : out_ptr[q + 1]] = 0.0
+        reached, terms = np.zeros(n), np.zeros(n)  # pi_r / r, and with R_r; 0 beyond the cutoff
+        going_on = 1.0
+        for rank in range(min(n, cutoff)):
+            reached[rank] = going_on / (rank + 1)
+            terms[rank] = reached[rank] * stopping[first + rank]
+            going_on *= 1.0 - stopping[first + rank]
+        top = min(depth, n)
+        for i in range(top):
+            stop_i = stopping[first + i]
+            inverse = 1.0 / (1.0 - stop_i)
+            between = 0.0
+            for j in range(i + 1, n):
+                stop_j = stopping[first + j]
+                factor = (1.0 - stop_j) * inverse
+                change = reached[i] * (stop_j - stop_i) + between * (factor - 1.0)
+                change += reached[j] * (stop_i * factor - stop_j)
+                between += terms[j]
+                if stop_i != stop_j:
+                    delta = abs(change) * scales[q]
+                    out[start + i * n + j] = delta
+                    if j < top:
+                        out[start + j * n + i] = delta
+
+
+@kernel(parallel=True)
+def fill_pairs(labels, balances, query_ptr, scales, depth, out, out_ptr):  # type: ignore[no-untyped-def]
+    """Fill the blocks of the change in pairs in the right order; a thread takes a query at a time.
+
+    labels    (n_rows,) float64 in rank order
+    balances  (n_rows,) float64: worse minus better documents above each
+    scales    (n_queries,) float64, 1 / number of pairs
+
+    Moving a document of label l above documents of labels l_k changes the number of pairs in the right order by
+    sum_k sign(l - l_k). A swap of i and j does so for j upwards and for i downwards over the ranks between them, and
+    inverts the pair of i and j.
+    """
+    for q in prange(query_ptr.shape[0] - 1):
+        first, n, start = query_ptr[q], query_ptr[q + 1] - query_ptr[q], out_ptr[q]
+        out[start : out_ptr[q + 1]] = 0.0
+        risen = balances[first : first + n].copy()  # of j, over the ranks between i and j
+        top = min(depth, n)
+        for i in range(top):
+            fallen = 0.0  # of i, over the same ranks
+            for j in range(i + 1, n):
+                gap = np.sign(labels[first + j] - labels[first + i])
+                risen[j] -= gap
+                if gap != 0.0:
+                    delta = abs(risen[j] - fallen + gap) * scales[q]
+                    out[start + i * n + j] = delta
+                    if j < top:
+                        out[start + j * n + i] = delta
+                fallen -= gap
