@@ -27,6 +27,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DEFAULT = Path(os.environ.get("RERANK_TEST_DATA", ROOT.parent / "shared" / "data"))
 NO_AVX512 = "AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL"
 NO_AVX2 = f"{NO_AVX512} AVX2 FMA3"
+C_LIBRARY = "glibc.cpu.hwcaps=-AVX2,-FMA,-FMA4,-AVX512F,-AVX512VL"
 THIS = "this machine"
 MACHINES: dict[str, dict[str, str]] = {
     THIS: {},
@@ -40,8 +41,14 @@ MACHINES: dict[str, dict[str, str]] = {
     "BLAS Prescott": {"OPENBLAS_CORETYPE": "Prescott"},
     "NumPy without AVX512": {"NPY_DISABLE_CPU_FEATURES": NO_AVX512},
     "NumPy without AVX2": {"NPY_DISABLE_CPU_FEATURES": NO_AVX2},
+    "C library without FMA": {"GLIBC_TUNABLES": C_LIBRARY},
 }
-LEAST = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": "", "OPENBLAS_CORETYPE": "Prescott"}
+LEAST = {
+    "GLIBC_TUNABLES": C_LIBRARY,
+    "NUMBA_CPU_NAME": "generic",
+    "NUMBA_CPU_FEATURES": "",
+    "OPENBLAS_CORETYPE": "Prescott",
+}
 QUICK: dict[str, dict[str, str]] = {
     THIS: {},
     "least of each, 1 thread": {**LEAST, "NPY_DISABLE_CPU_FEATURES": NO_AVX2, "NUMBA_NUM_THREADS": "1"},
