@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 
 from rerank.features import feedback, match, positions
 from rerank.objectives import lambdarank
@@ -12,12 +13,19 @@ from rerank.trees import leafwise, quickscorer
 from rerank.trees.bit_layout import WORD
 from rerank.trees.quickscorer import LANES, N_KINDS
 from rerank.types import Ints
+from rerank.vectors import svd
 
 KINDS = ((False, False), (False, True), (True, False), (True, True))  # (first child is the right one, NaN goes right)
 
 
 def install() -> None:
-    """Put the functions below where the kernels look for LLVM's, which do nothing but fail without a compiler."""
+    """Put the functions below where the kernels look for LLVM's, which do nothing but fail without a compiler.
+
+    Singular vectors take NumPy's products and eigenvectors: theirs would take minutes, and have tests of their own.
+    """
+    svd.product, svd.cross_product = np.matmul, lambda left, right: left.T.astype(np.float64) @ right  # type: ignore
+    svd.symmetric_eigen = numpy_eigen  # type: ignore[assignment]
+    svd._add_gram_product = add_gram_product  # type: ignore[assignment]
     leafwise.prefetch = prefetch  # type: ignore[attr-defined]
     for module in (match, positions, feedback):
         module.prefetch = lambda array, index: None  # type: ignore[attr-defined]
@@ -26,6 +34,18 @@ def install() -> None:
         for module in (lambdarank, elementary):
             if hasattr(module, name):
                 setattr(module, name, function)
+
+
+def numpy_eigen(matrix: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return what `symmetric_eigen` returns."""
+    values, vectors = np.linalg.eigh(matrix)
+    return values[::-1], np.ascontiguousarray(vectors[:, ::-1])
+
+
+def add_gram_product(row_ptr, columns, values, block, first, last, out) -> None:  # type: ignore[no-untyped-def]
+    """Add columns [first, last) of A'A times the block to `out`."""
+    rows = csr_matrix((values, columns, row_ptr), shape=(len(row_ptr) - 1, len(out)))
+    out[:, first:last] += rows.T @ (rows @ block[:, first:last])
 
 
 def prefetch(array: NDArray[np.uint64], row: int) -> None:

@@ -107,7 +107,7 @@ def test_scores_that_a_source_did_not_give_stay_missing(forward: ForwardIndex) -
 
 def test_runs_with_scores_that_are_not_finite_are_refused(forward: ForwardIndex) -> None:
     for score in (np.nan, np.inf, -np.inf):
-        with pytest.raises(InvalidInputError, match="expected finite scores, got 1 others"):
+        with pytest.raises(InvalidInputError, match="expected finite numbers in column score, got"):
             _union(forward, {"a": Run.of({"q1": {"d1": score, "d2": 1.0}})}, "run:a")
 
 
