@@ -143,7 +143,7 @@ def test_extract_does_not_depend_on_the_order_of_query_terms_but_for_pairs(docum
             {"q1": {"a": 1.0}, "q2": {"zz": 2.0, "c": 1.0}},
             r"run: expected documents that the index holds, got 1 of 3 rows with others, e.g. 'zz' \(query 'q2'\)",
         ),
-        ({"q": ["x"]}, {"q": {"a": float("inf")}}, r"run: expected finite scores, got 1 others, e.g. inf for .* 'a'"),
+        ({"q": ["x"]}, {"q": {"a": float("inf")}}, r"run: expected finite numbers in column score, got"),
     ],
 )
 def test_extract_refuses(

@@ -333,7 +333,7 @@ def test_rerank_texts_gives_scores_of_rank_in_falling_order(
     query, texts = collection.topics["q0"], collection.documents[:40] + collection.documents[:5]
     ranked = index.rerank_texts(model, query, texts)
     expected = model.rank(index.text_features(query, texts))
-    assert {str(each.document): each.score for each in ranked} == expected["query"]
+    assert {f"{each.document:02d}": each.score for each in ranked} == expected["query"]
     assert index.rerank_texts(model, query, iter(texts), k=3) == ranked[:3]
     named = index.rerank_texts(model, query, {7: texts[0], "x": texts[1]})
     assert {each.document for each in named} == {7, "x"}
