@@ -120,7 +120,7 @@ def _any(parts: list[str], name: str) -> bool:
 
 
 def _compiles(env: dict[str, str]) -> bool:
-    """Return whether a machine has kernels of its own, which the usual cache must not hold."""
+    """Return whether the kernels are compiled for another CPU, and need a cache of their own."""
     return "NUMBA_CPU_NAME" in env
 
 

@@ -31,8 +31,8 @@ from rerank.vectors.eigen import symmetric_eigen
 
 SEED = 0  # of the start block
 WIDTH = 32  # columns of a block
-ROOM = 3  # columns of the full basis for each wanted vector
-LEAST_ROOM = 12 * WIDTH
+BASIS_RATIO = 3  # columns of the full basis for each wanted vector
+LEAST_BASIS = 12 * WIDTH
 FAR = 1e-5  # |A'A v - s^2 v| of a vector v of singular value s that is near enough, as a share of s^2
 ROUNDING = 1e-6  # the same as a share of the largest s^2: below it float32 rounds
 SHORT = 1e-3  # share of the largest s^2: of shorter columns, rounding leaves too much that is in the basis
@@ -91,12 +91,12 @@ def right_singular_vectors(matrix: SparseRows, size: int, threads: int | None = 
     if size == 0:
         return np.empty((matrix.n_columns, 0), dtype=np.float32), np.empty(0)
     with kernel_threads(threads) as n_threads:
-        room = max(ROOM * size, LEAST_ROOM)
-        if matrix.n_columns <= room + WIDTH:
+        basis_size = max(BASIS_RATIO * size, LEAST_BASIS)
+        if matrix.n_columns <= basis_size + WIDTH:
             squares, rotation = symmetric_eigen(_of_all_columns(matrix, n_threads))
             vectors = rotation[:, :size].astype(np.float32)
         else:
-            vectors, squares = _Krylov(matrix, n_threads).dominant(size, room)
+            vectors, squares = _Krylov(matrix, n_threads).dominant(size, basis_size)
     greatest = np.abs(vectors).argmax(axis=0)
     vectors *= np.where(vectors[greatest, np.arange(size)] < 0.0, -1.0, 1.0).astype(np.float32)
     return vectors, np.sqrt(np.maximum(squares[:size], 0.0))
@@ -113,10 +113,10 @@ class _Krylov:
         self._n_coupled = 0  # last blocks of the basis that A'A times the newest one is not orthogonal to
         self._next, self._beside = self._orthonormal(np.zeros((matrix.n_columns, WIDTH)), 1.0)
 
-    def dominant(self, size: int, room: int) -> tuple[Block, Floats]:
+    def dominant(self, size: int, basis_size: int) -> tuple[Block, Floats]:
         """Return the vectors (n, size) float32 of the greatest eigenvalues of A'A, and these, descending."""
         for restart in track(count(), "singular vectors"):
-            while WIDTH * len(self._basis) < room:
+            while WIDTH * len(self._basis) < basis_size:
                 self._grow()
             squares, rotation = symmetric_eigen(self._projected)
             beside = product(self._beside, rotation[-WIDTH:])
@@ -124,7 +124,7 @@ class _Krylov:
             near = distances <= np.maximum(FAR * squares[:size], ROUNDING * squares[0])
             if near.all() or restart == MOST_RESTARTS:
                 break
-            kept = WIDTH * ((2 * size + room) // (3 * WIDTH))
+            kept = WIDTH * ((2 * size + basis_size) // (3 * WIDTH))
             self._rotate(rotation[:, :kept])
             self._projected, self._n_coupled = np.diag(squares[:kept]), len(self._basis)
         if not near.all():
