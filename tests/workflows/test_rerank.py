@@ -33,8 +33,6 @@ def model(data: rerank.RankingData) -> rerank.LambdaMART:
 def test_model_that_is_not_fitted_is_refused_in_one_line(
     index: rerank.Index, collection: Tiny, model: rerank.LambdaMART
 ) -> None:
-    from sklearn.exceptions import NotFittedError
-
     new = rerank.LambdaMART()
     for use in (
         lambda: rerank.rerank(index, new, collection.topics),
@@ -42,7 +40,7 @@ def test_model_that_is_not_fitted_is_refused_in_one_line(
         lambda: rerank.explain(index, new, collection.topics, "query", ("a", "b")),
         lambda: TextReranker(index, new),
     ):
-        with pytest.raises(NotFittedError, match=r"LambdaMART: expected a fitted model, got a new one\. Call fit"):
+        with pytest.raises(InvalidInputError, match=r"LambdaMART: expected a fitted model, got a new one\. Call fit"):
             use()
 
 
