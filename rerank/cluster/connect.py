@@ -20,24 +20,7 @@ _ADDRESS = re.compile(r"([a-z][a-z0-9+-]*://)?[^\s/]+:\d{1,5}")
 
 
 def connect(address: str, security: Any = None) -> tuple[Any, list[Any]]:
-    """Return a client of the scheduler at an address, and what is to be closed after use, in this order.
-
-    Parameters
-    ----------
-    address : str
-        Address of a scheduler, e.g. `tcp://host:8786` or `tls://host:8786`, or `local:N` for N processes of one thread
-        on this machine.
-    security : distributed.Security, path or None
-        TLS certificates, or a TOML file with the paths `ca`, `cert` and `key`; None is those of Dask's configuration.
-
-    Raises
-    ------
-    ClusterError
-        If nobody answers there, or Dask is not installed.
-    InvalidInputError
-        If the address has another form.
-
-    """
+    """Return a client of the scheduler at an address, and what is to be closed after use, in this order."""
     distributed = dask_distributed()
     # Lost workers are reported by this package, or repaired.
     for name in ("distributed", "distributed.worker", "distributed.nanny", "distributed.scheduler"):
@@ -116,14 +99,7 @@ def _local_cluster(distributed: Any, n_workers: int) -> tuple[Any, list[Any]]:
 
 
 def read_security(path: str | Path) -> Any:
-    """Return the TLS certificates of a TOML file with the paths `ca`, `cert` and `key`, relative to the file.
-
-    Raises
-    ------
-    MissingFileError, FileFormatError
-        If a file is missing, or the file has other content.
-
-    """
+    """Return the TLS certificates of a TOML file with the paths `ca`, `cert` and `key`, relative to the file."""
     path = Path(path)
     table = read_toml(path, "a TOML file of TLS certificates")
     files = {name: path.parent / value for name, value in _checked(path, table).items()}

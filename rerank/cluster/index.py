@@ -54,19 +54,7 @@ class ClusterIndex(Index):
         self._files: list[tuple[Vectors, Path]] = []
 
     def features(self, run: Any, topics: Any, qrels: Any = None, **options: Any) -> RankingData:
-        """Return the features of the query-document pairs of a run, see `Index.features`.
-
-        Parameters
-        ----------
-        run, topics, qrels, **options
-            As for `Index.features`.
-
-        Returns
-        -------
-        RankingData
-            The features.
-
-        """
+        """Return the features of the query-document pairs of a run, see `Index.features`."""
         data, blocks = self._features(run, topics, qrels, **options)
         X = np.empty(data.X.shape, dtype=np.float32)
         first = 0
@@ -76,31 +64,12 @@ class ClusterIndex(Index):
         return replace(data, X=X)
 
     def write_features(self, path: str | Path, run: Any, topics: Any, qrels: Any = None, **options: Any) -> None:
-        """Write features to a file in batches, see `Index.write_features`.
-
-        Parameters
-        ----------
-        path, run, topics, qrels, **options
-            As for `Index.write_features`.
-
-        """
+        """Write features to a file in batches, see `Index.write_features`."""
         data, blocks = self._features(run, topics, qrels, **options)
         write_data(data, path, blocks)
 
     def rerank(self, model: Any, topics: Any, run: Any = None, **options: Any) -> Run:
-        """Return the top documents in the order of a model, see `rerank.rerank`.
-
-        Parameters
-        ----------
-        model, topics, run, **options
-            As for `rerank.rerank`.
-
-        Returns
-        -------
-        Run
-            The documents with the model's scores.
-
-        """
+        """Return the top documents in the order of a model, see `rerank.rerank`."""
         model = model if isinstance(model, Ranker) else load_model(model)
         topics = read_topics(topics) if isinstance(topics, str | Path) else Topics.of(topics)
         candidates = read_run(run) if isinstance(run, str | Path) else None if run is None else Run.of(run)

@@ -51,16 +51,7 @@ def near_duplicate_judgements(train: QrelsRows, test: QrelsRows) -> Iterator[Fin
 def nearest_by_words(train: Sequence[str], test: Sequence[str]) -> tuple[Floats, Ints]:
     """Return the greatest cosine of each test query with a training query, and the number of that training query.
 
-    Parameters
-    ----------
-    train, test : sequence of str
-        Texts of the queries.
-
-    Returns
-    -------
-    cosines : ndarray of shape (n_test,) and dtype float64
-    nearest : ndarray of shape (n_test,) and dtype int64
-
+    Shapes: cosines float64 (n_test,); nearest int64 (n_test,).
     """
     vectors = _word_vectors([*train, *test])
     return _greatest(vectors[len(train) :], vectors[: len(train)], None)
@@ -69,16 +60,7 @@ def nearest_by_words(train: Sequence[str], test: Sequence[str]) -> tuple[Floats,
 def nearest_by_relevant(train: Sequence[Iterable[str]], test: Sequence[Iterable[str]]) -> tuple[Floats, Ints]:
     """Return the greatest Jaccard coefficient of each test query with a training query, and that query's number.
 
-    Parameters
-    ----------
-    train, test : sequence of iterable of str
-        Ids of the relevant documents of each query.
-
-    Returns
-    -------
-    coefficients : ndarray of shape (n_test,) and dtype float64
-    nearest : ndarray of shape (n_test,) and dtype int64
-
+    Shapes: coefficients float64 (n_test,); nearest int64 (n_test,).
     """
     sets = _sparse([[(doc, 1) for doc in sorted(set(docs))] for docs in (*train, *test)])
     sizes = np.diff(sets.indptr).astype(np.float64)

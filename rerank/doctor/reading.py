@@ -143,24 +143,7 @@ class Files:
 
 
 def read_files(named: Sequence[tuple[str | None, str | Path]]) -> Files:
-    """Read files for the checks.
-
-    Parameters
-    ----------
-    named : sequence of (str or None, path)
-        Kind and path of each file: `qrels`, `run`, `topics`, `data`, `train`, `test`, `index`, or None to detect the
-        kind by the content.
-
-    Returns
-    -------
-    Files
-
-    Raises
-    ------
-    MissingFileError, FileFormatError
-        If a file is missing, empty, damaged or of an unknown kind, or has no row that can be read.
-
-    """
+    """Read files for the checks."""
     files = Files()
     for kind, path in named:
         if kind == "index" or (kind is None and Path(path).is_dir()):

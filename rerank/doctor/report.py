@@ -11,27 +11,7 @@ from rerank.errors import unknown_name
 
 
 def render(findings: Sequence[Finding], n_files: int, form: str = "table") -> str:
-    """Return findings as text.
-
-    Parameters
-    ----------
-    findings : sequence of Finding
-        The findings, the most severe first.
-    n_files : int
-        Number of files that were examined.
-    form : {"table", "json"}
-        `table` is a line for each finding and a last line with their counts.
-
-    Returns
-    -------
-    str
-
-    Raises
-    ------
-    InvalidInputError
-        For an unknown form.
-
-    """
+    """Return findings as text."""
     counts = Counter(finding.severity for finding in findings)
     if form == "json":
         entries = [vars(finding) | {"lines": list(finding.lines)} for finding in findings]

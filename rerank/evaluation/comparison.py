@@ -108,21 +108,7 @@ class Comparison(Shown):
         return p_values
 
     def to_frame(self, per_query: bool = False) -> Any:
-        """Return a pandas DataFrame.
-
-        Parameters
-        ----------
-        per_query : bool
-            False: a row for each run and measure, with the columns run, measure, mean, p_value (corrected), significant
-            and the fields of `PairedDifference` (p_t, p_wilcoxon and p_randomisation are uncorrected), which are NaN
-            for the baseline. True: a row for each run and query, with the columns run, query_id and the measures.
-
-        Returns
-        -------
-        pandas.DataFrame
-            The figures.
-
-        """
+        """Return a pandas DataFrame."""
         if per_query:
             parts = [(name, *result.columns()) for name, result in self.results.items()]
             names = np.concatenate([np.full(len(query_ids), name, dtype=object) for name, query_ids, _ in parts])

@@ -91,20 +91,7 @@ class EvaluationResult(Shown):
         return tuple(self.values)
 
     def to_frame(self, per_query: bool = True) -> Any:
-        """Return a pandas DataFrame with a column for each measure.
-
-        Parameters
-        ----------
-        per_query : bool
-            True: a row for each query, indexed by query_id. False: one row with the figure of each measure over the
-            queries (see `Measure.average`), indexed by the name of the run; measures that return text are left out.
-
-        Returns
-        -------
-        pandas.DataFrame
-            The figures.
-
-        """
+        """Return a pandas DataFrame with a column for each measure."""
         if per_query:
             query_ids, columns = self.columns()
             return new_frame(columns, index=("query_id", query_ids.astype(object)))

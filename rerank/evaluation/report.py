@@ -28,31 +28,7 @@ def render(
     details: Sequence[QueryDetail] = (),
     documents: Texts | None = None,
 ) -> str:
-    """Return a comparison as text.
-
-    Parameters
-    ----------
-    comparison : Comparison
-        The comparison, possibly of one run.
-    form : {"table", "tsv", "json", "latex"}
-        The format.
-    per_query : bool
-        Whether to add the values of every query.
-    details : sequence of QueryDetail
-        Queries that are described with their documents; not in TSV and LaTeX.
-    documents : mapping of str to str or None
-        Texts of those documents, by id.
-
-    Returns
-    -------
-    str
-
-    Raises
-    ------
-    InvalidInputError
-        For an unknown format.
-
-    """
+    """Return a comparison as text."""
     if form == "json":
         return _json(comparison, per_query, details)
     if form == "tsv":

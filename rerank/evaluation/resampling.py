@@ -23,25 +23,10 @@ ROUNDING = 1e-10  # relative tolerance for ties of sums that are computed in dif
 def randomisation_p_values(differences: Floats, samples: int = SAMPLES, seed: int = 0) -> Floats:
     """Return the two-sided p-value of each column in Fisher's randomisation test of the mean.
 
-    Parameters
-    ----------
-    differences : ndarray of shape (n_queries, n_columns), dtype float64
-        System minus baseline.
-    samples : int
-        Number of random sign patterns. If there are no more than that many, all 2^n_queries are used once.
-    seed : int
-        Random seed.
+    Shapes: differences float64 (n_queries, n_columns).
 
-    Returns
-    -------
-    ndarray of shape (n_columns,), dtype float64
-        With random patterns, (number of patterns as extreme + 1) / (samples + 1), which is never 0.
-
-    References
-    ----------
     B. Phipson and G. Smyth, Permutation P-values Should Never Be Zero, Statistical Applications in Genetics and
     Molecular Biology 9(1), 2010.
-
     """
     observed = np.abs(differences.sum(axis=0)) * (1.0 - ROUNDING)
     exhaustive = len(differences) < 63 and 2 ** len(differences) <= samples
@@ -57,19 +42,7 @@ def bootstrap_intervals(
 ) -> tuple[Floats, Floats]:
     """Return the lower and upper end of the percentile bootstrap interval of the mean of each column.
 
-    Parameters
-    ----------
-    differences : ndarray of shape (n_queries, n_columns), dtype float64
-        System minus baseline; queries are drawn with replacement.
-    level : float
-        Level of the interval.
-    samples, seed : int
-        Number of bootstrap samples and random seed.
-
-    Returns
-    -------
-    low, high : ndarray of shape (n_columns,), dtype float64
-
+    Shapes: differences float64 (n_queries, n_columns); low, high float64 (n_columns,).
     """
     n, random = len(differences), np.random.default_rng(seed)
     means = []

@@ -64,17 +64,7 @@ class PairedDifference:
 def paired_differences(differences: Floats, samples: int = SAMPLES, seed: int = 0) -> list[PairedDifference]:
     """Return the statistics and tests of each column of differences.
 
-    Parameters
-    ----------
-    differences : ndarray of shape (n_queries, n_columns), dtype float64
-        System minus baseline, for at least two queries. A column is a run under a measure.
-    samples, seed : int
-        Samples of the randomisation test and the bootstrap, and their random seed.
-
-    Returns
-    -------
-    list of PairedDifference
-
+    Shapes: differences float64 (n_queries, n_columns).
     """
     low, high = bootstrap_intervals(differences, LEVEL, samples, seed)
     randomised = randomisation_p_values(differences, samples, seed)
@@ -87,29 +77,9 @@ def paired_differences(differences: Floats, samples: int = SAMPLES, seed: int = 
 def corrected(p_values: Sequence[float], correction: str) -> list[float]:
     """Return p-values corrected for multiple comparisons.
 
-    Parameters
-    ----------
-    p_values : sequence of float
-        Uncorrected p-values.
-    correction : {"holm", "bonferroni", "bh", "none"}
-        Method; Benjamini-Hochberg controls the false discovery rate, the others the family-wise error rate.
-
-    Returns
-    -------
-    list of float
-        In the order of `p_values`.
-
-    Raises
-    ------
-    InvalidInputError
-        For an unknown correction.
-
-    References
-    ----------
     S. Holm, A Simple Sequentially Rejective Multiple Test Procedure, Scandinavian Journal of Statistics 6, 1979;
     Y. Benjamini and Y. Hochberg, Controlling the False Discovery Rate, Journal of the Royal Statistical Society B 57,
     1995.
-
     """
     p, n = np.asarray(p_values, dtype=np.float64), len(p_values)
     if correction not in CORRECTIONS:

@@ -70,21 +70,7 @@ def nested(
     leaf: Callable[[int, int], Made],
     node: Callable[[int, int, Made, Made], Made],
 ) -> Made:
-    """Return a tree built from its leaves up.
-
-    Parameters
-    ----------
-    forest : Forest
-        The forest.
-    tree : int
-        Number of the tree.
-    leaf : callable
-        Takes the index of a leaf in the forest and its depth; returns the leaf in the nested form.
-    node : callable
-        Takes the index of a node in the forest, its depth, and its left and right child in the nested form; returns
-        the node in the nested form.
-
-    """
+    """Return a tree built from its leaves up."""
     first, first_leaf = int(forest.node_ptr[tree]), int(forest.leaf_ptr[tree])
     if first == int(forest.node_ptr[tree + 1]):
         return leaf(first_leaf, 0)

@@ -23,32 +23,10 @@ def bm25_scores(
 ) -> Floats:
     """Return BM25 of documents: the scores of a search whose hits they are.
 
-    Parameters
-    ----------
-    forward : ForwardIndex
-        Forward arrays of the documents.
-    query_terms : sequence of sequence of str
-        Tokens of each query, repetitions included.
-    query_ptr : ndarray of shape (n_queries + 1,) and dtype int64
-        First row of each query.
-    docs : ndarray of shape (n_rows,) and dtype int64
-        Document number of each row.
-    field : str
-        The field that is scored.
-    recipe : Recipe
-        Its `bm25_k1` and `bm25_b` are BM25's parameters.
+    Shapes: query_ptr int64 (n_queries + 1,); docs int64 (n_rows,).
 
-    Returns
-    -------
-    ndarray of shape (n_rows,) and dtype float64
-        sum over the query's tokens of idf * tf / (tf + k1 * (1 - b + b * dl / avgdl)) in the steps of float32 that
-        Lucene takes; of a query, rounded and with ties spread as `Searcher.search` does.
-
-    References
-    ----------
     Robertson & Zaragoza, Foundations and Trends in Information Retrieval 2009, eq. 3.15, in the variant of Lucene's
     BM25Similarity.
-
     """
     candidates = gather_candidates(forward, query_terms, query_ptr, docs, np.zeros(len(docs)))
     scores = np.zeros(len(docs))

@@ -196,22 +196,7 @@ def gather_candidates(
     other_runs: Mapping[str, Floats] | None = None,
     documents: Documents | None = None,
 ) -> Candidates:
-    """Return the candidates of queries.
-
-    Parameters
-    ----------
-    forward : ForwardIndex
-        Forward arrays of the index.
-    query_terms : sequence of sequence of str
-        Tokens of each query as the analyser makes them, repetitions included.
-    query_ptr, docs, scores, other_runs, documents
-        See `Candidates`.
-
-    Returns
-    -------
-    Candidates
-
-    """
+    """Return the candidates of queries."""
     occurrences = [Counter(tokens) for tokens in query_terms]
     numbers = term_numbers(forward, list(dict.fromkeys(term for counts in occurrences for term in counts)))
     terms_of = [sorted((numbers[term], count, term) for term, count in counts.items()) for counts in occurrences]

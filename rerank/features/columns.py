@@ -44,19 +44,7 @@ class ColumnGroup:
 
 
 def column_groups(recipe: Recipe) -> tuple[ColumnGroup, ...]:
-    """Return the columns of a recipe: first field by field, then those that depend on no field.
-
-    Parameters
-    ----------
-    recipe : Recipe
-        A recipe with explicit fields and families, see `Recipe.resolve`.
-
-    Returns
-    -------
-    tuple of ColumnGroup
-        The groups in the order of their columns.
-
-    """
+    """Return the columns of a recipe: first field by field, then those that depend on no field."""
     families = {name: family(name) for name in recipe.families or ()}
     of_fields = [
         ColumnGroup(name, member, field, tuple(member.features(recipe)))

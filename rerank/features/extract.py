@@ -46,39 +46,7 @@ def extract(
     needed: Collection[str] | None = None,
     threads: int | None = None,
 ) -> RankingData:
-    """Return the features of every query-document pair of a run.
-
-    Parameters
-    ----------
-    forward : ForwardIndex
-        Forward arrays of the index.
-    query_terms : mapping from str to sequence of str
-        Tokens of each query, by query id, as the index's analyser makes them, repetitions included.
-    run : Run
-        The candidates of each query.
-    recipe : Recipe, optional
-        Fields, families and parameters; by default every field, the default families and parameters.
-    qrels : Qrels, optional
-        Judgements, for the labels (0 for an unjudged document) and the ideal ranking; without them, no labels.
-    records : Records, optional
-        Other runs, documents, vectors and the history, for the features that need them.
-    needed : collection of str, optional
-        Names of the features whose values are needed; the others may be NaN. By default all.
-    threads : int, optional
-        Number of threads; by default one per core. The result does not depend on it, bit for bit.
-
-    Returns
-    -------
-    RankingData
-        The queries in the order of the run, the rows of a query in trec_eval's order.
-
-    Raises
-    ------
-    InvalidInputError
-        If a query of the run is not in `query_terms`, a document is not in the index, a score is not finite, or
-        the recipe names a field that the index does not have.
-
-    """
+    """Return the features of every query-document pair of a run."""
     data, fill = _prepare(forward, query_terms, run, recipe or Recipe(), qrels, records or Records(), threads, needed)
     X = np.empty(data.X.shape, dtype=np.float32)
     for _ in fill(X):
@@ -100,13 +68,7 @@ def extract_blocks(
 
     Parameters and errors are those of `extract`.
 
-    Returns
-    -------
-    data : RankingData
-        Everything but the features: X has the final shape, but is a zero-stride placeholder of NaN.
-    blocks : iterator of ndarray of shape (n_rows_of_block, n_features) and dtype float32
-        The features, in the order of the rows.
-
+    Shapes: blocks float32 (n_rows_of_block, n_features).
     """
     data, fill = _prepare(forward, query_terms, run, recipe or Recipe(), qrels, records or Records(), threads)
     return data, fill(None)

@@ -246,21 +246,7 @@ def define_functions(others: Mapping[str, Function]) -> None:
 
 
 def load_functions(path: str | Path) -> None:
-    """Run a Python file that defines features.
-
-    Parameters
-    ----------
-    path : str or Path
-        The Python file.
-
-    Raises
-    ------
-    MissingFileError
-        If there is no such file.
-    InvalidInputError
-        If the file raises an exception, or calls exit.
-
-    """
+    """Run a Python file that defines features."""
     file = Path(path)
     if file.is_dir():
         raise InvalidInputError(f"{file}: expected a Python file with features, got a folder. Name the file.")

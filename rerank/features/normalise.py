@@ -51,15 +51,7 @@ def normalised_columns(table: Mapping[str, str], names: Sequence[str]) -> dict[s
 def normalise(X: NDArray[np.float32], query_ptr: Ints, columns: Mapping[str, Ints]) -> None:
     """Normalise columns in place, query by query, with the formulas of the relative family.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_rows, n_features) and dtype float32
-        The features.
-    query_ptr : ndarray of shape (n_queries + 1,) and dtype int64
-        First row of each query.
-    columns : mapping from str to ndarray of dtype int64
-        Column indices of each normalisation.
-
+    Shapes: X float32 (n_rows, n_features); query_ptr int64 (n_queries + 1,).
     """
     for form, indices in columns.items():
         for first in range(0, len(indices), _COLUMNS):

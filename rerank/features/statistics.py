@@ -40,22 +40,7 @@ def cached_by_field(compute: Callable[[FieldArrays], Result]) -> Callable[[Field
 def inverse_document_frequency(doc_freq: ArrayLike, n_docs_with: int) -> Floats:
     """Return Lucene's idf, ln(1 + (N - df + 0.5) / (df + 0.5)), which is positive where df > 0.
 
-    Parameters
-    ----------
-    doc_freq : array-like of int
-        Number of documents that hold the term in the field, df.
-    n_docs_with : int
-        Number of documents that hold the field, N.
-
-    Returns
-    -------
-    ndarray of dtype float64
-        The idf of each term in nats; 0 for a term that no document holds.
-
-    References
-    ----------
     `BM25Similarity.idf` of Lucene, which rounds it to float32.
-
     """
     doc_freq = np.asarray(doc_freq, dtype=np.float64)
     idf = array_log1p((n_docs_with - doc_freq + 0.5) / (doc_freq + 0.5))
@@ -65,19 +50,9 @@ def inverse_document_frequency(doc_freq: ArrayLike, n_docs_with: int) -> Floats:
 def lucene_lengths(lengths: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return lengths as Lucene's one-byte norms store them: exact up to 40, then rounded down to four significant bits.
 
-    Parameters
-    ----------
-    lengths : ndarray of shape (n,) and dtype int32
-        Number of tokens. Lucene takes every length as 1 where a field is indexed without norms; this does not.
+    Shapes: lengths int32 (n,).
 
-    Returns
-    -------
-    ndarray of shape (n,) and dtype int32
-
-    References
-    ----------
     `SmallFloat.intToByte4` and `SmallFloat.byte4ToInt` of Lucene.
-
     """
     table = _lucene_length_table()
     return table[np.searchsorted(table, lengths, side="right") - 1]

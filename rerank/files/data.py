@@ -93,23 +93,7 @@ def read_data(path: str | Path | Sequence[str | Path], mapped: bool = False) -> 
 
 
 def data_shape(path: str | Path | Sequence[str | Path]) -> tuple[int, int] | None:
-    """Return the numbers of rows and features without reading the rows, or None if a file is text.
-
-    Parameters
-    ----------
-    path : str or Path, or sequence of them
-        As for `read_data`.
-
-    Returns
-    -------
-    tuple of int, or None
-
-    Raises
-    ------
-    RerankError
-        As `read_data`.
-
-    """
+    """Return the numbers of rows and features without reading the rows, or None if a file is text."""
     files = data_files(path, DATA_ENDINGS)
     if not all(file.name.endswith((".npz", PARQUET)) for file in files):
         return None

@@ -24,26 +24,7 @@ SAME = ("recipe", "fingerprint", "retriever", "run_retrievers")
 
 
 def data_files(path: str | Path | Sequence[str | Path], endings: tuple[str, ...]) -> list[Path]:
-    """Return the files that hold the data.
-
-    Parameters
-    ----------
-    path : str, Path or sequence of them
-        A file; a folder, whose files with a known ending are taken in order of their names, without those that
-        begin with `.` or `_`; or several of both.
-    endings : tuple of str
-        Endings of data files.
-
-    Returns
-    -------
-    list of Path
-
-    Raises
-    ------
-    FileFormatError
-        For a folder without data files, or a file that is named twice.
-
-    """
+    """Return the files that hold the data."""
     paths = [path] if isinstance(path, str | Path) else list(path)
     files = [file for one in paths for file in _files_of(Path(one), endings)]
     seen: set[Path] = set()
@@ -66,27 +47,7 @@ def _files_of(path: Path, endings: tuple[str, ...]) -> list[Path]:
 
 
 def joined(files: Sequence[Path], parts: Iterable[RankingData], mapped: bool) -> RankingData:
-    """Return the rows of all parts as one record.
-
-    Parameters
-    ----------
-    files : sequence of Path
-        The file of each part.
-    parts : iterable of RankingData
-        Their content, read one after the other.
-    mapped : bool
-        Whether the features go to a temporary file.
-
-    Returns
-    -------
-    RankingData
-
-    Raises
-    ------
-    FileFormatError
-        If the parts do not belong together, or a query is in two of them.
-
-    """
+    """Return the rows of all parts as one record."""
     rows: RowFile | list[NDArray[np.float32]] = RowFile("the features of all files") if mapped else []
     read: list[RankingData] = []  # without features
     file_of_query: dict[str, Path] = {}

@@ -25,23 +25,7 @@ def parse_decimals(
 ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """Return numbers of the form `[-]digits[.digits]` with at most 19 digits.
 
-    Parameters
-    ----------
-    windows : ndarray of dtype uint64
-        The words of the text; 256 bytes behind the last number have to be there.
-    starts, lengths : ndarray of shape (n,) and dtype int64
-        First byte and number of bytes of each number.
-    whole_numbers : bool
-        Whether a number with a dot is not parsed; the numbers are then int64, else float64.
-
-    Returns
-    -------
-    numbers : ndarray of shape (n,)
-        The numbers.
-    parsed : ndarray of shape (n,) and dtype bool
-        Where a number has this form and its float64 is certain to be correctly rounded. Others have to be parsed in
-        another way.
-
+    Shapes: starts, lengths int64 (n,); numbers (n,); parsed bool (n,).
     """
     first = windows[starts]
     negative = (first & _BYTE) == ord("-")

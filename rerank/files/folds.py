@@ -17,26 +17,7 @@ MOST_DIGITS = 18  # of the number of a fold
 
 
 def read_folds(path: str | Path) -> dict[str, int]:
-    """Read the folds of queries.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file, plain or gzip.
-
-    Returns
-    -------
-    dict from str to int
-        The fold of each query from 0, in the order of the file.
-
-    Raises
-    ------
-    MissingFileError
-        If there is no such file.
-    FileFormatError
-        With the line, for a wrong number of columns, a fold that is not a whole number, or a repeated query.
-
-    """
+    """Read the folds of queries."""
     path = check_file(path, "a file of folds")
     folds: dict[str, int] = {}
     for line, content in text_lines(path):

@@ -14,15 +14,7 @@ from rerank.types.ids import ODD, Words, row_codes
 def repeated_row(query: Ints, doc_ids: NDArray[Any], codes: Words | None = None) -> int | None:
     """Return the first row with the query and document of an earlier row, or None.
 
-    Parameters
-    ----------
-    query : ndarray of shape (n_rows,) and dtype int64
-        Query numbers.
-    doc_ids : ndarray of shape (n_rows,)
-        Document ids, as text or UTF-8 bytes.
-    codes : ndarray of shape (n_rows,) and dtype uint64, optional
-        `row_codes` of both. Equal pairs have equal codes; pairs with equal codes are compared in full.
-
+    Shapes: query int64 (n_rows,); doc_ids (n_rows,); codes uint64 (n_rows,).
     """
     codes = row_codes(query, doc_ids) if codes is None else codes
     ordered = np.sort(codes)
@@ -39,22 +31,7 @@ def repeated_row(query: Ints, doc_ids: NDArray[Any], codes: Words | None = None)
 def numbered(names: list[str], lengths: Ints) -> tuple[list[str], Ints, Ints | None]:
     """Return the query of every row, and the order that groups the rows by query.
 
-    Parameters
-    ----------
-    names : list of str
-        Query id of each group of adjacent rows.
-    lengths : ndarray of shape (n_groups,) and dtype int64
-        Number of rows of each group.
-
-    Returns
-    -------
-    distinct : list of str
-        Distinct query ids by first appearance.
-    query : ndarray of shape (n_rows,) and dtype int64
-        Number of each row's query among them.
-    order : ndarray of shape (n_rows,) and dtype int64, or None
-        The rows ordered by query; None if they are already.
-
+    Shapes: lengths int64 (n_groups,); query int64 (n_rows,); order int64 (n_rows,).
     """
     distinct, query_of_group = numbers_of(names)
     query = np.repeat(query_of_group, lengths)

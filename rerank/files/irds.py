@@ -33,26 +33,7 @@ def data_set_name(path: str | Path) -> str | None:
 
 
 def data_set_topics(name: str) -> Topics:
-    """Return the topics of a data set.
-
-    Parameters
-    ----------
-    name : str
-        Name of the data set in ir_datasets.
-
-    Returns
-    -------
-    Topics
-        The default text of each query, in the order of the data set.
-
-    Raises
-    ------
-    InvalidInputError
-        If ir_datasets is not installed, has no such data set, or the data set has no topics or cannot be fetched.
-    FileFormatError
-        For an id that run files cannot hold, a repeated id, and a query without text.
-
-    """
+    """Return the topics of a data set."""
     texts: dict[str, str] = {}
     for query in _entries(name, "queries"):
         query_id, text = str(query.query_id), " ".join(_default_text(query).split())
@@ -89,26 +70,7 @@ def data_set_qrels(name: str) -> Qrels:
 
 
 def data_set_documents(name: str, fields: Collection[str] | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Return the location and the fields of each document of a data set.
-
-    Parameters
-    ----------
-    name : str
-        Name of the data set in ir_datasets.
-    fields : collection of str, optional
-        Text fields beside `contents`; by default those that the default text joins.
-
-    Returns
-    -------
-    iterator of (str, dict)
-        `irds:NAME: document 1` and so on; `id`, `contents`, text fields and numbers.
-
-    Raises
-    ------
-    InvalidInputError
-        As `data_set_topics`. It is raised by the call for an unknown data set, not by the iterator.
-
-    """
+    """Return the location and the fields of each document of a data set."""
     documents = _entries(name, "docs")
     return _members(name, documents, fields)
 

@@ -98,22 +98,7 @@ def write_mapped(
     values: Mapping[str, Any],
     arrays: Mapping[str, NDArray[Any] | BlockArray],
 ) -> None:
-    """Write a file; the same content gives the same bytes.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-    kind : str
-        What the file holds, e.g. "vectors".
-    file_format : int
-        Version of what this kind of file holds.
-    values : mapping from str to object
-        Plain JSON values.
-    arrays : mapping from str to ndarray or BlockArray
-        The arrays by name.
-
-    """
+    """Write a file; the same content gives the same bytes."""
     given = {name: array if isinstance(array, BlockArray) else _whole(array) for name, array in arrays.items()}
     header = {
         "kind": kind,
@@ -158,33 +143,7 @@ def _write_array(file: IO[bytes], digest: Any, name: str, array: BlockArray) -> 
 def read_mapped(
     path: str | Path, kind: str, file_format: int, check: Callable[[MappedFile], object], remedy: str
 ) -> MappedFile:
-    """Return the content of a file, with the arrays as memory maps.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-    kind : str
-        What the file has to hold.
-    file_format : int
-        The version that is read.
-    check : callable
-        Raises MappedFault for impossible content; called where the file has not been verified in this state.
-    remedy : str
-        What to do about a file that is damaged or of another kind, as a sentence.
-
-    Returns
-    -------
-    MappedFile
-
-    Raises
-    ------
-    MissingFileError
-        If there is no such file.
-    FileFormatError
-        If the file is damaged, or of another kind or version.
-
-    """
+    """Return the content of a file, with the arrays as memory maps."""
     path = Path(path)
     if not path.is_file():
         raise MissingFileError(path, f"a file of {kind}")

@@ -12,24 +12,7 @@ AT_ENDS = 1 << 20  # bytes that are read at either end
 
 
 def file_mark(path: str | Path) -> str:
-    """Return the size of a file and the sha256 of its first and last bytes, as text.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-
-    Returns
-    -------
-    str
-        The mark: equal for equal files.
-
-    Raises
-    ------
-    MissingFileError
-        If there is no such file.
-
-    """
+    """Return the size of a file and the sha256 of its first and last bytes, as text."""
     with open(check_file(path, "a file"), "rb") as file:
         size = os.fstat(file.fileno()).st_size
         content = hashlib.sha256(file.read(AT_ENDS))

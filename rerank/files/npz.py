@@ -42,24 +42,7 @@ class NpzFault(ValueError):
 
 
 def read_arrays(path: Path, kinds: Mapping[str, str], mapped: str = "") -> dict[str, NDArray[Any]]:
-    """Return the arrays of a .npz file by name.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    kinds : mapping from str to str
-        Letters of the NumPy kinds (`f`, `iu`, `U`) that each array may have; arrays of other names are skipped.
-    mapped : str
-        Name of an array of rows that is memory-mapped as float32: in the file itself if it is stored so there, in a
-        temporary file otherwise. A Fortran-ordered one is read into memory.
-
-    Raises
-    ------
-    NpzFault
-        If the file cannot be read, or an array has another kind.
-
-    """
+    """Return the arrays of a .npz file by name."""
     with _opened(path) as (archive, entries):
         return {
             name: _array(archive, entries[name], name, kinds[name], path if name == mapped else None)

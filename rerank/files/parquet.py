@@ -75,30 +75,7 @@ class _Columns:
 
 
 def read_parquet(path: str | Path, mapped: bool = False) -> RankingData:
-    """Read ranking data from Parquet.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-    mapped : bool
-        Whether the features go to a memory-mapped temporary file.
-
-    Returns
-    -------
-    RankingData
-
-    Raises
-    ------
-    MissingFileError
-        If there is no such file.
-    FileFormatError
-        If the file is damaged, a column is missing or of another type, an id is null, a label, base score or weight is
-        not finite, weights differ within a query, or a document is twice in a query.
-    InvalidInputError
-        If pyarrow is not installed.
-
-    """
+    """Read ranking data from Parquet."""
     path = check_file(path, "a Parquet file")
     with _opened(path) as file, _arrow_faults(path):
         columns = _columns(path, file.schema_arrow)
@@ -124,20 +101,7 @@ def parquet_shape(path: str | Path) -> tuple[int, int]:
 def write_parquet(data: RankingData, path: str | Path, blocks: Iterable[NDArray[np.float32]] | None = None) -> None:
     """Write ranking data as Parquet. Queries without rows are not written.
 
-    Parameters
-    ----------
-    data : RankingData
-        The data.
-    path : str or Path
-        The file.
-    blocks : iterable of ndarray of shape (n_rows_of_block, n_features) and dtype float32, optional
-        The features, in blocks, in place of `data.X`.
-
-    Raises
-    ------
-    InvalidInputError
-        If a feature has the name of another column, an id cannot be stored, or pyarrow is not installed.
-
+    Shapes: blocks float32 (n_rows_of_block, n_features).
     """
     arrow, parquet = _pyarrow(path)
     reserved = set(NOT_FEATURES).union(*(ALIASES[name] for name in (QUERY_ID, DOC_ID, LABEL)))

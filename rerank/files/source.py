@@ -52,23 +52,7 @@ def refuse(fault: FileFormatError) -> None:
 
 
 def check_file(path: str | Path, expected: str) -> Path:
-    """Return the path of an input file.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-    expected : str
-        What the file is, with its article, for errors ("a run file").
-
-    Raises
-    ------
-    MissingFileError
-        If there is no such file.
-    FileFormatError
-        If it is a folder.
-
-    """
+    """Return the path of an input file."""
     path = Path(path)
     if stat.S_ISDIR(file_mode(path, expected)):
         raise FileFormatError(path, None, f"expected {expected}, got a folder. Name a file in it.")

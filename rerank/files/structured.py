@@ -15,28 +15,7 @@ from rerank.runtime.strict_toml import parse_toml
 def parse_json(
     text: str, source: str | Path, line: int | None = None, what: str = "JSON", remedy: str | None = None
 ) -> Any:
-    """Return the value of a JSON text that was read from a file.
-
-    Parameters
-    ----------
-    text : str
-        The text.
-    source : str or Path
-        Name of the file, for errors.
-    line : int, optional
-        Line of the file (1-based), if the text is a single line of it. By default the line is counted in the text.
-    what : str, default="JSON"
-        What is expected, for errors.
-    remedy : str, optional
-        What the user can do, for errors. By default, correct the text.
-
-    Raises
-    ------
-    FileFormatError
-        If the text is not JSON, or has a duplicate key, NaN, Infinity, a number beyond float64 or brackets nested too
-        deep.
-
-    """
+    """Return the value of a JSON text that was read from a file."""
     try:
         return strict_json.parse_json(text, finite=True)
     except ParseFault as fault:
@@ -46,23 +25,7 @@ def parse_json(
 
 
 def read_toml(path: str | Path, expected: str) -> dict[str, Any]:
-    """Return the table of a TOML file, plain or gzip.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-    expected : str
-        What the file is, with its article, for errors.
-
-    Raises
-    ------
-    MissingFileError
-        If there is no such file.
-    FileFormatError
-        If the file is not TOML.
-
-    """
+    """Return the table of a TOML file, plain or gzip."""
     text = read_text(path, expected)
     try:
         return parse_toml(text)

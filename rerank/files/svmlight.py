@@ -39,33 +39,7 @@ MOST_DIGITS = 18  # of a number of rows
 
 
 def read_svmlight(path: str | Path, n_features: int | None = None, mapped: bool = False) -> RankingData:
-    """Read features and labels from LETOR / SVMlight text.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file, plain or gzip.
-    n_features : int, optional
-        Least number of columns, since a file may have only zeros in the last ones. By default the largest feature
-        number in the file.
-    mapped : bool
-        Whether the features go to a memory-mapped temporary file.
-
-    Returns
-    -------
-    RankingData
-
-    Raises
-    ------
-    MissingFileError
-        If there is no such file.
-    FileFormatError
-        With the line, for a label or value that is not a number, a missing query, a repeated feature in a row, a
-        repeated document in a query, or a file without rows.
-    InvalidInputError
-        If the disk of temporary files is full.
-
-    """
+    """Read features and labels from LETOR / SVMlight text."""
     path = Path(path)
     header = Header(path)
     table, lines = read_rows(path, header, mapped)
@@ -104,20 +78,7 @@ def write_svmlight(data: RankingData, path: str | Path, blocks: Iterable[NDArray
 
     A value of 0 is left out, NaN is written as `nan`. Queries without rows are not written.
 
-    Parameters
-    ----------
-    data : RankingData
-        The data.
-    path : str or Path
-        The file; `.gz` compresses, `-` is stdout.
-    blocks : iterable of ndarray of shape (n_rows_of_block, n_features) and dtype float32, optional
-        The features, in blocks of complete queries, in place of `data.X`.
-
-    Raises
-    ------
-    InvalidInputError
-        If an id or name has white space or #, or a label, base score or value cannot be written.
-
+    Shapes: blocks float32 (n_rows_of_block, n_features).
     """
     _check_writable(data)
     header = list(header_lines(data))
@@ -135,21 +96,7 @@ def write_svmlight(data: RankingData, path: str | Path, blocks: Iterable[NDArray
 
 
 def append_svmlight(data: RankingData, path: str | Path) -> None:
-    """Append rows to a LETOR / SVMlight text file, which is made if it is not there.
-
-    Parameters
-    ----------
-    data : RankingData
-        The rows, with the features, recipe and index of those that the file has.
-    path : str or Path
-        The file; not compressed. Who writes to it from several processes locks it.
-
-    Raises
-    ------
-    InvalidInputError
-        If the file has other features, or the data cannot be written.
-
-    """
+    """Append rows to a LETOR / SVMlight text file, which is made if it is not there."""
     _check_writable(data)
     _check_features(data.X)
     header = "".join(header_lines(data)).encode()

@@ -67,29 +67,7 @@ class Pairs:
 def split_rows(
     path: Path, first_line: int, chunk: bytes, header: Header, in_header: bool, on_fault: OnFault = refuse
 ) -> Rows:
-    """Parse a chunk of complete lines.
-
-    Parameters
-    ----------
-    path : Path
-        The file, for errors.
-    first_line : int
-        Number of the chunk's first line, 1-based.
-    chunk : bytes
-        The lines.
-    header : Header
-        Reads the comment lines before the first row of the file.
-    in_header : bool
-        Whether no earlier chunk had a row.
-    on_fault : callable
-        Called for a wrong row or a wrong pair, which is left out, and for a repeated feature in a row, of which the
-        last value is used. Raises the fault by default.
-
-    Returns
-    -------
-    Rows
-
-    """
+    """Parse a chunk of complete lines."""
     rows, pairs = Rows(), []
     for line, raw in enumerate(chunk.split(b"\n"), first_line):
         body, _, comment = raw.partition(b"#")

@@ -41,30 +41,7 @@ class TextsFile:
 
 
 def read_texts(path: str | Path, queries: Collection[str], fields: Collection[str]) -> TextsFile:
-    """Read texts to rank.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-    queries : collection of str
-        Ids of the queries.
-    fields : collection of str
-        Fields of the index.
-
-    Returns
-    -------
-    TextsFile
-
-    Raises
-    ------
-    MissingFileError
-        If there is no such file.
-    FileFormatError
-        With the line, for a line that is not a JSON object with `qid` and `id`, an unknown query, or a repeated pair;
-        or if there are no lines.
-
-    """
+    """Read texts to rank."""
     read = TextsFile({}, {})
     path = Path(path)
     for line, content in text_lines(path):

@@ -86,21 +86,7 @@ def topic_entries(path: str | Path, on_fault: OnFault = refuse) -> list[Entry]:
 
 
 def write_topics(topics: Topics | Mapping[str, str], path: str | Path) -> None:
-    """Write topics.
-
-    Parameters
-    ----------
-    topics : Topics or mapping from str to str
-        Texts by query id.
-    path : str or Path
-        The file. JSONL if it ends in .jsonl or .jsonl.gz, otherwise two columns with a tab.
-
-    Raises
-    ------
-    InvalidInputError
-        If an id has white space, or a text could not be read again.
-
-    """
+    """Write topics."""
     topics = Topics.of(topics)
     broken = first_broken(list(topics))
     if broken is not None:

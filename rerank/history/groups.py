@@ -17,19 +17,7 @@ def near_duplicates(judged: Judged, weights: Floats, cosine: float) -> Ints:
     Two queries are near duplicates where the cosine of their vectors is at least `cosine`, or their analysed terms are
     the same.
 
-    Parameters
-    ----------
-    judged : Judged
-        The queries.
-    weights : ndarray of shape (n_query_words,) and dtype float64
-        Weights of the words of each query, of norm 1.
-    cosine : float
-        The least cosine of near duplicates.
-
-    Returns
-    -------
-    ndarray of shape (n_queries,) and dtype int64
-
+    Shapes: weights float64 (n_query_words,).
     """
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components

@@ -37,16 +37,7 @@ def archive_path(java: Path, jar: Path) -> Path:
 
 
 def make_archive(java: Path, jar: Path) -> None:
-    """Make the archive: one process notes the classes that a search loads, another writes them.
-
-    Raises
-    ------
-    RerankError
-        If one of the processes fails.
-    OSError
-        If the cache folder cannot be written.
-
-    """
+    """Make the archive: one process notes the classes that a search loads, another writes them."""
     archive = archive_path(java, jar)
     archive.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=archive.parent) as folder:

@@ -56,25 +56,7 @@ MOST_OF_MEMORY = 0.5  # larger arrays do not stay in memory as a whole
 
 
 def write_arrays(index: Path, folder: Path, made_with_index: bool, progress: Progress = None) -> None:
-    """Write the forward arrays of an index into a folder that has none.
-
-    Parameters
-    ----------
-    index : Path
-        Folder of the Lucene index.
-    folder : Path
-        Folder of the arrays.
-    made_with_index : bool
-        Whether the index was built just before by this package.
-    progress : bool or callable, optional
-        See `rerank.lucene.progress.Progress`.
-
-    Raises
-    ------
-    IndexFolderError
-        If the index is damaged, has no text field, or changes meanwhile.
-
-    """
+    """Write the forward arrays of an index into a folder that has none."""
     commit = commit_hash(index)
     raw = folder / "raw"
     raw.mkdir(parents=True)

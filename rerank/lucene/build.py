@@ -69,41 +69,6 @@ def build_index(
     The field `contents`, the whole document, is the document's own or otherwise its text fields, joined by a space in
     the order of `fields` (by default title, body, then the others in the document's order). Anserini leaves out
     documents with empty contents: they are counted and a warning is logged.
-
-    Parameters
-    ----------
-    documents : iterable of mapping
-        Mappings with `id` and text fields (text or lists of text), or with `id` and `contents`. Values that are neither
-        text nor a number are ignored, but refused in `fields`.
-    folder : str or Path
-        Folder of the index; it appears when the index is complete.
-    fields : iterable of str, optional
-        Names of the text fields. Every field with text by default.
-    threads : int, optional
-        Java threads. One per core by default.
-    overwrite : bool, default=False
-        Whether to replace an existing index, once the new one is complete.
-    progress : bool or callable, optional
-        See `rerank.lucene.progress.Progress`.
-    numbers : iterable of str, optional
-        Names of the fields with numbers that become features. Every field with numbers by default.
-    language : str, default="en"
-        Code of the analyser, as in Anserini's `-language`; the index stores it.
-    shards : int, optional
-        Number of Lucene indexes that the documents are split over, by a hash of the id; see `rerank.lucene.shards`.
-        By default one Lucene index, which is the folder itself.
-
-    Returns
-    -------
-    BuildCounts
-
-    Raises
-    ------
-    InvalidInputError
-        If a document has no id or no text, an id is repeated or has white space, or there is no document.
-    IndexFolderError
-        If `folder` must not be overwritten.
-
     """
     target, workers, names = Path(folder), java_threads(threads), _names_of(shards)
     check_language(language)
@@ -135,29 +100,6 @@ def build_index_from_sgml(
     A document is a `<DOC>`, its id `<DOCNO>`. Its only field `contents` is the text of the elements that Anserini's
     TrecCollection reads (TEXT, HEADLINE, TITLE, HL, HEAD, TTL, DD, DATE, LP, LEADPARA). Anserini reads files of Unix
     compress (.Z), which are not checked; a warning is logged.
-
-    Parameters
-    ----------
-    path : str or Path
-        A file or a folder of files, plain or `.gz`.
-    folder, threads, overwrite, progress, language, shards
-        See `build_index`. Files of Unix compress cannot be split over shards.
-    encoding : str, default="utf-8"
-        Encoding of the text, e.g. `latin-1`, which has to extend ASCII.
-
-    Returns
-    -------
-    BuildCounts
-
-    Raises
-    ------
-    InvalidInputError, IndexFolderError
-        See `build_index`.
-    MissingFileError
-        If there is no such file or folder.
-    FileFormatError
-        With the line, for an incomplete document.
-
     """
     source, target, workers, names = Path(path), Path(folder), java_threads(threads), _names_of(shards)
     if not source.exists():

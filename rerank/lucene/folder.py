@@ -20,17 +20,7 @@ _OWN = (MARKER, STATISTICS, "write.lock", MANIFEST, ARRAYS_NOTE, NOTE)  # files 
 
 
 def check_index_folder(path: str | Path) -> Path:
-    """Return the path of a folder with a Lucene index or with the shards of one; nothing is opened.
-
-    Raises
-    ------
-    MissingFileError
-        If there is no such folder.
-    IndexFolderError
-        If it is a file, an unfinished index, a folder without a Lucene commit, or if its shards are not those of its
-        statistics.
-
-    """
+    """Return the path of a folder with a Lucene index or with the shards of one; nothing is opened."""
     folder = Path(path)
     if not folder.exists():
         raise MissingFileError(folder, "a folder with a Lucene index")
@@ -63,14 +53,7 @@ def commit_hash(folder: Path) -> str:
 
 
 def open_commit(path: str | Path) -> str:
-    """Return the hash of the commit of an index, whose files are compared with their checksums once; see `checksums`.
-
-    Raises
-    ------
-    MissingFileError, IndexFolderError
-        As `check_index_folder`; or if a file is damaged.
-
-    """
+    """Return the hash of the commit of an index; its files are compared with their checksums once, see `checksums`."""
     folder = check_index_folder(path)
     commit = commit_hash(folder)
     check_checksums(folder, index_folders(folder), folder / SUBFOLDER)
@@ -138,14 +121,6 @@ def staged_folder(target: Path, exists_already: Callable[[], bool] = lambda: Fal
     """Yield a new hidden folder next to `target`, which replaces `target` if the block ends without an error.
 
     Until then a marker file shows that it is not a complete index; see `rerank.runtime.staging`. Links are followed.
-
-    Parameters
-    ----------
-    target : Path
-        The folder to replace.
-    exists_already : callable
-        Returns whether another process has meanwhile built the same folder, which then stays.
-
     """
 
     def move(folder: Path, target: Path) -> None:

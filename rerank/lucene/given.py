@@ -62,15 +62,7 @@ class GivenReader:
         self._parts: dict[tuple[str, ...], tuple[str, ...]] = {}
 
     def read(self, doc_id: str, document: str | Mapping[str, Any]) -> GivenDocument:
-        """Return a document; errors do not say where it is.
-
-        Raises
-        ------
-        InvalidInputError
-            If it is neither text nor a mapping, has a field or number that the index does not have, or a text of over
-            MOST_CHARACTERS characters.
-
-        """
+        """Return a document; errors do not say where it is."""
         numbers: dict[str, int | float] = {}
         if isinstance(document, str):
             texts = {self._field: document}

@@ -84,27 +84,6 @@ def ask(op: str, on_wait: Callable[[], None] | None = None, *, at_once: bool = F
     """Return Java's answer to a request, as bytes.
 
     Java works on a thread of its own, so that Ctrl-C interrupts it; KeyboardInterrupt is raised when it has stopped.
-
-    Parameters
-    ----------
-    op : str
-        Name of the operation.
-    on_wait : callable, optional
-        Called about ten times a second while Java works.
-    at_once : bool, default=False
-        Whether Java works on the calling thread, which is faster for short requests.
-    **parameters
-        JSON values of the request.
-
-    Raises
-    ------
-    RerankError
-        If Java or Anserini is missing.
-    IndexFolderError
-        If Lucene cannot read the index.
-    JavaError
-        For any other exception of Java.
-
     """
     bridge = _running_bridge()
     request_text = json.dumps({"op": op, **parameters}, ensure_ascii=False)

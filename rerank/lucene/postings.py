@@ -26,28 +26,6 @@ def open_forward(folder: str | Path, progress: Progress = None, commit: str | No
     folder). Computing them needs Java. Arrays of another format are computed again, and so are those of an index that
     Pyserini or Anserini built and has changed since. Deleted documents keep their number, with an empty id and no
     terms. Lucene's statistics count them until their segments are merged, those of the arrays do not.
-
-    Parameters
-    ----------
-    folder : str or Path
-        Folder of the Lucene index, or of the shards of one: their arrays are those of one index of all documents.
-    progress : bool or callable, optional
-        See `rerank.lucene.progress.Progress`.
-    commit : str, optional
-        The commit that the index must have, from `open_commit`.
-
-    Returns
-    -------
-    ForwardIndex
-
-    Raises
-    ------
-    MissingFileError
-        If there is no such folder.
-    IndexFolderError
-        If the folder has no index, the index or the arrays are damaged, an index built by `rerank` has changed since,
-        or shards do not belong together.
-
     """
     index = Path(folder)
     if commit is None:

@@ -105,36 +105,7 @@ class Searcher:
         each further document of a tie has 1e-6 less (Anserini's ScoreTiesAdjusterReranker), so that ordering by score
         gives the same order, as far as float32 distinguishes the scores.
 
-        Parameters
-        ----------
-        topics : mapping from str to str
-            Texts by query id.
-        k : int, default=1000
-            Greatest number of hits of a topic.
-        k1, b : float, default=0.9, 0.4
-            Parameters of BM25 with 0 <= k1 <= 1e9 and 0 <= b <= 1.
-        threads : int, optional
-            Java threads, which share the queries, or the shards if there is one query. One per core by default.
-        field : str, default="contents"
-            The indexed field to search; `contents` is the whole document.
-        progress : bool or callable, optional
-            See `rerank.lucene.progress.Progress`.
-
-        Returns
-        -------
-        Run
-            The hits; a topic without hits is in the run, without rows. The run's name has k1, b and the field, see
-            `Run.retriever`.
-
-        Raises
-        ------
-        InvalidInputError
-            If a parameter is out of its range, or the index does not have the field.
-
-        References
-        ----------
         Robertson & Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond, 2009; Lucene's BM25Similarity.
-
         """
         topics = Topics.of(topics)
         parameters = self._parameters(k, k1, b, threads, field)

@@ -115,26 +115,7 @@ class TextAnalyser:
     ) -> TextIndex:
         """Return the forward arrays of documents.
 
-        Parameters
-        ----------
-        documents : sequence of TextDocument
-            The documents.
-        doc_ids : ndarray of shape (n_documents,)
-            Their ids.
-        numbers : mapping from str to ndarray of shape (n_documents,) and dtype float64
-            Their numbers, by the names of the index; NaN where a document has none.
-        threads : int, optional
-            Number of threads; by default one per core.
-
-        Returns
-        -------
-        TextIndex
-
-        Raises
-        ------
-        UnusableTextError
-            If a text has a lone surrogate or NUL.
-
+        Shapes: doc_ids (n_documents,); numbers float64 (n_documents,).
         """
         texts, parts = self._parts(documents)
         try:

@@ -95,17 +95,7 @@ class Measure(ABC):
     def score(self, ranked_labels: ArrayLike, ideal_labels: ArrayLike) -> float:
         """Return the value of one list.
 
-        Parameters
-        ----------
-        ranked_labels : array-like of shape (n_docs,)
-            Labels in rank order.
-        ideal_labels : array-like of shape (n_ideal,)
-            All positive labels of the query, best first.
-
-        Returns
-        -------
-        float
-
+        Shapes: ranked_labels (n_docs,); ideal_labels (n_ideal,).
         """
         ranked = np.asarray(ranked_labels, dtype=np.float64)
         ideal = np.asarray(ideal_labels, dtype=np.float64)
@@ -135,22 +125,10 @@ class Measure(ABC):
     def fill_swap_deltas(self, lists: RankedLists, depth: int, out: Floats, out_ptr: Ints) -> None:
         """Fill `out` with |ΔM_ij| of swapping ranks i and j of each query, for i among the first `depth` and any j.
 
-        Parameters
-        ----------
-        lists : RankedLists
-            Labels in rank order.
-        depth : int
-            Number of top ranks i.
-        out : ndarray of float64
-            Output. The block of query q with n documents is (min(depth, n), n), row by row, from out_ptr[q] on.
-        out_ptr : ndarray of shape (n_queries + 1,), dtype int64
-            Start of the block of each query in `out`.
+        Shapes: out_ptr int64 (n_queries + 1,).
 
-        Notes
-        -----
         A measure without a formula or swap weights is computed again after every swap of two different labels, which
         takes tenths of a second for a list of 1,000 documents (scripts/bench_measures.py).
-
         """
         swap = self.swap_weights(lists.labels, lists.query_ptr, lists.ideal_labels, lists.ideal_ptr)
         if swap is None:

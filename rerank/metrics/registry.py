@@ -38,26 +38,7 @@ def register(
     cutoffs: tuple[float, ...] = CUTOFFS,
     aliases: Mapping[str, str] | None = None,
 ) -> Callable[[M], M]:
-    """Return the decorator that registers the class of a measure.
-
-    Parameters
-    ----------
-    symbol : str
-        Name of the measure without parameters (`nDCG`).
-    trec : str or None
-        trec_eval's name of the measure on the whole list (`ndcg`).
-    trec_cut : str or None
-        trec_eval's name before a cutoff (`ndcg_cut`, for `ndcg_cut_10`).
-    trec_parameter : str or None
-        Field that is set by the suffix of `trec` (`ndcg.1=3,2=9`); None if it takes no suffix.
-    cut_parameter : str
-        Field that is set by each cutoff after `trec_cut`.
-    cutoffs : tuple of float
-        Default cutoffs of `trec_cut`.
-    aliases : mapping of str to str or None
-        Other names and the names that they mean (`{"SetRelP": "SetP(relative=True)"}`).
-
-    """
+    """Return the decorator that registers the class of a measure."""
 
     def decorate(measure: M) -> M:
         measure.symbol = symbol
@@ -73,26 +54,7 @@ def register(
 
 
 def parse_measures(names: Any, level: int = 1) -> list[Measure]:
-    """Return the measures that names describe; a name may mean several measures (`P.5,10`, `ndcg_cut`, `all_trec`).
-
-    Parameters
-    ----------
-    names : iterable of str, Measure, measure of ir_measures or function; or one of them
-        What `parse_measure` takes.
-    level : int
-        Smallest label that is relevant, for measures whose name does not set `rel` (trec_eval's -l).
-
-    Returns
-    -------
-    list of Measure
-        Each measure once.
-
-    Raises
-    ------
-    InvalidInputError
-        As `parse_measure`.
-
-    """
+    """Return the measures that names describe; a name may mean several measures (`P.5,10`, `ndcg_cut`, `all_trec`)."""
     measures: dict[str, Measure] = {}
     for name in each_named(names):
         for measure in _measures_of(name):
@@ -103,24 +65,7 @@ def parse_measures(names: Any, level: int = 1) -> list[Measure]:
 
 
 def parse_measure(name: Any) -> Measure:
-    """Return the measure that a name describes.
-
-    Parameters
-    ----------
-    name : str, Measure, measure of ir_measures or function
-        A measure is returned as it is; one of ir_measures has the name that it writes. A function
-        score(ranked_labels, ideal_labels), or an object with such a method, becomes a `CustomMeasure`.
-
-    Returns
-    -------
-    Measure
-
-    Raises
-    ------
-    InvalidInputError
-        For an unknown name, an unknown parameter or an invalid value.
-
-    """
+    """Return the measure that a name describes."""
     name = named(name)
     if isinstance(name, Measure):
         return name

@@ -16,49 +16,19 @@ class Objective(ABC):
     def cost(self, scores: Floats) -> float:
         """Return the cost, summed over the queries with their weights.
 
-        Parameters
-        ----------
-        scores : float64 array of shape (n_rows,)
-            Scores, query by query.
-
-        Returns
-        -------
-        float
-
+        Shapes: scores float64 (n_rows,).
         """
 
     @abstractmethod
     def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
         """Fill grad and hess with the derivatives of the cost.
 
-        Parameters
-        ----------
-        scores : float64 array of shape (n_rows,)
-            Scores, query by query.
-        grad : float64 array of shape (n_rows,)
-            Output: first derivatives.
-        hess : float64 array of shape (n_rows,)
-            Output: second derivative by each document's own score, or the replacement that the objective documents;
-            never negative, as Newton steps divide by its sums.
-
+        Shapes: scores float64 (n_rows,); grad float64 (n_rows,); hess float64 (n_rows,).
         """
 
     @abstractmethod
     def part(self, queries: slice, rows: slice) -> Objective:
-        """Return the objective of some queries, with the gradients that they have among all queries.
-
-        Parameters
-        ----------
-        queries : slice
-            Consecutive queries.
-        rows : slice
-            Their rows.
-
-        Returns
-        -------
-        Objective
-
-        """
+        """Return the objective of some queries, with the gradients that they have among all queries."""
 
     def constant(self) -> float | None:
         """Return the start score of all rows of a model without a base; None where a constant changes no cost."""

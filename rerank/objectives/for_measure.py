@@ -26,32 +26,8 @@ def lambdarank_for(
 ) -> LambdaRankObjective | BlockLambdaRankObjective:
     """Return the LambdaRank objective of a measure.
 
-    Parameters
-    ----------
-    measure : Measure
-        What to optimise.
-    labels : float64 array of shape (n_rows,)
-        Labels, query by query.
-    query_ptr : int64 array of shape (n_queries + 1,)
-        Rows of query q are [query_ptr[q], query_ptr[q + 1]).
-    ideal_labels : float64 array of shape (n_ideal,)
-        All positive labels of each query, best first.
-    ideal_ptr : int64 array of shape (n_queries + 1,)
-        Ideal labels of each query.
-    weights : float64 array of shape (n_queries,)
-        Multiplied into the gradients of each query.
-    sigma, truncation_level, normalize
-        As in `rerank.objectives.lambdarank.LambdaRankObjective`.
-
-    Returns
-    -------
-    LambdaRankObjective or BlockLambdaRankObjective
-
-    Raises
-    ------
-    InvalidInputError
-        Where the measure cannot be trained for, or no order of these rows changes it.
-
+    Shapes: labels float64 (n_rows,); query_ptr int64 (n_queries + 1,); ideal_labels float64 (n_ideal,); ideal_ptr int64
+    (n_queries + 1,); weights float64 (n_queries,).
     """
     if not measure.trainable:
         raise InvalidInputError(

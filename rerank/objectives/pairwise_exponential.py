@@ -54,17 +54,7 @@ class PairwiseExponential(LabelObjective):
     def agreement(self, scores: Floats, chosen: NDArray[np.bool_]) -> tuple[float, float]:
         """Return W+ and W-: the weight of the pairs that h in {0, 1} orders rightly, and wrongly.
 
-        Parameters
-        ----------
-        scores : float64 array of shape (n_rows,)
-            Scores, query by query.
-        chosen : bool array of shape (n_rows,)
-            h of each row.
-
-        Returns
-        -------
-        right, wrong : float
-
+        Shapes: scores float64 (n_rows,); chosen bool (n_rows,).
         """
         right, wrong = np.zeros(len(self.weights)), np.zeros(len(self.weights))
         _fill_agreement(self.query_ptr, self._by_label, self.labels, scores, chosen, right, wrong)

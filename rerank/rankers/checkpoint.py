@@ -165,24 +165,7 @@ class Checkpoint:
 
 
 def read_checkpoint(path: str | Path) -> dict[str, Any]:
-    """Return the content of a checkpoint, checked completely.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-
-    Returns
-    -------
-    dict
-        Format, version of the package, what the training depends on, history and forest.
-
-    Raises
-    ------
-    FileFormatError
-        For a file that is no checkpoint, or a damaged one.
-
-    """
+    """Return the content of a checkpoint, checked completely."""
     path = Path(path)
     if not path.is_file():
         raise _damaged(path, "a folder", OTHER)
@@ -206,19 +189,7 @@ def read_checkpoint(path: str | Path) -> dict[str, Any]:
 
 
 def digest(*arrays: NDArray[Any]) -> str:
-    """Return a digest of arrays: their types, shapes and bytes.
-
-    Parameters
-    ----------
-    *arrays : ndarray
-        Arrays, which may be mapped.
-
-    Returns
-    -------
-    str
-        Hexadecimal digits.
-
-    """
+    """Return a digest of arrays: their types, shapes and bytes."""
     total = hashlib.sha256()
     for array in arrays:
         total.update(f"{array.dtype.str}{array.shape}".encode())

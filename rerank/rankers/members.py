@@ -44,25 +44,7 @@ class Members(Field):
 
 
 def read_members(text: str, common: Mapping[str, Any]) -> list[Ranker]:
-    """Return new rankers: each copy of an entry has the next random_state.
-
-    Parameters
-    ----------
-    text : str
-        Entries NAME, N*NAME or N*NAME(PARAMETER=VALUE, ...), with a comma between them.
-    common : mapping
-        Parameters of all rankers that have them, unless the text gives others.
-
-    Returns
-    -------
-    list of Ranker
-
-    Raises
-    ------
-    InvalidInputError
-        For other text, an unknown ranker or an unknown parameter.
-
-    """
+    """Return new rankers: each copy of an entry has the next random_state."""
     members: list[Ranker] = []
     for entry in _entries(text):
         copies, name, parameters = _entry(entry, text)

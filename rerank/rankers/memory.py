@@ -24,23 +24,7 @@ _SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([A-Za-z]*)")
 
 
 def parse_bytes(size: Any) -> int:
-    """Return a number of bytes.
-
-    Parameters
-    ----------
-    size : int or str
-        A number of bytes, or text such as "4GB" (10^9 bytes) or "4GiB" (2^30).
-
-    Returns
-    -------
-    int
-
-    Raises
-    ------
-    InvalidInputError
-        If it is neither.
-
-    """
+    """Return a number of bytes."""
     match = _SIZE.fullmatch(str(size).strip()) if isinstance(size, str | int) and not isinstance(size, bool) else None
     if match is None or match[2].upper() not in UNITS or float(match[1]) <= 0.0:
         raise InvalidInputError(f"memory: expected a size such as 4GB, got {shown(size)}. Units: MB, GB, MiB, GiB.")
@@ -84,23 +68,7 @@ class MemoryPlan:
         return self.resident + FIXED_BYTES + histograms + rows + valid
 
     def storage(self, memory: int | None) -> Storage:
-        """Return where the binned rows go.
-
-        Parameters
-        ----------
-        memory : int or None
-            Bytes that the process may take; None for no limit.
-
-        Returns
-        -------
-        Storage
-
-        Raises
-        ------
-        InvalidInputError
-            If the rest does not fit.
-
-        """
+        """Return where the binned rows go."""
         if memory is None:
             return Storage()
         if self.least > memory:

@@ -62,20 +62,7 @@ class Parameter:
 
 
 def parameter(default: Any, field: Field | None, help: str, search: Sequence[Any] = ()) -> Any:
-    """Return the declaration of a hyper-parameter, as the value of a dataclass's field.
-
-    Parameters
-    ----------
-    default : object
-        The default.
-    field : Field or None
-        Checks the value.
-    help : str
-        What it does, in sentences.
-    search : sequence
-        Values that tuning tries, the default among them.
-
-    """
+    """Return the declaration of a hyper-parameter, as the value of a dataclass's field."""
     return dataclasses.field(default=default, metadata={_DECLARED: (field, help, tuple(search))})
 
 
@@ -100,14 +87,7 @@ def documentation(parameters: Iterable[Parameter]) -> str:
 
 
 def check_names(ranker: str, given: Iterable[str], known: Iterable[str]) -> None:
-    """Refuse names that are no hyper-parameters of a ranker.
-
-    Raises
-    ------
-    UnknownParameterError
-        With the nearest known name.
-
-    """
+    """Refuse names that are no hyper-parameters of a ranker."""
     names = list(known)
     for name in given:
         if name not in names:

@@ -29,20 +29,7 @@ Expand = Callable[[FieldArrays, WeightedTerms, Ints], WeightedTerms]
 
 
 def expanded_hits(inputs: SearchInputs, documents: int, expand: Expand, k: int) -> Iterator[Hits]:
-    """Yield the k best documents of each query, expanded by the first documents of BM25.
-
-    Parameters
-    ----------
-    inputs : SearchInputs
-        The queries and the index.
-    documents : int
-        Number of feedback documents.
-    expand : callable
-        Returns the expanded query of the field, the terms and frequencies of a query, and its feedback documents.
-    k : int
-        Number of documents.
-
-    """
+    """Yield the k best documents of each query, expanded by the first documents of BM25."""
     field, first = inputs.forward.fields[inputs.field], inputs.bm25_run(documents)
     numbers = inputs.forward.doc_numbers(first.doc_ids)
     known = _known_terms(inputs)

@@ -24,25 +24,7 @@ def nearest_hits(
 ) -> Iterator[Hits]:
     """Yield the k documents of the greatest cosine above 0 of each query.
 
-    Parameters
-    ----------
-    queries : ndarray of shape (n_queries, dimensions) and dtype float32
-        Vectors of the queries.
-    documents : ndarray of shape (n_docs, dimensions) and dtype float32
-        Vectors of the documents.
-    doc_ids : ndarray of shape (n_docs,), dtype str
-        Ids of the documents; ties are broken by them.
-    k : int
-        Number of documents.
-    threads : int, optional
-        Number of threads; by default one per core.
-
-    Yields
-    ------
-    docs : ndarray of shape (n,) and dtype int64
-    scores : ndarray of shape (n,) and dtype float64
-        The cosines, rounded to 6 decimals.
-
+    Shapes: queries float32 (n_queries, dimensions); documents float32 (n_docs, dimensions); doc_ids (n_docs,).
     """
     documents = read_only_view(documents)
     norms = np.empty(len(documents), dtype=np.float32)

@@ -89,14 +89,7 @@ class UnionRun(Run):
 
 
 def parse_union(text: str) -> tuple[Part, ...]:
-    """Return the parts of a union.
-
-    Raises
-    ------
-    InvalidInputError
-        If a source is unknown or there twice, or a number is missing or wrong.
-
-    """
+    """Return the parts of a union."""
     if not isinstance(text, str) or not text.strip():
         raise InvalidInputError(f"union: expected sources with their numbers, got {shown(text)}. {_REMEDY}")
     parts = tuple(_part(item.strip()) for item in text.split(","))
@@ -138,25 +131,7 @@ def union_of_tag(tag: str) -> tuple[Part, ...] | None:
 
 
 def search_union(inputs: SearchInputs, parts: Sequence[Part]) -> UnionRun:
-    """Return the union of the documents of each source.
-
-    Parameters
-    ----------
-    inputs : SearchInputs
-        The queries, the index and the runs of other systems.
-    parts : sequence of Part
-        The sources.
-
-    Returns
-    -------
-    UnionRun
-
-    Raises
-    ------
-    InvalidInputError
-        If a source needs what is not given, or a run holds a document that the index does not hold.
-
-    """
+    """Return the union of the documents of each source."""
     runs = {part.name: _search(inputs, part) for part in parts}
     merged = [_merged([_of_query(run, query_id) for run in runs.values()]) for query_id in inputs.query_ids]
     return UnionRun(

@@ -50,24 +50,7 @@ def inverted_field(field: FieldArrays) -> InvertedField:
 def weighted_bm25(
     field: FieldArrays, queries: Sequence[WeightedTerms], k1: float, b: float
 ) -> Iterator[tuple[Ints, Floats]]:
-    """Yield the documents that hold a term of each query, ascending, and their scores.
-
-    Parameters
-    ----------
-    field : FieldArrays
-        The field that is searched.
-    queries : sequence of (ndarray, ndarray)
-        Term numbers and positive weights of each query.
-    k1, b : float
-        Parameters of BM25.
-
-    Yields
-    ------
-    docs : ndarray of shape (n,) and dtype int64
-    scores : ndarray of shape (n,) and dtype float64
-        sum over the terms of weight * idf * tf / (tf + k1 * (1 - b + b * dl / avgdl)), with Lucene's idf and lengths
-
-    """
+    """Yield the documents that hold a term of each query, ascending, and their scores."""
     inverted, idf = inverted_field(field), field_idf(field)
     relative = lucene_lengths(np.asarray(field.lengths)).astype(np.float64) / (field.average_length or 1.0)
     saturation = k1 * (1.0 - b + b * relative)

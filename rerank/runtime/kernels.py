@@ -21,19 +21,6 @@ def kernel(*, parallel: bool = False, nogil: bool | None = None) -> Callable[[Ke
 
     The code is cached on disk and divides by zero as NumPy does. The wrapper for C, a tenth of the code, is omitted.
     All kernels share these options: Numba compiles its own functions anew for every set of them.
-
-    Parameters
-    ----------
-    parallel : bool
-        Whether ``prange`` uses threads.
-    nogil : bool, optional
-        Whether the kernel releases the interpreter's lock. None: unless it is parallel, since some of Numba's threading
-        layers abort the process when two parallel kernels run at once.
-
-    Returns
-    -------
-    callable
-
     """
     return _numba(parallel=parallel, nogil=not parallel if nogil is None else nogil)
 
@@ -44,16 +31,6 @@ def helper(**options: Any) -> Callable[[Kernel], Kernel]:
     The wrapper for Python, a sixth of the remaining code, is omitted, so that a call from Python would abort the
     process; `tests/runtime/test_kernels.py` finds such calls. Numba's cache does not see changes in helpers of other
     files: only those of `rerank.runtime.elementary`, which do not change, are called by kernels of all files.
-
-    Parameters
-    ----------
-    **options
-        Options of ``numba.njit``.
-
-    Returns
-    -------
-    callable
-
     """
     return _numba(nogil=True, no_cpython_wrapper=True, **options)
 

@@ -27,38 +27,14 @@ _read_at_random: WeakSet[mmap.mmap] = WeakSet()
 
 
 def is_mapped(array: NDArray[Any]) -> bool:
-    """Return whether an array is in a memory-mapped file.
-
-    Parameters
-    ----------
-    array : ndarray
-        Any array.
-
-    Returns
-    -------
-    bool
-
-    """
+    """Return whether an array is in a memory-mapped file."""
     return isinstance(array, np.memmap)
 
 
 def row_blocks(X: NDArray[Any], n_bytes: int = BLOCK_BYTES) -> Iterator[tuple[int, NDArray[Any]]]:
     """Yield the first row and the values of each block of rows, in order.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_rows, n_columns)
-        Rows. Blocks of a mapped array are copies, whose pages are released; those of any other array are views.
-    n_bytes : int
-        About the size of a block.
-
-    Yields
-    ------
-    first : int
-        Row of X with which the block begins.
-    block : ndarray of shape (n, n_columns)
-        Its rows, aligned.
-
+    Shapes: X (n_rows, n_columns).
     """
     step = max(1, n_bytes // max(X.itemsize * X.shape[1], 1))
     for first in range(0, len(X), step):
@@ -70,27 +46,13 @@ def row_blocks(X: NDArray[Any], n_bytes: int = BLOCK_BYTES) -> Iterator[tuple[in
 
 
 def release(array: NDArray[Any]) -> None:
-    """Let the system take back the memory of a mapped array, whose values stay in the file.
-
-    Parameters
-    ----------
-    array : ndarray
-        A mapped array; any other is left alone.
-
-    """
+    """Let the system take back the memory of a mapped array, whose values stay in the file."""
     for mapped in _maps_of([array]):
         _advise(mapped, "MADV_DONTNEED")
 
 
 def expect_random_reads(*arrays: NDArray[Any] | None) -> None:
-    """Have the system read the pages of mapped arrays one by one, without those around them.
-
-    Parameters
-    ----------
-    *arrays : ndarray or None
-        Mapped arrays, or views of them; others are left alone.
-
-    """
+    """Have the system read the pages of mapped arrays one by one, without those around them."""
     for mapped in _maps_of(arrays):
         _advise(mapped, "MADV_RANDOM")
         _read_at_random.add(mapped)
@@ -98,14 +60,7 @@ def expect_random_reads(*arrays: NDArray[Any] | None) -> None:
 
 @contextmanager
 def read_in_order(*arrays: NDArray[Any] | None) -> Iterator[None]:
-    """Have the system read ahead in the block, for arrays that `expect_random_reads` was called for.
-
-    Parameters
-    ----------
-    *arrays : ndarray or None
-        Mapped arrays, or views of them; others are left alone.
-
-    """
+    """Have the system read ahead in the block, for arrays that `expect_random_reads` was called for."""
     maps = [mapped for mapped in _maps_of(arrays) if mapped in _read_at_random]
     for mapped in maps:
         _advise(mapped, "MADV_NORMAL")
@@ -149,16 +104,7 @@ class RowFile:
     def append(self, block: NDArray[np.float32]) -> None:
         """Append rows.
 
-        Parameters
-        ----------
-        block : float32 array of shape (n, n_columns)
-            Rows; blocks may have different numbers of columns.
-
-        Raises
-        ------
-        InvalidInputError
-            If the disk is full.
-
+        Shapes: block float32 (n, n_columns).
         """
         content = np.ascontiguousarray(block, dtype=np.float32)
         with _full_disk(self._what):
@@ -166,18 +112,7 @@ class RowFile:
         self._widths.append((len(block), block.shape[1]))
 
     def finish(self, n_columns: int) -> NDArray[np.float32]:
-        """Return all rows as one array, mapped; columns that a block does not have are 0.
-
-        Parameters
-        ----------
-        n_columns : int
-            Number of columns, at least that of every block.
-
-        Returns
-        -------
-        float32 array of shape (n_rows, n_columns)
-
-        """
+        """Return all rows as one array, mapped; columns that a block does not have are 0."""
         n_rows = sum(n for n, _ in self._widths)
         with _full_disk(self._what):
             self._file.flush()
@@ -196,28 +131,7 @@ class RowFile:
 
 
 def temporary_array(shape: tuple[int, ...], dtype: Any, what: str) -> NDArray[Any]:
-    """Return an array of zeros in a temporary file.
-
-    Parameters
-    ----------
-    shape : tuple of int
-        Its shape.
-    dtype : dtype
-        Its type.
-    what : str
-        Name of the rows in errors of a full disk.
-
-    Returns
-    -------
-    ndarray
-        A memory map, or an array in memory where it is empty.
-
-    Raises
-    ------
-    InvalidInputError
-        If the disk has not enough space.
-
-    """
+    """Return an array of zeros in a temporary file."""
     n_bytes = prod(shape) * np.dtype(dtype).itemsize
     check_disk(n_bytes, what)
     file = tempfile.TemporaryFile()  # noqa: SIM115 (the map keeps it after it is closed)
@@ -230,21 +144,7 @@ def temporary_array(shape: tuple[int, ...], dtype: Any, what: str) -> NDArray[An
 
 
 def check_disk(n_bytes: int, what: str) -> None:
-    """Refuse what does not fit on the disk of temporary files.
-
-    Parameters
-    ----------
-    n_bytes : int
-        Bytes that will be written.
-    what : str
-        What they are.
-
-    Raises
-    ------
-    InvalidInputError
-        If fewer bytes are free.
-
-    """
+    """Refuse what does not fit on the disk of temporary files."""
     free = shutil.disk_usage(tempfile.gettempdir()).free
     if n_bytes > free:
         raise _too_large(what, f"{n_bytes:,} bytes", f"{free:,}")

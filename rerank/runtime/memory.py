@@ -12,26 +12,12 @@ STATUS, MEMBERSHIP, CGROUPS = Path("/proc/self/status"), Path("/proc/self/cgroup
 
 
 def resident_bytes() -> int:
-    """Return the bytes of all pages of this process that are in memory, with those of mapped files.
-
-    Returns
-    -------
-    int
-        0 where the system does not say.
-
-    """
+    """Return the bytes of all pages of this process that are in memory, with those of mapped files."""
     return _status_bytes("VmRSS")
 
 
 def private_bytes() -> int:
-    """Return the bytes that this process holds in memory without files.
-
-    Returns
-    -------
-    int
-        0 where the system does not say.
-
-    """
+    """Return the bytes that this process holds in memory without files."""
     if sys.platform == "darwin":
         import resource
 
@@ -40,14 +26,7 @@ def private_bytes() -> int:
 
 
 def memory_limit() -> int:
-    """Return the bytes of memory that the system allows this process: those of the machine, or of its container.
-
-    Returns
-    -------
-    int
-        `sys.maxsize` where the system does not say.
-
-    """
+    """Return the bytes of memory that the system allows this process: those of the machine, or of its container."""
     limits = [sys.maxsize]
     with suppress(AttributeError, OSError, ValueError):  # not on Windows
         limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))

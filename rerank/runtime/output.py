@@ -38,27 +38,6 @@ def whole_file(path: str | Path, binary: bool = False) -> Iterator[IO[Any]]:
 
     The content is written to a hidden file in the same folder, which replaces `path` at the end and is removed after an
     error or Ctrl-C.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file. `-` is stdout; the ending `.gz` compresses, with the same bytes for the same content; a device or pipe
-        (`/dev/null`) is written to directly.
-    binary : bool, default=False
-        Whether the handle takes bytes; otherwise UTF-8 text, with a newline as line end.
-
-    Yields
-    ------
-    file
-        The handle.
-
-    Raises
-    ------
-    MissingFileError
-        If the folder does not exist.
-    InvalidInputError
-        If the file cannot be written.
-
     """
     if str(path) == "-":
         yield sys.stdout.buffer if binary else sys.stdout
@@ -84,19 +63,7 @@ def whole_file(path: str | Path, binary: bool = False) -> Iterator[IO[Any]]:
 
 
 def check_outputs(outputs: Mapping[str, str | Path | None]) -> None:
-    """Refuse outputs that are the same file: the one written later would replace the earlier one.
-
-    Parameters
-    ----------
-    outputs : mapping of str to str, Path or None
-        The path of each output by the name that an error has for it; None and stdout are ignored.
-
-    Raises
-    ------
-    InvalidInputError
-        If two outputs are the same file.
-
-    """
+    """Refuse outputs that are the same file: the one written later would replace the earlier one."""
     names: dict[Path, str] = {}
     for name, path in outputs.items():
         if path is None or str(path) == "-" or Path(path).is_char_device():

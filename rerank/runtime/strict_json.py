@@ -49,21 +49,7 @@ class ParseFault(ValueError):
 
 
 def parse_json(text: str | bytes, finite: bool = False) -> Any:
-    """Return the value of a JSON text.
-
-    Parameters
-    ----------
-    text : str or bytes
-        The text; bytes are UTF-8.
-    finite : bool, default=False
-        Whether numbers beyond float64 are refused, which takes time in a file of many numbers.
-
-    Raises
-    ------
-    ParseFault
-        If the text is not JSON.
-
-    """
+    """Return the value of a JSON text."""
     try:
         decoded = text if isinstance(text, str) else text.decode("utf-8")
         check_nesting(decoded)

@@ -20,19 +20,7 @@ _CANDIDATES = 100
 
 
 def demo_files(folder: Path | None = None) -> tuple[Path, Path]:
-    """Return the index and the model of the embedded collection; they are made if they are not there.
-
-    Parameters
-    ----------
-    folder : Path, optional
-        The folder that has, or gets, both; by default one in the cache folder.
-
-    Returns
-    -------
-    tuple of Path
-        Index and model.
-
-    """
+    """Return the index and the model of the embedded collection; they are made if they are not there."""
     folder = _demo_folder() if folder is None else folder
     index, model = folder / "index", folder / "demo.json"
     if not model.is_file():

@@ -33,21 +33,7 @@ _FAILED, _INTERRUPTED = 2, 130  # exit codes of a worker: its index or model can
 
 
 def serve(settings: Settings, announce: Callable[[str], None] = lambda address: None) -> None:
-    """Answer requests until SIGTERM or SIGINT.
-
-    Parameters
-    ----------
-    settings : Settings
-        The files and options.
-    announce : callable, optional
-        Called with the address when it is bound.
-
-    Raises
-    ------
-    RerankError
-        If the index or the model cannot be opened, or the address cannot be had.
-
-    """
+    """Answer requests until SIGTERM or SIGINT."""
     Index.open(settings.index, settings.language)  # is checked before the socket is opened
     listener = bound_socket(settings.host, settings.port)
     name = f"[{settings.host}]" if ":" in settings.host else settings.host

@@ -65,27 +65,7 @@ def run_worker(
     parent: int | None = None,
     listens_at_once: bool = True,
 ) -> None:
-    """Answer requests until SIGTERM or SIGINT; SIGHUP reads the model's file again.
-
-    Parameters
-    ----------
-    settings : Settings
-        The files and options.
-    listener : socket
-        A bound socket.
-    counters : Counters
-        Shared with other workers.
-    parent : int, optional
-        Process id of the supervisor.
-    listens_at_once : bool, optional
-        Whether requests are taken, and answered with 503, before the worker is ready; otherwise others take them.
-
-    Raises
-    ------
-    RerankError
-        If the index or the model cannot be opened.
-
-    """
+    """Answer requests until SIGTERM or SIGINT; SIGHUP reads the model's file again."""
     sys.setswitchinterval(_SWITCH_SECONDS)
     _allow_files(settings.limits.connections)
     keep_heap_small()

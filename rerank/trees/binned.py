@@ -65,23 +65,7 @@ def bin_rows(
 ) -> BinnedData:
     """Learn the bins of some rows, and bin them.
 
-    Parameters
-    ----------
-    X : float32 array of shape (n_rows, n_features)
-        Rows in any order, NaN where missing; it may be mapped.
-    order : int64 array of shape (n_rows,)
-        Their canonical order: row i of the result is X[order[i]].
-    max_bin : int
-        Most bins of a feature, 2 to 255.
-    n_threads : int
-        Threads to use.
-    storage : Storage, optional
-        Where the result is kept. None: in memory.
-
-    Returns
-    -------
-    BinnedData
-
+    Shapes: X float32 (n_rows, n_features); order int64 (n_rows,).
     """
     storage = storage or Storage()
     columns = Columns.of(learn_bins(X, max_bin, n_threads, storage.working_bytes))
@@ -92,24 +76,7 @@ def bin_rows(
 def bin_with(
     columns: Columns, X: NDArray[np.float32], order: Ints, n_threads: int, mapped: bool = False
 ) -> NDArray[np.uint8]:
-    """Return the codes of all rows under bins that are known.
-
-    Parameters
-    ----------
-    columns : Columns
-        Columns of the features.
-    X, order
-        As for `bin_rows`.
-    n_threads : int
-        Threads to use.
-    mapped : bool
-        Whether the result is in a memory-mapped temporary file.
-
-    Returns
-    -------
-    uint8 array of shape (n_blocks, n_rows, 16)
-
-    """
+    """Return the codes of all rows under bins that are known."""
     if not is_mapped(X) and not mapped:
         return columns.blocks(X, order, n_threads)
     shape = (columns.n_blocks, len(order), WIDTH)

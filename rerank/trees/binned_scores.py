@@ -21,19 +21,7 @@ ROWS_A_SHARE = 4096  # of a thread
 def tree_values(tree: Tree, columns: Columns, blocks: NDArray[np.uint8]) -> Floats:
     """Return the value of the leaf that each row reaches.
 
-    Parameters
-    ----------
-    tree : Tree
-        A tree whose thresholds are edges of the columns' bins.
-    columns : Columns
-        How the rows were binned.
-    blocks : uint8 array of shape (n_blocks, n_rows, 16)
-        Codes of the rows.
-
-    Returns
-    -------
-    float64 array of shape (n_rows,)
-
+    Shapes: blocks uint8 (n_blocks, n_rows, 16).
     """
     out = np.empty(blocks.shape[1])
     _fill_values(blocks, columns.column[tree.feature], _children(tree, columns), tree.leaf_value, out)

@@ -54,26 +54,9 @@ def learn_bins(X: NDArray[np.float32], max_bin: int, n_threads: int, working_byt
     A value with many rows gets a bin for itself; edges are midway between values. The order of the rows does not
     matter.
 
-    Parameters
-    ----------
-    X : float32 array of shape (n_rows, n_features)
-        Values, NaN where missing. A memory-mapped X is read once for every set of columns that fit in the working
-        memory.
-    max_bin : int
-        Most bins of a feature, 2 to 255.
-    n_threads : int
-        Threads to use.
-    working_bytes : int
-        Memory for the columns of a mapped X that are sorted together; at least one column is.
+    Shapes: X float32 (n_rows, n_features).
 
-    Returns
-    -------
-    Bins
-
-    References
-    ----------
     LightGBM's ``GreedyFindBin`` (src/io/bin.cpp).
-
     """
     n_features = X.shape[1]
     bins = Bins(

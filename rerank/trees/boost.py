@@ -215,16 +215,7 @@ class Booster:
         return tree
 
     def replay(self, tree: Tree, with_gradients: bool) -> None:
-        """Take the next tree from an earlier training on the same data: the state becomes what `add_tree` had left.
-
-        Parameters
-        ----------
-        tree : Tree
-            The tree.
-        with_gradients : bool
-            Whether gradients depend on earlier ones, and so have to be computed.
-
-        """
+        """Take the next tree from an earlier training on the same data: the state becomes what `add_tree` had left."""
         if with_gradients:
             self.gradients(self.scores, self._grad, self._hess)
         self._sampler.draw()

@@ -140,19 +140,7 @@ class Columns:
     def blocks(self, X: NDArray[np.float32], rows: Ints, n_threads: int) -> NDArray[np.uint8]:
         """Return the codes of some rows; X is not copied as a whole.
 
-        Parameters
-        ----------
-        X : float32 array of shape (n_rows, n_features)
-            Values, NaN where missing.
-        rows : int64 array of shape (k,)
-            Rows of X.
-        n_threads : int
-            Threads to use.
-
-        Returns
-        -------
-        uint8 array of shape (n_blocks, k, 16)
-
+        Shapes: X float32 (n_rows, n_features); rows int64 (k,).
         """
         out = np.zeros((self.n_blocks, len(rows), WIDTH), dtype=np.uint8)
         records, bins = self.records(), self.bins

@@ -85,25 +85,7 @@ _LAID_OUT: WeakKeyDictionary[Forest, ContributionForest] = WeakKeyDictionary()
 
 
 def add_contributions(forest: Forest, X: NDArray[np.float32], out: Floats, n_threads: int = 1) -> None:
-    """Add the contributions of each feature to out.
-
-    Parameters
-    ----------
-    forest : Forest
-        It must have a `leaf_count`, and its arrays must not change after the first call.
-    X : (n_rows, n_features) float32
-        Features; NaN is a missing value.
-    out : (n_rows, n_features + 1) float64
-        The last column is the expected score; a row's sum is its score.
-    n_threads : int
-        Number of threads; the result does not depend on it.
-
-    Raises
-    ------
-    InvalidInputError
-        If the forest has no `leaf_count`.
-
-    """
+    """Add the contributions of each feature to out."""
     if forest.leaf_count is None:
         raise InvalidInputError(
             "contributions: expected trees with the training rows of their leaves, got a model of an earlier version "

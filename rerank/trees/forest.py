@@ -130,25 +130,7 @@ class StoredForest(Field):
         self._columns = columns
 
     def read(self, value: Any, sizes: Sizes) -> Forest:
-        """Return the forest, checked: the root of each tree reaches each of its nodes and leaves once.
-
-        Parameters
-        ----------
-        value : object
-            Parsed JSON.
-        sizes : mapping of str to int
-            Sizes known so far.
-
-        Returns
-        -------
-        Forest
-
-        Raises
-        ------
-        SchemaError
-            Where the value is not a forest of binary trees over these features.
-
-        """
+        """Return the forest, checked: the root of each tree reaches each of its nodes and leaves once."""
         stored = _STORED.read(value, {"n_columns": sizes[self._columns]})
         if stored["leaf_count"] is not None:
             stored["leaf_count"] = _counts(stored["leaf_count"])

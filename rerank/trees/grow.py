@@ -105,30 +105,10 @@ class Grower:
     ) -> tuple[Tree, NDArray[np.int32], Ints]:
         """Grow one tree on some rows and features.
 
-        Parameters
-        ----------
-        grad, hess : float64 arrays of shape (n_rows,)
-            Derivatives of the loss; leaf values are Newton steps -sum grad / (sum hess + reg_lambda).
-        rows : int32 array of shape (k,)
-            Rows to grow on, ascending.
-        features : int64 array of shape (m,)
-            Features that may be split on, ascending; each has a column.
-        row_weights : float64 array of shape (n_rows,), optional
-            Replaces the hessian while splits are searched: G^2 / W is the decrease of the weighted squared error of
-            the gradients when their mean is subtracted (least squares). None: G^2 / H.
+        Shapes: grad, hess float64 (n_rows,); rows int32 (k,); features int64 (m,); row_weights float64 (n_rows,);
+        ordered int32 (k,); leaf_ptr int64 (n_leaves, 2).
 
-        Returns
-        -------
-        tree : Tree
-        ordered : int32 array of shape (k,)
-            The rows ordered by leaf. A view, valid until the next tree.
-        leaf_ptr : int64 array of shape (n_leaves, 2)
-            Rows of leaf l are ordered[leaf_ptr[l, 0] : leaf_ptr[l, 1]].
-
-        References
-        ----------
         C. Burges, MSR-TR-2010-82: equation 11 (splits by least squares), section 7 (Newton steps).
-
         """
         work, n_rows, newton = self._work, len(rows), row_weights is None
         is_candidate = np.zeros(len(self.columns.column), dtype=np.bool_)

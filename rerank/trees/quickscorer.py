@@ -70,17 +70,7 @@ class BitForest:
 def add_scores(forest: BitForest, X: NDArray[np.float32], out: Floats, n_threads: int = 1) -> None:
     """Add the value of every tree to the scores of some rows, in the order of the trees.
 
-    Parameters
-    ----------
-    forest : BitForest
-        From `rerank.trees.bit_layout.bit_forest`.
-    X : float32 array of shape (n_rows, n_features)
-        Rows, NaN where missing.
-    out : float64 array of shape (n_rows,)
-        Scores, added to in place.
-    n_threads : int
-        Threads to use.
-
+    Shapes: X float32 (n_rows, n_features); out float64 (n_rows,).
     """
     layout = (forest.features, forest.tree_words, forest.words, forest.tests, forest.leaf_value)
 

@@ -29,18 +29,7 @@ def score_rows(forest: Forest, X: NDArray[np.float32]) -> Floats:
     (``numba.set_num_threads``). The forest as it is arranged for scoring is kept as long as the forest: its arrays must
     not change after its first scores.
 
-    Parameters
-    ----------
-    forest : Forest
-        Trees.
-    X : array of shape (n_rows, n_features)
-        Rows, read as float32; NaN where missing.
-
-    Returns
-    -------
-    float64 array of shape (n_rows,)
-        The sum of the leaf values that each row reaches.
-
+    Shapes: X (n_rows, n_features).
     """
     X = np.ascontiguousarray(X, dtype=np.float32)
     out = np.zeros(len(X), dtype=forest.leaf_value.dtype)

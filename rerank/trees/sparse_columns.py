@@ -30,19 +30,7 @@ LEAST_BINS = 128  # features of fewer bins may share a column with others
 
 
 def sparse_features(bins: Bins) -> Ints:
-    """Return the features to store as sparse columns.
-
-    Parameters
-    ----------
-    bins : Bins
-        Bins of all features.
-
-    Returns
-    -------
-    int64 array of shape (n_sparse,)
-        Those with the fewest exceptions first; empty where sparse columns would not save time.
-
-    """
+    """Return the features to store as sparse columns."""
     sparse = np.flatnonzero((bins.n_bins + bins.missing > LEAST_BINS) & (bins.exception_share <= LARGEST_SHARE))
     sparse = sparse[np.argsort(bins.exception_share[sparse], kind="stable")]
     sparse = sparse[np.cumsum(bins.exception_share[sparse]) <= MEAN_EXCEPTIONS][:MOST_SPARSE]
@@ -54,22 +42,7 @@ def list_exceptions(
 ) -> NDArray[np.uint16]:
     """Return the exceptions of every row.
 
-    Parameters
-    ----------
-    blocks : uint8 array of shape (n_blocks, n_rows, 16)
-        Codes of all columns.
-    first_sparse : int
-        First sparse column.
-    most_freq_code : uint8 array of shape (n_sparse,)
-        Most frequent code of each sparse column.
-    n_threads : int
-        Threads to use.
-
-    Returns
-    -------
-    uint16 array of shape (n_rows + 1, 8)
-        The last row is that of a row without exceptions. Shape (0, 8) where no column is sparse.
-
+    Shapes: blocks uint8 (n_blocks, n_rows, 16); most_freq_code uint8 (n_sparse,).
     """
     if not len(most_freq_code):
         return np.empty((0, EXCEPTIONS), dtype=np.uint16)

@@ -62,15 +62,7 @@ def walk_forest(forest: Forest) -> WalkForest:
 def add_scores(forest: WalkForest, X: NDArray[np.float32], out: Floats) -> None:
     """Add the value of every tree to the scores of some rows, in the order of the trees.
 
-    Parameters
-    ----------
-    forest : WalkForest
-        From `walk_forest`.
-    X : float32 array of shape (n_rows, n_features)
-        Rows, NaN where missing.
-    out : float64 array of shape (n_rows,)
-        Scores, added to in place.
-
+    Shapes: X float32 (n_rows, n_features); out float64 (n_rows,).
     """
     _add_scores(X, forest.roots, forest.steps, forest.threshold, forest.value, out)
 

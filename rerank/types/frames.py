@@ -108,23 +108,7 @@ def is_frame(value: Any) -> bool:
 def new_frame(
     columns: Mapping[str, Any], index: tuple[str, Any] | None = None, attrs: Mapping[str, Any] | None = None
 ) -> Any:
-    """Return a pandas DataFrame.
-
-    Parameters
-    ----------
-    columns : mapping of str to array
-        Values of each column.
-    index : tuple of str and array or None
-        Name and values of the index; rows are numbered if None.
-    attrs : mapping or None
-        Plain values that are stored in `DataFrame.attrs["rerank"]`.
-
-    Raises
-    ------
-    RerankError
-        If pandas is not installed.
-
-    """
+    """Return a pandas DataFrame."""
     try:
         import pandas as pd
     except ImportError as error:

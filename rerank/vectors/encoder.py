@@ -74,25 +74,7 @@ class Encoder:
         return cls(given, _imported(given, module, name))
 
     def encode(self, texts: Sequence[str], dimensions: int | None = None) -> NDArray[np.float32]:
-        """Return the vectors of texts.
-
-        Parameters
-        ----------
-        texts : sequence of str
-            The texts; the vector of one without a character other than white space is zero.
-        dimensions : int, optional
-            Number of dimensions that is expected.
-
-        Returns
-        -------
-        ndarray of shape (n_texts, dimensions) and dtype float32
-
-        Raises
-        ------
-        InvalidInputError
-            If the function fails, or returns another shape or type, NaN, infinity or a zero vector.
-
-        """
+        """Return the vectors of texts."""
         rows = [row for row, text in enumerate(texts) if text.strip()]
         if not rows:
             return np.zeros((len(texts), dimensions or 1), dtype=np.float32)
@@ -178,31 +160,7 @@ class EncodedDocuments:
 def encoded_documents(
     encoder: Encoder, forward: ForwardIndex, texts: Texts, file: str | Path | None = None
 ) -> EncodedDocuments:
-    """Return the vectors of all documents of an index from a file, which is made where there is none.
-
-    Parameters
-    ----------
-    encoder : Encoder
-        The encoder.
-    forward : ForwardIndex
-        Forward arrays of the index.
-    texts : callable
-        Returns the texts of documents by number.
-    file : path, optional
-        The file; by default one in the cache folder, by index and name of the encoder.
-
-    Returns
-    -------
-    EncodedDocuments
-
-    Raises
-    ------
-    InvalidInputError
-        If the encoder fails, see `Encoder.encode`.
-    FileFormatError
-        If a given file is damaged or another.
-
-    """
+    """Return the vectors of all documents of an index from a file, which is made where there is none."""
     values = {**identity(forward), "encoder": encoder.name}
     key = hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:32]
     path = cache_folder() / f"encoded-{key}" if file is None else Path(file)

@@ -55,22 +55,7 @@ def learn_lsi(
 
     A row of the matrix has w(t) = (1 + ln tf) * ln(N / df) of a document's terms, divided by its norm.
 
-    Parameters
-    ----------
-    field : FieldArrays
-        Forward arrays of the whole document.
-    dimensions : int
-        Number of dimensions; fewer where documents or terms are fewer.
-    threads : int, optional
-        Number of threads; by default one per core.
-    most_documents : int
-        Number of documents above which a random sample of this size is learned from.
-
-    Returns
-    -------
-    space : Space
-    values : ndarray of shape (dimensions,) and dtype float64
-
+    Shapes: values float64 (dimensions,).
     """
     rows, weights = frequent_terms(field), term_weights(field)
     docs = sampled_documents(len(field.lengths), most_documents)

@@ -66,21 +66,7 @@ class Space:
         return rows, weights
 
     def queries(self, forward: ForwardIndex, query_terms: Sequence[Sequence[str]]) -> NDArray[np.float32]:
-        """Return the vectors of queries.
-
-        Parameters
-        ----------
-        forward : ForwardIndex
-            Forward arrays of the index, for its vocabulary.
-        query_terms : sequence of sequence of str
-            Tokens of each query as the index's analyser makes them, repetitions included.
-
-        Returns
-        -------
-        ndarray of shape (n_queries, dimensions) and dtype float32
-            A row of zeros for a query without a known term.
-
-        """
+        """Return the vectors of queries."""
         occurrences = [Counter(tokens) for tokens in query_terms]
         words = list(dict.fromkeys(term for counts in occurrences for term in counts))
         numbers = dict(zip(words, find_terms(forward, [word.encode("utf8") for word in words]).tolist(), strict=True))

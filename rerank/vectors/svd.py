@@ -69,23 +69,7 @@ class SparseRows:
 def right_singular_vectors(matrix: SparseRows, size: int, threads: int | None = None) -> tuple[Block, Floats]:
     """Return the right singular vectors of the greatest singular values.
 
-    Parameters
-    ----------
-    matrix : SparseRows
-        The matrix.
-    size : int
-        Number of vectors; fewer are returned where the matrix has fewer rows or columns.
-    threads : int, optional
-        Number of threads; by default one per core.
-
-    Returns
-    -------
-    vectors : ndarray of shape (n_columns, size) and dtype float32
-        The vectors as columns, in descending order of the singular values; of each, the entry of the greatest
-        magnitude is positive.
-    values : ndarray of shape (size,) and dtype float64
-        The singular values.
-
+    Shapes: vectors float32 (n_columns, size); values float64 (size,).
     """
     size = min(size, len(matrix.row_ptr) - 1, matrix.n_columns)
     if size == 0:

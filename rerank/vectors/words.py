@@ -42,20 +42,6 @@ def learn_words(field: FieldArrays, dimensions: int = DIMENSIONS, threads: int |
 
     Of the documents, some with about 4 million tokens in all are learned from; pairs of words are counted in a table of
     12 bytes for each of two to four times their number.
-
-    Parameters
-    ----------
-    field : FieldArrays
-        Forward arrays of the whole document.
-    dimensions : int
-        Number of dimensions; fewer where there are fewer words.
-    threads : int, optional
-        Number of threads; by default one per core.
-
-    Returns
-    -------
-    Space
-
     """
     rows = frequent_terms(field, LEAST_DOCUMENTS, MOST_WORDS)
     n_words = int(rows.max(initial=-1)) + 1

@@ -28,19 +28,7 @@ _log = logging.getLogger("rerank")
 
 
 def compile_kernels(parts: Iterable[str] | None = None) -> None:
-    """Compile the kernels that are not in Numba's cache, and wait for it.
-
-    Parameters
-    ----------
-    parts : iterable of str or None
-        Names of PARTS; None is all. There are as many processes as cores, but no more than parts.
-
-    Raises
-    ------
-    RuntimeError
-        If a process fails.
-
-    """
+    """Compile the kernels that are not in Numba's cache, and wait for it."""
     context = get_context("spawn")  # the threads of Java and OpenMP do not run in a forked process
     names = list(PARTS if parts is None else parts)
     count = min(thread_count(None), len(names))

@@ -153,57 +153,20 @@ class Explanation(Shown):
         return "\n\n".join([f"Query {self.query_id}: {self.query}", *self.sentences(), text_table(self)])
 
     def summary(self) -> str:
-        """Return the sentence that names the features.
-
-        Returns
-        -------
-        str
-            One sentence.
-
-        """
+        """Return the sentence that names the features."""
         return reasons_sentence(self)
 
     def first_rows(self, n: int) -> tuple[list[str], list[list[Any]], int]:
-        """Return the column names, the first n features, and the number of features.
-
-        Parameters
-        ----------
-        n : int
-            Number of features.
-
-        Returns
-        -------
-        header : list of str
-            The column names.
-        rows : list of list
-            The first n features.
-        n_rows : int
-            Number of all features.
-
-        """
+        """Return the column names, the first n features, and the number of features."""
         rows = [feature_row(feature) for feature in self.features[:n]]
         return table_header(self), rows, len(self.features)
 
     def sentences(self) -> list[str]:
-        """Return the explanation in plain words: where the documents were and are, and which features did it.
-
-        Returns
-        -------
-        list of str
-            The sentences.
-
-        """
+        """Return the explanation in plain words: where the documents were and are, and which features did it."""
         return [ranks_sentence(self), reasons_sentence(self), *further_sentences(self)]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the explanation as plain JSON values; a missing value is None.
-
-        Returns
-        -------
-        dict
-            The explanation.
-
-        """
+        """Return the explanation as plain JSON values; a missing value is None."""
         return {
             "query_id": self.query_id,
             "query": self.query,
@@ -234,14 +197,7 @@ class Explanation(Shown):
         }
 
     def to_frame(self) -> Any:
-        """Return a pandas DataFrame with a row for each feature: values, contributions, difference, meaning, unit.
-
-        Returns
-        -------
-        pandas.DataFrame
-            The features, by the size of their difference.
-
-        """
+        """Return a pandas DataFrame with a row for each feature: values, contributions, difference, meaning, unit."""
         first, second = (document.label for document in self.documents)
         columns = {
             "feature": [feature.name for feature in self.features],
@@ -256,48 +212,13 @@ class Explanation(Shown):
         return new_frame(columns)
 
     def to_html(self) -> str:
-        """Return the explanation as a self-contained page with a chart.
-
-        Returns
-        -------
-        str
-            The page.
-
-        """
+        """Return the explanation as a self-contained page with a chart."""
         return html_page(self)
 
     def to_png(self) -> bytes:
-        """Return the plot as a PNG file.
-
-        Returns
-        -------
-        bytes
-            The content of the file.
-
-        Raises
-        ------
-        RerankError
-            If matplotlib is not installed.
-
-        """
+        """Return the plot as a PNG file."""
         return png(self)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Plot what the features add to the difference as horizontal bars, with matplotlib.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to plot; a new figure by default.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-
-        Raises
-        ------
-        RerankError
-            If matplotlib is not installed.
-
-        """
+        """Plot what the features add to the difference as horizontal bars, with matplotlib."""
         return plot(self, ax)

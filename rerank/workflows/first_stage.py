@@ -58,23 +58,6 @@ class FirstStage:
 
         The chosen ones keep their scores and order: the features of the second stage are those of the candidates'
         retriever, as in training. The others follow in the order of the model.
-
-        Parameters
-        ----------
-        candidates : Run
-            All candidates.
-        data : RankingData
-            Their features, as the model reads them.
-        k : int
-            Number of candidates to choose.
-        base : Run or None
-            Base scores, if the model was warm-started from a run.
-
-        Returns
-        -------
-        tuple of Run
-            The chosen candidates; and all in the new order, with the scores in the old one (`with_tail` sets others).
-
         """
         query, row = query_rows(candidates.query_ptr), np.arange(candidates.n_rows)
         position = row - candidates.query_ptr[query]

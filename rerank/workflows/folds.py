@@ -14,31 +14,7 @@ FEWEST = 3  # for training, validation and test
 def assign_folds(
     query_ids: Iterable[str], folds: int, random_state: int, relevant: Mapping[str, int] | None = None
 ) -> dict[str, int]:
-    """Return a random fold of every query; sizes differ by at most one.
-
-    Parameters
-    ----------
-    query_ids : iterable of str
-        The queries, whose order has no effect.
-    folds : int
-        Number of folds.
-    random_state : int
-        Random seed.
-    relevant : mapping of str to int or None
-        Number of relevant documents of each query, by which folds are stratified: queries are sorted by it, randomly
-        among equal numbers, and assigned to the folds in turn. None is no stratification.
-
-    Returns
-    -------
-    dict of str to int
-        Fold of each query, from 0.
-
-    Raises
-    ------
-    InvalidInputError
-        If there are fewer than 3 folds (training, validation, test) or fewer queries than folds.
-
-    """
+    """Return a random fold of every query; sizes differ by at most one."""
     query_ids = list(query_ids)
     _check_number(folds, len(query_ids))
     names = sorted(query_ids)
@@ -51,25 +27,7 @@ def assign_folds(
 
 
 def given_folds(query_ids: Iterable[str], folds: Mapping[str, int]) -> dict[str, int]:
-    """Return the given fold (0, 1, 2 ...) of every query.
-
-    Parameters
-    ----------
-    query_ids : iterable of str
-        The judged queries.
-    folds : mapping of str to int
-        Fold of each query; other queries are ignored.
-
-    Returns
-    -------
-    dict of str to int
-
-    Raises
-    ------
-    InvalidInputError
-        If a query has no fold, or a fold no query.
-
-    """
+    """Return the given fold (0, 1, 2 ...) of every query."""
     query_ids = list(query_ids)
     missing = [query_id for query_id in query_ids if query_id not in folds]
     if missing:

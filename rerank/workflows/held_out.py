@@ -59,10 +59,7 @@ class HeldOutSplit:
     def permutation(self, model: Ranker) -> dict[str, float]:
         """Return the loss of the measure if the values of a feature are shuffled over the held-out rows.
 
-        References
-        ----------
         L. Breiman, Random Forests, Machine Learning 45, 2001, section 10.
-
         """
         random = np.random.default_rng(0)
         held_out = replace(self.held_out, X=self.held_out.X.copy())

@@ -160,35 +160,7 @@ def feature_report(
     quick: bool = False,
     threads: int | None = None,
 ) -> FeatureReport:
-    """Return importance and cost of each feature of labelled data.
-
-    Parameters
-    ----------
-    data : RankingData
-        Labelled data with a recipe.
-    model : Ranker or None
-        Model whose gain and permutation importance are reported, trained on other queries; None is the small model.
-    microseconds : mapping of str to float or None
-        Cost of each group for each pair, as `measure_costs` returns it; None is 1 for each column.
-    budget : float or None
-        Maximum cost of the suggested recipe in microseconds for each pair; None is half the cost of all groups.
-    metric : str
-        The measure.
-    quick : bool
-        Whether to train fewer trees and leave out fewer single features.
-    threads : int or None
-        Number of threads; None is all cores.
-
-    Returns
-    -------
-    FeatureReport
-
-    Raises
-    ------
-    InvalidInputError
-        If the data have no labels, no recipe or fewer than 6 queries, or no group fits the budget.
-
-    """
+    """Return importance and cost of each feature of labelled data."""
     if data.labels is None or len(data) < 6:
         raise InvalidInputError(
             f"data: expected labels and at least 6 queries, got {'no labels' if data.labels is None else len(data)}. "

@@ -11,23 +11,7 @@ from rerank.features.registry import known_families
 
 
 def portable_template(name: str) -> str:
-    """Return a recipe as TOML, with comments, of the features that an engine computes.
-
-    Parameters
-    ----------
-    name : str
-        Name of the engine: elasticsearch, opensearch or solr.
-
-    Returns
-    -------
-    str
-
-    Raises
-    ------
-    InvalidInputError
-        For an unknown engine.
-
-    """
+    """Return a recipe as TOML, with comments, of the features that an engine computes."""
     engine = engine_named(name)
     families, patterns = _columns(engine)
     return "\n".join(

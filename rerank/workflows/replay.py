@@ -38,33 +38,7 @@ def replay_experiment(
     vectors: Vectors | str | Path | None = None,
     encoder: Encoder | str | Callable[[list[str]], Any] | None = None,
 ) -> Replay:
-    """Repeat the study of a folder, including tuning.
-
-    Parameters
-    ----------
-    folder : path
-        Folder that a study has written.
-    index, topics, qrels
-        Inputs of the study, see `run_experiment`.
-    output : path or None
-        Folder for the output files; None keeps none.
-    names : mapping of str to str or None
-        Names of `index`, `topics`, `qrels` and `vectors` in messages.
-    vectors : Vectors, path or None
-        Vectors of the study, if it had them.
-    encoder : callable, str or None
-        The encoder of the study, if it had one. The record has its name only: no code runs that a file names.
-
-    Returns
-    -------
-    Replay
-
-    Raises
-    ------
-    InvalidInputError
-        If an input, the encoder or an output file differs from that of the record.
-
-    """
+    """Repeat the study of a folder, including tuning."""
     record: dict[str, Any] = read_record(Path(folder))
     target = None if output is None else check_output_folder(output)
     if target is not None and target.resolve() == Path(folder).resolve():

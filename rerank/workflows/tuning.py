@@ -31,26 +31,7 @@ class Try:
 
 
 def search_space(ranker: str, fixed: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """Return the values of each parameter that is searched.
-
-    Parameters
-    ----------
-    ranker : str
-        Name of the ranker.
-    fixed : mapping
-        Parameters that are given and therefore not searched.
-
-    Returns
-    -------
-    dict of str to list
-        Values by parameter, in alphabetical order.
-
-    Raises
-    ------
-    InvalidInputError
-        Where nothing is left to search, or `fixed` has a name that the ranker does not have.
-
-    """
+    """Return the values of each parameter that is searched."""
     learner = ranker_class(ranker)
     declared = declared_parameters(learner)
     check_names(learner.__name__, fixed, declared)
@@ -87,21 +68,7 @@ def best_model(
     stop: RankingData | None,
     value: Callable[[RankingData, Ranker], float],
 ) -> tuple[Ranker, list[Try]]:
-    """Return the model of the setting that is best on `stop` (of equal ones the first), and all settings tried.
-
-    Parameters
-    ----------
-    new_model : callable
-        Makes an unfitted ranker of a setting.
-    settings : sequence of mapping
-        The settings.
-    train, stop : RankingData
-        Queries to train on, and to stop the training and to choose by; None for rankers that cross-validate on the
-        training queries themselves.
-    value : callable
-        Measure of a model on data.
-
-    """
+    """Return the model of the setting that is best on `stop` (of equal ones the first), and all settings tried."""
     models = [new_model(setting).fit(train, eval_set=stop) for setting in settings]
     values = [model.cross_validated_ if stop is None else value(stop, model) for model in models]
     tries = [Try(dict(setting), one) for setting, one in zip(settings, values, strict=True)]

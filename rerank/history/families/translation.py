@@ -93,25 +93,7 @@ class TranslationFeatures(LearnedFamily):
 
 
 def learn_translation(judged: Judged, doc_terms: DocTerms, n_terms: int, threads: int = 1) -> dict[str, NDArray[Any]]:
-    """Return T(q|w) as arrays: pointers by word of the queries, source terms (ascending) and probabilities.
-
-    Parameters
-    ----------
-    judged : Judged
-        The queries.
-    doc_terms : DocTerms
-        Terms of each document, S(d).
-    n_terms : int
-        Number of terms of the index, which is also the number of the empty term.
-    threads : int
-        Number of threads; the result does not depend on it.
-
-    Returns
-    -------
-    dict from str to ndarray
-        `ptr` (n_words + 1,) int64, `sources` int32 and `probabilities` float32.
-
-    """
+    """Return T(q|w) as arrays: pointers by word of the queries, source terms (ascending) and probabilities."""
     word_ptr, queries, order = judged.by_word()
     weights = judged.freqs[order] / np.sqrt(np.maximum(np.diff(judged.doc_ptr), 1))[queries]
     given = ((word_ptr, queries, weights), (judged.doc_ptr, judged.docs), (doc_terms.ptr, doc_terms.terms), n_terms)
