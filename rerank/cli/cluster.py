@@ -49,9 +49,10 @@ def opened_cluster(address: str | None, security: Path | None) -> Iterator[Clust
 
 
 @contextmanager
-def opened_index(path: Path, language: str | None, cluster: Cluster | None) -> Iterator[Index]:
+def opened_index(path: Path, language: str | None, cluster: Cluster | None = None, **options: Any) -> Iterator[Index]:
     """Yield an index: that of this process, or one whose work is done by a cluster."""
     from rerank.workflows.index import Index
 
-    with Index.open(path, language) if cluster is None else cluster.open(path, language) as index:
+    opened = Index.open(path, language, **options) if cluster is None else cluster.open(path, language, **options)
+    with opened as index:
         yield index

@@ -12,7 +12,7 @@ import click
 from rerank.cli.cluster import cluster_options, opened_cluster, opened_index
 from rerank.cli.options import (
     bm25_options,
-    encoder_option,
+    candidates_option,
     file_option,
     folder_option,
     functions_option,
@@ -21,8 +21,6 @@ from rerank.cli.options import (
     metric_option,
     path_type,
     threads_option,
-    union_option,
-    vectors_option,
 )
 from rerank.cli.parameters import given_parameters, ranker_options
 from rerank.errors import InvalidInputError
@@ -33,7 +31,7 @@ if TYPE_CHECKING:
 MEASURES = ("RR@10", "nDCG@10", "AP")
 INPUTS = ("index", "topics", "qrels")
 ELSEWHERE = {"metric": "--metric", "n_jobs": "--threads", "random_state": "--random-state"}
-BESIDE_REPLAY = frozenset(["replay", "output", "encoder"])
+BESIDE_REPLAY = frozenset(["replay", "output"])
 
 
 @click.command("experiment", short_help="run a study")
@@ -89,9 +87,7 @@ BESIDE_REPLAY = frozenset(["replay", "output", "encoder"])
     help="Learn features from the training queries of each fold too.",
 )
 @functions_option()
-@union_option()
-@vectors_option()
-@encoder_option()
+@candidates_option()
 @language_option()
 @threads_option()
 @cluster_options()
@@ -100,7 +96,7 @@ def command(context: click.Context, /, replay: Path | None, output: Path | None,
     """Compare BM25, the ranker, and the ranker started from BM25, on held-out queries of k folds."""
     if replay is not None:
         _refuse_others(context)
-        click.echo(_replayed(replay, output, options["encoder"]))
+        click.echo(_replayed(replay, output))
         return
     missing = next((name for name in (*INPUTS, "output") if context.params.get(name) is None), None)
     if missing is not None:
@@ -115,8 +111,6 @@ def _studied(
     index: Path,
     topics: Path,
     qrels: Path,
-    vectors: Path | None,
-    encoder: str | None,
     language: str | None,
     cluster: str | None,
     cluster_security: Path | None,
@@ -135,12 +129,10 @@ def _studied(
     with (
         opened_cluster(cluster, cluster_security) as workers,
         opened_index(index, language, workers) as opened,
-        errors_with_files({"qrels": qrels, "folds": folds, "recipe": options["recipe"], "union": "--union"}),
+        errors_with_files({"qrels": qrels, "folds": folds, "recipe": options["recipe"], "candidates": "--candidates"}),
     ):
-        inputs = {"index": index, "topics": topics, "qrels": qrels, "vectors": vectors}
-        beside: dict[str, Any] = {"vectors": vectors, "encoder": encoder}
-        provenance = _provenance({name: path for name, path in inputs.items() if path is not None})
-        return run_experiment(opened, queries, judgements, output, study, provenance, **beside).table
+        provenance = _provenance({"index": index, "topics": topics, "qrels": qrels})
+        return run_experiment(opened, queries, judgements, output, study, provenance).table
 
 
 def _study(
@@ -171,7 +163,7 @@ def _study(
     )
 
 
-def _replayed(folder: Path, output: Path | None, encoder: str | None) -> str:
+def _replayed(folder: Path, output: Path | None) -> str:
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_qrels
     from rerank.workflows.index import Index
@@ -183,8 +175,7 @@ def _replayed(folder: Path, output: Path | None, encoder: str | None) -> str:
     topics, qrels = read_topics(paths["topics"]), read_qrels(paths["qrels"])
     with Index.open(paths["index"]) as index:
         names = {name: str(path) for name, path in paths.items()}
-        beside: dict[str, Any] = {"vectors": paths.get("vectors"), "encoder": encoder}
-        replayed = replay_experiment(folder, index, topics, qrels, output, names, **beside)
+        replayed = replay_experiment(folder, index, topics, qrels, output, names)
     if output is not None:
         write_provenance(output, _provenance(paths))
     return f"{replayed.result.table}\n\nreplay: {replayed.n_files} files are those of {folder}, byte for byte"
@@ -208,6 +199,5 @@ def _refuse_others(context: click.Context) -> None:
         if each.name not in BESIDE_REPLAY and context.get_parameter_source(str(each.name)) is from_command_line:
             option = each.opts[-1] if isinstance(each, click.Option) else each.human_readable_name
             raise InvalidInputError(
-                f"--replay: expected no other option than -o and --encoder, got {option}. "
-                "The record contains the whole study."
+                f"--replay: expected no other option than -o, got {option}. The record contains the whole study."
             )

@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rerank.cli.options import (
-    applying_options,
     base_file,
-    candidates_option,
+    depth_option,
     file_option,
+    functions_option,
+    language_option,
     other_index_option,
     path_type,
     read_base_run,
-    read_history,
     read_named_runs,
+    run_option,
     split_run_files,
     start_option,
+    threads_option,
 )
 
 if TYPE_CHECKING:
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
     help="Ids of two documents to compare, or of one to compare with the mean of its query's candidates. Give the "
     "option twice where ids contain commas.",
 )
-@candidates_option()
+@run_option()
 @start_option()
 @other_index_option()
 @click.option(
@@ -51,7 +53,10 @@ if TYPE_CHECKING:
 )
 @file_option("--html", "Write the explanation as a self-contained page with a chart.")
 @file_option("--png", "Write the chart as a picture; requires matplotlib.")
-@applying_options()
+@depth_option(None)
+@functions_option()
+@language_option()
+@threads_option()
 def command(
     index: Path,
     model: Path,
@@ -60,12 +65,13 @@ def command(
     documents: tuple[str, ...],
     run_files: tuple[str, ...],
     base: str | None,
-    history: Path | None,
+    other_index: bool,
+    k: int | None,
     form: str,
     html: Path | None,
     png: Path | None,
     language: str | None,
-    **options: Any,
+    threads: int | None,
 ) -> None:
     """Print which features of MODEL put document A above B for a query of TOPICS.
 
@@ -83,27 +89,16 @@ def command(
     check_outputs({"--html": html, "--png": png})
     run, named = split_run_files(run_files)
     ranker, queries, base_run = load_model(model), read_topics(topics), read_base_run(base)
-    learned = read_history(history)
-    candidates, runs = None if run is None else read_run(run), read_named_runs(named)
-    with Index.open(index, language) as opened:
+    candidates = None if run is None else read_run(run)
+    bound: dict[str, Any] = {"runs": read_named_runs(named), "threads": threads, "check_models": not other_index}
+    with Index.open(index, language, **bound) as opened:
         if candidates is not None and run is not None:
             check_queries(candidates, run, queries, topics)
             check_documents(candidates, run, opened)
-        files = model_files(model, run, history)
+        files = model_files(model, run)
         files |= {"query": topics, "documents": "--documents", "contributions": model}
         with errors_with_files({**files, **base_file(base, base_run)}):
-            explanation = explain(
-                opened,
-                ranker,
-                queries,
-                query,
-                documents,
-                candidates,
-                base=base_run,
-                runs=runs,
-                history=learned,
-                **options,
-            )
+            explanation = explain(opened, ranker, queries, query, documents, candidates, k=k, base=base_run)
     _write(explanation, form, html, png)
 
 

@@ -10,17 +10,13 @@ import click
 from rerank.cli.cluster import cluster_options, opened_cluster, opened_index
 from rerank.cli.formats import engine_names
 from rerank.cli.options import (
-    encoder_option,
     file_option,
     functions_option,
-    history_option,
     language_option,
     path_type,
-    read_history,
     read_named_runs,
     runs_option,
     threads_option,
-    vectors_option,
 )
 
 
@@ -69,10 +65,7 @@ def _template(context: click.Context, option: click.Parameter, value: Any) -> No
 @file_option("--qrels", "Judgements; without them the data have no labels.")
 @file_option("--recipe", "TOML file of the features: fields, families, parameters, normalisation.")
 @functions_option()
-@history_option()
 @runs_option()
-@vectors_option()
-@encoder_option()
 @click.option(
     "--recipe-template",
     is_flag=True,
@@ -128,9 +121,6 @@ def command(
     qrels: Path | None,
     recipe: Path | None,
     runs: tuple[str, ...],
-    vectors: Path | None,
-    history: Path | None,
-    encoder: str | None,
     reports: tuple[Path, ...],
     budget: float | None,
     quick: bool,
@@ -139,7 +129,10 @@ def command(
     cluster: str | None,
     cluster_security: Path | None,
 ) -> None:
-    """Write the features of RUN's query-document pairs."""
+    """Write the features of RUN's query-document pairs.
+
+    What `rerank vectors` and `rerank history` keep with INDEX gives features, too.
+    """
     from rerank.cli.file_names import check_documents, check_queries, errors_with_files
     from rerank.features.recipe import Recipe
     from rerank.files.topics import read_topics
@@ -159,22 +152,18 @@ def command(
     queries, pairs = read_topics(topics), read_run(run)
     judgements = None if qrels is None else read_qrels(qrels)
     parsed, others = None if recipe is None else Recipe.from_toml(recipe), read_named_runs(runs)
-    options: dict[str, Any] = {"recipe": parsed, "runs": others, "vectors": vectors, "threads": threads}
-    options |= {"history": read_history(history), "encoder": encoder}
-    files_of = {"recipe": recipe, "vectors": vectors, "history": history}
     with (
         opened_cluster(cluster, cluster_security) as workers,
-        opened_index(index, language, workers) as opened,
-        errors_with_files(files_of),
+        opened_index(index, language, workers, runs=others, threads=threads) as opened,
+        errors_with_files({"recipe": recipe}),
     ):
         check_queries(pairs, run, queries, topics)
         check_documents(pairs, run, opened)
         if output is not None:
-            opened.write_features(output, pairs, queries, judgements, **options)
+            opened.write_features(output, pairs, queries, judgements, recipe=parsed)
         if files:
-            data = opened.features(pairs, queries, judgements, **options)
-            beside = {"vectors": vectors, "history": options["history"], "encoder": encoder}
-            microseconds = measure_costs(opened, pairs, queries, data.recipe or {}, **beside)
+            data = opened.features(pairs, queries, judgements, recipe=parsed)
+            microseconds = measure_costs(opened, pairs, queries, data.recipe or {})
             report = feature_report(data, microseconds=microseconds, budget=budget, quick=quick, threads=threads)
             for path in files:
                 write_report(report, data.recipe or {}, path)

@@ -35,10 +35,10 @@ def errors_with_files(files: Mapping[str, str | Path | None]) -> Iterator[None]:
         raise type(error)(f"{file}: {message}") from error
 
 
-def model_files(model: Path, run: Path | None, history: Path | None) -> dict[str, str | Path | None]:
+def model_files(model: Path, run: Path | None) -> dict[str, str | Path | None]:
     """Return the files of `errors_with_files` for a verb that applies a model to an index."""
     files: dict[str, str | Path | None] = {"model": model, "data": model, "recipe": model, "base": model}
-    return files | {"run": run or "--k1, --b", "union": "--union", "history": history}
+    return files | {"run": run, "candidates": model}
 
 
 def check_queries(run: Run, path: Path, topics: Topics, topics_path: Path) -> None:

@@ -6,14 +6,13 @@ from pathlib import Path
 
 import click
 
-from rerank.cli.options import language_option, output_option, path_type, threads_option
+from rerank.cli.options import language_option, path_type, threads_option
 
 
 @click.command("history", short_help="learn from judgements")
 @click.argument("index", type=path_type)
 @click.argument("topics", type=path_type)
 @click.argument("qrels", type=path_type)
-@output_option("the history (.npz)")
 @click.option(
     "--folds",
     type=click.IntRange(2, 100),
@@ -37,29 +36,25 @@ def command(
     index: Path,
     topics: Path,
     qrels: Path,
-    output: Path,
     folds: int,
     near: float,
     random_state: int,
     language: str | None,
     threads: int | None,
 ) -> None:
-    """Learn from the judgements QRELS of TOPICS what features of other queries can use.
+    """Learn from the judgements QRELS of TOPICS what features of other queries can use, and keep it with INDEX.
 
-    The output is for `--history` of features and rerank. Features of a query that the history was learned from are
-    computed without its own judgements and those of near-duplicate queries: they are learned from the other folds.
+    Features of a query that the history was learned from are computed without its own judgements and those of
+    near-duplicate queries: they are learned from the other folds.
     """
     from rerank.cli.file_names import errors_with_files
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_qrels
-    from rerank.history.history import History
-    from rerank.history.store import check_history_path
     from rerank.workflows.index import Index
 
-    check_history_path(output)
     queries, judgements = read_topics(topics), read_qrels(qrels)
-    with Index.open(index, language) as opened, errors_with_files({"qrels": qrels, "near": "--near"}):
-        learned = History.learn(
-            opened, queries, judgements, folds=folds, near=near, random_state=random_state, threads=threads
-        )
-    learned.save(output)
+    with (
+        Index.open(index, language, threads=threads) as opened,
+        errors_with_files({"qrels": qrels, "near": "--near"}),
+    ):
+        opened.learn_history(queries, judgements, folds=folds, near=near, random_state=random_state)

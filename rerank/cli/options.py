@@ -11,7 +11,6 @@ import click
 from rerank.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from rerank.history.history import History
     from rerank.types import Run
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -72,41 +71,13 @@ def runs_option() -> Decorator:
     )
 
 
-def vectors_option() -> Decorator:
-    """Return `--vectors`."""
-    return file_option("--vectors", "Vectors of INDEX (see `rerank vectors`).")
-
-
-def encoder_option() -> Decorator:
-    """Return `--encoder`."""
+def candidates_option() -> Decorator:
+    """Return `--candidates`."""
     return click.option(
-        "--encoder",
-        metavar="MODULE:FUNCTION",
-        help="Python function from a list of texts to an array of vectors.",
-    )
-
-
-def union_option() -> Decorator:
-    """Return `--union`."""
-    return click.option(
-        "--union",
+        "--candidates",
         metavar="SOURCE:K,...",
-        help="Candidates of several retrievers in place of BM25's, e.g. bm25:1000,lsi:200,run:FILE.",
+        help="Sources of candidates in place of BM25, e.g. bm25:1000,rm3:1000,lsi:200,run:FILE.",
     )
-
-
-def history_option() -> Decorator:
-    """Return `--history`."""
-    return file_option("--history", "History (`rerank history`), for the features that are learned from judgements.")
-
-
-def read_history(file: Path | None) -> History | None:
-    """Return the history of `--history`."""
-    if file is None:
-        return None
-    from rerank.history.reading import load_history
-
-    return load_history(file)
 
 
 def read_named_runs(pairs: tuple[str, ...]) -> dict[str, Run]:
@@ -125,14 +96,14 @@ def read_named_runs(pairs: tuple[str, ...]) -> dict[str, Run]:
     return runs
 
 
-def candidates_option() -> Decorator:
+def run_option() -> Decorator:
     """Return `--run [NAME=]FILE` of the verbs that apply a model to an index; see `split_run_files`."""
     return click.option(
         "--run",
         "run_files",
         metavar="[NAME=]FILE",
         multiple=True,
-        help="Candidates instead of BM25's; with a name, a run whose scores are features of the model.",
+        help="Candidates in place of the model's; with a name, a run whose scores are features of the model.",
     )
 
 
@@ -240,25 +211,28 @@ def metric_option() -> Decorator:
     )
 
 
-def bm25_options(models: bool = False) -> Decorator:
-    """Return `-k`, `--k1` and `--b`; with `models`, the defaults of k1 and b are those of the model's training."""
-    k1, b = (None, None) if models else (0.9, 0.4)
-    default = "; by default that of the model's training" if models else ""
+def depth_option(default: int | None = 1000) -> Decorator:
+    """Return `-k`; by default that of the model's training where there is no other default."""
+    return click.option(
+        "-k",
+        "--hits",
+        "k",
+        type=click.IntRange(min=1),
+        metavar="N",
+        default=default,
+        show_default=default is not None,
+        help="Documents of a query" + ("." if default else " that are reranked; by default as in training."),
+    )
+
+
+def bm25_options() -> Decorator:
+    """Return `-k`, `--k1` and `--b`."""
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
         for option in (
-            click.option("--b", type=float, metavar="X", default=b, show_default=True, help=f"BM25's b{default}."),
-            click.option("--k1", type=float, metavar="X", default=k1, show_default=True, help=f"BM25's k1{default}."),
-            click.option(
-                "-k",
-                "--hits",
-                "k",
-                type=click.IntRange(min=1),
-                metavar="N",
-                default=1000,
-                show_default=True,
-                help="Number of documents per query.",
-            ),
+            click.option("--b", type=float, metavar="X", default=0.4, show_default=True, help="BM25's b."),
+            click.option("--k1", type=float, metavar="X", default=0.9, show_default=True, help="BM25's k1."),
+            depth_option(),
         ):
             command = option(command)
         return command
@@ -310,24 +284,3 @@ def base_file(base: str | None, base_run: Any) -> dict[str, str]:
     """Return the file of a base run, by what errors call the run."""
     name = getattr(base_run, "name", None)
     return {f"base run {name}": split_base(base)[1]} if base and name else {}
-
-
-def applying_options() -> Decorator:
-    """Return the options of retrieval and features of the verbs that apply a model to an index."""
-    options = (
-        bm25_options(models=True),
-        union_option(),
-        vectors_option(),
-        encoder_option(),
-        functions_option(),
-        history_option(),
-        language_option(),
-        threads_option(),
-    )
-
-    def add(command: Callable[..., Any]) -> Callable[..., Any]:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return add

@@ -12,13 +12,9 @@ import click
 from rerank.cli.options import (
     FUNCTIONS,
     Decorator,
-    encoder_option,
     functions_option,
-    history_option,
     language_option,
     path_type,
-    union_option,
-    vectors_option,
 )
 from rerank.errors import InvalidInputError, MissingFileError, RerankError
 
@@ -72,10 +68,6 @@ def _options() -> Decorator:
 @click.argument("index", type=path_type, required=False)
 @click.argument("model", type=path_type, required=False)
 @_options()
-@union_option()
-@vectors_option()
-@encoder_option()
-@history_option()
 @functions_option()
 @language_option()
 @click.pass_context
@@ -98,12 +90,8 @@ def command(context: click.Context, /, index: Path | None, model: Path | None, d
         from rerank.service.demo import demo_files
 
         index, model = demo_files()
-    kinds = ((model, "a model file"), (options["history"], "a history"), (options["vectors"], "vectors"))
-    for file, kind in kinds:
-        if file is not None and not file.is_file():
-            raise MissingFileError(file, kind)
-    if model is None and options["union"] is not None:
-        raise click.UsageError("--union: expected MODEL beside it, got none. Leave --union out, or name a model.")
+    if model is not None and not model.is_file():
+        raise MissingFileError(model, "a model file")
     from rerank.service.supervisor import serve
 
     functions = tuple(context.meta.get(FUNCTIONS, ()))
@@ -148,10 +136,6 @@ def _settings(
     )
     names = (
         "model_names",
-        "vectors",
-        "history",
-        "union",
-        "encoder",
         "language",
         "other_index",
         "text_field",

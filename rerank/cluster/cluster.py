@@ -92,14 +92,14 @@ class Cluster:
             with suppress(OSError, TimeoutError, RuntimeError):  # the scheduler may have gone before
                 each.close()
 
-    def open(self, path: str | Path, language: str | None = None) -> ClusterIndex:
+    def open(self, path: str | Path, language: str | None = None, **resources: Any) -> ClusterIndex:
         """Open an index whose searches and features are computed by the workers.
 
         Parameters
         ----------
         path : path
             Folder of the index, the same on this machine and on every worker.
-        language : str or None
+        language, **resources : str or None, and others
             As for `Index.open`.
 
         Returns
@@ -110,7 +110,7 @@ class Cluster:
         """
         from rerank.cluster.index import ClusterIndex
 
-        return ClusterIndex(self, path, language)
+        return ClusterIndex(self, path, language, **resources)
 
     def rerank(
         self,
@@ -311,7 +311,7 @@ class Cluster:
         self.check_versions(with_index=job.index is not None)
         job = replace(job, functions=dict(functions()))
         packed = cloudpickle.dumps(job)
-        if job.index is not None or job.files:
+        if job.index is not None:
             checked = cloudpickle.dumps(replace(job, shared={}, functions={}))
             for address, error in self.run_everywhere(check_job, checked).items():
                 if isinstance(error, BaseException):

@@ -21,14 +21,13 @@ from rerank.files.data import write_data
 from rerank.files.marks import file_mark
 from rerank.files.topics import read_topics
 from rerank.files.trec import read_run
-from rerank.history.reading import load_history
-from rerank.rankers.ranker import Ranker
-from rerank.rankers.store import load_model
-from rerank.retrieval.union import UnionRun, parse_union, run_of_part
+from rerank.rankers.store import fitted_model
+from rerank.retrieval.candidates import Candidates
+from rerank.retrieval.union import UnionRun, run_of_part
 from rerank.types import Qrels, RankingData, Run, Topics
-from rerank.vectors.vectors import Vectors
-from rerank.workflows.index import Index, check_topics, given_runs
+from rerank.workflows.index import Index, check_topics, runs_beside
 from rerank.workflows.rerank import rerank
+from rerank.workflows.resources import VECTORS
 
 if TYPE_CHECKING:
     from rerank.cluster.cluster import Cluster
@@ -43,19 +42,18 @@ class ClusterIndex(Index):
     ----------
     cluster : Cluster
         The cluster.
-    path, language : path, str or None
-        As for `Index`: the same folder on this machine and on every worker.
+    path, language, **resources : path, str or None, and others
+        As for `Index`: the same folder on this machine and on every worker, and so are files of resources.
 
     """
 
-    def __init__(self, cluster: Cluster, path: str | Path, language: str | None = None) -> None:
-        super().__init__(path, language)
+    def __init__(self, cluster: Cluster, path: str | Path, language: str | None = None, **resources: Any) -> None:
+        super().__init__(path, language, **resources)
         self.cluster = cluster
-        self._files: list[tuple[Vectors, Path]] = []
 
-    def features(self, run: Any, topics: Any, qrels: Any = None, **options: Any) -> RankingData:
+    def features(self, run: Any, topics: Any, qrels: Any = None, *, recipe: Recipe | None = None) -> RankingData:
         """Return the features of the query-document pairs of a run, see `Index.features`."""
-        data, blocks = self._features(run, topics, qrels, **options)
+        data, blocks = self._features(run, topics, qrels, recipe)
         X = np.empty(data.X.shape, dtype=np.float32)
         first = 0
         for block in blocks:
@@ -63,25 +61,21 @@ class ClusterIndex(Index):
             first += len(block)
         return replace(data, X=X)
 
-    def write_features(self, path: str | Path, run: Any, topics: Any, qrels: Any = None, **options: Any) -> None:
+    def write_features(
+        self, path: str | Path, run: Any, topics: Any, qrels: Any = None, *, recipe: Recipe | None = None
+    ) -> None:
         """Write features to a file in batches, see `Index.write_features`."""
-        data, blocks = self._features(run, topics, qrels, **options)
+        data, blocks = self._features(run, topics, qrels, recipe)
         write_data(data, path, blocks)
 
-    def rerank(self, model: Any, topics: Any, run: Any = None, **options: Any) -> Run:
+    def rerank(self, model: Any, topics: Any, run: Any = None, *, base: Any = None, **options: Any) -> Run:
         """Return the top documents in the order of a model, see `rerank.rerank`."""
-        model = model if isinstance(model, Ranker) else load_model(model)
+        model = fitted_model(model)
         topics = read_topics(topics) if isinstance(topics, str | Path) else Topics.of(topics)
         candidates = read_run(run) if isinstance(run, str | Path) else None if run is None else Run.of(run)
-        runs = {name: Run.of(other) for name, other in (options.pop("runs", None) or {}).items()}
-        if options.get("union") is not None:
-            runs = {**self._given_runs(options["union"], runs), **runs}
-        if isinstance(options.get("first"), str | Path):
-            options["first"] = load_model(options["first"])
-        if isinstance(options.get("history"), str | Path):
-            options["history"] = load_history(options["history"])
-        base = options.pop("base", None)
-        tables = {"topics": topics, "run": candidates, "runs": runs, "base": None if base is None else Run.of(base)}
+        if options.get("first") is not None:
+            options["first"] = fitted_model(options["first"])
+        tables = {"topics": topics, "run": candidates, "base": None if base is None else Run.of(base)}
         query_ids = list(topics if candidates is None else candidates)
         if candidates is not None:
             check_topics(candidates, topics)
@@ -93,44 +87,35 @@ class ClusterIndex(Index):
         job = Job(_call, {"function": function, "shared": shared})
         yield from self.cluster.map(job, [partial(dict, item=item) for item in items], what)
 
-    def read_vectors(self, given: Vectors | str | Path | None) -> Vectors | None:
-        """Return vectors of the index, read if a file is given; see `Index.read_vectors`."""
-        read = super().read_vectors(given)
-        if isinstance(given, str | Path) and read is not None:
-            self._files.append((read, Path(given)))
-        return read
-
-    def _search(self, topics: Topics, k: int, retriever: str, options: dict[str, Any]) -> Run:
-        shared = {"k": k, "retriever": retriever, **options}
-        parts: list[Run] = list(self._map(_search_of, shared, {"topics": topics}, list(topics), "searching"))
-        return Run.joined(parts)
-
-    def _search_union(self, topics: Topics, union: str, runs: Mapping[str, Run], options: dict[str, Any]) -> UnionRun:
-        given = self._given_runs(union, runs)
-        tables = {"topics": topics, "runs": given}
-        shared = {"union": union, **options}
-        parts: list[UnionRun] = list(self._map(Index.search_union, shared, tables, list(topics), "searching"))
+    def retrieve(self, topics: Topics, candidates: Candidates) -> Run:
+        """Return the documents of candidates, see `Index.retrieve`."""
+        given = self._runs_of_sources(candidates)
+        tables = {"topics": topics, "runs": {**self.runs, **given}}
+        parts: list[Any] = list(
+            self._map(Index.retrieve, {"candidates": candidates}, tables, list(topics), "searching")
+        )
+        if candidates.is_single:
+            return Run.joined(parts)
         joined = UnionRun.joined(parts)
         return replace(joined, sources={**joined.sources, **given})  # also of queries without a topic
 
-    def _given_runs(self, union: str, runs: Mapping[str, Run]) -> dict[str, Run]:
-        """Return the runs of other systems as a union takes them, read where they are not given."""
-        parts = [part for part in parse_union(union) if part.file is not None]
-        read = {part.name: read_run(str(part.file)) for part in parts if part.name not in runs}
-        return {part.name: run_of_part({**runs, **read}[part.name], part, self.forward) for part in parts}
+    def _runs_of_sources(self, candidates: Candidates) -> dict[str, Run]:
+        """Return the runs of other systems as candidates take them."""
+        runs = self.runs_of(candidates)
+        return {part.name: run_of_part(runs[part.name], part, self.forward) for part in candidates.sources if part.file}
 
     def _features(
-        self, run: Any, topics: Any, qrels: Any, recipe: Recipe | None = None, runs: Any = None, **options: Any
+        self, run: Any, topics: Any, qrels: Any, recipe: Recipe | None
     ) -> tuple[RankingData, Iterator[NDArray[np.float32]]]:
         """Return everything but the features, and the features part by part."""
         run, topics = Run.of(run), Topics.of(topics)
         check_topics(run, topics)
-        others = given_runs(run, runs)
+        others = runs_beside(run, self)
         run = run.take(run.trec_order())
         check_scores(run)
         bare = Run(run.query_ids, run.query_ptr, run.stored_ids, run.scores, run.name)
         tables = {"topics": topics, "run": bare, "runs": others}
-        parts = self._map(_features_of, {"recipe": recipe, **options}, tables, list(run), "features", run)
+        parts = self._map(_features_of, {"recipe": recipe}, tables, list(run), "features", run)
         first = next(parts)
         judgements = None if qrels is None else Qrels.of(qrels)
         about = (first[name] for name in ("names", "recipe", "fingerprint"))
@@ -152,42 +137,52 @@ class ClusterIndex(Index):
         tables  arguments of which each part has its queries
         run     whose rows are the work
         """
-        files = {}
-        if shared.get("vectors") is not None:
-            shared["vectors"] = self._vectors_file(shared["vectors"])
-            files[str(shared["vectors"])] = file_mark(shared["vectors"])
-        index = OpenIndex(str(self.path.resolve()), self.language, dict(self.forward.fingerprint))
+        index = self._on_workers()
+        if "runs" not in tables:
+            tables = {**tables, "runs": self.runs}
         sizes = np.ones(len(query_ids)) if run is None else np.diff(run.query_ptr)
         most_rows = MOST_ROWS if run is None else MOST_ROWS_OF_FEATURES
         ranges = query_parts(sizes.astype(np.int64), len(self.cluster.workers()), most_rows)
         parts = [partial(_tables_of, tables, query_ids[part]) for part in ranges]
         if not parts:  # an error, or an empty result, that is the same here
-            return iter([function(Index(self.path, self.language), **shared, **_tables_of(tables, []))])
-        return self.cluster.map(Job(function, shared, index, files), parts, what)
+            return iter([_on_index(Index.using(self), function, **shared, **_tables_of(tables, []))])
+        return self.cluster.map(Job(partial(_on_index, function=function), shared, index), parts, what)
 
-    def _vectors_file(self, given: Any) -> Path:
-        if isinstance(given, str | Path):
-            return Path(given).resolve()
-        for vectors, path in self._files:
-            if vectors is given:
-                return path.resolve()
-        raise InvalidInputError(
-            "vectors: expected the path of their file, which every worker reads, got Vectors. Save them, and pass the "
-            "path."
-        )
+    def _on_workers(self) -> OpenIndex:
+        """Return how workers open the index; they read files themselves, a history and an encoder are sent."""
+        vectors = self._given.vectors
+        if not (vectors is None or isinstance(vectors, bool | str | Path)):
+            raise InvalidInputError(
+                "vectors: expected the path of their file, which every worker reads, got Vectors. Save them, and pass "
+                "the path."
+            )
+        files = {}
+        if isinstance(vectors, str | Path):
+            vectors = Path(vectors).resolve()
+            files[str(vectors)] = file_mark(vectors)
+        elif vectors is None and (self.resources / VECTORS).is_file():
+            files[str(self.resources / VECTORS)] = file_mark(self.resources / VECTORS)
+        history = self._given.history
+        history = self.history if isinstance(history, str | Path) else history
+        options = {"vectors": vectors, "history": history, "encoder": self._given.encoder}
+        return OpenIndex(
+            str(self.path.resolve()), self.language, dict(self.forward.fingerprint), files,
+            {**options, "check_models": self.check_models},
+        )  # fmt: skip
 
 
 def _tables_of(tables: Mapping[str, Any], query_ids: Sequence[str]) -> dict[str, Any]:
     return {name: of_queries(table, query_ids) for name, table in tables.items()}
 
 
-def _search_of(index: Index, topics: Topics, k: int, retriever: str, **options: Any) -> Run:
-    return index._search(topics, k, retriever, options)  # without the warning of topics without hits
+def _on_index(index: Index, function: Callable[..., Any], runs: Mapping[str, Run], **arguments: Any) -> Any:
+    """Return the function's result for an index with the runs of some queries."""
+    return function(index.using(runs=runs), **arguments)
 
 
-def _features_of(index: Index, run: Run, topics: Topics, runs: Mapping[str, Run], **options: Any) -> dict[str, Any]:
+def _features_of(index: Index, run: Run, topics: Topics, recipe: Recipe | None) -> dict[str, Any]:
     """Return the features of a part as a dict, whose arrays Dask sends without copies."""
-    data = index.features(run, topics, runs=runs, **options)
+    data = index.features(run, topics, recipe=recipe)
     return {
         "X": data.X,
         "names": data.feature_names,

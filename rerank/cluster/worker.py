@@ -12,8 +12,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Any
 
 import cloudpickle
@@ -37,18 +37,35 @@ _listeners: dict[str, tuple[Any, Any]] = {}  # socket and TLS contexts of traini
 _stopped: set[str] = set()
 _aborted: set[str] = set()
 _log = logging.getLogger("rerank")
-_vectors_of: dict[tuple[str, str], tuple[Index, str | None, Any]] = {}
 
 
 @dataclass(frozen=True)
 class OpenIndex:
-    """The index of a job: its folder on every worker, and the fingerprint that it must have there."""
+    """The index of a job: its folder on every worker, and what it must have there.
+
+    fingerprint  of its forward arrays
+    files        of its resources: `file_mark` by path
+    options      of `Index.using`
+    """
 
     path: str
     language: str | None
     fingerprint: Mapping[str, Any]
+    files: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
 
-    def open(self) -> Index:
+    @cached_property
+    def index(self) -> Index:
+        """The index with its resources."""
+        for path, mark in self.files.items():
+            if file_mark(path) != mark:
+                raise ModelMismatchError(
+                    f"{path}: expected the same file as on the client, got another. Copy it to every worker, or name a "
+                    "file that all of them share."
+                )
+        return self._open().using(**self.options)
+
+    def _open(self) -> Index:
         """Return the index, which this process opens once."""
         key = (self.path, self.language)
         index = _indexes.get(key)
@@ -70,39 +87,23 @@ class Job:
     """What all tasks of a job have in common.
 
     function  is called with the index (if there is one), `shared` and the arguments of the task
-    files     what the job reads beside the index: `file_mark` by path
     """
 
     function: Callable[..., Any]
     shared: Mapping[str, Any] = field(default_factory=dict)
     index: OpenIndex | None = None
-    files: Mapping[str, str] = field(default_factory=dict)
     functions: Mapping[str, Function] = field(default_factory=dict)
 
     def check(self) -> None:
         """Raise RerankError unless this process has the same index and files as the client."""
-        for path, mark in self.files.items():
-            if file_mark(path) != mark:
-                raise ModelMismatchError(
-                    f"{path}: expected the same file as on the client, got another. Copy it to every worker, or name a "
-                    "file that all of them share."
-                )
         if self.index is not None:
-            self.index.open()
+            _ = self.index.index
 
     def run(self, arguments: Mapping[str, Any]) -> Any:
         """Return the function's result for the arguments of one task."""
         if self.index is None:
             return self.function(**self.shared, **arguments)
-        return self.function(self.index.open(), **self._records(), **arguments)
-
-    def _records(self) -> dict[str, Any]:
-        """Return the shared arguments with the vectors read."""
-        shared = dict(self.shared)
-        path = shared.get("vectors")
-        if isinstance(path, Path) and self.index is not None:
-            shared["vectors"] = _vectors(self.index.open(), path, self.files.get(str(path)))
-        return shared
+        return self.function(self.index.index, **self.shared, **arguments)
 
 
 @dataclass(frozen=True)
@@ -233,14 +234,6 @@ def _job(key: str, packed: bytes) -> Job:
         _jobs[key] = job
     _jobs.move_to_end(key)
     return _jobs[key]
-
-
-def _vectors(index: Index, path: Path, mark: str | None) -> Any:
-    """Return vectors of an index, which this process reads again if the index or the mark of the file is another."""
-    key = (str(index.path), str(path))
-    if key not in _vectors_of or _vectors_of[key][0] is not index or _vectors_of[key][1] != mark:
-        _vectors_of[key] = index, mark, index.read_vectors(path)
-    return _vectors_of[key][2]
 
 
 @contextmanager

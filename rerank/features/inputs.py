@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rerank.vectors.vectors import Vectors
 
 _log = logging.getLogger("rerank")
+_COMMANDS = {"vectors": "`rerank vectors INDEX`", "history": "`rerank history INDEX TOPICS QRELS`"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,8 +122,8 @@ def _check_encoder(recipe: Recipe, name: str | None) -> None:
     if name is None and (recipe.encoder is not None or needed):
         which = f"encoder {recipe.encoder}" if recipe.encoder else "encoder for the family encoder"
         raise InvalidInputError(
-            f"encoder: expected the {which}, got none. Give it (encoder=, --encoder module:function), or train on "
-            "features without it."
+            f"encoder: expected the {which}, got none. Bind it (`rerank vectors INDEX --encoder module:function`, or "
+            "Index.open(..., encoder=...)), or train on features without it."
         )
     if recipe.encoder not in (None, name):
         raise InvalidInputError(
@@ -136,7 +137,7 @@ def _check_learned(what: str, it: str, trained: str | None, given: str | None, n
     if given is None and (trained is not None or named):
         which = f"of checksum {trained}" if trained else f"for the family {named[0]}"
         raise InvalidInputError(
-            f"{what}: expected the {what} {which}, got none. Give {it} ({what}=, --{what} FILE), or train on features "
+            f"{what}: expected the {what} {which}, got none. Learn {it} ({_COMMANDS[what]}), or train on features "
             f"without {it}."
         )
     if given is not None and trained not in (None, given):

@@ -11,7 +11,15 @@ from pathlib import Path
 from rerank.errors import IndexFolderError, MissingFileError
 from rerank.lucene.checksums import NOTE, check_checksums, is_lucene_file
 from rerank.lucene.commits import commit_file, lucene_commit
-from rerank.lucene.shards import MARKER, STATISTICS, SUBFOLDER, check_shards, index_folders, read_statistics
+from rerank.lucene.shards import (
+    MARKER,
+    RESOURCES,
+    STATISTICS,
+    SUBFOLDER,
+    check_shards,
+    index_folders,
+    read_statistics,
+)
 from rerank.lucene.verified import MANIFEST
 from rerank.lucene.verified import NOTE as ARRAYS_NOTE
 from rerank.runtime import staging
@@ -93,14 +101,14 @@ def check_target(target: Path, overwrite: bool) -> None:
 def foreign_files(folder: Path) -> Iterator[Path]:
     """Yield what is in the folder of an index, of one of its shards or of its arrays and was written by no build."""
     statistics = None if commit_file(folder) is not None else read_statistics(folder)
-    inside = {SUBFOLDER, *(() if statistics is None else statistics.commits)}
+    inside = {SUBFOLDER, RESOURCES, *(() if statistics is None else statistics.commits)}
     for path in sorted(folder.iterdir()):
         if path.is_dir() and not path.is_symlink():
             if path.name not in inside:
                 yield path
             else:
                 yield from foreign_files(path)
-        elif not (path.name in _OWN or is_lucene_file(path) or _is_array(path)):
+        elif not (path.name in _OWN or is_lucene_file(path) or _is_array(path) or path.parent.name == RESOURCES):
             yield path
 
 

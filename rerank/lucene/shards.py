@@ -26,7 +26,7 @@ from rerank.runtime.schema import Flag, Items, Record, SchemaError, Table, Text,
 from rerank.runtime.strict_json import ParseFault, parse_json
 
 STATISTICS = "shards.json"
-SUBFOLDER = "rerank"  # of the forward arrays
+SUBFOLDER, RESOURCES = "rerank", "rerank-resources"  # of the forward arrays; of vectors and history
 MARKER = "rerank-unfinished.json"
 MOST_SHARDS = 1000
 _FORMAT = 1
@@ -104,7 +104,9 @@ def index_folders(folder: Path) -> tuple[Path, ...]:
         return (folder,)
     statistics = read_statistics(folder)
     inside = sorted(
-        path for path in folder.iterdir() if path.name != SUBFOLDER and path.name[0] != "." and path.is_dir()
+        path
+        for path in folder.iterdir()
+        if path.name not in (SUBFOLDER, RESOURCES) and path.name[0] != "." and path.is_dir()
     )
     held = [path.name for path in inside if commit_file(path) is not None]
     if statistics is not None:
@@ -195,7 +197,7 @@ def _fault_of(values: Mapping[str, Any]) -> str | None:
     names = [shard["name"] for shard in shards]
     if len(set(names)) < len(names):
         return "a shard is named twice"
-    wrong = [name for name in names if Path(name).name != name or name[0] == "." or name == SUBFOLDER]
+    wrong = [name for name in names if Path(name).name != name or name[0] == "." or name in (SUBFOLDER, RESOURCES)]
     if wrong:
         return f"{shown(wrong[0])} is no name of a folder"
     if sum(shard["documents"] for shard in shards) != values["documents"]:

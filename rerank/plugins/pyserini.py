@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from rerank.rankers.ranker import Ranker
 from rerank.rankers.store import load_model
 from rerank.types import Run, Topics
 from rerank.types.retriever import UNNAMED, Retriever
-from rerank.workflows.applying import model_bm25
+from rerank.workflows.applying import model_candidates
 from rerank.workflows.index import Index
 from rerank.workflows.rerank import rerank
 
@@ -113,7 +113,7 @@ class RerankSearcher:
         self.index = folder if isinstance(folder, Index) else Index.open(folder, language)
         self.model = model if isinstance(model, Ranker) else load_model(model)
         self.depth = depth
-        self._bm25: tuple[float | None, float | None] = (None, None)
+        self._bm25: tuple[float, float] | None = None
 
     @property
     def index_dir(self) -> str:
@@ -192,7 +192,7 @@ class RerankSearcher:
         candidates = self._candidates(Topics.of(texts), max(k, self.depth), threads) if texts else None
         if candidates is None or not candidates.n_rows:
             return hits
-        run = rerank(self.index, self.model, texts, candidates, k=self.depth, threads=threads)
+        run = rerank(self.index.using(threads=threads), self.model, texts, candidates, k=self.depth)
         numbers = self.index.forward.lucene_docs[self.index.forward.doc_numbers(run.doc_ids)]
         for query, first, end in zip(run.query_ids.tolist(), run.query_ptr[:-1], run.query_ptr[1:], strict=True):
             rows = slice(first, min(end, first + k))
@@ -230,8 +230,10 @@ class RerankSearcher:
 
     def _candidates(self, topics: Topics, k: int, threads: int) -> Run:
         if self._searcher is None:
-            k1, b, field = model_bm25(self.model, *self._bm25)
-            return self.index.search(topics, k, k1=k1, b=b, field=field, threads=threads)
+            candidates = model_candidates(self.model).at_depth(k)
+            if self._bm25 is not None:
+                candidates = replace(candidates, k1=self._bm25[0], b=self._bm25[1])
+            return self.index.using(threads=threads).search(topics, candidates=candidates)
         texts, qids = list(topics.values()), list(topics)
         results = self._searcher.batch_search(texts, qids, k, threads)
         rows = [(qid, hit.docid, hit.score) for qid in qids for hit in results.get(qid, ())]

@@ -86,6 +86,7 @@ class Source(ABC):
     """A retriever."""
 
     learned: ClassVar[bool] = False  # from judgements: a study retrieves in each fold from its training queries
+    reads: ClassVar[tuple[str, ...]] = ()  # resources of the index: "vectors", "history", "encoder"
 
     @abstractmethod
     def search(self, inputs: SearchInputs, k: int) -> Run:

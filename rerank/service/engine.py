@@ -13,6 +13,7 @@ from rerank.errors import InvalidInputError, unknown_name
 from rerank.features.candidate_scores import bm25_scores
 from rerank.features.recipe import Recipe
 from rerank.rankers.origin import check_retrievers
+from rerank.retrieval.candidates import DEPTH
 from rerank.retrieval.union import UnionRun
 from rerank.service.encoding import check_finite, json_bytes
 from rerank.service.faults import ServiceError, internal, large_answer, too_late, unknown, unusable
@@ -23,7 +24,6 @@ from rerank.service.ranking import (
     bm25_ranking,
     explains,
     load_ranking,
-    read_records,
     some_rows,
     strongest_features,
 )
@@ -36,7 +36,6 @@ from rerank.types.ids import id_array
 from rerank.types.ordering import position_order, trec_order
 from rerank.types.retriever import CONTENTS, Retriever
 from rerank.workflows.index import Index
-from rerank.workflows.rerank import RerankOptions
 from rerank.workflows.texts import GivenTexts, TextOptions, given_texts, position_ids, text_features
 
 log = logging.getLogger("rerank")
@@ -56,9 +55,10 @@ class Engine:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.index = Index.open(settings.index, settings.language)
+        self.index = Index.open(
+            settings.index, settings.language, threads=settings.threads, check_models=not settings.other_index
+        )
         self.rankings: dict[str, Ranking] = {}
-        self._records: RerankOptions | None = None
         self._log = None if settings.log_queries is None else QueryLog(settings.log_queries, settings.log_features)
 
     def open(self) -> None:
@@ -66,14 +66,13 @@ class Engine:
         self.index.searcher  # noqa: B018  # starts Java
         if self.settings.text_field not in self.index.forward.fields:
             raise unknown_name("text-field", self.settings.text_field, self.index.forward.fields)
-        self._records = read_records(self.settings, self.index)
         bm25 = bm25_ranking()
         self.rankings = {BM25_NAME: self.warmed(bm25)}
         self.take(self.warmed(self.load()))
 
     def load(self) -> Ranking:
         """Read the served model again; it is not served yet, and no kernel runs. Raises RerankError."""
-        return load_ranking(self.settings, self.index, self._records)
+        return load_ranking(self.settings, self.index)
 
     def take(self, ranking: Ranking) -> None:
         """Serve a ranking from now on, under all its names."""
@@ -138,9 +137,10 @@ class Engine:
         if job.model not in self.rankings:
             raise unknown(404, "body.model", job.model, self.rankings)
         ranking = self.rankings[job.model]
-        if isinstance(job, RerankJob) and (ranking.union or (job.doc_ids is None and ranking.needs_index)):
+        if isinstance(job, RerankJob) and (ranking.is_union or (job.doc_ids is None and ranking.needs_index)):
             raise ServiceError(
-                422, "body.model", "a model of BM25's candidates" if ranking.union else "ids of documents of the index",
+                422, "body.model",
+                "a model of BM25's candidates" if ranking.is_union else "ids of documents of the index",
                 f"{ranking.name}, whose features need {ranking.needs_index}", "Use /search, or name another model.",
             )  # fmt: skip
         if isinstance(job, SearchJob):
@@ -154,17 +154,8 @@ class Engine:
                     raise unknown(422, f"body.fields[{number}]", name, self.field_names)
 
     def _search(self, queries: Mapping[str, str], k: int, ranking: Ranking) -> Run:
-        """Return BM25's top k of each query, or the union of candidates of the ranking."""
-        k1, b, field = ranking.bm25
-        if ranking.union is None:
-            options: dict[str, Any] = {"k": k, "k1": k1, "b": b, "field": field, "threads": self.settings.threads}
-            return self.index.searcher.search(Topics(queries), **options)
-        return self.index.search_union(Topics(queries), ranking.union, k1=k1, b=b, field=field, **self._given)
-
-    @property
-    def _given(self) -> dict[str, Any]:
-        """What is given beside the candidates, as arguments of `Index.features` and `Index.search_union`."""
-        return {"threads": self.settings.threads} if self._records is None else self._records.records
+        """Return the candidates of each query: BM25's top k, or those of several sources."""
+        return self.index.retrieve(Topics(queries), ranking.candidates.at_depth(k))
 
     def _answer_searches(self, jobs: list[SearchJob]) -> None:
         """Answer searches with one ranking."""
@@ -191,8 +182,8 @@ class Engine:
     def _candidates(self, topics: Mapping[str, str], wanted: list[int], ranking: Ranking) -> Run:
         """Return BM25's documents of each query, as many as wanted: one search for all of each number."""
         names = list(topics)
-        if ranking.union is not None:
-            return self._search(topics, 0, ranking)
+        if ranking.is_union:
+            return self._search(topics, ranking.candidates.k or DEPTH, ranking)
         parts = {
             k: self._search(
                 {name: topics[name] for name, own in zip(names, wanted, strict=True) if own == k}, k, ranking
@@ -223,7 +214,7 @@ class Engine:
     def _features(
         self, run: Run, topics: Mapping[str, str], ranking: Ranking, needed: frozenset[str] | None = None
     ) -> RankingData:
-        return self.index.some_features(needed, run, Topics(topics), recipe=ranking.recipe, **self._given)
+        return self.index.some_features(needed, run, Topics(topics), recipe=ranking.recipe)
 
     def _results(
         self, job: SearchJob, ranking: Ranking, ranked: Sequence[_Ranked], terms: Sequence[frozenset[str]]
@@ -286,16 +277,13 @@ class Engine:
 
     def _text_scores(self, given: GivenTexts, ranking: Ranking) -> Run:
         """Return texts in the order of a ranking."""
-        k1, b, field = ranking.bm25
+        trained = ranking.candidates
         recipe = _BM25_ONLY if ranking.recipe is None else ranking.recipe
         options = TextOptions(
             self.settings.text_field,
             recipe,
-            retriever=Retriever.bm25(k1, b, field),
-            vectors=self._given.get("vectors"),
-            encoder=self._given.get("encoder"),
-            needed=None if ranking.model is None else ranking.model.features_read(),
-            threads=self.settings.threads,
+            Retriever.bm25(trained.k1, trained.b, trained.field),
+            None if ranking.model is None else ranking.model.features_read(),
         )
         data = text_features(self.index, given, options)
         return data.run(data.base_scores) if ranking.model is None else ranking.model.rank(data)  # type: ignore[arg-type]
@@ -311,10 +299,10 @@ class Engine:
                 "Send its text, or leave it out.",
             )  # fmt: skip
         terms = self.index.searcher.analyze([job.query])
-        k1, b, field = ranking.bm25
+        bm25 = ranking.candidates
         query_ptr = pointers([len(ids)])
-        scores = bm25_scores(forward, terms, query_ptr, numbers, field, Recipe(bm25_k1=k1, bm25_b=b))
-        run = Run(id_array(["q"]), query_ptr, ids, scores, str(Retriever.bm25(k1, b, field)))
+        scores = bm25_scores(forward, terms, query_ptr, numbers, bm25.field, Recipe(bm25_k1=bm25.k1, bm25_b=bm25.b))
+        run = Run(id_array(["q"]), query_ptr, ids, scores, str(Retriever.bm25(bm25.k1, bm25.b, bm25.field)))
         run = run.take(run.trec_order())
         scored = self._scored(ranking, {"q": job.query}, run)
         position = {name: number for number, name in enumerate(doc_ids)}

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, ModelMismatchError
-from rerank.features.inputs import check_spaces
 from rerank.features.recipe import Recipe
-from rerank.rankers.origin import check_retrievers, trained_retriever
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.store import load_model
 from rerank.rankers.warm_start import CandidateRunBase
-from rerank.retrieval.union import parse_union, union_of_tag
+from rerank.retrieval.candidates import Candidates, run_names
 from rerank.service.settings import BM25_NAME, Settings
 from rerank.types import RankingData, pointers, query_rows
-from rerank.types.retriever import CONTENTS, Retriever
-from rerank.workflows.applying import K1, B, check_history, model_bm25, model_recipe
+from rerank.types.retriever import BM25, Retriever
+from rerank.workflows.applying import check_candidates, check_resources, model_candidates, model_recipe
 from rerank.workflows.index import Index
-from rerank.workflows.rerank import RerankOptions
 
 STRONGEST = 6  # features that explain a document
 START = "start: BM25"  # what explanations call the scores that a model starts from
@@ -39,10 +36,8 @@ class Ranking:
         The model.
     recipe : Recipe or None
         Its features.
-    bm25 : tuple of float, float and str
-        k1, b and field of the candidates.
-    union : str or None
-        Retrievers of the candidates; None is BM25.
+    candidates : Candidates
+        Where the candidates come from.
     explains : bool
         Whether the model has contributions.
 
@@ -51,8 +46,7 @@ class Ranking:
     name: str
     model: Ranker | None = None
     recipe: Recipe | None = None
-    bm25: tuple[float, float, str] = (K1, B, CONTENTS)
-    union: str | None = None
+    candidates: Candidates = field(default_factory=Candidates)
     explains: bool = False
 
     @property
@@ -60,7 +54,12 @@ class Ranking:
         """What the features need that is known of documents of the index alone; empty if texts can be ranked."""
         if self.recipe is not None and self.recipe.history is not None:
             return "a history"
-        return "" if self.union is None else "several runs"
+        return "several runs" if self.is_union else ""
+
+    @property
+    def is_union(self) -> bool:
+        """Whether the candidates come from another source than BM25."""
+        return not self.candidates.is_single or self.candidates.sources[0].name != BM25
 
     def described(self) -> dict[str, Any]:
         """Return the entry of /models."""
@@ -69,52 +68,35 @@ class Ranking:
         return {"id": self.name, "object": "model", "ranker": kind, "features": n_features, "explains": self.explains}
 
 
-def bm25_ranking(field: str = CONTENTS) -> Ranking:
+def bm25_ranking() -> Ranking:
     """Return BM25 with Anserini's parameters."""
-    return Ranking(BM25_NAME, bm25=(K1, B, field))
+    return Ranking(BM25_NAME)
 
 
-def read_records(settings: Settings, index: Index) -> RerankOptions:
-    """Return what models may need beside the candidates, read from its files; raises RerankError."""
-    beside = {name: getattr(settings, name) for name in ("vectors", "union", "history", "encoder", "other_index")}
-    return RerankOptions.of(k=1, k1=None, b=None, base=None, runs=None, threads=settings.threads, **beside).on(index)
-
-
-def load_ranking(settings: Settings, index: Index, records: RerankOptions | None = None) -> Ranking:
+def load_ranking(settings: Settings, index: Index) -> Ranking:
     """Return the served model, read and compared with what there is; raises RerankError where it cannot be served."""
     if settings.model is None:
         return bm25_ranking()
-    records = read_records(settings, index) if records is None else records
     model = load_model(settings.model)
-    recipe = model_recipe(model)
-    check_history(recipe, getattr(records.history, "checksum", None), "Name its file with --history.")
-    check_spaces(recipe, getattr(records.vectors, "checksum", None), getattr(records.encoder, "name", None))
-    if not settings.other_index:
-        index.check_model(model)
-    union, bm25 = _served_union(settings, model), model_bm25(model)
-    sources = set() if union is None else {part.name for part in parse_union(union)}
-    if set(recipe.runs) - sources:
-        raise ModelMismatchError(
-            f"{settings.model}: expected a model whose features the service can compute, got one that needs the scores "
-            f"of other runs ({', '.join(sorted(set(recipe.runs) - sources))}). Train one without."
-        )
-    if union is None:
-        check_retrievers(model, Retriever.bm25(*bm25), {}, "model")
-    return Ranking(settings.served_name, model, recipe, bm25, union)
-
-
-def _served_union(settings: Settings, model: Ranker) -> str | None:
-    """Return the union of candidates of the options or of the model's training; runs in files have no new queries."""
-    trained = trained_retriever(model)
-    parts = None if trained is None else union_of_tag(trained.name)
-    parts = parts if settings.union is None else parse_union(settings.union)
-    file = next((part.name for part in parts or () if part.file is not None), None)
+    recipe, candidates = model_recipe(model), model_candidates(model)
+    check_resources(index, recipe)
+    index.check_model(model)
+    file = next(iter(run_names(candidates.sources)), None)
     if file is not None:
         raise ModelMismatchError(
-            f"{settings.model}: expected candidates that the service can retrieve, got the run {file} in a union. "
-            "Name others with --union, or train a model without the run."
+            f"{settings.model}: expected candidates that the service can retrieve, got the run {file}. Train a model "
+            "without the run."
         )
-    return None if parts is None else ",".join(map(str, parts))
+    others = set(recipe.runs) - ({part.name for part in candidates.sources} if not candidates.is_single else set())
+    if others:
+        raise ModelMismatchError(
+            f"{settings.model}: expected a model whose features the service can compute, got one that needs the scores "
+            f"of other runs ({', '.join(sorted(others))}). Train one without."
+        )
+    ranking = Ranking(settings.served_name, model, recipe, candidates)
+    if not ranking.is_union:
+        check_candidates(model, Retriever.bm25(candidates.k1, candidates.b, candidates.field), {}, None, "model")
+    return ranking
 
 
 def explains(ranking: Ranking, data: RankingData) -> bool:

@@ -91,14 +91,6 @@ class Settings:
         Folder to which queries and their candidates are written.
     log_features : bool
         Whether their features are written, too.
-    vectors : Path or None
-        Vectors of the index, for a model that was trained with them.
-    history : Path or None
-        History of judgements, for a model that was trained with it.
-    union : str or None
-        Retrievers whose documents the model reorders; None is BM25, or the union that the model was trained on.
-    encoder : str or None
-        `module:function`, the encoder that the model was trained with.
     functions : tuple of Path
         Python files that define features of the model.
     limits : Limits
@@ -120,10 +112,6 @@ class Settings:
     threads: int = 1
     log_queries: Path | None = None
     log_features: bool = False
-    vectors: Path | None = None
-    history: Path | None = None
-    union: str | None = None
-    encoder: str | None = None
     functions: tuple[Path, ...] = ()
     limits: Limits = field(default_factory=Limits)
 

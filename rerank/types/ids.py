@@ -13,6 +13,7 @@ Words = NDArray[np.uint64]
 
 WHITE_SPACE = " \t\n\r\x0b\x0c\0"
 MOST_LETTERS = 512  # maximum length of an id: arrays of ids are as wide as the longest one
+QUERY = "query"  # id of a query that is given as text
 ID_RULE = f"of 1 to {MOST_LETTERS} characters without white space"
 QUERY_RULE = f"{ID_RULE} that do not begin with # or a byte order mark"
 

@@ -10,17 +10,20 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from dataclasses import field as dataclass_field
 from typing import Any, Self
 from urllib.parse import quote, unquote
 
-from rerank.runtime.schema import Field, Record, Sizes, Table, Text
+from rerank.runtime.schema import Field, Record, Sizes, Table, Text, Whole
 
 BM25 = "bm25"
 CONTENTS = "contents"
 UNNAMED = "rerank"  # default name of a run, e.g. of a plain mapping
+K1, B = 0.9, 0.4  # Anserini's parameters of BM25
+MOST_DOCUMENTS = 2**31 - 1
 _NUMBER = r"\d+(?:\.\d+)?(?:e[+-]?\d+)?"
-_TAG = re.compile(rf"bm25-k1=({_NUMBER})-b=({_NUMBER})(?:-field=(\S+))?")
+_SUFFIX = re.compile(rf"-k1=({_NUMBER})-b=({_NUMBER})(?:-field=(\S+))?")
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,8 @@ class Retriever:
         Parameters of BM25; None for another system.
     field : str
         The indexed field that was searched; `contents` is the whole document.
+    depth : int or None
+        Number of documents of a query, where it is known. Retrievers that differ in it alone are equal: scores are.
 
     """
 
@@ -42,6 +47,7 @@ class Retriever:
     k1: float | None = None
     b: float | None = None
     field: str = CONTENTS
+    depth: int | None = dataclass_field(default=None, compare=False)
 
     @classmethod
     def bm25(cls, k1: float, b: float, field: str = CONTENTS) -> Self:
@@ -51,10 +57,10 @@ class Retriever:
     @classmethod
     def of_tag(cls, tag: str) -> Self:
         """Return the retriever that a run's tag describes."""
-        match = _TAG.fullmatch(tag)
+        match = _SUFFIX.fullmatch(tag.removeprefix(BM25)) if tag.startswith(BM25) else None
         if match is None or math.isinf(float(match[1])) or math.isinf(float(match[2])):
             return cls(tag)
-        return cls.bm25(float(match[1]), float(match[2]), unquote(match[3] or CONTENTS))
+        return cls.bm25(*bm25_parameters(match[0]))
 
     @property
     def known(self) -> bool:
@@ -65,8 +71,18 @@ class Retriever:
         """Return the tag, one word: `of_tag` is its inverse."""
         if self.k1 is None:
             return self.name
-        field = "" if self.field == CONTENTS else f"-field={quote(self.field, safe='')}"
-        return f"{self.name}-k1={self.k1!r}-b={self.b!r}{field}"
+        return f"{self.name}{bm25_suffix(self.k1, self.b or 0.0, self.field)}"
+
+
+def bm25_suffix(k1: float, b: float, field: str) -> str:
+    """Return the parameters of BM25 as the end of a tag."""
+    return f"-k1={k1!r}-b={b!r}" + ("" if field == CONTENTS else f"-field={quote(field, safe='')}")
+
+
+def bm25_parameters(suffix: str) -> tuple[float, float, str]:
+    """Return k1, b and field of the end of a tag; the defaults where it has none."""
+    match = _SUFFIX.fullmatch(suffix)
+    return (K1, B, CONTENTS) if match is None else (float(match[1]), float(match[2]), unquote(match[3] or CONTENTS))
 
 
 def retriever_members(retriever: Retriever | None, run_retrievers: Mapping[str, Retriever]) -> dict[str, Any]:
@@ -74,6 +90,8 @@ def retriever_members(retriever: Retriever | None, run_retrievers: Mapping[str, 
     members: dict[str, Any] = {}
     if retriever is not None:
         members["retriever"] = str(retriever)
+        if retriever.depth is not None:
+            members["depth"] = retriever.depth
     if run_retrievers:
         members["run_retrievers"] = {name: str(other) for name, other in run_retrievers.items()}
     return members
@@ -87,7 +105,11 @@ class Tag(Field):
         return Retriever.of_tag(Text().read(value, sizes))
 
 
-RETRIEVERS: dict[str, Field] = {"retriever": Tag(), "run_retrievers": Table(Tag())}
+RETRIEVERS: dict[str, Field] = {
+    "retriever": Tag(),
+    "depth": Whole(1, MOST_DOCUMENTS),
+    "run_retrievers": Table(Tag()),
+}
 
 
 def stored_retrievers(members: Mapping[str, Any]) -> dict[str, Any]:
@@ -96,4 +118,8 @@ def stored_retrievers(members: Mapping[str, Any]) -> dict[str, Any]:
     Raises SchemaError for anything but tags.
     """
     known = {name: members[name] for name in RETRIEVERS if name in members}
-    return {"retriever": None, "run_retrievers": {}, **Record(RETRIEVERS, partial=True).read(known, {})}
+    stored = {"retriever": None, "run_retrievers": {}, **Record(RETRIEVERS, partial=True).read(known, {})}
+    depth = stored.pop("depth", None)
+    if stored["retriever"] is not None and depth is not None:
+        stored["retriever"] = replace(stored["retriever"], depth=depth)
+    return stored

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.features.functions import functions
+from rerank.features.inputs import check_spaces
 from rerank.features.recipe import Recipe, defined_functions
-from rerank.rankers.origin import trained_retriever
+from rerank.rankers.origin import check_base_run, check_retrievers, trained_retriever
 from rerank.rankers.ranker import Ranker
-from rerank.retrieval.union import union_of_tag
+from rerank.retrieval.candidates import Candidates
+from rerank.types import Run
 from rerank.types.retriever import Retriever
+from rerank.workflows.resources import Needs
 
-K1, B = 0.9, 0.4  # of BM25, for a model that was trained on other candidates
+if TYPE_CHECKING:
+    from rerank.workflows.index import Index
 
 
 def model_recipe(model: Ranker) -> Recipe:
@@ -33,7 +38,16 @@ def model_recipe(model: Ranker) -> Recipe:
     return recipe
 
 
-def check_history(recipe: Recipe, given: str | None, remedy: str = "Give its file (--history FILE, history=).") -> None:
+def check_resources(index: Index, recipe: Recipe) -> None:
+    """Raise an error unless the index has the history, the vectors and the encoder that a model was trained with."""
+    needs = Needs.of(recipe)
+    history = index.history if needs.history else None
+    check_history(recipe, None if history is None else history.checksum)
+    vectors, encoder = index.vectors if needs.vectors else None, index.encoder if needs.encoder else None
+    check_spaces(recipe, None if vectors is None else vectors.checksum, None if encoder is None else encoder.name)
+
+
+def check_history(recipe: Recipe, given: str | None, remedy: str = "Learn it with `rerank history`.") -> None:
     """Raise ModelMismatchError unless the history that the model's features were learned from is given, by checksum."""
     if recipe.history in (None, given):
         return
@@ -43,27 +57,20 @@ def check_history(recipe: Recipe, given: str | None, remedy: str = "Give its fil
     )
 
 
-def model_bm25(model: Ranker, k1: float | None = None, b: float | None = None) -> tuple[float, float, str]:
-    """Return k1, b and field of the model's training, except where k1 or b are given."""
-    trained = trained_retriever(model)
-    if trained is None or trained.k1 is None or trained.b is None:
-        trained = Retriever.bm25(K1, B)
-    return trained.k1 if k1 is None else k1, trained.b if b is None else b, trained.field  # type: ignore[return-value]
+def model_candidates(model: Ranker) -> Candidates:
+    """Return the candidates that a model, or the model it starts from, was trained on; BM25's for another system's."""
+    return Candidates.of_retriever(trained_retriever(model)) or Candidates()
 
 
-def trained_union(model: Ranker, runs: Container[str]) -> str | None:
-    """Return the union of candidates that a model was trained on; None where it was another retriever.
+def check_candidates(
+    model: Ranker, retriever: Retriever | None, runs: Mapping[str, Run], base: Run | None, what: str = "run"
+) -> None:
+    """Refuse candidates and other runs whose retrievers do not fit the model.
 
-    runs  names of the runs that are given; a union with another run cannot be repeated without it
+    base  scores to start from that are given by themselves
+    what  what the message calls the candidates
     """
-    trained = trained_retriever(model)
-    parts = None if trained is None else union_of_tag(trained.name)
-    if parts is None:
-        return None
-    missing = next((part.name for part in parts if part.file is not None and part.name not in runs), None)
-    if missing is not None:
-        raise InvalidInputError(
-            f"union: expected the run {missing}, which the model was trained on, got none. Give the run "
-            f"(--run {missing}=FILE), or other candidates (--union, --run)."
-        )
-    return ",".join(map(str, parts))
+    made = {name: run.retriever for name, run in runs.items() if run.retriever is not None}
+    if base is not None:
+        check_base_run(model, base)
+    check_retrievers(model, retriever, made, what, base is None)

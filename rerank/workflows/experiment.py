@@ -26,8 +26,6 @@ from rerank.rankers.ranker import Ranker
 from rerank.rankers.registry import ranker_class
 from rerank.runtime.output import whole_file
 from rerank.types import Ints, Qrels, RankingData, Run, Topics
-from rerank.vectors.encoder import Encoder
-from rerank.vectors.vectors import Vectors
 from rerank.workflows.fold_history import FoldHistories, is_learned
 from rerank.workflows.folds import assign_folds, given_folds, stop_fold
 from rerank.workflows.index import Index
@@ -105,16 +103,14 @@ def run_experiment(
     output: str | Path | None = None,
     study: Study | None = None,
     provenance: Mapping[str, Any] | None = None,
-    *,
-    vectors: Vectors | str | Path | None = None,
-    encoder: Encoder | str | Callable[[list[str]], Any] | None = None,
 ) -> StudyResult:
     """Compare BM25 with a ranker that is trained without a base and from BM25's scores, on held-out queries.
 
     Parameters
     ----------
     index : Index
-        The index.
+        The index. A history that it has is not used: in each fold, one is learned from the training queries where the
+        study asks for it.
     topics : Topics, mapping or DataFrame
         Topics; those without judgements are ignored.
     qrels : Qrels, mapping or DataFrame
@@ -126,10 +122,6 @@ def run_experiment(
         Settings; None is the defaults.
     provenance : mapping or None
         Paths of the inputs and the command, which are written before the record: a folder with a record is complete.
-    vectors : Vectors, path or None
-        Vectors of the index, or their file, for features of meaning and the retriever lsi of a union.
-    encoder : callable, str or None
-        An encoder of texts, see `Index.features`; its name is recorded with the models' recipes.
 
     Returns
     -------
@@ -143,28 +135,24 @@ def run_experiment(
 
     """
     study, topics, qrels = study or Study(), Topics.of(topics), Qrels.of(qrels)
-    if is_learned(study.union) and not study.learn_history:
+    if is_learned(study.candidates) and not study.learn_history:
         raise InvalidInputError(
-            "union: expected features learned in each fold beside the source history, got none. Learn them "
+            "candidates: expected features learned in each fold beside the source history, got none. Learn them "
             "(learn_history=True, --learn-history), or leave the source out."
         )
     folder = None if output is None else check_output_folder(output)
     judged = _judged(topics, qrels)
     trial_folds = _trial_folds(judged, qrels, study)
     settings = draw_settings(study.ranker, study.parameters, study.tune, study.random_state) if study.tune else [{}]
-    bm25 = index.search(judged, study.k, k1=study.k1, b=study.b, threads=study.threads)
-    vectors = index.read_vectors(vectors)
-    candidates: Run = bm25
-    beside: dict[str, Any] = {"vectors": vectors, "encoder": encoder, "threads": study.threads}
-    if study.union is not None and not is_learned(study.union):
-        candidates = index.search_union(judged, study.union, k1=study.k1, b=study.b, **beside)
+    index = index.using(history=False, threads=study.threads)
+    candidates = bm25 = index.search(judged, study.k, k1=study.k1, b=study.b)
+    if study.candidates is not None and not is_learned(study.candidates):
+        candidates = index.search(judged, study.k, candidates=study.candidates, k1=study.k1, b=study.b)
     judgements = Qrels.of({query_id: qrels[query_id] for query_id in judged})
     if study.learn_history:
-        features: FoldHistories | RankingData = FoldHistories(
-            index, candidates, judged, judgements, study, vectors, encoder
-        )
+        features: FoldHistories | RankingData = FoldHistories(index, candidates, judged, judgements, study)
     else:
-        features = index.features(candidates, judged, qrels, recipe=study.recipe, **beside)
+        features = index.features(candidates, judged, qrels, recipe=study.recipe)
     trials = [_trial(index, features, bm25, judgements, folds, study, settings) for folds in trial_folds]
     results = {system: _mean_result(judgements, trials, system, study.measures) for system in trials[0].runs}
     result = StudyResult(trials, results, comparison_table(results, baseline="BM25"))
@@ -173,8 +161,8 @@ def run_experiment(
             written = _write(result, study, staging)
             if provenance is not None:
                 write_provenance(staging, provenance)
-            name = "" if encoder is None else Encoder.of(encoder).name
-            inputs = input_checksums(index, topics, qrels, vectors)
+            name = "" if index.encoder is None else index.encoder.name
+            inputs = input_checksums(index, topics, qrels, index.vectors)
             write_record(staging, study_record(study.to_dict(), inputs, _choices(trials), written, name))
     return result
 

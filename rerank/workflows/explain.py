@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,16 +19,14 @@ from rerank.features.recipe import Recipe
 from rerank.files.topics import read_topics
 from rerank.files.trec import read_run
 from rerank.history.bound import JudgedRelevant
-from rerank.history.history import History
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.store import fitted_model
 from rerank.rankers.warm_start import Base, CandidateRunBase, FeatureBase, ModelBase, run_scores
 from rerank.types import Floats, RankingData, Run, Topics
 from rerank.types.ids import id_array
-from rerank.vectors.vectors import Vectors
 from rerank.workflows.explanation import ExplainedDocument, ExplainedFeature, Explanation
 from rerank.workflows.index import Index
-from rerank.workflows.rerank import RerankOptions, candidate_features, find_candidates, with_tail
+from rerank.workflows.rerank import candidate_features, depth_of, find_candidates, with_tail
 
 JUDGED_QUERIES = 3  # that are named for a document
 _FORMS = {"minmax": "scaled to 0 to 1", "zscore": "in standard deviations from the mean", "rank": "as a rank"}
@@ -42,17 +40,8 @@ def explain(
     documents: str | Sequence[str],
     run: Run | Mapping[str, Mapping[str, float]] | str | Path | None = None,
     *,
-    k: int = 1000,
-    k1: float | None = None,
-    b: float | None = None,
+    k: int | None = None,
     base: Run | Mapping[str, Mapping[str, float]] | None = None,
-    runs: Mapping[str, Run | Mapping[str, Mapping[str, float]]] | None = None,
-    history: History | str | Path | None = None,
-    other_index: bool = False,
-    vectors: Vectors | str | Path | None = None,
-    union: str | None = None,
-    encoder: str | Callable[[list[str]], Any] | None = None,
-    threads: int | None = None,
 ) -> Explanation:
     """Return which features put one document above another, or where it is among the candidates of its query.
 
@@ -66,11 +55,11 @@ def explain(
         Ids of two documents to compare, or of one to compare with the mean of the query's candidates. A str is an id,
         or two with a comma between them.
     run : Run, mapping, DataFrame, path or None
-        Candidates, or their run file; None is BM25's top k.
-    k : int, default=1000
+        Candidates, or their run file; None is those of the model.
+    k : int or None
         Number of documents that are reranked. A document of `run` below k is explained as if it were reranked, too.
-    k1, b, base, runs, history, other_index, vectors, union, encoder, threads : as for `rerank`
-        Options of retrieval, features and scores.
+    base : as for `rerank`
+        Base scores.
 
     Returns
     -------
@@ -89,34 +78,33 @@ def explain(
     """
     model = fitted_model(model)
     topic = _topic(read_topics(topics) if isinstance(topics, str | Path) else Topics.of(topics), query)
-    beside = {"runs": runs, "vectors": vectors, "union": union, "history": history, "encoder": encoder}
-    options = RerankOptions.of(k=k, k1=k1, b=b, base=base, other_index=other_index, threads=threads, **beside)
+    base, k = None if base is None else Run.of(base), depth_of(model, k)
     if run is not None:
         run = _of_query(read_run(run) if isinstance(run, str | Path) else Run.of(run), query)
     with nullcontext(index) if isinstance(index, Index) else Index.open(index) as opened:
-        options = options.on(opened)
-        candidates = find_candidates(opened, model, topic, run, options)
+        candidates = find_candidates(opened, model, topic, run, k, base)
         doc_ids = _documents(documents, candidates, query)
         ranks = [candidates.doc_ids.tolist().index(doc_id) + 1 for doc_id in doc_ids]
-        data = reranked = candidate_features(opened, model, topic, candidates, options)
-        judged = _judged(opened, model, topic, doc_ids, options.history)
+        data = reranked = candidate_features(opened, model, topic, candidates, k, whole=True)
+        judged = _judged(opened, model, topic, doc_ids)
         if max(ranks) > k:
-            data = candidate_features(opened, model, topic, candidates, replace(options, k=max(ranks)))
-    order = with_tail(model.rank(reranked, base=options.base), candidates, k).doc_ids.tolist()
+            data = candidate_features(opened, model, topic, candidates, max(ranks), whole=True)
+    order = with_tail(model.rank(reranked, base=base), candidates, k).doc_ids.tolist()
     ranked = [(doc_id, before, order.index(doc_id) + 1) for doc_id, before in zip(doc_ids, ranks, strict=True)]
-    explanation = _explanation(model, topic, data, ranked, options)
+    explanation = _explanation(model, topic, data, ranked, base, k)
     first, second = (replace(each, judged=judged.get(each.doc_id, ())) for each in explanation.documents)
     return replace(explanation, documents=(first, second))
 
 
 def _judged(
-    index: Index, model: Ranker, topic: Topics, doc_ids: Sequence[str], history: History | None
+    index: Index, model: Ranker, topic: Topics, doc_ids: Sequence[str]
 ) -> dict[str, tuple[JudgedRelevant, ...]]:
     """Return the similar judged queries to which each document is relevant, by document id.
 
     There are none where the model has no features of a history.
     """
-    if history is None or not (model.recipe_ or {}).get("history"):
+    history = index.history if (model.recipe_ or {}).get("history") else None
+    if history is None:
         return {}
     (query_id,) = topic
     empty = np.zeros(0, dtype=np.int64)
@@ -152,10 +140,10 @@ class _Scores:
 
 
 def _explanation(
-    model: Ranker, topic: Topics, data: RankingData, ranked: list[tuple[str, int, int]], options: RerankOptions
+    model: Ranker, topic: Topics, data: RankingData, ranked: list[tuple[str, int, int]], base: Run | None, k: int
 ) -> Explanation:
     """Return the explanation of documents, given with their ranks before and after, whose features are in the data."""
-    scored = _scored(model, data, options.base)
+    scored = _scored(model, data, base)
     doc_ids = data.doc_ids.tolist()
     sides: list[tuple[str, int | None, int | None, Any]] = [
         (*ranks, scored.of(doc_ids.index(ranks[0]))) for ranks in ranked
@@ -179,8 +167,8 @@ def _explanation(
         query_id=query_id,
         query=topic[query_id],
         model=model.kind,
-        base=_base_in_words(model.base_, options.base),
-        k=options.k,
+        base=_base_in_words(model.base_, base),
+        k=k,
         n_candidates=data.n_rows,
         documents=(documents[0], documents[1]),
         features=tuple(sorted(features, key=lambda feature: -abs(feature.difference))),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +15,8 @@ from rerank.features.registry import family
 from rerank.history.history import History
 from rerank.rankers.registry import ranker_class
 from rerank.retrieval.base import source
-from rerank.retrieval.union import parse_union
+from rerank.retrieval.candidates import Candidates
 from rerank.types import Qrels, RankingData, Run, Topics
-from rerank.vectors.vectors import Vectors
 from rerank.workflows.folds import stop_fold
 from rerank.workflows.index import Index
 from rerank.workflows.study import Study
@@ -33,15 +31,11 @@ class FoldHistories:
     index : Index
         The index.
     run : Run
-        The candidates; those of BM25 if the study's union is learned.
+        The candidates; those of BM25 if a source of the study is learned.
     topics, qrels : Topics, Qrels
         The judged queries and their judgements.
     study : Study
         Settings.
-    vectors : Vectors or None
-        Vectors of the index, for features of meaning.
-    encoder : callable, str or None
-        An encoder of texts.
 
     """
 
@@ -50,8 +44,6 @@ class FoldHistories:
     topics: Topics
     qrels: Qrels
     study: Study
-    vectors: Vectors | None = None
-    encoder: Any = None
     _data: RankingData | None = None
     _recipe: Recipe | None = None
 
@@ -62,9 +54,8 @@ class FoldHistories:
         """
         cross_validates = ranker_class(self.study.ranker).cross_validates
         histories = [self._learned(train) for train in training_queries(self.run, folds, cross_validates)]
-        if is_learned(self.study.union):
-            given = self.index, self.topics, self.qrels, self.study, self.vectors, self.encoder
-            return histories, LearnedCandidates(*given, histories)
+        if is_learned(self.study.candidates):
+            return histories, LearnedCandidates(self.index, self.topics, self.qrels, self.study, histories)
         columns = [self._learned_features(learned) for learned in histories]
         if self._data is None or self._recipe is None:
             raise RuntimeError("no features were computed")
@@ -72,24 +63,11 @@ class FoldHistories:
 
     def _learned_features(self, learned: History) -> NDArray[np.float32]:
         """Return the learned features of all rows."""
-        threads = self.study.threads
+        index = self.index.using(history=learned)
         if self._data is None or self._recipe is None:
-            recipe = self.study.recipe
-            self._data = self.index.features(
-                self.run,
-                self.topics,
-                self.qrels,
-                recipe=recipe,
-                vectors=self.vectors,
-                encoder=self.encoder,
-                history=learned,
-                threads=threads,
-            )
-            self._recipe = _learned_recipe(self.index, self._data)
-        recipe, vectors = self._recipe, self.vectors
-        of_fold = self.index.features(
-            self.run, self.topics, recipe=recipe, vectors=vectors, history=learned, threads=threads
-        )
+            self._data = index.features(self.run, self.topics, self.qrels, recipe=self.study.recipe)
+            self._recipe = _learned_recipe(index, self._data)
+        of_fold = index.features(self.run, self.topics, recipe=self._recipe)
         return of_fold.X
 
     def _learned(self, train: Sequence[str]) -> History:
@@ -129,22 +107,18 @@ class LearnedCandidates:
     topics: Topics
     qrels: Qrels
     study: Study
-    vectors: Vectors | None
-    encoder: Any
     histories: Sequence[History]
 
     def __call__(self, fold: int) -> RankingData:
         """Return the data of a fold."""
-        study = self.study
-        beside: dict[str, Any] = {"vectors": self.vectors, "encoder": self.encoder, "threads": study.threads}
-        beside["history"] = self.histories[fold]
-        run = self.index.search_union(self.topics, study.union or "", k1=study.k1, b=study.b, **beside)
-        return self.index.features(run, self.topics, self.qrels, recipe=study.recipe, **beside)
+        study, index = self.study, self.index.using(history=self.histories[fold])
+        run = index.search(self.topics, study.k, candidates=study.candidates or "", k1=study.k1, b=study.b)
+        return index.features(run, self.topics, self.qrels, recipe=study.recipe)
 
 
-def is_learned(union: str | None) -> bool:
-    """Return whether a union has a source that is learned from judgements."""
-    parts = () if union is None else parse_union(union)
+def is_learned(candidates: str | None) -> bool:
+    """Return whether candidates have a source that is learned from judgements."""
+    parts = () if candidates is None else Candidates.parse(candidates).sources
     return any(source(part.name).learned for part in parts if part.file is None)
 
 

@@ -7,26 +7,21 @@ Permutation importance and losses are measured on the held-out third, which no c
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from rerank.errors import InvalidInputError
 from rerank.features.columns import column_groups
 from rerank.features.recipe import Recipe
-from rerank.history.history import History
 from rerank.metrics.registry import parse_measure
 from rerank.rankers.ranker import Ranker
 from rerank.runtime.progress import track
 from rerank.types import Floats, Ints, RankingData, Run, Topics
 from rerank.workflows.held_out import HeldOutSplit, Loss
 from rerank.workflows.index import Index
-
-if TYPE_CHECKING:
-    from rerank.vectors.vectors import Vectors
 
 TREES, QUICK_TREES = 100, 30
 TOP, QUICK_TOP = 10, 3  # features that are left out one by one
@@ -113,10 +108,6 @@ def measure_costs(
     topics: Topics | Mapping[str, str],
     recipe: Mapping[str, Any],
     repeats: int = 2,
-    *,
-    vectors: Vectors | str | Path | None = None,
-    history: History | None = None,
-    encoder: str | Callable[[list[str]], Any] | None = None,
 ) -> dict[str, float]:
     """Return the cost of each group of a resolved recipe, in microseconds for each query-document pair.
 
@@ -125,13 +116,12 @@ def measure_costs(
     """
     chosen = replace(Recipe.from_dict(recipe), features=None, normalisation={}, runs=())
     first_queries = _first_queries(run, TIMED_ROWS)
-    beside: dict[str, Any] = {"vectors": index.read_vectors(vectors), "history": history, "encoder": encoder}
 
     def seconds(recipe: Recipe) -> float:
         times = []
         for _ in range(repeats + 1):
             start = time.perf_counter()
-            index.features(first_queries, topics, recipe=recipe, **beside)
+            index.features(first_queries, topics, recipe=recipe)
             times.append(time.perf_counter() - start)
         return min(times[1:])
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from copy import copy
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -18,17 +19,28 @@ from rerank.lucene.build import build_index, build_index_from_sgml
 from rerank.lucene.folder import open_commit
 from rerank.lucene.postings import open_forward
 from rerank.lucene.search import Searcher, check_hits
+from rerank.retrieval.candidates import Candidates
+from rerank.runtime.output import whole_file
 from rerank.runtime.progress import track
 from rerank.types import Qrels, RankingData, Run, Topics
-from rerank.types.retriever import BM25, CONTENTS
+from rerank.types.ids import QUERY
+from rerank.types.retriever import BM25, CONTENTS, K1, B
 from rerank.workflows.fingerprints import fingerprint_differences
+from rerank.workflows.resources import (
+    ENCODER_NAME,
+    HISTORY,
+    VECTORS,
+    Needs,
+    Resources,
+    named_runs,
+    resource_folder,
+    stored_encoder,
+)
 
 if TYPE_CHECKING:
     from rerank.history.history import History
     from rerank.lucene.texts import TextAnalyser
     from rerank.rankers.ranker import Ranker
-    from rerank.retrieval.base import SearchInputs
-    from rerank.retrieval.union import UnionRun
     from rerank.types import Ints
     from rerank.types.forward import ForwardIndex
     from rerank.vectors.encoder import EncodedDocuments, Encoder
@@ -49,6 +61,22 @@ class Index:
         the shards of one. Java starts with the first search.
     language : str or None
         Code of the analyser with which Anserini built the index; indexes of this package store it.
+    vectors : Vectors, path, False or None
+        Vectors of the index, or their file, for features of meaning and the source lsi; None is those that
+        `rerank vectors` keeps with the index, False is none.
+    history : History, path, False or None
+        What is learned from judgements, or its file, for learned features and the source history; None is that which
+        `rerank history` keeps with the index. Features of queries that it was learned from are out of fold.
+    encoder : callable, str, False or None
+        A function from a list of n texts to an array of shape (n, dimensions), or `module:function`: the cosine of
+        query and document is a feature, and encoder is a source. Vectors of all documents are computed once and kept
+        in a file of the cache folder (`$RERANK_CACHE`). None is the encoder that `rerank vectors` keeps.
+    runs : mapping of str to Run, mapping or DataFrame, or None
+        Runs of other systems by name (e.g. dense or neural); their scores and ranks become features.
+    threads : int or None
+        Number of threads; None is all cores. Results do not depend on it.
+    check_models : bool
+        Whether models that were trained on another index are refused.
 
     Raises
     ------
@@ -62,17 +90,29 @@ class Index:
 
     """
 
-    def __init__(self, path: str | Path, language: str | None = None) -> None:
-        self.path, self.language = Path(path), language
-        self._commit = open_commit(self.path)
+    def __init__(
+        self,
+        path: str | Path,
+        language: str | None = None,
+        *,
+        vectors: Vectors | str | Path | bool | None = None,
+        history: History | str | Path | bool | None = None,
+        encoder: Encoder | str | Callable[[list[str]], Any] | bool | None = None,
+        runs: Mapping[str, Run | Mapping[str, Mapping[str, float]]] | None = None,
+        threads: int | None = None,
+        check_models: bool = True,
+    ) -> None:
+        self.path, self.language, self.threads, self.check_models = Path(path), language, threads, check_models
+        self._opened = _Opened(self.path, language, open_commit(self.path))
+        self._given = Resources(vectors, history, encoder, named_runs(runs))
 
     @classmethod
-    def open(cls, path: str | Path, language: str | None = None) -> Self:
+    def open(cls, path: str | Path, language: str | None = None, **options: Any) -> Self:
         """Open an index folder; see the parameters of the class.
 
         Parameters
         ----------
-        path, language : str or Path, str or None
+        path, language, **options : path, str or None, and others
             As for the class.
 
         Returns
@@ -81,7 +121,44 @@ class Index:
             The index.
 
         """
-        return cls(path, language)
+        return cls(path, language, **options)
+
+    def using(
+        self,
+        *,
+        vectors: Vectors | str | Path | bool | None = None,
+        history: History | str | Path | bool | None = None,
+        encoder: Encoder | str | Callable[[list[str]], Any] | bool | None = None,
+        runs: Mapping[str, Run | Mapping[str, Mapping[str, float]]] | None = None,
+        threads: int | None = None,
+        check_models: bool | None = None,
+    ) -> Self:
+        """Return the same opened index with other resources; None keeps what is bound.
+
+        Parameters
+        ----------
+        vectors, history, encoder, runs, threads, check_models : as for the class
+            What is bound.
+
+        Returns
+        -------
+        Index
+            The index, which shares the Lucene reader and the forward arrays: closing one closes both.
+
+        """
+        other = copy(self)
+        for name, given in (("vectors", vectors), ("history", history), ("encoder", encoder)):
+            if given is not None:
+                other.__dict__.pop(name, None)
+        other._given = Resources(
+            self._given.vectors if vectors is None else vectors,
+            self._given.history if history is None else history,
+            self._given.encoder if encoder is None else encoder,
+            self.runs if runs is None else named_runs(runs),
+        )
+        other.threads = self.threads if threads is None else threads
+        other.check_models = self.check_models if check_models is None else check_models
+        return other
 
     @classmethod
     def build(
@@ -160,176 +237,235 @@ class Index:
         )
         return cls(path)
 
-    @cached_property
+    @property
     def forward(self) -> ForwardIndex:
         """The forward arrays, memory-mapped; they are made now if the index has none."""
-        forward = open_forward(self.path, commit=self._commit)
-        if self.language is None:
-            return forward
-        return replace(forward, fingerprint={**forward.fingerprint, "language": self.language})
+        return self._opened.forward
 
-    @cached_property
+    @property
     def searcher(self) -> Searcher:
         """The Lucene searcher; starts Java."""
-        return Searcher(self.path, self.language, self._commit)
+        return self._opened.searcher
 
-    @cached_property
+    @property
     def text_analyser(self) -> TextAnalyser:
         """What makes forward arrays of texts that the index does not hold; starts Java."""
-        from rerank.lucene.texts import TextAnalyser
+        return self._opened.text_analyser
 
-        return TextAnalyser(self.forward, self.searcher.language)
+    @property
+    def resources(self) -> Path:
+        """The folder of what `rerank vectors` and `rerank history` learn."""
+        return resource_folder(self.path, self._opened.commit)
 
-    def search(
-        self,
-        topics: Topics | Mapping[str, str],
-        k: int = 1000,
-        *,
-        k1: float = 0.9,
-        b: float = 0.4,
-        field: str = CONTENTS,
-        retriever: str = BM25,
-        vectors: Vectors | str | Path | None = None,
-        history: History | str | Path | None = None,
-        encoder: Encoder | str | Callable[[list[str]], Any] | None = None,
-        threads: int | None = None,
-    ) -> Run:
-        """Return BM25's top k documents of every topic: Anserini's hits, scores and order.
+    @cached_property
+    def vectors(self) -> Vectors | None:
+        """The vectors of the index; None if it has none."""
+        from rerank.vectors.vectors import Vectors
+
+        given = self._given.vectors
+        if given is None and (self.resources / VECTORS).is_file():
+            given = self.resources / VECTORS
+        if given is None or isinstance(given, bool):
+            return None
+        return given if isinstance(given, Vectors) else Vectors.read(given, self)
+
+    @cached_property
+    def history(self) -> History | None:
+        """What is learned from judgements; None if nothing is."""
+        given = self._given.history
+        if given is None and (self.resources / HISTORY).is_file():
+            given = self.resources / HISTORY
+        if given is None or isinstance(given, bool):
+            return None
+        if not isinstance(given, str | Path):
+            return given
+        from rerank.history.reading import load_history
+
+        return load_history(given)
+
+    @cached_property
+    def encoder(self) -> Encoder | None:
+        """The encoder of texts; None if there is none."""
+        given = self._given.encoder
+        given = stored_encoder(self.resources) if given is None else given
+        if given is None or isinstance(given, bool):
+            return None
+        from rerank.vectors.encoder import Encoder
+
+        return Encoder.of(given)
+
+    @property
+    def runs(self) -> Mapping[str, Run]:
+        """Runs of other systems, by name."""
+        return self._given.runs
+
+    def learn_vectors(self, *, dimensions: int | None = None, encoder: str | None = None) -> None:
+        """Learn vectors of terms and documents, and keep them with the index; see `Vectors.learn`.
 
         Parameters
         ----------
-        topics : Topics, mapping or DataFrame
-            The topics.
+        dimensions : int or None
+            Number of dimensions of latent semantic indexing; None is 400.
+        encoder : str or None
+            `module:function`, an encoder whose name is kept as well: vectors of all documents are computed now.
+
+        """
+        from rerank.vectors.encoder import Encoder
+        from rerank.vectors.vectors import Vectors
+
+        bound = None if encoder is None else Encoder.of(encoder)
+        options = {} if dimensions is None else {"dimensions": dimensions}
+        vectors = Vectors.learn(self, **options, threads=self.threads)
+        self.resources.mkdir(parents=True, exist_ok=True)
+        vectors.save(self.resources / VECTORS)
+        for name in ("vectors", "encoder"):
+            self.__dict__.pop(name, None)
+        if bound is not None:
+            self._opened.encode(bound, self.document_texts)
+            with whole_file(self.resources / ENCODER_NAME) as file:
+                file.write(f"{bound.name}\n")
+
+    def learn_history(
+        self,
+        topics: Topics | Mapping[str, str],
+        qrels: Qrels | Mapping[str, Mapping[str, int]],
+        *,
+        folds: int = 20,
+        near: float = 0.8,
+        random_state: int = 0,
+    ) -> None:
+        """Learn from judgements what features of other queries can use, and keep it with the index; see `History`.
+
+        Parameters
+        ----------
+        topics, qrels : Topics and Qrels, or mappings
+            The judged queries and their judgements.
+        folds, near, random_state : int, float and int
+            As for `History.learn`.
+
+        """
+        from rerank.history.history import History
+
+        options = {"folds": folds, "near": near, "random_state": random_state, "threads": self.threads}
+        learned = History.learn(self, topics, qrels, **options)  # type: ignore[arg-type]
+        self.resources.mkdir(parents=True, exist_ok=True)
+        learned.save(self.resources / HISTORY)
+        self.__dict__.pop("history", None)
+
+    def search(
+        self,
+        topics: Topics | Mapping[str, str] | str,
+        k: int = 1000,
+        *,
+        candidates: Candidates | str = BM25,
+        k1: float = K1,
+        b: float = B,
+        field: str = CONTENTS,
+    ) -> Run:
+        """Return the top k documents of every topic: Anserini's hits, scores and order for BM25.
+
+        Documents of the first of several sources come first, in its order and with its scores. Those that only others
+        found follow by reciprocal rank fusion, with falling scores below.
+
+        Parameters
+        ----------
+        topics : Topics, mapping, DataFrame or str
+            The topics; a str is one query, whose id is "query".
         k : int
-            Number of documents of each topic.
+            Number of documents of each topic, and of each source without a depth of its own.
+        candidates : Candidates or str
+            The sources: "bm25"; "rm3" (BM25 of the query expanded by BM25's first 10 documents), "rocchio", "lsi"
+            (latent semantic indexing), "history" (documents judged relevant to similar queries), "encoder", or several
+            with their depths: `bm25:1000,rm3:1000,lsi:200`. Another system's run is `run:NAME:500` for a run of the
+            index, or `run:FILE:500`; all of it without a number.
         k1, b : float
-            Parameters of BM25.
+            Parameters of BM25, where `candidates` is a str.
         field : str
             The indexed field to search; `contents` is the whole document.
-        retriever : str
-            Another retriever in place of BM25: "rm3" (BM25 of the query expanded by BM25's first 10 documents),
-            "rocchio", "lsi" (latent semantic indexing), "history" (documents judged relevant to similar queries), or
-            "encoder".
-        vectors : Vectors, path or None
-            Vectors of the index, or their file, for `lsi`.
-        history : History, path or None
-            History of judgements, or its file, for `history`.
-        encoder : callable, str or None
-            An encoder of texts, see `features`, for the retriever `encoder`.
-        threads : int or None
-            Number of threads; None is all cores.
 
         Returns
         -------
         Run
             Its name, which becomes the tag of a run file, contains k1, b and the field; see `Run.retriever`. A topic
-            without hits has no rows, which a run file cannot represent: a warning is logged.
+            without hits has no rows, which a run file cannot represent: a warning is logged. Of several sources, a
+            `UnionRun` with `sources`, the runs by name, whose scores and ranks become features; missing where a
+            document comes from others only.
+
+        Raises
+        ------
+        InvalidInputError
+            If the candidates name what is not there.
 
         """
-        options: dict[str, Any] = {"k1": k1, "b": b, "field": field, "threads": threads}
-        if retriever != BM25:
-            options |= {"vectors": vectors, "history": history, "encoder": encoder}
-        run = self._search(Topics.of(topics), k, retriever, options)
+        check_hits(k)
+        if not isinstance(candidates, Candidates):
+            candidates = Candidates.parse(candidates, k, k1=k1, b=b, field=field)
+        run = self.retrieve(_topics(topics), candidates)
         without = run.query_ids[np.diff(run.query_ptr) == 0].tolist()
         if without:
             text = "Topics without hits, which a run file cannot contain: %d of %d (%s%s)."
             _log.warning(text, len(without), len(run), ", ".join(without[:3]), ", ..." if len(without) > 3 else "")
         return run
 
-    def _search(self, topics: Topics, k: int, retriever: str, options: dict[str, Any]) -> Run:
-        """Return the top k documents of a retriever."""
-        if retriever == BM25:
-            return self.searcher.search(topics, k=k, **options)
-        from rerank.retrieval.base import source
-
-        check_hits(k)
-        return source(retriever).search(self._search_inputs(topics, **options), k)
-
-    def search_union(
-        self,
-        topics: Topics | Mapping[str, str],
-        union: str,
-        *,
-        k1: float = 0.9,
-        b: float = 0.4,
-        field: str = CONTENTS,
-        runs: Mapping[str, Run | Mapping[str, Mapping[str, float]]] | None = None,
-        vectors: Vectors | str | Path | None = None,
-        history: History | str | Path | None = None,
-        encoder: Encoder | str | Callable[[list[str]], Any] | None = None,
-        threads: int | None = None,
-    ) -> UnionRun:
-        """Return the union of the documents that several retrievers find for every topic.
-
-        Documents of the first retriever come first, in its order and with its scores. Those that only others found
-        follow by reciprocal rank fusion, with falling scores below.
+    def retrieve(self, topics: Topics, candidates: Candidates) -> Run:
+        """Return what `search` does, without a warning of topics without hits.
 
         Parameters
         ----------
-        topics : Topics, mapping or DataFrame
+        topics : Topics
             The topics.
-        union : str
-            Retrievers, each with its number of documents: `bm25:1000,rm3:1000,lsi:200`; another system's run is
-            `run:NAME:500` or `run:FILE:500`, all of it without a number.
-        k1, b, field : as for `search`
-            Parameters of BM25, and the field to search.
-        runs : mapping of str to Run, mapping or DataFrame, or None
-            Runs of other systems by name; those that the union names and that are not given are read from their file.
-        vectors : Vectors, path or None
-            Vectors of the index, or their file, for `lsi`.
-        history : History, path or None
-            History of judgements, or its file, for `history`.
-        encoder : callable, str or None
-            An encoder of texts, see `features`, for the retriever `encoder`.
-        threads : int or None
-            Number of threads; None is all cores.
+        candidates : Candidates
+            The sources.
 
         Returns
         -------
-        UnionRun
-            A run with `sources`, the runs by name, whose scores and ranks become features; missing where a document
-            comes from others only.
-
-        Raises
-        ------
-        InvalidInputError
-            If the union names what is not there.
+        Run
+            The documents.
 
         """
-        from rerank.files.trec import read_run
-        from rerank.retrieval.union import parse_union
+        options = {"k1": candidates.k1, "b": candidates.b, "field": candidates.field, "threads": self.threads}
+        first = candidates.sources[0]
+        if candidates.is_single and first.name == BM25:
+            return self.searcher.search(topics, k=first.k or 0, **options)  # type: ignore[arg-type]
+        from rerank.retrieval.base import SearchInputs, source
+        from rerank.retrieval.union import search_union
 
-        parts = parse_union(union)
-        given = {name: Run.of(run) for name, run in (runs or {}).items()}
-        others = {part.name: part.file for part in parts if part.file and part.name not in given}
-        given |= {name: read_run(file) for name, file in others.items()}
-        options: dict[str, Any] = {"k1": k1, "b": b, "field": field, "threads": threads}
-        options |= {"vectors": vectors, "history": history, "encoder": encoder}
-        return self._search_union(Topics.of(topics), union, given, options)
-
-    def _search_union(self, topics: Topics, union: str, runs: Mapping[str, Run], options: dict[str, Any]) -> UnionRun:
-        """Return the union of candidates; `runs` holds all runs that it names."""
-        from rerank.retrieval.union import parse_union, search_union
-
-        return search_union(replace(self._search_inputs(topics, **options), runs=runs), parse_union(union))
-
-    def _search_inputs(
-        self, topics: Topics, vectors: Any, encoder: Any, history: Any = None, **options: Any
-    ) -> SearchInputs:
-        """Return what sources of candidates are given; the options are those of BM25."""
-        from rerank.retrieval.base import SearchInputs
-
-        if options["field"] not in self.forward.fields:
-            raise unknown_name("field", options["field"], self.forward.fields)
-        return SearchInputs(
+        if candidates.field not in self.forward.fields:
+            raise unknown_name("field", candidates.field, self.forward.fields)
+        reads = {name for part in candidates.sources if part.file is None for name in source(part.name).reads}
+        inputs = SearchInputs(
             forward=self.forward,
             query_ids=list(topics),
             query_terms=self.searcher.analyze(list(topics.texts.values())),
-            bm25=lambda k: self.searcher.search(topics, k=k, **options),
-            encoded=self._encoded(encoder, topics),
-            **options,
-            **self._records(vectors, history=history),
+            bm25=lambda k: self.searcher.search(topics, k=k, **options),  # type: ignore[arg-type]
+            encoded=self._encoded(topics) if "encoder" in reads else None,
+            vectors=self.vectors if "vectors" in reads else None,
+            history=self.history if "history" in reads else None,
+            runs=self.runs_of(candidates),
+            **options,  # type: ignore[arg-type]
         )
+        if candidates.is_single:
+            return source(first.name).search(inputs, first.k or 0)
+        return search_union(inputs, candidates)
+
+    def runs_of(self, candidates: Candidates) -> dict[str, Run]:
+        """Return the runs of other systems among candidates: those that are bound, and others read from their files.
+
+        Parameters
+        ----------
+        candidates : Candidates
+            The candidates.
+
+        Returns
+        -------
+        dict of str to Run
+            The runs by name.
+
+        """
+        from rerank.files.trec import read_run
+
+        others = {part.name: part.file for part in candidates.sources if part.file is not None}
+        return {name: self.runs[name] if name in self.runs else read_run(file) for name, file in others.items()}
 
     def features(
         self,
@@ -338,37 +474,19 @@ class Index:
         qrels: Qrels | Mapping[str, Mapping[str, int]] | None = None,
         *,
         recipe: Recipe | None = None,
-        runs: Mapping[str, Run | Mapping[str, Mapping[str, float]]] | None = None,
-        vectors: Vectors | str | Path | None = None,
-        history: History | str | Path | None = None,
-        encoder: Encoder | str | Callable[[list[str]], Any] | None = None,
-        threads: int | None = None,
     ) -> RankingData:
         """Return the features of the query-document pairs of a run.
 
         Parameters
         ----------
         run : Run, mapping or DataFrame
-            The query-document pairs. The runs of a `UnionRun` become features, as `runs` do.
+            The query-document pairs. The runs of a `UnionRun` become features, as the index's `runs` do.
         topics : Topics, mapping or DataFrame
             Topics of all queries of the run.
         qrels : Qrels, mapping, DataFrame or None
             Judgements, for labels.
         recipe : Recipe or None
-            The features; None is the default recipe.
-        runs : mapping of str to Run, mapping or DataFrame, or None
-            Other runs (e.g. dense or neural), by name; their scores and ranks become features.
-        vectors : Vectors, path or None
-            Vectors of the index, or their file; features of meaning need them.
-        history : History, path or None
-            What is learned from judgements (`rerank.History.learn`), or its file; learned features need it. Those of
-            queries that it was learned from are out of fold.
-        encoder : callable, str or None
-            A function from a list of n texts to an array of shape (n, dimensions), or `module:function`: the cosine of
-            query and document is a feature. Vectors of all documents are computed once and kept in a file of the cache
-            folder (`$RERANK_CACHE`).
-        threads : int or None
-            Number of threads; None is all cores.
+            The features; None is the default recipe, with features of all resources of the index.
 
         Returns
         -------
@@ -383,18 +501,10 @@ class Index:
         """
         from rerank.features.extract import extract
 
-        beside = {"vectors": vectors, "history": history, "encoder": encoder, "threads": threads}
-        return extract(**self._extraction(run, topics, qrels, recipe, runs, **beside))
+        return extract(**self._extraction(run, topics, qrels, recipe))
 
     def some_features(
-        self,
-        needed: Collection[str] | None,
-        run: Run,
-        topics: Topics,
-        *,
-        recipe: Recipe | None = None,
-        runs: Any = None,
-        **beside: Any,
+        self, needed: Collection[str] | None, run: Run, topics: Topics, *, recipe: Recipe | None = None
     ) -> RankingData:
         """Return what `features` does, in which features that are not `needed` may be NaN, e.g. to score with a model.
 
@@ -402,7 +512,7 @@ class Index:
         ----------
         needed : collection of str or None
             Names of features, e.g. `model.features_read()`; None is all.
-        run, topics, recipe, runs, **beside : as for `features`
+        run, topics, recipe : as for `features`
             The pairs and their features.
 
         Returns
@@ -413,7 +523,7 @@ class Index:
         """
         from rerank.features.extract import extract
 
-        return extract(**self._extraction(run, topics, None, recipe, runs, **beside), needed=needed)
+        return extract(**self._extraction(run, topics, None, recipe), needed=needed)
 
     def write_features(
         self,
@@ -423,11 +533,6 @@ class Index:
         qrels: Qrels | Mapping[str, Mapping[str, int]] | None = None,
         *,
         recipe: Recipe | None = None,
-        runs: Mapping[str, Run | Mapping[str, Mapping[str, float]]] | None = None,
-        vectors: Vectors | str | Path | None = None,
-        history: History | str | Path | None = None,
-        encoder: Encoder | str | Callable[[list[str]], Any] | None = None,
-        threads: int | None = None,
     ) -> None:
         """Write features to a file in batches, so that memory does not grow with the number of queries.
 
@@ -435,35 +540,26 @@ class Index:
         ----------
         path : path
             File name that ends in .npz, .parquet, .svm or .txt (the latter two also with .gz).
-        run, topics, qrels, recipe, runs, vectors, history, encoder, threads : as for `features`
+        run, topics, qrels, recipe : as for `features`
             The pairs, their labels and their features.
 
         """
         from rerank.features.extract import extract_blocks
         from rerank.files.data import write_data
 
-        beside = {"vectors": vectors, "history": history, "encoder": encoder, "threads": threads}
-        data, blocks = extract_blocks(**self._extraction(run, topics, qrels, recipe, runs, **beside))
+        data, blocks = extract_blocks(**self._extraction(run, topics, qrels, recipe))
         write_data(data, path, blocks)
 
-    def _extraction(
-        self,
-        run: Any,
-        topics: Any,
-        qrels: Any = None,
-        recipe: Recipe | None = None,
-        runs: Any = None,
-        encoder: Any = None,
-        threads: Any = None,
-        **learned: Any,
-    ) -> dict[str, Any]:
-        """Return the arguments of `extract`; `learned` are vectors and history."""
+    def _extraction(self, run: Any, topics: Any, qrels: Any, recipe: Recipe | None) -> dict[str, Any]:
+        """Return the arguments of `extract`."""
         from rerank.features.inputs import Records
 
         run, topics = Run.of(run), Topics.of(topics)
         check_topics(run, topics)
         query_ids = list(run)
         terms = self.searcher.analyze([topics[query_id] for query_id in query_ids])
+        needs = Needs.of(recipe)
+        texts = {query_id: topics[query_id] for query_id in query_ids}
         return {
             "forward": self.forward,
             "query_terms": dict(zip(query_ids, terms, strict=True)),
@@ -471,32 +567,23 @@ class Index:
             "recipe": recipe,
             "qrels": None if qrels is None else Qrels.of(qrels),
             "records": Records(
-                runs=given_runs(run, runs),
+                runs=runs_beside(run, self),
                 documents=self.stored_documents,
-                encoded=self._encoded(encoder, {query_id: topics[query_id] for query_id in query_ids}),
-                **self._records(**learned),
+                vectors=self.vectors if needs.vectors else None,
+                history=self.history if needs.history else None,
+                encoded=self._encoded(texts) if needs.encoder else None,
             ),
-            "threads": threads,
+            "threads": self.threads,
         }
 
-    def _encoded(self, given: Any, texts: Mapping[str, str]) -> Encoded | None:
-        """Return the vectors of an encoder for queries and documents; None for None."""
-        if given is None:
+    def _encoded(self, texts: Mapping[str, str]) -> Encoded | None:
+        """Return the vectors of the encoder for queries and documents; None without one."""
+        if self.encoder is None:
             return None
-        from rerank.vectors.encoder import Encoder, encoded_documents
         from rerank.vectors.queries import Encoded
 
-        encoder = Encoder.of(given)
-        if encoder.name not in self._encoded_documents:
-            documents = encoded_documents(encoder, self.forward, self.document_texts)
-            self._encoded_documents[encoder.name] = documents
-        stored = replace(self._encoded_documents[encoder.name], encoder=encoder)
-        return Encoded(encoder.name, stored.documents, stored.queries(texts))
-
-    @cached_property
-    def _encoded_documents(self) -> dict[str, EncodedDocuments]:
-        """Vectors of the documents by encoder, opened."""
-        return {}
+        stored = self._opened.encode(self.encoder, self.document_texts)
+        return Encoded(self.encoder.name, stored.documents, stored.queries(texts))
 
     def stored_documents(self, numbers: Sequence[int] | Ints) -> list[str | None]:
         """Return documents by number as they were indexed (JSON or SGML), None if the index does not store them.
@@ -545,34 +632,6 @@ class Index:
         joined = self.searcher.joined_fields
         return ["" if text is None else stored_text(text, self.forward.fields, joined) for text in stored]
 
-    def _records(self, vectors: Vectors | str | Path | None = None, **others: Any) -> dict[str, Any]:
-        """Return what is given beside the runs, read from its files, and the other arguments."""
-        if isinstance(others.get("history"), str | Path):
-            from rerank.history.reading import load_history
-
-            others["history"] = load_history(others["history"])
-        return {"vectors": self.read_vectors(vectors), **others}
-
-    def read_vectors(self, given: Vectors | str | Path | None) -> Vectors | None:
-        """Return vectors of the index, read if a file is given; None for None.
-
-        Parameters
-        ----------
-        given : Vectors, path or None
-            Vectors, or their file.
-
-        Returns
-        -------
-        Vectors or None
-            The vectors.
-
-        """
-        if given is None:
-            return None
-        from rerank.vectors.vectors import Vectors
-
-        return given if isinstance(given, Vectors) else Vectors.read(given, self)
-
     def text_features(
         self,
         query: str | Mapping[str, str],
@@ -581,10 +640,6 @@ class Index:
         scores: Any = None,
         field: str = CONTENTS,
         recipe: Recipe | None = None,
-        runs: Mapping[str, Run | Mapping[str, Mapping[str, float]]] | None = None,
-        vectors: Vectors | str | Path | None = None,
-        encoder: Encoder | str | Callable[[list[str]], Any] | None = None,
-        threads: int | None = None,
     ) -> RankingData:
         """Return the features of texts that the index does not hold.
 
@@ -610,14 +665,6 @@ class Index:
             the same text.
         recipe : Recipe, optional
             Fields, families and parameters; by default every field, the default families and parameters.
-        runs : mapping from str to Run or mapping, optional
-            Other runs by name, whose scores and ranks become features; the id of a query given as str is "query".
-        vectors : Vectors or path, optional
-            Vectors of the index, or their file; features of meaning need them.
-        encoder : callable or str, optional
-            An encoder, see `features`; it is called with the texts.
-        threads : int, optional
-            Number of threads; by default one per core. The result does not depend on it, bit for bit.
 
         Returns
         -------
@@ -642,10 +689,7 @@ class Index:
         """
         from rerank.workflows.texts import TextOptions, given_texts, text_features
 
-        others = {name: Run.of(run) for name, run in (runs or {}).items()}
-        records = self._records(vectors=vectors, encoder=encoder_of(encoder), threads=threads)
-        options = TextOptions(field, recipe, others, **records)
-        return text_features(self, given_texts(query, documents, scores), options)
+        return text_features(self, given_texts(query, documents, scores), TextOptions(field, recipe))
 
     def rerank_texts(
         self,
@@ -656,10 +700,6 @@ class Index:
         *,
         scores: Any = None,
         field: str = CONTENTS,
-        other_index: bool = False,
-        vectors: Vectors | str | Path | None = None,
-        encoder: Encoder | str | Callable[[list[str]], Any] | None = None,
-        threads: int | None = None,
     ) -> list[RankedText]:
         """Return texts that the index does not hold in a model's order.
 
@@ -676,14 +716,6 @@ class Index:
         scores, field : as for `text_features`
             First-stage scores and the field of a str; without scores, BM25 has the k1, b and field of the model's
             training.
-        other_index : bool, default=False
-            Apply a model whose features were computed on another index.
-        vectors : Vectors or path, optional
-            Vectors of the index, or their file, if the model was trained with them.
-        encoder : callable or str, optional
-            The encoder that the model was trained with.
-        threads : int, optional
-            Number of threads; by default one per core.
 
         Returns
         -------
@@ -699,18 +731,17 @@ class Index:
             As `text_features` does; or if k is not a number from 1.
 
         """
-        from rerank.workflows.texts import TextOptions, check_k, given_texts, rank_texts, ranked_texts
+        from rerank.workflows.texts import check_k, given_texts, rank_texts, ranked_texts
 
         check_k(k)
         if not isinstance(query, str):
             raise InvalidInputError(f"query: expected text, got {type(query).__name__}. Pass one query at a time.")
         documents = documents if isinstance(documents, Mapping | str) else list(documents)
         given = given_texts(query, documents, scores)
-        options = TextOptions(field, **self._records(vectors=vectors, encoder=encoder_of(encoder), threads=threads))
-        return ranked_texts(rank_texts(self, model, given, options, other_index=other_index), documents, k)
+        return ranked_texts(rank_texts(self, model, given, field), documents, k)
 
     def check_model(self, model: Ranker) -> None:
-        """Raise ModelMismatchError for a model whose features were computed on another index.
+        """Raise ModelMismatchError for a model whose features were computed on another index, unless it is allowed.
 
         Parameters
         ----------
@@ -724,7 +755,7 @@ class Index:
 
         """
         trained_on, fingerprint = model.fingerprint_, dict(self.forward.fingerprint)
-        if trained_on is None or dict(trained_on) == fingerprint:
+        if not self.check_models or trained_on is None or dict(trained_on) == fingerprint:
             return
         name, trained, value = next(fingerprint_differences("", dict(trained_on), fingerprint))
         raise ModelMismatchError(
@@ -755,14 +786,13 @@ class Index:
         yield from (function(shared, item) for item in track(items, what, len(items)))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the index by its path and commit: another process opens it."""
-        return Index, (self.path.resolve(), self.language), {"_commit": self._commit}
+        """Pickle the index by its path, commit and resources: another process opens it."""
+        state = {name: value for name, value in self.__dict__.items() if name in _PICKLED}
+        return Index, (self.path.resolve(), self.language), {**state, "path": self.path.resolve()}
 
     def close(self) -> None:
         """Close the Lucene reader."""
-        if "searcher" in self.__dict__:
-            self.searcher.close()
-            del self.__dict__["searcher"]
+        self._opened.close()
 
     def __enter__(self) -> Self:
         return self
@@ -776,13 +806,63 @@ class Index:
         self.close()
 
 
-def encoder_of(given: Encoder | str | Callable[[list[str]], Any] | None) -> Encoder | None:
-    """Return an encoder, found by its name or made of a callable; None for None."""
-    if given is None:
-        return None
-    from rerank.vectors.encoder import Encoder
+@dataclass(frozen=True, eq=False)
+class _Opened:
+    """What is opened once for an index, whatever its resources are."""
 
-    return Encoder.of(given)
+    path: Path
+    language: str | None
+    commit: str
+
+    @cached_property
+    def forward(self) -> ForwardIndex:
+        """The forward arrays."""
+        forward = open_forward(self.path, commit=self.commit)
+        if self.language is None:
+            return forward
+        return replace(forward, fingerprint={**forward.fingerprint, "language": self.language})
+
+    @cached_property
+    def searcher(self) -> Searcher:
+        """The Lucene searcher."""
+        return Searcher(self.path, self.language, self.commit)
+
+    @cached_property
+    def text_analyser(self) -> TextAnalyser:
+        """What makes forward arrays of texts."""
+        from rerank.lucene.texts import TextAnalyser
+
+        return TextAnalyser(self.forward, self.searcher.language)
+
+    @cached_property
+    def _encoded(self) -> dict[str, EncodedDocuments]:
+        return {}
+
+    def encode(self, encoder: Encoder, texts: Callable[[Ints], list[str]]) -> EncodedDocuments:
+        """Return the vectors of all documents by an encoder, with the encoder for queries."""
+        from rerank.vectors.encoder import encoded_documents
+
+        if encoder.name not in self._encoded:
+            self._encoded[encoder.name] = encoded_documents(encoder, self.forward, texts)
+        return replace(self._encoded[encoder.name], encoder=encoder)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle what identifies the index."""
+        return _Opened, (self.path.resolve(), self.language, self.commit)
+
+    def close(self) -> None:
+        """Close the Lucene reader."""
+        if "searcher" in self.__dict__:
+            self.searcher.close()
+            del self.__dict__["searcher"]
+
+
+_PICKLED = ("path", "language", "threads", "check_models", "_opened", "_given")
+
+
+def _topics(topics: Any) -> Topics:
+    """Return topics; text is one query."""
+    return Topics.of({QUERY: topics} if isinstance(topics, str) else topics)
 
 
 def check_topics(run: Run, topics: Topics) -> None:
@@ -795,6 +875,6 @@ def check_topics(run: Run, topics: Topics) -> None:
         )
 
 
-def given_runs(run: Run, runs: Mapping[str, Any] | None) -> dict[str, Run]:
-    """Return the runs whose scores become features of another: those of a union, and those that are given."""
-    return {name: Run.of(other) for name, other in ({**getattr(run, "sources", {}), **(runs or {})}).items()}
+def runs_beside(run: Run, index: Index) -> dict[str, Run]:
+    """Return the runs whose scores become features of another: those of a union, and those of the index."""
+    return {**getattr(run, "sources", {}), **index.runs}

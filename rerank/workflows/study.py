@@ -44,8 +44,8 @@ class Study:
         Number of hyper-parameter settings that are tried in each fold in addition to `parameters`; 0 is none.
     recipe : Recipe or None
         The features; None is the default recipe.
-    union : str or None
-        Retrievers whose documents are reranked in place of BM25's, see `Index.search_union`.
+    candidates : str or None
+        Sources of the documents that are reranked in place of BM25's, see `Index.search`.
     learn_history : bool
         Whether features are learned from judgements too: in each fold from its training queries only, whose own
         features are out of fold.
@@ -65,7 +65,7 @@ class Study:
     repeats: int = 1
     tune: int = 0
     recipe: Recipe | None = None
-    union: str | None = None
+    candidates: str | None = None
     learn_history: bool = False
 
     def __post_init__(self) -> None:
@@ -114,8 +114,8 @@ _STUDY = Record(
         "repeats": Whole(1, 1_000_000),
         "tune": Whole(0, 1_000_000),
         "recipe": Plain(),
-        "union": Anything(),
+        "candidates": Anything(),
         "learn_history": Flag(),
     },
-    optional={"union": None, "learn_history": False},
+    optional={"candidates": None, "learn_history": False},
 )

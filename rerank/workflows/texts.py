@@ -12,28 +12,26 @@ import numpy as np
 from rerank.errors import InvalidInputError, shown, unknown_name
 from rerank.features.candidate_scores import bm25_scores
 from rerank.features.extract import extract
-from rerank.features.inputs import Records, check_spaces
+from rerank.features.inputs import Records
 from rerank.features.recipe import Recipe
 from rerank.lucene.documents import stored_text
 from rerank.lucene.given import GivenDocument, GivenReader, check_characters
 from rerank.lucene.texts import TextAnalyser, TextIndex, UnusableTextError
-from rerank.rankers.origin import check_base_run, check_retrievers
+from rerank.retrieval.candidates import DEPTH
 from rerank.types import Floats, RankingData, Run, Topics, pointers, query_rows
-from rerank.types.ids import ID_RULE, first_broken, id_array
+from rerank.types.ids import ID_RULE, QUERY, first_broken, id_array
 from rerank.types.ordering import position_order
-from rerank.types.retriever import CONTENTS, UNNAMED, Retriever
-from rerank.workflows.applying import K1, B, check_history, model_bm25, model_recipe
+from rerank.types.retriever import CONTENTS, K1, UNNAMED, B, Retriever
+from rerank.workflows.applying import check_candidates, check_history, check_resources, model_candidates, model_recipe
+from rerank.workflows.resources import Needs
 
 if TYPE_CHECKING:
     from rerank.rankers.ranker import Ranker
-    from rerank.vectors.encoder import Encoder
     from rerank.vectors.queries import Encoded
-    from rerank.vectors.vectors import Vectors
     from rerank.workflows.index import Index
 
 _log = logging.getLogger("rerank")
 MOST_TEXTS = 1 << 20  # of one call
-QUERY = "query"  # id of a query that is given as text
 _BATCH_ROWS, _BATCH_CHARACTERS = 1 << 16, 1 << 25  # of the texts whose arrays are in memory at once
 
 
@@ -59,12 +57,8 @@ class TextOptions:
 
     plain_field: str = CONTENTS
     recipe: Recipe | None = None
-    runs: Mapping[str, Run] = field(default_factory=dict)
     retriever: Retriever = field(default_factory=lambda: Retriever.bm25(K1, B))
-    vectors: Vectors | None = None
-    encoder: Encoder | None = None
     needed: Collection[str] | None = None
-    threads: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,7 +233,7 @@ def _batch_features(
         for name in analyser.numbers
     }
     try:
-        texts = analyser.index([each.document for each in documents], run.doc_ids, numbers, options.threads)
+        texts = analyser.index([each.document for each in documents], run.doc_ids, numbers, index.threads)
     except UnusableTextError:
         for row, query in zip(documents, query_rows(run.query_ptr).tolist(), strict=True):
             check_characters(row.document.texts, given.location(str(run.query_ids[query]), row.doc_id))
@@ -249,27 +243,26 @@ def _batch_features(
     else:
         scores = np.concatenate([given.run.scores[given.run.rows(query_id)] for query_id in batch])
     run = replace(run, scores=scores)
-    order = run.trec_order()
+    order, needs = run.trec_order(), Needs.of(options.recipe)
     return extract(
         replace(texts, rows=order),
         terms,
         run.take(order),
         options.recipe,
         records=Records(
-            runs=options.runs,
+            runs=index.runs,
             documents=lambda numbers: [documents[number].json() for number in numbers.tolist()],
-            vectors=options.vectors,
-            encoded=_encoded(index, documents, {name: given.topics[name] for name in batch}, options.encoder),
+            vectors=index.vectors if needs.vectors else None,
+            encoded=_encoded(index, documents, {name: given.topics[name] for name in batch}) if needs.encoder else None,
         ),
         needed=options.needed,
-        threads=options.threads,
+        threads=index.threads,
     )
 
 
-def _encoded(
-    index: Index, documents: Sequence[GivenDocument], queries: Mapping[str, str], encoder: Encoder | None
-) -> Encoded | None:
+def _encoded(index: Index, documents: Sequence[GivenDocument], queries: Mapping[str, str]) -> Encoded | None:
     """Return the vectors of an encoder for queries and texts, each as the index would store it; None without one."""
+    encoder = index.encoder
     if encoder is None:
         return None
     from rerank.vectors.queries import Encoded
@@ -289,72 +282,41 @@ def _bm25(texts: TextIndex, terms: Mapping[str, Sequence[str]], run: Run, retrie
 
 
 def rank_texts(
-    index: Index,
-    model: Ranker,
-    given: GivenTexts,
-    options: TextOptions,
-    *,
-    base: Run | None = None,
-    other_index: bool = False,
-    k1: float | None = None,
-    b: float | None = None,
+    index: Index, model: Ranker, given: GivenTexts, plain_field: str = CONTENTS, base: Run | None = None
 ) -> Run:
-    """Return the texts of each query in the model's order; see `Index.rerank_texts`.
-
-    k1, b  of BM25, where no scores are given; those of the model's training by default
-    """
+    """Return the texts of each query in the model's order; see `Index.rerank_texts`."""
     recipe = model_recipe(model)
-    check_spaces(recipe, getattr(options.vectors, "checksum", None), getattr(options.encoder, "name", None))
     check_history(recipe, None, "Texts that the index does not hold have none: train a model without a history.")
-    if not other_index:
-        index.check_model(model)
-    retriever = Retriever.bm25(*model_bm25(model, k1, b))
-    candidates = retriever if given.run is None else given.run.retriever
-    made = {name: run.retriever for name, run in options.runs.items() if run.retriever is not None}
-    if base is not None:
-        check_base_run(model, base)
-    check_retrievers(model, candidates, made, "scores", base is None)
-    options = replace(options, recipe=recipe, retriever=retriever, needed=model.features_read())
-    data = text_features(index, given, options)
-    return model.rank(data, base=base)
+    check_resources(index, recipe)
+    index.check_model(model)
+    trained = model_candidates(model)
+    retriever = Retriever.bm25(trained.k1, trained.b, trained.field)
+    check_candidates(model, retriever if given.run is None else given.run.retriever, index.runs, base, "scores")
+    return model.rank(
+        text_features(index, given, TextOptions(plain_field, recipe, retriever, model.features_read())), base=base
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class TextsToRank:
-    """Texts of files: documents and locations as in `GivenTexts`, and what `Index.rerank_texts` takes beside them."""
+    """Texts of files: documents and locations as in `GivenTexts`, their scores, and the field that a str fills."""
 
     documents: Mapping[str, Mapping[str, Any]]
     locations: Mapping[tuple[str, str], str]
     scores: Run | None = None
     plain_field: str | None = None
-    runs: Mapping[str, Run] = field(default_factory=dict)
-    vectors: Vectors | None = None
-    encoder: Encoder | None = None
 
 
 def rerank_topics(
-    index: Index,
-    model: Ranker,
-    topics: Topics,
-    texts: TextsToRank,
-    *,
-    k: int = 1000,
-    k1: float | None = None,
-    b: float | None = None,
-    base: Run | None = None,
-    other_index: bool = False,
-    threads: int | None = None,
+    index: Index, model: Ranker, topics: Topics, texts: TextsToRank, *, k: int | None = None, base: Run | None = None
 ) -> Run:
     """Return the best k texts of each topic in the model's order; topics without texts are left out, and logged."""
     without = [query_id for query_id in topics if query_id not in texts.documents]
     if without:
         _log.warning("Topics without texts: %d of %d, e.g. %s.", len(without), len(topics), without[0])
     some = Topics({query_id: topics[query_id] for query_id in topics if query_id in texts.documents})
-    given = given_texts(some, texts.documents, texts.scores)
-    records: dict[str, Any] = {"runs": texts.runs, "vectors": texts.vectors, "encoder": texts.encoder}
-    options = TextOptions(texts.plain_field or CONTENTS, **records, threads=threads)
-    given = replace(given, locations=texts.locations)
-    return rank_texts(index, model, given, options, base=base, other_index=other_index, k1=k1, b=b).head(k)
+    given = replace(given_texts(some, texts.documents, texts.scores), locations=texts.locations)
+    return rank_texts(index, model, given, texts.plain_field or CONTENTS, base).head(k or DEPTH)
 
 
 def check_k(k: int | None) -> None:

@@ -12,13 +12,15 @@ from rerank.types import Run
 class EncoderSource(Source):
     """Cosine of the encoder's vectors of query and document; documents below 0 are left out."""
 
+    reads = ("encoder",)
+
     def search(self, inputs: SearchInputs, k: int) -> Run:
         """Return the k best documents of each query."""
         given = inputs.encoded
         if given is None:
             raise InvalidInputError(
-                "union: expected an encoder for the source encoder, got none. Give it (encoder=, --encoder "
-                "module:function), or leave the source out."
+                "candidates: expected an encoder for the source encoder, got none. Bind one (`rerank vectors INDEX "
+                "--encoder module:function`, or Index.open(..., encoder=...)), or leave the source out."
             )
         queries = given.of_queries(inputs.query_ids)
         hits = nearest_hits(queries, given.documents, inputs.forward.doc_ids, k, inputs.threads)

@@ -26,13 +26,14 @@ class JudgedNeighbours(Source):
     """
 
     learned = True
+    reads = ("history", "vectors")
 
     def search(self, inputs: SearchInputs, k: int) -> Run:
         """Return the k best documents of each query."""
         if inputs.history is None:
             raise InvalidInputError(
-                "union: expected a history for the source history, got none. Give it (history=, --history FILE), or "
-                "leave the source out."
+                "candidates: expected a history for the source history, got none. Learn it (`rerank history INDEX "
+                "TOPICS QRELS`), or leave the source out."
             )
         history, empty = inputs.history.on(inputs.forward), np.zeros(0, dtype=np.int64)
         ptr = np.zeros(len(inputs.query_ids) + 1, dtype=np.int64)

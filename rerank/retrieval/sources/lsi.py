@@ -13,12 +13,14 @@ from rerank.vectors.space import LSI
 class Lsi(Source):
     """Cosine of the vectors of query and whole document in all dimensions; documents below 0 are left out."""
 
+    reads = ("vectors",)
+
     def search(self, inputs: SearchInputs, k: int) -> Run:
         """Return the k best documents of each query."""
         if inputs.vectors is None:
             raise InvalidInputError(
-                "union: expected vectors for the source lsi, got none. Give them (vectors=, --vectors FILE), or leave "
-                "the source out."
+                "candidates: expected vectors for the source lsi, got none. Learn them (`rerank vectors INDEX`), or "
+                "leave the source out."
             )
         vectors = inputs.vectors
         queries = vectors.queries(LSI, inputs.query_terms)
