@@ -154,15 +154,15 @@ def features(
     topics = {f"q{number}": " ".join(draw.choices(words, weights, k=4)) for number in range(n_queries)}
     rerank.Index.build(documents, folder / "index").close()
     with (
-        rerank.Index.open(folder / "index") as local,
-        one.open(folder / "index") as first,
-        two.open(folder / "index") as second,
+        rerank.Index.open(folder / "index", threads=1) as local,
+        one.open(folder / "index", threads=1) as first,
+        two.open(folder / "index", threads=1) as second,
     ):
         run = local.search(topics, k=DEPTH)
         opened = {"local": local, "one": first, "two": second}
 
         def extract(name: str) -> None:
-            opened[name].write_features(folder / f"{name}.npz", run, topics, threads=1)
+            opened[name].write_features(folder / f"{name}.npz", run, topics)
 
         jobs = {name: (lambda name=name: extract(name)) for name in opened}
         lines = compared(f"features, {run.n_rows} pairs", jobs, repeats, figures, 1.15)

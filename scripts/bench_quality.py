@@ -59,11 +59,11 @@ TRAIN_DEPTH = 100  # documents of each source that are trained on
 FURTHEST_COSINE, FURTHEST_JACCARD = 0.5, 0.3
 # of nfcorpus: name -> (sources of candidates, vectors, history)
 SYSTEMS = {
-    "default features": (None, False, False),
-    "+ vectors": (None, True, False),
+    "default features": ("bm25:1000", False, False),
+    "+ vectors": ("bm25:1000", True, False),
     "+ vectors, union": ("bm25:1000,rm3:1000,lsi:200", True, False),
-    "+ history": (None, False, True),
-    "+ history, vectors": (None, True, True),
+    "+ history": ("bm25:1000", False, True),
+    "+ history, vectors": ("bm25:1000", True, True),
     "+ history, vectors, union": ("bm25:1000,rm3:1000,lsi:200,history:200", True, True),
 }
 # of small collections: name -> (ranker, sources, vectors)
@@ -130,11 +130,11 @@ def nfcorpus(index: rerank.Index, folder: Path, part: str, n_seeds: int) -> Iter
     print(f"vectors {middle - start:.0f} s, history {time.perf_counter() - middle:.0f} s", flush=True)
     apart = apart_from_training(queries["train"], queries[part], qrels["train"], qrels[part])
     yield ["system", "features", "candidates", MEASURE, "least", "greatest", f"{len(apart)} apart", "seconds"]
-    for name, (union, with_vectors, with_history) in SYSTEMS.items():
-        given = {"vectors": vectors if with_vectors else None, "history": history if with_history else None}
+    for name, (candidates, with_vectors, with_history) in SYSTEMS.items():
+        bound = index.using(vectors=vectors if with_vectors else False, history=history if with_history else False)
         start = time.perf_counter()
-        runs = {side: candidates(index, queries[side], union, given) for side in ("train", part)}
-        data = {side: index.features(run, queries[side], qrels[side], **given) for side, run in runs.items()}
+        runs = {side: bound.search(queries[side], candidates=candidates) for side in ("train", part)}
+        data = {side: bound.features(run, queries[side], qrels[side]) for side, run in runs.items()}
         data["train"] = rows_of(data["train"], first_documents(runs["train"]))
         values, values_apart = [], []
         for seed in range(n_seeds):
@@ -145,13 +145,6 @@ def nfcorpus(index: rerank.Index, folder: Path, part: str, n_seeds: int) -> Iter
         mean_candidates = data[part].n_rows / len(data[part])
         figures = [np.mean(values), min(values), max(values), np.mean(values_apart)]
         yield [name, data[part].n_features, mean_candidates, *figures, time.perf_counter() - start]
-
-
-def candidates(
-    index: rerank.Index, topics: dict[str, str], union: str | None, given: dict[str, Any]
-) -> rerank.Run | UnionRun:
-    """Return BM25's first 1,000 documents, or a union."""
-    return index.search(topics, k=1000) if union is None else index.search_union(topics, union, **given)
 
 
 def first_documents(run: rerank.Run | UnionRun) -> np.ndarray:
@@ -207,11 +200,12 @@ def small(
     vectors = Vectors.learn(index)
     yield ["study", "system", MEASURE, "least", "greatest", "BM25", "folds below BM25", "seconds"]
     for name in studies:
-        ranker, union, with_vectors = STUDIES[name]
+        ranker, candidates, with_vectors = STUDIES[name]
         common = {"metric": MEASURE, "measures": (MEASURE,), "k": 100, "repeats": repeats, "threads": threads}
-        study = Study(ranker=ranker, union=union, **common)
+        study = Study(ranker=ranker, candidates=candidates, **common)
+        bound = index.using(vectors=vectors if with_vectors else False)
         start = time.perf_counter()
-        result = rerank.run_experiment(index, topics, qrels, study=study, vectors=vectors if with_vectors else None)
+        result = rerank.run_experiment(bound, topics, qrels, study=study)
         seconds = time.perf_counter() - start
         values = {system: [of_trial(qrels, trial, system) for trial in result.trials] for system in result.runs}
         for system, trials in values.items():

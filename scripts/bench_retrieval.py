@@ -77,7 +77,7 @@ def main() -> None:
     index, topics = open_collection(*size)
     with index:
         pyserini, lean = Pyserini(index.path), Pyserini(lean_index(size[0]))
-        run = index.search(topics, K, threads=THREADS)
+        run = index.using(threads=THREADS).search(topics, K)
         for peer in (pyserini, lean):
             check_same(run, read_hits(peer.batch_search(topics, K, THREADS)))
         batch, batch_ratios = in_a_batch(index, lean, topics)
@@ -94,9 +94,10 @@ def main() -> None:
 
 def in_a_batch(index: Index, lean: Pyserini, topics: Mapping[str, str]) -> tuple[float, list[dict[str, Any]]]:
     """Time all queries at once; return our seconds, too."""
+    index = index.using(threads=THREADS)
     times = seconds(
         {
-            "ours": lambda: index.search(topics, K, threads=THREADS),
+            "ours": lambda: index.search(topics, K),
             "lean": lambda: read_hits(lean.batch_search(topics, K, THREADS)),
             "hits": lambda: lean.batch_search(topics, K, THREADS),
         },

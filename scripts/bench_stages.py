@@ -24,7 +24,6 @@ from tabulate import tabulate
 
 import rerank
 from rerank.retrieval.union import UnionRun
-from rerank.vectors.vectors import Vectors
 
 DEFAULT = Path(os.environ.get("RERANK_TEST_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 UNION = "bm25:10000,rm3:10000,lsi:1000"
@@ -46,29 +45,27 @@ def main() -> None:
         tempfile.TemporaryDirectory() as scratch,
         rerank.Index.build(folder / "corpus.jsonl", Path(scratch) / "index") as index,
     ):
-        vectors = Vectors.learn(index)
-        first, second = models(index, queries["train"], qrels["train"], vectors)
-        candidates = index.search_union(queries["test"], UNION, vectors=vectors)
+        index.learn_vectors()
+        first, second = models(index, queries["train"], qrels["train"])
+        candidates = index.search(queries["test"], candidates=UNION)
         print(f"{len(candidates)} queries, {candidates.n_rows / len(candidates):.0f} candidates a query", flush=True)
-        rows = measured(index, candidates, queries["test"], qrels["test"], (first, second), vectors)
+        rows = measured(index, candidates, queries["test"], qrels["test"], (first, second))
     print(tabulate(rows, headers="keys", floatfmt=".4f"))
     if given.output:
         given.output.write_text(json.dumps({"machine": machine("numba"), "stages": rows}, indent=1) + "\n")
 
 
-def models(
-    index: rerank.Index, topics: dict[str, str], qrels: rerank.Qrels, vectors: Vectors
-) -> tuple[rerank.MART, rerank.LambdaMART]:
+def models(index: rerank.Index, topics: dict[str, str], qrels: rerank.Qrels) -> tuple[rerank.MART, rerank.LambdaMART]:
     """Return the cheap and the full model, trained on the first 100 of each source."""
-    run = index.search_union(topics, TRAIN_UNION, vectors=vectors)
+    run = index.search(topics, candidates=TRAIN_UNION)
     held_out = np.arange(len(run)) % 10 == 0
-    data = index.features(run, topics, qrels, vectors=vectors)
+    data = index.features(run, topics, qrels)
     train, stop = data.select(np.flatnonzero(~held_out)), data.select(np.flatnonzero(held_out))
     full = rerank.LambdaMART(
         n_estimators=300, learning_rate=0.05, num_leaves=15, colsample_bytree=0.3, early_stopping_rounds=50
     )
     cheap = rerank.MART(n_estimators=40, num_leaves=8, metric="R@100")
-    return cheap.fit(index.features(run, topics, qrels, recipe=CHEAP, vectors=vectors)), full.fit(train, eval_set=stop)
+    return cheap.fit(index.features(run, topics, qrels, recipe=CHEAP)), full.fit(train, eval_set=stop)
 
 
 def measured(
@@ -77,7 +74,6 @@ def measured(
     topics: dict[str, str],
     qrels: rerank.Qrels,
     stages: tuple[rerank.MART, rerank.LambdaMART],
-    vectors: Vectors,
 ) -> list[dict[str, Any]]:
     """Return a line for one stage on all candidates, and for two stages of each depth."""
     first, second = stages
@@ -87,7 +83,7 @@ def measured(
         times = []
         for _ in range(3):
             start = time.perf_counter()
-            run = rerank.rerank(index, second, topics, candidates, vectors=vectors, **{"k": 100_000, **stage})
+            run = rerank.rerank(index, second, topics, candidates, **{"k": 100_000, **stage})
             times.append(time.perf_counter() - start)
         value = rerank.evaluate(qrels, run, [MEASURE], complete=True)[MEASURE]
         milliseconds = 1e3 * float(np.median(times)) / len(topics)

@@ -38,9 +38,7 @@ def seconds(call: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def bench(
-    index: Index, documents: Mapping[str, Mapping[str, Any]], topics: Mapping[str, str], threads: int | None
-) -> None:
+def bench(index: Index, documents: Mapping[str, Mapping[str, Any]], topics: Mapping[str, str]) -> None:
     """Print medians of texts and ids, query by query in alternation."""
     draw = random.Random(0)
     for name in ("title and body", "plain text"):
@@ -51,8 +49,8 @@ def bench(
             texts: dict[str, Any] = {doc_id: documents[doc_id] for doc_id in chosen}
             if name == "plain text":
                 texts = {doc_id: f"{each['title']} {each['body']}" for doc_id, each in texts.items()}
-            by_text = seconds(partial(index.text_features, query, texts, scores=scores, threads=threads))
-            by_id = seconds(partial(index.features, {query_id: scores}, {query_id: query}, threads=threads))
+            by_text = seconds(partial(index.text_features, query, texts, scores=scores))
+            by_id = seconds(partial(index.features, {query_id: scores}, {query_id: query}))
             if number == 0:
                 print(f"{name}: first call {1e3 * by_text:.0f} ms (compiling or loading kernels, an empty cache)")
             else:
@@ -99,7 +97,8 @@ def main() -> None:
         if options.check:
             check(index, documents, dict(list(topics.items())[:CHECKED_QUERIES]))
         else:
-            bench(index, documents, dict(list(topics.items())[: options.queries]), options.threads)
+            topics = dict(list(topics.items())[: options.queries])
+            bench(index.using(threads=options.threads), documents, topics)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,9 @@ from typing import Any
 from bench_common import arguments, machine, report
 from bench_large import DOCUMENTS, QUICK_DOCUMENTS, write_input
 
+from rerank.lucene.shards import RESOURCES
+from rerank.workflows.resources import VECTORS
+
 MOST_SECONDS, MOST_MB = 120.0, 1024.0  # of latent semantic indexing
 LSI = (
     "import sys; from rerank.lucene.postings import open_forward; from rerank.vectors.lsi import learn_lsi; "
@@ -36,11 +39,11 @@ def main() -> None:
         folder = Path(name)
         write_input(folder, n_documents, 10)
         step("index", folder, "-m", "rerank", "index", "corpus.jsonl", "-o", "index")
-        step("compiling", folder, "-m", "rerank", "vectors", "index", "-o", "vectors", "--dimensions", "10")
+        step("compiling", folder, "-m", "rerank", "vectors", "index", "--dimensions", "10")
         lsi = step("latent semantic indexing", folder, "-c", LSI, "index")
         figures |= lsi
-        figures |= step("rerank vectors", folder, "-m", "rerank", "vectors", "index", "-o", "vectors")
-        figures["file, MB"] = (folder / "vectors").stat().st_size / 1e6
+        figures |= step("rerank vectors", folder, "-m", "rerank", "vectors", "index")
+        figures["file, MB"] = (folder / "index" / RESOURCES / VECTORS).stat().st_size / 1e6
     report([], figures, options.output)
     seconds, memory = lsi["latent semantic indexing, s"], lsi["latent semantic indexing, peak MB"]
     if seconds > MOST_SECONDS or memory > MOST_MB:

@@ -163,13 +163,13 @@ def of_index(folder: Path, index: object, topics: dict[str, str], qrels: object)
 
     vectors = rerank.Vectors.learn(index)
     vectors.save(folder / "vectors.npz")
+    bound = index.using(vectors=vectors, history=rerank.History.learn(index, topics, qrels))
     for source in CANDIDATES:
-        run = index.search_union(topics, source, vectors=vectors)
+        run = bound.search(topics, candidates=source)
         np.savez(folder / f"run {source.partition(':')[0]}.npz", ids=run.doc_ids, scores=run.scores)
-    history = rerank.History.learn(index, topics, qrels)
     run = index.search(topics, k=100)
     recipe = rerank.Recipe(families=tuple(name for name in known_families() if name != "encoder"))  # the user's code
-    data = index.features(run, topics, qrels, recipe=recipe, vectors=vectors, history=history)
+    data = bound.features(run, topics, qrels, recipe=recipe)
     for column, name in enumerate(data.feature_names):
         np.save(folder / f"feature {name}.npy", data.X[:, column])
     return index.features(run, topics, qrels)

@@ -9,7 +9,6 @@ relevant document rises most to the first rank; it is compared with the document
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from pathlib import Path
 
@@ -52,7 +51,7 @@ def train(index: rerank.Index, topics: rerank.Topics, qrels: rerank.Qrels) -> tu
     """Return a model, and the ids of the topics that it has not seen."""
     judged = [query_id for query_id in topics if query_id in qrels]
     run = index.search({query_id: topics[query_id] for query_id in judged[::2]}, k=K)
-    data = index.features(run, topics, qrels, recipe=RECIPE, threads=os.cpu_count())
+    data = index.features(run, topics, qrels, recipe=RECIPE)
     model = rerank.LambdaMART(n_estimators=100, num_leaves=7, learning_rate=0.05, base="run").fit(data)
     return model, judged[1::2]
 

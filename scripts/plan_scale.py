@@ -127,14 +127,14 @@ def index_figures(size: int, folder: Path, queries: dict[str, str]) -> IndexFigu
     everything = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     few = dict(list(queries.items())[:50])
     print(f"{size:,} documents", file=sys.stderr)
-    with rerank.Index.open(folder) as index:
+    with rerank.Index.open(folder, threads=1) as index:
         run = index.search(few, k=200)
-        index.search(queries, k=PAIRS, threads=1)
-        index.features(run, few, threads=1)
+        index.search(queries, k=PAIRS)
+        index.features(run, few)
         times = seconds(
             {
-                "search": lambda: index.search(queries, k=PAIRS, threads=1),
-                "features": lambda: index.features(run, few, threads=1),
+                "search": lambda: index.search(queries, k=PAIRS),
+                "features": lambda: index.features(run, few),
             },
             REPEATS,
         )

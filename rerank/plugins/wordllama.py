@@ -1,6 +1,6 @@
 """WordLlama as an encoder: small word vectors (256 dimensions), whose weights are in its wheel.
 
-rerank features INDEX TOPICS RUN -o data.npz --encoder rerank.plugins.wordllama:encode
+rerank vectors INDEX --encoder rerank.plugins.wordllama:encode
 """
 
 from __future__ import annotations
