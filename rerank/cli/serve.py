@@ -25,7 +25,7 @@ from rerank.errors import InvalidInputError, MissingFileError, RerankError
 if TYPE_CHECKING:
     from rerank.service.settings import Settings
 
-_NEEDED = ("starlette", "uvicorn", "orjson")
+_NEEDED = ("fastapi", "uvicorn", "prometheus_client", "orjson")
 
 
 def _options() -> Decorator:
@@ -104,7 +104,7 @@ def command(context: click.Context, /, index: Path | None, model: Path | None, d
             raise MissingFileError(file, kind)
     if model is None and options["union"] is not None:
         raise click.UsageError("--union: expected MODEL beside it, got none. Leave --union out, or name a model.")
-    from rerank.service.supervisor import serve
+    from rerank.service.server import serve
 
     functions = tuple(context.meta.get(FUNCTIONS, ()))
     log = logging.getLogger("rerank")

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from starlette.exceptions import HTTPException
+
 from rerank.errors import InvalidInputError, shown, suggestion
 from rerank.runtime.schema import REMEDY, SchemaError
 
@@ -26,19 +28,8 @@ STATUSES = {
 }
 
 
-class ServiceError(Exception):
-    """An error that is answered to the client.
-
-    Parameters
-    ----------
-    status : int
-        The HTTP status.
-    place, expected, found, remedy : str
-        The parts of the message `place: expected X, got Y. Remedy.`
-    headers : mapping from str to str, optional
-        Further headers of the answer.
-
-    """
+class ServiceError(HTTPException):
+    """An error that is answered to the client, as the parts of the message `place: expected X, got Y. Remedy.`"""
 
     def __init__(
         self,
@@ -49,16 +40,15 @@ class ServiceError(Exception):
         remedy: str,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        super().__init__(f"{place}: expected {expected}, got {found}. {remedy}")
-        self.status, self.place, self.expected, self.found, self.remedy = status, place, expected, found, remedy
-        self.headers = dict(headers or {})
+        super().__init__(status, f"{place}: expected {expected}, got {found}. {remedy}", headers)
+        self.place, self.expected, self.found, self.remedy = place, expected, found, remedy
 
     def body(self, request_id: str) -> dict[str, Any]:
         """Return the answer's JSON."""
         return {
-            "message": str(self),
+            "message": self.detail,
             "error": {
-                "status": self.status,
+                "status": self.status_code,
                 "place": self.place,
                 "expected": self.expected,
                 "found": self.found,

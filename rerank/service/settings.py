@@ -34,12 +34,10 @@ class Limits:
         Bytes of the stored documents of an answer.
     total_body_bytes : int
         Bytes of all bodies that are being read or wait.
-    connections : int
-        Open connections; further ones are refused with 503.
     deadline : float
         Seconds from a request's head to its answer; 503 after that.
-    read_seconds, write_seconds : float
-        Seconds in which a request must have arrived, and an answer must have been taken.
+    read_seconds : float
+        Seconds in which a body must have arrived.
     batch_rows : int
         Query-document pairs that go to the kernels together; a single request may have more.
 
@@ -53,10 +51,8 @@ class Limits:
     waiting: int = 256
     answer_bytes: int = 16 << 20
     total_body_bytes: int = 64 << 20
-    connections: int = 1024
     deadline: float = 10.0
     read_seconds: float = 10.0
-    write_seconds: float = 30.0
     batch_rows: int = 1 << 14
 
 
