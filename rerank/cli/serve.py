@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -107,8 +106,7 @@ def command(context: click.Context, /, index: Path | None, model: Path | None, d
     from rerank.service.server import serve
 
     functions = tuple(context.meta.get(FUNCTIONS, ()))
-    log = logging.getLogger("rerank")
-    serve(_settings(index or Path(), model, token, functions, options), lambda url: log.info("listening on %s", url))
+    serve(_settings(index or Path(), model, token, functions, options))
 
 
 def _token(file: Path | None, without: bool, host: str) -> str | None:

@@ -28,7 +28,7 @@ from starlette.responses import Response
 from rerank.errors import RerankError
 from rerank.runtime.memory import resident_bytes
 from rerank.service.engine import Engine
-from rerank.service.faults import ServiceError, internal, not_ready, overloaded
+from rerank.service.faults import ServiceError, internal, overloaded
 from rerank.service.jobs import REFUSED, Batcher, Job, json_bytes
 from rerank.service.settings import LOOPBACK, Settings
 
@@ -37,9 +37,12 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Value = TypeVar("Value")
-STARTING, READY, ENDING, FAILED = "starting", "ready", "ending", "failed"
 RERANK_PATHS = ("/rerank", "/v1/rerank", "/v2/rerank", "/infinity/rerank")
-PAGE = {"/": ("index.html", "text/html"), "/page.css": ("page.css", "text/css"), "/page.js": ("page.js", "text/javascript")}
+PAGE = {
+    "/": ("index.html", "text/html"),
+    "/page.css": ("page.css", "text/css"),
+    "/page.js": ("page.js", "text/javascript"),
+}
 MULTIPROCESS = "PROMETHEUS_MULTIPROC_DIR"  # environment variable: folder of the metrics of several processes
 _OPEN = frozenset(["/health", "/ready", "/openapi.json", *PAGE])  # paths without a token
 _PATHS = {
@@ -62,7 +65,7 @@ _HEADERS = [
     (b"cross-origin-resource-policy", b"same-origin"),
 ]
 
-disable_created_metrics()
+disable_created_metrics()  # type: ignore[no-untyped-call]
 _BOUNDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 REQUESTS = Counter("rerank_requests", "Answered requests.", ["path", "code"])
 SECONDS = Histogram("rerank_request_seconds", "Seconds from a request's head to its answer.", ["path"], buckets=_BOUNDS)
@@ -82,27 +85,15 @@ for _result in ("taken", "refused"):
 
 
 class Service:
-    """One worker's engine, queue and state.
+    """One worker's engine and queue; connections are taken when the index is open."""
 
-    Parameters
-    ----------
-    settings : Settings
-        The files and options.
-    opens_first : bool
-        Whether connections are taken only when the index is open; an index that cannot be opened then ends the start.
-        Otherwise requests are answered with 503 until it is open.
-
-    """
-
-    def __init__(self, settings: Settings, opens_first: bool = False) -> None:
+    def __init__(self, settings: Settings) -> None:
         self.settings, self.limits = settings, settings.limits
         self.engine = Engine(settings)
         self.batcher = Batcher(self.engine.answer, self.limits)
-        self.state = STARTING
         self.failure: RerankError | None = None
         self.loop: asyncio.AbstractEventLoop | None = None
         self.on_failure: Callable[[], None] = lambda: None
-        self._opens_first = opens_first
         self._bytes_in_use = 0
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="rerank-bodies")
         self._reload_now = asyncio.Event()
@@ -112,40 +103,33 @@ class Service:
         """Run the service in the block."""
         self.loop = asyncio.get_running_loop()
         self.batcher.start()
-        opening, ticking = asyncio.create_task(self._open()), asyncio.create_task(self._tick())
         try:
-            if self._opens_first:
-                await opening
-                if self.failure is not None:
-                    raise self.failure
+            await self._open()
+            ticking = asyncio.create_task(self._tick())
             yield
+            ticking.cancel()
+            with suppress(asyncio.CancelledError):
+                await ticking
         finally:
-            self.state = ENDING
-            for task in (opening, ticking):
-                task.cancel()
-                with suppress(asyncio.CancelledError):
-                    await task
             await asyncio.to_thread(self.batcher.stop)
             self._reader.shutdown(wait=False, cancel_futures=True)
             self.engine.close()
             if MULTIPROCESS in os.environ:
-                mark_process_dead(os.getpid())
+                mark_process_dead(os.getpid())  # type: ignore[no-untyped-call]
 
     async def _open(self) -> None:
         start = time.perf_counter()
         try:
             await self.batcher.call(self.engine.open)
         except Exception as error:
-            self.state, self.failure = FAILED, error if isinstance(error, RerankError) else None
-            if self.failure is None:
+            if not isinstance(error, RerankError):
                 log.error("opening failed", exc_info=error)
-                message = "service: expected an index that opens, got an error. Its trace is in the log."
-                self.failure = RerankError(message)
+                error = RerankError("service: expected an index that opens, got an error. Its trace is in the log.")
+            self.failure = error
             self.on_failure()
-            return
+            raise
         gc.collect()
         gc.freeze()  # modules and kernels stay: later collections do not look at them
-        self.state = READY
         log.info("ready after %.1f s, serving %s.", time.perf_counter() - start, self.settings.served_name)
 
     async def _tick(self) -> None:
@@ -154,7 +138,7 @@ class Service:
         supervisor = multiprocessing.parent_process()
         while True:
             WAITING.set(self.batcher.waiting)
-            WORKERS.set(self.state == READY)
+            WORKERS.set(1)
             RESIDENT.set(resident_bytes())
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._reload_now.wait(), _TICK)
@@ -165,7 +149,7 @@ class Service:
             file = self._model_file()
             is_new = file is not None and file != taken and file == seen  # and complete: the same as a second ago
             seen = file
-            if self.state == READY and (is_new or asked):
+            if is_new or asked:
                 taken = file
                 await self._reload()
 
@@ -197,11 +181,6 @@ class Service:
             return
         RELOADS.labels("taken").inc()
         log.info("a new model is served.")
-
-    def check_ready(self) -> None:
-        """Refuse requests before the index is open, and after the end has begun."""
-        if self.state != READY:
-            raise not_ready(self.state)
 
     async def answer(self, request: Request, job: Job) -> bytes:
         """Return a job's answer; the job is dropped if the client goes."""

@@ -24,7 +24,7 @@ STATUSES = {
     422: "A value of the body cannot be used.",
     429: "Too many requests wait; try again after `Retry-After` seconds.",
     500: "An internal error; the log has the request's id.",
-    503: "The service is starting or ending, or cannot answer before the deadline.",
+    503: "The service cannot answer before the deadline.",
 }
 
 
@@ -96,13 +96,6 @@ def too_late() -> ServiceError:
         503, "service", "an answer before the deadline", "none", "Ask for less, or try again later.",
         {"Retry-After": "1"},
     )  # fmt: skip
-
-
-def not_ready(state: str) -> ServiceError:
-    """Return the answer of a service that is starting, ending or has failed."""
-    return ServiceError(
-        503, "service", "a service that is ready", f"one that is {state}", "Try again later.", {"Retry-After": "1"}
-    )
 
 
 def internal() -> ServiceError:

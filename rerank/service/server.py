@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -85,6 +86,11 @@ class _Supervisor(Multiprocess):
 
     interrupted = failed = False
 
+    def __init__(self, settings: Settings, listener: socket.socket) -> None:
+        level = log.getEffectiveLevel()
+        super().__init__(config_of(settings, partial(_worker_app, settings, level)), [listener])
+        self._later_app = partial(_worker_app, settings, level, ends_service=False)
+
     def init_processes(self) -> None:
         """Start the first worker, and the others when it is ready."""
         count, self.processes_num = self.processes_num, 1
@@ -96,7 +102,7 @@ class _Supervisor(Multiprocess):
                 self.should_exit.set()
             self.handle_signals()
             time.sleep(0.1)
-        self.config.app = partial(self.config.app, ends_service=False)  # type: ignore[arg-type]
+        self.config.app = self._later_app
         self.processes_num = count - 1
         if not self.should_exit.is_set():
             super().init_processes()
@@ -108,7 +114,7 @@ class _Supervisor(Multiprocess):
         super().keep_subprocess_alive()
         pids = {process.pid for process in self.processes}
         for pid in self._pids - pids:
-            mark_process_dead(pid)
+            mark_process_dead(pid)  # type: ignore[no-untyped-call]
             log.warning("worker %d ended, another one takes its place.", pid)
         self._pids = pids
 
@@ -118,12 +124,12 @@ class _Supervisor(Multiprocess):
         super().handle_int()
 
 
-def serve(settings: Settings, announce: Callable[[str], None] = lambda address: None) -> None:
+def serve(settings: Settings) -> None:
     """Answer requests until SIGTERM, or SIGINT, after which KeyboardInterrupt is raised."""
     Index.open(settings.index, settings.language)  # is checked before the socket is opened
     listener = bound_socket(settings.host, settings.port)
     name = f"[{settings.host}]" if ":" in settings.host else settings.host
-    announce(f"http://{name}:{listener.getsockname()[1]}/")
+    log.info("listening on http://%s:%d/ when ready", name, listener.getsockname()[1])
     _allow_files()
     if settings.workers > 1:
         with listener, tempfile.TemporaryDirectory(prefix="rerank-") as folder:
@@ -133,11 +139,10 @@ def serve(settings: Settings, announce: Callable[[str], None] = lambda address: 
     sys.setswitchinterval(_SWITCH_SECONDS)
     service = Service(settings)
     server = Server(config_of(settings, make_app(service)))
-    service.on_failure = lambda: setattr(server, "should_exit", True)
     signal.signal(signal.SIGTERM, lambda *_: None)  # uvicorn, which ends at it, raises it again at the end
     if hasattr(signal, "SIGHUP"):
         signal.signal(signal.SIGHUP, lambda *_: service.reload_from_signal())
-    with listener:
+    with listener, suppress(SystemExit):  # where the index cannot be opened
         server.run([listener])
     if service.failure is not None:
         raise service.failure
@@ -145,8 +150,7 @@ def serve(settings: Settings, announce: Callable[[str], None] = lambda address: 
 
 def _serve_by_workers(settings: Settings, listener: socket.socket, folder: str) -> None:
     os.environ[MULTIPROCESS] = folder
-    config = config_of(settings, partial(_worker_app, settings, log.getEffectiveLevel()))
-    supervisor = _Supervisor(config, [listener])
+    supervisor = _Supervisor(settings, listener)
     supervisor.run()
     if supervisor.failed:
         raise RerankError("service: expected a worker that starts, got none. Its message is above.")
@@ -165,7 +169,7 @@ def _worker_app(settings: Settings, level: int, ends_service: bool = True) -> Gu
         load_functions(path)
     keep_heap_small()
     sys.setswitchinterval(_SWITCH_SECONDS)
-    service = Service(settings, opens_first=True)
+    service = Service(settings)
 
     def fail() -> None:
         log.error("%s", service.failure)
@@ -213,15 +217,13 @@ def _allow_files() -> None:
 
 
 def bound_socket(host: str, port: int) -> socket.socket:
-    """Return a listening socket; raises InvalidInputError where the address cannot be had."""
+    """Return a socket, which listens later; raises InvalidInputError where the address cannot be had."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # with the protocol named, asyncio sets TCP_NODELAY: otherwise an answer waits 40 ms for an acknowledgement
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port))
-        listener.listen(_BACKLOG)
-        listener.setblocking(False)
     except (OSError, UnicodeError) as error:
         listener.close()
         reason = getattr(error, "strerror", None) or "no address"

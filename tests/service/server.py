@@ -18,7 +18,7 @@ httpx = pytest.importorskip("httpx", reason="httpx is not installed")
 from prometheus_client import REGISTRY  # noqa: E402
 from uvicorn import Server  # noqa: E402
 
-from rerank.service.app import FAILED, STARTING, Service  # noqa: E402
+from rerank.service.app import Service  # noqa: E402
 from rerank.service.endpoints import make_app  # noqa: E402
 from rerank.service.server import bound_socket, config_of  # noqa: E402
 from rerank.service.settings import Limits, Settings  # noqa: E402
@@ -45,20 +45,17 @@ class Running:
 
 
 @contextmanager
-def running(settings: Settings, wait: bool = True) -> Iterator[Running]:
+def running(settings: Settings) -> Iterator[Running]:
     """Run a server in a thread, and yield it when it is ready."""
     listener = bound_socket("127.0.0.1", 0)
     port, service = listener.getsockname()[1], Service(settings)
     server = Server(config_of(settings, make_app(service)))
-    service.on_failure = lambda: setattr(server, "should_exit", True)
     thread = threading.Thread(target=lambda: server.run([listener]), daemon=True)
     thread.start()
-    while wait and service.state == STARTING:
+    while not server.started and thread.is_alive():
         time.sleep(0.01)
-    assert service.state != FAILED, service.failure
+    assert service.failure is None, service.failure
     headers = {} if settings.token is None else {"Authorization": f"Bearer {settings.token}"}
-    while service.loop is None:
-        time.sleep(0.01)
     try:
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60, headers=headers) as client:
             yield Running(service, client, port)

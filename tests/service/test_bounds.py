@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import select
 import socket
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any

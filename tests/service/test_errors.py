@@ -8,17 +8,13 @@ import logging
 import socket
 import struct
 import time
-from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from rerank.service.faults import STATUSES
-from tests.service.server import Running, bound_socket, running
-
-if TYPE_CHECKING:
-    from rerank.service.settings import Settings
+from tests.service.server import Running, bound_socket
 
 SHAPE = {"status", "place", "expected", "found", "remedy"}
 DEEP = b'{"query":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
