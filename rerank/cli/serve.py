@@ -94,7 +94,7 @@ def command(context: click.Context, /, index: Path | None, model: Path | None, d
         raise click.UsageError("serve: expected INDEX or --demo, got both or neither. Name an index.")
     token = _token(options["token_file"], options["no_token"], options["host"])
     if demo:
-        from rerank.service.demo import demo_files
+        from rerank.workflows.demo import demo_files
 
         index, model = demo_files()
     kinds = ((model, "a model file"), (options["history"], "a history"), (options["vectors"], "vectors"))
