@@ -7,7 +7,6 @@ import gc
 import hmac
 import logging
 import multiprocessing
-import os
 import re
 import secrets
 import signal
@@ -20,7 +19,6 @@ from typing import Any, TypeVar
 
 from fastapi import FastAPI
 from prometheus_client import Counter, Gauge, Histogram, disable_created_metrics
-from prometheus_client.multiprocess import mark_process_dead
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -43,7 +41,6 @@ PAGE = {
     "/page.css": ("page.css", "text/css"),
     "/page.js": ("page.js", "text/javascript"),
 }
-MULTIPROCESS = "PROMETHEUS_MULTIPROC_DIR"  # environment variable: folder of the metrics of several processes
 _OPEN = frozenset(["/health", "/ready", "/openapi.json", *PAGE])  # paths without a token
 _PATHS = {
     **{path: path for path in ("/search", "/models", "/metrics", "/health", "/ready", "/openapi.json")},
@@ -114,8 +111,6 @@ class Service:
             await asyncio.to_thread(self.batcher.stop)
             self._reader.shutdown(wait=False, cancel_futures=True)
             self.engine.close()
-            if MULTIPROCESS in os.environ:
-                mark_process_dead(os.getpid())  # type: ignore[no-untyped-call]
 
     async def _open(self) -> None:
         start = time.perf_counter()

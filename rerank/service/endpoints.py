@@ -38,9 +38,10 @@ from rerank.errors import shown
 from rerank.lucene.documents import ID_KEYS
 from rerank.runtime.schema import SchemaError
 from rerank.runtime.strict_json import ParseFault, parse_json
-from rerank.service.app import MULTIPROCESS, PAGE, RERANK_PATHS, Guard, Service, json_response
+from rerank.service.app import PAGE, RERANK_PATHS, Guard, Service, json_response
 from rerank.service.faults import STATUSES, ServiceError, unknown, unusable
 from rerank.service.jobs import NORMAL_CANDIDATES, RerankAnswer, RerankJob, SearchJob
+from rerank.service.settings import METRICS_FOLDER
 from rerank.types.ids import ID_RULE, MOST_LETTERS, first_broken, is_unicode
 from rerank.types.retriever import CONTENTS
 from rerank.version import __version__
@@ -661,7 +662,7 @@ async def _file(content: bytes, kind: str) -> Response:
 
 def metrics_text() -> bytes:
     """Return the metrics, summed over the processes."""
-    if MULTIPROCESS not in os.environ:
+    if METRICS_FOLDER not in os.environ:
         return generate_latest()
     registry = CollectorRegistry()
     MultiProcessCollector(registry)  # type: ignore[no-untyped-call]

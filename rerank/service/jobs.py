@@ -235,7 +235,8 @@ class Batcher:
             self._compute([job for job, _ in batch])
             with self._changed:
                 self._rows -= sum(job.rows for job, _ in batch)
-            _settle([done for _, done in batch])
+            with suppress(RuntimeError):  # the loop has ended, and nobody waits
+                batch[0][1].get_loop().call_soon_threadsafe(_succeed, [done for _, done in batch])
             size, ended = len(batch), time.monotonic()
 
     def _next_batch(self) -> list[tuple[Job, asyncio.Future[None]]]:
@@ -292,13 +293,6 @@ class _Task(Job):
             self.answer = self._task()
         except Exception as error:
             self.fault = error
-
-
-def _settle(batch: list[asyncio.Future[None]]) -> None:
-    """Tell those who wait for a batch that it is computed: one call of each event loop, of which there is one."""
-    for loop in {done.get_loop() for done in batch}:
-        with suppress(RuntimeError):  # the loop has ended, and nobody waits
-            loop.call_soon_threadsafe(_succeed, [done for done in batch if done.get_loop() is loop])
 
 
 def _succeed(batch: list[asyncio.Future[None]]) -> None:

@@ -25,11 +25,11 @@ from rerank.errors import InvalidInputError, RerankError
 from rerank.features.functions import load_functions
 from rerank.lucene.jvm import keep_heap_small
 from rerank.runtime import compile_hook
-from rerank.service.app import CONNECTIONS, MULTIPROCESS, REQUESTS, Guard, Service
+from rerank.service.app import CONNECTIONS, REQUESTS, Guard, Service
 from rerank.service.endpoints import make_app
 from rerank.service.faults import ServiceError
 from rerank.service.jobs import json_bytes
-from rerank.service.settings import Settings
+from rerank.service.settings import METRICS_FOLDER, Settings
 from rerank.workflows.index import Index
 
 log = logging.getLogger("rerank")
@@ -149,7 +149,7 @@ def serve(settings: Settings) -> None:
 
 
 def _serve_by_workers(settings: Settings, listener: socket.socket, folder: str) -> None:
-    os.environ[MULTIPROCESS] = folder
+    os.environ[METRICS_FOLDER] = folder
     supervisor = _Supervisor(settings, listener)
     supervisor.run()
     if supervisor.failed:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 BM25_NAME = "bm25"  # the ranking without a model
+METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # environment variable: where several processes keep their metrics
 
 
 def is_loopback(host: str) -> bool:

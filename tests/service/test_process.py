@@ -113,6 +113,15 @@ def test_a_killed_worker_comes_back_and_others_answer(index: rerank.Index, model
         assert all(order == expected for order in orders)
         assert answered > before  # the other worker went on
         assert lost <= 4  # what the killed worker had taken
+        assert "rerank_ready_workers 2.0\n" in client.get("/metrics").text
+        before_reload = set(_children(started.child.pid))
+        started.child.send_signal(signal.SIGHUP)  # each is replaced when its successor is ready
+        started.wait(r"(?s)(: ready after.*){5}")
+        while len(children := _children(started.child.pid)) != 2:
+            time.sleep(0.05)
+        assert before_reload.isdisjoint(children)
+        with httpx.Client(base_url=client.base_url, timeout=60) as own:
+            assert _order(own) == expected
         assert started.end() == 0
     assert "Traceback" not in started.log
 
