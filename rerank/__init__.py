@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from rerank.rankers.ranknet import RankNet as RankNet
     from rerank.rankers.ranksvm import RankSVM as RankSVM
     from rerank.rankers.store import load_model as load_model
+    from rerank.retrieval.candidates import Candidates as Candidates
     from rerank.types import Qrels as Qrels
     from rerank.types import RankingData as RankingData
     from rerank.types import Run as Run
@@ -59,9 +60,11 @@ if TYPE_CHECKING:
     from rerank.workflows.explain import explain as explain
     from rerank.workflows.index import Index as Index
     from rerank.workflows.rerank import rerank as rerank
+    from rerank.workflows.train import train as train
 
 _HOMES = {
     "Auto": "rerank.rankers.auto",
+    "Candidates": "rerank.retrieval.candidates",
     "Checkpoint": "rerank.rankers.checkpoint",
     "Cluster": "rerank.cluster.cluster",
     "Ensemble": "rerank.rankers.ensemble",
@@ -106,6 +109,7 @@ _HOMES = {
     "read_topics": "rerank.files.topics",
     "rerank": "rerank.workflows.rerank",
     "run_experiment": "rerank.workflows.experiment",
+    "train": "rerank.workflows.train",
     "weight_curve": "rerank.rankers.diagnostics",
     "write_data": "rerank.files.data",
     "write_run": "rerank.files.trec",
