@@ -145,7 +145,13 @@ class ClusterIndex(Index):
         ranges = query_parts(sizes.astype(np.int64), len(self.cluster.workers()), most_rows)
         parts = [partial(_tables_of, tables, query_ids[part]) for part in ranges]
         if not parts:  # an error, or an empty result, that is the same here
-            return iter([_on_index(Index.using(self), function, **shared, **_tables_of(tables, []))])
+            return iter(
+                [
+                    _on_index(
+                        Index(self.path, self.language, **index.options), function, **shared, **_tables_of(tables, [])
+                    )
+                ]
+            )
         return self.cluster.map(Job(partial(_on_index, function=function), shared, index), parts, what)
 
     def _on_workers(self) -> OpenIndex:

@@ -86,30 +86,31 @@ def bm25_parameters(suffix: str) -> tuple[float, float, str]:
 
 
 def retriever_members(retriever: Retriever | None, run_retrievers: Mapping[str, Retriever]) -> dict[str, Any]:
-    """Return the retrievers of data or of a model as files store them: tags, without keys for what is unknown."""
+    """Return the retrievers of data or of a model as files store them: tags, without keys for what is unknown.
+
+    The number of documents of a query, where it is known, follows the tag after a space.
+    """
     members: dict[str, Any] = {}
     if retriever is not None:
-        members["retriever"] = str(retriever)
-        if retriever.depth is not None:
-            members["depth"] = retriever.depth
+        members["retriever"] = str(retriever) if retriever.depth is None else f"{retriever} {retriever.depth}"
     if run_retrievers:
         members["run_retrievers"] = {name: str(other) for name, other in run_retrievers.items()}
     return members
 
 
 class Tag(Field):
-    """The tag of a run."""
+    """The tag of a run, and the number of documents of a query."""
 
     def read(self, value: Any, sizes: Sizes) -> Retriever:
         """Return the retriever."""
-        return Retriever.of_tag(Text().read(value, sizes))
+        tag, space, depth = Text().read(value, sizes).partition(" ")
+        if not space:
+            return Retriever.of_tag(tag)
+        number = int(depth) if depth.isascii() and depth.isdigit() and len(depth) < 10 else None
+        return replace(Retriever.of_tag(tag), depth=Whole(1, MOST_DOCUMENTS).read(number, sizes))
 
 
-RETRIEVERS: dict[str, Field] = {
-    "retriever": Tag(),
-    "depth": Whole(1, MOST_DOCUMENTS),
-    "run_retrievers": Table(Tag()),
-}
+RETRIEVERS: dict[str, Field] = {"retriever": Tag(), "run_retrievers": Table(Tag())}
 
 
 def stored_retrievers(members: Mapping[str, Any]) -> dict[str, Any]:
@@ -118,8 +119,4 @@ def stored_retrievers(members: Mapping[str, Any]) -> dict[str, Any]:
     Raises SchemaError for anything but tags.
     """
     known = {name: members[name] for name in RETRIEVERS if name in members}
-    stored = {"retriever": None, "run_retrievers": {}, **Record(RETRIEVERS, partial=True).read(known, {})}
-    depth = stored.pop("depth", None)
-    if stored["retriever"] is not None and depth is not None:
-        stored["retriever"] = replace(stored["retriever"], depth=depth)
-    return stored
+    return {"retriever": None, "run_retrievers": {}, **Record(RETRIEVERS, partial=True).read(known, {})}

@@ -27,11 +27,11 @@ from rerank.types.ids import QUERY
 from rerank.types.retriever import BM25, CONTENTS, K1, B
 from rerank.workflows.fingerprints import fingerprint_differences
 from rerank.workflows.resources import (
-    ENCODER_NAME,
     HISTORY,
     VECTORS,
     Needs,
     Resources,
+    encoder_file,
     named_runs,
     resource_folder,
     stored_encoder,
@@ -287,7 +287,7 @@ class Index:
     def encoder(self) -> Encoder | None:
         """The encoder of texts; None if there is none."""
         given = self._given.encoder
-        given = stored_encoder(self.resources) if given is None else given
+        given = stored_encoder(self._opened.commit) if given is None else given
         if given is None or isinstance(given, bool):
             return None
         from rerank.vectors.encoder import Encoder
@@ -322,7 +322,7 @@ class Index:
             self.__dict__.pop(name, None)
         if bound is not None:
             self._opened.encode(bound, self.document_texts)
-            with whole_file(self.resources / ENCODER_NAME) as file:
+            with whole_file(encoder_file(self._opened.commit)) as file:
                 file.write(f"{bound.name}\n")
 
     def learn_history(

@@ -4,9 +4,9 @@
 
     INDEX/rerank-resources/vectors       `Vectors.save`
     INDEX/rerank-resources/history.npz   `History.save`
-    INDEX/rerank-resources/encoder       the name of the encoder, module:function
 
-For an index that cannot be written, the folder is in the cache folder, by the index's commit.
+For an index that cannot be written, the folder is in the cache folder, by the index's commit. So is the name of the
+encoder, module:function, for every index: an index folder from elsewhere names no code that would run here.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rerank.vectors.encoder import Encoder
     from rerank.vectors.vectors import Vectors
 
-VECTORS, HISTORY, ENCODER_NAME = "vectors", "history.npz", "encoder"
+VECTORS, HISTORY = "vectors", "history.npz"
 _MOST_CHARACTERS = 1000  # of the name of an encoder
 
 
@@ -50,9 +50,14 @@ def resource_folder(index: Path, commit: str) -> Path:
     return inside if os.access(index, os.W_OK) or inside.is_dir() else cache_folder() / f"resources-{commit[:32]}"
 
 
-def stored_encoder(folder: Path) -> str | None:
-    """Return the name of the encoder that is kept in a folder; None without one."""
-    file = folder / ENCODER_NAME
+def encoder_file(commit: str) -> Path:
+    """Return the file of the name of an index's encoder."""
+    return cache_folder() / f"encoder-{commit[:32]}"
+
+
+def stored_encoder(commit: str) -> str | None:
+    """Return the name of the encoder that this user keeps with an index; None without one."""
+    file = encoder_file(commit)
     if not file.is_file():
         return None
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -61,6 +62,12 @@ def command(world: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureF
         return Done(code, *capfd.readouterr())
 
     return call
+
+
+@pytest.fixture
+def own_index(world: Path, tmp_path: Path) -> Path:
+    """A copy of the index, which may be given resources."""
+    return Path(shutil.copytree(world / "index", tmp_path / "own-index"))
 
 
 def tree(folder: Path) -> dict[str, int]:

@@ -35,12 +35,11 @@ def test_experiment_says_what_is_missing_or_too_much(command: Command, tmp_path:
         (list(STUDY), "Missing option '-o' / '--output' (see `rerank experiment -h`)"),
         (
             ["experiment", "--replay", out, "--folds", "4"],
-            "--replay: expected no other option than -o and --encoder, got --folds. The record contains the whole "
-            "study.",
+            "--replay: expected no other option than -o, got --folds. The record contains the whole study.",
         ),
         (
             ["experiment", "index", "--replay", out],
-            "--replay: expected no other option than -o and --encoder, got INDEX. The record contains the whole study.",
+            "--replay: expected no other option than -o, got INDEX. The record contains the whole study.",
         ),
         (
             ["experiment", "--replay", out],
@@ -60,34 +59,33 @@ def test_experiment_says_what_is_missing_or_too_much(command: Command, tmp_path:
 
 
 def test_replay_runs_no_code_that_a_study_folder_names(
-    command: Command, world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    command: Command, world: Path, own_index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("RERANK_CACHE", str(tmp_path / "cache"))
     out, marker = tmp_path / "study", tmp_path / "ran"
     (tmp_path / "lengths_encoder.py").write_text(
         "def encode(texts):\n    return [[float(len(text)), 1.0] for text in texts]\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    assert command(*STUDY, "-o", str(out), "--encoder", "lengths_encoder:encode").code == 0
     name = "lengths_encoder:encode"
+    assert command("vectors", str(own_index), "--dimensions", "4", "--encoder", name).code == 0
+    study = ("experiment", str(own_index), *STUDY[2:], "-o", str(out))
+    assert command(*study).code == 0
     assert json.loads((out / "record.json").read_text())["encoder"] == name
-    asked = f"rerank: replay: expected the encoder of the study, {name!r}, got none. Give it (encoder=, --encoder).\n"
-    assert command("experiment", "--replay", str(out)) == (2, "", asked)
-    again = command("experiment", "--replay", str(out), "--encoder", name)
+    again = command("experiment", "--replay", str(out))
     assert (again.code, "byte for byte" in again.out) == (0, True)
     (world / "evil_module.py").write_text(f"open({str(marker)!r}, 'w')\ndef call(texts): open({str(marker)!r}, 'w')\n")
     try:
         record = json.loads((out / "record.json").read_text())
         (out / "record.json").write_text(json.dumps(record | {"encoder": "evil_module:call"}))
-        assert command("experiment", "--replay", str(out)).code == 2
-        other = command("experiment", "--replay", str(out), "--encoder", name)
+        other = command("experiment", "--replay", str(out))
         assert (other.code, other.err) == (
             2,
             f"rerank: replay: expected the encoder of the study, 'evil_module:call', got {name}. "
-            "Give what the study was made with.\n",
+            "Bind what the study was made with (`rerank vectors INDEX --encoder`).\n",
         )
         (out / "record.json").write_text(json.dumps({key: record[key] for key in record if key != "encoder"}))
-        refused = command("experiment", "--replay", str(out), "--encoder", name)
-        assert "expected no encoder, as the study had none, got lengths_encoder:encode." in refused.err
+        assert f"expected no encoder, got {name}." in command("experiment", "--replay", str(out)).err
     finally:
         (world / "evil_module.py").unlink()
     assert not marker.exists()

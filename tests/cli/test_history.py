@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -20,51 +21,46 @@ def test_defaults_and_bounds_are_those_of_the_library() -> None:
 
 
 @pytest.fixture
-def history(command: Command, tmp_path: Path) -> str:
-    file = str(tmp_path / "history.npz")
-    done = command("history", "index", "topics.tsv", "qrels.txt", "-o", file, "--folds", "4")
+def index(command: Command, own_index: Path) -> str:
+    """An index with a history."""
+    done = command("history", str(own_index), "topics.tsv", "qrels.txt", "--folds", "4")
     assert (done.code, done.out) == (0, "")
-    return file
+    return str(own_index)
 
 
-def test_history_goes_from_learning_to_reranking(command: Command, history: str, tmp_path: Path) -> None:
+def test_history_goes_from_learning_to_reranking(command: Command, index: str, tmp_path: Path) -> None:
     data, model, out = (str(tmp_path / name) for name in ("d.npz", "m.json", "out.run"))
-    features = ("features", "index", "topics.tsv", "bm25.run", "-o", data, "--qrels", "qrels.txt")
-    assert command(*features, "--history", history).code == 0
+    assert command("features", index, "topics.tsv", "bm25.run", "-o", data, "--qrels", "qrels.txt").code == 0
     found = rerank.read_data(data)
+    history = rerank.load_history(f"{index}/rerank-resources/history.npz")
     assert "history.neighbours.rank" in found.feature_names
-    assert (found.recipe or {})["history"] == rerank.load_history(history).checksum
-    with rerank.Index.open("index") as index:
-        same = index.features(rerank.read_run("bm25.run"), rerank.read_topics("topics.tsv"), history=history)
+    assert (found.recipe or {})["history"] == history.checksum
+    with rerank.Index.open("index", history=history) as bound:
+        same = bound.features(rerank.read_run("bm25.run"), rerank.read_topics("topics.tsv"))
     np.testing.assert_array_equal(found.X, same.X)
     assert command("train", data, "-o", model, *SMALL).code == 0
     assert command("rank", model, data, "-o", out).code == 0
-    assert (
-        command("rerank", "index", model, "topics.tsv", "-o", out, "--run", "bm25.run", "--history", history).code == 0
-    )
+    assert command("rerank", index, model, "topics.tsv", "-o", out, "--run", "bm25.run").code == 0
     direct = rerank.load_model(model).rank(found)
     assert {q: direct[q] for q in direct} == {q: rerank.read_run(out)[q] for q in direct}
     top = next(iter(direct["q1"]))
-    explained = command(
-        "explain", "index", model, "topics.tsv", "--query", "q1", "--documents", top, "--history", history
-    )
+    explained = command("explain", index, model, "topics.tsv", "--query", "q1", "--documents", top)
     assert (explained.code, explained.err) == (0, "")
     assert f"{top} is ranked" in explained.out or f"{top}: rank" in explained.out
 
 
-def test_models_are_not_applied_without_their_history(command: Command, history: str, tmp_path: Path) -> None:
-    data, model, other, out = (str(tmp_path / name) for name in ("d.npz", "m.json", "other.npz", "out.run"))
-    features = ("features", "index", "topics.tsv", "bm25.run", "-o", data, "--qrels", "qrels.txt")
-    command(*features, "--history", history)
+def test_models_are_not_applied_without_their_history(command: Command, index: str, tmp_path: Path) -> None:
+    data, model, out = (str(tmp_path / name) for name in ("d.npz", "m.json", "out.run"))
+    command("features", index, "topics.tsv", "bm25.run", "-o", data, "--qrels", "qrels.txt")
     command("train", data, "-o", model, *SMALL)
-    command("history", "index", "topics.tsv", "qrels.txt", "-o", other, "--folds", "3")
-    checksum = rerank.load_history(history).checksum
-    reranking = ("rerank", "index", model, "topics.tsv", "-o", out)
+    checksum = rerank.load_history(f"{index}/rerank-resources/history.npz").checksum
+    command("history", index, "topics.tsv", "qrels.txt", "--folds", "3")
+    other = rerank.load_history(f"{index}/rerank-resources/history.npz").checksum
     expected = f"rerank: {model}: expected the history of checksum {checksum}, which it was trained with, got"
-    for arguments, got in ((), "none"), (("--history", other), rerank.load_history(other).checksum):
-        done = command(*reranking, *arguments)
+    for opened, got in (("index", "none"), (index, other)):
+        done = command("rerank", opened, model, "topics.tsv", "-o", out)
         assert (done.code, done.out) == (2, "")
-        assert done.err == f"{expected} {got}. Give its file (--history FILE, history=).\n"
+        assert done.err == f"{expected} {got}. Learn it with `rerank history`.\n"
     for file in ("data.npz", data):  # a model that was trained without a history takes data of both kinds
         assert command("rank", "model.json", file, "-o", out).code == 0
     refused = command("rank", model, "data.npz", "-o", out)
@@ -72,7 +68,7 @@ def test_models_are_not_applied_without_their_history(command: Command, history:
     assert f"(history: {checksum}), got another (history: None)" in refused.err
     texts = tmp_path / "texts.jsonl"
     texts.write_text('{"qid": "q1", "id": "x", "text": "amber"}\n')
-    refused = command(*reranking, "--texts", str(texts))
+    refused = command("rerank", index, model, "topics.tsv", "-o", out, "--texts", str(texts))
     assert refused.code == 2
     assert "Texts that the index does not hold have none: train a model without a history." in refused.err
 
@@ -80,51 +76,50 @@ def test_models_are_not_applied_without_their_history(command: Command, history:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("history index topics.tsv qrels.txt -o OUT.json", "out.json: expected a name that ends in .npz, got another."),
-        ("history index topics.tsv qrels.txt -o OUT.npz --near 0", "--near: expected a cosine above 0 and at most 1"),
-        ("history index topics.tsv qrels.txt -o OUT.npz --folds 1", "'--folds'"),
-        ("history index topics.tsv none -o OUT.npz", "none: expected"),
-        ("history other/index topics.tsv qrels.txt -o OUT.npz", ""),
-        (
-            "features index topics.tsv bm25.run -o OUT.npz --history none.npz",
-            "none.npz: expected a history (.npz), got",
-        ),
-        (
-            "features index topics.tsv bm25.run -o OUT.npz --history data.npz",
-            "data.npz: expected a history, got arrays",
-        ),
-        ("features other/index topics.tsv bm25.run -o OUT.npz --history HISTORY", "bm25.run:"),
-        ("rerank index model.json topics.tsv -o OUT.run --history qrels.txt", "qrels.txt: expected a history, got"),
-        (
-            "rerank index model.json topics.tsv -o OUT.run --texts x --history HISTORY",
-            "--history: expected documents of",
-        ),
+        ("history OWN topics.tsv qrels.txt --near 0", "--near: expected a cosine above 0 and at most 1"),
+        ("history OWN topics.tsv qrels.txt --folds 1", "'--folds'"),
+        ("history OWN topics.tsv none", "none: expected"),
+        ("history other/index topics.tsv none", "none: expected"),
     ],
 )
-def test_mistakes_are_one_line(arguments: str, message: str, command: Command, history: str, tmp_path: Path) -> None:
-    done = command(arguments.replace("OUT", str(tmp_path / "out")).replace("HISTORY", history))
-    if not message:
-        assert done.code == 0  # it has documents of the same ids: a history of another collection is no mistake
-        return
+def test_mistakes_are_one_line(arguments: str, message: str, command: Command, own_index: Path) -> None:
+    command("doctor", str(own_index))  # which compares the files of the copy with their checksums, and says so
+    done = command(arguments.replace("OWN", str(own_index)))
     assert (done.code, done.out) == (2, "")
     assert len(done.err.splitlines()) == 1
     assert message in done.err
+    assert not (own_index / "rerank-resources").exists()
 
 
-def test_history_of_another_index_is_refused(command: Command, history: str, tmp_path: Path) -> None:
-    out = str(tmp_path / "other.run")
-    command("retrieve", "other/index", "topics.tsv", "-o", out, "-k", "10")
-    done = command("features", "other/index", "topics.tsv", out, "-o", str(tmp_path / "d.npz"), "--history", history)
+def test_damaged_history_is_one_line(command: Command, index: str, tmp_path: Path) -> None:
+    file = Path(index, "rerank-resources", "history.npz")
+    file.write_bytes(Path("data.npz").read_bytes())
+    done = command("features", index, "topics.tsv", "bm25.run", "-o", str(tmp_path / "d.npz"))
     assert done.code == 2
-    assert done.err.startswith(f"rerank: {history}: expected the index that it was learned on (")
+    assert done.err.startswith(f"rerank: {file}: expected a history, got arrays")
+    assert done.err.count("\n") == 1
+
+
+def test_history_of_another_index_is_refused(command: Command, index: str, tmp_path: Path) -> None:
+    out, other = str(tmp_path / "other.run"), tmp_path / "other"
+    shutil.copytree("other/index", other)
+    shutil.copytree(f"{index}/rerank-resources", other / "rerank-resources")
+    command("retrieve", str(other), "topics.tsv", "-o", out, "-k", "10")
+    done = command("features", str(other), "topics.tsv", out, "-o", str(tmp_path / "d.npz"))
+    assert done.code == 2
+    assert "expected the index that it was learned on (" in done.err
     assert done.err.endswith("Learn a history on this index (rerank history).\n")
 
 
-def test_report_knows_learned_features_and_their_cost(command: Command, history: str, tmp_path: Path) -> None:
+def test_rebuilt_index_has_no_history(command: Command, index: str) -> None:
+    assert command("index", "corpus.jsonl", "-o", index, "--overwrite").code == 0
+    assert not Path(index, "rerank-resources").exists()
+
+
+def test_report_knows_learned_features_and_their_cost(command: Command, index: str, tmp_path: Path) -> None:
     report = tmp_path / "report.tsv"
     done = command(
-        *("features", "index", "topics.tsv", "bm25.run", "--qrels", "qrels.txt", "--quick"),
-        *("--history", history, "--report", str(report)),
+        *("features", index, "topics.tsv", "bm25.run", "--qrels", "qrels.txt", "--quick", "--report", str(report)),
     )
     assert done.code == 0
     rows = {line.split("\t")[0]: line.split("\t") for line in report.read_text().splitlines()[1:]}

@@ -10,10 +10,10 @@ from tests.cli.conftest import SMALL, Command
 
 COMMANDS = {
     "run": "retrieve {index} topics.tsv -k 20 -o {out}",
-    "rm3.run": "retrieve {index} topics.tsv -k 20 --retriever rm3 -o {out}",
+    "rm3.run": "retrieve {index} topics.tsv -k 20 --candidates rm3 -o {out}",
     "data.svm": "features {index} topics.tsv bm25.run --qrels qrels.txt -o {out}",
-    "vectors": "vectors {index} --dimensions 6 -o {out}",
-    "history.npz": "history {index} topics.tsv qrels.txt -o {out}",
+    "vectors": "vectors {index} --dimensions 6",
+    "history.npz": "history {index} topics.tsv qrels.txt",
     "reranked.run": "rerank {index} model.json topics.tsv -k 20 -o {out}",
     "union.run": "rerank {index} model.json topics.tsv --run {run} -o {out}",
     "explanation": "explain {index} model.json topics.tsv --query q1 --documents {document} --run {run}",
@@ -34,7 +34,9 @@ def test_commands_write_what_they_write_on_one_index(command: Command, world: Pa
             done = command(*line.format(index=folder, out=out, document=document, run="bm25.run").split())
             assert done.code == 0, (line, done.err)
             printed = done.out.replace(str(folder), "INDEX")
-            written.append((printed, out.read_bytes() if out.exists() else b""))
+            kept = folder / "rerank-resources" / name
+            file = kept if kept.exists() else out
+            written.append((printed, file.read_bytes() if file.exists() else b""))
         assert written[0] == written[1], name
         assert any(written[0]), name
 

@@ -17,13 +17,15 @@ def test_defaults_and_bounds_are_those_of_the_library() -> None:
     assert bounds == (DIMENSIONS, 1, MOST_DIMENSIONS)
 
 
-def test_vectors_are_learned_and_read_with_their_index(command: Command, world: Path, tmp_path: Path) -> None:
-    done = command("vectors", "index", "-o", f"{tmp_path}/vectors", "--dimensions", "8")
-    assert (done.code, done.out) == (0, "")
-    index = rerank.Index.open(world / "index")
-    vectors = rerank.Vectors.read(tmp_path / "vectors", index)
-    assert vectors.spaces["lsi"].dimensions == 8
-    assert vectors.all_documents("lsi").shape == (index.forward.n_docs, 8)
-    again = command("vectors", "index", "-o", f"{tmp_path}/again", "--dimensions", "8", "--threads", "1")
-    assert again.code == 0
-    assert (tmp_path / "again").read_bytes() == (tmp_path / "vectors").read_bytes()
+def test_vectors_are_learned_and_read_with_their_index(command: Command, own_index: Path) -> None:
+    written = []
+    for threads in ("2", "1"):
+        done = command("vectors", str(own_index), "--dimensions", "8", "--threads", threads)
+        assert (done.code, done.out) == (0, "")
+        written.append((own_index / "rerank-resources" / "vectors").read_bytes())
+    assert written[0] == written[1]
+    with rerank.Index.open(own_index) as index:
+        assert index.vectors is not None
+        assert index.vectors.spaces["lsi"].dimensions == 8
+        assert index.vectors.all_documents("lsi").shape == (index.forward.n_docs, 8)
+        assert index.using(vectors=False).vectors is None

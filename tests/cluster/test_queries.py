@@ -46,7 +46,7 @@ def test_files_are_those_of_local_work(folder: Path, cluster: rerank.Cluster, tm
         assert same(tmp_path / "bm25.run", folder / "bm25.run")
         assert same(tmp_path / "data.npz", folder / "data.npz")
         for opened, name in ((index, "cluster"), (local, "local")):
-            union = opened.search_union(topics, "bm25:20,rm3:20")
+            union = opened.search(topics, candidates="bm25:20,rm3:20")
             rerank.write_run(union, tmp_path / f"{name}.union.run")
             rerank.write_data(opened.features(union, topics, qrels), tmp_path / f"{name}.union.npz")
         assert same(tmp_path / "cluster.union.run", tmp_path / "local.union.run")
@@ -83,12 +83,10 @@ def test_functions_history_and_vectors_reach_the_workers(
     with rerank.Index.open(folder / "index") as local, cluster.open(folder / "index") as index:
         rerank.Vectors.learn(local, dimensions=8, word_dimensions=8).save(tmp_path / "vectors")
         history = rerank.History.learn(local, topics, qrels)
-        beside = {"vectors": tmp_path / "vectors", "history": history, "runs": {"other": run}}
-        local.write_features(tmp_path / "local.npz", run, topics, qrels, **beside)
-        index.write_features(tmp_path / "cluster.npz", run, topics, qrels, **beside)
         for opened, name in ((index, "cluster"), (local, "local")):
-            found = opened.search(topics, 20, retriever="lsi", vectors=tmp_path / "vectors")
-            rerank.write_run(found, tmp_path / f"{name}.run")
+            bound = opened.using(vectors=tmp_path / "vectors", history=history, runs={"other": run})
+            bound.write_features(tmp_path / f"{name}.npz", run, topics, qrels)
+            rerank.write_run(bound.search(topics, 20, candidates="lsi"), tmp_path / f"{name}.run")
     assert "own.title" in rerank.read_data(tmp_path / "local.npz").feature_names
     assert same(tmp_path / "local.npz", tmp_path / "cluster.npz")
     assert same(tmp_path / "local.run", tmp_path / "cluster.run")
@@ -97,12 +95,13 @@ def test_functions_history_and_vectors_reach_the_workers(
 def test_a_worker_reads_vectors_again_that_were_written_anew(folder: Path, tmp_path: Path) -> None:
     path = tmp_path / "vectors"
     with rerank.Index.open(folder / "index") as index:
-        opened = OpenIndex(str(folder / "index"), None, dict(index.forward.fingerprint))
+        fingerprint = dict(index.forward.fingerprint)
         for dimensions in (4, 8):
             vectors = rerank.Vectors.learn(index, dimensions=dimensions, word_dimensions=4)
             vectors.save(path)
-            job = Job(lambda index, vectors: vectors.checksum, {"vectors": path}, opened, {str(path): file_mark(path)})
-            assert job.run({}) == vectors.checksum
+            marks = {str(path): file_mark(path)}
+            opened = OpenIndex(str(folder / "index"), None, fingerprint, marks, {"vectors": path})
+            assert Job(lambda index: index.vectors.checksum, {}, opened).run({}) == vectors.checksum
 
 
 @pytest.mark.parametrize("learned", [(), ("--learn-history",)])
@@ -210,10 +209,10 @@ def test_an_index_that_workers_do_not_see_is_refused(
 ) -> None:
     index = cluster.open(folder / "index")
     fingerprint = dict(index.forward.fingerprint)
-    monkeypatch.setitem(index.__dict__, "forward", Fingerprint({**fingerprint, "documents": 3}))
+    monkeypatch.setitem(index._opened.__dict__, "forward", Fingerprint({**fingerprint, "documents": 3}))
     with pytest.raises(ClusterError, match=r"worker tcp://\S+: \S+index: expected the same index as on the client"):
         index.search({"q": "amber"})
-    monkeypatch.setitem(index.__dict__, "forward", Fingerprint(fingerprint))
+    monkeypatch.setitem(index._opened.__dict__, "forward", Fingerprint(fingerprint))
     monkeypatch.setattr(index, "path", folder / "absent")
     with pytest.raises(ClusterError, match=r"worker tcp://\S+: \S+absent: expected"):
         index.search({"q": "amber"})

@@ -28,5 +28,5 @@ def test_source_does_not_find_the_documents_of_a_query_by_its_own_judgements() -
 
 
 def test_source_needs_a_history() -> None:
-    with pytest.raises(InvalidInputError, match=r"^union: expected a history for the source history, got none"):
+    with pytest.raises(InvalidInputError, match=r"^candidates: expected a history for the source history, got none"):
         _search(world(0), None, 10)

@@ -17,7 +17,7 @@ def test_wordllama_encodes_documents_and_queries(tmp_path: Path, monkeypatch: py
     world = tiny()
     index = rerank.Index.build(world.documents, tmp_path / "index")
     run = index.search(world.topics, k=20)
-    data = index.features(run, world.topics, world.qrels, encoder="rerank.plugins.wordllama:encode")
+    data = index.using(encoder="rerank.plugins.wordllama:encode").features(run, world.topics, world.qrels)
     values = data.column("encoder.cosine")
     assert np.isfinite(values).all()
     assert values.std() > 0.01

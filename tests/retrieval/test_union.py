@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,9 +14,11 @@ from rerank.features.extract import extract
 from rerank.features.inputs import Records
 from rerank.features.recipe import Recipe
 from rerank.retrieval.base import SearchInputs
-from rerank.retrieval.union import Part, parse_union, search_union, tag_of, union_of_tag
+from rerank.retrieval.candidates import Candidates, Part
+from rerank.retrieval.union import search_union
 from rerank.types import Run
 from rerank.types.forward import ForwardIndex
+from rerank.types.retriever import Retriever
 from tests.features.collection import forward_index
 
 DOCS = [f"d{number}" for number in range(9)]
@@ -32,31 +36,40 @@ def forward() -> ForwardIndex:
 
 def _union(forward: ForwardIndex, runs: dict[str, Run], text: str) -> Run:
     inputs = SearchInputs(forward, list(QUERIES), list(QUERIES.values()), lambda k: Run.of({}), runs=runs)
-    return search_union(inputs, parse_union(text))
+    return search_union(inputs, Candidates.parse(text))
 
 
 def test_unions_are_read_and_become_tags() -> None:
-    parts = parse_union("bm25:1000, rm3:50,run:some/dense.run:20,run:other.txt")
-    assert parts == (
+    candidates = Candidates.parse("bm25:1000, rm3:50,run:some/dense.run:20,run:other.txt")
+    assert candidates.sources == (
         Part("bm25", 1000),
         Part("rm3", 50),
         Part("dense", 20, "some/dense.run"),
         Part("other", None, "other.txt"),
     )
-    assert tag_of(parts) == "union:bm25:1000,rm3:50,run:dense:20,run:other"
-    again = union_of_tag(tag_of(parts))
-    assert again is not None
-    assert tag_of(again) == tag_of(parts)
-    assert union_of_tag("bm25-k1=0.9-b=0.4") is None
+    assert candidates.tag == "union:bm25:1000,rm3:50,run:dense:20,run:other"
+    for each in (candidates, replace(candidates, k1=1.2, b=0.75, field="the title")):
+        again = Candidates.of_retriever(Retriever.of_tag(each.tag))
+        assert again is not None
+        assert (again.tag, again.k1, again.b, again.field) == (each.tag, each.k1, each.b, each.field)
+
+
+def test_candidates_of_one_source_have_its_depth() -> None:
+    assert Candidates.parse("rm3").k == 1000
+    assert Candidates.parse("rm3", 20).at_depth(30).sources == (Part("rm3", 30),)
+    assert Candidates.of_retriever(Retriever.bm25(1.2, 0.75, "title")) == Candidates(k1=1.2, b=0.75, field="title")
+    assert Candidates.of_retriever(Retriever("lsi-dimensions=400", depth=7)) == Candidates((Part("lsi", 7),))
+    assert Candidates.of_retriever(Retriever("another system")) is None
+    assert Candidates.parse("run:dense.run").k is None
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "expected sources with their numbers, got ''"),
+        ("", "expected sources with their depths, got ''"),
         ("lsa:10", "expected a known name, got 'lsa'. Did you mean 'lsi'?"),
-        ("rm3:x", "expected rm3 with its number of documents, got 'rm3:x'"),
-        ("rm3:1e3", "expected rm3 with its number of documents"),
+        ("rm3:x", "expected rm3 with its depth, got 'rm3:x'"),
+        ("rm3:1e3", "expected rm3 with its depth"),
         ("rm3:5,rm3:6", "expected each source once, got 'rm3' twice"),
         ("run:", "expected run:FILE with a file name of letters and digits"),
         ("run:bm25.run", "other than a source's, got 'run:bm25.run'"),
@@ -64,8 +77,8 @@ def test_unions_are_read_and_become_tags() -> None:
     ],
 )
 def test_unions_that_name_what_is_not_there_are_refused(text: str, message: str) -> None:
-    with pytest.raises(InvalidInputError, match=r"^union: ") as refused:
-        parse_union(text)
+    with pytest.raises(InvalidInputError, match=r"^candidates: ") as refused:
+        Candidates.parse(text)
     assert message in str(refused.value)
     assert "\n" not in str(refused.value)
 
@@ -112,13 +125,13 @@ def test_runs_with_scores_that_are_not_finite_are_refused(forward: ForwardIndex)
 
 
 def test_runs_that_are_not_given_or_of_another_index_are_refused(forward: ForwardIndex) -> None:
-    with pytest.raises(InvalidInputError, match="union: expected the run dense, got none"):
+    with pytest.raises(InvalidInputError, match="candidates: expected the run dense, got none"):
         _union(forward, {}, "run:dense.run")
     with pytest.raises(InvalidInputError, match="expected documents of the index in the run dense, got 'zz'"):
         _union(forward, {"dense": Run.of({"q1": {"zz": 1.0}})}, "run:dense.run")
-    with pytest.raises(InvalidInputError, match="union: expected vectors for the source lsi, got none"):
+    with pytest.raises(InvalidInputError, match="candidates: expected vectors for the source lsi, got none"):
         _union(forward, {}, "lsi:10")
-    with pytest.raises(InvalidInputError, match="union: expected a history for the source history, got none"):
+    with pytest.raises(InvalidInputError, match="candidates: expected a history for the source history, got none"):
         _union(forward, {}, "history:10")
-    with pytest.raises(InvalidInputError, match="union: expected an encoder for the source encoder, got none"):
+    with pytest.raises(InvalidInputError, match="candidates: expected an encoder for the source encoder, got none"):
         _union(forward, {}, "encoder:10")

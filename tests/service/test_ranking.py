@@ -10,6 +10,7 @@ import pytest
 
 import rerank
 from rerank.errors import ModelMismatchError
+from rerank.retrieval.candidates import Candidates
 from rerank.types import RankingData
 from rerank.types.retriever import Retriever
 from tests.service.server import LIMITS  # skips without the extra
@@ -37,24 +38,34 @@ def test_a_model_of_bm25_candidates_is_served_with_their_parameters(
     index: rerank.Index, data: RankingData, tmp_path: Path
 ) -> None:
     other = replace(data, retriever=Retriever.bm25(1.2, 0.75))
-    assert _load(index, _fitted(other), tmp_path).bm25 == (1.2, 0.75, "contents")
+    assert _load(index, _fitted(other), tmp_path).candidates == Candidates(k1=1.2, b=0.75)
     assert _load(index, _fitted(data), tmp_path, model_names=("mine", "other")).name == "mine"
 
 
-def test_a_model_of_a_union_has_the_union_of_its_training_unless_another_is_named(
+def test_a_model_of_a_union_has_the_union_of_its_training(
     index: rerank.Index, collection: Tiny, tmp_path: Path
 ) -> None:
-    union = index.search_union(collection.topics, "bm25:20,rm3:20")
+    union = index.search(collection.topics, candidates="bm25:20,rm3:20")
     data = index.features(union, collection.topics, collection.qrels)
-    assert _load(index, _fitted(data), tmp_path).union == "bm25:20,rm3:20"
-    assert _load(index, _fitted(data), tmp_path, union="rm3:5,bm25:9").union == "rm3:5,bm25:9"
+    assert str(_load(index, _fitted(data), tmp_path).candidates) == "bm25:20,rm3:20"
+
+
+def test_a_model_of_a_union_with_a_run_of_a_file_is_refused(
+    index: rerank.Index, collection: Tiny, tmp_path: Path
+) -> None:
+    run = index.search(collection.topics, k=30)
+    bound = index.using(runs={"dense": run})
+    data = bound.features(bound.search(collection.topics, candidates="bm25:20,run:dense"), collection.topics)
+    data = replace(data, labels=(data.column("bm25.title") > 1.0).astype(float))
+    with pytest.raises(ModelMismatchError, match="got the run dense"):
+        _load(index, _fitted(data), tmp_path)
 
 
 def test_a_model_of_other_runs_is_refused(
     index: rerank.Index, collection: Tiny, data: RankingData, tmp_path: Path
 ) -> None:
     run = index.search(collection.topics, k=30)
-    wider = index.features(run, collection.topics, collection.qrels, runs={"dense": run})
+    wider = index.using(runs={"dense": run}).features(run, collection.topics, collection.qrels)
     with pytest.raises(ModelMismatchError, match="needs the scores of other runs"):
         _load(index, _fitted(wider), tmp_path)
 
@@ -64,7 +75,7 @@ def test_a_model_of_another_index_is_refused_unless_it_is_wanted(
 ) -> None:
     with pytest.raises(ModelMismatchError, match="expected the index that the model was trained on"):
         _load(other_index, _fitted(data), tmp_path)
-    assert _load(other_index, _fitted(data), tmp_path, other_index=True).model is not None
+    assert _load(other_index.using(check_models=False), _fitted(data), tmp_path).model is not None
 
 
 def test_a_model_that_starts_from_scores_of_the_caller_is_refused(

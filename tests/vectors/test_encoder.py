@@ -140,7 +140,7 @@ def test_encoder_gives_a_feature_and_models_ask_for_it(tmp_path: Path) -> None:
     world = tiny()
     index = rerank.Index.build(world.documents, tmp_path / "index")
     run = index.search(world.topics, k=20)
-    data = index.features(run, world.topics, world.qrels, encoder=letters)
+    data = index.using(encoder=letters).features(run, world.topics, world.qrels)
     assert data.recipe is not None
     assert data.recipe["encoder"] == f"{__name__}:letters"
     texts = {document["id"]: f"{document['title']} {document['body']}" for document in world.documents}
@@ -151,27 +151,29 @@ def test_encoder_gives_a_feature_and_models_ask_for_it(tmp_path: Path) -> None:
         assert values[row] == pytest.approx(left @ right / np.linalg.norm(left) / np.linalg.norm(right), abs=1e-5)
     model = rerank.LambdaMART(n_estimators=2, min_child_samples=5).fit(data)
     expected = model.rank(data).doc_ids.tolist()
-    assert rerank.rerank(index, model, world.topics, k=20, encoder=f"{__name__}:letters").doc_ids.tolist() == expected
-    with pytest.raises((InvalidInputError, ModelMismatchError), match=r"got none\. Give it \(encoder=, --encoder"):
+    bound = index.using(encoder=f"{__name__}:letters")
+    assert rerank.rerank(bound, model, world.topics, k=20).doc_ids.tolist() == expected
+    with pytest.raises((InvalidInputError, ModelMismatchError), match=r"got none\. Bind it \(`rerank vectors"):
         rerank.rerank(index, model, world.topics, k=20)
     with pytest.raises((InvalidInputError, ModelMismatchError), match="which the features were made with, got tests"):
-        rerank.rerank(index, model, world.topics, k=20, encoder=_fail_later)
+        rerank.rerank(index.using(encoder=_fail_later), model, world.topics, k=20)
 
 
 def test_encoder_retrieves_the_nearest_documents_and_joins_unions(tmp_path: Path) -> None:
     world = tiny()
     index = rerank.Index.build(world.documents, tmp_path / "index")
-    run = index.search(world.topics, k=7, retriever="encoder", encoder=letters)
+    index = index.using(encoder=letters)
+    run = index.search(world.topics, k=7, candidates="encoder")
     texts = {document["id"]: f"{document['title']} {document['body']}" for document in world.documents}
     vectors = letters(list(texts.values())).astype(np.float64)
     for query_id, text in world.topics.items():
         query = letters([text])[0].astype(np.float64)
         cosines = vectors @ query / np.linalg.norm(vectors, axis=1) / np.linalg.norm(query)
         np.testing.assert_allclose(list(run[query_id].values()), np.sort(cosines)[::-1][:7], atol=2e-6)
-    union = index.search_union(world.topics, "bm25:20,encoder:7", encoder=letters)
-    data = index.features(union, world.topics, world.qrels, encoder=letters)
+    union = index.search(world.topics, candidates="bm25:20,encoder:7")
+    data = index.features(union, world.topics, world.qrels)
     model = rerank.LambdaMART(n_estimators=2, min_child_samples=5).fit(data)
-    again = rerank.rerank(index, model, world.topics, encoder=letters)
+    again = rerank.rerank(index, model, world.topics)
     assert again.doc_ids.tolist() == model.rank(data).doc_ids.tolist()
 
 

@@ -64,11 +64,12 @@ def trained(index: rerank.Index, collection: Tiny, base: str, **recipe: Any) -> 
     random = np.random.default_rng(0)
     dense = rerank.Run.of({query: {doc: float(random.random()) for doc in run[query]} for query in run})
     runs = {"dense": dense} if "runs" in recipe else {}
-    data = index.features(run, collection.topics, collection.qrels, recipe=rerank.Recipe(**recipe), runs=runs)
+    index = index.using(runs=runs)
+    data = index.features(run, collection.topics, collection.qrels, recipe=rerank.Recipe(**recipe))
     start: Any = {"model": rerank.RankSVM(base="run").fit(data), "dense": dense}.get(base, base)
     model = rerank.LambdaMART(n_estimators=5, min_child_samples=5, base=start).fit(data)
-    given = {"runs": runs, "base": dense if base == "dense" else None}
-    return model, rerank.rerank(index, model, {"q1": "birch north", "q7": "heath"}, k=30, **given)
+    given = dense if base == "dense" else None
+    return model, rerank.rerank(index, model, {"q1": "birch north", "q7": "heath"}, k=30, base=given)
 
 
 @pytest.mark.parametrize("base", ["run", "feature:bm25.title", "model"])

@@ -43,7 +43,7 @@ index = Index.build(({"id": f"d{n}", "contents": text} for n, text in enumerate(
 topics = {f"q{n}": text for n, text in enumerate(texts[::8])}
 qrels = {query_id: {f"d{n}": n % 3 for n in range(len(texts))} for query_id in topics}
 history = History.learn(index, topics, qrels)
-index.features(index.search(topics, 200), topics, qrels, history=history)
+index.using(history=history).features(index.search(topics, 200), topics, qrels)
 data = index.features(index.search(topics, 200), topics, qrels, recipe=Recipe(families=index_family_names()))
 model = LambdaMART(n_estimators=3, base="feature:bm25.contents").fit(data, eval_set=data)
 model.rank(data)

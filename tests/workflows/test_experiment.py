@@ -58,7 +58,7 @@ def test_experiment_writes_runs_models_folds_and_figures(result: StudyResult, co
 
 
 @pytest.mark.parametrize(
-    ("tune", "learn_history", "with_vectors", "union"),
+    ("tune", "learn_history", "with_vectors", "candidates"),
     [
         (0, False, False, None),
         (2, False, False, None),
@@ -68,18 +68,19 @@ def test_experiment_writes_runs_models_folds_and_figures(result: StudyResult, co
     ],
 )
 def test_experiment_ranks_each_query_by_a_model_that_saw_none_of_its_labels(
-    index: rerank.Index, collection: Tiny, tune: int, learn_history: bool, with_vectors: bool, union: str | None
+    index: rerank.Index, collection: Tiny, tune: int, learn_history: bool, with_vectors: bool, candidates: str | None
 ) -> None:
     """Other labels for the queries of fold 2: its search, model and ranking stay, those of the others do not."""
     folds = assign_folds(collection.topics, 5, 0)
-    study = replace(STUDY, folds=folds, tune=tune, learn_history=learn_history, union=union)
-    vectors = rerank.Vectors.learn(index, dimensions=8, word_dimensions=2) if with_vectors else None
+    study = replace(STUDY, folds=folds, tune=tune, learn_history=learn_history, candidates=candidates)
+    if with_vectors:
+        index = index.using(vectors=rerank.Vectors.learn(index, dimensions=8, word_dimensions=2))
     changed = {query_id: dict(docs) for query_id, docs in collection.qrels.items()}
     ours = [query_id for query_id, fold in folds.items() if fold == 2]
     for query_id in ours:
         changed[query_id] = {doc["id"]: 1 for doc in collection.documents[::7]}
-    result = run_experiment(index, collection.topics, collection.qrels, study=study, vectors=vectors)
-    again = run_experiment(index, collection.topics, changed, study=study, vectors=vectors)
+    result = run_experiment(index, collection.topics, collection.qrels, study=study)
+    again = run_experiment(index, collection.topics, changed, study=study)
     if learn_history:
         names = [model.feature_names_ for models in result.models.values() for model in models]
         assert all(("history.neighbours_lsi.rank" in of_model) == with_vectors for of_model in names)
@@ -98,13 +99,13 @@ def test_experiment_ranks_each_query_by_a_model_that_saw_none_of_its_labels(
 
 def test_experiment_retrieves_by_the_history_of_each_fold(index: rerank.Index, collection: Tiny) -> None:
     folds = assign_folds(collection.topics, 5, 0)
-    study = replace(STUDY, folds=folds, learn_history=True, union="bm25:20,history:10")
+    study = replace(STUDY, folds=folds, learn_history=True, candidates="bm25:20,history:10")
     trial = run_experiment(index, collection.topics, collection.qrels, study=study).trials[0]
     for query_id, fold in folds.items():
         text = {query_id: collection.topics[query_id]}
-        candidates = index.search_union(text, "bm25:20,history:10", history=trial.histories[fold])
+        candidates = index.using(history=trial.histories[fold]).search(text, candidates=study.candidates)
         assert set(trial.runs["LambdaMART"][query_id]) == set(candidates[query_id])
-    with pytest.raises(InvalidInputError, match=r"union: expected features learned in each fold .*--learn-history"):
+    with pytest.raises(InvalidInputError, match=r"candidates: expected features learned .*--learn-history"):
         run_experiment(index, collection.topics, collection.qrels, study=replace(study, learn_history=False))
 
 

@@ -37,16 +37,21 @@ def ranker(name: str, **more: Any) -> Ranker:
 
 
 @pytest.fixture(scope="module")
+def index(index: rerank.Index, collection: Tiny) -> rerank.Index:
+    """The index with a run of another system, which has scores for the same documents."""
+    random, run = np.random.default_rng(0), index.search(collection.topics, k=40)
+    scores = {query_id: {doc: float(random.random()) for doc in run[query_id]} for query_id in run}
+    return index.using(runs={"dense": replace(rerank.Run.of(scores), name="dense")})
+
+
+@pytest.fixture(scope="module")
 def run(index: rerank.Index, collection: Tiny) -> rerank.Run:
     return index.search(collection.topics, k=40)
 
 
 @pytest.fixture(scope="module")
-def dense(run: rerank.Run) -> rerank.Run:
-    """Scores of another system for the same documents."""
-    random = np.random.default_rng(0)
-    scores = {query_id: {doc: float(random.random()) for doc in run[query_id]} for query_id in run}
-    return replace(rerank.Run.of(scores), name="dense")
+def dense(index: rerank.Index) -> rerank.Run:
+    return index.runs["dense"]
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +59,7 @@ def data(index: rerank.Index, collection: Tiny, run: rerank.Run, dense: rerank.R
     recipe = rerank.Recipe(
         families=("letor", "run", "document"), normalisation={"bm25.body": "zscore"}, runs=("dense",)
     )
-    return index.features(run, collection.topics, collection.qrels, recipe=recipe, runs={"dense": dense})
+    return index.features(run, collection.topics, collection.qrels, recipe=recipe)
 
 
 @pytest.fixture(scope="module")
@@ -77,11 +82,11 @@ def test_contributions_sum_to_the_scores_and_their_difference(
     given = dense if base == "other run" else None
     fitted = ranker(name, base=start).fit(data)
     arguments = index, fitted, collection.topics, "q2"
-    new = rerank.rerank(*arguments[:3], run, k=K, base=given, runs={"dense": dense})
+    new = rerank.rerank(*arguments[:3], run, k=K, base=given)
     order, before = new.doc_ids[new.rows("q2")].tolist(), run.doc_ids[run.rows("q2")].tolist()
     rounding = 1e-5 if name == "ensemble" else 1e-9  # members' scores are float32
     for documents in ([order[0], order[4]], [order[7], order[2]], order[3]):
-        explained = rerank.explain(*arguments, documents, run, k=K, base=given, runs={"dense": dense})
+        explained = rerank.explain(*arguments, documents, run, k=K, base=given)
         scale = max(abs(document.score) for document in explained.documents)
         for column, document in enumerate(explained.documents):
             added = sum(feature.contributions[column] for feature in explained.features)
@@ -106,13 +111,11 @@ def test_values_and_base_scores_are_those_of_the_data(
     fitted = ranker("lambdamart", base="run").fit(data)
     rows = data.rows("q3")
     documents = data.doc_ids[rows].tolist()[:2]
-    explained = rerank.explain(
-        index, fitted, collection.topics, "q3", ",".join(documents), run, k=40, runs={"dense": dense}
-    )
+    explained = rerank.explain(index, fitted, collection.topics, "q3", ",".join(documents), run, k=40)
     for feature in explained.features:
         np.testing.assert_array_equal(feature.values, data.column(feature.name)[rows][:2])
     assert [document.base_score for document in explained.documents] == data.base_scores[rows][:2].tolist()
-    alone = rerank.explain(index, fitted, collection.topics, "q3", documents[1], run, k=40, runs={"dense": dense})
+    alone = rerank.explain(index, fitted, collection.topics, "q3", documents[1], run, k=40)
     means = {feature.name: feature.values[1] for feature in alone.features}
     for name in data.feature_names:
         column = data.column(name)[rows]
@@ -138,11 +141,9 @@ def test_document_below_k_is_explained_as_if_it_were_reranked(
 ) -> None:
     model = ranker("lambdamart").fit(data)
     documents = run.doc_ids[run.rows("q1")].tolist()
-    explained = rerank.explain(
-        index, model, collection.topics, "q1", [documents[1], documents[19]], run, k=5, runs={"dense": dense}
-    )
-    deep = rerank.rerank(index, model, collection.topics, run, k=20, runs={"dense": dense})["q1"]
-    flat = rerank.rerank(index, model, collection.topics, run, k=5, runs={"dense": dense})
+    explained = rerank.explain(index, model, collection.topics, "q1", [documents[1], documents[19]], run, k=5)
+    deep = rerank.rerank(index, model, collection.topics, run, k=20)["q1"]
+    flat = rerank.rerank(index, model, collection.topics, run, k=5)
     order = flat.doc_ids[flat.rows("q1")].tolist()
     first, second = explained.documents
     assert (first.score, second.score) == (deep[documents[1]], deep[documents[19]])
@@ -156,7 +157,7 @@ def test_document_below_k_is_explained_as_if_it_were_reranked(
 def test_candidates_of_the_training_are_retrieved_where_there_is_no_run(
     index: rerank.Index, collection: Tiny, run: rerank.Run, tmp_path: Path
 ) -> None:
-    data = index.features(run, collection.topics, collection.qrels)
+    data = index.using(runs={}).features(run, collection.topics, collection.qrels)
     model = ranker("lambdamart", base="run").fit(data)
     model.save(tmp_path / "model.json")
     document = run.doc_ids[run.rows("q5")].tolist()[3]
@@ -190,7 +191,7 @@ def test_what_cannot_be_explained_is_refused(
     first = str(run.doc_ids[run.rows("q1")][0])
     given = [name.replace("FIRST", first) for name in ([documents] if isinstance(documents, str) else documents)]
     with pytest.raises(InvalidInputError) as error:
-        rerank.explain(index, model, collection.topics, query, given, run, runs={"dense": dense})
+        rerank.explain(index, model, collection.topics, query, given, run)
     assert message in str(error.value)
     assert "\n" not in str(error.value)
 
@@ -202,17 +203,17 @@ def test_models_that_have_no_contributions_or_no_recipe_are_refused(
     arguments: Any = collection.topics, "q1", document, run
     net, bare = ranker("ranknet").fit(data), ranker("ranksvm").fit(replace(data, recipe=None))
     with pytest.raises(InvalidInputError, match="contributions: expected a ranker of trees or a linear one, got rankn"):
-        rerank.explain(index, net, *arguments, runs={"dense": dense})
+        rerank.explain(index, net, *arguments)
     members = ranker("ensemble", members="ranksvm(max_iter=5), ranknet(n_epochs=1, hidden_units=2)").fit(data)
     with pytest.raises(InvalidInputError, match="contributions: expected a ranker of trees or a linear one, got rankn"):
-        rerank.explain(index, members, *arguments, runs={"dense": dense})
+        rerank.explain(index, members, *arguments)
     boosted = ranker("ensemble", second="boosted", n_folds=2).fit(data)
     with pytest.raises(InvalidInputError, match="contributions: expected an ensemble with a linear second stage"):
-        rerank.explain(index, boosted, *arguments, runs={"dense": dense})
+        rerank.explain(index, boosted, *arguments)
     with pytest.raises(ModelMismatchError, match="model: expected the recipe of its features, got none"):
-        rerank.explain(index, bare, *arguments, runs={"dense": dense})
+        rerank.explain(index, bare, *arguments)
     with pytest.raises(InvalidInputError, match="run: expected candidates of query 'q1', got none"):
-        rerank.explain(index, bare, *arguments[:3], {"q2": run["q2"]}, runs={"dense": dense})
+        rerank.explain(index, bare, *arguments[:3], {"q2": run["q2"]})
 
 
 def test_document_ids_may_contain_commas(tmp_path: Path, collection: Tiny) -> None:

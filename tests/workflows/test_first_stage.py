@@ -89,9 +89,8 @@ def test_documents_below_the_depth_of_the_first_stage_follow_in_their_order(
 def test_first_stage_chooses_among_the_documents_of_a_union(
     index: rerank.Index, collection: Tiny, model: rerank.LambdaMART, cheap: rerank.LogisticRegression
 ) -> None:
-    whole = index.search_union(collection.topics, "bm25:20,rm3:30")
-    settings = {"union": "bm25:20,rm3:30", "first": cheap, "first_k": 1000}
-    done = rerank.rerank(index, model, collection.topics, k=5, **settings)
+    whole = index.search(collection.topics, candidates="bm25:20,rm3:30")
+    done = rerank.rerank(index, model, collection.topics, whole, k=5, first=cheap, first_k=1000)
     assert {query_id: set(done[query_id]) for query_id in done} == {
         query_id: set(whole[query_id]) for query_id in whole
     }

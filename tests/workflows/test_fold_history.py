@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -29,17 +27,18 @@ def test_features_of_a_fold_are_those_of_a_history_of_its_training_queries(
 ) -> None:
     if name == "some" and not with_vectors:
         pytest.skip("its features need vectors")
-    vectors = rerank.Vectors.learn(index, dimensions=8, word_dimensions=2) if with_vectors else None
+    if with_vectors:
+        index = index.using(vectors=rerank.Vectors.learn(index, dimensions=8, word_dimensions=2))
     folds = assign_folds(collection.topics, 5, 0)
     run = index.search(collection.topics, 20)
     topics, qrels, study = Topics.of(collection.topics), Qrels.of(collection.qrels), Study(recipe=RECIPES[name])
-    histories, data_of = FoldHistories(index, run, topics, qrels, study, vectors).of_folds(folds)
+    histories, data_of = FoldHistories(index, run, topics, qrels, study).of_folds(folds)
     for fold in (3, 0, 4, 1, 2):
         train = [query_id for query_id in topics if folds[query_id] not in (fold, (fold + 1) % 5)]
         of_train = {query_id: topics[query_id] for query_id in train}
         learned = rerank.History.learn(index, of_train, {query_id: qrels[query_id] for query_id in train})
         assert histories[fold].checksum == learned.checksum
-        expected = index.features(run, topics, qrels, recipe=study.recipe, history=learned, vectors=vectors)
+        expected = index.using(history=learned).features(run, topics, qrels, recipe=study.recipe)
         data = data_of(fold)
         assert data.feature_names == expected.feature_names
         assert any("lsi.gap" in feature for feature in data.feature_names) == with_vectors
@@ -51,8 +50,8 @@ def test_features_of_a_fold_may_stand_beside_those_of_an_encoder(index: rerank.I
     def encode(texts: list[str]) -> list[list[float]]:
         return [[1.0 + text.count(letter) for letter in "aeiou"] for text in texts]
 
-    run, study = index.search(collection.topics, 20), replace(Study(), threads=1)
+    run = index.search(collection.topics, 20)
     topics, qrels = Topics.of(collection.topics), Qrels.of(collection.qrels)
-    given = FoldHistories(index, run, topics, qrels, study, None, encode)
+    given = FoldHistories(index.using(encoder=encode, threads=1), run, topics, qrels, Study())
     _, data_of = given.of_folds(assign_folds(collection.topics, 3, 0))
     assert {"encoder.cosine", "history.prior"} <= set(data_of(1).feature_names)

@@ -63,9 +63,9 @@ def outputs(index: rerank.Index, topics: Mapping[str, str], qrels: Any, folder: 
     results: dict[str, Any] = {"fingerprint": dict(index.forward.fingerprint)}
     for k in (1000, 7):
         for threads in (1, 2):
-            results[f"bm25 {k} {threads}"] = run_of(index.search(topics, k=k, threads=threads))
+            results[f"bm25 {k} {threads}"] = run_of(index.using(threads=threads).search(topics, k=k))
             for query_id, text in topics.items():  # of a single query, threads share the shards
-                alone = index.search({query_id: text}, k=k, threads=threads)
+                alone = index.using(threads=threads).search({query_id: text}, k=k)
                 results[f"bm25 {query_id} {k} {threads}"] = run_of(alone)
     results["title"] = run_of(index.search(topics, field="title", k1=1.2, b=0.75))
     vectors = rerank.Vectors.learn(index, dimensions=8, word_dimensions=6)
@@ -74,13 +74,13 @@ def outputs(index: rerank.Index, topics: Mapping[str, str], qrels: Any, folder: 
     history.save(folder / "history.npz")
     for name in ("vectors", "history.npz"):
         results[name] = hashlib.sha256((folder / name).read_bytes()).hexdigest()
-    beside: dict[str, Any] = {"vectors": vectors, "history": history, "encoder": encode}
+    bound = index.using(vectors=vectors, history=history, encoder=encode)
     for name in known_sources():
-        results[name] = run_of(index.search(topics, k=30, retriever=name, **beside))
-    union = index.search_union(topics, UNION, **beside)
+        results[name] = run_of(bound.search(topics, k=30, candidates=name))
+    union = bound.search(topics, candidates=UNION)
     results["union"] = run_of(union)
     recipe = rerank.Recipe(families=tuple(known_families()))
-    data = index.features(union, topics, qrels, recipe=recipe, **beside)
+    data = bound.features(union, topics, qrels, recipe=recipe)
     results["features"] = data_of(data)
     simple = index.features(index.search(topics, k=50), topics, qrels)
     model = rerank.LambdaMART(n_estimators=5, num_leaves=4, min_child_samples=1).fit(simple)
@@ -89,7 +89,7 @@ def outputs(index: rerank.Index, topics: Mapping[str, str], qrels: Any, folder: 
     results["reranked"] = run_of(rerank.rerank(index, model, topics, k=20))
     texts = [text for document in tiny(seed=9, n_docs=9).documents for text in (document["title"], document["body"])]
     query = next(iter(topics.values()))
-    results["texts"] = data_of(index.text_features(query, texts, vectors=vectors))
+    results["texts"] = data_of(index.using(vectors=vectors).text_features(query, texts))
     results["reranked texts"] = index.rerank_texts(model, query, texts)
     first = next(iter(topics))
     two = index.search({first: topics[first]}, k=2).doc_ids.tolist()
@@ -137,7 +137,7 @@ def test_shards_of_cranfield_give_what_one_index_gives(shared_data: Path, tmp_pa
     ):
         runs = [index.search(topics, k=200) for index in (one, three)]
         assert run_of(runs[0]) == run_of(runs[1])
-        rm3 = [index.search(topics, k=100, retriever="rm3") for index in (one, three)]
+        rm3 = [index.search(topics, k=100, candidates="rm3") for index in (one, three)]
         assert run_of(rm3[0]) == run_of(rm3[1])
         data = [index.features(run, topics) for index, run in zip((one, three), runs, strict=True)]
         assert data_of(data[0]) == data_of(data[1])

@@ -29,9 +29,9 @@ EVERY = Recipe(families=(*index_family_names(), "lsi", "words"))
 
 
 @cache
-def every(index: rerank.Index) -> dict[str, Any]:
-    """Return the recipe of every family, and vectors of an index."""
-    return {"recipe": EVERY, "vectors": rerank.Vectors.learn(index, dimensions=9, word_dimensions=5)}
+def with_vectors(index: rerank.Index, **options: Any) -> rerank.Index:
+    """Return the index with vectors of it, which the recipe of every family needs."""
+    return index.using(vectors=rerank.Vectors.learn(index, dimensions=9, word_dimensions=5), **options)
 
 
 SPACES = (" ", "  ", "\t", "\n", "\r\n", "\x0b", "\x0c", "\x1f", "\u00a0", "\u2003", "\u0085")
@@ -108,14 +108,12 @@ def held(index: rerank.Index, documents: Sequence[Mapping[str, Any]]) -> dict[st
 def test_features_of_texts_equal_those_of_the_index(awkward_index: rerank.Index) -> None:
     documents, scores = held(awkward_index, awkward(1)), scores_of(awkward_index)
     run = {query_id: scores for query_id in TOPICS}
-    expected = awkward_index.features(run, TOPICS, **every(awkward_index))
+    index = with_vectors(awkward_index)
+    expected = index.features(run, TOPICS, recipe=EVERY)
     texts = dict.fromkeys(TOPICS, documents)
-    assert_equal(
-        awkward_index.text_features(TOPICS, texts, scores=run, **every(awkward_index)),
-        expected,
-    )
+    assert_equal(index.text_features(TOPICS, texts, scores=run, recipe=EVERY), expected)
     for query_id, query in TOPICS.items():
-        one = awkward_index.text_features(query, documents, scores=scores, **every(awkward_index))
+        one = index.text_features(query, documents, scores=scores, recipe=EVERY)
         assert np.array_equal(one.X.view(np.uint32), expected.X[expected.rows(query_id)].view(np.uint32))
 
 
@@ -129,8 +127,9 @@ def test_encoder_reads_texts_as_the_index_stores_them(
     monkeypatch.setenv("RERANK_CACHE", str(tmp_path))
     documents, scores = held(awkward_index, awkward(1)), scores_of(awkward_index)
     run = {query_id: scores for query_id in TOPICS}
-    expected = awkward_index.features(run, TOPICS, encoder=_letters)
-    texts = awkward_index.text_features(TOPICS, dict.fromkeys(TOPICS, documents), scores=run, encoder=_letters)
+    bound = awkward_index.using(encoder=_letters)
+    expected = bound.features(run, TOPICS)
+    texts = bound.text_features(TOPICS, dict.fromkeys(TOPICS, documents), scores=run)
     assert_equal(texts, expected)
     assert np.unique(texts.column("encoder.cosine")).size > 3
 
@@ -141,14 +140,15 @@ def test_texts_are_ranked_by_a_model_that_was_trained_with_an_encoder(
     monkeypatch.setenv("RERANK_CACHE", str(tmp_path))
     run = index.search(collection.topics, k=50)
     recipe = rerank.Recipe(families=("encoder",))
-    data = index.features(run, collection.topics, collection.qrels, recipe=recipe, encoder=_letters)
+    bound = index.using(encoder=_letters)
+    data = bound.features(run, collection.topics, collection.qrels, recipe=recipe)
     model = rerank.LambdaMART(n_estimators=5, min_child_samples=2).fit(data)
     texts = {
         document["id"]: {"title": document["title"], "body": document["body"]} for document in collection.documents
     }
     expected = model.rank(data)
     given = {doc_id: texts[doc_id] for doc_id in run["q1"]}
-    ranked = index.rerank_texts(model, collection.topics["q1"], given, scores=run["q1"], encoder=_letters)
+    ranked = bound.rerank_texts(model, collection.topics["q1"], given, scores=run["q1"])
     assert dict(ranked) == expected["q1"]
     with pytest.raises(InvalidInputError, match=r"encoder: expected the encoder .*_letters, got none"):
         index.rerank_texts(model, collection.topics["q1"], given)
@@ -169,12 +169,13 @@ def test_features_depend_neither_on_the_order_of_texts_nor_on_threads_nor_on_ear
 ) -> None:
     monkeypatch.setattr(lucene_texts, "_FEW_BYTES", 0)
     documents = given(awkward(2))
-    expected = awkward_index.text_features(TOPICS["q1"], documents, **every(awkward_index), threads=1)
+    expected = with_vectors(awkward_index, threads=1).text_features(TOPICS["q1"], documents, recipe=EVERY)
     names = list(documents)
     for seed in range(4):
         random.Random(seed).shuffle(names)
         shuffled = {name: documents[name] for name in names}
-        again = awkward_index.text_features(TOPICS["q1"], shuffled, **every(awkward_index), threads=1 + seed % 2)
+        bound = with_vectors(awkward_index, threads=1 + seed % 2)
+        again = bound.text_features(TOPICS["q1"], shuffled, recipe=EVERY)
         assert_equal(again, expected)
         if seed == 2:
             monkeypatch.setattr(lucene_texts, "MOST_WORDS", 10)  # so the next call begins anew
@@ -186,7 +187,7 @@ def test_new_terms_give_finite_features(awkward_index: rerank.Index) -> None:
     texts = [" ".join(draw.choices(words, k=draw.randrange(1, 80))) for _ in range(50)]
     texts += ["", "the", " ", "newword " * 500, texts[0]]
     for query in (f"{words[0]} newword cells", "newword", words[0]):
-        data = awkward_index.text_features(query, texts, **every(awkward_index))
+        data = with_vectors(awkward_index).text_features(query, texts, recipe=EVERY)
         assert not np.isinf(data.X).any()
         newest = data.doc_ids.tolist().index("53")
         assert data.column("stream_length.contents")[newest] == 500
@@ -210,21 +211,20 @@ def test_new_query_terms_of_other_texts_leave_a_query_as_it_is(awkward_index: re
 
 
 def assert_texts_of_hits_equal_hits(
-    index: rerank.Index, topics: Mapping[str, str], documents: Mapping[str, Any], k: int, **records: Any
+    index: rerank.Index, topics: Mapping[str, str], documents: Mapping[str, Any], k: int, **recipe: Any
 ) -> None:
     """Check that texts without scores have the features of a search's hits: the same scores, the same order of ties."""
     run = index.search(topics, k)
     texts = {query_id: {doc_id: documents[doc_id] for doc_id in run[query_id]} for query_id in run}
-    data = index.text_features(topics, texts, **records)
+    data = index.text_features(topics, texts, **recipe)
     assert data.retriever == run.retriever
-    assert_equal(data, index.features(run, topics, **records))
+    assert_equal(data, index.features(run, topics, **recipe))
 
 
 def test_texts_without_scores_have_the_features_of_hits(awkward_index: rerank.Index) -> None:
     topics = {query_id: TOPICS[query_id] for query_id in ("q1", "q2", "q4")}  # the third one has no hits in English
-    assert_texts_of_hits_equal_hits(
-        awkward_index, topics, held(awkward_index, awkward(1)), 1000, **every(awkward_index)
-    )
+    index = with_vectors(awkward_index)
+    assert_texts_of_hits_equal_hits(index, topics, held(index, awkward(1)), 1000, recipe=EVERY)
 
 
 @pytest.fixture(scope="module")
@@ -278,17 +278,18 @@ def test_plain_text_fills_one_field_and_contents(index: rerank.Index, collection
 def test_contents_are_joined_in_the_order_of_the_build(tmp_path: Path) -> None:
     documents = [{"id": "a", "one": "red green", "two": "blue red"}, {"id": "b", "one": "green", "two": "green blue"}]
     for number, fields in enumerate((["two", "one"], ["one", "two"], None)):
-        with rerank.Index.build(documents, tmp_path / str(number), fields=fields) as index:
+        with rerank.Index.build(documents, tmp_path / str(number), fields=fields) as built:
+            index = with_vectors(built)
             scores = {"a": 2.0, "b": 1.0}
-            expected = index.features({"q": scores}, {"q": "red green blue"}, **every(index))
+            expected = index.features({"q": scores}, {"q": "red green blue"}, recipe=EVERY)
             given_texts = given(documents)
             assert_equal(
-                index.text_features("red green blue", given_texts, scores=scores, **every(index)),
+                index.text_features("red green blue", given_texts, scores=scores, recipe=EVERY),
                 expected,
             )
             swapped = {key: dict(reversed(list(each.items()))) for key, each in given_texts.items()}
             if fields is not None:
-                again = index.text_features("red green blue", swapped, scores=scores, **every(index))
+                again = index.text_features("red green blue", swapped, scores=scores, recipe=EVERY)
                 assert_equal(again, expected)
 
 
@@ -369,7 +370,7 @@ def test_model_of_another_index_is_refused(
 ) -> None:
     with pytest.raises(ModelMismatchError, match="expected the index that the model was trained on"):
         other_index.rerank_texts(model, "amber", ["amber"])
-    assert other_index.rerank_texts(model, "amber", ["amber"], other_index=True)[0].document == 0
+    assert other_index.using(check_models=False).rerank_texts(model, "amber", ["amber"])[0].document == 0
 
 
 LONE, NUL = "lone \ud800", "nul \0"
