@@ -43,8 +43,7 @@ from service_load import Answers, closed_loop, essence, open_loop, request
 
 import rerank
 from rerank.rankers.ranker import Ranker
-from rerank.service.demo import demo_files
-from rerank.workflows.demo import library_collection
+from rerank.workflows.demo import demo_files, library_collection
 from rerank.workflows.index import Index
 
 CLIENTS = (1, 8, 64)
@@ -439,7 +438,7 @@ def main() -> None:
     parts = (options.parts or "latency,sizing,overload,kill").split(",")
     others: dict[str, Callable[..., dict[str, Any]]] = {"overload": overload, "kill": kill, "soak": soak}
     ratios: list[Any] = []
-    figures: dict[str, Any] = {"machine": machine("starlette", "uvicorn", "numba"), "workers": options.workers}
+    figures: dict[str, Any] = {"machine": machine("fastapi", "uvicorn", "numba"), "workers": options.workers}
     for name, index, model, queries in collections(options):
         if "latency" in parts:
             lines, more = latency(name, index, model, queries, options)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +20,7 @@ from rerank.errors import InvalidInputError, MissingFileError, RerankError
 if TYPE_CHECKING:
     from rerank.service.settings import Settings
 
-_NEEDED = ("starlette", "uvicorn", "orjson")
+_NEEDED = ("fastapi", "uvicorn", "prometheus_client", "orjson")
 
 
 def _options() -> Decorator:
@@ -87,16 +86,15 @@ def command(context: click.Context, /, index: Path | None, model: Path | None, d
         raise click.UsageError("serve: expected INDEX or --demo, got both or neither. Name an index.")
     token = _token(options["token_file"], options["no_token"], options["host"])
     if demo:
-        from rerank.service.demo import demo_files
+        from rerank.workflows.demo import demo_files
 
         index, model = demo_files()
     if model is not None and not model.is_file():
         raise MissingFileError(model, "a model file")
-    from rerank.service.supervisor import serve
+    from rerank.service.server import serve
 
     functions = tuple(context.meta.get(FUNCTIONS, ()))
-    log = logging.getLogger("rerank")
-    serve(_settings(index or Path(), model, token, functions, options), lambda url: log.info("listening on %s", url))
+    serve(_settings(index or Path(), model, token, functions, options))
 
 
 def _token(file: Path | None, without: bool, host: str) -> str | None:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from rerank.cli.cluster import cluster_options, opened_cluster
+from rerank.cli.cluster import cluster_options, opened_cluster, opened_index
 from rerank.cli.options import (
     base_file,
+    candidates_option,
+    depth_option,
     file_option,
+    functions_option,
+    language_option,
     metric_option,
     output_option,
     path_type,
@@ -27,13 +32,21 @@ if TYPE_CHECKING:
     from rerank.types.preferences import Preferences
 
 log = logging.getLogger("rerank")
+FROM_INDEX = ("candidates", "k", "recipe", "no_estimate", "functions", "language")  # options of one form alone
+FROM_DATA = ("validate", "preferences", "memory", "checkpoint")
 
 
 @click.command("train", short_help="train a ranker")
-@click.argument("data", type=path_type, nargs=-1, required=True)
+@click.argument("data", type=path_type, nargs=-1, required=True, metavar="INDEX TOPICS QRELS | DATA...")
 @output_option("the model")
-@file_option("--validate", "Data on which early stopping watches the metric.")
 @ranker_options()
+@candidates_option()
+@depth_option()
+@file_option("--recipe", "TOML file of the features (see `rerank features`).")
+@click.option("--no-estimate", is_flag=True, help="Do not estimate the metric on held-out queries.")
+@functions_option()
+@language_option()
+@file_option("--validate", "For DATA: data on which early stopping watches the metric.")
 @file_option("--preferences", "Preference pairs to learn from in place of labels: qid, better, worse[, probability].")
 @metric_option()
 @click.option(
@@ -52,55 +65,96 @@ log = logging.getLogger("rerank")
     metavar="FILE",
     help="File that the state of training of boosted trees is kept in, to go on from if it is killed.",
 )
-@click.option(
-    "--checkpoint-seconds",
-    type=click.FloatRange(min=0.0),
-    metavar="N",
-    default=30.0,
-    show_default=True,
-    help="Time between two states that are written; 0 for every tree.",
-)
 @threads_option()
 @cluster_options()
-def command(
-    data: tuple[Path, ...],
-    output: Path,
-    validate: Path | None,
-    ranker: str,
-    parameters: tuple[str, ...],
-    preferences: Path | None,
-    metric: str,
-    base: str | None,
-    memory: str | None,
-    checkpoint: Path | None,
-    checkpoint_seconds: float,
-    threads: int | None,
-    cluster: str | None,
-    cluster_security: Path | None,
-) -> None:
-    """Train a ranker on DATA: files (.npz, .parquet; .svm or .txt, also with .gz), or folders of them."""
+@click.pass_context
+def command(context: click.Context, /, data: tuple[Path, ...], **options: Any) -> None:
+    """Train a ranker: from INDEX and the judgements QRELS of TOPICS, or on DATA.
+
+    From an index, candidates are retrieved and features computed; a fifth of the queries stops the training early, and
+    the metric is estimated by cross-validation. The model is then all that `rerank rerank` needs. DATA are files
+    (.npz, .parquet; .svm or .txt, also with .gz), or folders of them.
+    """
+    from rerank.runtime.output import check_outputs
+    from rerank.workflows.index import is_index
+
+    check_outputs({"--output": options["output"], "--checkpoint": options["checkpoint"]})
+    if len(data) == 3 and is_index(data[0]):
+        _refuse(context, FROM_DATA, "DATA")
+        _train_on_index(*data, **options)
+    else:
+        _refuse(context, FROM_INDEX, "INDEX TOPICS QRELS")
+        _train_on_data(data, **options)
+
+
+def _refuse(context: click.Context, names: Sequence[str], needed: str) -> None:
+    """Refuse options that only the other form of the command takes."""
+    for name in names:
+        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            option = "-k" if name == "k" else f"--{name.replace('_', '-')}"
+            raise click.UsageError(f"{option}: expected {needed} as arguments, got others. Leave the option out.")
+
+
+def _model(options: Mapping[str, Any]) -> Ranker:
+    """Return the ranker of the options, not fitted."""
+    from rerank.rankers.registry import ranker_class
+
+    given = given_parameters(options["ranker"], options["parameters"])
+    learner = ranker_class(options["ranker"])
+    return learner(metric=options["metric"], base=read_base(options["base"]), n_jobs=options["threads"], **given)
+
+
+def _train_on_index(index: Path, topics: Path, qrels: Path, **options: Any) -> None:
+    from rerank.cli.file_names import errors_with_files
+    from rerank.features.recipe import Recipe
+    from rerank.files.topics import read_topics
+    from rerank.files.trec import read_qrels
+    from rerank.types.retriever import BM25
+    from rerank.workflows.train import train
+
+    model, queries, judgements = _model(options), read_topics(topics), read_qrels(qrels)
+    recipe = None if options["recipe"] is None else Recipe.from_toml(options["recipe"])
+    files = {"qrels": qrels, "recipe": options["recipe"], "candidates": "--candidates", "training data": qrels}
+    with (
+        opened_cluster(options["cluster"], options["cluster_security"]) as workers,
+        opened_index(index, options["language"], workers, threads=options["threads"]) as opened,
+        errors_with_files(files),
+    ):
+        candidates, estimated = options["candidates"] or BM25, not options["no_estimate"]
+        estimate = train(
+            opened, queries, judgements, model, candidates=candidates, k=options["k"], recipe=recipe, estimate=estimated
+        )
+    model.save(options["output"])
+    log.info("%s: %d iterations", options["output"], model.best_iteration_)
+    if estimate is not None:
+        click.echo(estimate)
+
+
+def _train_on_data(data: tuple[Path, ...], **options: Any) -> None:
     from rerank.cli.file_names import errors_with_files
     from rerank.files.data import read_data
     from rerank.metrics.registry import parse_measure
     from rerank.rankers.checkpoint import Checkpoint
-    from rerank.rankers.registry import ranker_class
-    from rerank.runtime.output import check_outputs
 
-    check_outputs({"--output": output, "--checkpoint": checkpoint})
-    given = given_parameters(ranker, parameters)
-    learner, measure = ranker_class(ranker), parse_measure(metric).name
-    start = read_base(base)
-    model = learner(metric=metric, base=start, n_jobs=threads, **given)
-    state = None if checkpoint is None else Checkpoint(checkpoint, checkpoint_seconds)
-    limits = _limits(model, data, validate, memory, state)
-    mapped = memory is not None
+    measure, output, validate = parse_measure(options["metric"]).name, options["output"], options["validate"]
+    model = _model(options)
+    state = None if options["checkpoint"] is None else Checkpoint(options["checkpoint"])
+    limits = _limits(model, data, validate, options["memory"], state)
+    mapped = options["memory"] is not None
     train, valid = read_data(data, mapped), None if validate is None else read_data(validate, mapped)
-    pairs: dict[str, Any] = {} if preferences is None else {"preferences": _preferences(learner, preferences)}
-    name = " ".join(map(str, data))
-    files = {"training data": name, "validation data": validate, "preferences": preferences, **base_file(base, start)}
+    preferences = options["preferences"]
+    pairs: dict[str, Any] = {} if preferences is None else {"preferences": _preferences(type(model), preferences)}
+    files = {"training data": " ".join(map(str, data)), "validation data": validate, "preferences": preferences}
     with (
-        opened_cluster(cluster, cluster_security) as workers,
-        errors_with_files({**files, "data": None if base else validate, "memory": "--memory"}),
+        opened_cluster(options["cluster"], options["cluster_security"]) as workers,
+        errors_with_files(
+            {
+                **files,
+                **base_file(options["base"], model.base),
+                "data": None if options["base"] else validate,
+                "memory": "--memory",
+            }
+        ),
     ):
         model.fit(train, eval_set=valid, cluster=workers, **pairs, **limits)
     model.save(output)

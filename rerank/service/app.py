@@ -1,115 +1,113 @@
-"""The ASGI application: paths, bodies, answers."""
+"""One worker's state, and what is done for every request: its id, host, token and body, headers, log and metrics."""
 
 from __future__ import annotations
 
 import asyncio
 import gc
+import hmac
 import logging
+import multiprocessing
+import re
+import secrets
+import signal
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
-from functools import partial
+from itertools import count
 from typing import Any, TypeVar
 
+from fastapi import FastAPI
+from prometheus_client import Counter, Gauge, Histogram, disable_created_metrics
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
-from starlette.routing import Route, Router
 
 from rerank.errors import RerankError
 from rerank.runtime.memory import resident_bytes
-from rerank.runtime.strict_json import ParseFault, parse_json
-from rerank.service import requests
-from rerank.service.batcher import Batcher
-from rerank.service.counters import Counters
-from rerank.service.encoding import json_bytes
 from rerank.service.engine import Engine
-from rerank.service.faults import ServiceError, internal, not_ready, overloaded
-from rerank.service.jobs import Job, RerankJob, SearchJob
-from rerank.service.openapi import document
-from rerank.service.page import page_files
-from rerank.service.reload import ModelFile
-from rerank.service.settings import Settings
+from rerank.service.faults import ServiceError, internal, overloaded
+from rerank.service.jobs import REFUSED, Batcher, Job, json_bytes
+from rerank.service.settings import LOOPBACK, Settings
 
 log = logging.getLogger("rerank")
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
-STARTING, READY, ENDING, FAILED = "starting", "ready", "ending", "failed"
-JobType = TypeVar("JobType", bound=Job)
+Value = TypeVar("Value")
+RERANK_PATHS = ("/rerank", "/v1/rerank", "/v2/rerank", "/infinity/rerank")
+PAGE = {
+    "/": ("index.html", "text/html"),
+    "/page.css": ("page.css", "text/css"),
+    "/page.js": ("page.js", "text/javascript"),
+}
+_OPEN = frozenset(["/health", "/ready", "/openapi.json", *PAGE])  # paths without a token
+_PATHS = {
+    **{path: path for path in ("/search", "/models", "/metrics", "/health", "/ready", "/openapi.json")},
+    **dict.fromkeys(RERANK_PATHS, "/rerank"),
+    "/v1/models": "/models",
+    **dict.fromkeys(PAGE, "page"),
+}  # path -> its label
 _LARGE = 1 << 16  # bytes of a body
-_MOST_BRACKETS = 500_000  # of a body: a list takes 100 times as much memory as its bracket
 _TICK = 1.0  # seconds between two checks of the model's file, and updates of the gauges
+_REQUEST_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_CONTENT_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_HEADERS = [
+    (b"content-security-policy", _CONTENT_POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+]
+
+disable_created_metrics()  # type: ignore[no-untyped-call]
+_BOUNDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
+REQUESTS = Counter("rerank_requests", "Answered requests.", ["path", "code"])
+SECONDS = Histogram("rerank_request_seconds", "Seconds from a request's head to its answer.", ["path"], buckets=_BOUNDS)
+RELOADS = Counter("rerank_reloads", "New models.", ["result"])
+WAITING = Gauge("rerank_waiting_requests", "Requests that wait for the kernels.", multiprocess_mode="livesum")
+CONNECTIONS = Gauge("rerank_connections", "Open connections.", multiprocess_mode="livesum")
+WORKERS = Gauge("rerank_ready_workers", "Worker processes that answer.", multiprocess_mode="livesum")
+RESIDENT = Gauge(
+    "rerank_resident_bytes",
+    "Resident memory of the worker processes; shared pages count in each.",
+    multiprocess_mode="livesum",
+)
+for _path in sorted({*_PATHS.values(), "other"}):
+    REQUESTS.labels(_path, "2xx")
+for _result in ("taken", "refused"):
+    RELOADS.labels(_result)
 
 
 class Service:
-    """One worker's engine, queue and state, and the functions that answer requests.
+    """One worker's engine and queue; connections are taken when the index is open."""
 
-    Parameters
-    ----------
-    settings : Settings
-        The files and options.
-    counters : Counters, optional
-        Shared with other workers.
-    on_failure : callable, optional
-        Called where the index or the model cannot be opened.
-    listens_at_once : bool
-        Whether connections are taken before the index is open.
-
-    """
-
-    def __init__(
-        self,
-        settings: Settings,
-        counters: Counters | None = None,
-        on_failure: Callable[[], None] | None = None,
-        listens_at_once: bool = True,
-    ) -> None:
+    def __init__(self, settings: Settings) -> None:
         self.settings, self.limits = settings, settings.limits
-        self.counters = counters or Counters()
         self.engine = Engine(settings)
-        self.batcher = Batcher(self.engine.answer, self.limits, self.counters)
-        self.state = STARTING
+        self.batcher = Batcher(self.engine.answer, self.limits)
         self.failure: RerankError | None = None
-        self.bytes_in_use = 0
-        self.connections: Callable[[], int] = lambda: 0
         self.loop: asyncio.AbstractEventLoop | None = None
-        self._on_failure = on_failure or (lambda: None)
-        self._listens_at_once = listens_at_once
-        self._model_file = ModelFile(settings.model)
+        self.on_failure: Callable[[], None] = lambda: None
+        self._bytes_in_use = 0
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="rerank-bodies")
         self._reload_now = asyncio.Event()
 
-    def router(self) -> Router:
-        """Return the application without the checks of `guard.Guard`, which also answers its errors."""
-        post, get = ["POST"], ["GET"]
-        routes = [
-            Route("/search", _Posted(self.search), methods=post),
-            *(Route(path, _Posted(self.rerank), methods=post) for path in requests.RERANK_PATHS),
-            *(Route(path, self.models, methods=get) for path in ("/models", "/v1/models")),
-            Route("/health", self.health, methods=get),
-            Route("/ready", self.ready, methods=get),
-            Route("/metrics", self.metrics, methods=get),
-            Route("/openapi.json", self.openapi, methods=get),
-        ]
-        routes += [Route(path, _static(content, kind), methods=get) for path, (content, kind) in page_files().items()]
-        return Router(routes, redirect_slashes=False, lifespan=self._lifespan)
-
     @asynccontextmanager
-    async def _lifespan(self, app: Router) -> AsyncIterator[None]:
+    async def lifespan(self, app: FastAPI) -> AsyncIterator[None]:
+        """Run the service in the block."""
+        self.loop = asyncio.get_running_loop()
         self.batcher.start()
-        opening, ticking = asyncio.create_task(self._open()), asyncio.create_task(self._tick())
         try:
-            if not self._listens_at_once:
-                await opening
+            await self._open()
+            ticking = asyncio.create_task(self._tick())
             yield
+            ticking.cancel()
+            with suppress(asyncio.CancelledError):
+                await ticking
         finally:
-            self.state = ENDING
-            for task in (opening, ticking):
-                task.cancel()
-                with suppress(asyncio.CancelledError):
-                    await task
             await asyncio.to_thread(self.batcher.stop)
             self._reader.shutdown(wait=False, cancel_futures=True)
             self.engine.close()
@@ -118,34 +116,45 @@ class Service:
         start = time.perf_counter()
         try:
             await self.batcher.call(self.engine.open)
-        except RerankError as error:
-            self.state, self.failure = FAILED, error
-            self._on_failure()
-            return
         except Exception as error:
-            log.error("opening failed", exc_info=error)
-            message = "service: expected an index that opens, got an error. Its trace is in the log."
-            self.state, self.failure = FAILED, RerankError(message)
-            self._on_failure()
-            return
+            if not isinstance(error, RerankError):
+                log.error("opening failed", exc_info=error)
+                error = RerankError("service: expected an index that opens, got an error. Its trace is in the log.")
+            self.failure = error
+            self.on_failure()
+            raise
         gc.collect()
         gc.freeze()  # modules and kernels stay: later collections do not look at them
-        self.state = READY
         log.info("ready after %.1f s, serving %s.", time.perf_counter() - start, self.settings.served_name)
 
     async def _tick(self) -> None:
         """Update the gauges, and load a new model, about every second until the service ends."""
+        taken = seen = self._model_file()
+        supervisor = multiprocessing.parent_process()
         while True:
-            self.counters.set("rerank_waiting_requests", self.batcher.waiting)
-            self.counters.set("rerank_connections", self.connections())
-            self.counters.set("rerank_ready_workers", float(self.state == READY))
-            self.counters.set("rerank_resident_bytes", float(resident_bytes()))
+            WAITING.set(self.batcher.waiting)
+            WORKERS.set(1)
+            RESIDENT.set(resident_bytes())
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._reload_now.wait(), _TICK)
             asked = self._reload_now.is_set()
             self._reload_now.clear()
-            if self.state == READY and (self._model_file.has_changed() or asked):
+            if supervisor is not None and not supervisor.is_alive():
+                signal.raise_signal(signal.SIGTERM)
+            file = self._model_file()
+            is_new = file is not None and file != taken and file == seen  # and complete: the same as a second ago
+            seen = file
+            if is_new or asked:
+                taken = file
                 await self._reload()
+
+    def _model_file(self) -> tuple[int, int, int] | None:
+        """Return what differs between two versions of the model's file; None if there is none at the moment."""
+        with suppress(OSError):
+            if self.settings.model is not None:
+                status = self.settings.model.stat()
+                return status.st_ino, status.st_size, status.st_mtime_ns
+        return None
 
     def reload_from_signal(self) -> None:
         """Read the model's file again soon; for a signal's handler."""
@@ -159,70 +168,20 @@ class Service:
         try:
             ranking = await asyncio.to_thread(self.engine.load)
             await self.batcher.call(lambda: self.engine.take(self.engine.warmed(ranking)))
-        except (RerankError, OSError) as error:
-            log.warning("the new model is refused, the old one stays: %s", error)
-            self.counters.add("rerank_reloads_total", result="refused")
-            return
         except Exception as error:
-            log.error("the new model is refused, the old one stays", exc_info=error)
-            self.counters.add("rerank_reloads_total", result="refused")
+            expected = isinstance(error, RerankError | OSError)
+            cause = f": {error}" if expected else ""
+            log.warning("the new model is refused, the old one stays%s", cause, exc_info=None if expected else error)
+            RELOADS.labels("refused").inc()
             return
-        self.counters.add("rerank_reloads_total", result="taken")
+        RELOADS.labels("taken").inc()
         log.info("a new model is served.")
 
-    async def search(self, scope: Message, receive: Receive) -> bytes:
-        """Answer POST /search."""
-        self._check_ready()
-        async with self._job(scope, receive, self._search_job) as job:
-            start = time.perf_counter()
-            results = await self._answer(scope, receive, job)
-            return requests.search_answer(job, results, time.perf_counter() - start)
-
-    async def rerank(self, scope: Message, receive: Receive) -> bytes:
-        """Answer POST /rerank, /v1/rerank and /v2/rerank."""
-        self._check_ready()
-        async with self._job(scope, receive, partial(self._rerank_job, scope["path"])) as job:
-            return await self._answer(scope, receive, job)
-
-    def _search_job(self, body: Any) -> SearchJob:
-        return requests.search_job(body, self.limits, self.settings.served_name)
-
-    def _rerank_job(self, path: str, body: Any) -> RerankJob:
-        return requests.rerank_job(body, self.limits, self.settings.served_name, self.engine.field_names, path)
-
-    async def models(self, request: Request) -> Response:
-        """Answer GET /models."""
-        self._check_ready()
-        entries = [ranking.described() for ranking in self.engine.rankings.values()]
-        names = self.engine.field_names
-        return json_response(requests.models_answer(entries, self.settings.served_name, names, self.limits))
-
-    async def health(self, request: Request) -> Response:
-        """Answer GET /health: the process answers."""
-        return json_response({"status": "ok"})
-
-    async def ready(self, request: Request) -> Response:
-        """Answer GET /ready: whether requests are answered."""
-        self._check_ready()
-        return json_response({"status": READY})
-
-    async def metrics(self, request: Request) -> Response:
-        """Answer GET /metrics in Prometheus' text format."""
-        return Response(self.counters.text(), media_type="text/plain; version=0.0.4")
-
-    async def openapi(self, request: Request) -> Response:
-        """Answer GET /openapi.json."""
-        return json_response(document(self.limits, with_token=self.settings.token is not None))
-
-    def _check_ready(self) -> None:
-        if self.state != READY:
-            raise not_ready(self.state)
-
-    async def _answer(self, scope: Message, receive: Receive, job: Job) -> bytes:
+    async def answer(self, request: Request, job: Job) -> bytes:
         """Return a job's answer; the job is dropped if the client goes."""
-        job.request_id = scope["state"]["request_id"]
-        job.deadline = scope["state"]["arrived"] + self.limits.deadline
-        gone = asyncio.ensure_future(receive())
+        job.request_id = request.state.request_id
+        job.deadline = request.state.arrived + self.limits.deadline
+        gone = asyncio.ensure_future(request.receive())
         try:
             answer: bytes = await self.batcher.submit(job, gone)
             return answer
@@ -230,69 +189,123 @@ class Service:
             gone.cancel()
 
     @asynccontextmanager
-    async def _job(self, scope: Message, receive: Receive, read: Callable[[Any], JobType]) -> AsyncIterator[JobType]:
-        """Yield what is read from the JSON of a body, whose bytes count as in use until the block ends.
+    async def body(self, request: Request, read: Callable[[bytes], Value]) -> AsyncIterator[Value]:
+        """Yield what `read` returns of a body, whose bytes count as in use until the block ends.
 
         Large bodies are read on a thread of their own, one at a time, while other requests are answered.
         """
-        headers = dict(scope["headers"])
-        kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
-        if kind != b"application/json" or headers.get(b"content-encoding", b"identity") != b"identity":
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind != "application/json" or request.headers.get("content-encoding", "identity") != "identity":
             raise ServiceError(
                 415, "header Content-Type", "application/json without Content-Encoding", "another type",
                 "Send JSON, and say so.",
             )  # fmt: skip
-        declared = headers.get(b"content-length", b"0")
+        declared = request.headers.get("content-length", "0")
         if len(declared) > 15 or int(declared) > self.limits.body_bytes:
-            raise _too_large(self.limits.body_bytes)
+            raise self._too_large()
         text = bytearray()
         try:
-            await self._read(receive, text)
+            await self._receive(request, text)
             if len(text) <= _LARGE:
-                yield read(_parsed(bytes(text)))
+                yield read(bytes(text))
             else:
-                loop = asyncio.get_running_loop()
-                yield await loop.run_in_executor(self._reader, lambda: read(_parsed(bytes(text))))
+                yield await asyncio.get_running_loop().run_in_executor(self._reader, lambda: read(bytes(text)))
         finally:
-            self.bytes_in_use -= len(text)
+            self._bytes_in_use -= len(text)
 
-    async def _read(self, receive: Receive, text: bytearray) -> None:
-        """Append the bytes of a body to a text; refuse one that does not arrive in time."""
+    async def _receive(self, request: Request, text: bytearray) -> None:
+        """Append the bytes of a body to a text; refuse one that does not arrive in time, or is too large."""
         try:
             async with asyncio.timeout(self.limits.read_seconds):
-                more = True
-                while more:
-                    message = await receive()
-                    if message["type"] == "http.disconnect":
-                        raise ClientDisconnect
-                    text += message.get("body", b"")
-                    self._count(len(message.get("body", b"")), len(text))
-                    more = message.get("more_body", False)
+                async for part in request.stream():
+                    text += part
+                    self._bytes_in_use += len(part)
+                    if len(text) > self.limits.body_bytes:
+                        raise self._too_large()
+                    if self._bytes_in_use > self.limits.total_body_bytes:
+                        REFUSED.labels("bytes").inc()
+                        raise overloaded(1.0)
         except TimeoutError:
-            self.counters.add("rerank_refused_total", reason="slow")
-            raise _too_slow() from None
+            REFUSED.labels("slow").inc()
+            raise ServiceError(
+                408, "body", "a request that arrives in time", "a part of one", "Send it faster.",
+                {"Connection": "close"},
+            ) from None  # fmt: skip
 
-    def _count(self, more: int, size: int) -> None:
-        """Count bytes of a body; refuse one that is too large, or that makes all bodies together too large."""
-        self.bytes_in_use += more
-        if size > self.limits.body_bytes:
-            raise _too_large(self.limits.body_bytes)
-        if self.bytes_in_use > self.limits.total_body_bytes:
-            self.counters.add("rerank_refused_total", reason="bytes")
-            raise overloaded(1.0)
+    def _too_large(self) -> ServiceError:
+        return ServiceError(413, "body", f"at most {self.limits.body_bytes} bytes", "more", "Send it in parts.")
 
 
-class _Posted:
-    """An ASGI application that answers with the JSON that a function returns."""
+class Guard:
+    """The application with what is done for every request."""
 
-    def __init__(self, answer: Callable[[Message, Receive], Awaitable[bytes]]) -> None:
-        self._answer = answer
+    def __init__(self, app: FastAPI, settings: Settings) -> None:
+        self._app = app
+        self._prefix, self._numbers = secrets.token_hex(4), count(1)  # of the ids that are given here
+        self._token = None if settings.token is None else f"Bearer {settings.token}".encode()
+        self._hosts = frozenset((*LOOPBACK, settings.host, *settings.hosts)) if settings.is_local else None
+        app.add_exception_handler(HTTPException, answer_error)
+        app.add_exception_handler(ClientDisconnect, answer_nobody)
+        app.add_exception_handler(Exception, answer_error)
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        body = await self._answer(scope, receive)
-        headers = [(b"content-length", b"%d" % len(body)), (b"content-type", b"application/json")]
-        await send({"type": "http.response.start", "status": 200, "headers": headers})
-        await send({"type": "http.response.body", "body": body})
+        """Answer one request; messages of the lifespan go on as they are."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        start, headers = time.perf_counter(), dict(scope["headers"])
+        given = headers.get(b"x-request-id", b"").decode("latin-1")
+        request_id = given if _REQUEST_ID.fullmatch(given) else f"{self._prefix}{next(self._numbers):08x}"
+        scope.setdefault("state", {}).update(request_id=request_id, arrived=time.monotonic())
+        status = 499  # where the client has gone
+
+        async def send_marked(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message["headers"], (b"x-request-id", request_id.encode()), *_HEADERS]
+            await send(message)
+
+        method = "GET" if scope["method"] == "HEAD" else scope["method"]  # the server leaves the content out
+        try:
+            self._check(scope["path"], headers)
+            await self._app({**scope, "method": method}, receive, send_marked)
+        except ServiceError as error:
+            response = await answer_error(Request(scope), error)
+            await response(scope, receive, send_marked)
+        except Exception as error:  # which the application has answered
+            log.error("request %s failed", request_id, exc_info=error)
+        finally:
+            seconds = time.perf_counter() - start
+            path = _PATHS.get(scope["path"], "other")
+            REQUESTS.labels(path, str(status) if status in (429, 503) else f"{status // 100}xx").inc()
+            if path in ("/search", "/rerank"):
+                SECONDS.labels(path).observe(seconds)
+            target = scope.get("raw_path", b"").decode("ascii", "backslashreplace")[:200]
+            log.info("%s %s %d %.1f ms id=%s", scope["method"][:20], target, status, 1000 * seconds, request_id)
+
+    def _check(self, path: str, headers: dict[bytes, bytes]) -> None:
+        """Refuse a foreign host, by which a page elsewhere could read a service on the loopback, and a wrong token."""
+        if self._hosts is not None and _host_name(headers.get(b"host", b"")) not in self._hosts:
+            raise ServiceError(
+                421, "header Host", "a name of the loopback", "another host",
+                "Use 127.0.0.1, or name the host with --allow-host.",
+            )  # fmt: skip
+        if self._token is None or path in _OPEN:
+            return
+        if not hmac.compare_digest(headers.get(b"authorization", b""), self._token):
+            raise ServiceError(
+                401, "header Authorization", "Bearer and the token", "another one or none", "Send the token.",
+                {"WWW-Authenticate": "Bearer"},
+            )  # fmt: skip
+
+
+def _host_name(host: bytes) -> str:
+    """Return the name in a Host header, without the port."""
+    name = host.decode("latin-1").lower()
+    if name.startswith("["):
+        return name[1:].partition("]")[0]
+    return name.partition(":")[0]
 
 
 def json_response(content: Any, status: int = 200) -> Response:
@@ -300,50 +313,22 @@ def json_response(content: Any, status: int = 200) -> Response:
     return Response(json_bytes(content), status, media_type="application/json")
 
 
-def error_response(error: ServiceError, request_id: str) -> Response:
-    """Return the answer of an error."""
-    response = json_response(error.body(request_id), error.status)
-    response.headers.update(error.headers)
+async def answer_error(request: Request, error: Exception) -> Response:
+    """Return the answer of an error; what is not a ServiceError is of the routing, or internal."""
+    fault = internal()
+    if isinstance(error, ServiceError):
+        fault = error
+    elif isinstance(error, HTTPException) and error.status_code == 404:
+        fault = ServiceError(404, "path", "a known path", "another one", "Look at /openapi.json.")
+    elif isinstance(error, HTTPException) and error.status_code == 405:
+        allowed = (error.headers or {}).get("Allow", "")
+        found = request.method[:20]
+        fault = ServiceError(405, "method", allowed, found, "Look at /openapi.json.", {"Allow": allowed})
+    response = json_response(fault.body(request.state.request_id), fault.status_code)
+    response.headers.update(fault.headers or {})
     return response
 
 
-def _parsed(text: bytes) -> Any:
-    """Return the value of a body; numbers beyond float64 and deep brackets are refused."""
-    if text.count(b"[") + text.count(b"{") > _MOST_BRACKETS:
-        raise ServiceError(413, "body", f"at most {_MOST_BRACKETS} brackets", "more", "Send it in parts.")
-    try:
-        return parse_json(text, finite=True)
-    except ParseFault as fault:
-        line = "" if fault.line is None else f" in line {fault.line}"
-        raise ServiceError(400, "body", "JSON", f"{fault}{line}", "Send one JSON object.") from None
-    except RecursionError:
-        raise ServiceError(400, "body", "JSON", "brackets nested too deep", "Send one JSON object.") from None
-
-
-def _too_large(most: int) -> ServiceError:
-    return ServiceError(413, "body", f"at most {most} bytes", "more", "Send it in parts.")
-
-
-def _too_slow() -> ServiceError:
-    return ServiceError(408, "body", "a request that arrives in time", "a part of one", "Send it faster.")
-
-
-def _static(content: bytes, kind: str) -> Callable[[Request], Any]:
-    """Return a function that answers with a file of the page."""
-
-    async def answer(request: Request) -> Response:
-        return Response(content, media_type=kind, headers={"Cache-Control": "no-cache"})
-
-    return answer
-
-
-def routing_fault(error: HTTPException, method: str) -> ServiceError:
-    """Return the answer where there is no such path or method."""
-    if error.status_code == 405:
-        allowed = (error.headers or {}).get("Allow", "")
-        return ServiceError(
-            405, "method", allowed or "another method", method[:20], "Look at /openapi.json.", {"Allow": allowed}
-        )
-    if error.status_code == 404:
-        return ServiceError(404, "path", "a known path", "another one", "Look at /openapi.json.")
-    return internal()
+async def answer_nobody(request: Request, error: Exception) -> Response:
+    """Return an answer for the log and the metrics: the client has gone."""
+    return Response(status_code=499)

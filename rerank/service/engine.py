@@ -15,9 +15,8 @@ from rerank.features.recipe import Recipe
 from rerank.rankers.origin import check_retrievers
 from rerank.retrieval.candidates import DEPTH
 from rerank.retrieval.union import UnionRun
-from rerank.service.encoding import check_finite, json_bytes
 from rerank.service.faults import ServiceError, internal, large_answer, too_late, unknown, unusable
-from rerank.service.jobs import Job, RerankAnswer, RerankJob, SearchJob
+from rerank.service.jobs import Job, RerankAnswer, RerankJob, SearchJob, check_finite, json_bytes
 from rerank.service.querylog import QueryLog
 from rerank.service.ranking import (
     Ranking,
@@ -27,7 +26,6 @@ from rerank.service.ranking import (
     some_rows,
     strongest_features,
 )
-from rerank.service.requests import rerank_answer
 from rerank.service.settings import BM25_NAME, Settings
 from rerank.service.stored import Matcher, chosen_fields, excerpt, stored_fields
 from rerank.types import RankingData, Run, Topics, pointers
@@ -268,12 +266,11 @@ class Engine:
             run = self._text_scores(replace(given, locations=_locations(texts)), ranking)
             for n, job in enumerate(texts):
                 rows = run.rows(str(n))
-                answer = _ordered(run.doc_ids[rows].astype(np.int64), run.scores[rows])
-                job.answer = json_bytes(rerank_answer(job, answer))
+                job.finish(_ordered(run.doc_ids[rows].astype(np.int64), run.scores[rows]))
         for job in jobs:
             if job.doc_ids is not None:
                 _drop_late([job])
-                job.answer = json_bytes(rerank_answer(job, self._rank_ids(job, job.doc_ids, ranking)))
+                job.finish(self._rank_ids(job, job.doc_ids, ranking))
 
     def _text_scores(self, given: GivenTexts, ranking: Ranking) -> Run:
         """Return texts in the order of a ranking."""

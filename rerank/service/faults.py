@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from starlette.exceptions import HTTPException
+
 from rerank.errors import InvalidInputError, shown, suggestion
 from rerank.runtime.schema import REMEDY, SchemaError
 
@@ -22,23 +24,12 @@ STATUSES = {
     422: "A value of the body cannot be used.",
     429: "Too many requests wait; try again after `Retry-After` seconds.",
     500: "An internal error; the log has the request's id.",
-    503: "The service is starting or ending, or cannot answer before the deadline.",
+    503: "The service cannot answer before the deadline.",
 }
 
 
-class ServiceError(Exception):
-    """An error that is answered to the client.
-
-    Parameters
-    ----------
-    status : int
-        The HTTP status.
-    place, expected, found, remedy : str
-        The parts of the message `place: expected X, got Y. Remedy.`
-    headers : mapping from str to str, optional
-        Further headers of the answer.
-
-    """
+class ServiceError(HTTPException):
+    """An error that is answered to the client, as the parts of the message `place: expected X, got Y. Remedy.`"""
 
     def __init__(
         self,
@@ -49,16 +40,15 @@ class ServiceError(Exception):
         remedy: str,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        super().__init__(f"{place}: expected {expected}, got {found}. {remedy}")
-        self.status, self.place, self.expected, self.found, self.remedy = status, place, expected, found, remedy
-        self.headers = dict(headers or {})
+        super().__init__(status, f"{place}: expected {expected}, got {found}. {remedy}", headers)
+        self.place, self.expected, self.found, self.remedy = place, expected, found, remedy
 
     def body(self, request_id: str) -> dict[str, Any]:
         """Return the answer's JSON."""
         return {
-            "message": str(self),
+            "message": self.detail,
             "error": {
-                "status": self.status,
+                "status": self.status_code,
                 "place": self.place,
                 "expected": self.expected,
                 "found": self.found,
@@ -106,13 +96,6 @@ def too_late() -> ServiceError:
         503, "service", "an answer before the deadline", "none", "Ask for less, or try again later.",
         {"Retry-After": "1"},
     )  # fmt: skip
-
-
-def not_ready(state: str) -> ServiceError:
-    """Return the answer of a service that is starting, ending or has failed."""
-    return ServiceError(
-        503, "service", "a service that is ready", f"one that is {state}", "Try again later.", {"Retry-After": "1"}
-    )
 
 
 def internal() -> ServiceError:

@@ -1,30 +1,51 @@
-"""Requests and answers as plain records, so that requests can be computed together."""
+"""Requests as plain records, and the queue between them and the kernels: one thread computes together what waits.
+
+The first request is computed at once, and those that arrive meanwhile form the next batch. After a batch of several,
+the next one waits some milliseconds for as many: the clients send their next requests when they have their answers,
+and otherwise the first of these would be computed alone.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import json
+import logging
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-_LONG_QUERY = 256  # characters
+import numpy as np
+import orjson
+from numpy.typing import ArrayLike
+from prometheus_client import Counter
+from starlette.requests import ClientDisconnect
+
+from rerank.service.faults import internal, overloaded, too_late
+from rerank.service.settings import Limits
+
+log = logging.getLogger("rerank")
 NORMAL_CANDIDATES = 100  # that a model reorders where a request does not say
+_LONG_QUERY = 256  # characters
+_FIRST_GUESS = 50e-6  # seconds for a row, until there is a measurement
+_WEIGHT = 0.1  # of a new measurement in the moving average
+_LINGER, _STEP = 0.005, 0.0005  # seconds after a batch of several, and between two looks at the queue
+_MARGIN = 0.5  # share of the time left that the work before a request, and its own, may be expected to take
+
+REFUSED = Counter("rerank_refused", "Requests that were not computed.", ["reason"])
+for _reason in ("queue", "deadline", "bytes", "slow"):
+    REFUSED.labels(_reason)
+BATCHES = Counter("rerank_batches", "Batches of requests that went to the kernels.")
+BATCHED = Counter("rerank_batched_requests", "Requests in these batches.")
+ROWS = Counter("rerank_rows", "Query-document pairs in these batches.")
 
 
 @dataclass(eq=False)
 class Job:
-    """A request whose body has been checked.
-
-    Parameters
-    ----------
-    model : str
-        The name of a ranking.
-    request_id : str
-        The request's id, for logs.
-    deadline : float
-        Value of `time.monotonic()` after which nobody waits for the answer.
-
-    """
+    """A request whose body has been checked; nobody waits for its answer after the deadline (`time.monotonic()`)."""
 
     model: str
     request_id: str = ""
@@ -45,24 +66,9 @@ class Job:
 
 @dataclass(eq=False)
 class SearchJob(Job):
-    """A request of /search.
+    """A request of /search; the members are those of its body."""
 
-    Parameters
-    ----------
-    queries : mapping from str to str
-        The queries by id.
-    k, candidates : int
-        Number of documents to return, and of BM25's documents to reorder.
-    fields : sequence of str
-        Fields of the documents to return.
-    excerpt : int
-        Longest text of a field; 0 is all of it.
-    highlight, explain : bool
-        Whether to return the words of the query, and the strongest features.
-
-    """
-
-    queries: Mapping[str, str] = field(default_factory=dict)
+    queries: Mapping[str, str] = field(default_factory=dict)  # by id
     k: int = 10
     candidates: int = NORMAL_CANDIDATES
     fields: Sequence[str] = ()
@@ -81,38 +87,45 @@ class SearchJob(Job):
         return self.candidates * sum(map(_weight, self.queries.values()))
 
 
+@dataclass(frozen=True)
+class RerankAnswer:
+    """The documents of a /rerank request, best first: their numbers in the request, and their scores.
+
+    texts  the texts of those that are returned, by their numbers, where the index has them
+    """
+
+    order: list[int]
+    scores: list[float]
+    texts: Mapping[int, str] | None = None
+
+
 @dataclass(eq=False)
 class RerankJob(Job):
     """A request of /rerank.
 
-    Parameters
-    ----------
-    values : mapping from str to object
-        The values of the body, which the form of the answer depends on.
-    query : str
-        The query.
-    documents : sequence of str or mapping
-        Texts, or fields of the index by name.
-    doc_ids : sequence of str, optional
-        Documents of the index instead.
-    with_texts : bool
-        Whether the texts of documents of the index are wanted.
-    count : int, optional
-        Number of documents to return; all by default.
-
+    documents   texts, or fields of the index by name
+    doc_ids     documents of the index instead
+    with_texts  whether the texts of documents of the index are wanted
+    count       number of documents to return; None is all
+    shape       returns what is answered, as the client expects it
     """
 
-    values: Mapping[str, Any] = field(default_factory=dict)
     query: str = ""
     documents: Sequence[str | Mapping[str, Any]] = ()
     doc_ids: Sequence[str] | None = None
     with_texts: bool = False
     count: int | None = None
+    shape: Callable[[RerankJob, RerankAnswer], Any] = lambda job, answer: answer
 
     @property
     def rows(self) -> int:
         """Query-document pairs, weighted; a text, which is analysed as well, counts as four documents of the index."""
         return _weight(self.query) * (len(self.doc_ids) if self.doc_ids is not None else 4 * len(self.documents))
+
+    def finish(self, answer: RerankAnswer) -> None:
+        """Set the answer; ValueError where a score is not finite."""
+        check_finite(answer.scores)
+        self.answer = json_bytes(self.shape(self, answer))
 
 
 def _weight(query: str) -> int:
@@ -120,21 +133,174 @@ def _weight(query: str) -> int:
     return 1 + len(query) // _LONG_QUERY
 
 
-@dataclass(frozen=True)
-class RerankAnswer:
-    """The documents of a /rerank request, best first.
+def json_bytes(content: Any) -> bytes:
+    """Return a value as JSON in UTF-8; a half surrogate pair, which UTF-8 cannot hold, is written as `?`."""
+    try:
+        return orjson.dumps(content)
+    except TypeError:  # half surrogate pairs and integers beyond 64 bits, which the standard library writes
+        text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return text.encode("utf-8", "replace")
 
-    Parameters
-    ----------
-    order : list of int
-        Number of each document in the request.
-    scores : list of float
-        The score of each.
-    texts : dict, optional
-        The texts of the documents that are returned, by their numbers, where the index has them.
 
-    """
+def check_finite(scores: ArrayLike) -> None:
+    """Raise ValueError unless all scores are finite: JSON has no other numbers, and orjson would write null."""
+    if not np.isfinite(scores).all():
+        raise ValueError("scores: expected finite values, got others. Check the model.")
 
-    order: list[int]
-    scores: list[float]
-    texts: Mapping[int, str] | None = None
+
+class Batcher:
+    """A bounded queue of jobs, and the thread that computes them; `answer` sets `answer` or `fault` of each job."""
+
+    def __init__(self, answer: Callable[[Sequence[Job]], None], limits: Limits) -> None:
+        self._answer, self._limits = answer, limits
+        self._queue: deque[tuple[Job, asyncio.Future[None]]] = deque()
+        self._changed = threading.Condition()
+        self._rows = 0  # of the jobs that wait or are being computed
+        self._second_per_row = _FIRST_GUESS
+        self._ends = False
+        self._thread = threading.Thread(target=self._work, name="rerank-kernels", daemon=True)
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread after the jobs that wait."""
+        with self._changed:
+            self._ends = True
+            self._changed.notify()
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    async def submit(self, job: Job, gone: asyncio.Future[Any] | None = None) -> Any:
+        """Return a job's answer; raises ServiceError where it has none, or none in time.
+
+        `gone` is done when the client has gone: the job is then dropped, and ClientDisconnect raised.
+        """
+        expected = (self._rows + job.rows) * self._second_per_row
+        left = job.deadline - time.monotonic()
+        if len(self._queue) >= self._limits.waiting or (self._rows and expected > _MARGIN * left):
+            REFUSED.labels("queue").inc()
+            raise overloaded(self._rows * self._second_per_row)
+        done = self._put(job)
+        timer = done.get_loop().call_later(max(left, 0.0), _fail, done, TimeoutError())
+        if gone is not None:
+            gone.add_done_callback(lambda _: _fail(done, ClientDisconnect()))
+        try:
+            await done
+        except TimeoutError:
+            REFUSED.labels("deadline").inc()
+            raise too_late() from None
+        finally:
+            timer.cancel()
+            job.dropped = True
+        if job.fault is not None:
+            raise job.fault
+        return job.answer
+
+    async def call(self, task: Callable[[], Any]) -> Any:
+        """Return what a task returns on the thread of the kernels, between two batches."""
+        job = _Task(task)
+        await self._put(job)
+        if job.fault is not None:
+            raise job.fault
+        return job.answer
+
+    def _put(self, job: Job) -> asyncio.Future[None]:
+        """Append a job to the queue; return what is done when it has an answer or a fault."""
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        with self._changed:
+            self._queue.append((job, done))
+            self._rows += job.rows
+            self._changed.notify()
+        return done
+
+    @property
+    def waiting(self) -> int:
+        """Number of jobs that wait."""
+        return len(self._queue)
+
+    def _work(self) -> None:
+        size, ended = 0, 0.0
+        while True:
+            with self._changed:
+                while not self._queue and not self._ends:
+                    self._changed.wait()
+                if not self._queue:
+                    return
+            while 1 < size > len(self._queue) and not self._ends and time.monotonic() < ended + _LINGER:
+                time.sleep(_STEP)
+            with self._changed:
+                batch = self._next_batch()
+            self._compute([job for job, _ in batch])
+            with self._changed:
+                self._rows -= sum(job.rows for job, _ in batch)
+            with suppress(RuntimeError):  # the loop has ended, and nobody waits
+                batch[0][1].get_loop().call_soon_threadsafe(_succeed, [done for _, done in batch])
+            size, ended = len(batch), time.monotonic()
+
+    def _next_batch(self) -> list[tuple[Job, asyncio.Future[None]]]:
+        """Take jobs from the queue, up to the rows of a batch; one job may have more."""
+        batch = [self._queue.popleft()]
+        rows = batch[0][0].rows
+        while self._queue and rows + self._queue[0][0].rows <= self._limits.batch_rows:
+            batch.append(self._queue.popleft())
+            rows += batch[-1][0].rows
+        return batch
+
+    def _compute(self, jobs: list[Job]) -> None:
+        """Compute those jobs that somebody waits for."""
+        wanted: list[Job] = []
+        for job in jobs:
+            if job.is_late():
+                job.fault = too_late()
+            else:
+                wanted.append(job)
+        if not wanted:
+            return
+        start = time.perf_counter()
+        try:
+            for task in wanted:
+                if isinstance(task, _Task):
+                    task.run()
+            if requests := [job for job in wanted if not isinstance(job, _Task)]:
+                self._answer(requests)
+        except Exception as error:
+            log.error("a batch of %d requests failed", len(wanted), exc_info=error)
+            for job in wanted:
+                job.fault = job.fault or internal()
+        rows = sum(job.rows for job in wanted)
+        if rows:
+            self._second_per_row += _WEIGHT * ((time.perf_counter() - start) / rows - self._second_per_row)
+            BATCHES.inc()
+            BATCHED.inc(len(wanted))
+            ROWS.inc(rows)
+
+
+class _Task(Job):
+    """A call that runs on the thread of the kernels."""
+
+    def __init__(self, task: Callable[[], Any]) -> None:
+        super().__init__("")
+        self._task = task
+
+    @property
+    def rows(self) -> int:
+        return 0
+
+    def run(self) -> None:
+        try:
+            self.answer = self._task()
+        except Exception as error:
+            self.fault = error
+
+
+def _succeed(batch: list[asyncio.Future[None]]) -> None:
+    for done in batch:
+        if not done.done():
+            done.set_result(None)
+
+
+def _fail(done: asyncio.Future[None], error: Exception) -> None:
+    if not done.done():
+        done.set_exception(error)

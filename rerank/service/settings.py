@@ -7,6 +7,7 @@ from pathlib import Path
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 BM25_NAME = "bm25"  # the ranking without a model
+METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # environment variable: where several processes keep their metrics
 
 
 def is_loopback(host: str) -> bool:
@@ -34,12 +35,10 @@ class Limits:
         Bytes of the stored documents of an answer.
     total_body_bytes : int
         Bytes of all bodies that are being read or wait.
-    connections : int
-        Open connections; further ones are refused with 503.
     deadline : float
         Seconds from a request's head to its answer; 503 after that.
-    read_seconds, write_seconds : float
-        Seconds in which a request must have arrived, and an answer must have been taken.
+    read_seconds : float
+        Seconds in which a body must have arrived.
     batch_rows : int
         Query-document pairs that go to the kernels together; a single request may have more.
 
@@ -53,10 +52,8 @@ class Limits:
     waiting: int = 256
     answer_bytes: int = 16 << 20
     total_body_bytes: int = 64 << 20
-    connections: int = 1024
     deadline: float = 10.0
     read_seconds: float = 10.0
-    write_seconds: float = 30.0
     batch_rows: int = 1 << 14
 
 

@@ -7,13 +7,20 @@ topic and is left out of the document, which is the relevant one (known-item sea
 from __future__ import annotations
 
 import ast
+import logging
 import re
+import shutil
+import sys
 import sysconfig
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from rerank.rankers.lambdamart import LambdaMART
+from rerank.runtime.cache import cache_folder
 from rerank.types import Qrels, Topics
+from rerank.version import __version__
 from rerank.workflows.experiment import StudyResult, run_experiment
 from rerank.workflows.index import Index
 from rerank.workflows.output_folder import check_output_folder
@@ -26,6 +33,8 @@ SHORTEST_DOCSTRING = 200  # characters of a docstring from which a topic is take
 # Fewer features for each tree and earlier stopping than by default, so that the demo takes a minute.
 QUICK = {"colsample_bytree": 0.3, "early_stopping_rounds": 30}
 STUDY = Study(k=100, measures=("RR@10", "nDCG@10"), parameters=QUICK)
+_TRAINED, _VALIDATED = 1200, 300  # topics of the model of `rerank serve --demo`
+log = logging.getLogger("rerank")
 
 
 @dataclass(frozen=True)
@@ -92,3 +101,40 @@ def _words(name: str) -> str:
     """Return a dotted name as words: `client.HTTPConnection.set_tunnel` gives `client HTTP Connection set tunnel`."""
     parts = re.split(r"[._]+", name)
     return " ".join(word for part in parts for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", part))
+
+
+def demo_files(folder: Path | None = None) -> tuple[Path, Path]:
+    """Return the index and the model of the embedded collection; they are made if they are not there."""
+    folder = _demo_folder() if folder is None else folder
+    index, model = folder / "index", folder / "demo.json"
+    if not model.is_file():
+        log.info("making the demo's index and model in %s (only the first time) ...", folder)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        made = Path(tempfile.mkdtemp(prefix=".demo-", dir=folder.parent))
+        try:
+            _make(made)
+            if folder.exists():
+                shutil.rmtree(folder)
+            made.rename(folder)
+        finally:
+            shutil.rmtree(made, ignore_errors=True)
+    return index, model
+
+
+def _make(folder: Path) -> None:
+    """Index the docstrings of the standard library, and train LambdaMART on some of its topics."""
+    collection = library_collection()
+    with Index.build(collection.documents, folder / "index") as index:
+        names = list(collection.topics)[: _TRAINED + _VALIDATED]
+        topics = {name: collection.topics[name] for name in names}
+        data = index.features(index.search(topics, k=STUDY.k), topics, collection.qrels)
+    train, valid = data.select(range(_TRAINED)), data.select(range(_TRAINED, len(data)))
+    model = LambdaMART(n_estimators=200, metric="RR@10", base="run", colsample_bytree=0.3, early_stopping_rounds=30)
+    model.fit(train, eval_set=valid)
+    model.save(folder / "demo.json")
+
+
+def _demo_folder() -> Path:
+    """Return the folder in the cache folder, one for each version of Python and of this package."""
+    python = f"{sys.version_info.major}.{sys.version_info.minor}.{sys.version_info.micro}"
+    return cache_folder() / f"demo-{__version__}-python-{python}"

@@ -25,13 +25,14 @@ from rerank.history.history import History
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.registry import ranker_class
 from rerank.runtime.output import whole_file
-from rerank.types import Ints, Qrels, RankingData, Run, Topics
+from rerank.types import Qrels, RankingData, Run, Topics
 from rerank.workflows.fold_history import FoldHistories, is_learned
-from rerank.workflows.folds import assign_folds, given_folds, stop_fold
+from rerank.workflows.folds import FoldTraining, SameData, assign_folds, given_folds, held_out
 from rerank.workflows.index import Index
 from rerank.workflows.output_folder import check_output_folder, staged_output
 from rerank.workflows.record import RECORD, input_checksums, study_record, write_provenance, write_record
 from rerank.workflows.study import Study
+from rerank.workflows.train import judged_queries
 from rerank.workflows.tuning import Try, best_model, best_try, draw_settings
 
 
@@ -141,14 +142,13 @@ def run_experiment(
             "(learn_history=True, --learn-history), or leave the source out."
         )
     folder = None if output is None else check_output_folder(output)
-    judged = _judged(topics, qrels)
+    judged, judgements = judged_queries(topics, qrels)
     trial_folds = _trial_folds(judged, qrels, study)
     settings = draw_settings(study.ranker, study.parameters, study.tune, study.random_state) if study.tune else [{}]
     index = index.using(history=False, threads=study.threads)
     candidates = bm25 = index.search(judged, study.k, k1=study.k1, b=study.b)
     if study.candidates is not None and not is_learned(study.candidates):
         candidates = index.search(judged, study.k, candidates=study.candidates, k1=study.k1, b=study.b)
-    judgements = Qrels.of({query_id: qrels[query_id] for query_id in judged})
     if study.learn_history:
         features: FoldHistories | RankingData = FoldHistories(index, candidates, judged, judgements, study)
     else:
@@ -165,17 +165,6 @@ def run_experiment(
             inputs = input_checksums(index, topics, qrels, index.vectors)
             write_record(staging, study_record(study.to_dict(), inputs, _choices(trials), written, name))
     return result
-
-
-def _judged(topics: Topics, qrels: Qrels) -> Topics:
-    """Return the topics that have judgements."""
-    judged = {query_id: text for query_id, text in topics.items() if query_id in qrels}
-    if not judged:
-        raise InvalidInputError(
-            f"qrels: expected judgements of the topics, got none (a topic is {next(iter(topics))!r}, a judged query "
-            f"{next(iter(qrels), 'none')!r}). Check that both files use the same query ids."
-        )
-    return Topics(judged)
 
 
 def system_names(ranker: str) -> tuple[str, str]:
@@ -215,7 +204,7 @@ def _trial(
         search = partial(best_model, partial(_new_model, study, base), settings, value=value)
         cross_validates = ranker_class(study.ranker).cross_validates
         training = FoldTraining(data_of, folds, search, cross_validates)
-        models[system], tries[system], runs[system] = _held_out(index, training, system)
+        models[system], tries[system], runs[system] = held_out(index, training, system)
     return Trial(folds, runs, models, tries, histories)
 
 
@@ -226,59 +215,6 @@ def _data_of_folds(
     if isinstance(features, FoldHistories):
         return features.of_folds(folds)
     return [], SameData(features)
-
-
-@dataclass(frozen=True, eq=False)
-class SameData:
-    """Data that are the same in every fold."""
-
-    data: RankingData
-
-    def __call__(self, fold: int) -> RankingData:
-        """Return the data."""
-        return self.data
-
-
-@dataclass(frozen=True, eq=False)
-class FoldTraining:
-    """What is trained in each fold.
-
-    A ranker that cross-validates learns from all folds but the one that is held out; others leave one to stop on.
-    """
-
-    data_of: Callable[[int], RankingData]
-    folds: Mapping[str, int]
-    search: Callable[..., tuple[Ranker, list[Try]]]
-    cross_validates: bool
-
-    @property
-    def number(self) -> int:
-        """Number of folds."""
-        return max(self.folds.values()) + 1
-
-    def fold_of(self, data: RankingData) -> Ints:
-        """Return the fold of each query of the data."""
-        return np.array([self.folds[query_id] for query_id in data], dtype=np.int64)
-
-
-def _fold_results(training: FoldTraining, fold: int) -> tuple[Ranker, list[Try], Run]:
-    """Return the model and the tries of a fold, and the run of its held-out queries."""
-    data = training.data_of(fold)
-    fold_of, stop = training.fold_of(data), stop_fold(fold, training.number, training.cross_validates)
-    train = data.select(np.flatnonzero(~np.isin(fold_of, [fold] if stop is None else [fold, stop])))
-    stop_data = None if stop is None else data.select(np.flatnonzero(fold_of == stop))
-    model, tried = training.search(train=train, stop=stop_data)
-    held_out = data.select(np.flatnonzero(fold_of == fold))
-    return model, tried, held_out.run(model.predict(held_out))
-
-
-def _held_out(index: Index, training: FoldTraining, system: str) -> tuple[list[Ranker], list[list[Try]], Run]:
-    """Return the model and the tries of each fold, and the run of the held-out queries of all folds."""
-    results = list(index.each(_fold_results, training, range(training.number), f"{system}, folds"))
-    models, tries, runs = ([result[part] for result in results] for part in range(3))
-    joined = Run.joined(runs)
-    held_out = joined.select(joined.query_numbers(training.folds))
-    return models, tries, replace(held_out, name=system.replace(" ", "-"))
 
 
 def _new_model(study: Study, base: str | None, setting: Mapping[str, Any]) -> Ranker:

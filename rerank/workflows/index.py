@@ -19,6 +19,7 @@ from rerank.lucene.build import build_index, build_index_from_sgml
 from rerank.lucene.folder import open_commit
 from rerank.lucene.postings import open_forward
 from rerank.lucene.search import Searcher, check_hits
+from rerank.lucene.shards import index_folders
 from rerank.retrieval.candidates import Candidates
 from rerank.runtime.output import whole_file
 from rerank.runtime.progress import track
@@ -863,6 +864,11 @@ _PICKLED = ("path", "language", "threads", "check_models", "_opened", "_given")
 def _topics(topics: Any) -> Topics:
     """Return topics; text is one query."""
     return Topics.of({QUERY: topics} if isinstance(topics, str) else topics)
+
+
+def is_index(folder: Path) -> bool:
+    """Return whether a path is the folder of an index, or of the shards of one."""
+    return folder.is_dir() and bool(index_folders(folder))
 
 
 def check_topics(run: Run, topics: Topics) -> None:

@@ -68,7 +68,6 @@ def test_parquet_gives_the_model_and_the_run_of_the_native_file(command: Command
         ("data.npz data.npz", "data.npz: expected each file of data once, got it twice"),
         ("data.npz data.svm.gz", "data.svm.gz: expected queries that no other file has"),
         ("index", r"index: expected a folder of data files"),
-        ("data.npz --checkpoint-seconds -1 --checkpoint s", "checkpoint-seconds"),
     ],
 )
 def test_what_cannot_be_is_refused_before_training(command: Command, world: Path, arguments: str, message: str) -> None:

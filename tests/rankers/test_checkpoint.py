@@ -189,17 +189,24 @@ def test_training_that_is_killed_at_any_moment_goes_on_to_the_same_model(tmp_pat
     """`kill -9` of a real process, until one is quick enough to end."""
     write_data(ranking_data(5, 300, 12), tmp_path / "train.npz")
     write_data(ranking_data(6, 40, 12), tmp_path / "valid.npz")
-    words = "train train.npz --validate valid.npz -p n_estimators=150 -p subsample=0.7 -p num_leaves=8 --threads 1"
-    command = [sys.executable, "-m", "rerank", "-q", *words.split()]
+    code_of_training = (
+        "import sys, rerank\n"
+        "state = rerank.Checkpoint(sys.argv[2], 0.0) if sys.argv[2:] else None\n"
+        "model = rerank.LambdaMART(n_estimators=150, subsample=0.7, num_leaves=8, n_jobs=1)\n"
+        "valid = rerank.read_data('valid.npz')\n"
+        "model.fit(rerank.read_data('train.npz'), eval_set=valid, checkpoint=state).save(sys.argv[1])\n"
+        "if state is not None: state.remove()\n"
+    )
 
-    def start(*more: str) -> subprocess.Popen[bytes]:
-        return subprocess.Popen([*command, *more], cwd=tmp_path, stderr=subprocess.PIPE)
+    def start(*arguments: str) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-c", code_of_training, *arguments]
+        return subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE)
 
     first = time.monotonic()
-    assert start("-o", "whole.json").wait(300) == 0
+    assert start("whole.json").wait(300) == 0
     seconds, chance, kills = time.monotonic() - first, random.Random(3), 0
     for _ in range(60):
-        process = start("-o", "model.json", "--checkpoint", "state", "--checkpoint-seconds", "0")
+        process = start("model.json", "state")
         moment = chance.uniform(0.3, 1.1) * seconds
         try:
             code = process.wait(moment if kills < 6 else 300)

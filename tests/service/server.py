@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -13,17 +11,24 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("starlette", reason="the extra `service` is not installed")
-pytest.importorskip("uvicorn", reason="the extra `service` is not installed")
-pytest.importorskip("orjson", reason="the extra `service` is not installed")
+for _name in ("fastapi", "uvicorn", "prometheus_client", "orjson"):
+    pytest.importorskip(_name, reason="the extra `service` is not installed")
 httpx = pytest.importorskip("httpx", reason="httpx is not installed")
 
-from rerank.service.app import FAILED, STARTING, Service  # noqa: E402
-from rerank.service.counters import Counters  # noqa: E402
-from rerank.service.settings import Limits, Settings  # noqa: E402
-from rerank.service.worker import _config, _serve, _Server, bound_socket  # noqa: E402
+from prometheus_client import REGISTRY  # noqa: E402
+from uvicorn import Server  # noqa: E402
 
-LIMITS = Limits(body_bytes=200_000, documents=100, queries=8, read_seconds=2.0, write_seconds=3.0, deadline=20.0)
+from rerank.service.app import Service  # noqa: E402
+from rerank.service.endpoints import make_app  # noqa: E402
+from rerank.service.server import bound_socket, config_of  # noqa: E402
+from rerank.service.settings import Limits, Settings  # noqa: E402
+
+LIMITS = Limits(body_bytes=200_000, documents=100, queries=8, read_seconds=2.0, deadline=20.0)
+
+
+def count(name: str, **labels: str) -> float:
+    """Return a metric of this process, in which all servers of the tests run."""
+    return REGISTRY.get_sample_value(name, labels) or 0.0
 
 
 @dataclass(frozen=True)
@@ -33,14 +38,6 @@ class Running:
     service: Service
     client: Any
     port: int
-    loop: asyncio.AbstractEventLoop
-    server: _Server
-
-    def has_connection(self, connection: socket.socket) -> bool:
-        """Return whether the server has the other end of a connection."""
-        own = connection.getsockname()[1]
-        clients = [each.client for each in list(self.server.server_state.connections)]
-        return any(client is not None and client[1] == own for client in clients)
 
     def post(self, path: str, body: Any, **options: Any) -> Any:
         """Return the answer to a JSON body."""
@@ -48,25 +45,21 @@ class Running:
 
 
 @contextmanager
-def running(settings: Settings, wait: bool = True) -> Iterator[Running]:
+def running(settings: Settings) -> Iterator[Running]:
     """Run a server in a thread, and yield it when it is ready."""
     listener = bound_socket("127.0.0.1", 0)
-    port, counters = listener.getsockname()[1], Counters()
-    servers: list[_Server] = []
-    service = Service(settings, counters, on_failure=lambda: setattr(servers[0], "should_exit", True))
-    servers.append(_Server(_config(service, settings, counters)))
-    thread = threading.Thread(target=lambda: asyncio.run(_serve(service, servers[0], listener)), daemon=True)
+    port, service = listener.getsockname()[1], Service(settings)
+    server = Server(config_of(settings, make_app(service)))
+    thread = threading.Thread(target=lambda: server.run([listener]), daemon=True)
     thread.start()
-    while wait and service.state == STARTING:
+    while not server.started and thread.is_alive():
         time.sleep(0.01)
-    assert service.state != FAILED, service.failure
+    assert service.failure is None, service.failure
     headers = {} if settings.token is None else {"Authorization": f"Bearer {settings.token}"}
-    while service.loop is None:
-        time.sleep(0.01)
     try:
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60, headers=headers) as client:
-            yield Running(service, client, port, service.loop, servers[0])
+            yield Running(service, client, port)
     finally:
-        servers[0].should_exit = True
+        server.should_exit = True
         thread.join(60)
         assert not thread.is_alive()

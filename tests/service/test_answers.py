@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import rerank
-from rerank.service.requests import logistic
-from tests.service.server import Running
+from rerank.service.endpoints import logistic
+from tests.service.server import Running, count
 from tests.workflows.tiny import Tiny
 
 
@@ -54,18 +54,12 @@ def test_requests_that_arrive_together_are_answered_as_alone(server: Running, co
         if not (k == 3 and name == "bm25")
     ]
     alone = [server.post("/search", body).json()["results"] for body in bodies]
-    before = server.service.counters.text()
+    names = ("rerank_batches_total", "rerank_batched_requests_total")
+    before = [count(name) for name in names]
     with ThreadPoolExecutor(16) as pool:
         together = list(pool.map(lambda body: server.post("/search", body).json()["results"], bodies * 3))
     assert together == alone * 3
-    count = {
-        line.split()[0]: float(line.split()[1])
-        for line in server.service.counters.text().splitlines()
-        if line[0] != "#"
-    }
-    first = {line.split()[0]: float(line.split()[1]) for line in before.splitlines() if line[0] != "#"}
-    batches = count["rerank_batches_total"] - first["rerank_batches_total"]
-    requests = count["rerank_batched_requests_total"] - first["rerank_batched_requests_total"]
+    batches, requests = (count(name) - first for name, first in zip(names, before, strict=True))
     assert requests == len(together) > batches
 
 
@@ -268,16 +262,16 @@ def test_models_names_what_requests_can_ask_for(server: Running) -> None:
 
 
 def test_metrics_count_requests(server: Running) -> None:
-    def count() -> float:
+    def counted() -> float:
         lines = server.client.get("/metrics").text.splitlines()
         return next(
             float(line.split()[1])
             for line in lines
-            if line.startswith('rerank_requests_total{path="/health",code="2xx"}')
+            if line.startswith('rerank_requests_total{code="2xx",path="/health"}')
         )
 
-    before = count()
+    before = counted()
     for _ in range(3):
         assert server.client.get("/health").json() == {"status": "ok"}
-    assert count() == before + 3
+    assert counted() == before + 3
     assert server.client.get("/ready").json() == {"status": "ready"}

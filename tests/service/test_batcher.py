@@ -11,10 +11,8 @@ from typing import Any
 
 import pytest
 
-from rerank.service.batcher import Batcher
-from rerank.service.counters import Counters
 from rerank.service.faults import ServiceError
-from rerank.service.jobs import Job, SearchJob
+from rerank.service.jobs import Batcher, Job, SearchJob
 from rerank.service.settings import Limits
 
 LIMITS = Limits(waiting=4, batch_rows=100)
@@ -41,7 +39,7 @@ def _job(rows: int = 10, seconds: float = 20.0) -> SearchJob:
 def _run(scenario: Any, limits: Limits = LIMITS) -> _Work:
     """Run a scenario with a batcher whose work waits for `go`."""
     work = _Work()
-    batcher = Batcher(work, limits, Counters())
+    batcher = Batcher(work, limits)
     batcher.start()
     try:
         asyncio.run(asyncio.wait_for(scenario(batcher, work), 30))
@@ -67,7 +65,7 @@ def test_jobs_that_wait_are_computed_together_up_to_the_rows_of_a_batch() -> Non
 
 
 def test_requests_that_follow_a_batch_of_several_are_computed_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rerank.service.batcher._LINGER", 15.0)
+    monkeypatch.setattr("rerank.service.jobs._LINGER", 15.0)
 
     async def scenario(batcher: Batcher, work: _Work) -> None:
         tasks = [asyncio.ensure_future(batcher.submit(_job()))]
@@ -95,7 +93,7 @@ def test_a_full_queue_is_refused_with_a_time_to_try_again() -> None:
         await asyncio.sleep(0.05)
         with pytest.raises(ServiceError) as refused:
             await batcher.submit(_job())
-        assert refused.value.status == 429
+        assert refused.value.status_code == 429
         assert int(refused.value.headers["Retry-After"]) >= 1
         work.go.set()
         assert await asyncio.gather(*tasks) == [10] * 5
@@ -111,7 +109,7 @@ def test_a_job_whose_deadline_passes_is_answered_then_and_not_computed() -> None
         start = time.monotonic()
         with pytest.raises(ServiceError) as late:
             await batcher.submit(_job(11, seconds=0.2))
-        assert late.value.status == 503
+        assert late.value.status_code == 503
         assert 0.1 < time.monotonic() - start < 5.0
         work.go.set()
         assert await first == 10
@@ -143,7 +141,7 @@ def test_a_job_that_cannot_be_done_in_time_is_refused_at_once() -> None:
             await asyncio.sleep(0.001)
         with pytest.raises(ServiceError) as refused:
             await batcher.submit(_job(100))
-        assert refused.value.status == 429
+        assert refused.value.status_code == 429
         work.go.set()
         assert await first == 5
 
@@ -164,11 +162,11 @@ def test_a_fault_of_the_work_reaches_all_of_its_batch_and_no_other() -> None:
     async def scenario(batcher: Batcher) -> None:
         with pytest.raises(ServiceError) as broken:
             await batcher.submit(_job())
-        assert broken.value.status == 500
+        assert broken.value.status_code == 500
         assert "broken" not in str(broken.value)
         assert await batcher.submit(_job()) == 1
 
-    batcher = Batcher(answer, LIMITS, Counters())
+    batcher = Batcher(answer, LIMITS)
     batcher.start()
     asyncio.run(scenario(batcher))
     batcher.stop()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import select
 import socket
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -53,61 +52,33 @@ def _sent_until_refused(port: int, head: bytes, block: bytes, most: int = 4_000_
         return sent, answer
 
 
-@pytest.fixture(scope="module", params=["h11", "httptools"])
-def parsing(request: pytest.FixtureRequest, settings: Settings) -> Iterator[Running]:
-    """A server with each of the two parsers of HTTP."""
-    if request.param == "httptools":
-        pytest.importorskip("httptools", reason="httptools is not installed")
-    from rerank.service import protocol
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(protocol, "HAS_HTTPTOOLS", request.param == "httptools")
-        with running(replace(settings, model=None, token="secret")) as started:
-            yield started
+@pytest.fixture(scope="module")
+def guarded(settings: Settings) -> Iterator[Running]:
+    with running(replace(settings, model=None, token="secret")) as started:
+        yield started
 
 
 @pytest.mark.parametrize("kind", ENDLESS)
-def test_what_comes_before_the_token_is_checked_is_bounded(parsing: Running, kind: str) -> None:
-    sent, answer = _sent_until_refused(parsing.port, *ENDLESS[kind])
+def test_what_comes_before_the_token_is_checked_is_bounded(guarded: Running, kind: str) -> None:
+    sent, answer = _sent_until_refused(guarded.port, *ENDLESS[kind])
     assert sent < 1_000_000
     if kind == "trailers after the answer":
         assert answer[9:12] in (b"401", b"415")
         assert answer.count(b"HTTP/1.1") == 1
     else:
         assert answer[9:12] in (b"400", b"401")
-    assert parsing.client.get("/health").status_code == 200
+    assert guarded.client.get("/health").status_code == 200
 
 
-def test_many_requests_at_once_on_one_connection_do_not_stop_others(parsing: Running) -> None:
+def test_many_requests_at_once_on_one_connection_do_not_stop_others(guarded: Running) -> None:
     one = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    _sent_until_refused(parsing.port, b"", one * 1000, 1)
-    with socket.create_connection(("127.0.0.1", parsing.port), timeout=20) as connection:
+    _sent_until_refused(guarded.port, b"", one * 1000, 1)
+    with socket.create_connection(("127.0.0.1", guarded.port), timeout=20) as connection:
         connection.sendall(one * 20)
         answers = b""
         while answers.count(b'"status":"ok"') < 20:
             answers += connection.recv(65536)
-    assert parsing.client.get("/health").status_code == 200
-
-
-def test_idle_connections_do_not_lock_others_out(settings: Settings) -> None:
-    few = replace(settings, model=None, limits=replace(LIMITS, connections=8, read_seconds=10.0))
-    with running(few) as server:
-        assert server.client.get("/health").status_code == 200  # this connection then idles
-        held = [socket.create_connection(("127.0.0.1", server.port), timeout=20) for _ in range(12)]
-        half = CHUNKED % b"application/json" + b"2\r\n"
-        for connection in held[4:]:
-            connection.sendall(half)
-        time.sleep(0.2)
-        for _ in range(3):
-            with socket.create_connection(("127.0.0.1", server.port), timeout=20) as connection:
-                connection.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-                assert connection.recv(65536).startswith(b"HTTP/1.1 200")
-        end = time.monotonic() + 10
-        while len(server.server.server_state.connections) > 8:
-            assert time.monotonic() < end
-            time.sleep(0.01)
-        for connection in held:
-            connection.close()
+    assert guarded.client.get("/health").status_code == 200
 
 
 @pytest.mark.parametrize("place", ["body", "body.documents[0]"])
@@ -165,7 +136,7 @@ def test_what_nobody_waits_for_is_not_computed(settings: Settings) -> None:
     late.dropped = True
     engine.answer([*jobs, late])
     engine.close()
-    assert [(job.answer, getattr(job.fault, "status", None)) for job in [*jobs, late]] == [(None, 503)] * 4
+    assert [(job.answer, getattr(job.fault, "status_code", None)) for job in [*jobs, late]] == [(None, 503)] * 4
 
 
 LETTERS = st.sampled_from("\",\\{}[]:'a0é🙂\u2028\x7f\ufeff") | st.characters(exclude_categories=["Cs"])

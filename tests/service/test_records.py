@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import rerank
-from tests.service.server import LIMITS, running
+from tests.service.server import LIMITS, count, running
 from tests.workflows.tiny import Tiny
 
 UNION = "bm25:20,rm3:20,lsi:10"
@@ -118,12 +118,12 @@ def test_a_model_that_needs_what_is_not_there_is_refused_on_reload(
     with running(_settings(indexes["vectors"], served)) as server:
         before = server.post("/search", {"query": "amber"}).json()["results"]
         for kind, result in (("history", "refused"), ("union", "taken")):
+            earlier = count("rerank_reloads_total", result=result)
             (tmp_path / "new").write_bytes(models[kind].read_bytes())
             (tmp_path / "new").replace(served)
             server.service.reload_from_signal()
-            name = f'rerank_reloads_total{{result="{result}"}} 0'
             end = time.monotonic() + 30
-            while name in server.service.counters.text().splitlines():
+            while count("rerank_reloads_total", result=result) == earlier:
                 assert time.monotonic() < end
                 time.sleep(0.02)
             after = server.post("/search", {"query": "amber"}).json()["results"]

@@ -1,0 +1,234 @@
+"""The processes that answer requests: uvicorn's server, and its supervisor where there are several."""
+
+from __future__ import annotations
+
+import logging
+import os
+import resource
+import signal
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import h11
+from prometheus_client.multiprocess import mark_process_dead
+from uvicorn import Config, Server
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.supervisors.multiprocess import Multiprocess
+
+from rerank.errors import InvalidInputError, RerankError
+from rerank.features.functions import load_functions
+from rerank.lucene.jvm import keep_heap_small
+from rerank.runtime import compile_hook
+from rerank.service.app import CONNECTIONS, REQUESTS, Guard, Service
+from rerank.service.endpoints import make_app
+from rerank.service.faults import ServiceError
+from rerank.service.jobs import json_bytes
+from rerank.service.settings import METRICS_FOLDER, Settings
+from rerank.workflows.index import Index
+
+log = logging.getLogger("rerank")
+_MOST_HEAD = 1 << 15  # bytes of a request's line and headers
+_KEEP_ALIVE = 75  # seconds; load balancers keep idle connections for up to 60
+_BACKLOG = 2048
+_SWITCH_SECONDS = 0.001  # Python's threads change more often than by default: requests wait less for the kernels
+_GRACE = 5  # seconds
+_UNRESPONSIVE = 60  # seconds after which a worker that does not answer its supervisor is killed
+_FILES = 8192
+
+
+class Connection(H11Protocol):
+    """A connection that is counted, and whose faults are answered as JSON."""
+
+    def connection_made(self, transport: Any) -> None:
+        """Take the connection."""
+        super().connection_made(transport)
+        CONNECTIONS.inc()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End the connection."""
+        super().connection_lost(exc)
+        CONNECTIONS.dec()
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer a request that is not HTTP, unless an answer has begun; what the client still sends is dropped.
+
+        The connection is closed some seconds later: unread bytes would reset it, and the client might not get the
+        answer.
+        """
+        if self.cycle is not None:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE) or self.transport.is_closing():
+            self.transport.close()
+            return
+        REQUESTS.labels("other", "4xx").inc()
+        fault = ServiceError(400, "request", "HTTP/1.1", "bytes that are not", "Use an HTTP client.")
+        body = json_bytes(fault.body(""))
+        headers = [("content-type", "application/json"), ("content-length", str(len(body))), ("connection", "close")]
+        for event in (h11.Response(status_code=400, headers=headers), h11.Data(data=body), h11.EndOfMessage()):
+            self.transport.write(self.conn.send(event) or b"")
+        self.data_received = lambda data: None  # type: ignore[method-assign]
+        self.loop.call_later(_GRACE, self.transport.close)
+        try:
+            self.transport.write_eof()
+        except OSError:  # the client has gone
+            self.transport.abort()
+
+
+class _Supervisor(Multiprocess):
+    """Keeps the workers running: the first one compiles the kernels, which the others then load."""
+
+    interrupted = failed = False
+
+    def __init__(self, settings: Settings, listener: socket.socket) -> None:
+        level = log.getEffectiveLevel()
+        super().__init__(config_of(settings, partial(_worker_app, settings, level)), [listener])
+        self._later_app = partial(_worker_app, settings, level, ends_service=False)
+
+    def init_processes(self) -> None:
+        """Start the first worker, and the others when it is ready."""
+        count, self.processes_num = self.processes_num, 1
+        super().init_processes()
+        (first,) = self.processes
+        while not self.should_exit.is_set() and not first.is_ready(1):
+            if not first.process.is_alive():
+                self.failed = True
+                self.should_exit.set()
+            self.handle_signals()
+            time.sleep(0.1)
+        self.config.app = self._later_app
+        self.processes_num = count - 1
+        if not self.should_exit.is_set():
+            super().init_processes()
+        self.processes_num = count
+        self._pids = {process.pid for process in self.processes}
+
+    def keep_subprocess_alive(self) -> None:
+        """Start workers again that have ended."""
+        super().keep_subprocess_alive()
+        pids = {process.pid for process in self.processes}
+        for pid in self._pids - pids:
+            mark_process_dead(pid)  # type: ignore[no-untyped-call]
+            log.warning("worker %d ended, another one takes its place.", pid)
+        self._pids = pids
+
+    def handle_int(self) -> None:
+        """End after Ctrl-C."""
+        self.interrupted = True
+        super().handle_int()
+
+
+def serve(settings: Settings) -> None:
+    """Answer requests until SIGTERM, or SIGINT, after which KeyboardInterrupt is raised."""
+    Index.open(settings.index, settings.language)  # is checked before the socket is opened
+    listener = bound_socket(settings.host, settings.port)
+    name = f"[{settings.host}]" if ":" in settings.host else settings.host
+    log.info("listening on http://%s:%d/ when ready", name, listener.getsockname()[1])
+    _allow_files()
+    if settings.workers > 1:
+        with listener, tempfile.TemporaryDirectory(prefix="rerank-") as folder:
+            _serve_by_workers(settings, listener, folder)
+        return
+    keep_heap_small()
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    service = Service(settings)
+    server = Server(config_of(settings, make_app(service)))
+    signal.signal(signal.SIGTERM, lambda *_: None)  # uvicorn, which ends at it, raises it again at the end
+    if hasattr(signal, "SIGHUP"):
+        signal.signal(signal.SIGHUP, lambda *_: service.reload_from_signal())
+    with listener, suppress(SystemExit):  # where the index cannot be opened
+        server.run([listener])
+    if service.failure is not None:
+        raise service.failure
+
+
+def _serve_by_workers(settings: Settings, listener: socket.socket, folder: str) -> None:
+    os.environ[METRICS_FOLDER] = folder
+    supervisor = _Supervisor(settings, listener)
+    supervisor.run()
+    if supervisor.failed:
+        raise RerankError("service: expected a worker that starts, got none. Its message is above.")
+    if supervisor.interrupted:
+        raise KeyboardInterrupt
+
+
+def _worker_app(settings: Settings, level: int, ends_service: bool = True) -> Guard:
+    """Return the application of a worker process; its failure to start ends the whole service, or it alone."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("rerank[%(process)d]: %(message)s"))
+    log.addHandler(handler)
+    log.setLevel(level)
+    compile_hook.before_compilation = _compile_ahead
+    for path in settings.functions:
+        load_functions(path)
+    keep_heap_small()
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    service = Service(settings)
+
+    def fail() -> None:
+        log.error("%s", service.failure)
+        if not ends_service:
+            os._exit(1)  # uvicorn's own code for a failure to start would end the other workers
+
+    service.on_failure = fail
+    return make_app(service)
+
+
+def _compile_ahead(module: str) -> None:
+    from rerank.workflows.compile import compile_with
+
+    compile_with(module)
+
+
+def config_of(settings: Settings, app: Callable[..., Any]) -> Config:
+    """Return the configuration of uvicorn; with several workers `app` is a function that makes the application."""
+    return Config(
+        app,
+        factory=settings.workers > 1,
+        workers=settings.workers,
+        http=Connection,
+        ws="none",
+        loop="asyncio",
+        lifespan="on",
+        log_config=None,
+        log_level="critical",
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        backlog=_BACKLOG,
+        h11_max_incomplete_event_size=_MOST_HEAD,
+        timeout_keep_alive=_KEEP_ALIVE,
+        timeout_graceful_shutdown=int(settings.limits.deadline) + _GRACE,
+        timeout_worker_healthcheck=_UNRESPONSIVE,
+    )
+
+
+def _allow_files() -> None:
+    """Raise the limit of open files, as far as the system lets it, so that there can be many connections."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < _FILES:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(_FILES, hard) if hard >= 0 else _FILES, hard))
+
+
+def bound_socket(host: str, port: int) -> socket.socket:
+    """Return a socket, which listens later; raises InvalidInputError where the address cannot be had."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # with the protocol named, asyncio sets TCP_NODELAY: otherwise an answer waits 40 ms for an acknowledgement
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+    except (OSError, UnicodeError) as error:
+        listener.close()
+        reason = getattr(error, "strerror", None) or "no address"
+        raise InvalidInputError(
+            f"--host, --port: expected an address of this machine that is free, got {host} port {port} ({reason}). "
+            "Name another."
+        ) from None
+    return listener

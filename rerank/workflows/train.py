@@ -1,0 +1,155 @@
+"""Training from an index and judgements: candidates, features, early stopping, and an estimate by cross-validation."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from rerank.errors import InvalidInputError
+from rerank.evaluation.evaluate import evaluate
+from rerank.features.recipe import Recipe
+from rerank.rankers.ranker import Ranker
+from rerank.retrieval.candidates import DEPTH, Candidates
+from rerank.types import Qrels, RankingData, Run, Topics
+from rerank.types.retriever import BM25
+from rerank.workflows.folds import FEWEST, FoldTraining, SameData, assign_folds, held_out
+from rerank.workflows.index import Index
+from rerank.workflows.tuning import Try
+
+FOLDS = 5
+_log = logging.getLogger("rerank")
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The measure of the training on queries that no model was trained on, and that of the candidates as retrieved.
+
+    Parameters
+    ----------
+    measure : str
+        Name of the measure.
+    candidates, model : float
+        Means over the judged queries; those without candidates count as 0.
+    folds, n_queries : int
+        Numbers of folds and of judged queries.
+
+    """
+
+    measure: str
+    candidates: float
+    model: float
+    folds: int
+    n_queries: int
+
+    def __str__(self) -> str:
+        """Return one line."""
+        return (
+            f"{self.measure} by cross-validation in {self.folds} folds of {self.n_queries} queries: candidates "
+            f"{self.candidates:.4f}, model {self.model:.4f} ({self.model - self.candidates:+.4f})"
+        )
+
+
+def train(
+    index: Index,
+    topics: Topics | Mapping[str, str],
+    qrels: Qrels | Mapping[str, Mapping[str, int]],
+    model: Ranker,
+    *,
+    candidates: Candidates | str = BM25,
+    k: int = DEPTH,
+    recipe: Recipe | None = None,
+    estimate: bool = True,
+) -> Estimate | None:
+    """Fit a model on the judged candidates of an index; it then knows its candidates, features and resources.
+
+    A fifth of the judged queries, drawn at random but stratified by their relevant documents, stops the training early
+    where the ranker does not cross-validate by itself.
+
+    Parameters
+    ----------
+    index : Index
+        The index.
+    topics : Topics, mapping or DataFrame
+        Topics; those without judgements are left out.
+    qrels : Qrels, mapping or DataFrame
+        Judgements. An unjudged document counts as label 0.
+    model : Ranker
+        The ranker with its parameters, which is fitted.
+    candidates : Candidates or str
+        Sources of the candidates, see `Index.search`.
+    k : int
+        Number of candidates of a query, of each source without a depth of its own.
+    recipe : Recipe or None
+        The features; None is the default recipe.
+    estimate : bool
+        Whether the measure on held-out queries is estimated by cross-validation, which trains five more models.
+
+    Returns
+    -------
+    Estimate or None
+        The estimate; None without one, or with fewer than three judged queries.
+
+    Raises
+    ------
+    InvalidInputError
+        If no topic is judged.
+
+    """
+    topics, qrels = judged_queries(Topics.of(topics), Qrels.of(qrels))
+    run = index.search(topics, k, candidates=candidates)
+    data = index.features(run, topics, qrels, recipe=recipe)
+    if data.retriever is not None and not isinstance(candidates, Candidates):
+        data = replace(data, retriever=replace(data.retriever, depth=Candidates.parse(candidates, k).k))
+    _log_judged(data, qrels)
+    relevant = {query_id: sum(label > 0 for label in qrels[query_id].values()) for query_id in data}
+    folds = assign_folds(data, FOLDS, 0, relevant) if len(data) >= FOLDS else {}
+    estimated = _estimate(index, model, data, qrels, run, folds) if estimate and folds else None
+    if len(data) < FEWEST or not folds or model.cross_validates:
+        model.fit(data)
+    else:
+        stop = np.array([folds[query_id] == 0 for query_id in data])
+        model.fit(data.select(np.flatnonzero(~stop)), eval_set=data.select(np.flatnonzero(stop)))
+    return estimated
+
+
+def judged_queries(topics: Topics, qrels: Qrels) -> tuple[Topics, Qrels]:
+    """Return the topics that have judgements, and their judgements."""
+    judged = {query_id: text for query_id, text in topics.items() if query_id in qrels}
+    if not judged:
+        raise InvalidInputError(
+            f"qrels: expected judgements of the topics, got none (a topic is {next(iter(topics))!r}, a judged query "
+            f"{next(iter(qrels), 'none')!r}). Check that both files use the same query ids."
+        )
+    without = len(topics) - len(judged)
+    if without:
+        _log.info("topics: %d of %d have no judgements and are left out.", without, len(topics))
+    return Topics(judged), Qrels.of({query_id: qrels[query_id] for query_id in judged})
+
+
+def _log_judged(data: RankingData, qrels: Qrels) -> None:
+    _, judged = qrels.lookup(data.query_ids, data.query_ptr, data.doc_ids)
+    text = "training data: %d queries, %d documents, of which %d are judged; the others count as label 0."
+    _log.info(text, len(data), data.n_rows, int(judged.sum()))
+
+
+def _estimate(
+    index: Index, model: Ranker, data: RankingData, qrels: Qrels, run: Run, folds: Mapping[str, int]
+) -> Estimate:
+    """Return the measure of models like this one on the queries that each was not trained on."""
+    measure = str(model.get_params(deep=False).get("metric") or "nDCG@10")
+    new = partial(_fitted, type(model), model.get_params(deep=False))
+    training = FoldTraining(SameData(data), folds, new, model.cross_validates)
+    _, _, held_out_run = held_out(index, training, "estimate")
+    before, after = (evaluate(qrels, each, [measure], complete=True)[measure] for each in (run, held_out_run))
+    return Estimate(measure, before, after, FOLDS, len(qrels))
+
+
+def _fitted(
+    kind: type[Ranker], parameters: Mapping[str, object], train: RankingData, stop: RankingData | None
+) -> tuple[Ranker, list[Try]]:
+    """Return a new ranker, fitted."""
+    return kind(**parameters).fit(train, eval_set=stop), []

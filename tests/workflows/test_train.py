@@ -1,0 +1,67 @@
+"""Training from an index and judgements."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rerank
+from rerank.errors import InvalidInputError
+from rerank.retrieval.candidates import Candidates
+from rerank.workflows.applying import model_candidates
+from rerank.workflows.train import train
+from tests.workflows.tiny import Tiny
+
+
+def small(**options: object) -> rerank.LambdaMART:
+    return rerank.LambdaMART(n_estimators=5, min_child_samples=5, num_leaves=4, **options)  # type: ignore[arg-type]
+
+
+def test_model_of_an_index_is_that_of_the_steps_and_knows_its_candidates(
+    index: rerank.Index, collection: Tiny, tmp_path: Path
+) -> None:
+    model = small()
+    assert train(index, collection.topics, collection.qrels, model, k=20, estimate=False) is None
+    data = index.features(index.search(collection.topics, 20), collection.topics, collection.qrels)
+    assert "valid" in model.evals_result_
+    model.save(tmp_path / "model.json")
+    loaded = rerank.load_model(tmp_path / "model.json")
+    assert model_candidates(loaded) == Candidates.parse("bm25", 20)
+    run = rerank.rerank(index, loaded, collection.topics)
+    assert np.diff(run.query_ptr).max() == 20
+    np.testing.assert_array_equal(np.sort(run.scores), np.sort(model.rank(data).scores))
+
+
+def test_model_of_several_sources_retrieves_them_again(index: rerank.Index, collection: Tiny, tmp_path: Path) -> None:
+    model, sources = small(), "bm25:20,rm3:30"
+    train(index, collection.topics, collection.qrels, model, candidates=sources, estimate=False)
+    model.save(tmp_path / "model.json")
+    run = rerank.rerank(index, tmp_path / "model.json", collection.topics)
+    found = index.search(collection.topics, candidates=sources)
+    assert {query_id: set(run[query_id]) for query_id in run} == {query_id: set(found[query_id]) for query_id in found}
+
+
+def test_estimate_is_the_measure_of_queries_that_no_model_has_seen(index: rerank.Index, collection: Tiny) -> None:
+    estimate = train(index, collection.topics, collection.qrels, small(metric="AP"), k=30)
+    assert estimate is not None
+    bm25 = rerank.evaluate(collection.qrels, index.search(collection.topics, 30), ["AP"], complete=True)
+    assert estimate.measure == "AP"
+    assert estimate.candidates == bm25["AP"]
+    assert 0.0 < estimate.model <= 1.0
+    assert (estimate.folds, estimate.n_queries) == (5, len(collection.topics))
+    assert f"candidates {bm25['AP']:.4f}, model {estimate.model:.4f}" in str(estimate)
+
+
+def test_topics_without_judgements_are_left_out_and_few_queries_train_without_an_estimate(
+    index: rerank.Index, collection: Tiny, caplog: pytest.LogCaptureFixture
+) -> None:
+    few = {query_id: collection.qrels[query_id] for query_id in list(collection.qrels)[:2]}
+    model = small()
+    with caplog.at_level("INFO", "rerank"):
+        assert train(index, collection.topics, few, model, k=20) is None
+    assert f"topics: {len(collection.topics) - 2} of {len(collection.topics)} have no judgements" in caplog.text
+    assert "training data: 2 queries" in caplog.text
+    with pytest.raises(InvalidInputError, match="qrels: expected judgements of the topics, got none"):
+        train(index, collection.topics, {"other": {"d1": 1}}, small())
