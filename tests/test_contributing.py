@@ -35,7 +35,8 @@ USES = {
     "forward = forward_index({'a': {'contents': ['x', 'x']}, 'b': {'contents': ['x', 'y']}, 'c': {'contents': ['z']}});"
     "inputs = SearchInputs(forward, ['q', 'r'], [['x', 'y', 'new'], []], lambda k: Run.of({}));"
     "run = source('overlap').search(inputs, 10); assert run['q'] == {'b': 2.0, 'a': 1.0} and not run['r'];"
-    "from rerank.retrieval.union import parse_union; assert len(parse_union('bm25:10,overlap:5')) == 2",
+    "from rerank.retrieval.candidates import Candidates; "
+    "assert len(Candidates.parse('bm25:10,overlap:5').sources) == 2",
     "history": "from tests.history.conftest import world; given = world(); data = given.features(given.history());"
     "values = data.column('history.best')[data.rows('x_new')];"
     "labels = [[docs.get(doc, 0) for docs in given.labels.values()] for doc in data.doc_ids[data.rows('x_new')]];"
