@@ -27,7 +27,7 @@ from rerank.retrieval.union import UnionRun, run_of_part
 from rerank.types import Qrels, RankingData, Run, Topics
 from rerank.workflows.index import Index, check_topics, runs_beside
 from rerank.workflows.rerank import rerank
-from rerank.workflows.resources import VECTORS
+from rerank.workflows.resources import HISTORY, VECTORS, stored_encoder
 
 if TYPE_CHECKING:
     from rerank.cluster.cluster import Cluster
@@ -166,11 +166,12 @@ class ClusterIndex(Index):
         if isinstance(vectors, str | Path):
             vectors = Path(vectors).resolve()
             files[str(vectors)] = file_mark(vectors)
-        elif vectors is None and (self.resources / VECTORS).is_file():
-            files[str(self.resources / VECTORS)] = file_mark(self.resources / VECTORS)
-        history = self._given.history
-        history = self.history if isinstance(history, str | Path) else history
-        options = {"vectors": vectors, "history": history, "encoder": self._given.encoder}
+        kept = {VECTORS: vectors, HISTORY: self._given.history}
+        own = [self.resources / name for name, given in kept.items() if given is None]
+        files |= {str(file): file_mark(file) for file in own if file.is_file()}
+        history = self.history if isinstance(self._given.history, str | Path) else self._given.history
+        encoder = stored_encoder(self._opened.commit) if self._given.encoder is None else self._given.encoder
+        options = {"vectors": vectors, "history": history, "encoder": encoder}
         return OpenIndex(
             str(self.path.resolve()), self.language, dict(self.forward.fingerprint), files,
             {**options, "check_models": self.check_models},

@@ -308,7 +308,8 @@ class Index:
         dimensions : int or None
             Number of dimensions of latent semantic indexing; None is 400.
         encoder : str or None
-            `module:function`, an encoder whose name is kept as well: vectors of all documents are computed now.
+            `module:function`, an encoder whose name is kept as well, for this user: vectors of all documents are
+            computed now. None is no encoder from now on.
 
         """
         from rerank.vectors.encoder import Encoder
@@ -321,10 +322,13 @@ class Index:
         vectors.save(self.resources / VECTORS)
         for name in ("vectors", "encoder"):
             self.__dict__.pop(name, None)
-        if bound is not None:
-            self._opened.encode(bound, self.document_texts)
-            with whole_file(encoder_file(self._opened.commit)) as file:
-                file.write(f"{bound.name}\n")
+        name_file = encoder_file(self._opened.commit)
+        if bound is None:
+            name_file.unlink(missing_ok=True)
+            return
+        self._opened.encode(bound, self.document_texts)
+        with whole_file(name_file) as file:
+            file.write(f"{bound.name}\n")
 
     def learn_history(
         self,
@@ -761,7 +765,7 @@ class Index:
         name, trained, value = next(fingerprint_differences("", dict(trained_on), fingerprint))
         raise ModelMismatchError(
             f"{self.path}: expected the index that the model was trained on ({name}: {trained}), got another "
-            f"({name}: {value}). Train on this index, or allow it (other_index=True, --other-index)."
+            f"({name}: {value}). Train on this index, or allow it (Index.open(..., check_models=False), --other-index)."
         )
 
     def each(self, function: Callable[[Any, Any], Any], shared: Any, items: Sequence[Any], what: str) -> Iterator[Any]:
