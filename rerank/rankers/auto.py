@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.metrics.registry import parse_measure
-from rerank.rankers.base_weight import WeightedBase, mean_and_error
-from rerank.rankers.composite import (
+from rerank.rankers.base_scores import WeightedBase, mean_and_error, spread_at_the_top
+from rerank.rankers.members import (
+    Members,
     add_member_contributions,
     check_members,
     complete_member,
     new_members,
 )
-from rerank.rankers.members import Members
 from rerank.rankers.parameters import (
     Metric,
     base_parameter,
@@ -28,7 +28,6 @@ from rerank.rankers.parameters import (
 )
 from rerank.rankers.ranker import PROGRESS, Ranker
 from rerank.rankers.registry import register
-from rerank.rankers.start import spread_at_the_top
 from rerank.rankers.stopping import EarlyStopping
 from rerank.rankers.store import StoredModel
 from rerank.rankers.training import TrainingSet, Validation, fold_of_queries, without_start

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from rerank.errors import InvalidInputError
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.base import Objective
-from rerank.rankers.base_weight import BaseWeight, StoredBaseWeight, WeightedBase
+from rerank.rankers.base_scores import BaseWeight, StoredBaseWeight, WeightedBase, spread_at_the_top, start_in_units
 from rerank.rankers.checkpoint import TrainingState, digest
 from rerank.rankers.limits import TrainingLimits
 from rerank.rankers.parameters import (
@@ -29,20 +29,48 @@ from rerank.rankers.parameters import (
     watched_metric,
 )
 from rerank.rankers.ranker import PROGRESS, Ranker
-from rerank.rankers.start import spread_at_the_top, start_in_units
 from rerank.rankers.stopping import EarlyStopping
 from rerank.rankers.training import TrainingSet, fold_of_queries, without_start
-from rerank.rankers.watched import WatchedRows
+from rerank.runtime.mapped_rows import is_mapped
 from rerank.runtime.progress import track
 from rerank.runtime.schema import Choice, Number, Plain, Record, Whole
-from rerank.trees.binned import BinnedData, bin_rows
+from rerank.trees.binned import BinnedData, bin_rows, bin_with
 from rerank.trees.binned_scores import tree_values
+from rerank.trees.bins import Bins
 from rerank.trees.boost import Booster, BoostSettings, Gradients, StepLength, TreeSource
+from rerank.trees.columns import Columns
 from rerank.trees.contributions import add_contributions
-from rerank.trees.forest import Forest, StoredForest
+from rerank.trees.forest import Forest, StoredForest, Tree
 from rerank.trees.grow import TreeLimits
 from rerank.trees.score import score_rows
 from rerank.types import Floats, Ints, RankingData, query_rows
+
+
+class WatchedRows:
+    """Validation rows and the sums of the leaf values of the trees so far.
+
+    Rows in memory are scored by their features, mapped ones by their bins; the scores are the same.
+    """
+
+    def __init__(self, data: TrainingSet, bins: Bins, n_threads: int) -> None:
+        """Take validation data and the bins of the training rows."""
+        self._data, self._sums = data, np.zeros(len(data.order))
+        self._columns = Columns.separate(bins) if is_mapped(data.X) else None
+        if self._columns is not None:
+            self._blocks = bin_with(self._columns, data.X, data.order, n_threads)
+
+    def add(self, tree: Tree, unit: float) -> None:
+        """Add the values of a tree, each times the unit."""
+        if self._columns is None:
+            self._sums += score_rows(Forest.of([tree]).scaled(unit), self._data.X)[self._data.order]
+        else:
+            scaled = replace(tree, leaf_value=unit * tree.leaf_value)
+            self._sums += tree_values(scaled, self._columns, self._blocks)
+
+    def scores(self, constant: float) -> Floats:
+        """Return the scores of all rows, (n_rows,) float64, in canonical order."""
+        return self._data.start_scores + (constant + self._sums)
+
 
 log = logging.getLogger("rerank")
 SPLITS = ("newton", "least-squares")

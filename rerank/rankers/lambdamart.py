@@ -12,11 +12,11 @@ from rerank.metrics.registry import parse_measure
 from rerank.objectives.base import Objective
 from rerank.objectives.for_measure import lambdarank_for
 from rerank.objectives.preferences import PreferencePairs
+from rerank.rankers.base_scores import spread_at_the_top
 from rerank.rankers.boosted import BoostedTrees
 from rerank.rankers.parameters import NORMALIZE, Metric, parameter
 from rerank.rankers.preferences import LearnsFromPairs
 from rerank.rankers.registry import register
-from rerank.rankers.start import spread_at_the_top
 from rerank.rankers.training import TrainingSet, Validation
 from rerank.runtime.schema import Choice, Flag, Number, Whole
 from rerank.trees.boost import StepLength

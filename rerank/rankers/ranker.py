@@ -24,7 +24,7 @@ from rerank.rankers.arrays import (
     numbered_names,
     query_column,
 )
-from rerank.rankers.base_weight import WeightedBase
+from rerank.rankers.base_scores import WeightedBase
 from rerank.rankers.checkpoint import Checkpoint
 from rerank.rankers.estimator import Estimator, not_fitted
 from rerank.rankers.limits import TrainingLimits

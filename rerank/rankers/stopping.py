@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from rerank.metrics.base import Measure
-from rerank.rankers.base_weight import WeightedBase
+from rerank.rankers.base_scores import WeightedBase
 from rerank.rankers.training import TrainingSet, Validation
 from rerank.types import Floats
 

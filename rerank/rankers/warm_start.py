@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -239,7 +240,7 @@ def _as_base(base: Any) -> Base | Run:
     if isinstance(base, Run | Mapping):
         return Run.of(base)
     if hasattr(base, "predict") and hasattr(base, "to_dict"):
-        return ModelBase(base)
+        return ModelBase(copy(base))  # `fit` sets attributes anew and changes none in place: a later one has no effect
     raise InvalidInputError(
         "base: expected None, 'run', 'feature:NAME', a run or a fitted ranker, "
         f"got {base!r}. Write e.g. 'feature:bm25.contents'."

@@ -12,11 +12,8 @@ from rerank.errors import InvalidInputError
 from rerank.evaluation.evaluate import evaluate
 from rerank.rankers.diagnostics import directions_needed, local_optimality, weight_curve
 from rerank.rankers.lambdamart import LambdaMART
-from rerank.rankers.lambdarank import LambdaRank
-from rerank.rankers.logisticregression import LogisticRegression
-from rerank.rankers.plackettluce import PlackettLuce
-from rerank.rankers.ranknet import RankNet
-from rerank.rankers.ranksvm import RankSVM
+from rerank.rankers.linear import LogisticRegression, PlackettLuce, RankSVM
+from rerank.rankers.nets import LambdaRank, RankNet
 
 SMALL = {"n_estimators": 20, "num_leaves": 6, "min_child_samples": 5, "n_jobs": 1}
 

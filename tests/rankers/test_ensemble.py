@@ -11,9 +11,8 @@ from rerank.errors import InvalidInputError
 from rerank.evaluation.evaluate import evaluate
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.for_measure import lambdarank_for
-from rerank.rankers.ensemble import Ensemble
+from rerank.rankers.ensemble import Ensemble, LinearStage, newton_step
 from rerank.rankers.lambdamart import LambdaMART
-from rerank.rankers.linearstage import LinearStage, newton_step
 from rerank.rankers.members import read_members, spell_members
 from rerank.rankers.store import load_model
 from rerank.rankers.training import TrainingSet

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rerank.rankers.gbrank import GBRank
-from rerank.rankers.start import start_in_units
+from rerank.rankers.base_scores import start_in_units
+from rerank.rankers.mart import GBRank
 from rerank.rankers.training import TrainingSet
 from tests.oracles.boosting import gbrank_targets
 from tests.rankers.conftest import ranking_data

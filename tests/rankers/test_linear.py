@@ -7,11 +7,8 @@ import pytest
 from scipy.optimize import check_grad
 
 from rerank.errors import InvalidInputError
-from rerank.rankers.linear import TOLERANCE, Cost
-from rerank.rankers.logisticregression import LogisticRegression
-from rerank.rankers.plackettluce import PlackettLuce
-from rerank.rankers.ranksvm import TOLERANCE as BUNDLE_TOLERANCE
-from rerank.rankers.ranksvm import RankSVM
+from rerank.rankers.linear import TOLERANCE, Cost, LogisticRegression, PlackettLuce, RankSVM
+from rerank.rankers.linear import TOLERANCE as BUNDLE_TOLERANCE
 from rerank.rankers.standardize import Standardizer
 from rerank.rankers.training import TrainingSet
 from tests.oracles import linear as oracle

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from rerank.objectives.registry import objective_class
-from rerank.rankers.logistrank import LogistRank
-from rerank.rankers.mart import MART
+from rerank.rankers.mart import MART, LogistRank
 from rerank.rankers.training import TrainingSet
 from rerank.trees.binned import bin_rows
 from rerank.trees.boost import Booster, BoostSettings

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rerank.rankers.net import Net
+from rerank.rankers.nets import Net
 
 
 def _net(seed: int) -> tuple[Net, np.ndarray]:

@@ -6,10 +6,7 @@ import numpy as np
 import pytest
 
 from rerank.errors import InvalidInputError
-from rerank.rankers.lambdarank import LambdaRank
-from rerank.rankers.net import Net
-from rerank.rankers.netranker import Adam
-from rerank.rankers.ranknet import RankNet
+from rerank.rankers.nets import Adam, LambdaRank, Net, RankNet
 from rerank.rankers.standardize import Standardizer
 from rerank.rankers.store import load_model
 from rerank.rankers.training import TrainingSet

@@ -12,10 +12,10 @@ from rerank.errors import InvalidInputError
 from rerank.rankers.ensemble import Ensemble
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.mart import MART
+from rerank.rankers.nets import RankNet
 from rerank.rankers.preferences import LearnsFromPairs
 from rerank.rankers.rankboost import RankBoost
 from rerank.rankers.ranker import Ranker
-from rerank.rankers.ranknet import RankNet
 from rerank.rankers.registry import known_rankers
 from rerank.rankers.store import load_model
 from rerank.types import RankingData

@@ -1,4 +1,4 @@
-"""What RankNet and LambdaRank share: a two-layer net, its weights updated once per query."""
+"""A two-layer net: s(x) = sum_k output_k tanh(bias_k + sum_f hidden_fk x_f)."""
 
 from __future__ import annotations
 
@@ -12,27 +12,109 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError
+from rerank.metrics.registry import parse_measure
 from rerank.objectives.base import Objective
+from rerank.objectives.for_measure import lambdarank_for, order_matters
+from rerank.objectives.preferences import PreferencePairs
+from rerank.objectives.ranknet import RankNetObjective
+from rerank.rankers.base_scores import spread_at_the_top, start_in_units
 from rerank.rankers.linear import checked_weights
-from rerank.rankers.net import Net
 from rerank.rankers.parameters import (
+    NORMALIZE,
     SEED,
     Jobs,
     base_parameter,
     parameter,
     stopping_parameter,
+    trained_metric,
     watched_metric,
 )
+from rerank.rankers.preferences import LearnsFromPairs
 from rerank.rankers.ranker import PROGRESS, Ranker
+from rerank.rankers.registry import register
 from rerank.rankers.standardize import BLOCK, Standardizer, StoredStandardizer
-from rerank.rankers.start import spread_at_the_top, start_in_units
 from rerank.rankers.stopping import EarlyStopping
-from rerank.rankers.training import TrainingSet
-from rerank.runtime.products import product
+from rerank.rankers.training import TrainingSet, pair_counts
+from rerank.runtime.elementary import exp
+from rerank.runtime.kernels import kernel
+from rerank.runtime.products import cross_product, product
 from rerank.runtime.progress import track
-from rerank.runtime.schema import Array, Number, Record, Sizes, Whole
+from rerank.runtime.schema import Array, Flag, Number, Record, Sizes, Whole
 from rerank.runtime.threads import kernel_threads
 from rerank.types import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Net:
+    """Weights of a two-layer net as one vector, and the parts as views of it.
+
+    weights  ((n_inputs + 2) * n_hidden,) float64: hidden (n_inputs, n_hidden), bias (n_hidden,), output (n_hidden,)
+    """
+
+    weights: Floats
+    n_hidden: int
+
+    @classmethod
+    def drawn(cls, n_inputs: int, n_hidden: int, random: np.random.Generator) -> Net:
+        """Return a net that scores every row 0: hidden weights drawn with variance 1 / n_inputs, the others 0.
+
+        Training a warm start so begins at the base ranker itself. Weights are drawn evenly from an interval: NumPy's
+        normal numbers need logarithms of the C library, which depend on the processor.
+        """
+        hidden = (2.0 * random.random(n_inputs * n_hidden) - 1.0) * np.sqrt(3.0 / n_inputs)
+        return cls(np.concatenate([hidden, np.zeros(2 * n_hidden)]), n_hidden)
+
+    @property
+    def hidden(self) -> Floats:
+        """First layer, (n_inputs, n_hidden)."""
+        return self.weights[: -2 * self.n_hidden].reshape(-1, self.n_hidden)
+
+    @property
+    def bias(self) -> Floats:
+        """Bias of the hidden units, (n_hidden,)."""
+        return self.weights[-2 * self.n_hidden : -self.n_hidden]
+
+    @property
+    def output(self) -> Floats:
+        """Second layer, (n_hidden,)."""
+        return self.weights[-self.n_hidden :]
+
+    def activations(self, inputs: NDArray[Any]) -> Floats:
+        """Return the hidden units' values for inputs (n_rows, n_inputs), float32 or float64, (n_rows, n_hidden)."""
+        sums = product(inputs, self.hidden)
+        _fill_activations(self.bias, sums)
+        return sums
+
+    def scores(self, inputs: NDArray[Any]) -> Floats:
+        """Return the score of every row of inputs (n_rows, n_inputs), float32 or float64, (n_rows,) float64."""
+        return product(self.activations(inputs), self.output)
+
+    def gradient(self, inputs: NDArray[Any], activations: Floats, lambdas: Floats) -> Floats:
+        """Return dC/dw = sum_i lambda_i ds_i/dw, one pass over a query's documents (Burges 2010, section 2.1).
+
+        lambdas  (n_rows,) dC/ds_i, each summed over all pairs of document i: no pass over pairs is left
+        """
+        back = lambdas[:, None] * self.output * (1.0 - activations**2)
+        of_output = cross_product(lambdas[:, None], activations)[0]
+        return np.concatenate([cross_product(inputs, back).ravel(), back.sum(axis=0), of_output])
+
+    def scaled(self, factor: float) -> Net:
+        """Return the net whose scores are `factor` times these."""
+        weights = self.weights.copy()
+        weights[-self.n_hidden :] *= factor
+        return Net(weights, self.n_hidden)
+
+
+@kernel()
+def _fill_activations(bias, sums):  # type: ignore[no-untyped-def]
+    """Replace sums (n_rows, n_hidden) by tanh(sums + bias), to within 1e-16."""
+    for row in range(sums.shape[0]):
+        for unit in range(sums.shape[1]):
+            value = sums[row, unit] + bias[unit]
+            small = exp(-2.0 * abs(value))
+            size = (1.0 - small) / (1.0 + small)
+            sums[row, unit] = size if value >= 0.0 else -size
+
 
 MEAN_DECAY, SQUARE_DECAY, TINY = 0.9, 0.999, 1e-8  # Adam's
 
@@ -248,3 +330,68 @@ def net_scores(net: Net, inputs: NDArray[np.float32]) -> Floats:
     """Return the scores of stored inputs (n_rows, n_inputs), (n_rows,) float64."""
     parts = [net.scores(inputs[first : first + BLOCK]) for first in range(0, len(inputs), BLOCK)]
     return np.concatenate(parts)
+
+
+@register("ranknet")
+@dataclass(eq=False, repr=False)
+class RankNet(LearnsFromPairs, NetRanker):
+    """A two-layer net that minimises the pairwise logistic cost.
+
+    P_ij = 1 / (1 + exp(-(s_i - s_j))) is the probability that document i is better than j; the cost of a pair is the
+    cross entropy with P̄_ij: 1 where i has the higher label, or the probability of a preference pair. Each query counts
+    by its weight, whatever its number of pairs.
+
+    References
+    ----------
+    C. Burges, From RankNet to LambdaRank to LambdaMART: An Overview, MSR-TR-2010-82, section 2.
+
+    """
+
+    def _objective(self, query: TrainingSet) -> Objective | None:
+        if self._pairs is None:
+            if len(np.unique(query.labels)) < 2:
+                return None
+            return RankNetObjective(query.query_ptr, query.weights / pair_counts(query), query.labels)
+        better, worse, probabilities = self._pairs.of_query(query.order)
+        if not len(better):
+            return None
+        weights = np.full(len(better), query.weights[0] / len(better))
+        return PreferencePairs(better, worse, probabilities, weights)
+
+
+@register("lambdarank")
+@dataclass(eq=False, repr=False)
+class LambdaRank(NetRanker):
+    """A two-layer net whose gradients are LambdaRank's, for any measure.
+
+        lambda_ij = -|dM_ij| / (1 + exp(s_i - s_j))    for documents i above j in label
+
+    References
+    ----------
+    C. Burges, From RankNet to LambdaRank to LambdaMART: An Overview, MSR-TR-2010-82, section 4.
+
+    """
+
+    metric: Any = trained_metric()
+    truncation_level: int = parameter(
+        30,
+        Whole(1, 1_000_000),
+        "Depth that gradients look at: lambdarank_truncation_level of LightGBM; P and R look down to their own cutoff.",
+        search=(10, 30, 99),
+    )
+    normalize: bool = parameter(True, Flag(), NORMALIZE)
+
+    def _objective(self, query: TrainingSet) -> Objective | None:
+        measure, ideal = parse_measure(self.metric), (query.ideal_labels, query.ideal_ptr)
+        if measure.trainable and not order_matters(measure, query.labels, query.query_ptr, *ideal).any():
+            return None
+        return lambdarank_for(
+            measure,
+            query.labels,
+            query.query_ptr,
+            *ideal,
+            query.weights,
+            1.0,
+            self.truncation_level,
+            self.normalize,
+        )
