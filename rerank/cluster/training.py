@@ -19,8 +19,7 @@ import numpy as np
 from rerank.cluster import worker
 from rerank.cluster.connect import cancelled_errors, dask_distributed
 from rerank.errors import ClusterError
-from rerank.trees.binned import BinnedData
-from rerank.trees.binned_scores import tree_values
+from rerank.trees.binned import BinnedData, tree_values
 from rerank.trees.boost import BoostSettings, Gradients, StepLength, mean_of_trees
 from rerank.trees.forest import Forest, Tree
 from rerank.trees.shards import Shard

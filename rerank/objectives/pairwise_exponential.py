@@ -25,8 +25,7 @@ import numpy as np
 from numba import prange
 from numpy.typing import NDArray
 
-from rerank.objectives.base import LabelObjective
-from rerank.objectives.registry import register
+from rerank.objectives.base import LabelObjective, register
 from rerank.runtime.elementary import exp
 from rerank.runtime.kernels import helper, kernel
 from rerank.types import Floats, Ints, query_rows

@@ -27,8 +27,7 @@ from functools import cached_property
 import numpy as np
 from numba import prange
 
-from rerank.objectives.base import LabelObjective
-from rerank.objectives.registry import register
+from rerank.objectives.base import LabelObjective, register
 from rerank.runtime.elementary import exp, log1p
 from rerank.runtime.kernels import helper, kernel
 from rerank.types import Floats, Ints, query_rows

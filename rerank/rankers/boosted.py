@@ -34,8 +34,7 @@ from rerank.rankers.training import TrainingSet, fold_of_queries, without_start
 from rerank.runtime.mapped_rows import is_mapped
 from rerank.runtime.progress import track
 from rerank.runtime.schema import Choice, Number, Plain, Record, Whole
-from rerank.trees.binned import BinnedData, bin_rows, bin_with
-from rerank.trees.binned_scores import tree_values
+from rerank.trees.binned import BinnedData, bin_rows, bin_with, tree_values
 from rerank.trees.bins import Bins
 from rerank.trees.boost import Booster, BoostSettings, Gradients, StepLength, TreeSource
 from rerank.trees.columns import Columns

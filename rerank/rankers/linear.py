@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from rerank.errors import InvalidInputError
 from rerank.objectives.base import Objective
 from rerank.objectives.hinge import Hinge
-from rerank.objectives.logistic import Logistic
 from rerank.objectives.plackett_luce import PlackettLuceObjective
+from rerank.objectives.pointwise import Logistic
 from rerank.rankers.base_scores import spread_at_the_top, start_in_units
 from rerank.rankers.bundle import minimise_by_bundle
 from rerank.rankers.parameters import base_parameter, jobs_parameter, parameter, stopping_parameter, watched_metric

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from rerank.errors import InvalidInputError
-from rerank.objectives.base import Objective
+from rerank.objectives.base import Objective, known_objectives, objective_class
 from rerank.objectives.gbrank import GBRankObjective
-from rerank.objectives.logistrank import LogistRankObjective
+from rerank.objectives.pointwise import LogistRankObjective
 from rerank.objectives.preferences import ExponentialPairs, PreferencePairs
-from rerank.objectives.registry import known_objectives, objective_class
 from rerank.rankers.boosted import BoostedTrees
 from rerank.rankers.parameters import parameter
 from rerank.rankers.preferences import LearnsFromPairs
@@ -64,7 +63,7 @@ class LogistRank(BoostedTrees):
     """Boosted regression trees on the responses y / (1 + exp(y F)) times scale(label), 3, 2, 1, 1, 1 from perfect down.
 
     y is 1 for the upper half of the grades, else -1. A leaf is sum r / sum |r (2 - |r|)| over its responses r; F_0 is
-    the mean of y. Conventions for other grades than five: `rerank.objectives.logistrank`.
+    the mean of y. Conventions for other grades than five: `rerank.objectives.pointwise`.
 
     References
     ----------

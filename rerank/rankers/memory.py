@@ -12,8 +12,7 @@ from typing import Any
 
 from rerank.errors import InvalidInputError, shown
 from rerank.trees.binned import WORKING_BYTES, Storage
-from rerank.trees.columns import GROUP_WIDTH, MOST_CODES, WIDTH
-from rerank.trees.sparse_columns import EXCEPTIONS
+from rerank.trees.columns import EXCEPTIONS, GROUP_WIDTH, MOST_CODES, WIDTH
 
 ROW_BYTES = 176  # of a training row without its codes: scores, gradients, order, labels, the workspace of a tree
 VALID_ROW_BYTES = 64  # of a validation row without its codes

@@ -10,12 +10,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.trees.binned import BinnedData
-from rerank.trees.binned_scores import tree_values
+from rerank.trees.binned import BinnedData, tree_values
 from rerank.trees.columns import Columns
 from rerank.trees.forest import Forest, Tree
-from rerank.trees.grow import Grower, TreeLimits
-from rerank.trees.leaf_values import add_leaf_values
+from rerank.trees.grow import Grower, TreeLimits, add_leaf_values
 from rerank.types import Floats, Ints
 
 Gradients = Callable[[Floats, Floats, Floats], None]

@@ -3,18 +3,107 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import frexp, ldexp
 
 import numpy as np
+from numba import prange
 from numpy.typing import NDArray
 
-from rerank.trees.columns import GROUP_WIDTH, MOST_CODES, WIDTH, Columns
+from rerank.runtime.kernels import kernel
+from rerank.trees.columns import GROUP_WIDTH, LEAST_SPARSE, MOST_CODES, WIDTH, Columns, list_exceptions
 from rerank.trees.forest import Tree
-from rerank.trees.gradients import pack_gradients
-from rerank.trees.leaf_values import add_leaf_sums, newton_steps
 from rerank.trees.leafwise import grow_leaves
-from rerank.trees.sparse_columns import LEAST_SPARSE, list_exceptions
 from rerank.trees.structures import BinnedRows, SplitLimits, TreeTask, Workspace
 from rerank.types import Floats, Ints
+
+LARGEST_EXPONENT, MOST_EXPONENT = 30, 1000  # of sums, and of a scale: beyond it, that of a unit would underflow
+LARGEST_SUM = 2.0**LARGEST_EXPONENT
+
+
+def pack_gradients(
+    grad: Floats, hess: Floats, rows: NDArray[np.int32], packed: Ints
+) -> tuple[float, float, float, float]:
+    """Fill packed (k,) with the gradients and hessians of rows (k,); return units and totals.
+
+    grad, hess  (n_rows,), all rows
+    Returns grad_unit and hess_unit, the gradient and hessian of one unit of the integers, and the sums of both.
+    """
+    sums = np.zeros(2)
+    add_sizes(grad, hess, sums)
+    grad_scale, hess_scale = gradient_scales(sums)
+    total_grad, total_hess = pack_scaled(grad, hess, rows, grad_scale, hess_scale, packed)
+    grad_unit, hess_unit = 1.0 / grad_scale, 1.0 / hess_scale
+    return grad_unit, hess_unit, total_grad * grad_unit, total_hess * hess_unit
+
+
+def gradient_scales(sums: Floats) -> tuple[float, float]:
+    """Return what gradients and hessians are multiplied by, from the sums of `add_sizes` over all rows.
+
+    That of hessians is a power of 2: counts of rows and pairs stay exact, and so do limits of their sums.
+    """
+    grad_total, hess_total = sums[:2].tolist()
+    grad_scale = LARGEST_SUM / grad_total if grad_total > 0.0 else 1.0
+    exponent = min(LARGEST_EXPONENT - frexp(hess_total)[1], MOST_EXPONENT)
+    return grad_scale, ldexp(1.0, exponent) if hess_total > 0.0 else 1.0
+
+
+@kernel()
+def add_sizes(grad, hess, sums):  # type: ignore[no-untyped-def]
+    """Add |gradient| and hessian (k,) float64 to sums[0] and sums[1], row by row."""
+    sum_grad, sum_hess = sums[0], sums[1]
+    for i in range(grad.shape[0]):
+        sum_grad += abs(grad[i])
+        sum_hess += hess[i]
+    sums[0], sums[1] = sum_grad, sum_hess
+
+
+@kernel()
+def pack_scaled(grad, hess, rows, grad_scale, hess_scale, packed):  # type: ignore[no-untyped-def]
+    """Fill packed (k,) int64 with the scaled gradients and hessians of rows (k,) int32; return both sums in units."""
+    total_grad, total_hess = np.int64(0), np.int64(0)
+    for i in range(rows.shape[0]):
+        row = rows[i]
+        high, low = np.int64(np.rint(grad[row] * grad_scale)), np.int64(np.rint(hess[row] * hess_scale))
+        packed[i] = (high << 32) + low
+        total_grad += high
+        total_hess += low
+    return total_grad, total_hess
+
+
+def newton_steps(sums: Floats, reg_lambda: float, least_hess: float) -> Floats:
+    """Return -sum grad / (sum hess + lambda) of each leaf, (n_leaves,) float64.
+
+    sums        (n_leaves, 3), see `add_leaf_sums`
+    least_hess  a leaf whose hessian is below it, or 0, has the value 0
+    """
+    hess = sums[:, 1] + reg_lambda
+    has_value = (sums[:, 1] >= least_hess) & (hess > 0.0)
+    return np.divide(-sums[:, 0], hess, out=np.zeros(len(sums)), where=has_value)
+
+
+@kernel(parallel=True)
+def add_leaf_sums(grad, hess, rows, leaf_ptr, sums):  # type: ignore[no-untyped-def]
+    """Add gradient, hessian and number of each leaf's rows to sums (n_leaves, 3) float64, row by row.
+
+    grad, hess  (n_rows,) float64
+    rows        (k,) int32, ordered by leaf: those of leaf l are rows[leaf_ptr[l, 0] : leaf_ptr[l, 1]]
+    """
+    for leaf in prange(leaf_ptr.shape[0]):
+        total_grad, total_hess = sums[leaf, 0], sums[leaf, 1]
+        for i in range(leaf_ptr[leaf, 0], leaf_ptr[leaf, 1]):
+            total_grad += grad[rows[i]]
+            total_hess += hess[rows[i]]
+        sums[leaf, 0], sums[leaf, 1] = total_grad, total_hess
+        sums[leaf, 2] += leaf_ptr[leaf, 1] - leaf_ptr[leaf, 0]
+
+
+@kernel(parallel=True)
+def add_leaf_values(rows, leaf_ptr, leaf_value, scores):  # type: ignore[no-untyped-def]
+    """Add each leaf's value to the scores (n_rows,) float64 of its rows; rows, leaf_ptr as in `add_leaf_sums`."""
+    for leaf in prange(leaf_ptr.shape[0]):
+        for i in range(leaf_ptr[leaf, 0], leaf_ptr[leaf, 1]):
+            scores[rows[i]] += leaf_value[leaf]
+
 
 HIGHEST = np.finfo(np.float32).max
 ROUNDING = 2.0**-20  # of sums of hessians that are no multiples of a power of 2

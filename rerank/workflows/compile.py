@@ -106,7 +106,7 @@ def _rank_and_score() -> None:
     from rerank.rankers.arrays import data_from_arrays
     from rerank.rankers.training import TrainingSet, Validation
     from rerank.trees.forest import Forest, Tree
-    from rerank.trees.leaf_values import add_leaf_sums, add_leaf_values
+    from rerank.trees.grow import add_leaf_sums, add_leaf_values
     from rerank.trees.score import score_rows
 
     # Kernels of trees: the process that grows a tree has more to compile, and will find these in the cache.

@@ -9,10 +9,9 @@ import pytest
 
 from rerank.errors import InvalidInputError
 from rerank.metrics.registry import parse_measure
-from rerank.objectives.base import Objective
+from rerank.objectives.base import Objective, known_objectives, objective_class
 from rerank.objectives.for_measure import lambdarank_for
 from rerank.objectives.preferences import ExponentialPairs, PreferencePairs
-from rerank.objectives.registry import known_objectives, objective_class
 from rerank.types import Floats, pointers
 from tests.oracles import objectives as oracle
 

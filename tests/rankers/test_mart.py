@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rerank.objectives.registry import objective_class
+from rerank.objectives.base import objective_class
 from rerank.rankers.mart import MART, LogistRank
 from rerank.rankers.training import TrainingSet
 from rerank.trees.binned import bin_rows

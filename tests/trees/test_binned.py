@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rerank.runtime.mapped_rows import RowFile
-from rerank.trees.binned import Storage, bin_rows, bin_with
-from rerank.trees.binned_scores import tree_values
+from rerank.trees.binned import Storage, bin_rows, bin_with, tree_values
 from rerank.trees.bins import learn_bins
 from rerank.trees.boost import Booster, BoostSettings
 from rerank.trees.columns import Columns

@@ -9,9 +9,7 @@ import pytest
 from rerank.trees.bins import learn_bins
 from rerank.trees.columns import Columns
 from rerank.trees.forest import Forest
-from rerank.trees.gradients import pack_gradients
-from rerank.trees.grow import Grower, TreeLimits
-from rerank.trees.leaf_values import add_leaf_values
+from rerank.trees.grow import Grower, TreeLimits, add_leaf_values, pack_gradients
 from rerank.trees.score import score_rows
 from tests.oracles import trees as oracle
 

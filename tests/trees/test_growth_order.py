@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rerank.trees.growth_order import GrowthOrder, Part
+from rerank.trees.shards import GrowthOrder, Part
 
 
 def tree_of_gains(seed: int, levels: int, n_values: int) -> dict[str, float]:

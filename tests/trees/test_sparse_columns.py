@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from rerank.trees.bins import learn_bins
-from rerank.trees.columns import Columns
+from rerank.trees.columns import EXCEPTIONS, LEAST_SPARSE, MEAN_EXCEPTIONS, Columns, list_exceptions, sparse_features
 from rerank.trees.grow import Grower, TreeLimits
 from rerank.trees.leafwise import OVERFLOW
-from rerank.trees.sparse_columns import EXCEPTIONS, LEAST_SPARSE, MEAN_EXCEPTIONS, list_exceptions, sparse_features
 from tests.oracles import trees as oracle
 
 
