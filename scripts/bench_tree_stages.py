@@ -7,7 +7,7 @@ The data are those of bench_training.py, the objective LambdaRank for nDCG@10. T
 rerank/trees/shards.py with one process: the same kernels as in one call of `grow_leaves`, called one after the other,
 so that each can be timed; "one call" is a tree of `grow_leaves` with the rest. Least by memory: the bytes that a stage
 must read and write once, over the bandwidth of the machine, which a copy on all cores has. Splits of trees/shards.py
-are made in rounds; some are dropped (trees/growth_order.py).
+are made in rounds; some are dropped (trees/shards.py).
 """
 
 from __future__ import annotations

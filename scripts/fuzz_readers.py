@@ -59,7 +59,7 @@ from rerank.lucene.documents import CorpusFiles, write_documents
 from rerank.lucene.folder import check_index_folder
 from rerank.lucene.search import Searcher
 from rerank.rankers.checkpoint import Checkpoint, read_checkpoint
-from rerank.rankers.registry import known_rankers
+from rerank.rankers.ranker import known_rankers
 from rerank.rankers.store import load_model
 from rerank.types import Qrels, RankingData, Run, pointers
 from rerank.types.retriever import Retriever

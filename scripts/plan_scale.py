@@ -36,8 +36,8 @@ from scale_documents import documents, topics
 from tabulate import tabulate
 
 import rerank
+from rerank.rankers.context import ROW_BYTES
 from rerank.rankers.lambdamart import LambdaMART
-from rerank.rankers.memory import ROW_BYTES
 from rerank.trees.bins import learn_bins
 from rerank.trees.columns import MOST_CODES, WIDTH, Columns
 

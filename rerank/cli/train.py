@@ -83,7 +83,7 @@ def command(
     from rerank.files.data import read_data
     from rerank.metrics.registry import parse_measure
     from rerank.rankers.checkpoint import Checkpoint
-    from rerank.rankers.registry import ranker_class
+    from rerank.rankers.ranker import ranker_class
     from rerank.runtime.output import check_outputs
 
     check_outputs({"--output": output, "--checkpoint": checkpoint})

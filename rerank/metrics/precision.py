@@ -1,4 +1,4 @@
-"""Precision and recall at a rank, and success."""
+"""Precision and recall at a rank, and success, and interpolated precision at levels of recall."""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """The registry of measures: to add a measure, add a module to this package that registers its class.
 
 Names are those of `ir_measures` (`nDCG(dcg='exp-log2')@10`) and of trec_eval (`map`, `ndcg_cut_10`, `P.5,10`).
+The suffix after `.` (or `_`, as trec_eval prints it) lists cutoffs, one measure for each, or is the parameter of one
+measure.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an objective is: a cost of scores, and its derivatives for each document."""
+"""What an objective is: a cost of scores, and its derivatives for each document; objectives by name."""
 
 from __future__ import annotations
 

@@ -10,7 +10,8 @@ from rerank.metrics.base import Measure
 from rerank.metrics.structures import RankedLists
 from rerank.objectives.lambdarank import LambdaRankObjective
 from rerank.objectives.swap_blocks import BlockLambdaRankObjective
-from rerank.types import Floats, Ints, query_rows
+from rerank.types import Floats, Ints
+from rerank.types.ordering import query_order
 
 
 def lambdarank_for(
@@ -57,7 +58,7 @@ def order_matters(
     measure: Measure, labels: Floats, query_ptr: Ints, ideal_labels: Floats, ideal_ptr: Ints
 ) -> NDArray[np.bool_]:
     """Return whether the order of a query's rows changes the measure, (n_queries,); arrays as in `lambdarank_for`."""
-    falling = labels[np.lexsort((-labels, query_rows(query_ptr)))]
+    falling = labels[query_order(query_ptr, -labels)]
     rising = falling[np.repeat(query_ptr[:-1] + query_ptr[1:] - 1, np.diff(query_ptr)) - np.arange(len(labels))]
     best, worst = (
         measure.scores(RankedLists(order, query_ptr, ideal_labels, ideal_ptr)) for order in (falling, rising)

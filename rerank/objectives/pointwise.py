@@ -1,15 +1,13 @@
-"""Least squares on the labels, the cost of MART for regression.
+"""Costs of single documents: least squares, two-class logistic, balanced, and LogistRank's.
 
-    L = 1/2 (F - l)^2,    -dL/dF = l - F,    d2L/dF^2 = 1
-
-so that a leaf's Newton step is the mean residual. A query's weight is the weight of each of its rows.
-
-`least_squares` in `tests/oracles/objectives.py` and `tests/oracles/limits.py` is the slow form.
+A query's weight is the weight of each of its rows. `least_squares`, `logistic` and `logistrank` in
+`tests/oracles/objectives.py` and `tests/oracles/limits.py` are the slow forms.
 
 References
 ----------
 J. Friedman, Greedy Function Approximation: A Gradient Boosting Machine, Annals of Statistics 29, 2001.
-C. Burges, MSR-TR-2010-82, section 5.
+C. Burges, MSR-TR-2010-82, sections 5 and 6.
+D. Yin et al., Ranking Relevance in Yahoo Search, KDD 2016.
 
 """
 
@@ -31,7 +29,12 @@ LARGEST = float(np.finfo(np.float64).max)
 @register("least-squares")
 @dataclass(frozen=True, eq=False)
 class LeastSquares(LabelObjective):
-    """Half the squared distance of scores from labels; parameters as in `LabelObjective`."""
+    """Half the squared distance of scores from labels, MART's cost for regression; parameters as in `LabelObjective`.
+
+        L = 1/2 (F - l)^2,    -dL/dF = l - F,    d2L/dF^2 = 1
+
+    so that a leaf's Newton step is the mean residual.
+    """
 
     def cost(self, scores: Floats) -> float:
         """Return the sum of the rows' costs at `scores` (n_rows,) float64."""
@@ -62,6 +65,14 @@ LEAST_SHARE = 1e-6  # of a class in `constant`: it would be infinite where all r
 @dataclass(frozen=True, eq=False)
 class Logistic(LabelObjective):
     """Two-class logistic cost.
+
+    With y = 1 for a positive label, else -1, and ybar = 2 y sigma / (1 + exp(2 y sigma F)):
+
+        L        = log(1 + exp(-2 y sigma F))
+        -dL/dF   = ybar
+        d2L/dF^2 = |ybar| (2 sigma - |ybar|)
+
+    so that a leaf's Newton step is sum ybar / sum |ybar| (2 sigma - |ybar|), as in Burges 2010, section 6.
 
     Parameters
     ----------
@@ -110,7 +121,17 @@ class Logistic(LabelObjective):
 @register("balanced-logistic")
 @dataclass(frozen=True, eq=False)
 class BalancedLogistic(Logistic):
-    """Two-class logistic cost, each class with half of the weight; parameters as in `Logistic`."""
+    """Two-class logistic cost, each class with half of the weight (Burges 2010, section 6.1, equation 15).
+
+    Parameters as in `Logistic`. Each row weighs 1 / n+ or 1 / n-, so that both classes count as much. The weight I+ /
+    n+ + I- / n- multiplies both sums of a leaf:
+
+        sum w ybar / sum w |ybar| (2 sigma - |ybar|)
+
+    which is not the plain step with weighted responses, sum (w ybar) / sum |w ybar| (2 sigma - |w ybar|). Convention:
+    n+ and n- count rows by their queries' weights; w is multiplied by half the rows, so that it is 1 where classes have
+    equal weight.
+    """
 
     def part(self, queries: slice, rows: slice) -> Self:
         """Return the objective of some queries and their rows, see `Objective.part`."""
@@ -130,7 +151,21 @@ class BalancedLogistic(Logistic):
 @register("logistrank")
 @dataclass(frozen=True, eq=False)
 class LogistRankObjective(LabelObjective):
-    """Pointwise logistic cost, scaled by label; parameters as in `LabelObjective`."""
+    """Pointwise logistic cost with larger weights for the best labels; parameters as in `LabelObjective`.
+
+    With y = 1 for the upper half of the grades (label >= half of the best label), else -1, and scale 3 for the best
+    label, 2 for the next, 1 for the others:
+
+        L       = scale log(1 + exp(-y F))
+        -dL/dF  = ytilde = scale y / (1 + exp(y F))
+        hess    = |ytilde (2 - |ytilde|)|
+        F_0     = mean of y
+
+    Conventions. Below the half, scale is 1, as for the paper's two lowest of five grades, so that two grades have 3 and
+    1. With scale 3 |ytilde| can exceed 2, where 2 - |ytilde| is negative: hence the absolute value of the product. hess
+    is that of the paper, not the second derivative; it is 0 at |ytilde| = 2, where `min_child_weight` keeps leaves from
+    being unbounded.
+    """
 
     def cost(self, scores: Floats) -> float:
         """Return the sum of the rows' costs at `scores` (n_rows,) float64."""

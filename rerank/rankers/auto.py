@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rerank.metrics.registry import parse_measure
 from rerank.rankers.base_scores import WeightedBase, mean_and_error, spread_at_the_top
+from rerank.rankers.context import ALONE, EarlyStopping, TrainingContext
 from rerank.rankers.members import (
     Members,
     add_member_contributions,
@@ -26,10 +27,7 @@ from rerank.rankers.parameters import (
     parameter,
     stopping_parameter,
 )
-from rerank.rankers.ranker import PROGRESS, Ranker
-from rerank.rankers.registry import register
-from rerank.rankers.stopping import EarlyStopping
-from rerank.rankers.store import StoredModel
+from rerank.rankers.ranker import PROGRESS, Ranker, StoredModel, register
 from rerank.rankers.training import TrainingSet, Validation, fold_of_queries, without_start
 from rerank.rankers.warm_start import NoBase
 from rerank.runtime.products import product
@@ -52,7 +50,7 @@ class Auto(Ranker):
 
     Members together score a document with the mean of their scores, each divided by its standard deviation within
     queries. A base's scores are added to those of members, with the weight that is best on held-out queries
-    (base_weight.py); members learn without them. Without eval_set, the queries are divided into folds, and each member
+    (base_scores.py); members learn without them. Without eval_set, the queries are divided into folds, and each member
     scores each fold after learning from the others. The choice is all members together, or the best single member if
     it is better by more than one standard error of the difference of the metric, paired by query. Where the base's
     scores spread more than what is added to them and the choice is not better than the base by more than one standard
@@ -88,12 +86,12 @@ class Auto(Ranker):
 
     cross_validates: ClassVar[bool] = True
 
-    def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
+    def _learn(self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext = ALONE) -> None:
         members, cold = self._new_members(len(train.weights)), without_start(train)
         judged = valid or train
         added = self._held_out(cold, members) if valid is None else _added(members, cold, without_start(valid))
         candidates = _candidates(len(members))
-        mixtures, weights, stopping = self._tried(candidates, judged, added, valid is not None)
+        mixtures, weights, stopping = self._tried(candidates, judged, added, valid is not None, context)
         if valid is None:
             best, metrics = self._best(judged, mixtures)
             self.cross_validated_ = metrics[best]
@@ -136,11 +134,16 @@ class Auto(Ranker):
         return held_out
 
     def _tried(
-        self, candidates: list[list[int]], judged: TrainingSet, added: Floats, validates: bool
+        self,
+        candidates: list[list[int]],
+        judged: TrainingSet,
+        added: Floats,
+        validates: bool,
+        context: TrainingContext,
     ) -> tuple[list[Floats], list[Floats], EarlyStopping]:
         """Return scores and members' weights of the candidates up to a callback's stop, and what followed them."""
         measure = parse_measure(self.metric)
-        stopping = EarlyStopping(judged if validates else None, measure, len(candidates), self._callbacks)
+        stopping = EarlyStopping(judged if validates else None, measure, len(candidates), context.callbacks)
         base = WeightedBase(judged, measure) if judged.start_scores.any() else None
         mixtures, weights = [judged.start_scores], [np.empty(0)]
         for candidate in candidates[1:]:

@@ -15,13 +15,11 @@ from rerank.objectives.for_measure import lambdarank_for
 from rerank.objectives.lambdarank import LambdaRankObjective
 from rerank.objectives.swap_blocks import BlockLambdaRankObjective
 from rerank.rankers.base_scores import WeightedBase
+from rerank.rankers.context import ALONE, EarlyStopping, TrainingContext
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.members import Members, add_member_contributions, check_members, complete_member, new_members
 from rerank.rankers.parameters import Metric, base_parameter, jobs_parameter, parameter, stopping_parameter
-from rerank.rankers.ranker import PROGRESS, Ranker
-from rerank.rankers.registry import register
-from rerank.rankers.stopping import Callback, EarlyStopping
-from rerank.rankers.store import StoredModel
+from rerank.rankers.ranker import PROGRESS, Ranker, StoredModel, register
 from rerank.rankers.training import TrainingSet, fold_of_queries, without_start
 from rerank.runtime.products import cross_product, dot, inverse, product
 from rerank.runtime.progress import track
@@ -41,12 +39,10 @@ class LinearStage:
     scale; the ridge is a share of H's own diagonal.
 
     The first weights are equal, of members' scores divided by their standard deviations, since members of different
-    kinds have different units. A base is added to the sum with a weight of its own (base_weight.py). Of all weights,
+    kinds have different units. A base is added to the sum with a weight of its own (base_scores.py). Of all weights,
     none at all (the base itself) and the equal ones included, the best by the measure are kept: on the validation
     queries where there are some, else on the held-out scores themselves.
     """
-
-    _callbacks: Sequence[Callback] = ()
 
     def __init__(self, n_estimators: int, learning_rate: float, metric: Any, early_stopping_rounds: int) -> None:
         self.n_estimators = n_estimators
@@ -54,7 +50,7 @@ class LinearStage:
         self.metric = metric
         self.early_stopping_rounds = early_stopping_rounds
 
-    def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
+    def _learn(self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext = ALONE) -> None:
         measure, base = parse_measure(self.metric), None
         if train.start_scores.any():
             base = WeightedBase(valid or train, parse_measure(self.metric))
@@ -65,7 +61,8 @@ class LinearStage:
         scales = np.where(inputs.any(axis=0), inputs.std(axis=0), 1.0)
         inputs = (inputs - inputs.mean(axis=0)) / scales
         followed = valid or train
-        stopping = EarlyStopping(followed, measure, self.early_stopping_rounds, self._callbacks, base)
+        judged = None if base is None else base.best_of
+        stopping = EarlyStopping(followed, measure, self.early_stopping_rounds, context.callbacks, judged)
         held_out = followed.X[followed.order].astype(np.float64)
         self.weights_ = np.zeros(len(scales))
         weights = np.full(len(scales), 1.0 / len(scales))  # of the inputs; of the members: / scales
@@ -121,7 +118,7 @@ class Ensemble(Ranker):
 
     The queries are divided into folds; each member scores each fold after learning from the others. On these scores the
     second stage learns; the members that are kept have learned from all queries. The second stage adds a base's scores,
-    with the weight that is best on held-out queries (base_weight.py); members learn without them.
+    with the weight that is best on held-out queries (base_scores.py); members learn without them.
 
         linear   base + sum_m w_m f_m, w by Newton's steps on LambdaRank's gradients
         boosted  base + LambdaMART(f_1, f_2, ...)
@@ -162,7 +159,7 @@ class Ensemble(Ranker):
     random_state: int = parameter(0, Whole(0, 2**63), "Seed of the folds, and of members that are given as text.")
     n_jobs: int | None = jobs_parameter()
 
-    def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
+    def _learn(self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext = ALONE) -> None:
         common = {"metric": self.metric, "random_state": self.random_state}
         members, stage = new_members(self.members, common), self._new_stage()
         cold, cold_valid = without_start(train), valid and without_start(valid)
@@ -180,9 +177,7 @@ class Ensemble(Ranker):
             complete_member(self, member)
         self.members_ = members
         stage_valid = None if valid is None else _of_scores(valid, self._shares(valid.X)[valid.order])
-        stage._callbacks = self._callbacks
-        stage._learn(_of_scores(train, held_out), stage_valid)
-        stage._callbacks = ()
+        stage._learn(_of_scores(train, held_out), stage_valid, context)
         self.stage_, self.best_iteration_, self.evals_result_ = stage, stage.best_iteration_, stage.evals_result_
 
     def _new_stage(self) -> LinearStage | LambdaMART:

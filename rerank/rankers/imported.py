@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
+from rerank.rankers.context import ALONE, TrainingContext
 from rerank.rankers.parameters import Jobs, jobs_parameter
-from rerank.rankers.ranker import Ranker
-from rerank.rankers.registry import register_fitted
+from rerank.rankers.ranker import Ranker, register_fitted
 from rerank.rankers.training import TrainingSet
 from rerank.rankers.warm_start import NoBase
 from rerank.runtime.schema import (
@@ -76,7 +76,7 @@ class Imported(Ranker):
         """Return a copy that is still fitted: the model was trained elsewhere and is not trained again."""
         return copy(self)
 
-    def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
+    def _learn(self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext = ALONE) -> None:
         """Check the number of features; as a member of an ensemble the model is not trained again."""
         self._check_fitted()
         if not self._ordered:

@@ -1,4 +1,12 @@
-"""What the linear rankers share: scores are base + inputs @ weights, the weights the minimum of a regularised cost."""
+"""Linear rankers: scores are base + inputs @ weights, the weights the minimum of a regularised cost.
+
+Smooth costs are minimised by L-BFGS, every sum in one order (Nocedal and Wright 2006, algorithms 7.4 and 7.5), the
+pairwise hinge by bundles (bundle.py). Other libraries' L-BFGS calls BLAS, whose rounding depends on the processor, and
+starts from the identity as its guess of the Hessian; from one of the same size in all directions, weights of features
+that say nearly the same take hundreds of iterations. The search along a line looks for a step that meets the weak Wolfe
+conditions by doubling and halving (Lewis and Overton 2013); where the cost's own rounding hides its fall, the slope
+decides (Hager and Zhang 2005).
+"""
 
 from __future__ import annotations
 
@@ -20,9 +28,9 @@ from rerank.objectives.plackett_luce import PlackettLuceObjective
 from rerank.objectives.pointwise import Logistic
 from rerank.rankers.base_scores import spread_at_the_top, start_in_units
 from rerank.rankers.bundle import minimise_by_bundle
+from rerank.rankers.context import ALONE, TrainingContext
 from rerank.rankers.parameters import base_parameter, jobs_parameter, parameter, stopping_parameter, watched_metric
-from rerank.rankers.ranker import PROGRESS, Ranker
-from rerank.rankers.registry import register
+from rerank.rankers.ranker import PROGRESS, Ranker, register
 from rerank.rankers.standardize import BLOCK, FURTHEST, Standardizer, StoredStandardizer
 from rerank.rankers.training import TrainingSet, check_pairs, pair_counts
 from rerank.runtime.products import cross_product, dot, inverse, product
@@ -193,7 +201,7 @@ class LinearRanker(Ranker):
         importances[self.standardizer_.missing] += sizes[n_features:]
         return importances
 
-    def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
+    def _learn(self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext = ALONE) -> None:
         check_pairs(train)
         objective = self._objective(train)
         spread = spread_at_the_top(train)
@@ -201,7 +209,7 @@ class LinearRanker(Ranker):
         slope = _slope(objective, start)
         unit = spread / slope
         self.standardizer_ = Standardizer.learn(train.X, train.order)
-        stopping = self._stopping(valid)
+        stopping = self._stopping(valid, context)
         inputs = self.standardizer_.stored_inputs(train.X, train.order)
         cost = Cost(inputs, slope * start, objective, self.C, self.has_intercept)
         best = np.zeros(cost.n_weights)

@@ -1,4 +1,4 @@
-"""MART: boosted trees on any objective that labels alone define."""
+"""Boosted trees on costs that labels define: MART, LogistRank (Yin et al. 2016), GBRank (Zheng et al. 2007)."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from rerank.objectives.pointwise import LogistRankObjective
 from rerank.objectives.preferences import ExponentialPairs, PreferencePairs
 from rerank.rankers.boosted import BoostedTrees
 from rerank.rankers.parameters import parameter
-from rerank.rankers.preferences import LearnsFromPairs
-from rerank.rankers.registry import register
+from rerank.rankers.ranker import register
 from rerank.rankers.training import TrainingSet
 from rerank.runtime.schema import Choice, Flag, Number
 from rerank.trees.boost import Gradients
@@ -28,7 +27,7 @@ OF_PAIRS: Mapping[str, type[PreferencePairs | ExponentialPairs]] = {
 
 @register("mart")
 @dataclass(eq=False, repr=False)
-class MART(LearnsFromPairs, BoostedTrees):
+class MART(BoostedTrees):
     """Boosted regression trees on any cost that labels alone define.
 
     F_0 is the mean label for least-squares, half the log odds for logistic and balanced-logistic, the mean of y for
@@ -43,17 +42,19 @@ class MART(LearnsFromPairs, BoostedTrees):
 
     """
 
+    learns_from_pairs: ClassVar[bool] = True
+
     objective: str = parameter("least-squares", Choice(known_objectives), "Cost that is minimised, by name.")
 
     def _objective(self, train: TrainingSet) -> Objective:
-        if self._pairs is None:
+        if train.pairs is None:
             return objective_class(self.objective)(train.query_ptr, train.weights, train.labels)
         if self.objective not in OF_PAIRS:
             raise InvalidInputError(
                 f"objective: expected {' or '.join(OF_PAIRS)} beside preferences, got {self.objective!r}. Choose one "
                 "of them."
             )
-        objective: Objective = OF_PAIRS[self.objective](*self._canonical_pairs(self._pairs, train, evenly=False))
+        objective: Objective = OF_PAIRS[self.objective](*train.weighted_pairs(evenly=False))
         return objective
 
 

@@ -1,4 +1,4 @@
-"""The members of an ensemble as text: `8*lambdamart(subsample=0.5), 2*lambdarank, 2*logisticregression`."""
+"""Rankers inside a ranker: as text (`8*lambdamart(subsample=0.5), 2*lambdarank`), in training, and in model files."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError, ModelMismatchError, shown
 from rerank.rankers.arrays import numbered_names
 from rerank.rankers.parameters import check_names, declared_parameters, plain_parameters, read_value
-from rerank.rankers.ranker import Ranker
-from rerank.rankers.registry import ranker_class, stored_rankers
+from rerank.rankers.ranker import Ranker, ranker_class, stored_rankers
 from rerank.rankers.warm_start import NoBase
 from rerank.runtime.schema import Field, SchemaError, Sizes, Text
 from rerank.types import Floats

@@ -1,4 +1,7 @@
-"""A two-layer net: s(x) = sum_k output_k tanh(bias_k + sum_f hidden_fk x_f)."""
+"""RankNet and LambdaRank: a two-layer net, its weights updated once per query.
+
+s(x) = sum_k output_k tanh(bias_k + sum_f hidden_fk x_f)
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +21,7 @@ from rerank.objectives.for_measure import lambdarank_for, order_matters
 from rerank.objectives.preferences import PreferencePairs
 from rerank.objectives.ranknet import RankNetObjective
 from rerank.rankers.base_scores import spread_at_the_top, start_in_units
+from rerank.rankers.context import ALONE, EarlyStopping, TrainingContext
 from rerank.rankers.linear import checked_weights
 from rerank.rankers.parameters import (
     NORMALIZE,
@@ -29,11 +33,8 @@ from rerank.rankers.parameters import (
     trained_metric,
     watched_metric,
 )
-from rerank.rankers.preferences import LearnsFromPairs
-from rerank.rankers.ranker import PROGRESS, Ranker
-from rerank.rankers.registry import register
+from rerank.rankers.ranker import PROGRESS, Ranker, register
 from rerank.rankers.standardize import BLOCK, Standardizer, StoredStandardizer
-from rerank.rankers.stopping import EarlyStopping
 from rerank.rankers.training import TrainingSet, pair_counts
 from rerank.runtime.elementary import exp
 from rerank.runtime.kernels import kernel
@@ -123,7 +124,7 @@ MEAN_DECAY, SQUARE_DECAY, TINY = 0.9, 0.999, 1e-8  # Adam's
 class NetRanker(Ranker):
     """Base class of the nets; a ranker adds the objective of one query.
 
-    The net (net.py) reads standardized features (standardize.py) and adds to the base scores. An epoch passes over the
+    The net (`Net`) reads standardized features (standardize.py) and adds to the base scores. An epoch passes over the
     queries once, in a new random order, and updates the weights once per query: the lambdas of all its pairs are
     summed per document, then one backward pass over its documents gives the gradient (Burges 2010, section 2.1). The
     step is Adam's (Kingma and Ba 2015), its learning rate falling in a straight line to 0 over `n_epochs`, where Burges
@@ -201,7 +202,7 @@ class NetRanker(Ranker):
         other.net_ = Net(checked_weights(weights, len(self.net_.weights)), self.net_.n_hidden)
         return other
 
-    def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
+    def _learn(self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext = ALONE) -> None:
         unit = spread_at_the_top(train)
         self.standardizer_ = Standardizer.learn(train.X, train.order)
         with kernel_threads(1):
@@ -211,7 +212,7 @@ class NetRanker(Ranker):
                     "training data: expected a query with pairs to learn from, got none. Check that qrels and run "
                     "name the same documents."
                 )
-            stopping = self._stopping(valid)
+            stopping = self._stopping(valid, context)
             net = self._train(queries, stopping, self._held_out(valid, unit))
         self.best_iteration_, self.evals_result_ = stopping.best, stopping.results()
         self.net_ = net.scaled(unit)
@@ -334,7 +335,7 @@ def net_scores(net: Net, inputs: NDArray[np.float32]) -> Floats:
 
 @register("ranknet")
 @dataclass(eq=False, repr=False)
-class RankNet(LearnsFromPairs, NetRanker):
+class RankNet(NetRanker):
     """A two-layer net that minimises the pairwise logistic cost.
 
     P_ij = 1 / (1 + exp(-(s_i - s_j))) is the probability that document i is better than j; the cost of a pair is the
@@ -347,12 +348,14 @@ class RankNet(LearnsFromPairs, NetRanker):
 
     """
 
+    learns_from_pairs: ClassVar[bool] = True
+
     def _objective(self, query: TrainingSet) -> Objective | None:
-        if self._pairs is None:
+        if query.pairs is None:
             if len(np.unique(query.labels)) < 2:
                 return None
             return RankNetObjective(query.query_ptr, query.weights / pair_counts(query), query.labels)
-        better, worse, probabilities = self._pairs.of_query(query.order)
+        better, worse, probabilities = query.pairs.of_query(query.order)
         if not len(better):
             return None
         weights = np.full(len(better), query.weights[0] / len(better))

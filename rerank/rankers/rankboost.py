@@ -1,10 +1,17 @@
-"""RankBoost: boosted thresholds on features under a distribution over pairs."""
+"""RankBoost: boosted thresholds on features under a distribution over pairs.
+
+W+ and W- of every threshold on every feature (`Agreements`) are the weight of the pairs that it orders rightly, and
+wrongly. A weak ranker is h = 1 where a feature's bin lies above an edge. With the documents of a query by falling bin,
+each edge moves some documents from h = 0 to h = 1; what one move does to W+ and W- follows from four sums by label, of
+exp(-s) and exp(s) over the documents on either side. So the time is that of documents times labels, not of pairs.
+Listed pairs (preferences) differ between the bins of their two documents.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numba
 import numpy as np
@@ -15,12 +22,10 @@ from rerank.errors import InvalidInputError
 from rerank.objectives.pairwise_exponential import PairwiseExponential
 from rerank.objectives.preferences import ExponentialPairs
 from rerank.rankers.base_scores import spread_at_the_top, start_in_units
+from rerank.rankers.context import ALONE, EarlyStopping, TrainingContext
 from rerank.rankers.linear import least_convex
 from rerank.rankers.parameters import base_parameter, jobs_parameter, parameter, stopping_parameter, watched_metric
-from rerank.rankers.preferences import LearnsFromPairs
-from rerank.rankers.ranker import PROGRESS
-from rerank.rankers.registry import register
-from rerank.rankers.stopping import EarlyStopping
+from rerank.rankers.ranker import PROGRESS, Ranker, register
 from rerank.rankers.training import TrainingSet, check_pairs, pair_counts
 from rerank.runtime.elementary import array_exp, array_log, array_log1p
 from rerank.runtime.kernels import kernel
@@ -33,6 +38,7 @@ from rerank.trees.contributions import add_contributions
 from rerank.trees.forest import Forest, StoredForest, Tree
 from rerank.trees.score import score_rows
 from rerank.types import Floats, Ints, query_rows
+from rerank.types.ordering import query_order
 
 MISSING = 255  # the bin of a missing value
 N_BINS = 256
@@ -64,8 +70,8 @@ class Agreements:
             return cls(objective, query_ptr, bins, np.empty((0, 0), np.int32), np.empty(0, np.int64))
         query, orders = query_rows(query_ptr), np.empty(bins.shape, dtype=np.int32)
         for feature, column in enumerate(bins):
-            orders[feature] = np.lexsort((-column.astype(np.int16), query))
-        by_label = np.lexsort((objective.labels, query))
+            orders[feature] = query_order(query_ptr, -column.astype(np.int16))
+        by_label = query_order(query_ptr, objective.labels)
         labels, queries = objective.labels[by_label], query[by_label]
         new = (np.diff(labels, prepend=np.nan) != 0.0) | (np.diff(queries, prepend=-1) != 0)
         numbers = np.cumsum(new) - 1
@@ -171,7 +177,7 @@ LEAST_AGREEMENT = 1e-9  # |r| below it is rounding
 
 @register("rankboost")
 @dataclass(eq=False, repr=False)
-class RankBoost(LearnsFromPairs):
+class RankBoost(Ranker):
     """Boosted weak rankers h in {0, 1}, each a threshold on a feature.
 
     D, a distribution over the pairs with document x above document y, is uniform at first (each query weighs its
@@ -203,6 +209,8 @@ class RankBoost(LearnsFromPairs):
 
     """
 
+    learns_from_pairs: ClassVar[bool] = True
+
     n_estimators: int = parameter(300, Whole(1, 1_000_000), "Most weak rankers.")
     learning_rate: float = parameter(
         1.0, Number(1e-9, 10.0), "Share of alpha that is taken.", search=(0.25, 0.5, 1.0, 2.0)
@@ -220,21 +228,21 @@ class RankBoost(LearnsFromPairs):
         """By how much each feature's thresholds made the logarithm of the cost fall, (n_features,) float64."""
         return self.forest_.gains(self.n_features_in_)
 
-    def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
+    def _learn(self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext = ALONE) -> None:
         objective = self._objective(train)
         search = _Search(train, self.max_bin)
         agreements = search.agreements(objective, train.query_ptr) if self.choose == "z" else None
         spread = spread_at_the_top(train)
         start, _ = start_in_units(train, spread, by_query=True)
         alpha = _base_alpha(objective, start)
-        stopping = self._stopping(valid)
+        stopping = self._stopping(valid, context)
         trees = self._boost(search, agreements, objective, alpha * start, valid, spread / alpha, stopping)
         self.best_iteration_, self.evals_result_ = stopping.best, stopping.results()
         self.forest_ = Forest.of(trees[: self.best_iteration_])
 
     def _objective(self, train: TrainingSet) -> PairwiseExponential | ExponentialPairs:
-        if self._pairs is not None:
-            return ExponentialPairs(*self._canonical_pairs(self._pairs, train, evenly=True))
+        if train.pairs is not None:
+            return ExponentialPairs(*train.weighted_pairs(evenly=True))
         check_pairs(train)
         return PairwiseExponential(train.query_ptr, train.weights / pair_counts(train), train.labels)
 

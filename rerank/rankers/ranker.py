@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
+import json
 import logging
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rerank.errors import InvalidInputError, ModelMismatchError, UnknownParameterError
+from rerank.errors import InvalidInputError, ModelMismatchError, UnknownParameterError, shown
 from rerank.metrics.registry import parse_measure
 from rerank.rankers.arrays import (
     check_index,
@@ -24,18 +26,25 @@ from rerank.rankers.arrays import (
     numbered_names,
     query_column,
 )
-from rerank.rankers.base_scores import WeightedBase
 from rerank.rankers.checkpoint import Checkpoint
+from rerank.rankers.context import ALONE, Callback, EarlyStopping, TrainingContext
 from rerank.rankers.estimator import Estimator, not_fitted
-from rerank.rankers.limits import TrainingLimits
-from rerank.rankers.origin import check_base_run, check_retrievers, note_unknown_start
-from rerank.rankers.parameters import check_parameters, plain_parameters
-from rerank.rankers.registry import known_rankers
-from rerank.rankers.stopping import Callback, EarlyStopping
-from rerank.rankers.store import StoredModel, save_model
-from rerank.rankers.training import TrainingSet, Validation, check_training_data
-from rerank.rankers.warm_start import CandidateRunBase, GivenScoresBase, NoBase, StoredBase, resolve_base, run_scores
+from rerank.rankers.parameters import check_parameters, declared_parameters, documentation, plain_parameters
+from rerank.rankers.training import PreferenceRows, TrainingSet, Validation, check_start, check_training_data
+from rerank.rankers.warm_start import (
+    CandidateRunBase,
+    GivenScoresBase,
+    NoBase,
+    StoredBase,
+    check_base_run,
+    check_retrievers,
+    note_unknown_start,
+    resolve_base,
+    run_scores,
+)
 from rerank.runtime.mapped_rows import RowFile, is_mapped, row_blocks
+from rerank.runtime.output import whole_file
+from rerank.runtime.registry import Registry
 from rerank.runtime.schema import (
     LARGEST,
     Anything,
@@ -53,11 +62,14 @@ from rerank.runtime.schema import (
     at,
 )
 from rerank.runtime.threads import kernel_threads
+from rerank.trees.boost import TreeWorkers
 from rerank.types import Floats, Ints, RankingData, Run
 from rerank.types.preferences import Preferences
 from rerank.types.retriever import RETRIEVERS, retriever_members
 
 log = logging.getLogger("rerank")
+FORMAT, VERSION = "rerank-model", 1  # of model files
+DEEPEST = 50  # models inside one another
 PROGRESS: dict[str, Field] = {  # of the training of any ranker
     "best_iteration": Whole(0, 1_000_000),
     "evals_result": Table(Table(Numbers())),
@@ -129,14 +141,11 @@ class Ranker(Estimator):
     n_jobs: int | None
     best_iteration_: int
     evals_result_: dict[str, dict[str, list[float]]]
-    _callbacks: tuple[Callback, ...] = ()
-    _cluster: Any = None  # a rerank.Cluster, while it trains
-    _limits: TrainingLimits = TrainingLimits()
     _columns_named = False  # whether training had a data frame, whose columns have names
     _ordered = True  # whether the order of the features is known: the file of an imported model may only name them
 
     @abstractmethod
-    def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
+    def _learn(self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext = ALONE) -> None:
         """Learn from canonical data."""
 
     @abstractmethod
@@ -194,7 +203,7 @@ class Ranker(Estimator):
         eval_init_score: Any = None,
         preferences: Preferences | Iterable[Sequence[Any]] | None = None,
         callbacks: Iterable[Callback] | None = None,
-        cluster: Any = None,
+        cluster: TreeWorkers | None = None,
         memory: int | str | None = None,
         checkpoint: str | Path | Checkpoint | None = None,
     ) -> Self:
@@ -253,20 +262,39 @@ class Ranker(Estimator):
             raise InvalidInputError(
                 f"cluster: expected a ranker of boosted trees ({able}), got {self.kind}. Train it without a cluster."
             )
+        for name, value in (("memory", memory), ("checkpoint", checkpoint)):
+            if value is not None and not self.trains_mapped:
+                raise UnknownParameterError(
+                    f"{name}: expected a ranker of boosted trees, got {type(self).__name__}. Take one of "
+                    f"{', '.join(rankers_of_parts())}, or leave it out."
+                )
+        if preferences is not None and not self.learns_from_pairs:
+            raise UnknownParameterError(
+                f"preferences: expected a ranker that learns from pairs, got {type(self).__name__}, which learns from "
+                f"labels. Take one of {', '.join(rankers_of_pairs())}, or pass labels."
+            )
+        context = TrainingContext.of(callbacks, cluster, memory, checkpoint)
+        pairs = PreferenceRows.of(preferences, X)
+        if pairs is not None and isinstance(X, RankingData) and X.labels is None:
+            X = replace(X, labels=np.zeros(X.n_rows))
         learner = self.unfitted_copy()  # all or nothing: a failed training leaves this ranker as it was
-        learner._callbacks, learner._cluster = () if callbacks is None else tuple(callbacks), cluster
-        learner._limits = learner._given_limits(memory, checkpoint)
-        X = learner._with_preferences(preferences, X)
         data, scores = learner._training_data(X, y, qid, group, init_score, sample_weight)
         learner._columns_named = not isinstance(X, RankingData) and column_names(X) is not None
-        learner._fit_data(data, scores, Validated(eval_set, eval_qid, eval_group, eval_init_score))
-        learner._forget_input()
+        validated = Validated(eval_set, eval_qid, eval_group, eval_init_score)
+        learner._fit_data(data, scores, pairs, validated, context)
         kept = {name: value for name, value in vars(self).items() if not name.endswith("_")}  # none of an earlier fit
         self.__dict__ = {**kept, **vars(learner), **self.get_params(deep=False)}
         return self
 
-    def _fit_data(self, data: RankingData, init_score: Floats | None, validated: Validated) -> None:
-        self._check_limits(data)
+    def _fit_data(
+        self,
+        data: RankingData,
+        init_score: Floats | None,
+        pairs: PreferenceRows | None,
+        validated: Validated,
+        context: TrainingContext,
+    ) -> None:
+        self._check_memory(data, context)
         data = self._loaded(data)
         check_training_data(data, "training data")
         if isinstance(self.base, Ranker) and hasattr(self.base, "base_"):
@@ -279,32 +307,12 @@ class Ranker(Estimator):
             self.retriever_ = self.base.retriever  # of a run whose scores are the data's
         note_unknown_start(self)
         valid = validated.given and self._validation_set(validated)
+        check_start(start)
         with kernel_threads(self.n_jobs):
-            self._learn(TrainingSet.of(data, start), valid or None)
+            self._learn(TrainingSet.of(data, start, pairs), valid or None, context)
         self._warn_of_nothing()
 
-    def _with_preferences(
-        self, preferences: Preferences | Iterable[Sequence[Any]] | None, X: RankingData | ArrayLike
-    ) -> RankingData | ArrayLike:
-        """Take preference pairs to learn from; return X, with labels where there are none."""
-        if preferences is not None:
-            raise UnknownParameterError(
-                f"preferences: expected a ranker that learns from pairs, got {type(self).__name__}, which learns from "
-                f"labels. Take one of {', '.join(rankers_of_pairs())}, or pass labels."
-            )
-        return X
-
-    def _given_limits(self, memory: int | str | None, checkpoint: str | Path | Checkpoint | None) -> TrainingLimits:
-        """Return memory and checkpoint that `fit` is given; refuse them for a learner that cannot keep to them."""
-        for name, value in (("memory", memory), ("checkpoint", checkpoint)):
-            if value is not None and not self.trains_mapped:
-                raise UnknownParameterError(
-                    f"{name}: expected a ranker of boosted trees, got {type(self).__name__}. Take one of "
-                    f"{', '.join(rankers_of_parts())}, or leave it out."
-                )
-        return TrainingLimits.of(memory, checkpoint)
-
-    def _check_limits(self, data: RankingData) -> None:
+    def _check_memory(self, data: RankingData, context: TrainingContext) -> None:
         """Refuse memory that is too little for these data."""
         return
 
@@ -314,13 +322,11 @@ class Ranker(Estimator):
             return data
         return replace(data, X=np.array(data.X))
 
-    def _forget_input(self) -> None:
-        """Drop what only training needs."""
-        del self._callbacks, self._cluster, self._limits
-
-    def _stopping(self, valid: TrainingSet | None, base: WeightedBase | None = None) -> EarlyStopping:
+    def _stopping(
+        self, valid: TrainingSet | None, context: TrainingContext, judged: Callable[[Floats], Floats] | None = None
+    ) -> EarlyStopping:
         """Return what follows the metric on the validation data, None for none, while the ranker learns."""
-        return EarlyStopping(valid, parse_measure(self.metric), self.early_stopping_rounds, self._callbacks, base)
+        return EarlyStopping(valid, parse_measure(self.metric), self.early_stopping_rounds, context.callbacks, judged)
 
     def predict(
         self,
@@ -509,7 +515,14 @@ class Ranker(Estimator):
             For a model that `load_model` would refuse.
 
         """
-        save_model(self, path)
+        try:
+            stored = self.to_dict()
+            StoredModel().read(stored, {})
+        except SchemaError as error:
+            raise InvalidInputError(f"model: {error}") from None
+        text = json.dumps({"format": FORMAT, "version": VERSION, **stored}, ensure_ascii=False, allow_nan=False)
+        with whole_file(path) as file:
+            file.write(text + "\n")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the model as plain JSON values.
@@ -631,10 +644,13 @@ class Ranker(Estimator):
         check_training_data(data, "validation data")
         if init_score is not None:
             scores = number_column("eval_init_score", init_score, data.n_rows, "score")
-            return TrainingSet.of(data, scores if order is None else scores[order])
-        if isinstance(self.base, Run | Mapping):
-            return TrainingSet.of(data, run_scores(Run.of(self.base), data))
-        return TrainingSet.of(data, self.base_.scores(data))
+            scores = scores if order is None else scores[order]
+        elif isinstance(self.base, Run | Mapping):
+            scores = run_scores(Run.of(self.base), data)
+        else:
+            scores = self.base_.scores(data)
+        check_start(scores)
+        return TrainingSet.of(data, scores)
 
     def _start(self, data: RankingData, init_score: ArrayLike | None, base: Any) -> Floats:
         if init_score is not None:
@@ -706,6 +722,62 @@ class Ranker(Estimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "base_")
+
+
+_REGISTRY: Registry[type[Ranker]] = Registry("ranker", "rerank.rankers")
+_FITTED: Registry[type[Ranker]] = Registry("ranker", "rerank.rankers")
+known_rankers = _REGISTRY.known
+ranker_class = _REGISTRY.get
+R = TypeVar("R", bound="type[Ranker]")
+
+
+def register(name: str) -> Callable[[R], R]:
+    """Return a decorator that registers a ranker's class, a dataclass, under a name.
+
+    It also sets what follows from the declared hyper-parameters: `parameter_fields`, and the section `Parameters` of
+    the class's docstring.
+    """
+
+    def add(ranker: R) -> R:
+        parameters = declared_parameters(ranker)
+        ranker.kind = name
+        ranker.parameter_fields = {key: each.field for key, each in parameters.items() if each.field is not None}
+        text, heading, references = inspect.cleandoc(ranker.__doc__ or "").partition("References\n----------\n")
+        sections = (text.rstrip(), documentation(parameters.values()), f"{heading}{references}".rstrip())
+        ranker.__doc__ = "\n\n".join(filter(None, sections)) + "\n"
+        return _REGISTRY.register(name)(ranker)
+
+    return add
+
+
+def register_fitted(name: str) -> Callable[[R], R]:
+    """Return a decorator that registers a ranker that is never trained here, under the name that model files use."""
+
+    def add(ranker: R) -> R:
+        ranker.kind = name
+        return _FITTED.register(name)(ranker)
+
+    return add
+
+
+def stored_rankers() -> dict[str, type[Ranker]]:
+    """Return the rankers that a model file may hold, by name: those that are trained, and those that are not."""
+    return dict(sorted({**known_rankers(), **_FITTED.known()}.items()))
+
+
+class StoredModel(Field):
+    """A ranker as `Ranker.to_dict` wrote it, inside `depth` other models."""
+
+    def read(self, value: Any, sizes: Sizes) -> Ranker:
+        """Return the ranker."""
+        depth = sizes.get("depth", -1) + 1
+        if depth > DEEPEST:
+            raise SchemaError(f"at most {DEEPEST} models inside one another", "more")
+        if not isinstance(value, Mapping):
+            raise SchemaError("an object", shown(value))
+        with at("ranker"):
+            kind = Choice(stored_rankers).read(value.get("ranker"), {})
+        return stored_rankers()[kind].read(value, self, {"depth": depth})
 
 
 def rankers_of_pairs() -> list[str]:

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.features.inputs import check_spaces
 from rerank.features.recipe import Recipe
-from rerank.rankers.origin import check_retrievers, trained_retriever
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.store import load_model
-from rerank.rankers.warm_start import CandidateRunBase
+from rerank.rankers.warm_start import CandidateRunBase, check_retrievers, trained_retriever
 from rerank.retrieval.union import parse_union, union_of_tag
 from rerank.service.settings import BM25_NAME, Settings
 from rerank.types import RankingData, pointers, query_rows

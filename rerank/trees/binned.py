@@ -3,6 +3,9 @@
 A mapped X (`rerank.runtime.mapped_rows`) is read in passes, block by block, and is never in memory as a whole: first as
 many columns at a time as fit into the working memory, to learn their bins, then once more to bin the rows. The bins and
 the blocks equal those of an X in memory, byte for byte.
+
+A tree's nodes read the codes of binned rows (`tree_values`), so that their features are not needed: a value is in a bin
+up to a split's if and only if it is at most the split's threshold.
 """
 
 from __future__ import annotations

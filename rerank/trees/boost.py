@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rerank.trees.binned import BinnedData, tree_values
 from rerank.trees.columns import Columns
 from rerank.trees.forest import Forest, Tree
-from rerank.trees.grow import Grower, TreeLimits, add_leaf_values
+from rerank.trees.grow import Grower, NewtonSplits, SplitRule, TreeLimits, add_leaf_values
 from rerank.types import Floats, Ints
 
 Gradients = Callable[[Floats, Floats, Floats], None]
@@ -59,6 +59,39 @@ class BoostSettings:
     queries: Ints | None = None
 
 
+NEWTON = NewtonSplits()
+
+
+@dataclass(frozen=True, eq=False)
+class BoostTask:
+    """What a forest is grown from, in this process or by the workers of a cluster.
+
+    Parameters
+    ----------
+    data : BinnedData
+        Binned rows in canonical order (`bin_rows`).
+    query_ptr : int64 array of shape (n_queries + 1,)
+        Rows of query q are [query_ptr[q], query_ptr[q + 1]), to draw whole queries.
+    start_scores : float64 array of shape (n_rows,)
+        Zeros, or the scores of a base ranker for a warm start.
+    settings : BoostSettings
+        How the forest is grown.
+    rule : SplitRule
+        How splits are compared.
+    step_length : callable, optional
+        ``step_length(scores, values)`` returns the factor of a new tree from the scores and the tree's values, float64
+        arrays of shape (n_rows,). None: the learning rate.
+
+    """
+
+    data: BinnedData
+    query_ptr: Ints
+    start_scores: Floats
+    settings: BoostSettings
+    rule: SplitRule = NEWTON
+    step_length: StepLength | None = None
+
+
 class TreeSource(Protocol):
     """What trees come from, one after the other: a `Booster`, or the workers of a cluster."""
 
@@ -81,6 +114,15 @@ class TreeSource(Protocol):
 
     def close(self) -> None:
         """Release what is held outside this process."""
+
+
+class TreeWorkers(Protocol):
+    """What grows trees outside this process: a `rerank.Cluster`."""
+
+    def booster(
+        self, task: BoostTask, gradients_of: Callable[[slice, slice], Gradients], from_first_tree: bool
+    ) -> TreeSource:
+        """Return what grows the trees; see `rerank.cluster.training.ClusterBooster`."""
 
 
 class Sampler:
@@ -140,23 +182,12 @@ class Booster:
 
     Parameters
     ----------
-    data : BinnedData
-        Binned rows in canonical order (`bin_rows`).
-    query_ptr : int64 array of shape (n_queries + 1,)
-        Rows of query q are [query_ptr[q], query_ptr[q + 1]), to draw whole queries.
-    start_scores : float64 array of shape (n_rows,)
-        Zeros, or the scores of a base ranker for a warm start.
+    task : BoostTask
+        What the forest is grown from.
     gradients : callable
         ``gradients(scores, grad, hess)`` fills gradient and hessian, all float64 arrays of shape (n_rows,).
-    settings : BoostSettings
-        How the forest is grown.
     n_threads : int
         Threads to use.
-    step_length : callable, optional
-        ``step_length(scores, values)`` returns the factor of a new tree from the scores and the tree's values, float64
-        arrays of shape (n_rows,). None: the learning rate.
-    row_weights : float64 array of shape (n_rows,), optional
-        For splits by least squares (`Grower.grow`). None: by the gain of Newton steps.
 
     Attributes
     ----------
@@ -171,25 +202,14 @@ class Booster:
 
     """
 
-    def __init__(
-        self,
-        data: BinnedData,
-        query_ptr: Ints,
-        start_scores: Floats,
-        gradients: Gradients,
-        settings: BoostSettings,
-        n_threads: int,
-        step_length: StepLength | None = None,
-        row_weights: Floats | None = None,
-    ) -> None:
-        self.settings, self.gradients = settings, gradients
-        self._step_length, self._row_weights = step_length, row_weights
-        self.data = data
-        self._grower = Grower(data.columns, data.blocks, settings.limits, n_threads)
-        self._sampler = Sampler(settings, query_ptr, data.columns)
+    def __init__(self, task: BoostTask, gradients: Gradients, n_threads: int) -> None:
+        self._task, self.gradients = task, gradients
+        self.data = data = task.data
+        self._grower = Grower(data.columns, data.blocks, task.settings.limits, n_threads)
+        self._sampler = Sampler(task.settings, task.query_ptr, data.columns)
         self._all_rows = np.arange(data.n_rows, dtype=np.int32)
         self._grad, self._hess = np.empty(data.n_rows), np.empty(data.n_rows)
-        self.scores = start_scores.astype(np.float64, copy=True)
+        self.scores = task.start_scores.astype(np.float64, copy=True)
         self.trees: list[Tree] = []
 
     @property
@@ -202,9 +222,9 @@ class Booster:
         self.gradients(self.scores, self._grad, self._hess)
         drawn, features = self._sampler.draw()
         rows = self._all_rows if drawn is None else self._all_rows[drawn]
-        tree, ordered, leaf_ptr = self._grower.grow(self._grad, self._hess, rows, features, self._row_weights)
+        tree, ordered, leaf_ptr = self._grower.grow(self._grad, self._hess, rows, features, self._task.rule)
         tree.leaf_value[:] *= self._factor(tree)
-        with mean_of_trees(self.scores, len(self.trees), self.settings.averaged):
+        with mean_of_trees(self.scores, len(self.trees), self._task.settings.averaged):
             if drawn is None:
                 add_leaf_values(ordered, leaf_ptr, tree.leaf_value, self.scores)
             else:
@@ -217,7 +237,7 @@ class Booster:
         if with_gradients:
             self.gradients(self.scores, self._grad, self._hess)
         self._sampler.draw()
-        with mean_of_trees(self.scores, len(self.trees), self.settings.averaged):
+        with mean_of_trees(self.scores, len(self.trees), self._task.settings.averaged):
             self.scores += self._values(tree)
         self.trees.append(tree)
 
@@ -234,6 +254,6 @@ class Booster:
 
     def _factor(self, tree: Tree) -> float:
         """Return what the values of a new tree are multiplied by."""
-        if self._step_length is None:
-            return self.settings.learning_rate
-        return self._step_length(self.scores, self._values(tree))
+        if self._task.step_length is None:
+            return self._task.settings.learning_rate
+        return self._task.step_length(self.scores, self._values(tree))

@@ -1,7 +1,16 @@
-"""One tree on one binned data set: prepares what the kernel in `leafwise.py` takes, and reads the tree it grew."""
+"""One tree on one binned data set: prepares what the kernel in `leafwise.py` takes, and reads the tree it grew.
+
+packed  one int64 a row: gradient in the high 32 bits, hessian in the low 32, so that one addition sums both. They are
+        scaled so that sums over all rows stay below 2^31; sums of integers do not depend on their order.
+
+`pack` in `tests/oracles/trees.py` packs in Python; `leaf_value` there is the slow form of `newton_steps` of the sums of
+`add_leaf_sums`.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import frexp, ldexp
 
@@ -145,15 +154,100 @@ class TreeLimits:
         """`min_child_weight`, less what sums of hessians lose by rounding: a sum that equals it is enough."""
         return float(self.min_child_weight) * (1.0 - ROUNDING)
 
-    def of_splits(self, newton: bool) -> SplitLimits:
-        """Return the limits as kernels take them; splits by least squares know no hessian, and so no limits of it."""
-        return SplitLimits(
-            min_child_samples=float(self.min_child_samples),
-            min_child_weight=self.least_hess if newton else 0.0,
-            reg_lambda=float(self.reg_lambda) if newton else 0.0,
-            min_split_gain=float(self.min_split_gain),
-            max_depth=int(self.max_depth),
-        )
+
+class SplitRule(ABC):
+    """How the splits of a tree are compared: one of `SPLIT_RULES`."""
+
+    @classmethod
+    @abstractmethod
+    def of(cls, row_weights: Floats) -> SplitRule:
+        """Return the rule for rows whose queries have these weights, (n_rows,) float64."""
+
+    @abstractmethod
+    def weights(self, hess: Floats) -> Floats:
+        """Return what a side's squared gradient is divided by, summed over its rows: (n_rows,) float64."""
+
+    @abstractmethod
+    def limits(self, limits: TreeLimits) -> SplitLimits:
+        """Return the limits as kernels take them."""
+
+    @abstractmethod
+    def least_leaf_hess(self, limits: TreeLimits, n_leaves: int) -> float:
+        """Return the hessian below which a leaf of a tree of so many leaves takes no step."""
+
+    @abstractmethod
+    def part(self, rows: slice) -> SplitRule:
+        """Return the rule for some of the rows."""
+
+
+@dataclass(frozen=True)
+class NewtonSplits(SplitRule):
+    """Splits that gain most by Newton steps, G^2 / H over both sides, as in LightGBM and XGBoost."""
+
+    @classmethod
+    def of(cls, row_weights: Floats) -> NewtonSplits:
+        """Return the rule, which does not depend on the weights of the queries."""
+        return cls()
+
+    def weights(self, hess: Floats) -> Floats:
+        """Return the hessians."""
+        return hess
+
+    def limits(self, limits: TreeLimits) -> SplitLimits:
+        """Return all limits."""
+        return _split_limits(limits, limits.least_hess, float(limits.reg_lambda))
+
+    def least_leaf_hess(self, limits: TreeLimits, n_leaves: int) -> float:
+        """Return `min_child_weight` for a tree of one leaf, which no split has checked; else 0."""
+        return limits.least_hess if n_leaves == 1 else 0.0
+
+    def part(self, rows: slice) -> NewtonSplits:
+        """Return the rule itself."""
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class LeastSquaresSplits(SplitRule):
+    """Splits that fit the gradients by least squares, G^2 / rows (Burges 2010, equation 11).
+
+    row_weights  (n_rows,) float64: what a row counts for
+    """
+
+    row_weights: Floats
+
+    @classmethod
+    def of(cls, row_weights: Floats) -> LeastSquaresSplits:
+        """Return the rule in which a row counts for its query's weight."""
+        return cls(row_weights)
+
+    def weights(self, hess: Floats) -> Floats:
+        """Return the weights of the rows."""
+        return self.row_weights
+
+    def limits(self, limits: TreeLimits) -> SplitLimits:
+        """Return the limits but those of the hessian, which these splits do not know."""
+        return _split_limits(limits, 0.0, 0.0)
+
+    def least_leaf_hess(self, limits: TreeLimits, n_leaves: int) -> float:
+        """Return `min_child_weight`, which no split has checked."""
+        return limits.least_hess
+
+    def part(self, rows: slice) -> LeastSquaresSplits:
+        """Return the rule with the weights of some of the rows."""
+        return LeastSquaresSplits(self.row_weights[rows])
+
+
+SPLIT_RULES: Mapping[str, type[SplitRule]] = {"newton": NewtonSplits, "least-squares": LeastSquaresSplits}
+
+
+def _split_limits(limits: TreeLimits, least_hess: float, reg_lambda: float) -> SplitLimits:
+    return SplitLimits(
+        min_child_samples=float(limits.min_child_samples),
+        min_child_weight=least_hess,
+        reg_lambda=reg_lambda,
+        min_split_gain=float(limits.min_split_gain),
+        max_depth=int(limits.max_depth),
+    )
 
 
 class Grower:
@@ -190,28 +284,28 @@ class Grower:
         self._work = Workspace.allocate(n_rows, n_blocks * WIDTH, len(columns.column), limits.num_leaves)
 
     def grow(
-        self, grad: Floats, hess: Floats, rows: NDArray[np.int32], features: Ints, row_weights: Floats | None = None
+        self, grad: Floats, hess: Floats, rows: NDArray[np.int32], features: Ints, rule: SplitRule
     ) -> tuple[Tree, NDArray[np.int32], Ints]:
         """Grow one tree on some rows and features.
 
-        Shapes: grad, hess float64 (n_rows,); rows int32 (k,); features int64 (m,); row_weights float64 (n_rows,);
-        ordered int32 (k,); leaf_ptr int64 (n_leaves, 2).
+        Shapes: grad, hess float64 (n_rows,); rows int32 (k,); features int64 (m,); ordered int32 (k,); leaf_ptr int64
+        (n_leaves, 2).
 
         C. Burges, MSR-TR-2010-82: equation 11 (splits by least squares), section 7 (Newton steps).
         """
-        work, n_rows, newton = self._work, len(rows), row_weights is None
+        work, n_rows = self._work, len(rows)
         is_candidate = np.zeros(len(self.columns.column), dtype=np.bool_)
         is_candidate[features] = True
         work.rows[0, :n_rows] = rows
-        weights = hess if row_weights is None else row_weights
-        grad_unit, hess_unit, total_grad, total_hess = pack_gradients(grad, weights, rows, work.packed[0, :n_rows])
+        packed = work.packed[0, :n_rows]
+        grad_unit, hess_unit, total_grad, total_hess = pack_gradients(grad, rule.weights(hess), rows, packed)
         work.start(total_grad, total_hess, n_rows)
         task = TreeTask(is_candidate, *self._column_groups(features), grad_unit, hess_unit)
-        n_leaves = grow_leaves(self._rows, task, self.limits.of_splits(newton), work)
+        n_leaves = grow_leaves(self._rows, task, rule.limits(self.limits), work)
         leaf_ptr = np.column_stack([work.leaves[end][:n_leaves] for end in ("first", "last")])
         sums = np.zeros((n_leaves, 3))
         add_leaf_sums(grad, hess, work.rows[0], leaf_ptr, sums)
-        return self._grown_tree(sums, newton), work.rows[0, :n_rows], leaf_ptr
+        return self._grown_tree(sums, rule), work.rows[0, :n_rows], leaf_ptr
 
     def _column_groups(self, features: Ints) -> tuple[Ints, Ints]:
         """Return the column groups of some features, ascending, and where those of each thread start.
@@ -232,11 +326,9 @@ class Grower:
         ends = np.arange(1, self.n_threads) * work.sum() / self.n_threads
         return groups, np.concatenate([[0], np.minimum(np.searchsorted(before, ends), n_dense), [len(groups)]])
 
-    def _grown_tree(self, sums: Floats, newton: bool) -> Tree:
+    def _grown_tree(self, sums: Floats, rule: SplitRule) -> Tree:
         """Return the tree that the kernel has grown, from the sums of its leaves (`add_leaf_sums`)."""
-        # Splits by the hessian leave no child with less; a tree of one leaf, or of other splits, is not checked yet.
-        least_hess = self.limits.least_hess if len(sums) == 1 or not newton else 0.0
-        values = newton_steps(sums, self.limits.reg_lambda, least_hess)
+        values = newton_steps(sums, self.limits.reg_lambda, rule.least_leaf_hess(self.limits, len(sums)))
         nodes = self._work.nodes[: len(sums) - 1]
         edges = self.columns.bins.edges[nodes["feature"], nodes["bin"]]
         return Tree(

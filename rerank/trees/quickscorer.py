@@ -7,7 +7,9 @@ lane   one of the 64 rows of a block; the words of all lanes stay in vector regi
 A test that fails clears the leaves of its node's first child; the lowest bit left is the exit leaf (section 3 of the
 paper). The paper orders nodes by feature and threshold, to stop at the first test that holds; with 64 rows in a block
 hardly any test is saved, and words that stay in registers while all tests of a tree run are three times as fast. Trees
-of more than 32 leaves are several words. `bit_layout.py` arranges a forest so.
+of more than 32 leaves are several words. A node is a test only in the
+words that the leaves below its first child reach; in trees of several words the smaller child is made the first one, to
+keep those few.
 
 The loop over tests is written in LLVM's vector language: its auto-vectoriser keeps no word in a register. It is one
 file with the kernel that calls it, since Numba's cache does not see changes in other files. `exit_leaves` in

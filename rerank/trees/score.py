@@ -1,4 +1,12 @@
-"""Scores of rows under a forest: many rows by bits of leaves (`quickscorer.py`), a few by walking (`walk.py`)."""
+"""Scores of rows under a forest: many rows by bits of leaves (`quickscorer.py`), a few by walking.
+
+Walking follows eight trees at once, one level in each step, without a branch on the row's values.
+
+position  index of a node or leaf in the arrays of a `WalkForest`. The children of a node are next to each other, so the
+          next position is that of the left one, plus one where the row goes right; a leaf is its own child.
+
+`score` in `tests/oracles/trees.py` walks one row through the trees as they are stored.
+"""
 
 from __future__ import annotations
 

@@ -7,8 +7,8 @@ from collections.abc import Container
 from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.features.functions import functions
 from rerank.features.recipe import Recipe, defined_functions
-from rerank.rankers.origin import trained_retriever
 from rerank.rankers.ranker import Ranker
+from rerank.rankers.warm_start import trained_retriever
 from rerank.retrieval.union import union_of_tag
 from rerank.types.retriever import Retriever
 

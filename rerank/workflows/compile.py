@@ -84,7 +84,7 @@ def _grow_trees() -> None:
     import numpy as np
 
     from rerank.trees.binned import bin_rows
-    from rerank.trees.boost import Booster, BoostSettings
+    from rerank.trees.boost import Booster, BoostSettings, BoostTask
 
     random, n_rows = np.random.default_rng(0), N_QUERIES * ROWS_A_QUERY
     X = random.normal(size=(n_rows, 32)).astype(np.float32)
@@ -95,7 +95,7 @@ def _grow_trees() -> None:
 
     query_ptr = np.arange(N_QUERIES + 1) * ROWS_A_QUERY
     data = bin_rows(X, np.arange(n_rows), 255, 1)
-    Booster(data, query_ptr, np.zeros(n_rows), fill, BoostSettings(), 1).add_tree()
+    Booster(BoostTask(data, query_ptr, np.zeros(n_rows), BoostSettings()), fill, 1).add_tree()
 
 
 def _rank_and_score() -> None:

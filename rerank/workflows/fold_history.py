@@ -14,7 +14,7 @@ from rerank.features.plan import ColumnPlan
 from rerank.features.recipe import Recipe
 from rerank.features.registry import family
 from rerank.history.history import History
-from rerank.rankers.registry import ranker_class
+from rerank.rankers.ranker import ranker_class
 from rerank.retrieval.base import source
 from rerank.retrieval.union import parse_union
 from rerank.types import Qrels, RankingData, Run, Topics

@@ -14,9 +14,9 @@ from rerank.errors import InvalidInputError
 from rerank.features.inputs import check_spaces
 from rerank.files.topics import read_topics
 from rerank.files.trec import read_run
-from rerank.rankers.origin import check_base_run, check_retrievers
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.store import fitted_model
+from rerank.rankers.warm_start import check_base_run, check_retrievers
 from rerank.retrieval.union import UnionRun
 from rerank.types import RankingData, Run, Topics
 from rerank.types.retriever import Retriever

@@ -17,7 +17,7 @@ from rerank.features.recipe import Recipe
 from rerank.lucene.documents import stored_text
 from rerank.lucene.given import GivenDocument, GivenReader, check_characters
 from rerank.lucene.texts import TextAnalyser, TextIndex, UnusableTextError
-from rerank.rankers.origin import check_base_run, check_retrievers
+from rerank.rankers.warm_start import check_base_run, check_retrievers
 from rerank.types import Floats, RankingData, Run, Topics, pointers, query_rows
 from rerank.types.ids import ID_RULE, first_broken, id_array
 from rerank.types.ordering import position_order

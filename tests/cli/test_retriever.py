@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import rerank
-from rerank.rankers import origin
+from rerank.rankers import origin  # FIXME-MERGE
 from tests.cli.conftest import SMALL, Command
 
 

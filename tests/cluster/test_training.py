@@ -15,8 +15,7 @@ from rerank.cli.main import run as command
 from rerank.cluster.training import shard_bounds
 from rerank.errors import ClusterError, InvalidInputError
 from rerank.rankers.checkpoint import Checkpoint, read_checkpoint
-from rerank.rankers.ranker import Ranker
-from rerank.rankers.registry import ranker_class
+from rerank.rankers.ranker import Ranker, ranker_class
 from rerank.types import RankingData
 from tests.cluster.processes import Processes, started, wait_for_workers
 from tests.cluster.test_queries import write_certificates

@@ -20,8 +20,8 @@ from rerank.errors import FileFormatError, InvalidInputError, ModelMismatchError
 from rerank.files.data import write_data
 from rerank.rankers import checkpoint as checkpoints
 from rerank.rankers.checkpoint import Checkpoint, read_checkpoint
-from rerank.rankers.registry import ranker_class
-from rerank.rankers.stopping import TrainingProgress
+from rerank.rankers.context import TrainingProgress
+from rerank.rankers.ranker import ranker_class
 from tests.rankers.conftest import ranking_data
 
 SMALL: dict[str, Any] = {"n_estimators": 12, "num_leaves": 6, "n_jobs": 1}

@@ -13,8 +13,7 @@ from rerank.errors import InvalidInputError, ModelMismatchError, RerankError
 from rerank.metrics.registry import parse_measure
 from rerank.metrics.structures import RankedLists
 from rerank.rankers.boosted import BoostedTrees
-from rerank.rankers.ranker import Ranker
-from rerank.rankers.registry import known_rankers, ranker_class
+from rerank.rankers.ranker import Ranker, known_rankers, ranker_class
 from rerank.rankers.store import load_model, model_from_dict
 from rerank.types import Floats, RankingData, pointers
 from rerank.types.ids import id_array

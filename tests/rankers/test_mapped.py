@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from rerank.errors import InvalidInputError, UnknownParameterError
-from rerank.rankers.memory import MemoryPlan, parse_bytes
-from rerank.rankers.registry import ranker_class
+from rerank.rankers.context import MemoryPlan, parse_bytes
+from rerank.rankers.ranker import ranker_class
 from rerank.runtime.mapped_rows import RowFile
 from rerank.types import RankingData
 

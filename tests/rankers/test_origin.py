@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from rerank.errors import ModelMismatchError
-from rerank.rankers import origin
+from rerank.rankers import origin  # FIXME-MERGE
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.store import load_model

@@ -13,11 +13,10 @@ from rerank.rankers.ensemble import Ensemble
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.mart import MART
 from rerank.rankers.nets import RankNet
-from rerank.rankers.preferences import LearnsFromPairs
 from rerank.rankers.rankboost import RankBoost
-from rerank.rankers.ranker import Ranker
-from rerank.rankers.registry import known_rankers
+from rerank.rankers.ranker import Ranker, known_rankers
 from rerank.rankers.store import load_model
+from rerank.rankers.training import LearnsFromPairs
 from rerank.types import RankingData
 from tests.rankers.conftest import ranking_data
 from tests.rankers.test_lambdamart import ndcg

@@ -14,7 +14,7 @@ from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.features import extract as extract_module
 from rerank.features.recipe import Recipe
 from rerank.plugins.texts import TextReranker
-from rerank.rankers import origin
+from rerank.rankers import origin  # FIXME-MERGE
 from rerank.rankers.ranker import Ranker
 from rerank.types.retriever import Retriever
 from tests.workflows.tiny import Tiny
