@@ -54,8 +54,7 @@ class LinearStage:
         measure, base = parse_measure(self.metric), None
         if train.start_scores.any():
             base = WeightedBase(valid or train, parse_measure(self.metric))
-        parts = train.labels, train.query_ptr, train.ideal_labels, train.ideal_ptr, train.weights
-        objective = lambdarank_for(measure, *parts, 1.0, DEPTH, True)
+        objective = lambdarank_for(measure, train.lists, train.weights, truncation_level=DEPTH)
         inputs = train.X[train.order].astype(np.float64)
         inputs -= inputs.min(axis=0)  # a constant column is 0 exactly
         scales = np.where(inputs.any(axis=0), inputs.std(axis=0), 1.0)

@@ -87,17 +87,8 @@ class LambdaMART(BoostedTrees):
     def _objective(self, train: TrainingSet) -> Objective:
         if train.pairs is not None:
             return PreferencePairs(*train.weighted_pairs(evenly=False))
-        return lambdarank_for(
-            parse_measure(self.metric),
-            train.labels,
-            train.query_ptr,
-            train.ideal_labels,
-            train.ideal_ptr,
-            train.weights,
-            1.0,
-            self.truncation_level,
-            self.normalize,
-        )
+        measure = parse_measure(self.metric)
+        return lambdarank_for(measure, train.lists, train.weights, 1.0, self.truncation_level, self.normalize)
 
 
 def _searched(training: Validation, learning_rate: float, scores: Floats, tree: Floats) -> float:

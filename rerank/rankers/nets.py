@@ -385,16 +385,7 @@ class LambdaRank(NetRanker):
     normalize: bool = parameter(True, Flag(), NORMALIZE)
 
     def _objective(self, query: TrainingSet) -> Objective | None:
-        measure, ideal = parse_measure(self.metric), (query.ideal_labels, query.ideal_ptr)
-        if measure.trainable and not order_matters(measure, query.labels, query.query_ptr, *ideal).any():
+        measure = parse_measure(self.metric)
+        if measure.trainable and not order_matters(measure, query.lists).any():
             return None
-        return lambdarank_for(
-            measure,
-            query.labels,
-            query.query_ptr,
-            *ideal,
-            query.weights,
-            1.0,
-            self.truncation_level,
-            self.normalize,
-        )
+        return lambdarank_for(measure, query.lists, query.weights, 1.0, self.truncation_level, self.normalize)

@@ -140,6 +140,11 @@ class TrainingSet:
             pairs,
         )
 
+    @property
+    def lists(self) -> RankedLists:
+        """The labels, in canonical order, and those of the ideal."""
+        return RankedLists(self.labels, self.query_ptr, self.ideal_labels, self.ideal_ptr)
+
     def select(self, queries: Ints) -> TrainingSet:
         """Return some queries, by position, with a copy of their features: a learner takes all rows that it gets."""
         rows, query_ptr = joined_rows(self.query_ptr[queries], np.diff(self.query_ptr)[queries])

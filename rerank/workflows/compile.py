@@ -117,8 +117,7 @@ def _rank_and_score() -> None:
     X, labels = random.normal(size=(n_rows, 2)), random.integers(0, 3, n_rows)
     data, _ = data_from_arrays(X, labels, np.repeat(np.arange(N_QUERIES), ROWS_A_QUERY))
     rows, measure, scores = TrainingSet.of(data, np.zeros(n_rows)), parse_measure("nDCG@10"), np.zeros(n_rows)
-    ideal = rows.ideal_labels, rows.ideal_ptr
-    objective = lambdarank_for(measure, rows.labels, rows.query_ptr, *ideal, rows.weights, 1.0, 30, True)
+    objective = lambdarank_for(measure, rows.lists, rows.weights)
     objective.gradients(scores, np.empty(n_rows), np.empty(n_rows))
     Validation(rows, measure).value(scores)
     stump = np.zeros(1, np.int32), np.zeros(1, np.float32), np.zeros(1, np.bool_)

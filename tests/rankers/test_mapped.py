@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from rerank.errors import InvalidInputError, UnknownParameterError
-from rerank.rankers.context import MemoryPlan, parse_bytes
+from rerank.rankers.context import TrainingContext, parse_bytes
 from rerank.rankers.ranker import ranker_class
 from rerank.runtime.mapped_rows import RowFile
 from rerank.types import RankingData
@@ -96,10 +97,17 @@ def test_other_sizes_are_refused(size: Any) -> None:
 
 
 def test_plan_maps_rows_that_do_not_fit_and_refuses_what_cannot_be_mapped() -> None:
-    plan = MemoryPlan(10_000_000, 136, 0, 31, 200_000_000)
-    assert not plan.storage(None).mapped
-    assert not plan.storage(plan.least + plan.codes).mapped
-    assert plan.storage(plan.least + plan.codes - 1).mapped
-    assert plan.storage(plan.least).mapped
+    size, codes = (10_000_000, 136, 0, 31), 10_000_000 * 144
+    with pytest.raises(InvalidInputError, match="10,000,000 rows x 136 features") as error:
+        TrainingContext(memory=1, resident=200_000_000).storage(*size)
+    least = int(re.search(r"\(([\d,]+) bytes\)", str(error.value))[1].replace(",", ""))
+
+    def is_mapped(memory: int | None) -> bool:
+        return TrainingContext(memory=memory, resident=200_000_000).storage(*size).mapped
+
+    assert not is_mapped(None)
+    assert not is_mapped(least + codes)
+    assert is_mapped(least + codes - 1)
+    assert is_mapped(least)
     with pytest.raises(InvalidInputError, match="10,000,000 rows x 136 features"):
-        plan.storage(plan.least - 1)
+        is_mapped(least - 1)

@@ -9,7 +9,7 @@ from rerank.objectives.base import objective_class
 from rerank.rankers.mart import MART, LogistRank
 from rerank.rankers.training import TrainingSet
 from rerank.trees.binned import bin_rows
-from rerank.trees.boost import Booster, BoostSettings
+from rerank.trees.boost import Booster, BoostSettings, BoostTask
 from rerank.trees.grow import TreeLimits
 from rerank.types import Floats
 from tests.rankers.conftest import ranking_data
@@ -75,7 +75,7 @@ def test_sigma_makes_no_difference_to_a_cold_model(name) -> None:
         start = np.full(data.n_rows, objective.constant() or 0.0)
         settings = BoostSettings(limits=TreeLimits(8, min_child_samples=5, min_child_weight=0.0))
         rows = bin_rows(train.X, train.order, 255, 1)
-        booster = Booster(rows, train.query_ptr, start, objective.gradients, settings, 1)
+        booster = Booster(BoostTask(rows, train.query_ptr, start, settings), objective.gradients, 1)
         for _ in range(10):
             booster.add_tree()
         results.append(booster.scores * sigma)

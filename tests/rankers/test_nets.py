@@ -31,7 +31,6 @@ def _queries(model, data: RankingData, start: np.ndarray):
 def test_ranknet_update_is_the_sum_over_pairs() -> None:
     data = ranking_data(3, n_queries=6)
     model = RankNet(hidden_units=5, reg_lambda=0.0)
-    model._pairs = None
     train, queries, net = _queries(model, data, data.base_scores)
     labels = [part.labels for part in train.queries() if len(np.unique(part.labels)) > 1]
     for query, own in zip(queries, labels, strict=True):
@@ -56,7 +55,6 @@ def test_lambdarank_update_is_the_lambdas_of_all_pairs_through_the_net(normalize
 def test_gradient_is_finite_differences_of_cost_and_decay() -> None:
     data = ranking_data(5, n_queries=2)
     model = RankNet(hidden_units=3, reg_lambda=0.2)
-    model._pairs = None
     _, queries, net = _queries(model, data, data.base_scores)
     query = queries[0]
 

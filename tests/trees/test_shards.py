@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from rerank.trees.binned import bin_rows
-from rerank.trees.boost import Booster, BoostSettings
+from rerank.trees.boost import Booster, BoostSettings, BoostTask
 from rerank.trees.forest import Forest
-from rerank.trees.grow import TreeLimits
+from rerank.trees.grow import LeastSquaresSplits, NewtonSplits, TreeLimits
 from rerank.trees.leafwise import add_packed, pack_histograms
 from rerank.trees.shards import Shard, ShardBooster
 
@@ -141,10 +141,10 @@ def check(
     X, query_ptr = collection(size, sparse)
     order, start = np.random.default_rng(1).permutation(len(X)), np.random.default_rng(2).normal(size=len(X))
     gradients = targets(X[order])
-    weights = np.random.default_rng(3).random(len(X)) if weighted else None
+    rule = LeastSquaresSplits(np.random.default_rng(3).random(len(X))) if weighted else NewtonSplits()
     whole = slice(0, len(X))
     data = bin_rows(X, order, settings.max_bin, 1)
-    local = Booster(data, query_ptr, start, gradients(whole), settings, 1, step_length, weights)
+    local = Booster(BoostTask(data, query_ptr, start, settings, rule, step_length), gradients(whole), 1)
     scores_at = [local.scores.copy()]
     for _ in range(n_trees):
         local.add_tree()
@@ -163,7 +163,7 @@ def check(
             scores=scores_at[n_done][rows],
             gradients=gradients(rows),
             settings=settings,
-            row_weights=None if weights is None else weights[rows],
+            rule=rule.part(rows),
             step_length=step_length if peers.rank == 0 else None,
             has_step_length=step_length is not None,
             n_done=n_done,
