@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from rerank.history.reading import load_history as load_history
     from rerank.rankers.auto import Auto as Auto
     from rerank.rankers.checkpoint import Checkpoint as Checkpoint
+    from rerank.rankers.context import TrainingOptions as TrainingOptions
     from rerank.rankers.diagnostics import local_optimality as local_optimality
     from rerank.rankers.diagnostics import weight_curve as weight_curve
     from rerank.rankers.ensemble import Ensemble as Ensemble
@@ -84,6 +85,7 @@ _HOMES = {
     "RerankError": "rerank.errors",
     "Run": "rerank.types",
     "Topics": "rerank.types",
+    "TrainingOptions": "rerank.rankers.context",
     "Vectors": "rerank.vectors.vectors",
     "combine": "rerank.combination.mixture",
     "compare": "rerank.evaluation.comparison",

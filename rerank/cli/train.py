@@ -83,6 +83,7 @@ def command(
     from rerank.files.data import read_data
     from rerank.metrics.registry import parse_measure
     from rerank.rankers.checkpoint import Checkpoint
+    from rerank.rankers.context import TrainingOptions
     from rerank.rankers.ranker import ranker_class
     from rerank.runtime.output import check_outputs
 
@@ -102,7 +103,7 @@ def command(
         opened_cluster(cluster, cluster_security) as workers,
         errors_with_files({**files, "data": None if base else validate, "memory": "--memory"}),
     ):
-        model.fit(train, eval_set=valid, cluster=workers, **pairs, **limits)
+        model.fit(train, eval_set=valid, training=TrainingOptions(workers, **limits), **pairs)
     model.save(output)
     if state is not None:
         state.remove()

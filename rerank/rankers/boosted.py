@@ -18,7 +18,7 @@ from rerank.metrics.registry import parse_measure
 from rerank.objectives.base import Objective
 from rerank.rankers.base_scores import BaseWeight, StoredBaseWeight, WeightedBase, spread_at_the_top, start_in_units
 from rerank.rankers.checkpoint import TrainingState, digest
-from rerank.rankers.context import ALONE, EarlyStopping, TrainingContext
+from rerank.rankers.context import ALONE, EarlyStopping, TrainingContext, TrainingOptions
 from rerank.rankers.parameters import (
     SEED,
     base_parameter,
@@ -227,7 +227,7 @@ class BoostedTrees(Ranker):
             If training takes more.
 
         """
-        TrainingContext.of(memory=memory).storage(n_rows, n_features, n_valid, self.num_leaves)
+        TrainingContext.of(None, TrainingOptions(memory=memory)).storage(n_rows, n_features, n_valid, self.num_leaves)
 
     def _check_memory(self, data: RankingData, context: TrainingContext) -> None:
         context.storage(data.n_rows, data.n_features, 0, self.num_leaves)

@@ -57,6 +57,29 @@ Callback = Callable[[TrainingProgress], object]
 
 
 @dataclass(frozen=True)
+class TrainingOptions:
+    """How rankers of boosted trees are trained; none of it has an effect on the model.
+
+    Parameters
+    ----------
+    cluster : rerank.Cluster, optional
+        Its workers share the queries; the model is that of this process, byte for byte.
+    memory : int or str, optional
+        Bytes that the process may take, or a size such as "4GB": binned rows that do not fit go to a memory-mapped
+        temporary file. With data that are mapped (`rerank.read_data(path, mapped=True)`) the features are never in
+        memory as a whole.
+    checkpoint : str, Path or Checkpoint, optional
+        File to which the state is written about every 30 seconds. Where it exists, training goes on from it, to the
+        same model; it is removed at the end (a `Checkpoint` is left to the caller).
+
+    """
+
+    cluster: TreeWorkers | None = None
+    memory: int | str | None = None
+    checkpoint: str | Path | Checkpoint | None = None
+
+
+@dataclass(frozen=True)
 class TrainingContext:
     """What `fit` is given beside the data; only callbacks, which may stop a training, have an effect on the model.
 
@@ -85,18 +108,12 @@ class TrainingContext:
     keeps_checkpoint: bool = False
 
     @classmethod
-    def of(
-        cls,
-        callbacks: Iterable[Callback] | None = None,
-        cluster: TreeWorkers | None = None,
-        memory: int | str | None = None,
-        checkpoint: str | Path | Checkpoint | None = None,
-    ) -> Self:
+    def of(cls, callbacks: Iterable[Callback] | None, given: TrainingOptions) -> Self:
         """Return the arguments of `fit` as a context."""
-        keeps = isinstance(checkpoint, Checkpoint)
+        checkpoint, keeps = given.checkpoint, isinstance(given.checkpoint, Checkpoint)
         file = checkpoint if checkpoint is None or isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint)
-        most = None if memory is None else parse_bytes(memory)
-        return cls(tuple(callbacks or ()), cluster, most, private_bytes(), file, keeps)
+        most = None if given.memory is None else parse_bytes(given.memory)
+        return cls(tuple(callbacks or ()), given.cluster, most, private_bytes(), file, keeps)
 
     def storage(self, n_rows: int, n_features: int, n_valid: int, num_leaves: int) -> Storage:
         """Return where the binned rows are stored; raises InvalidInputError if the memory is too small."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NoReturn, Self
+from typing import Any, ClassVar, NoReturn, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,6 +91,30 @@ class Imported(Ranker):
             )
 
 
+class ReadTrees(Protocol):
+    """Trees as a file of another system holds them; the names are those of the attributes of `ImportedTrees`."""
+
+    @property
+    def forest(self) -> Forest:
+        """The trees."""
+
+    @property
+    def constant(self) -> float:
+        """What is added to the sum."""
+
+    @property
+    def divisor(self) -> float:
+        """What the sum is divided by."""
+
+    @property
+    def zero_missing(self) -> Ints:
+        """Features of which 0 is read as missing."""
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether the features are in the order of training; where not, arrays without names are refused."""
+
+
 @register_fitted("imported")
 @dataclass(eq=False, repr=False)
 class ImportedTrees(Imported):
@@ -123,19 +147,12 @@ class ImportedTrees(Imported):
     @classmethod
     def of(
         cls,
-        forest: Forest,
+        trees: ReadTrees,
         feature_names: Sequence[str],
         source: str,
-        *,
-        constant: float = 0.0,
-        divisor: float = 1.0,
-        zero_missing: Sequence[int] = (),
         recipe: Mapping[str, Any] | None = None,
-        is_ordered: bool = True,
     ) -> Self:
-        """Return a fitted ranker of these trees, which are checked already; the arguments are the attributes above.
-
-        is_ordered  whether the features are in the order of training; where not, arrays without names are refused
+        """Return a fitted ranker of these trees, which are checked already.
 
         Raises InvalidInputError for feature names or a recipe that a model file could not hold.
         """
@@ -144,12 +161,12 @@ class ImportedTrees(Imported):
             recipe,
             {
                 "source": source,
-                "constant": constant,
-                "divisor": divisor,
-                "zero_missing": np.array(zero_missing, dtype=np.int64),
-                "sums": str(forest.leaf_value.dtype),
-                "forest": forest,
-                "ordered": is_ordered,
+                "constant": trees.constant,
+                "divisor": trees.divisor,
+                "zero_missing": trees.zero_missing,
+                "sums": str(trees.forest.leaf_value.dtype),
+                "forest": trees.forest,
+                "ordered": trees.is_ordered,
             },
         )
 

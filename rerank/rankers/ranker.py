@@ -26,8 +26,7 @@ from rerank.rankers.arrays import (
     numbered_names,
     query_column,
 )
-from rerank.rankers.checkpoint import Checkpoint
-from rerank.rankers.context import ALONE, Callback, EarlyStopping, TrainingContext
+from rerank.rankers.context import ALONE, Callback, EarlyStopping, TrainingContext, TrainingOptions
 from rerank.rankers.estimator import Estimator, not_fitted
 from rerank.rankers.parameters import check_parameters, declared_parameters, documentation, plain_parameters
 from rerank.rankers.training import PreferenceRows, TrainingSet, Validation, check_start, check_training_data
@@ -62,7 +61,6 @@ from rerank.runtime.schema import (
     at,
 )
 from rerank.runtime.threads import kernel_threads
-from rerank.trees.boost import TreeWorkers
 from rerank.types import Floats, Ints, RankingData, Run
 from rerank.types.preferences import Preferences
 from rerank.types.retriever import RETRIEVERS, retriever_members
@@ -203,9 +201,7 @@ class Ranker(Estimator):
         eval_init_score: Any = None,
         preferences: Preferences | Iterable[Sequence[Any]] | None = None,
         callbacks: Iterable[Callback] | None = None,
-        cluster: TreeWorkers | None = None,
-        memory: int | str | None = None,
-        checkpoint: str | Path | Checkpoint | None = None,
+        training: TrainingOptions | None = None,
     ) -> Self:
         """Learn to rank.
 
@@ -235,15 +231,8 @@ class Ranker(Estimator):
             holds the document ids. Only for rankers that learn from pairs (`learns_from_pairs`).
         callbacks : iterable of callables, optional
             Each is called after each iteration with a `TrainingProgress`: its iteration, evals_result, and stop().
-        cluster : rerank.Cluster, optional
-            Its workers share the queries; the model is that of this process, byte for byte. Only for boosted trees.
-        memory : int or str, optional
-            Bytes that the process may take, or a size such as "4GB", for rankers of boosted trees: binned rows that do
-            not fit go to a memory-mapped temporary file. With data that are mapped (`rerank.read_data(path,
-            mapped=True)`) the features are never in memory as a whole. The model is the same.
-        checkpoint : str, Path or Checkpoint, optional
-            File to which rankers of boosted trees write their state about every 30 seconds. Where it exists, training
-            goes on from it, to the same model; it is removed at the end (a `Checkpoint` is left to the caller).
+        training : TrainingOptions, optional
+            For rankers of boosted trees: a cluster, a limit of memory, a checkpoint. The model does not depend on them.
 
         Returns
         -------
@@ -257,12 +246,13 @@ class Ranker(Estimator):
 
         """
         check_parameters(self)
-        if cluster is not None and not self.trains_on_cluster:
+        given = training or TrainingOptions()
+        if given.cluster is not None and not self.trains_on_cluster:
             able = ", ".join(name for name, ranker in known_rankers().items() if ranker.trains_on_cluster)
             raise InvalidInputError(
                 f"cluster: expected a ranker of boosted trees ({able}), got {self.kind}. Train it without a cluster."
             )
-        for name, value in (("memory", memory), ("checkpoint", checkpoint)):
+        for name, value in (("memory", given.memory), ("checkpoint", given.checkpoint)):
             if value is not None and not self.trains_mapped:
                 raise UnknownParameterError(
                     f"{name}: expected a ranker of boosted trees, got {type(self).__name__}. Take one of "
@@ -273,7 +263,7 @@ class Ranker(Estimator):
                 f"preferences: expected a ranker that learns from pairs, got {type(self).__name__}, which learns from "
                 f"labels. Take one of {', '.join(rankers_of_pairs())}, or pass labels."
             )
-        context = TrainingContext.of(callbacks, cluster, memory, checkpoint)
+        context = TrainingContext.of(callbacks, given)
         pairs = PreferenceRows.of(preferences, X)
         if pairs is not None and isinstance(X, RankingData) and X.labels is None:
             X = replace(X, labels=np.zeros(X.n_rows))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ def test_fuse_writes_the_run_that_python_makes(command: Command, world: Path, tm
     runs = [rerank.read_run(world / "bm25.run"), rerank.read_run(other)]
     for arguments, expected in (
         ([], rerank.fuse(runs)),
-        (["--rrf-k", "5", "-k", "7", "--name", "x"], rerank.fuse(runs, k=5, hits=7, name="x")),
+        (["--rrf-k", "5", "-k", "7", "--name", "x"], replace(rerank.fuse(runs, k=5).head(7), name="x")),
         (
             ["--method", "weighted", "--weights", "0.7,0.3", "--norm", "zscore", "--missing", "lowest"],
             rerank.fuse(runs, "weighted", weights=[0.7, 0.3], norm="zscore", missing="lowest"),
