@@ -21,7 +21,7 @@ from rerank.cluster.connect import cancelled_errors, dask_distributed
 from rerank.errors import ClusterError
 from rerank.trees.binned import tree_values
 from rerank.trees.boost import BoostTask, Gradients, mean_of_trees
-from rerank.trees.forest import Forest, Tree
+from rerank.trees.forest import Tree
 from rerank.trees.shards import Shard
 from rerank.types import Ints
 
@@ -77,11 +77,6 @@ class ClusterBooster:
         self._attempt: _Attempt | None = None
         self._failures = 0
 
-    @property
-    def can_split(self) -> bool:
-        """Whether any feature has more than one value."""
-        return len(self.data.columns.features) > 0
-
     def add_tree(self) -> Tree:
         """Return the next tree; raise ClusterError where no worker is left."""
         while True:
@@ -97,10 +92,6 @@ class ClusterBooster:
     def replay(self, tree: Tree, with_gradients: bool) -> None:
         """Take the next tree from an earlier training on the same data, see `Booster.replay`."""
         self.trees.append(tree)
-
-    def forest(self, n_trees: int | None = None) -> Forest:
-        """Return the first trees as a forest; all of them where no number is given."""
-        return Forest.of(self.trees[:n_trees])
 
     def close(self) -> None:
         """Stop the workers; later trees than those that were asked for are dropped."""

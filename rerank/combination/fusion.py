@@ -80,16 +80,6 @@ def norm(name: str) -> Callable[[Norm], Norm]:
     return lambda function: _NORMS.setdefault(name, function)
 
 
-def known_methods() -> tuple[str, ...]:
-    """Return the names of the methods of fusion."""
-    return tuple(_METHODS)
-
-
-def known_norms() -> tuple[str, ...]:
-    """Return the names of the normalizations."""
-    return tuple(_NORMS)
-
-
 @method("rrf")
 def reciprocal_rank(pool: Pool) -> Floats:
     """Sum of 1 / (k + rank) (Cormack, Clarke and Buettcher 2009, Reciprocal rank fusion)."""

@@ -284,7 +284,7 @@ class BoostedTrees(Ranker):
         finally:
             booster.close()
         self.best_iteration_, self.evals_result_ = stopping.best, stopping.results()
-        return data, booster.forest(stopping.best).scaled(unit)
+        return data, Forest.of(booster.trees[: stopping.best]).scaled(unit)
 
     def _held_out_scores(self, train: TrainingSet, data: BinnedData, context: TrainingContext = ALONE) -> Floats:
         """Return what trees that were grown on one half of the queries add to the other half, (n_rows,) float64."""
@@ -384,7 +384,6 @@ class BoostedTrees(Ranker):
         return BoostSettings(
             self.n_estimators,
             self.learning_rate,
-            self.max_bin,
             self.subsample,
             self.colsample_bytree,
             self.random_state,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rerank.trees.binned import BinnedData, tree_values
 from rerank.trees.columns import Columns
-from rerank.trees.forest import Forest, Tree
+from rerank.trees.forest import Tree
 from rerank.trees.grow import Grower, NewtonSplits, SplitRule, TreeLimits, add_leaf_values
 from rerank.types import Floats, Ints
 
@@ -30,8 +30,6 @@ class BoostSettings:
         Number of trees.
     learning_rate : float
         Factor of each tree.
-    max_bin : int
-        Most bins of a feature, 2 to 255.
     subsample : float
         Share of the queries that each tree is grown on, drawn anew for every tree.
     colsample_bytree : float
@@ -50,7 +48,6 @@ class BoostSettings:
 
     n_estimators: int = 100
     learning_rate: float = 0.1
-    max_bin: int = 255
     subsample: float = 1.0
     colsample_bytree: float = 1.0
     random_state: int = 0
@@ -99,18 +96,11 @@ class TreeSource(Protocol):
     scores: Floats
     trees: list[Tree]
 
-    @property
-    def can_split(self) -> bool:
-        """Whether any feature has more than one value."""
-
     def add_tree(self) -> Tree:
         """Grow the next tree, and return it."""
 
     def replay(self, tree: Tree, with_gradients: bool) -> None:
         """Take the next tree from an earlier training on the same data, see `Booster.replay`."""
-
-    def forest(self, n_trees: int | None = None) -> Forest:
-        """Return the first trees as a forest; all of them where no number is given."""
 
     def close(self) -> None:
         """Release what is held outside this process."""
@@ -212,11 +202,6 @@ class Booster:
         self.scores = task.start_scores.astype(np.float64, copy=True)
         self.trees: list[Tree] = []
 
-    @property
-    def can_split(self) -> bool:
-        """Whether any feature has more than one value."""
-        return len(self.data.columns.features) > 0
-
     def add_tree(self) -> Tree:
         """Grow the next tree on the gradients at the present scores, add it to the scores, and return it."""
         self.gradients(self.scores, self._grad, self._hess)
@@ -244,10 +229,6 @@ class Booster:
     def _values(self, tree: Tree) -> Floats:
         """Return the value of the leaf that each row reaches, (n_rows,) float64."""
         return tree_values(tree, self.data.columns, self.data.blocks)
-
-    def forest(self, n_trees: int | None = None) -> Forest:
-        """Return the first trees as a forest; all of them where no number is given."""
-        return Forest.of(self.trees[:n_trees])
 
     def close(self) -> None:
         """Do nothing: no other process is involved."""

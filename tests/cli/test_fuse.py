@@ -47,8 +47,8 @@ def test_best_chosen_on_dev_is_fused_alike_on_test_by_the_options_that_it_says(
 
 def test_options_name_every_method_norm_and_way_with_missing_documents() -> None:
     options = {option.name: option for option in fuse_command.params}
-    assert set(fusion.known_methods()) <= set(re.findall(r"\w+", options["method"].help))
-    assert set(fusion.known_norms()) <= set(re.findall(r"\w+", options["norm"].help))
+    assert set(fusion._METHODS) <= set(re.findall(r"\w+", options["method"].help))
+    assert set(fusion._NORMS) <= set(re.findall(r"\w+", options["norm"].help))
     assert tuple(options["missing"].type.choices) == fusion.MISSING
 
 

@@ -352,7 +352,7 @@ def test_callbacks_follow_each_iteration_and_can_stop_the_training(name, train, 
     assert [progress.evals_result["valid"]["nDCG@10"] for progress in kept] == [
         history[: number + 2] for number in range(len(kept))
     ]
-    assert vars(whole).keys() == vars(_ranker(name, FEW_ROUNDS).fit(train)).keys()
+    assert vars(whole).keys() == vars(_ranker(name, FEW_ROUNDS).fit(train, eval_set=valid)).keys()
     assert _ranker(name, FEW_ROUNDS).fit(train, eval_set=valid)._learned() == whole._learned()
     for data in (None, valid):
         stopped = _ranker(name, FEW_ROUNDS).fit(train, eval_set=data, callbacks=[lambda progress: progress.stop()])

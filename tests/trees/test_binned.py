@@ -80,7 +80,7 @@ def test_trees_do_not_depend_on_the_storage(subsample: float, n_threads: int) ->
             booster.add_tree()
     first = grown[0]
     for booster in grown[1:]:
-        assert booster.forest().to_dict() == first.forest().to_dict()
+        assert Forest.of(booster.trees).to_dict() == Forest.of(first.trees).to_dict()
         assert booster.scores.tobytes() == first.scores.tobytes()
 
 
@@ -93,7 +93,7 @@ def test_replayed_trees_leave_the_state_of_the_training(subsample: float) -> Non
         resumed.replay(tree, with_gradients=False)
     for _ in range(4):
         resumed.add_tree()
-    assert whole.forest().to_dict() == resumed.forest().to_dict()
+    assert Forest.of(whole.trees).to_dict() == Forest.of(resumed.trees).to_dict()
     assert whole.scores.tobytes() == resumed.scores.tobytes()
 
 
