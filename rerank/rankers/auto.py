@@ -32,7 +32,7 @@ from rerank.rankers.training import TrainingSet, Validation, fold_of_queries, wi
 from rerank.rankers.warm_start import NoBase
 from rerank.runtime.products import product
 from rerank.runtime.progress import track
-from rerank.runtime.schema import Array, Items, Number, Record, Table, Text, Whole
+from rerank.runtime.schema import Array, Field, Items, Number, Table, Text, Whole
 from rerank.types import Floats, Ints, query_rows
 
 FEW, SOME = 300, 1000  # queries
@@ -199,28 +199,16 @@ class Auto(Ranker):
     def _add_contributions(self, X: NDArray[np.float32], out: Floats, n_threads: int) -> None:
         add_member_contributions(self.members_, self.weights_, X, out, n_threads)
 
-    def _learned(self) -> dict[str, Any]:
-        return {
-            "best_iteration": self.best_iteration_,
-            "evals_result": self.evals_result_,
-            "members": [member.to_dict() for member in self.members_],
-            "weights": self.weights_.tolist(),
-            "choices": self.choices_,
-            "chosen": self.chosen_,
-        }
-
-    def _learned_fields(self) -> Record:
-        parts = {
+    def _parts(self) -> dict[str, Field]:
+        members: dict[str, Field] = {
             "members": Items(StoredModel(), binds="n_members", may_be_empty=True),
             "weights": Array(np.float64, "n_members", low=0.0),
         }
-        return Record({**PROGRESS, **parts, "choices": Table(Number()), "chosen": Text(1000)})
+        return {**PROGRESS, **members, "choices": Table(Number()), "chosen": Text(1000)}
 
     def _restore(self, learned: Mapping[str, Any]) -> None:
-        self.best_iteration_, self.evals_result_ = learned["best_iteration"], learned["evals_result"]
         check_members(self, learned["members"])
-        self.members_, self.weights_ = learned["members"], learned["weights"]
-        self.choices_, self.chosen_ = learned["choices"], learned["chosen"]
+        super()._restore(learned)
 
     def _largest_score(self) -> float:
         largest = [member._largest_score() for member in self.members_]

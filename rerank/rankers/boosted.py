@@ -32,7 +32,7 @@ from rerank.rankers.ranker import PROGRESS, Ranker
 from rerank.rankers.training import TrainingSet, fold_of_queries, without_start
 from rerank.runtime.mapped_rows import is_mapped
 from rerank.runtime.progress import track
-from rerank.runtime.schema import Choice, Number, Plain, Record, Whole
+from rerank.runtime.schema import Choice, Field, Number, Plain, Whole
 from rerank.trees.binned import BinnedData, bin_rows, bin_with, tree_values
 from rerank.trees.bins import Bins
 from rerank.trees.boost import Booster, BoostSettings, BoostTask, Gradients, StepLength, TreeSource
@@ -139,6 +139,7 @@ class BoostedTrees(Ranker):
     n_jobs: int | None = jobs_parameter()
 
     trains_on_cluster: ClassVar[bool] = True
+    learned_later: ClassVar[Mapping[str, Any]] = {"constant": 0.0, "base_weight": None}
     averages: ClassVar[bool] = False  # F_k is the mean of the trees' outputs, not their sum
     trains_mapped: ClassVar[bool] = True
 
@@ -416,23 +417,8 @@ class BoostedTrees(Ranker):
             f"min_child_weight ({self.min_child_weight:g}), or give more queries"
         )
 
-    def _learned(self) -> dict[str, Any]:
-        return {
-            "best_iteration": self.best_iteration_,
-            "evals_result": self.evals_result_,
-            "constant": self.constant_,
-            "base_weight": self.base_weight_ and self.base_weight_.to_dict(),
-            "forest": self.forest_.to_dict(),
-        }
-
-    def _learned_fields(self, columns: str = "n_features") -> Record:
-        fields = {**PROGRESS, "constant": Number(), "base_weight": StoredBaseWeight(), "forest": StoredForest(columns)}
-        return Record(fields, {"constant": 0.0, "base_weight": None})  # which older files do not have
-
-    def _restore(self, learned: Mapping[str, Any]) -> None:
-        self.best_iteration_, self.evals_result_ = learned["best_iteration"], learned["evals_result"]
-        self.constant_, self.base_weight_ = learned["constant"], learned["base_weight"]
-        self.forest_ = learned["forest"]
+    def _parts(self, columns: str = "n_features") -> dict[str, Field]:
+        return {**PROGRESS, "constant": Number(), "base_weight": StoredBaseWeight(), "forest": StoredForest(columns)}
 
     def _largest_score(self) -> float:
         return abs(self.constant_) + self.forest_.largest_score()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from rerank.rankers.ranker import PROGRESS, Ranker, StoredModel, register
 from rerank.rankers.training import TrainingSet, fold_of_queries, without_start
 from rerank.runtime.products import cross_product, dot, inverse, product
 from rerank.runtime.progress import track
-from rerank.runtime.schema import Array, Choice, Items, Number, Record, Whole
+from rerank.runtime.schema import Array, Choice, Field, Items, Number, Record, Whole
 from rerank.types import Floats, Ints
 
 DEPTH = 30  # that gradients look at
@@ -43,6 +43,8 @@ class LinearStage:
     none at all (the base itself) and the equal ones included, the best by the measure are kept: on the validation
     queries where there are some, else on the held-out scores themselves.
     """
+
+    learned_later: ClassVar[Mapping[str, Any]] = {}
 
     def __init__(self, n_estimators: int, learning_rate: float, metric: Any, early_stopping_rounds: int) -> None:
         self.n_estimators = n_estimators
@@ -85,8 +87,8 @@ class LinearStage:
     def _learned(self) -> dict[str, Any]:
         return {"weights": self.weights_.tolist()}
 
-    def _learned_fields(self, columns: str) -> Record:
-        return Record({"weights": Array(np.float64, columns)})
+    def _parts(self, columns: str) -> dict[str, Field]:
+        return {"weights": Array(np.float64, columns)}
 
     def _restore(self, learned: Mapping[str, Any]) -> None:
         self.weights_ = learned["weights"]
@@ -225,9 +227,10 @@ class Ensemble(Ranker):
             "stage": self.stage_._learned(),
         }
 
-    def _learned_fields(self) -> Record:
-        members, stage = Items(StoredModel(), binds="n_members"), self._new_stage()._learned_fields("n_members")
-        return Record({**PROGRESS, "members": members, "stage": stage})
+    def _parts(self) -> dict[str, Field]:
+        stage = self._new_stage()
+        stored = Record(stage._parts("n_members"), stage.learned_later)
+        return {**PROGRESS, "members": Items(StoredModel(), binds="n_members"), "stage": stored}
 
     def _restore(self, learned: Mapping[str, Any]) -> None:
         self.best_iteration_, self.evals_result_ = learned["best_iteration"], learned["evals_result"]

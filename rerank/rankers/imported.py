@@ -25,7 +25,6 @@ from rerank.runtime.schema import (
     Names,
     Number,
     Plain,
-    Record,
     SchemaError,
     Text,
     at,
@@ -52,7 +51,7 @@ class Imported(Ranker):
 
     @classmethod
     def _of(cls, feature_names: Sequence[str], recipe: Mapping[str, Any] | None, learned: Mapping[str, Any]) -> Self:
-        """Return a fitted ranker with the values of `_learned_fields`.
+        """Return a fitted ranker with the values of `_parts`.
 
         Raises InvalidInputError for feature names or a recipe that a model file could not hold.
         """
@@ -143,6 +142,7 @@ class ImportedTrees(Imported):
     """
 
     what: ClassVar[str] = "trees"
+    learned_later: ClassVar[Mapping[str, Any]] = {"ordered": True}
 
     @classmethod
     def of(
@@ -213,20 +213,17 @@ class ImportedTrees(Imported):
             **({} if self._ordered else {"ordered": False}),
         }
 
-    def _learned_fields(self) -> Record:
+    def _parts(self) -> dict[str, Field]:
         features = Array(np.int64, low=0, high=lambda sizes: sizes["n_features"] - 1)
-        return Record(
-            {
-                "source": Text(),
-                "constant": Number(),
-                "divisor": Number(1e-300, LARGEST),
-                "zero_missing": features,
-                "sums": Choice(lambda: SUMS),
-                "forest": StoredForest(),
-                "ordered": Flag(),
-            },
-            {"ordered": True},
-        )
+        return {
+            "source": Text(),
+            "constant": Number(),
+            "divisor": Number(1e-300, LARGEST),
+            "zero_missing": features,
+            "sums": Choice(lambda: SUMS),
+            "forest": StoredForest(),
+            "ordered": Flag(),
+        }
 
     def _restore(self, learned: Mapping[str, Any]) -> None:
         self.source_: str = learned["source"]
@@ -312,11 +309,8 @@ class ImportedWeights(Imported):
     def _learned_nothing(self) -> str:
         return "" if self.weights_.any() else "no weight but 0"
 
-    def _learned(self) -> dict[str, Any]:
-        return {"source": self.source_, "constant": self.constant_, "weights": self.weights_.tolist()}
-
-    def _learned_fields(self) -> Record:
-        return Record({"source": Text(), "constant": Number(), "weights": Array(np.float64, "n_features")})
+    def _parts(self) -> dict[str, Field]:
+        return {"source": Text(), "constant": Number(), "weights": Array(np.float64, "n_features")}
 
     def _restore(self, learned: Mapping[str, Any]) -> None:
         self.source_: str = learned["source"]

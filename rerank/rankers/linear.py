@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
@@ -34,7 +34,7 @@ from rerank.rankers.ranker import PROGRESS, Ranker, register
 from rerank.rankers.standardize import BLOCK, FURTHEST, Standardizer, StoredStandardizer
 from rerank.rankers.training import TrainingSet, check_pairs, pair_counts
 from rerank.runtime.products import cross_product, dot, inverse, product
-from rerank.runtime.schema import Array, Number, Record, Whole
+from rerank.runtime.schema import Array, Field, Number, Whole
 from rerank.types import Floats
 
 PAIRS = 20  # of steps and changes of the gradient that are remembered
@@ -257,23 +257,9 @@ class LinearRanker(Ranker):
     def _learned_nothing(self) -> str:
         return "" if self.weights_.any() else f"no weight but 0. Raise C ({self.C:g}) or give other features"
 
-    def _learned(self) -> dict[str, Any]:
-        return {
-            "best_iteration": self.best_iteration_,
-            "evals_result": self.evals_result_,
-            "standardiser": self.standardizer_.to_dict(),
-            "weights": self.weights_.tolist(),
-            "intercept": self.intercept_,
-        }
-
-    def _learned_fields(self) -> Record:
-        weights = Array(np.float64, "n_inputs")
-        return Record({**PROGRESS, "standardiser": StoredStandardizer(), "weights": weights, "intercept": Number()})
-
-    def _restore(self, learned: Mapping[str, Any]) -> None:
-        self.best_iteration_, self.evals_result_ = learned["best_iteration"], learned["evals_result"]
-        self.standardizer_ = learned["standardiser"]
-        self.weights_, self.intercept_ = learned["weights"], learned["intercept"]
+    def _parts(self) -> dict[str, Field]:
+        inputs = {"standardizer": StoredStandardizer(), "weights": Array(np.float64, "n_inputs")}
+        return {**PROGRESS, **inputs, "intercept": Number()}
 
     def _largest_score(self) -> float:
         return FURTHEST * float(np.abs(self.weights_).sum()) + abs(self.intercept_)

@@ -40,7 +40,7 @@ from rerank.runtime.elementary import exp
 from rerank.runtime.kernels import kernel
 from rerank.runtime.products import cross_product, product
 from rerank.runtime.progress import track
-from rerank.runtime.schema import Array, Flag, Number, Record, Sizes, Whole
+from rerank.runtime.schema import Array, Field, Flag, Number, Sizes, Whole
 from rerank.runtime.threads import kernel_threads
 from rerank.types import Floats
 
@@ -271,24 +271,22 @@ class NetRanker(Ranker):
         return {
             "best_iteration": self.best_iteration_,
             "evals_result": self.evals_result_,
-            "standardiser": self.standardizer_.to_dict(),
+            "standardizer": self.standardizer_.to_dict(),
             "weights": self.net_.weights.tolist(),
             "hidden_units": self.net_.n_hidden,
         }
 
-    def _learned_fields(self) -> Record:
-        return Record(
-            {
-                **PROGRESS,
-                "standardiser": StoredStandardizer(),
-                "hidden_units": Whole(1, 1_000_000, binds="n_hidden"),
-                "weights": Array(np.float64, _n_weights),
-            }
-        )
+    def _parts(self) -> dict[str, Field]:
+        return {
+            **PROGRESS,
+            "standardizer": StoredStandardizer(),
+            "hidden_units": Whole(1, 1_000_000, binds="n_hidden"),
+            "weights": Array(np.float64, _n_weights),
+        }
 
     def _restore(self, learned: Mapping[str, Any]) -> None:
         self.best_iteration_, self.evals_result_ = learned["best_iteration"], learned["evals_result"]
-        self.standardizer_ = learned["standardiser"]
+        self.standardizer_ = learned["standardizer"]
         self.net_ = Net(learned["weights"], learned["hidden_units"])
 
     def _largest_score(self) -> float:

@@ -9,7 +9,6 @@ Listed pairs (preferences) differ between the bins of their two documents.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -31,7 +30,7 @@ from rerank.runtime.elementary import array_exp, array_log, array_log1p
 from rerank.runtime.kernels import kernel
 from rerank.runtime.products import dot
 from rerank.runtime.progress import track
-from rerank.runtime.schema import Choice, Number, Record, Whole
+from rerank.runtime.schema import Choice, Field, Number, Whole
 from rerank.trees.bins import learn_bins
 from rerank.trees.columns import MOST_CODES, WIDTH, Columns
 from rerank.trees.contributions import add_contributions
@@ -296,19 +295,8 @@ class RankBoost(Ranker):
         learned = self.forest_.leaf_value.any()
         return "" if learned else "no threshold that orders more pairs rightly than wrongly. Give other features"
 
-    def _learned(self) -> dict[str, Any]:
-        return {
-            "best_iteration": self.best_iteration_,
-            "evals_result": self.evals_result_,
-            "forest": self.forest_.to_dict(),
-        }
-
-    def _learned_fields(self) -> Record:
-        return Record({**PROGRESS, "forest": StoredForest()})
-
-    def _restore(self, learned: Mapping[str, Any]) -> None:
-        self.best_iteration_, self.evals_result_ = learned["best_iteration"], learned["evals_result"]
-        self.forest_ = learned["forest"]
+    def _parts(self) -> dict[str, Field]:
+        return {**PROGRESS, "forest": StoredForest()}
 
     def _largest_score(self) -> float:
         return self.forest_.largest_score()

@@ -131,6 +131,7 @@ class Ranker(Estimator):
     trains_on_cluster: ClassVar[bool] = False
     trains_mapped: ClassVar[bool] = False  # reads features block by block, keeps to a memory limit, has checkpoints
     cross_validates: ClassVar[bool] = False  # without an eval_set, chooses by held-out queries; see cross_validated_
+    learned_later: ClassVar[Mapping[str, Any]] = {}  # parts that older model files lack, and their values
     cross_validated_: float  # metric of the choice on the held-out training queries
     parameter_fields: ClassVar[Mapping[str, Field]]  # of the constructor's arguments but `base`
     metric: Any
@@ -170,17 +171,22 @@ class Ranker(Estimator):
         """Return why the model gives all documents the same score, as an error has it; empty where it does not."""
         return ""
 
-    @abstractmethod
+    def _parts(self) -> dict[str, Field]:
+        """Return what a model file holds of what was learned: attributes, without their last underscore."""
+        return {}
+
     def _learned(self) -> dict[str, Any]:
         """Return what was learned as plain JSON values."""
+        return {name: _plain(getattr(self, f"{name}_")) for name in self._parts()}
 
-    @abstractmethod
     def _learned_fields(self) -> Record:
         """Return the declaration of what `_learned` returns; sizes hold `n_features`."""
+        return Record(self._parts(), self.learned_later)
 
-    @abstractmethod
     def _restore(self, learned: Mapping[str, Any]) -> None:
         """Set the attributes from what `_learned` returned, as its fields read it."""
+        for name, value in learned.items():
+            setattr(self, f"{name}_", value)
 
     @abstractmethod
     def _largest_score(self) -> float:
@@ -778,6 +784,15 @@ def rankers_of_pairs() -> list[str]:
 def rankers_of_parts() -> list[str]:
     """Return the names of the rankers that read mapped features, keep to a memory limit and have checkpoints."""
     return [name for name, ranker in known_rankers().items() if ranker.trains_mapped]
+
+
+def _plain(value: Any) -> Any:
+    """Return a part of what was learned as JSON has it."""
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return value.to_dict() if hasattr(value, "to_dict") else value
 
 
 def _labelled(
