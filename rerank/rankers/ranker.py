@@ -171,9 +171,9 @@ class Ranker(Estimator):
         """Return why the model gives all documents the same score, as an error has it; empty where it does not."""
         return ""
 
+    @abstractmethod
     def _parts(self) -> dict[str, Field]:
-        """Return what a model file holds of what was learned: attributes, without their last underscore."""
-        return {}
+        """Return the fields of what was learned, each by the name of its attribute without the last underscore."""
 
     def _learned(self) -> dict[str, Any]:
         """Return what was learned as plain JSON values."""
