@@ -52,7 +52,7 @@ def saved(model: Ranker, path: Path) -> bytes:
 
 def check(cluster: rerank.Cluster, path: Path, kind: str = "lambdamart", fit: Any = None, **options: Any) -> None:
     fit = {} if fit is None else fit
-    local = ranker_class(kind)(**{**SMALL, **options}).fit(TRAIN, **{**fit, "checkpoint": None})
+    local = ranker_class(kind)(**{**SMALL, **options}).fit(TRAIN, **fit)
     shared = ranker_class(kind)(**{**SMALL, **options}).fit(TRAIN, **fit, training=TrainingOptions(cluster=cluster))
     assert saved(local, path / "local.json") == saved(shared, path / "cluster.json")
 
