@@ -51,9 +51,10 @@ def saved(model: Ranker, path: Path) -> bytes:
 
 
 def check(cluster: rerank.Cluster, path: Path, kind: str = "lambdamart", fit: Any = None, **options: Any) -> None:
-    fit = {} if fit is None else fit
+    fit = dict(fit or {})
+    training = TrainingOptions(cluster=cluster, checkpoint=fit.pop("checkpoint", None))
     local = ranker_class(kind)(**{**SMALL, **options}).fit(TRAIN, **fit)
-    shared = ranker_class(kind)(**{**SMALL, **options}).fit(TRAIN, **fit, training=TrainingOptions(cluster=cluster))
+    shared = ranker_class(kind)(**{**SMALL, **options}).fit(TRAIN, **fit, training=training)
     assert saved(local, path / "local.json") == saved(shared, path / "cluster.json")
 
 

@@ -13,6 +13,7 @@ from rerank.errors import InvalidInputError, ModelMismatchError, RerankError
 from rerank.metrics.registry import parse_measure
 from rerank.metrics.structures import RankedLists
 from rerank.rankers.boosted import BoostedTrees
+from rerank.rankers.context import TrainingOptions
 from rerank.rankers.ranker import Ranker, known_rankers, ranker_class
 from rerank.rankers.store import load_model, model_from_dict
 from rerank.types import Floats, RankingData, pointers
@@ -380,7 +381,7 @@ def _failing_fits(valid: RankingData) -> dict[str, tuple[type[BaseException], Ra
         "eval_set": (InvalidInputError, other, {"eval_set": infinite}),
         "eval_set of other features": (ModelMismatchError, other, {"eval_set": unknown}),
         "preferences": (InvalidInputError, other, {"preferences": [("unknown", "a", "b")]}),
-        "checkpoint": (RerankError, other, {"checkpoint": __file__}),
+        "checkpoint": (RerankError, other, {"training": TrainingOptions(checkpoint=__file__)}),
         "first iteration": (ValueError, other, fail(ValueError, 1)),
         "second iteration": (ZeroDivisionError, other, fail(ZeroDivisionError, 2)),
         "interrupt": (KeyboardInterrupt, other, fail(KeyboardInterrupt, 1)),
