@@ -33,21 +33,22 @@ if TYPE_CHECKING:
     from rerank.history.reading import load_history as load_history
     from rerank.rankers.auto import Auto as Auto
     from rerank.rankers.checkpoint import Checkpoint as Checkpoint
+    from rerank.rankers.context import TrainingOptions as TrainingOptions
     from rerank.rankers.diagnostics import local_optimality as local_optimality
     from rerank.rankers.diagnostics import weight_curve as weight_curve
     from rerank.rankers.ensemble import Ensemble as Ensemble
-    from rerank.rankers.gbrank import GBRank as GBRank
     from rerank.rankers.lambdamart import LambdaMART as LambdaMART
-    from rerank.rankers.lambdarank import LambdaRank as LambdaRank
-    from rerank.rankers.logisticregression import LogisticRegression as LogisticRegression
-    from rerank.rankers.logistrank import LogistRank as LogistRank
+    from rerank.rankers.linear import LogisticRegression as LogisticRegression
+    from rerank.rankers.linear import PlackettLuce as PlackettLuce
+    from rerank.rankers.linear import RankSVM as RankSVM
     from rerank.rankers.mart import MART as MART
-    from rerank.rankers.plackettluce import PlackettLuce as PlackettLuce
+    from rerank.rankers.mart import GBRank as GBRank
+    from rerank.rankers.mart import LogistRank as LogistRank
+    from rerank.rankers.nets import LambdaRank as LambdaRank
+    from rerank.rankers.nets import RankNet as RankNet
     from rerank.rankers.plots import plot_importance as plot_importance
     from rerank.rankers.plots import plot_metric as plot_metric
     from rerank.rankers.rankboost import RankBoost as RankBoost
-    from rerank.rankers.ranknet import RankNet as RankNet
-    from rerank.rankers.ranksvm import RankSVM as RankSVM
     from rerank.rankers.store import load_model as load_model
     from rerank.retrieval.candidates import Candidates as Candidates
     from rerank.types import Qrels as Qrels
@@ -68,25 +69,26 @@ _HOMES = {
     "Checkpoint": "rerank.rankers.checkpoint",
     "Cluster": "rerank.cluster.cluster",
     "Ensemble": "rerank.rankers.ensemble",
-    "GBRank": "rerank.rankers.gbrank",
+    "GBRank": "rerank.rankers.mart",
     "History": "rerank.history.history",
     "Index": "rerank.workflows.index",
     "LambdaMART": "rerank.rankers.lambdamart",
-    "LambdaRank": "rerank.rankers.lambdarank",
-    "LogistRank": "rerank.rankers.logistrank",
-    "LogisticRegression": "rerank.rankers.logisticregression",
+    "LambdaRank": "rerank.rankers.nets",
+    "LogistRank": "rerank.rankers.mart",
+    "LogisticRegression": "rerank.rankers.linear",
     "MART": "rerank.rankers.mart",
-    "PlackettLuce": "rerank.rankers.plackettluce",
+    "PlackettLuce": "rerank.rankers.linear",
     "Preferences": "rerank.types.preferences",
     "Qrels": "rerank.types",
     "RankBoost": "rerank.rankers.rankboost",
-    "RankNet": "rerank.rankers.ranknet",
-    "RankSVM": "rerank.rankers.ranksvm",
+    "RankNet": "rerank.rankers.nets",
+    "RankSVM": "rerank.rankers.linear",
     "RankingData": "rerank.types",
     "Recipe": "rerank.features.recipe",
     "RerankError": "rerank.errors",
     "Run": "rerank.types",
     "Topics": "rerank.types",
+    "TrainingOptions": "rerank.rankers.context",
     "Vectors": "rerank.vectors.vectors",
     "combine": "rerank.combination.mixture",
     "compare": "rerank.evaluation.comparison",

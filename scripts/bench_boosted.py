@@ -21,8 +21,7 @@ import numpy as np
 from rerank.files.svmlight import read_svmlight
 from rerank.metrics.registry import parse_measure
 from rerank.metrics.structures import RankedLists
-from rerank.rankers.ranker import Ranker
-from rerank.rankers.registry import ranker_class
+from rerank.rankers.ranker import Ranker, ranker_class
 from rerank.types import Floats, RankingData, pointers
 from rerank.types.ordering import trec_order
 

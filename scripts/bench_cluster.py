@@ -26,6 +26,7 @@ from bench_training import generate
 
 import rerank
 from rerank.cluster.training import ClusterBooster
+from rerank.rankers.context import TrainingOptions
 
 DEPTH = 200  # candidates of a query
 
@@ -87,7 +88,7 @@ def training(
 
     def train(cluster: rerank.Cluster | None) -> rerank.LambdaMART:
         model = rerank.LambdaMART(n_estimators=trees, n_jobs=1)
-        return model.fit(X, labels, qid=qid, cluster=cluster)
+        return model.fit(X, labels, qid=qid, training=TrainingOptions(cluster=cluster))
 
     jobs = {"local": lambda: train(None), "one": lambda: train(one), "two": lambda: train(two)}
     jobs |= others(one, X, labels, groups, trees)

@@ -33,6 +33,8 @@ from bench_common import machine
 from bench_training import N_FEATURES, generate, ndcg
 from tabulate import tabulate
 
+from rerank.rankers.context import TrainingOptions
+
 SYSTEMS = ("rerank", "rerank-mapped", "lightgbm")
 ROWS_A_PART, TEST_ROWS, SAMPLES_A_SECOND = 250_000, 200_000, 50
 METRIC = "nDCG(dcg='exp-log2')@10"
@@ -101,7 +103,11 @@ def _rerank(system: str, path: Path, trees: int, memory: str, threads: int, time
     mapped = system == "rerank-mapped"
     data = read_data(path, mapped=mapped)
     model = LambdaMART(metric=METRIC, n_estimators=trees, n_jobs=threads)
-    model.fit(data, callbacks=[lambda _: times.append(time.perf_counter())], memory=memory if mapped else None)
+    model.fit(
+        data,
+        callbacks=[lambda _: times.append(time.perf_counter())],
+        training=TrainingOptions(memory=memory if mapped else None),
+    )
     return model.predict, hashlib.sha256(json.dumps(model.to_dict()).encode()).hexdigest()[:16]
 
 

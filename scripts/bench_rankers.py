@@ -23,7 +23,7 @@ from tabulate import tabulate
 
 from rerank.evaluation.evaluate import evaluate
 from rerank.files.svmlight import read_svmlight
-from rerank.rankers.registry import known_rankers, ranker_class
+from rerank.rankers.ranker import known_rankers, ranker_class
 from rerank.types import Qrels, RankingData, pointers
 
 MEASURES = ("nDCG@10", "AP", "RR")

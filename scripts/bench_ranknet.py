@@ -18,8 +18,7 @@ from bench_common import arguments, machine, ratio, report, seconds
 from threadpoolctl import threadpool_limits
 
 from rerank.objectives.ranknet import RankNetObjective
-from rerank.rankers.net import Net
-from rerank.rankers.ranknet import RankNet
+from rerank.rankers.nets import Net, RankNet
 from rerank.types import RankingData, pointers
 from rerank.types.ids import id_array
 

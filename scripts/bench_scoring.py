@@ -29,8 +29,8 @@ import numpy as np
 from bench_common import arguments, machine, ratio, report, seconds
 from bench_training import generate
 
-from rerank.trees.bit_layout import bit_forest
 from rerank.trees.forest import Forest, Tree
+from rerank.trees.quickscorer import bit_forest
 from rerank.trees.score import score_rows
 from rerank.types import Floats
 

@@ -7,7 +7,7 @@ The data are those of bench_training.py, the objective LambdaRank for nDCG@10. T
 rerank/trees/shards.py with one process: the same kernels as in one call of `grow_leaves`, called one after the other,
 so that each can be timed; "one call" is a tree of `grow_leaves` with the rest. Least by memory: the bytes that a stage
 must read and write once, over the bandwidth of the machine, which a copy on all cores has. Splits of trees/shards.py
-are made in rounds; some are dropped (trees/growth_order.py).
+are made in rounds; some are dropped (trees/shards.py).
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ from rerank.rankers.training import TrainingSet
 from rerank.runtime.threads import kernel_threads
 from rerank.trees import shards
 from rerank.trees.binned import BinnedData, bin_rows
-from rerank.trees.boost import Booster, BoostSettings, Gradients
+from rerank.trees.boost import Booster, BoostSettings, BoostTask, Gradients
 from rerank.trees.forest import Tree
+from rerank.trees.grow import NewtonSplits
 from rerank.trees.shards import Shard, ShardBooster
 
 ROW, PACKED, SCORES = 4, 8, 24  # bytes of a row: its number, its packed gradient; score, gradient and hessian
@@ -120,8 +121,7 @@ def training_set(n_rows: int) -> tuple[TrainingSet, Gradients, BinnedData]:
     X, labels, groups = generate(n_rows, 0)
     given, _ = data_from_arrays(X, labels, np.repeat(np.arange(len(groups)), groups))
     rows, measure = TrainingSet.of(given, np.zeros(n_rows)), parse_measure("nDCG@10")
-    ideal = rows.ideal_labels, rows.ideal_ptr
-    objective = lambdarank_for(measure, rows.labels, rows.query_ptr, *ideal, rows.weights, 1.0, 30, True)
+    objective = lambdarank_for(measure, rows.lists, rows.weights)
     return rows, objective.gradients, bin_rows(given.X, np.arange(n_rows), 255, 1)
 
 
@@ -152,8 +152,8 @@ def main() -> None:
     fill = timed.gradients(gradients, n_rows)
     of_threads: dict[int, dict[str, float]] = {}
     for threads in (1, 2):
-        booster = Booster(data, rows.query_ptr, start, gradients, settings, threads)
-        shard = Shard(data.columns, data.blocks, rows.query_ptr, 0, start, fill, settings)
+        booster = Booster(BoostTask(data, rows.query_ptr, start, settings), gradients, threads)
+        shard = Shard(data.columns, data.blocks, rows.query_ptr, 0, start, fill, settings, NewtonSplits())
         by_stage = ShardBooster(shard, OneProcess(), threads)  # type: ignore[arg-type]
         with kernel_threads(threads):
             of_threads[threads] = grow(timed, booster.add_tree, partial(by_stage.add_tree, lambda: False), trees)

@@ -26,6 +26,8 @@ from bench_training import generate
 from scale_documents import documents, topics
 from tabulate import tabulate
 
+from rerank.rankers.context import TrainingOptions
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import rerank
@@ -41,7 +43,7 @@ def jobs(folder: Path, cluster: rerank.Cluster) -> dict[str, tuple[bytes, Callab
     qid = np.repeat(np.arange(len(groups)), groups)
 
     def train(on: rerank.Cluster | None) -> rerank.LambdaMART:
-        return rerank.LambdaMART(n_estimators=N_TREES).fit(X, labels, qid=qid, cluster=on)
+        return rerank.LambdaMART(n_estimators=N_TREES).fit(X, labels, qid=qid, training=TrainingOptions(cluster=on))
 
     train(None).save(folder / "model.json")
     with rerank.Index.build(documents(N_DOCUMENTS), folder / "index") as index:

@@ -59,7 +59,8 @@ from rerank.lucene.documents import CorpusFiles, write_documents
 from rerank.lucene.folder import check_index_folder
 from rerank.lucene.search import Searcher
 from rerank.rankers.checkpoint import Checkpoint, read_checkpoint
-from rerank.rankers.registry import known_rankers
+from rerank.rankers.context import TrainingOptions
+from rerank.rankers.ranker import known_rankers
 from rerank.rankers.store import load_model
 from rerank.types import Qrels, RankingData, Run, pointers
 from rerank.types.retriever import Retriever
@@ -289,7 +290,9 @@ def _checkpoint_seeds(work: Path) -> list[bytes]:
     """Return the checkpoint of a training that was interrupted."""
     path = work / "seed-checkpoint"
     state = Checkpoint(path, 0.0)
-    rerank.LambdaMART(n_estimators=3, num_leaves=4, min_child_samples=5, n_jobs=1).fit(small_data(), checkpoint=state)
+    rerank.LambdaMART(n_estimators=3, num_leaves=4, min_child_samples=5, n_jobs=1).fit(
+        small_data(), training=TrainingOptions(checkpoint=state)
+    )
     return [path.read_bytes()]
 
 
@@ -306,7 +309,7 @@ def _check_checkpoint(stored: dict[str, Any], folder: Path) -> None:
     shutil.copy(folder / "input.checkpoint", path)
     with suppress(RerankError):
         rerank.LambdaMART(n_estimators=3, num_leaves=4, min_child_samples=5, n_jobs=1).fit(
-            small_data(), checkpoint=path
+            small_data(), training=TrainingOptions(checkpoint=path)
         )
 
 

@@ -36,8 +36,8 @@ from scale_documents import documents, topics
 from tabulate import tabulate
 
 import rerank
+from rerank.rankers.context import ROW_BYTES, TrainingOptions
 from rerank.rankers.lambdamart import LambdaMART
-from rerank.rankers.memory import ROW_BYTES
 from rerank.trees.bins import learn_bins
 from rerank.trees.columns import MOST_CODES, WIDTH, Columns
 
@@ -190,7 +190,9 @@ def _sent_bytes(X: np.ndarray, labels: np.ndarray, qid: np.ndarray, n_columns: i
             return boosters[-1]
 
         cluster.booster = kept  # type: ignore[method-assign]
-        LambdaMART(n_estimators=TREES, num_leaves=LEAVES).fit(X, labels, qid=qid, cluster=cluster)
+        LambdaMART(n_estimators=TREES, num_leaves=LEAVES).fit(
+            X, labels, qid=qid, training=TrainingOptions(cluster=cluster)
+        )
     return float(boosters[0].sent_bytes / 2 / TREES / (LEAVES - 1))
 
 

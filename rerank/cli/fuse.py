@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -80,11 +81,10 @@ def command(
         weights=numbers,
         k=k,
         missing=missing,
-        hits=hits,
-        name=name,
         qrels=judgements,
         metric=metric,
     )
+    fused = replace(fused if hits is None else fused.head(hits), name=name or method)
     write_run(fused, output)
 
 

@@ -43,7 +43,7 @@ def ranker_options() -> Decorator:
 def given_parameters(ranker: str, texts: Sequence[str], elsewhere: Mapping[str, str] = ELSEWHERE) -> dict[str, Any]:
     """Return the hyper-parameters of `-p`; `elsewhere` holds the options of those that `-p` does not take."""
     from rerank.rankers.parameters import read_parameters, read_value
-    from rerank.rankers.registry import ranker_class
+    from rerank.rankers.ranker import ranker_class
     from rerank.runtime.schema import SchemaError
 
     verb, values = click.get_current_context().info_name, {}

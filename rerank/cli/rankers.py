@@ -11,7 +11,7 @@ def command(name: str | None) -> None:
     """List the rankers; with NAME, the parameters of this ranker that `rerank train -p` takes."""
     from rerank.cli.parameters import ELSEWHERE
     from rerank.rankers.parameters import declared_parameters, documentation
-    from rerank.rankers.registry import known_rankers, ranker_class
+    from rerank.rankers.ranker import known_rankers, ranker_class
 
     rankers = known_rankers() if name is None else {name: ranker_class(name)}
     width = max(map(len, rankers))

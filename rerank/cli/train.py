@@ -97,7 +97,7 @@ def _refuse(context: click.Context, names: Sequence[str], needed: str) -> None:
 
 def _model(options: Mapping[str, Any]) -> Ranker:
     """Return the ranker of the options, not fitted."""
-    from rerank.rankers.registry import ranker_class
+    from rerank.rankers.ranker import ranker_class
 
     given = given_parameters(options["ranker"], options["parameters"])
     learner = ranker_class(options["ranker"])
@@ -135,6 +135,7 @@ def _train_on_data(data: tuple[Path, ...], **options: Any) -> None:
     from rerank.files.data import read_data
     from rerank.metrics.registry import parse_measure
     from rerank.rankers.checkpoint import Checkpoint
+    from rerank.rankers.context import TrainingOptions
 
     measure, output, validate = parse_measure(options["metric"]).name, options["output"], options["validate"]
     model = _model(options)
@@ -156,7 +157,7 @@ def _train_on_data(data: tuple[Path, ...], **options: Any) -> None:
             }
         ),
     ):
-        model.fit(train, eval_set=valid, cluster=workers, **pairs, **limits)
+        model.fit(train, eval_set=valid, training=TrainingOptions(workers, **limits), **pairs)
     model.save(output)
     if state is not None:
         state.remove()

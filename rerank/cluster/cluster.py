@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rerank.cluster.worker import Job
     from rerank.evaluation.evaluate import EvaluationResult
     from rerank.rankers.ranker import Ranker
-    from rerank.trees.boost import TreeSource
+    from rerank.trees.boost import BoostTask, Gradients, TreeSource
     from rerank.workflows.index import Index
 
 TASKS_PER_WORKER = 3  # that are submitted before the first of them has ended
@@ -165,13 +165,15 @@ class Cluster:
         chosen = MEASURES if measures is None else measures
         return evaluate_parts(self, Qrels.of(qrels), Run.of(run), list(chosen), options)
 
-    def booster(self, *arguments: Any) -> TreeSource:
+    def booster(
+        self, task: BoostTask, gradients_of: Callable[[slice, slice], Gradients], from_first_tree: bool = False
+    ) -> TreeSource:
         """Return what grows trees on the workers, for `Ranker.fit`.
 
         Parameters
         ----------
-        *arguments
-            Those of `rerank.cluster.training.ClusterBooster` behind the cluster.
+        task, gradients_of, from_first_tree
+            As for `rerank.cluster.training.ClusterBooster`.
 
         Returns
         -------
@@ -181,7 +183,7 @@ class Cluster:
         """
         from rerank.cluster.training import ClusterBooster
 
-        return ClusterBooster(self, *arguments)
+        return ClusterBooster(self, task, gradients_of, from_first_tree)
 
     def workers(self) -> dict[str, int]:
         """Return the number of threads of each worker, by its address.

@@ -19,12 +19,11 @@ import numpy as np
 from rerank.cluster import worker
 from rerank.cluster.connect import cancelled_errors, dask_distributed
 from rerank.errors import ClusterError
-from rerank.trees.binned import BinnedData
-from rerank.trees.binned_scores import tree_values
-from rerank.trees.boost import BoostSettings, Gradients, StepLength, mean_of_trees
-from rerank.trees.forest import Forest, Tree
+from rerank.trees.binned import tree_values
+from rerank.trees.boost import BoostTask, Gradients, mean_of_trees
+from rerank.trees.forest import Tree
 from rerank.trees.shards import Shard
-from rerank.types import Floats, Ints
+from rerank.types import Ints
 
 if TYPE_CHECKING:
     from rerank.cluster.cluster import Cluster
@@ -46,12 +45,10 @@ class ClusterBooster:
     ----------
     cluster : Cluster
         The cluster.
-    data, query_ptr, start_scores
-        As for `Booster`.
+    task : BoostTask
+        What the forest is grown from.
     gradients_of : callable
         ``gradients_of(queries, rows)`` returns what fills the gradients of consecutive queries, given as slices.
-    settings, step_length, row_weights
-        As for `Booster`.
     from_first_tree : bool
         Whether a training in which a worker was lost starts again from its first tree: its gradients depend on those
         of earlier trees.
@@ -68,29 +65,17 @@ class ClusterBooster:
     def __init__(
         self,
         cluster: Cluster,
-        data: BinnedData,
-        query_ptr: Ints,
-        start_scores: Floats,
+        task: BoostTask,
         gradients_of: Callable[[slice, slice], Gradients],
-        settings: BoostSettings,
-        step_length: StepLength | None = None,
-        row_weights: Floats | None = None,
         from_first_tree: bool = False,
     ) -> None:
-        self.data, self._cluster, self._query_ptr = data, cluster, query_ptr
-        self._gradients_of, self.settings = gradients_of, settings
-        self._step_length, self._row_weights = step_length, row_weights
-        self._from_first_tree = from_first_tree
-        self.scores, self._n_scored = start_scores.astype(np.float64, copy=True), 0
+        self.data, self._cluster, self._task = task.data, cluster, task
+        self._gradients_of, self._from_first_tree = gradients_of, from_first_tree
+        self.scores, self._n_scored = task.start_scores.astype(np.float64, copy=True), 0
         self.trees: list[Tree] = []
         self.sent_bytes = 0
         self._attempt: _Attempt | None = None
         self._failures = 0
-
-    @property
-    def can_split(self) -> bool:
-        """Whether any feature has more than one value."""
-        return len(self.data.columns.features) > 0
 
     def add_tree(self) -> Tree:
         """Return the next tree; raise ClusterError where no worker is left."""
@@ -107,10 +92,6 @@ class ClusterBooster:
     def replay(self, tree: Tree, with_gradients: bool) -> None:
         """Take the next tree from an earlier training on the same data, see `Booster.replay`."""
         self.trees.append(tree)
-
-    def forest(self, n_trees: int | None = None) -> Forest:
-        """Return the first trees as a forest; all of them where no number is given."""
-        return Forest.of(self.trees[:n_trees])
 
     def close(self) -> None:
         """Stop the workers; later trees than those that were asked for are dropped."""
@@ -144,33 +125,33 @@ class ClusterBooster:
         threads = cluster.workers()
         cluster.check_versions()
         self._score()
-        addresses = sorted(threads)[: len(self._query_ptr) - 1]  # each has a query
+        addresses = sorted(threads)[: len(self._task.query_ptr) - 1]  # each has a query
         attempt = _Attempt(cluster, addresses)
-        bounds = shard_bounds(self._query_ptr, [threads[address] for address in addresses])
+        bounds = shard_bounds(self._task.query_ptr, [threads[address] for address in addresses])
         shards = (self._shard(slice(first, last), rank) for rank, (first, last) in enumerate(pairwise(bounds)))
         attempt.start(shards)
         return attempt
 
     def _shard(self, queries: slice, rank: int) -> Shard:
-        rows = slice(int(self._query_ptr[queries.start]), int(self._query_ptr[queries.stop]))
+        rows = slice(int(self._task.query_ptr[queries.start]), int(self._task.query_ptr[queries.stop]))
         return Shard(
             columns=self.data.columns,
             blocks=np.ascontiguousarray(self.data.blocks[:, rows]),
-            query_ptr=self._query_ptr,
+            query_ptr=self._task.query_ptr,
             first_row=rows.start,
             scores=self.scores[rows],
             gradients=self._gradients_of(queries, rows),
-            settings=self.settings,
-            row_weights=None if self._row_weights is None else self._row_weights[rows],
-            step_length=self._step_length if rank == 0 else None,
-            has_step_length=self._step_length is not None,
+            settings=self._task.settings,
+            rule=self._task.rule.part(rows),
+            step_length=self._task.step_length if rank == 0 else None,
+            has_step_length=self._task.step_length is not None,
             n_done=self._n_scored,
         )
 
     def _score(self) -> None:
         """Bring the scores up to date with the trees, as `Booster` does, unless training starts with the first one."""
         for tree in [] if self._from_first_tree else self.trees[self._n_scored :]:
-            with mean_of_trees(self.scores, self._n_scored, self.settings.averaged):
+            with mean_of_trees(self.scores, self._n_scored, self._task.settings.averaged):
                 self.scores += tree_values(tree, self.data.columns, self.data.blocks)
             self._n_scored += 1
 

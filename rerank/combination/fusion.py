@@ -80,16 +80,6 @@ def norm(name: str) -> Callable[[Norm], Norm]:
     return lambda function: _NORMS.setdefault(name, function)
 
 
-def known_methods() -> tuple[str, ...]:
-    """Return the names of the methods of fusion."""
-    return tuple(_METHODS)
-
-
-def known_norms() -> tuple[str, ...]:
-    """Return the names of the normalizations."""
-    return tuple(_NORMS)
-
-
 @method("rrf")
 def reciprocal_rank(pool: Pool) -> Floats:
     """Sum of 1 / (k + rank) (Cormack, Clarke and Buettcher 2009, Reciprocal rank fusion)."""
@@ -168,8 +158,6 @@ def fuse(
     weights: Sequence[float] | None = None,
     k: float = RRF_K,
     missing: str | None = None,
-    hits: int | None = None,
-    name: str | None = None,
     qrels: Judgements | None = None,
     metric: str = "nDCG@10",
 ) -> Run:
@@ -196,10 +184,6 @@ def fuse(
     missing : str, optional
         `zero` or `lowest`: the score of a document that a run does not hold; by default `zero`, and `lowest` for
         `best`, which takes no other.
-    hits : int, optional
-        Most documents of a query; all by default.
-    name : str, optional
-        The new run's name; the method's by default.
     qrels : Qrels or mapping, optional
         Judgements that `best` chooses alpha on.
     metric : str
@@ -208,7 +192,7 @@ def fuse(
     Returns
     -------
     Run
-        The fused run; equal scores are ordered as trec_eval orders them.
+        The fused run, named as the method; equal scores are ordered as trec_eval orders them. `head(k)` cuts it.
 
     Raises
     ------
@@ -225,7 +209,7 @@ def fuse(
     """
     records = [Run.of(run) for run in runs]
     missing = missing or ("lowest" if method == "best" else "zero")
-    _check(records, method, norm, weights, k, missing, hits)
+    _check(records, method, norm, weights, k, missing)
     _check_best(len(records), method, missing, qrels)
     chosen = norm or ("none" if method in {"rrf", "best"} else "minmax")
     if qrels is not None:
@@ -235,8 +219,7 @@ def fuse(
     ordered = [run.take(run.trec_order()) for run in records]
     rows = [_QueryRows.of(run, query_ids, chosen) for run in ordered]
     pools = _pools(rows, missing, given, k)
-    fused = _united(query_ids, [(pool.query, pool.doc_ids, _METHODS[method](pool)) for pool in pools], name or method)
-    return fused if hits is None else fused.head(hits)
+    return _united(query_ids, [(pool.query, pool.doc_ids, _METHODS[method](pool)) for pool in pools], method)
 
 
 @dataclass(frozen=True, eq=False)
@@ -364,7 +347,6 @@ def _check(
     weights: Sequence[float] | None,
     k: float,
     missing: str,
-    hits: int | None,
 ) -> None:
     if len(runs) < 2:
         raise InvalidInputError(f"runs: expected at least two to fuse, got {len(runs)}. Name more runs.")
@@ -379,8 +361,6 @@ def _check(
         raise InvalidInputError(f"norm: expected none beside rrf, which uses ranks alone, got {norm}. Drop it.")
     if k <= 0 or not np.isfinite(k):
         raise InvalidInputError(f"k: expected a number above 0, got {k:g}. The paper has 60.")
-    if hits is not None and hits < 1:
-        raise InvalidInputError(f"hits: expected a number of documents from 1, got {hits}.")
     _check_weights(len(runs), method, weights)
     for run in runs:
         if not np.isfinite(run.scores).all():

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 
 from rerank.evaluation.evaluate import EvaluationResult, evaluate
-from rerank.metrics.iprec import RECALLS, IPrec
+from rerank.metrics.precision import RECALLS, IPrec
 from rerank.metrics.registry import parse_measure
 from rerank.types import Qrels, Run
 

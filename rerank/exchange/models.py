@@ -297,16 +297,7 @@ def _ranker(model: TreeModel | LinearModel, source: str, given: _Given, what: st
     try:
         if isinstance(model, LinearModel):
             return ImportedWeights.of(model.weights, names, source, constant=model.constant, recipe=given.recipe)
-        return ImportedTrees.of(
-            model.forest,
-            names,
-            source,
-            constant=model.constant,
-            divisor=model.divisor,
-            zero_missing=model.zero_missing.tolist(),
-            recipe=given.recipe,
-            is_ordered=model.is_ordered,
-        )
+        return ImportedTrees.of(model, names, source, given.recipe)
     except SchemaError as error:
         got = f"{error.path}: expected {error.expected}, got {error.got}"
         raise InvalidInputError(f"{what}: {got}. Give other names (feature_names=, --names FILE).") from None

@@ -40,14 +40,7 @@ def vector_lines(model: TreeModel, count: int, adds_first_score: bool) -> bytes:
     """
     names = model.feature_names or numbered_names(model.n_features)
     X = boundary_rows(model.forest, model.n_features, count)
-    ranker = ImportedTrees.of(
-        model.forest,
-        names,
-        "model",
-        constant=model.constant,
-        divisor=model.divisor,
-        zero_missing=model.zero_missing.tolist(),
-    )
+    ranker = ImportedTrees.of(model, names, "model")
     note = {"first_stage_score": 0.0} if adds_first_score else {}
     lines = []
     for row, score in zip(X.tolist(), ranker._scores(X).tolist(), strict=True):

@@ -1,6 +1,8 @@
 """The registry of measures: to add a measure, add a module to this package that registers its class.
 
 Names are those of `ir_measures` (`nDCG(dcg='exp-log2')@10`) and of trec_eval (`map`, `ndcg_cut_10`, `P.5,10`).
+The suffix after `.` (or `_`, as trec_eval prints it) lists cutoffs, one measure for each, or is the parameter of one
+measure.
 """
 
 from __future__ import annotations
@@ -8,7 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from importlib import import_module
 from numbers import Integral
 from typing import Any, TypeVar
@@ -16,8 +18,84 @@ from typing import Any, TypeVar
 from rerank.errors import InvalidInputError, shown, unknown_name
 from rerank.metrics.base import Measure
 from rerank.metrics.custom import custom_measure
-from rerank.metrics.trec_names import CUTOFFS, GROUPS, TrecName, split_name
 from rerank.runtime.registry import Registry
+
+# The file of a symbol; one that is not listed is looked for in all files. That halves the time of the first import.
+FILES = {
+    symbol: file
+    for file, symbols in {
+        "ap": ("AP", "GMAP", "infAP"),
+        "discounted": ("DCG", "RBP", "RBPResidual"),
+        "gains": ("G", "binG"),
+        "judged": ("Judged", "RelString", "Unjudged"),
+        "ndcg": ("RnDCG", "nDCG", "nDCGrel"),
+        "pairs": ("AUC", "Bpref", "GMBpref", "PairAccuracy"),
+        "precision": ("AvgIPrec", "IPrec", "P", "R", "RelP", "Rprec", "Success"),
+        "reciprocal_rank": ("ERR", "RR", "nERR"),
+        "sets": ("NumNonrelRet", "NumQ", "NumRel", "NumRet", "SetAP", "SetF", "SetP", "SetR", "Utility"),
+    }.items()
+    for symbol in symbols
+}
+SINGLE = ("cutoff", "beta")  # parameters that are a single number
+CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
+# In the order in which trec_eval 10 prints them; its `runid` is not a measure.
+_COUNTS = ["num_q", "num_ret", "num_rel", "num_rel_ret"]
+_SETS = ["set_P", "set_relative_P", "set_recall", "set_map", "set_F"]
+_OFFICIAL = [*_COUNTS, "map", "gm_map", "Rprec", "bpref", "recip_rank", "iprec_at_recall", "P"]
+_FURTHER = ["relstring", "recall", "infAP", "gm_bpref", "Rprec_mult", "utility", "11pt_avg", "binG", "G", "ndcg"]
+_FURTHER += ["ndcg_rel", "Rndcg", "ndcg_cut", "map_cut", "relative_P", "success"]
+GROUPS = {
+    "all_trec": [*_OFFICIAL, *_FURTHER, *_SETS, "num_nonrel_judged_ret", "rbp", "rbp_resid", "unj"],
+    "official": _OFFICIAL,
+    "set": [*_COUNTS, "utility", *_SETS],
+}
+Parameters = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class TrecName:
+    """The meaning of a trec_eval name.
+
+    symbol     symbol of the measure in this package
+    parameter  field that the suffix sets; None if the name takes no suffix
+    cutoffs    values of that field without a suffix; empty: one measure with its defaults
+    """
+
+    symbol: str
+    parameter: str | None
+    cutoffs: tuple[float, ...] = ()
+
+    def parameters(self, text: str | None) -> list[Parameters] | None:
+        """Return the parameters of each measure that the name means with a suffix; None if the suffix is invalid."""
+        if text is None:
+            return [{self.parameter or "": value} for value in self.cutoffs] or [{}]
+        if self.parameter is None:
+            return None
+        try:
+            if "=" in text:
+                return [{self.parameter: _pairs(text)}]
+            values = tuple(float(value) for value in text.split(","))
+            if self.parameter == "cutoff":  # `23.4` is 23, as for trec_eval
+                values = tuple(int(value) for value in values)
+        except (ValueError, OverflowError):
+            return None
+        if self.cutoffs:
+            return [{self.parameter: value} for value in values]
+        return [{self.parameter: values if len(values) > 1 or self.parameter not in SINGLE else values[0]}]
+
+
+def _pairs(text: str) -> dict[int, float]:
+    pairs = [pair.split("=") for pair in text.split(",")]
+    return {int(label): float(gain) for label, gain in pairs}
+
+
+def split_name(name: str, known: dict[str, TrecName]) -> tuple[TrecName, str | None] | None:
+    """Return the longest known name at the beginning of a text, and the suffix; None if no name is known."""
+    for end in range(len(name), 0, -1):
+        if name[:end] in known and name[end : end + 1] in ("", ".", "_"):
+            return known[name[:end]], name[end + 1 :] if end < len(name) else None
+    return None
+
 
 _REGISTRY: Registry[type[Measure]] = Registry("measure", "rerank.metrics")
 _MEASURES = _REGISTRY.imported()
@@ -114,22 +192,12 @@ def _trec_measures(name: str) -> list[Measure]:
 
 
 def _is_own_name(name: str) -> bool:
-    """Return whether a name is in the grammar of ir_measures.
-
-    Only the module of that measure is then imported, which halves the time of the import.
-    """
+    """Return whether a name is in the grammar of ir_measures; the file of that measure alone is then imported."""
     match = _GRAMMAR.fullmatch(name)
     symbol = match["symbol"] if match else ""
-    if symbol and symbol not in _MEASURES:
-        module = f"rerank.metrics.{symbol.lower()}"
-        try:
-            import_module(module)
-        except ModuleNotFoundError as missing:
-            if missing.name != module:
-                raise
-    without_cutoff = symbol == name and getattr(
-        _MEASURES.get(symbol), "needs_cutoff", False
-    )  # trec_eval's P, of all cutoffs
+    if symbol not in _MEASURES and symbol in FILES:
+        import_module(f"rerank.metrics.{FILES[symbol]}")
+    without_cutoff = symbol == name and getattr(_MEASURES.get(symbol), "needs_cutoff", False)  # trec_eval's P
     return symbol in _MEASURES and not without_cutoff
 
 

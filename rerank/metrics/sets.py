@@ -16,11 +16,23 @@ from rerank.types import Floats
 
 
 @dataclass(frozen=True)
-class _SetMeasure(BinaryMeasure):
-    """A measure of three counts: relevant and retrieved, retrieved, and relevant documents."""
+class _OrderFree(Measure):
+    """A measure that no order of the documents changes."""
 
     takes_cutoff: ClassVar[bool] = False
-    refuses_training: ClassVar[bool] = True  # no order changes it
+    refuses_training: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class _Count(_OrderFree):
+    """A number that is summed over the queries."""
+
+    averaging: ClassVar[str] = TOTAL
+
+
+@dataclass(frozen=True)
+class _SetMeasure(_OrderFree, BinaryMeasure):
+    """A measure of three counts: relevant and retrieved, retrieved, and relevant documents."""
 
     def counts(self, lists: RankedLists) -> tuple[Floats, Floats, Floats]:
         """Return relevant and retrieved, retrieved, and relevant documents of every query."""
@@ -89,12 +101,8 @@ class SetF(_SetMeasure):
 
 @register("NumQ", trec="num_q")
 @dataclass(frozen=True)
-class NumQ(Measure):
+class NumQ(_Count):
     """1 for each query."""
-
-    averaging: ClassVar[str] = TOTAL
-    takes_cutoff: ClassVar[bool] = False
-    refuses_training: ClassVar[bool] = True  # no order changes it
 
     def scores(self, lists: RankedLists) -> Floats:
         """Return 1 for every query."""
@@ -103,13 +111,10 @@ class NumQ(Measure):
 
 @register("NumRet", trec="num_ret", aliases={"num_rel_ret": "NumRet(rel=1)", "NumRelRet": "NumRet(rel=1)"})
 @dataclass(frozen=True)
-class NumRet(Measure):
+class NumRet(_Count):
     """Number of documents retrieved; with `rel`, of those with at least that label."""
 
     rel: int | None = None
-    averaging: ClassVar[str] = TOTAL
-    takes_cutoff: ClassVar[bool] = False
-    refuses_training: ClassVar[bool] = True  # no order changes it
 
     def __post_init__(self) -> None:
         if self.rel is not None and (not isinstance(self.rel, int) or self.rel < 1):
@@ -124,12 +129,8 @@ class NumRet(Measure):
 
 @register("NumRel", trec="num_rel")
 @dataclass(frozen=True)
-class NumRel(BinaryMeasure):
+class NumRel(_Count, BinaryMeasure):
     """Number of relevant documents, retrieved or not."""
-
-    averaging: ClassVar[str] = TOTAL
-    takes_cutoff: ClassVar[bool] = False
-    refuses_training: ClassVar[bool] = True  # no order changes it
 
     def scores(self, lists: RankedLists) -> Floats:
         """Return the number of relevant documents of every query."""
@@ -152,7 +153,7 @@ class NumNonrelRet(BinaryMeasure):
 
 @register("Utility", trec="utility", trec_parameter="worth")
 @dataclass(frozen=True)
-class Utility(BinaryMeasure):
+class Utility(_SetMeasure):
     """worth[0] * relevant retrieved + worth[1] * others retrieved + worth[2] * relevant missed + worth[3] * the rest.
 
     The rest is counted in a collection of `n_docs` documents, 0 by default (trec_eval's -N). Unjudged documents are
@@ -161,8 +162,6 @@ class Utility(BinaryMeasure):
 
     worth: tuple[float, ...] = (1.0, -1.0, 0.0, 0.0)
     n_docs: int = 0
-    takes_cutoff: ClassVar[bool] = False
-    refuses_training: ClassVar[bool] = True  # no order changes it
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -174,8 +173,7 @@ class Utility(BinaryMeasure):
 
     def scores(self, lists: RankedLists) -> Floats:
         """Return the utility of every query."""
-        n_hits = sums(self.relevant(lists.labels), lists.query_ptr)
-        retrieved, relevant = np.diff(lists.query_ptr), n_relevant(lists, self.rel)
+        n_hits, retrieved, relevant = self.counts(lists)
         rest = self.n_docs + n_hits - retrieved - relevant
         a, b, c, d = self.worth
         return a * n_hits + b * (retrieved - n_hits) + c * (relevant - n_hits) + d * rest

@@ -1,4 +1,4 @@
-"""What an objective is: a cost of scores, and its derivatives for each document."""
+"""What an objective is: a cost of scores, and its derivatives for each document; objectives by name."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Self
 
+from rerank.runtime.registry import Registry
 from rerank.types import Floats, Ints
 
 
@@ -64,3 +65,9 @@ def part_pointers(query_ptr: Ints, queries: slice) -> Ints:
     """Return the pointers of consecutive queries, counted from the first of their rows."""
     ptr: Ints = query_ptr[queries.start : queries.stop + 1] - query_ptr[queries.start]
     return ptr
+
+
+_OBJECTIVES: Registry[type[LabelObjective]] = Registry("objective", "rerank.objectives")
+register = _OBJECTIVES.register
+known_objectives = _OBJECTIVES.known
+objective_class = _OBJECTIVES.get

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,25 +12,24 @@ from rerank.metrics.base import Measure
 from rerank.metrics.structures import RankedLists
 from rerank.objectives.lambdarank import LambdaRankObjective
 from rerank.objectives.swap_blocks import BlockLambdaRankObjective
-from rerank.types import Floats, Ints, query_rows
+from rerank.types import Floats
+from rerank.types.ordering import query_order
 
 
 def lambdarank_for(
     measure: Measure,
-    labels: Floats,
-    query_ptr: Ints,
-    ideal_labels: Floats,
-    ideal_ptr: Ints,
+    lists: RankedLists,
     weights: Floats,
-    sigma: float,
-    truncation_level: int,
-    normalize: bool,
+    sigma: float = 1.0,
+    truncation_level: int = 30,
+    normalize: bool = True,
 ) -> LambdaRankObjective | BlockLambdaRankObjective:
     """Return the LambdaRank objective of a measure.
 
-    Shapes: labels float64 (n_rows,); query_ptr int64 (n_queries + 1,); ideal_labels float64 (n_ideal,); ideal_ptr int64
-    (n_queries + 1,); weights float64 (n_queries,).
+    lists    labels in the order of the data, not of a ranking, and those of the ideal
+    weights  (n_queries,) float64
     """
+    labels, query_ptr, ideal_labels, ideal_ptr = lists.labels, lists.query_ptr, lists.ideal_labels, lists.ideal_ptr
     if not measure.trainable:
         raise InvalidInputError(
             f"metric: expected a measure that can be trained for, got {measure.name}, which asks for something "
@@ -39,7 +40,7 @@ def lambdarank_for(
             "training data: expected a query with a positive label, got none. Check that qrels and run name the "
             "same documents."
         )
-    if not (order_matters(measure, labels, query_ptr, ideal_labels, ideal_ptr) & (weights > 0.0)).any():
+    if not (order_matters(measure, lists) & (weights > 0.0)).any():
         raise InvalidInputError(
             f"training data: expected a query in which the order of the documents changes {measure.name}, got none. "
             "Train for a measure that tells these labels and depths apart, e.g. nDCG@10."
@@ -47,19 +48,15 @@ def lambdarank_for(
     deep = measure.cut_for_training(truncation_level)
     swap = deep.swap_weights(labels, query_ptr, ideal_labels, ideal_ptr)
     if swap is None:
-        return BlockLambdaRankObjective(
-            query_ptr, weights, labels, ideal_labels, ideal_ptr, deep, sigma, truncation_level, normalize
-        )
+        how = deep, sigma, truncation_level, normalize
+        return BlockLambdaRankObjective(query_ptr, weights, labels, ideal_labels, ideal_ptr, *how)
     return LambdaRankObjective(query_ptr, weights, swap, sigma, deep.cutoff or truncation_level, normalize)
 
 
-def order_matters(
-    measure: Measure, labels: Floats, query_ptr: Ints, ideal_labels: Floats, ideal_ptr: Ints
-) -> NDArray[np.bool_]:
-    """Return whether the order of a query's rows changes the measure, (n_queries,); arrays as in `lambdarank_for`."""
-    falling = labels[np.lexsort((-labels, query_rows(query_ptr)))]
+def order_matters(measure: Measure, lists: RankedLists) -> NDArray[np.bool_]:
+    """Return whether the order of a query's rows changes the measure, (n_queries,); lists as in `lambdarank_for`."""
+    labels, query_ptr = lists.labels, lists.query_ptr
+    falling = labels[query_order(query_ptr, -labels)]
     rising = falling[np.repeat(query_ptr[:-1] + query_ptr[1:] - 1, np.diff(query_ptr)) - np.arange(len(labels))]
-    best, worst = (
-        measure.scores(RankedLists(order, query_ptr, ideal_labels, ideal_ptr)) for order in (falling, rising)
-    )
+    best, worst = (measure.scores(replace(lists, labels=order)) for order in (falling, rising))
     return np.asarray(best != worst)

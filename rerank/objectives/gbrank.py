@@ -24,10 +24,10 @@ from functools import cached_property
 import numpy as np
 from numba import prange
 
-from rerank.objectives.base import LabelObjective
-from rerank.objectives.registry import register
+from rerank.objectives.base import LabelObjective, register
 from rerank.runtime.kernels import kernel
-from rerank.types import Floats, Ints, query_rows
+from rerank.types import Floats, Ints
+from rerank.types.ordering import query_order
 
 LARGE = 1e6  # larger scores may round tau away in h(y) + tau
 
@@ -56,7 +56,7 @@ class GBRankObjective(LabelObjective):
     @cached_property
     def _by_label(self) -> Ints:
         """Rows query by query, by label, descending."""
-        return np.lexsort((-self.labels, query_rows(self.query_ptr)))
+        return query_order(self.query_ptr, -self.labels)
 
 
 @kernel(parallel=True)

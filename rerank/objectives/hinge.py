@@ -24,8 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import prange
 
-from rerank.objectives.base import LabelObjective
-from rerank.objectives.registry import register
+from rerank.objectives.base import LabelObjective, register
 from rerank.runtime.kernels import helper, kernel
 from rerank.types import Floats
 

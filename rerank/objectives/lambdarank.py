@@ -37,7 +37,8 @@ from rerank.objectives.hessian import PairWeights, fill_products
 from rerank.runtime.elementary import exp, log2, softplus
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.lanes import LANES, absolute, lane_sum, load, positive, same, store
-from rerank.types import Floats, Ints
+from rerank.types import Floats, Ints, pointers
+from rerank.types.ordering import query_order
 
 LOWEST_EXPONENT = -300.0  # scores further below their query's best take one exponential for each pair
 LARGEST = float(np.finfo(np.float64).max)
@@ -146,7 +147,7 @@ class LambdaRankObjective(Objective):
 
     def _query_cost(self, scores: Floats, query: int) -> float:
         rows = slice(self.query_ptr[query], self.query_ptr[query + 1])
-        order = np.argsort(-scores[rows], kind="stable")
+        order = query_order(pointers([rows.stop - rows.start]), -scores[rows])
         score, gain = scores[rows][order], self.swap.gains[rows][order]
         discount = np.zeros(len(order))
         top = min(self.truncation_level, len(order))
@@ -183,7 +184,7 @@ class LambdaRankObjective(Objective):
     @cached_property
     def _by_gain(self) -> ByGain:
         first = np.repeat(self.query_ptr[:-1], np.diff(self.query_ptr))
-        order = np.lexsort((-self.swap.gains, first))
+        order = query_order(self.query_ptr, -self.swap.gains)
         gains = self.swap.gains[order]
         heads = (np.diff(gains, prepend=np.nan) != 0.0) | (np.diff(first, prepend=-1) != 0)
         ends = np.append(np.flatnonzero(heads), len(gains))

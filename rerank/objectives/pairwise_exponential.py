@@ -25,11 +25,11 @@ import numpy as np
 from numba import prange
 from numpy.typing import NDArray
 
-from rerank.objectives.base import LabelObjective
-from rerank.objectives.registry import register
+from rerank.objectives.base import LabelObjective, register
 from rerank.runtime.elementary import exp
 from rerank.runtime.kernels import helper, kernel
-from rerank.types import Floats, Ints, query_rows
+from rerank.types import Floats, Ints
+from rerank.types.ordering import query_order
 
 WIDEST = 600.0  # difference of scores: pairs in the wrong order by more count as wrong by this much
 
@@ -63,7 +63,7 @@ class PairwiseExponential(LabelObjective):
     @cached_property
     def _by_label(self) -> Ints:
         """Rows query by query, by label, ascending."""
-        return np.lexsort((self.labels, query_rows(self.query_ptr)))
+        return query_order(self.query_ptr, self.labels)
 
     def _fill(self, scores: Floats, grad: Floats, hess: Floats | None = None) -> Floats:
         costs = np.zeros(len(self.weights))

@@ -27,11 +27,11 @@ from functools import cached_property
 import numpy as np
 from numba import prange
 
-from rerank.objectives.base import LabelObjective
-from rerank.objectives.registry import register
+from rerank.objectives.base import LabelObjective, register
 from rerank.runtime.elementary import exp, log1p
 from rerank.runtime.kernels import helper, kernel
-from rerank.types import Floats, Ints, query_rows
+from rerank.types import Floats, Ints
+from rerank.types.ordering import query_order
 
 LOWEST_EXPONENT = -300.0  # scores further below their query's best take one exponential for each pair
 
@@ -65,7 +65,7 @@ class RankNetObjective(LabelObjective):
     @cached_property
     def _by_label(self) -> Ints:
         """Rows query by query, by label, descending."""
-        return np.lexsort((-self.labels, query_rows(self.query_ptr)))
+        return query_order(self.query_ptr, -self.labels)
 
 
 @helper()

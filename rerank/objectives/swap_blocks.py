@@ -26,6 +26,7 @@ from rerank.objectives.lambdarank import logistic_costs
 from rerank.runtime.elementary import exp, log2
 from rerank.runtime.kernels import helper, kernel
 from rerank.types import Floats, Ints, pointers
+from rerank.types.ordering import query_order
 
 LOWEST_EXPONENT = -300.0  # scores further below their query's best take one exponential for each pair
 DELTAS_AT_ONCE = 1 << 22  # of a batch of queries: 32 MB
@@ -109,7 +110,7 @@ class BlockLambdaRankObjective(Objective):
     def _query_cost(self, scores: Floats, query: int) -> float:
         rows = slice(self.query_ptr[query], self.query_ptr[query + 1])
         ideal = self.ideal_labels[self.ideal_ptr[query] : self.ideal_ptr[query + 1]]
-        order = np.argsort(-scores[rows], kind="stable")
+        order = query_order(pointers([rows.stop - rows.start]), -scores[rows])
         score, label, n = scores[rows][order], self.labels[rows][order], len(order)
         top = min(self.truncation_level, n)
         block = np.zeros(top * n)

@@ -10,14 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.metrics.registry import parse_measure
-from rerank.rankers.base_weight import WeightedBase, mean_and_error
-from rerank.rankers.composite import (
+from rerank.rankers.base_scores import WeightedBase, mean_and_error, spread_at_the_top
+from rerank.rankers.context import ALONE, EarlyStopping, TrainingContext
+from rerank.rankers.members import (
+    Members,
     add_member_contributions,
     check_members,
     complete_member,
     new_members,
 )
-from rerank.rankers.members import Members
 from rerank.rankers.parameters import (
     Metric,
     base_parameter,
@@ -26,16 +27,12 @@ from rerank.rankers.parameters import (
     parameter,
     stopping_parameter,
 )
-from rerank.rankers.ranker import PROGRESS, Ranker
-from rerank.rankers.registry import register
-from rerank.rankers.start import spread_at_the_top
-from rerank.rankers.stopping import EarlyStopping
-from rerank.rankers.store import StoredModel
+from rerank.rankers.ranker import PROGRESS, Ranker, StoredModel, register
 from rerank.rankers.training import TrainingSet, Validation, fold_of_queries, without_start
 from rerank.rankers.warm_start import NoBase
 from rerank.runtime.products import product
 from rerank.runtime.progress import track
-from rerank.runtime.schema import Array, Items, Number, Record, Table, Text, Whole
+from rerank.runtime.schema import Array, Field, Items, Number, Table, Text, Whole
 from rerank.types import Floats, Ints, query_rows
 
 FEW, SOME = 300, 1000  # queries
@@ -53,7 +50,7 @@ class Auto(Ranker):
 
     Members together score a document with the mean of their scores, each divided by its standard deviation within
     queries. A base's scores are added to those of members, with the weight that is best on held-out queries
-    (base_weight.py); members learn without them. Without eval_set, the queries are divided into folds, and each member
+    (base_scores.py); members learn without them. Without eval_set, the queries are divided into folds, and each member
     scores each fold after learning from the others. The choice is all members together, or the best single member if
     it is better by more than one standard error of the difference of the metric, paired by query. Where the base's
     scores spread more than what is added to them and the choice is not better than the base by more than one standard
@@ -89,12 +86,12 @@ class Auto(Ranker):
 
     cross_validates: ClassVar[bool] = True
 
-    def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
+    def _learn(self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext = ALONE) -> None:
         members, cold = self._new_members(len(train.weights)), without_start(train)
         judged = valid or train
         added = self._held_out(cold, members) if valid is None else _added(members, cold, without_start(valid))
         candidates = _candidates(len(members))
-        mixtures, weights, stopping = self._tried(candidates, judged, added, valid is not None)
+        mixtures, weights, stopping = self._tried(candidates, judged, added, valid is not None, context)
         if valid is None:
             best, metrics = self._best(judged, mixtures)
             self.cross_validated_ = metrics[best]
@@ -137,11 +134,16 @@ class Auto(Ranker):
         return held_out
 
     def _tried(
-        self, candidates: list[list[int]], judged: TrainingSet, added: Floats, validates: bool
+        self,
+        candidates: list[list[int]],
+        judged: TrainingSet,
+        added: Floats,
+        validates: bool,
+        context: TrainingContext,
     ) -> tuple[list[Floats], list[Floats], EarlyStopping]:
         """Return scores and members' weights of the candidates up to a callback's stop, and what followed them."""
         measure = parse_measure(self.metric)
-        stopping = EarlyStopping(judged if validates else None, measure, len(candidates), self._callbacks)
+        stopping = EarlyStopping(judged if validates else None, measure, len(candidates), context.callbacks)
         base = WeightedBase(judged, measure) if judged.start_scores.any() else None
         mixtures, weights = [judged.start_scores], [np.empty(0)]
         for candidate in candidates[1:]:
@@ -197,28 +199,16 @@ class Auto(Ranker):
     def _add_contributions(self, X: NDArray[np.float32], out: Floats, n_threads: int) -> None:
         add_member_contributions(self.members_, self.weights_, X, out, n_threads)
 
-    def _learned(self) -> dict[str, Any]:
-        return {
-            "best_iteration": self.best_iteration_,
-            "evals_result": self.evals_result_,
-            "members": [member.to_dict() for member in self.members_],
-            "weights": self.weights_.tolist(),
-            "choices": self.choices_,
-            "chosen": self.chosen_,
-        }
-
-    def _learned_fields(self) -> Record:
-        parts = {
+    def _parts(self) -> dict[str, Field]:
+        members: dict[str, Field] = {
             "members": Items(StoredModel(), binds="n_members", may_be_empty=True),
             "weights": Array(np.float64, "n_members", low=0.0),
         }
-        return Record({**PROGRESS, **parts, "choices": Table(Number()), "chosen": Text(1000)})
+        return {**PROGRESS, **members, "choices": Table(Number()), "chosen": Text(1000)}
 
     def _restore(self, learned: Mapping[str, Any]) -> None:
-        self.best_iteration_, self.evals_result_ = learned["best_iteration"], learned["evals_result"]
         check_members(self, learned["members"])
-        self.members_, self.weights_ = learned["members"], learned["weights"]
-        self.choices_, self.chosen_ = learned["choices"], learned["chosen"]
+        super()._restore(learned)
 
     def _largest_score(self) -> float:
         largest = [member._largest_score() for member in self.members_]

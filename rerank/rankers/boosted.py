@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 from rerank.errors import InvalidInputError
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.base import Objective
-from rerank.rankers.base_weight import BaseWeight, StoredBaseWeight, WeightedBase
+from rerank.rankers.base_scores import BaseWeight, StoredBaseWeight, WeightedBase, spread_at_the_top, start_in_units
 from rerank.rankers.checkpoint import TrainingState, digest
-from rerank.rankers.limits import TrainingLimits
+from rerank.rankers.context import ALONE, EarlyStopping, TrainingContext, TrainingOptions
 from rerank.rankers.parameters import (
     SEED,
     base_parameter,
@@ -29,23 +29,48 @@ from rerank.rankers.parameters import (
     watched_metric,
 )
 from rerank.rankers.ranker import PROGRESS, Ranker
-from rerank.rankers.start import spread_at_the_top, start_in_units
-from rerank.rankers.stopping import EarlyStopping
 from rerank.rankers.training import TrainingSet, fold_of_queries, without_start
-from rerank.rankers.watched import WatchedRows
+from rerank.runtime.mapped_rows import is_mapped
 from rerank.runtime.progress import track
-from rerank.runtime.schema import Choice, Number, Plain, Record, Whole
-from rerank.trees.binned import BinnedData, bin_rows
-from rerank.trees.binned_scores import tree_values
-from rerank.trees.boost import Booster, BoostSettings, Gradients, StepLength, TreeSource
+from rerank.runtime.schema import Choice, Field, Number, Plain, Whole
+from rerank.trees.binned import BinnedData, bin_rows, bin_with, tree_values
+from rerank.trees.bins import Bins
+from rerank.trees.boost import Booster, BoostSettings, BoostTask, Gradients, StepLength, TreeSource
+from rerank.trees.columns import Columns
 from rerank.trees.contributions import add_contributions
-from rerank.trees.forest import Forest, StoredForest
-from rerank.trees.grow import TreeLimits
+from rerank.trees.forest import Forest, StoredForest, Tree
+from rerank.trees.grow import SPLIT_RULES, TreeLimits
 from rerank.trees.score import score_rows
 from rerank.types import Floats, Ints, RankingData, query_rows
 
+
+class WatchedRows:
+    """Validation rows and the sums of the leaf values of the trees so far.
+
+    Rows in memory are scored by their features, mapped ones by their bins; the scores are the same.
+    """
+
+    def __init__(self, data: TrainingSet, bins: Bins, n_threads: int) -> None:
+        """Take validation data and the bins of the training rows."""
+        self._data, self._sums = data, np.zeros(len(data.order))
+        self._columns = Columns.separate(bins) if is_mapped(data.X) else None
+        if self._columns is not None:
+            self._blocks = bin_with(self._columns, data.X, data.order, n_threads)
+
+    def add(self, tree: Tree, unit: float) -> None:
+        """Add the values of a tree, each times the unit."""
+        if self._columns is None:
+            self._sums += score_rows(Forest.of([tree]).scaled(unit), self._data.X)[self._data.order]
+        else:
+            scaled = replace(tree, leaf_value=unit * tree.leaf_value)
+            self._sums += tree_values(scaled, self._columns, self._blocks)
+
+    def scores(self, constant: float) -> Floats:
+        """Return the scores of all rows, (n_rows,) float64, in canonical order."""
+        return self._data.start_scores + (constant + self._sums)
+
+
 log = logging.getLogger("rerank")
-SPLITS = ("newton", "least-squares")
 STARTS = WEIGHTED, FROM_BASE = "weighted", "base"
 HALVES = 2  # of the training queries, whose trees score each other: each tree costs twice as much as without a base
 
@@ -89,7 +114,7 @@ class BoostedTrees(Ranker):
     reg_lambda: float = parameter(0.0, Number(0.0), "Added to the hessian of a leaf.", search=(0.0, 1.0, 10.0))
     split: str = parameter(
         "newton",
-        Choice(lambda: SPLITS),
+        Choice(lambda: SPLIT_RULES),
         "How splits are chosen: newton, or least-squares (a leaf with a hessian below min_child_weight then takes no "
         "step).",
     )
@@ -114,15 +139,13 @@ class BoostedTrees(Ranker):
     n_jobs: int | None = jobs_parameter()
 
     trains_on_cluster: ClassVar[bool] = True
+    learned_later: ClassVar[Mapping[str, Any]] = {"constant": 0.0, "base_weight": None}
     averages: ClassVar[bool] = False  # F_k is the mean of the trees' outputs, not their sum
     trains_mapped: ClassVar[bool] = True
 
     @abstractmethod
     def _objective(self, train: TrainingSet) -> Objective:
         """Return what is minimised."""
-
-    def _learns_from_labels(self) -> bool:
-        return True
 
     def _unit(self, train: TrainingSet) -> float:
         """Return what the base scores are divided by."""
@@ -135,10 +158,6 @@ class BoostedTrees(Ranker):
     def _remembers_gradients(self) -> bool:
         """Whether the gradients depend on those of earlier trees, and not on the scores alone."""
         return False
-
-    def _row_weights(self, train: TrainingSet) -> Floats | None:
-        """Return what takes the hessian's place where splits are chosen by least squares; None for Newton's gain."""
-        return None if self.split == "newton" else np.repeat(train.weights, np.diff(train.query_ptr))
 
     def _step_length(self, train: TrainingSet) -> StepLength | None:
         """Return what chooses the share of each tree that is taken; None for the learning rate."""
@@ -209,42 +228,48 @@ class BoostedTrees(Ranker):
             If training takes more.
 
         """
-        TrainingLimits.of(memory, None).storage(n_rows, n_features, n_valid, self.num_leaves)
+        TrainingContext.of(None, TrainingOptions(memory=memory)).storage(n_rows, n_features, n_valid, self.num_leaves)
 
-    def _check_limits(self, data: RankingData) -> None:
-        self._limits.storage(data.n_rows, data.n_features, 0, self.num_leaves)
+    def _check_memory(self, data: RankingData, context: TrainingContext) -> None:
+        context.storage(data.n_rows, data.n_features, 0, self.num_leaves)
 
-    def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
+    def _learn(self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext = ALONE) -> None:
         self.base_weight_: BaseWeight | None = None
-        if self.start != WEIGHTED or not train.start_scores.any() or not self._learns_from_labels():
-            _, self.forest_ = self._grow(train, valid, self._stopping(valid), self._unit(train))
+        if self.start != WEIGHTED or not train.start_scores.any() or train.pairs is not None:
+            stopping = self._stopping(valid, context)
+            _, self.forest_ = self._grow(train, valid, stopping, self._unit(train), context)
             return
         base = WeightedBase(valid or train, parse_measure(self.metric))
         cold, cold_valid = without_start(train), valid and without_start(valid)
-        data, forest = self._grow(cold, cold_valid, self._stopping(valid, base), 1.0)
+        data, forest = self._grow(cold, cold_valid, self._stopping(valid, context, base.best_of), 1.0, context)
         if valid is not None:
             weight = base.best(score_rows(forest, valid.X)[valid.order])
         elif len(train.weights) < HALVES:
             weight = base.equal(score_rows(forest, train.X)[train.order])
         else:
-            weight = base.averaged(self._held_out_scores(cold, data))
+            weight = base.averaged(self._held_out_scores(cold, data, context))
         log.info("%s: %s", self.kind, weight)
         self.base_weight_, self.constant_ = weight, 0.0
         self.forest_ = forest.scaled(weight.factor)
 
     def _grow(
-        self, train: TrainingSet, valid: TrainingSet | None, stopping: EarlyStopping, unit: float
+        self,
+        train: TrainingSet,
+        valid: TrainingSet | None,
+        stopping: EarlyStopping,
+        unit: float,
+        context: TrainingContext,
     ) -> tuple[BinnedData, Forest]:
         """Grow the trees from the start scores, divided by the unit; return the binned rows and the forest."""
         objective = self._objective(train)
         n_valid = 0 if valid is None else len(valid.order)
-        storage = self._limits.storage(len(train.order), train.X.shape[1], n_valid, self.num_leaves)
+        storage = context.storage(len(train.order), train.X.shape[1], n_valid, self.num_leaves)
         data = bin_rows(train.X, train.order, self.max_bin, numba.get_num_threads(), storage)
         if not len(data.columns.features):
             raise InvalidInputError(
                 "training data: expected a feature with different values, got only constant ones. Check X."
             )
-        if self._learns_from_labels() and train.labels.min() == train.labels.max():
+        if train.pairs is None and train.labels.min() == train.labels.max():
             raise InvalidInputError(
                 f"training data: expected labels that differ, got only {train.labels[0]:g}. Check that qrels and run "
                 "name the same documents."
@@ -252,17 +277,17 @@ class BoostedTrees(Ranker):
         constant = objective.constant()
         start, centre = start_in_units(train, unit, by_query=constant is None)
         self.constant_ = unit * (constant or 0.0) - centre
-        booster = self._booster(train, objective, start + (constant or 0.0), data)
+        booster = self._booster(train, objective, start + (constant or 0.0), data, context)
         watched = None if valid is None else WatchedRows(valid, data.columns.bins, numba.get_num_threads())
-        state = self._resumed(booster, train, stopping.data)
+        state = self._resumed(booster, train, stopping.data, context)
         try:
-            self._boost(booster, stopping, watched, unit, state)
+            self._boost(booster, stopping, watched, unit, state, context)
         finally:
             booster.close()
         self.best_iteration_, self.evals_result_ = stopping.best, stopping.results()
-        return data, booster.forest(stopping.best).scaled(unit)
+        return data, Forest.of(booster.trees[: stopping.best]).scaled(unit)
 
-    def _held_out_scores(self, train: TrainingSet, data: BinnedData) -> Floats:
+    def _held_out_scores(self, train: TrainingSet, data: BinnedData, context: TrainingContext = ALONE) -> Floats:
         """Return what trees that were grown on one half of the queries add to the other half, (n_rows,) float64."""
         fold = fold_of_queries(HALVES, len(train.weights), self.random_state)
         held_out, fold_of_row = np.zeros(data.n_rows), fold[query_rows(train.query_ptr)]
@@ -270,7 +295,7 @@ class BoostedTrees(Ranker):
             half = replace(train, weights=np.where(fold == number, 0.0, train.weights))
             objective, queries = self._objective(half), np.flatnonzero(fold != number)
             start = np.full(data.n_rows, objective.constant() or 0.0)
-            booster = self._booster(half, objective, start, data, queries)
+            booster = self._booster(half, objective, start, data, context, queries)
             try:
                 label = f"trees on held-out queries, {number + 1} of {HALVES}"
                 trees = [booster.add_tree() for _ in track(range(self.n_estimators), label, self.n_estimators)]
@@ -281,33 +306,39 @@ class BoostedTrees(Ranker):
         return held_out
 
     def _booster(
-        self, train: TrainingSet, objective: Objective, start: Floats, data: BinnedData, grown_on: Ints | None = None
+        self,
+        train: TrainingSet,
+        objective: Objective,
+        start: Floats,
+        data: BinnedData,
+        context: TrainingContext,
+        grown_on: Ints | None = None,
     ) -> TreeSource:
         """Return what grows the trees from start scores (n_rows,): this process, or the workers of a cluster.
 
         grown_on  queries that trees are grown on; None: all
         """
-        n_threads, settings = numba.get_num_threads(), replace(self._settings(), queries=grown_on)
-        steps = self._step_length(train), self._row_weights(train)
-        if self._cluster is None:
-            return Booster(data, train.query_ptr, start, self._gradients(objective), settings, n_threads, *steps)
+        settings = replace(self._settings(), queries=grown_on)
+        rule = SPLIT_RULES[self.split].of(np.repeat(train.weights, np.diff(train.query_ptr)))
+        task = BoostTask(data, train.query_ptr, start, settings, rule, self._step_length(train))
+        if context.cluster is None:
+            return Booster(task, self._gradients(objective), numba.get_num_threads())
 
         def gradients_of(queries: slice, rows: slice) -> Gradients:
             return self._gradients(objective.part(queries, rows))
 
-        without_features = self._step_length(replace(train, X=train.X[:0])), steps[1]  # it is sent to a worker
-        booster: TreeSource = self._cluster.booster(
-            data, train.query_ptr, start, gradients_of, settings, *without_features, self._remembers_gradients()
-        )
-        return booster
+        sent = replace(task, step_length=self._step_length(replace(train, X=train.X[:0])))  # without the features
+        return context.cluster.booster(sent, gradients_of, self._remembers_gradients())
 
-    def _resumed(self, booster: TreeSource, train: TrainingSet, valid: TrainingSet | None) -> TrainingState:
+    def _resumed(
+        self, booster: TreeSource, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext
+    ) -> TrainingState:
         """Return the state of the checkpoint, an empty one without it."""
-        if self._limits.checkpoint is None:
+        if context.checkpoint is None:
             return TrainingState([], [])
-        bins = booster.data.columns.bins
+        bins, pairs = booster.data.columns.bins, train.pairs or ()
         parts: list[NDArray[Any]] = [train.query_ptr, train.labels, train.weights, train.ideal_labels, train.ideal_ptr]
-        parts += [booster.scores, bins.edges, bins.n_bins, bins.missing, *booster.data.blocks, *self._pair_arrays()]
+        parts += [booster.scores, bins.edges, bins.n_bins, bins.missing, *booster.data.blocks, *pairs]
         about = {
             "ranker": self.kind,
             "parameters": {name: value for name, value in plain_parameters(self).items() if name != "n_jobs"},
@@ -315,11 +346,7 @@ class BoostedTrees(Ranker):
             "training_data": digest(*parts),
             "validation_data": None if valid is None else _digest_of(valid),
         }
-        return self._limits.checkpoint.begin(Plain().read(about, {}) or {}, train.X.shape[1])
-
-    def _pair_arrays(self) -> list[NDArray[Any]]:
-        """Return the preference pairs that are learned from, if any."""
-        return []
+        return context.checkpoint.begin(Plain().read(about, {}) or {}, train.X.shape[1])
 
     def _boost(
         self,
@@ -328,6 +355,7 @@ class BoostedTrees(Ranker):
         valid: WatchedRows | None,
         unit: float,
         state: TrainingState,
+        context: TrainingContext,
     ) -> None:
         """Add trees to those of a checkpoint until the number is reached or the validation measure no longer rises.
 
@@ -348,16 +376,15 @@ class BoostedTrees(Ranker):
             stopping.add(np.empty(0) if valid is None else valid.scores(self.constant_))
             if stopping.over:
                 break
-            if self._limits.checkpoint is not None:
-                self._limits.checkpoint.offer(TrainingState(booster.trees, stopping.history))
-        if self._limits.checkpoint is not None and not self._limits.keeps_checkpoint:
-            self._limits.checkpoint.remove()
+            if context.checkpoint is not None:
+                context.checkpoint.offer(TrainingState(booster.trees, stopping.history))
+        if context.checkpoint is not None and not context.keeps_checkpoint:
+            context.checkpoint.remove()
 
     def _settings(self) -> BoostSettings:
         return BoostSettings(
             self.n_estimators,
             self.learning_rate,
-            self.max_bin,
             self.subsample,
             self.colsample_bytree,
             self.random_state,
@@ -390,23 +417,8 @@ class BoostedTrees(Ranker):
             f"min_child_weight ({self.min_child_weight:g}), or give more queries"
         )
 
-    def _learned(self) -> dict[str, Any]:
-        return {
-            "best_iteration": self.best_iteration_,
-            "evals_result": self.evals_result_,
-            "constant": self.constant_,
-            "base_weight": self.base_weight_ and self.base_weight_.to_dict(),
-            "forest": self.forest_.to_dict(),
-        }
-
-    def _learned_fields(self, columns: str = "n_features") -> Record:
-        fields = {**PROGRESS, "constant": Number(), "base_weight": StoredBaseWeight(), "forest": StoredForest(columns)}
-        return Record(fields, {"constant": 0.0, "base_weight": None})  # which older files do not have
-
-    def _restore(self, learned: Mapping[str, Any]) -> None:
-        self.best_iteration_, self.evals_result_ = learned["best_iteration"], learned["evals_result"]
-        self.constant_, self.base_weight_ = learned["constant"], learned["base_weight"]
-        self.forest_ = learned["forest"]
+    def _parts(self, columns: str = "n_features") -> dict[str, Field]:
+        return {**PROGRESS, "constant": Number(), "base_weight": StoredBaseWeight(), "forest": StoredForest(columns)}
 
     def _largest_score(self) -> float:
         return abs(self.constant_) + self.forest_.largest_score()

@@ -15,6 +15,7 @@ from rerank.errors import InvalidInputError
 from rerank.metrics.base import Measure
 from rerank.metrics.registry import parse_measure
 from rerank.rankers.training import TrainingSet, Validation, check_training_data
+from rerank.runtime.products import dot
 from rerank.runtime.progress import track
 from rerank.runtime.threads import kernel_threads
 from rerank.types import Floats, Ints, RankingData, Run
@@ -174,12 +175,12 @@ def local_optimality(
     value_at = _value_at(model, data, measure, base)
     if not weights.any():
         raise InvalidInputError("model: expected weights other than 0, got none. Train it for longer.")
-    random, length, values = np.random.default_rng(random_state), step * float(np.linalg.norm(weights)), np.empty(n)
+    random, length, values = np.random.default_rng(random_state), step * math.sqrt(dot(weights, weights)), np.empty(n)
     with kernel_threads(None, data.n_rows):
         value = value_at(weights)
         for number in track(range(n), "directions", n):
             direction = random.standard_normal(len(weights))
-            values[number] = value_at(weights + length * direction / np.linalg.norm(direction))
+            values[number] = value_at(weights + length * direction / math.sqrt(dot(direction, direction)))
     rises, falls = int((values > value + ROUNDING).sum()), int((values < value - ROUNDING).sum())
     confidence = 0.0 if rises else 1.0 - (1.0 - p0) ** falls
     unchanged = n - rises - falls

@@ -4,29 +4,109 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
-from rerank.rankers.composite import (
-    add_member_contributions,
-    check_members,
-    complete_member,
-    new_members,
-)
+from rerank.metrics.registry import parse_measure
+from rerank.objectives.for_measure import lambdarank_for
+from rerank.objectives.lambdarank import LambdaRankObjective
+from rerank.objectives.swap_blocks import BlockLambdaRankObjective
+from rerank.rankers.base_scores import WeightedBase
+from rerank.rankers.context import ALONE, EarlyStopping, TrainingContext
 from rerank.rankers.lambdamart import LambdaMART
-from rerank.rankers.linearstage import LinearStage
-from rerank.rankers.members import Members
+from rerank.rankers.members import Members, add_member_contributions, check_members, complete_member, new_members
 from rerank.rankers.parameters import Metric, base_parameter, jobs_parameter, parameter, stopping_parameter
-from rerank.rankers.ranker import PROGRESS, Ranker
-from rerank.rankers.registry import register
-from rerank.rankers.store import StoredModel
+from rerank.rankers.ranker import PROGRESS, Ranker, StoredModel, register
 from rerank.rankers.training import TrainingSet, fold_of_queries, without_start
+from rerank.runtime.products import cross_product, dot, inverse, product
 from rerank.runtime.progress import track
-from rerank.runtime.schema import Choice, Items, Number, Record, Whole
+from rerank.runtime.schema import Array, Choice, Field, Items, Number, Record, Whole
 from rerank.types import Floats, Ints
+
+DEPTH = 30  # that gradients look at
+RIDGE = 1e-3  # share of each weight's own curvature: members with equal scores get equal weights
+
+
+class LinearStage:
+    """base + sum_m w_m f_m of members' scores f_m.
+
+    Each step is w - learning_rate (H + ridge)^-1 g. g = F'lambda, and H = F' (d lambda / d s) F is the full matrix of
+    second derivatives, cross terms included: sum over pairs (i, j) of their curvature times (f_i - f_j)(f_i - f_j)'
+    (Burges 2010, sections 4 and 7). So a step does not depend on constants added to members' scores nor on their
+    scale; the ridge is a share of H's own diagonal.
+
+    The first weights are equal, of members' scores divided by their standard deviations, since members of different
+    kinds have different units. A base is added to the sum with a weight of its own (base_scores.py). Of all weights,
+    none at all (the base itself) and the equal ones included, the best by the measure are kept: on the validation
+    queries where there are some, else on the held-out scores themselves.
+    """
+
+    learned_later: ClassVar[Mapping[str, Any]] = {}
+
+    def __init__(self, n_estimators: int, learning_rate: float, metric: Any, early_stopping_rounds: int) -> None:
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.metric = metric
+        self.early_stopping_rounds = early_stopping_rounds
+
+    def _learn(self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext = ALONE) -> None:
+        measure, base = parse_measure(self.metric), None
+        if train.start_scores.any():
+            base = WeightedBase(valid or train, parse_measure(self.metric))
+        objective = lambdarank_for(measure, train.lists, train.weights, truncation_level=DEPTH)
+        inputs = train.X[train.order].astype(np.float64)
+        inputs -= inputs.min(axis=0)  # a constant column is 0 exactly
+        scales = np.where(inputs.any(axis=0), inputs.std(axis=0), 1.0)
+        inputs = (inputs - inputs.mean(axis=0)) / scales
+        followed = valid or train
+        judged = None if base is None else base.best_of
+        stopping = EarlyStopping(followed, measure, self.early_stopping_rounds, context.callbacks, judged)
+        held_out = followed.X[followed.order].astype(np.float64)
+        self.weights_ = np.zeros(len(scales))
+        weights = np.full(len(scales), 1.0 / len(scales))  # of the inputs; of the members: / scales
+        for _ in range(self.n_estimators):
+            if stopping.add(product(held_out, weights / scales)):
+                self.weights_ = weights / scales
+            if stopping.over:
+                break
+            weights = weights - self.learning_rate * newton_step(objective, inputs, weights)
+        if base is not None:
+            learned = product(held_out, self.weights_)
+            self.weights_ *= (base.averaged(learned) if valid is None else base.best(learned)).factor
+        self.best_iteration_, self.evals_result_ = stopping.best, stopping.results() if valid else {}
+
+    def _scores(self, X: NDArray[np.float32]) -> Floats:
+        return product(np.ascontiguousarray(X), self.weights_)
+
+    def _learned_nothing(self) -> str:
+        return "" if self.weights_.any() else "no weight but 0"
+
+    def _learned(self) -> dict[str, Any]:
+        return {"weights": self.weights_.tolist()}
+
+    def _parts(self, columns: str) -> dict[str, Field]:
+        return {"weights": Array(np.float64, columns)}
+
+    def _restore(self, learned: Mapping[str, Any]) -> None:
+        self.weights_ = learned["weights"]
+
+
+def newton_step(objective: LambdaRankObjective | BlockLambdaRankObjective, inputs: Floats, weights: Floats) -> Floats:
+    """Return (H + ridge)^-1 g of the cost of inputs (n_rows, n_inputs) float64 @ weights, (n_inputs,) float64."""
+    scores = product(inputs, weights)
+    grad, hess, change = np.empty(len(inputs)), np.empty(len(inputs)), np.empty_like(inputs)
+    objective.gradients(scores, grad, hess)
+    objective.hessian_product(scores, inputs, change)
+    curvature = cross_product(inputs, change)
+    sizes = np.sqrt(np.diag(curvature))
+    sizes = np.where(sizes > 0.0, sizes, 1.0)  # a member that parts no pair has neither gradient nor curvature
+    correlations = curvature / np.outer(sizes, sizes)
+    slope = cross_product(grad[:, None], inputs)[0]
+    return product(inverse(correlations + RIDGE * np.eye(len(sizes))), slope / sizes) / sizes
+
 
 SECOND = ("linear", "boosted")
 SEEDS = 1000  # between the seed of the members and that of the folds
@@ -39,7 +119,7 @@ class Ensemble(Ranker):
 
     The queries are divided into folds; each member scores each fold after learning from the others. On these scores the
     second stage learns; the members that are kept have learned from all queries. The second stage adds a base's scores,
-    with the weight that is best on held-out queries (base_weight.py); members learn without them.
+    with the weight that is best on held-out queries (base_scores.py); members learn without them.
 
         linear   base + sum_m w_m f_m, w by Newton's steps on LambdaRank's gradients
         boosted  base + LambdaMART(f_1, f_2, ...)
@@ -80,7 +160,7 @@ class Ensemble(Ranker):
     random_state: int = parameter(0, Whole(0, 2**63), "Seed of the folds, and of members that are given as text.")
     n_jobs: int | None = jobs_parameter()
 
-    def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
+    def _learn(self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext = ALONE) -> None:
         common = {"metric": self.metric, "random_state": self.random_state}
         members, stage = new_members(self.members, common), self._new_stage()
         cold, cold_valid = without_start(train), valid and without_start(valid)
@@ -98,9 +178,7 @@ class Ensemble(Ranker):
             complete_member(self, member)
         self.members_ = members
         stage_valid = None if valid is None else _of_scores(valid, self._shares(valid.X)[valid.order])
-        stage._callbacks = self._callbacks
-        stage._learn(_of_scores(train, held_out), stage_valid)
-        stage._callbacks = ()
+        stage._learn(_of_scores(train, held_out), stage_valid, context)
         self.stage_, self.best_iteration_, self.evals_result_ = stage, stage.best_iteration_, stage.evals_result_
 
     def _new_stage(self) -> LinearStage | LambdaMART:
@@ -149,9 +227,10 @@ class Ensemble(Ranker):
             "stage": self.stage_._learned(),
         }
 
-    def _learned_fields(self) -> Record:
-        members, stage = Items(StoredModel(), binds="n_members"), self._new_stage()._learned_fields("n_members")
-        return Record({**PROGRESS, "members": members, "stage": stage})
+    def _parts(self) -> dict[str, Field]:
+        stage = self._new_stage()
+        stored = Record(stage._parts("n_members"), stage.learned_later)
+        return {**PROGRESS, "members": Items(StoredModel(), binds="n_members"), "stage": stored}
 
     def _restore(self, learned: Mapping[str, Any]) -> None:
         self.best_iteration_, self.evals_result_ = learned["best_iteration"], learned["evals_result"]
@@ -162,7 +241,7 @@ class Ensemble(Ranker):
     def _largest_score(self) -> float:
         if not isinstance(self.stage_, LinearStage):
             return self.stage_._largest_score()
-        return float(np.abs(self.stage_.weights_) @ [member._largest_score() for member in self.members_])
+        return dot(np.abs(self.stage_.weights_), np.array([member._largest_score() for member in self.members_]))
 
 
 def _of_scores(data: TrainingSet, scores: NDArray[np.float32]) -> TrainingSet:

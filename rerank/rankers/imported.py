@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NoReturn, Self
+from typing import Any, ClassVar, NoReturn, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
+from rerank.rankers.context import ALONE, TrainingContext
 from rerank.rankers.parameters import Jobs, jobs_parameter
-from rerank.rankers.ranker import Ranker
-from rerank.rankers.registry import register_fitted
+from rerank.rankers.ranker import Ranker, register_fitted
 from rerank.rankers.training import TrainingSet
 from rerank.rankers.warm_start import NoBase
 from rerank.runtime.schema import (
@@ -25,7 +25,6 @@ from rerank.runtime.schema import (
     Names,
     Number,
     Plain,
-    Record,
     SchemaError,
     Text,
     at,
@@ -52,7 +51,7 @@ class Imported(Ranker):
 
     @classmethod
     def _of(cls, feature_names: Sequence[str], recipe: Mapping[str, Any] | None, learned: Mapping[str, Any]) -> Self:
-        """Return a fitted ranker with the values of `_learned_fields`.
+        """Return a fitted ranker with the values of `_parts`.
 
         Raises InvalidInputError for feature names or a recipe that a model file could not hold.
         """
@@ -76,7 +75,7 @@ class Imported(Ranker):
         """Return a copy that is still fitted: the model was trained elsewhere and is not trained again."""
         return copy(self)
 
-    def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
+    def _learn(self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext = ALONE) -> None:
         """Check the number of features; as a member of an ensemble the model is not trained again."""
         self._check_fitted()
         if not self._ordered:
@@ -89,6 +88,30 @@ class Imported(Ranker):
                 f"training data: expected the {self.n_features_in_} features of the imported model, got "
                 f"{train.X.shape[1]}. Make the data with the features that the model was trained on."
             )
+
+
+class ReadTrees(Protocol):
+    """Trees as a file of another system holds them; the names are those of the attributes of `ImportedTrees`."""
+
+    @property
+    def forest(self) -> Forest:
+        """The trees."""
+
+    @property
+    def constant(self) -> float:
+        """What is added to the sum."""
+
+    @property
+    def divisor(self) -> float:
+        """What the sum is divided by."""
+
+    @property
+    def zero_missing(self) -> Ints:
+        """Features of which 0 is read as missing."""
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether the features are in the order of training; where not, arrays without names are refused."""
 
 
 @register_fitted("imported")
@@ -119,23 +142,17 @@ class ImportedTrees(Imported):
     """
 
     what: ClassVar[str] = "trees"
+    learned_later: ClassVar[Mapping[str, Any]] = {"ordered": True}
 
     @classmethod
     def of(
         cls,
-        forest: Forest,
+        trees: ReadTrees,
         feature_names: Sequence[str],
         source: str,
-        *,
-        constant: float = 0.0,
-        divisor: float = 1.0,
-        zero_missing: Sequence[int] = (),
         recipe: Mapping[str, Any] | None = None,
-        is_ordered: bool = True,
     ) -> Self:
-        """Return a fitted ranker of these trees, which are checked already; the arguments are the attributes above.
-
-        is_ordered  whether the features are in the order of training; where not, arrays without names are refused
+        """Return a fitted ranker of these trees, which are checked already.
 
         Raises InvalidInputError for feature names or a recipe that a model file could not hold.
         """
@@ -144,12 +161,12 @@ class ImportedTrees(Imported):
             recipe,
             {
                 "source": source,
-                "constant": constant,
-                "divisor": divisor,
-                "zero_missing": np.array(zero_missing, dtype=np.int64),
-                "sums": str(forest.leaf_value.dtype),
-                "forest": forest,
-                "ordered": is_ordered,
+                "constant": trees.constant,
+                "divisor": trees.divisor,
+                "zero_missing": trees.zero_missing,
+                "sums": str(trees.forest.leaf_value.dtype),
+                "forest": trees.forest,
+                "ordered": trees.is_ordered,
             },
         )
 
@@ -196,20 +213,17 @@ class ImportedTrees(Imported):
             **({} if self._ordered else {"ordered": False}),
         }
 
-    def _learned_fields(self) -> Record:
+    def _parts(self) -> dict[str, Field]:
         features = Array(np.int64, low=0, high=lambda sizes: sizes["n_features"] - 1)
-        return Record(
-            {
-                "source": Text(),
-                "constant": Number(),
-                "divisor": Number(1e-300, LARGEST),
-                "zero_missing": features,
-                "sums": Choice(lambda: SUMS),
-                "forest": StoredForest(),
-                "ordered": Flag(),
-            },
-            {"ordered": True},
-        )
+        return {
+            "source": Text(),
+            "constant": Number(),
+            "divisor": Number(1e-300, LARGEST),
+            "zero_missing": features,
+            "sums": Choice(lambda: SUMS),
+            "forest": StoredForest(),
+            "ordered": Flag(),
+        }
 
     def _restore(self, learned: Mapping[str, Any]) -> None:
         self.source_: str = learned["source"]
@@ -295,11 +309,8 @@ class ImportedWeights(Imported):
     def _learned_nothing(self) -> str:
         return "" if self.weights_.any() else "no weight but 0"
 
-    def _learned(self) -> dict[str, Any]:
-        return {"source": self.source_, "constant": self.constant_, "weights": self.weights_.tolist()}
-
-    def _learned_fields(self) -> Record:
-        return Record({"source": Text(), "constant": Number(), "weights": Array(np.float64, "n_features")})
+    def _parts(self) -> dict[str, Field]:
+        return {"source": Text(), "constant": Number(), "weights": Array(np.float64, "n_features")}
 
     def _restore(self, learned: Mapping[str, Any]) -> None:
         self.source_: str = learned["source"]

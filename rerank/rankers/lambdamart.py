@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from rerank.combination.line_search import TOLERANCE, Lines, best_share
 from rerank.errors import InvalidInputError
@@ -12,11 +12,10 @@ from rerank.metrics.registry import parse_measure
 from rerank.objectives.base import Objective
 from rerank.objectives.for_measure import lambdarank_for
 from rerank.objectives.preferences import PreferencePairs
+from rerank.rankers.base_scores import spread_at_the_top
 from rerank.rankers.boosted import BoostedTrees
 from rerank.rankers.parameters import NORMALIZE, Metric, parameter
-from rerank.rankers.preferences import LearnsFromPairs
-from rerank.rankers.registry import register
-from rerank.rankers.start import spread_at_the_top
+from rerank.rankers.ranker import register
 from rerank.rankers.training import TrainingSet, Validation
 from rerank.runtime.schema import Choice, Flag, Number, Whole
 from rerank.trees.boost import StepLength
@@ -27,7 +26,7 @@ STEPS = ("fixed", "line-search")
 
 @register("lambdamart")
 @dataclass(eq=False, repr=False)
-class LambdaMART(LearnsFromPairs, BoostedTrees):
+class LambdaMART(BoostedTrees):
     """Boosted regression trees whose gradients are LambdaRank's; LambdaSMART where they start from a base ranker.
 
     Preference pairs carry no labels, which the measure's swaps would need: from them it learns with RankNet's gradients
@@ -43,6 +42,8 @@ class LambdaMART(LearnsFromPairs, BoostedTrees):
     C. Burges, From RankNet to LambdaRank to LambdaMART: An Overview, MSR-TR-2010-82, section 7.
 
     """
+
+    learns_from_pairs: ClassVar[bool] = True
 
     metric: Any = parameter(
         "nDCG@10",
@@ -77,26 +78,17 @@ class LambdaMART(LearnsFromPairs, BoostedTrees):
     def _step_length(self, train: TrainingSet) -> StepLength | None:
         if self.step == "fixed":
             return None
-        if self._pairs is not None:
+        if train.pairs is not None:
             raise InvalidInputError(
                 "step: expected fixed beside preferences, got 'line-search', which measures labels. Leave it out."
             )
         return partial(_searched, Validation(train, parse_measure(self.metric)), self.learning_rate)
 
     def _objective(self, train: TrainingSet) -> Objective:
-        if self._pairs is not None:
-            return PreferencePairs(*self._canonical_pairs(self._pairs, train, evenly=False))
-        return lambdarank_for(
-            parse_measure(self.metric),
-            train.labels,
-            train.query_ptr,
-            train.ideal_labels,
-            train.ideal_ptr,
-            train.weights,
-            1.0,
-            self.truncation_level,
-            self.normalize,
-        )
+        if train.pairs is not None:
+            return PreferencePairs(*train.weighted_pairs(evenly=False))
+        measure = parse_measure(self.metric)
+        return lambdarank_for(measure, train.lists, train.weights, 1.0, self.truncation_level, self.normalize)
 
 
 def _searched(training: Validation, learning_rate: float, scores: Floats, tree: Floats) -> float:

@@ -1,20 +1,23 @@
-"""MART: boosted trees on any objective that labels alone define."""
+"""Boosted trees on costs that labels define: MART, LogistRank (Yin et al. 2016), GBRank (Zheng et al. 2007)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from rerank.errors import InvalidInputError
-from rerank.objectives.base import Objective
+from rerank.objectives.base import Objective, known_objectives, objective_class
+from rerank.objectives.gbrank import GBRankObjective
+from rerank.objectives.pointwise import LogistRankObjective
 from rerank.objectives.preferences import ExponentialPairs, PreferencePairs
-from rerank.objectives.registry import known_objectives, objective_class
 from rerank.rankers.boosted import BoostedTrees
 from rerank.rankers.parameters import parameter
-from rerank.rankers.preferences import LearnsFromPairs
-from rerank.rankers.registry import register
+from rerank.rankers.ranker import register
 from rerank.rankers.training import TrainingSet
-from rerank.runtime.schema import Choice
+from rerank.runtime.schema import Choice, Flag, Number
+from rerank.trees.boost import Gradients
+from rerank.types import Floats
 
 OF_PAIRS: Mapping[str, type[PreferencePairs | ExponentialPairs]] = {
     "ranknet": PreferencePairs,
@@ -24,7 +27,7 @@ OF_PAIRS: Mapping[str, type[PreferencePairs | ExponentialPairs]] = {
 
 @register("mart")
 @dataclass(eq=False, repr=False)
-class MART(LearnsFromPairs, BoostedTrees):
+class MART(BoostedTrees):
     """Boosted regression trees on any cost that labels alone define.
 
     F_0 is the mean label for least-squares, half the log odds for logistic and balanced-logistic, the mean of y for
@@ -39,15 +42,101 @@ class MART(LearnsFromPairs, BoostedTrees):
 
     """
 
+    learns_from_pairs: ClassVar[bool] = True
+
     objective: str = parameter("least-squares", Choice(known_objectives), "Cost that is minimised, by name.")
 
     def _objective(self, train: TrainingSet) -> Objective:
-        if self._pairs is None:
+        if train.pairs is None:
             return objective_class(self.objective)(train.query_ptr, train.weights, train.labels)
         if self.objective not in OF_PAIRS:
             raise InvalidInputError(
                 f"objective: expected {' or '.join(OF_PAIRS)} beside preferences, got {self.objective!r}. Choose one "
                 "of them."
             )
-        objective: Objective = OF_PAIRS[self.objective](*self._canonical_pairs(self._pairs, train, evenly=False))
+        objective: Objective = OF_PAIRS[self.objective](*train.weighted_pairs(evenly=False))
         return objective
+
+
+@register("logistrank")
+@dataclass(eq=False, repr=False)
+class LogistRank(BoostedTrees):
+    """Boosted regression trees on the responses y / (1 + exp(y F)) times scale(label), 3, 2, 1, 1, 1 from perfect down.
+
+    y is 1 for the upper half of the grades, else -1. A leaf is sum r / sum |r (2 - |r|)| over its responses r; F_0 is
+    the mean of y. Conventions for other grades than five: `rerank.objectives.pointwise`.
+
+    References
+    ----------
+    D. Yin et al., Ranking relevance in Yahoo search, KDD 2016, section 3.
+
+    """
+
+    def _objective(self, train: TrainingSet) -> Objective:
+        return LogistRankObjective(train.query_ptr, train.weights, train.labels)
+
+
+@register("gbrank")
+@dataclass(eq=False, repr=False)
+class GBRank(BoostedTrees):
+    """Regression trees on the pairs that are in the wrong order.
+
+    Each round takes the pairs with x above y in label and h(x) < h(y) + tau, fits a tree g to the targets h(y) + tau
+    of x and h(x) - tau of y, and takes it into the mean
+
+        h_k = (k h_(k-1) + learning_rate g_k) / (k + 1)
+
+    `predict` gives (k + 1) h_k, which ranks alike and leaves the base scores in their unit. The curvature is the number
+    of a row's targets, so that splits and leaves are those of least squares. h_0 is the base less each query's mean,
+    in units of the base's spread: targets then lie about 0.
+
+    References
+    ----------
+    Z. Zheng et al., A general boosting method and its application to learning ranking functions for web search,
+    NIPS 2007, algorithm 1.
+
+    """
+
+    learning_rate: float = parameter(
+        1.0, Number(1e-9, 10.0), "Weight of each tree in the mean of the trees.", search=(0.25, 0.5, 1.0, 2.0)
+    )
+    tau: float = parameter(
+        0.1,
+        Number(1e-9, 1e9),
+        "Margin of a pair; for a warm start in units of the spread of the base scores at the top.",
+    )
+    keep_pairs: bool = parameter(
+        False,
+        Flag(),
+        "Fit each tree to the misordered pairs of all rounds so far, each with the targets that it had in its round, "
+        "not only to those of this round.",
+    )
+
+    averages: ClassVar[bool] = True
+
+    def _objective(self, train: TrainingSet) -> Objective:
+        return GBRankObjective(train.query_ptr, train.weights, train.labels, self.tau)
+
+    def _gradients(self, objective: Objective) -> Gradients:
+        return _Targets(objective, self.keep_pairs).gradients
+
+    def _remembers_gradients(self) -> bool:
+        return self.keep_pairs
+
+
+class _Targets:
+    """Gradients at g = 0 of the squared distance of a tree g from the targets: its leaves become their means."""
+
+    def __init__(self, objective: Objective, keep: bool) -> None:
+        self._objective, self._keep = objective, keep
+        self._sums: Floats | float = 0.0
+        self._counts: Floats | float = 0.0
+
+    def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
+        """Fill grad (n_rows,) with the negative sum of each row's targets, hess with their number."""
+        self._objective.gradients(scores, grad, hess)
+        grad -= hess * scores
+        grad += self._sums
+        hess += self._counts
+        if self._keep:
+            self._sums, self._counts = grad.copy(), hess.copy()

@@ -1,4 +1,4 @@
-"""The members of an ensemble as text: `8*lambdamart(subsample=0.5), 2*lambdarank, 2*logisticregression`."""
+"""Rankers inside a ranker: as text (`8*lambdamart(subsample=0.5), 2*lambdarank`), in training, and in model files."""
 
 from __future__ import annotations
 
@@ -7,11 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from rerank.errors import InvalidInputError, shown
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import InvalidInputError, ModelMismatchError, shown
+from rerank.rankers.arrays import numbered_names
 from rerank.rankers.parameters import check_names, declared_parameters, plain_parameters, read_value
-from rerank.rankers.ranker import Ranker
-from rerank.rankers.registry import ranker_class, stored_rankers
+from rerank.rankers.ranker import Ranker, ranker_class, stored_rankers
+from rerank.rankers.warm_start import NoBase
 from rerank.runtime.schema import Field, SchemaError, Sizes, Text
+from rerank.types import Floats
 
 OF_THE_ENSEMBLE = ("base", "n_jobs")  # parameters that members do not have of their own
 MOST_MEMBERS = 1000
@@ -104,3 +109,53 @@ def _misspelled(text: str) -> InvalidInputError:
         f"members: expected rankers such as '8*lambdamart(subsample=0.5), 2*lambdarank', got {shown(text)}. Write "
         "each as NAME, N*NAME or N*NAME(PARAMETER=VALUE)."
     )
+
+
+def new_members(given: str | Sequence[Ranker], common: Mapping[str, Any]) -> list[Ranker]:
+    """Return the members before they learn; `common` are the parameters of those that are given as text.
+
+    Raises InvalidInputError where there is none, or one with a base of its own.
+    """
+    members = read_members(given, common) if isinstance(given, str) else [each.unfitted_copy() for each in given]
+    if not members or any(member.base is not None for member in members):
+        raise InvalidInputError(
+            "members: expected at least one ranker, all without a base of their own. Give base to the ranker that "
+            "combines them."
+        )
+    return [member.set_params(n_jobs=None) for member in members]
+
+
+def complete_member(owner: Ranker, member: Ranker) -> None:
+    """Set what makes a member a model that can be stored: the base is the owner's alone.
+
+    Raises ModelMismatchError for an imported model, which has features already, where these have other names.
+    """
+    names = getattr(member, "feature_names_", owner.feature_names_)
+    if numbered_names(len(names)) not in (names, owner.feature_names_) and names != owner.feature_names_:
+        raise ModelMismatchError(
+            "members: expected an imported model of the features of the data, in their order, got others "
+            f"({', '.join(names[:3])} ...). Import it with feature_names."
+        )
+    member.feature_names_, member.n_features_in_ = owner.feature_names_, owner.n_features_in_
+    member.recipe_, member.fingerprint_ = owner.recipe_, owner.fingerprint_
+    member.retriever_, member.run_retrievers_ = owner.retriever_, owner.run_retrievers_
+    member.base_ = NoBase()
+
+
+def add_member_contributions(
+    members: Sequence[Ranker], weights: Floats, X: NDArray[np.float32], out: Floats, n_threads: int
+) -> None:
+    """Add the members' contributions (see `Ranker.contributions`), each times its weight, to out (n_rows, n + 1)."""
+    for weight, member in zip(weights.tolist(), members, strict=True):
+        added = np.zeros_like(out)
+        member._add_contributions(X, added, n_threads)
+        out += weight * added
+
+
+def check_members(owner: Ranker, members: Sequence[Ranker]) -> None:
+    """Refuse stored members with other features than the owner, or with a base of their own; raises SchemaError."""
+    for number, member in enumerate(members):
+        if member.feature_names_ != owner.feature_names_ or not isinstance(member.base_, NoBase):
+            raise SchemaError(
+                f"the {owner.kind}'s features, and no base of its own", "others", path=f"members[{number}]"
+            )

@@ -1,10 +1,16 @@
-"""RankBoost: boosted thresholds on features under a distribution over pairs."""
+"""RankBoost: boosted thresholds on features under a distribution over pairs.
+
+W+ and W- of every threshold on every feature (`Agreements`) are the weight of the pairs that it orders rightly, and
+wrongly. A weak ranker is h = 1 where a feature's bin lies above an edge. With the documents of a query by falling bin,
+each edge moves some documents from h = 0 to h = 1; what one move does to W+ and W- follows from four sums by label, of
+exp(-s) and exp(s) over the documents on either side. So the time is that of documents times labels, not of pairs.
+Listed pairs (preferences) differ between the bins of their two documents.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numba
 import numpy as np
@@ -14,32 +20,153 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError
 from rerank.objectives.pairwise_exponential import PairwiseExponential
 from rerank.objectives.preferences import ExponentialPairs
+from rerank.rankers.base_scores import spread_at_the_top, start_in_units
+from rerank.rankers.context import ALONE, EarlyStopping, TrainingContext
 from rerank.rankers.linear import least_convex
-from rerank.rankers.parameters import (
-    base_parameter,
-    jobs_parameter,
-    parameter,
-    stopping_parameter,
-    watched_metric,
-)
-from rerank.rankers.preferences import LearnsFromPairs
-from rerank.rankers.ranker import PROGRESS
-from rerank.rankers.registry import register
-from rerank.rankers.start import spread_at_the_top, start_in_units
-from rerank.rankers.stopping import EarlyStopping
-from rerank.rankers.thresholds import MISSING, Agreements
+from rerank.rankers.parameters import base_parameter, jobs_parameter, parameter, stopping_parameter, watched_metric
+from rerank.rankers.ranker import PROGRESS, Ranker, register
 from rerank.rankers.training import TrainingSet, check_pairs, pair_counts
-from rerank.runtime.elementary import array_log, array_log1p
+from rerank.runtime.elementary import array_exp, array_log, array_log1p
 from rerank.runtime.kernels import kernel
 from rerank.runtime.products import dot
 from rerank.runtime.progress import track
-from rerank.runtime.schema import Choice, Number, Record, Whole
+from rerank.runtime.schema import Choice, Field, Number, Whole
 from rerank.trees.bins import learn_bins
 from rerank.trees.columns import MOST_CODES, WIDTH, Columns
 from rerank.trees.contributions import add_contributions
 from rerank.trees.forest import Forest, StoredForest, Tree
 from rerank.trees.score import score_rows
-from rerank.types import Floats, Ints
+from rerank.types import Floats, Ints, query_rows
+from rerank.types.ordering import query_order
+
+MISSING = 255  # the bin of a missing value
+N_BINS = 256
+WIDEST = 300.0  # from the middle of a query's scores: those further away count as this far
+
+
+@dataclass(frozen=True, eq=False)
+class Agreements:
+    """What W+ and W- are computed from.
+
+    bins    (n_features, n_rows) uint8, MISSING for a missing value
+    orders  (n_features, n_rows) int32: rows of each query by falling bin, the missing ones first; empty for listed
+            pairs
+    levels  (n_rows,) int64: the label's number among those of its query, ascending
+    """
+
+    objective: PairwiseExponential | ExponentialPairs
+    query_ptr: Ints
+    bins: NDArray[np.uint8]
+    orders: NDArray[np.int32]
+    levels: Ints
+
+    @classmethod
+    def of(
+        cls, objective: PairwiseExponential | ExponentialPairs, bins: NDArray[np.uint8], query_ptr: Ints
+    ) -> Agreements:
+        """Put the rows of each query in order, feature by feature."""
+        if isinstance(objective, ExponentialPairs):
+            return cls(objective, query_ptr, bins, np.empty((0, 0), np.int32), np.empty(0, np.int64))
+        query, orders = query_rows(query_ptr), np.empty(bins.shape, dtype=np.int32)
+        for feature, column in enumerate(bins):
+            orders[feature] = query_order(query_ptr, -column.astype(np.int16))
+        by_label = query_order(query_ptr, objective.labels)
+        labels, queries = objective.labels[by_label], query[by_label]
+        new = (np.diff(labels, prepend=np.nan) != 0.0) | (np.diff(queries, prepend=-1) != 0)
+        numbers = np.cumsum(new) - 1
+        levels = np.empty(len(query), dtype=np.int64)
+        firsts = numbers[query_ptr[:-1].clip(max=len(numbers) - 1)]
+        levels[by_label] = numbers - firsts[queries]
+        return cls(objective, query_ptr, bins, orders, levels)
+
+    def of_scores(self, scores: Floats) -> Floats:
+        """Return W+ and W- at scores (n_rows,), (2, n_features, 2, 256): by feature, side of the missing, and edge."""
+        out = np.zeros((2, len(self.bins), 2, N_BINS))
+        if isinstance(self.objective, ExponentialPairs):
+            shares = self.objective.shares(scores)
+            _fill_of_pairs(self.bins, self.objective.first_row, self.objective.second_row, *shares, out)
+        else:
+            lists = self.bins, self.orders, self.query_ptr, self.levels
+            n_levels = int(self.levels.max(initial=0)) + 1
+            _fill_of_labels(*lists, self._growths(scores), self.objective.weights, n_levels, out)
+        # out holds what each bin changes; an edge has the changes of all bins above it
+        above = np.cumsum(out[..., ::-1], axis=-1)[..., ::-1]
+        agreements: Floats = np.maximum(np.append(above[..., 1:], np.zeros((*above.shape[:-1], 1)), axis=-1), 0.0)
+        return agreements
+
+    def _growths(self, scores: Floats) -> Floats:
+        """Return exp(score - the middle of its query's scores), (n_rows,) float64: pairs only know differences."""
+        sizes = np.diff(self.query_ptr)
+        starts = self.query_ptr[:-1][sizes > 0]
+        middle = 0.5 * (np.minimum.reduceat(scores, starts) + np.maximum.reduceat(scores, starts))
+        return array_exp(np.clip(scores - np.repeat(middle, sizes[sizes > 0]), -WIDEST, WIDEST))
+
+
+@kernel(parallel=True)
+def _fill_of_labels(bins, orders, query_ptr, levels, growths, weights, n_levels, out):  # type: ignore[no-untyped-def]
+    """Add to out (2, n_features, 2, 256) what moving the rows of each bin to h = 1 adds to W+ and W-.
+
+    growths  (n_rows,): exp(s), up to a factor a query
+    """
+    for feature in prange(bins.shape[0]):
+        better = np.empty((2, n_levels))  # sums of exp(-s) by label, of rows with h = 0 and h = 1
+        worse = np.empty((2, n_levels))  # sums of exp(s)
+        for q in range(query_ptr.shape[0] - 1):
+            first, last = query_ptr[q], query_ptr[q + 1]
+            if last - first < 2 or weights[q] == 0.0:
+                continue
+            for side in range(2):
+                better[:], worse[:] = 0.0, 0.0
+                for row in range(first, last):
+                    growth = growths[row]
+                    better[0, levels[row]] += 1.0 / growth
+                    worse[0, levels[row]] += growth
+                for position in range(first, last):
+                    row = orders[feature, position]
+                    here = bins[feature, row]
+                    if here == MISSING and side == 0:
+                        continue
+                    level = levels[row]
+                    growth = growths[row]
+                    right, wrong = 0.0, 0.0
+                    for lower in range(level):
+                        right += worse[0, lower] / growth
+                        wrong -= worse[1, lower] / growth
+                    for higher in range(level + 1, n_levels):
+                        right -= better[1, higher] * growth
+                        wrong += better[0, higher] * growth
+                    out[0, feature, side, here] += weights[q] * right
+                    out[1, feature, side, here] += weights[q] * wrong
+                    better[0, level] -= 1.0 / growth
+                    worse[0, level] -= growth
+                    better[1, level] += 1.0 / growth
+                    worse[1, level] += growth
+
+
+@kernel(parallel=True)
+def _fill_of_pairs(bins, first_row, second_row, right, wrong, out):  # type: ignore[no-untyped-def]
+    """Add to out (2, n_features, 2, 256) what moving the rows of each bin to h = 1 adds to W+ and W-.
+
+    right, wrong  (n_pairs,): weight of the pair as first over second, and as second over first
+    """
+    for feature in prange(bins.shape[0]):
+        for side in range(2):
+            for pair in range(first_row.shape[0]):
+                one, other = int(bins[feature, first_row[pair]]), int(bins[feature, second_row[pair]])
+                if side == 0 and one == MISSING:  # missing values stay below every edge
+                    one = -1
+                if side == 0 and other == MISSING:
+                    other = -1
+                if one == other:
+                    continue
+                high, low = max(one, other), min(one, other)
+                plus, minus = (right[pair], wrong[pair]) if one > other else (wrong[pair], right[pair])
+                out[0, feature, side, high] += plus
+                out[1, feature, side, high] += minus
+                if low >= 0:
+                    out[0, feature, side, low] -= plus
+                    out[1, feature, side, low] -= minus
+
 
 ALPHAS = ("binary", "bisection", "bound")
 CHOICES = ("r", "z")
@@ -49,7 +176,7 @@ LEAST_AGREEMENT = 1e-9  # |r| below it is rounding
 
 @register("rankboost")
 @dataclass(eq=False, repr=False)
-class RankBoost(LearnsFromPairs):
+class RankBoost(Ranker):
     """Boosted weak rankers h in {0, 1}, each a threshold on a feature.
 
     D, a distribution over the pairs with document x above document y, is uniform at first (each query weighs its
@@ -81,6 +208,8 @@ class RankBoost(LearnsFromPairs):
 
     """
 
+    learns_from_pairs: ClassVar[bool] = True
+
     n_estimators: int = parameter(300, Whole(1, 1_000_000), "Most weak rankers.")
     learning_rate: float = parameter(
         1.0, Number(1e-9, 10.0), "Share of alpha that is taken.", search=(0.25, 0.5, 1.0, 2.0)
@@ -98,21 +227,21 @@ class RankBoost(LearnsFromPairs):
         """By how much each feature's thresholds made the logarithm of the cost fall, (n_features,) float64."""
         return self.forest_.gains(self.n_features_in_)
 
-    def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
+    def _learn(self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext = ALONE) -> None:
         objective = self._objective(train)
         search = _Search(train, self.max_bin)
         agreements = search.agreements(objective, train.query_ptr) if self.choose == "z" else None
         spread = spread_at_the_top(train)
         start, _ = start_in_units(train, spread, by_query=True)
         alpha = _base_alpha(objective, start)
-        stopping = self._stopping(valid)
+        stopping = self._stopping(valid, context)
         trees = self._boost(search, agreements, objective, alpha * start, valid, spread / alpha, stopping)
         self.best_iteration_, self.evals_result_ = stopping.best, stopping.results()
         self.forest_ = Forest.of(trees[: self.best_iteration_])
 
     def _objective(self, train: TrainingSet) -> PairwiseExponential | ExponentialPairs:
-        if self._pairs is not None:
-            return ExponentialPairs(*self._canonical_pairs(self._pairs, train, evenly=True))
+        if train.pairs is not None:
+            return ExponentialPairs(*train.weighted_pairs(evenly=True))
         check_pairs(train)
         return PairwiseExponential(train.query_ptr, train.weights / pair_counts(train), train.labels)
 
@@ -166,19 +295,8 @@ class RankBoost(LearnsFromPairs):
         learned = self.forest_.leaf_value.any()
         return "" if learned else "no threshold that orders more pairs rightly than wrongly. Give other features"
 
-    def _learned(self) -> dict[str, Any]:
-        return {
-            "best_iteration": self.best_iteration_,
-            "evals_result": self.evals_result_,
-            "forest": self.forest_.to_dict(),
-        }
-
-    def _learned_fields(self) -> Record:
-        return Record({**PROGRESS, "forest": StoredForest()})
-
-    def _restore(self, learned: Mapping[str, Any]) -> None:
-        self.best_iteration_, self.evals_result_ = learned["best_iteration"], learned["evals_result"]
-        self.forest_ = learned["forest"]
+    def _parts(self) -> dict[str, Field]:
+        return {**PROGRESS, "forest": StoredForest()}
 
     def _largest_score(self) -> float:
         return self.forest_.largest_score()

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
+import json
 import logging
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rerank.errors import InvalidInputError, ModelMismatchError, UnknownParameterError
+from rerank.errors import InvalidInputError, ModelMismatchError, UnknownParameterError, shown
 from rerank.metrics.registry import parse_measure
 from rerank.rankers.arrays import (
     check_index,
@@ -24,18 +26,24 @@ from rerank.rankers.arrays import (
     numbered_names,
     query_column,
 )
-from rerank.rankers.base_weight import WeightedBase
-from rerank.rankers.checkpoint import Checkpoint
+from rerank.rankers.context import ALONE, Callback, EarlyStopping, TrainingContext, TrainingOptions
 from rerank.rankers.estimator import Estimator, not_fitted
-from rerank.rankers.limits import TrainingLimits
-from rerank.rankers.origin import check_base_run, check_retrievers, note_unknown_start
-from rerank.rankers.parameters import check_parameters, plain_parameters
-from rerank.rankers.registry import known_rankers
-from rerank.rankers.stopping import Callback, EarlyStopping
-from rerank.rankers.store import StoredModel, save_model
-from rerank.rankers.training import TrainingSet, Validation, check_training_data
-from rerank.rankers.warm_start import CandidateRunBase, GivenScoresBase, NoBase, StoredBase, resolve_base, run_scores
+from rerank.rankers.parameters import check_parameters, declared_parameters, documentation, plain_parameters
+from rerank.rankers.training import PreferenceRows, TrainingSet, Validation, check_start, check_training_data
+from rerank.rankers.warm_start import (
+    CandidateRunBase,
+    GivenScoresBase,
+    NoBase,
+    StoredBase,
+    check_base_run,
+    check_retrievers,
+    note_unknown_start,
+    resolve_base,
+    run_scores,
+)
 from rerank.runtime.mapped_rows import RowFile, is_mapped, row_blocks
+from rerank.runtime.output import whole_file
+from rerank.runtime.registry import Registry
 from rerank.runtime.schema import (
     LARGEST,
     Anything,
@@ -58,6 +66,8 @@ from rerank.types.preferences import Preferences
 from rerank.types.retriever import RETRIEVERS, retriever_members
 
 log = logging.getLogger("rerank")
+FORMAT, VERSION = "rerank-model", 1  # of model files
+DEEPEST = 50  # models inside one another
 PROGRESS: dict[str, Field] = {  # of the training of any ranker
     "best_iteration": Whole(0, 1_000_000),
     "evals_result": Table(Table(Numbers())),
@@ -121,6 +131,7 @@ class Ranker(Estimator):
     trains_on_cluster: ClassVar[bool] = False
     trains_mapped: ClassVar[bool] = False  # reads features block by block, keeps to a memory limit, has checkpoints
     cross_validates: ClassVar[bool] = False  # without an eval_set, chooses by held-out queries; see cross_validated_
+    learned_later: ClassVar[Mapping[str, Any]] = {}  # parts that older model files lack, and their values
     cross_validated_: float  # metric of the choice on the held-out training queries
     parameter_fields: ClassVar[Mapping[str, Field]]  # of the constructor's arguments but `base`
     metric: Any
@@ -129,14 +140,11 @@ class Ranker(Estimator):
     n_jobs: int | None
     best_iteration_: int
     evals_result_: dict[str, dict[str, list[float]]]
-    _callbacks: tuple[Callback, ...] = ()
-    _cluster: Any = None  # a rerank.Cluster, while it trains
-    _limits: TrainingLimits = TrainingLimits()
     _columns_named = False  # whether training had a data frame, whose columns have names
     _ordered = True  # whether the order of the features is known: the file of an imported model may only name them
 
     @abstractmethod
-    def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
+    def _learn(self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext = ALONE) -> None:
         """Learn from canonical data."""
 
     @abstractmethod
@@ -164,16 +172,21 @@ class Ranker(Estimator):
         return ""
 
     @abstractmethod
+    def _parts(self) -> dict[str, Field]:
+        """Return the fields of what was learned, each by the name of its attribute without the last underscore."""
+
     def _learned(self) -> dict[str, Any]:
         """Return what was learned as plain JSON values."""
+        return {name: _plain(getattr(self, f"{name}_")) for name in self._parts()}
 
-    @abstractmethod
     def _learned_fields(self) -> Record:
         """Return the declaration of what `_learned` returns; sizes hold `n_features`."""
+        return Record(self._parts(), self.learned_later)
 
-    @abstractmethod
     def _restore(self, learned: Mapping[str, Any]) -> None:
         """Set the attributes from what `_learned` returned, as its fields read it."""
+        for name, value in learned.items():
+            setattr(self, f"{name}_", value)
 
     @abstractmethod
     def _largest_score(self) -> float:
@@ -194,9 +207,7 @@ class Ranker(Estimator):
         eval_init_score: Any = None,
         preferences: Preferences | Iterable[Sequence[Any]] | None = None,
         callbacks: Iterable[Callback] | None = None,
-        cluster: Any = None,
-        memory: int | str | None = None,
-        checkpoint: str | Path | Checkpoint | None = None,
+        training: TrainingOptions | None = None,
     ) -> Self:
         """Learn to rank.
 
@@ -226,15 +237,8 @@ class Ranker(Estimator):
             holds the document ids. Only for rankers that learn from pairs (`learns_from_pairs`).
         callbacks : iterable of callables, optional
             Each is called after each iteration with a `TrainingProgress`: its iteration, evals_result, and stop().
-        cluster : rerank.Cluster, optional
-            Its workers share the queries; the model is that of this process, byte for byte. Only for boosted trees.
-        memory : int or str, optional
-            Bytes that the process may take, or a size such as "4GB", for rankers of boosted trees: binned rows that do
-            not fit go to a memory-mapped temporary file. With data that are mapped (`rerank.read_data(path,
-            mapped=True)`) the features are never in memory as a whole. The model is the same.
-        checkpoint : str, Path or Checkpoint, optional
-            File to which rankers of boosted trees write their state about every 30 seconds. Where it exists, training
-            goes on from it, to the same model; it is removed at the end (a `Checkpoint` is left to the caller).
+        training : TrainingOptions, optional
+            For rankers of boosted trees: a cluster, a limit of memory, a checkpoint. The model does not depend on them.
 
         Returns
         -------
@@ -248,25 +252,45 @@ class Ranker(Estimator):
 
         """
         check_parameters(self)
-        if cluster is not None and not self.trains_on_cluster:
+        given = training or TrainingOptions()
+        if given.cluster is not None and not self.trains_on_cluster:
             able = ", ".join(name for name, ranker in known_rankers().items() if ranker.trains_on_cluster)
             raise InvalidInputError(
                 f"cluster: expected a ranker of boosted trees ({able}), got {self.kind}. Train it without a cluster."
             )
+        for name, value in (("memory", given.memory), ("checkpoint", given.checkpoint)):
+            if value is not None and not self.trains_mapped:
+                raise UnknownParameterError(
+                    f"{name}: expected a ranker of boosted trees, got {type(self).__name__}. Take one of "
+                    f"{', '.join(rankers_of_parts())}, or leave it out."
+                )
+        if preferences is not None and not self.learns_from_pairs:
+            raise UnknownParameterError(
+                f"preferences: expected a ranker that learns from pairs, got {type(self).__name__}, which learns from "
+                f"labels. Take one of {', '.join(rankers_of_pairs())}, or pass labels."
+            )
+        context = TrainingContext.of(callbacks, given)
+        pairs = PreferenceRows.of(preferences, X)
+        if pairs is not None and isinstance(X, RankingData) and X.labels is None:
+            X = replace(X, labels=np.zeros(X.n_rows))
         learner = self.unfitted_copy()  # all or nothing: a failed training leaves this ranker as it was
-        learner._callbacks, learner._cluster = () if callbacks is None else tuple(callbacks), cluster
-        learner._limits = learner._given_limits(memory, checkpoint)
-        X = learner._with_preferences(preferences, X)
         data, scores = learner._training_data(X, y, qid, group, init_score, sample_weight)
         learner._columns_named = not isinstance(X, RankingData) and column_names(X) is not None
-        learner._fit_data(data, scores, Validated(eval_set, eval_qid, eval_group, eval_init_score))
-        learner._forget_input()
+        validated = Validated(eval_set, eval_qid, eval_group, eval_init_score)
+        learner._fit_data(data, scores, pairs, validated, context)
         kept = {name: value for name, value in vars(self).items() if not name.endswith("_")}  # none of an earlier fit
         self.__dict__ = {**kept, **vars(learner), **self.get_params(deep=False)}
         return self
 
-    def _fit_data(self, data: RankingData, init_score: Floats | None, validated: Validated) -> None:
-        self._check_limits(data)
+    def _fit_data(
+        self,
+        data: RankingData,
+        init_score: Floats | None,
+        pairs: PreferenceRows | None,
+        validated: Validated,
+        context: TrainingContext,
+    ) -> None:
+        self._check_memory(data, context)
         data = self._loaded(data)
         check_training_data(data, "training data")
         if isinstance(self.base, Ranker) and hasattr(self.base, "base_"):
@@ -279,32 +303,12 @@ class Ranker(Estimator):
             self.retriever_ = self.base.retriever  # of a run whose scores are the data's
         note_unknown_start(self)
         valid = validated.given and self._validation_set(validated)
+        check_start(start)
         with kernel_threads(self.n_jobs):
-            self._learn(TrainingSet.of(data, start), valid or None)
+            self._learn(TrainingSet.of(data, start, pairs), valid or None, context)
         self._warn_of_nothing()
 
-    def _with_preferences(
-        self, preferences: Preferences | Iterable[Sequence[Any]] | None, X: RankingData | ArrayLike
-    ) -> RankingData | ArrayLike:
-        """Take preference pairs to learn from; return X, with labels where there are none."""
-        if preferences is not None:
-            raise UnknownParameterError(
-                f"preferences: expected a ranker that learns from pairs, got {type(self).__name__}, which learns from "
-                f"labels. Take one of {', '.join(rankers_of_pairs())}, or pass labels."
-            )
-        return X
-
-    def _given_limits(self, memory: int | str | None, checkpoint: str | Path | Checkpoint | None) -> TrainingLimits:
-        """Return memory and checkpoint that `fit` is given; refuse them for a learner that cannot keep to them."""
-        for name, value in (("memory", memory), ("checkpoint", checkpoint)):
-            if value is not None and not self.trains_mapped:
-                raise UnknownParameterError(
-                    f"{name}: expected a ranker of boosted trees, got {type(self).__name__}. Take one of "
-                    f"{', '.join(rankers_of_parts())}, or leave it out."
-                )
-        return TrainingLimits.of(memory, checkpoint)
-
-    def _check_limits(self, data: RankingData) -> None:
+    def _check_memory(self, data: RankingData, context: TrainingContext) -> None:
         """Refuse memory that is too little for these data."""
         return
 
@@ -314,13 +318,11 @@ class Ranker(Estimator):
             return data
         return replace(data, X=np.array(data.X))
 
-    def _forget_input(self) -> None:
-        """Drop what only training needs."""
-        del self._callbacks, self._cluster, self._limits
-
-    def _stopping(self, valid: TrainingSet | None, base: WeightedBase | None = None) -> EarlyStopping:
+    def _stopping(
+        self, valid: TrainingSet | None, context: TrainingContext, judged: Callable[[Floats], Floats] | None = None
+    ) -> EarlyStopping:
         """Return what follows the metric on the validation data, None for none, while the ranker learns."""
-        return EarlyStopping(valid, parse_measure(self.metric), self.early_stopping_rounds, self._callbacks, base)
+        return EarlyStopping(valid, parse_measure(self.metric), self.early_stopping_rounds, context.callbacks, judged)
 
     def predict(
         self,
@@ -509,7 +511,14 @@ class Ranker(Estimator):
             For a model that `load_model` would refuse.
 
         """
-        save_model(self, path)
+        try:
+            stored = self.to_dict()
+            StoredModel().read(stored, {})
+        except SchemaError as error:
+            raise InvalidInputError(f"model: {error}") from None
+        text = json.dumps({"format": FORMAT, "version": VERSION, **stored}, ensure_ascii=False, allow_nan=False)
+        with whole_file(path) as file:
+            file.write(text + "\n")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the model as plain JSON values.
@@ -631,10 +640,13 @@ class Ranker(Estimator):
         check_training_data(data, "validation data")
         if init_score is not None:
             scores = number_column("eval_init_score", init_score, data.n_rows, "score")
-            return TrainingSet.of(data, scores if order is None else scores[order])
-        if isinstance(self.base, Run | Mapping):
-            return TrainingSet.of(data, run_scores(Run.of(self.base), data))
-        return TrainingSet.of(data, self.base_.scores(data))
+            scores = scores if order is None else scores[order]
+        elif isinstance(self.base, Run | Mapping):
+            scores = run_scores(Run.of(self.base), data)
+        else:
+            scores = self.base_.scores(data)
+        check_start(scores)
+        return TrainingSet.of(data, scores)
 
     def _start(self, data: RankingData, init_score: ArrayLike | None, base: Any) -> Floats:
         if init_score is not None:
@@ -708,6 +720,62 @@ class Ranker(Estimator):
         return hasattr(self, "base_")
 
 
+_REGISTRY: Registry[type[Ranker]] = Registry("ranker", "rerank.rankers")
+_FITTED: Registry[type[Ranker]] = Registry("ranker", "rerank.rankers")
+known_rankers = _REGISTRY.known
+ranker_class = _REGISTRY.get
+R = TypeVar("R", bound="type[Ranker]")
+
+
+def register(name: str) -> Callable[[R], R]:
+    """Return a decorator that registers a ranker's class, a dataclass, under a name.
+
+    It also sets what follows from the declared hyper-parameters: `parameter_fields`, and the section `Parameters` of
+    the class's docstring.
+    """
+
+    def add(ranker: R) -> R:
+        parameters = declared_parameters(ranker)
+        ranker.kind = name
+        ranker.parameter_fields = {key: each.field for key, each in parameters.items() if each.field is not None}
+        text, heading, references = inspect.cleandoc(ranker.__doc__ or "").partition("References\n----------\n")
+        sections = (text.rstrip(), documentation(parameters.values()), f"{heading}{references}".rstrip())
+        ranker.__doc__ = "\n\n".join(filter(None, sections)) + "\n"
+        return _REGISTRY.register(name)(ranker)
+
+    return add
+
+
+def register_fitted(name: str) -> Callable[[R], R]:
+    """Return a decorator that registers a ranker that is never trained here, under the name that model files use."""
+
+    def add(ranker: R) -> R:
+        ranker.kind = name
+        return _FITTED.register(name)(ranker)
+
+    return add
+
+
+def stored_rankers() -> dict[str, type[Ranker]]:
+    """Return the rankers that a model file may hold, by name: those that are trained, and those that are not."""
+    return dict(sorted({**known_rankers(), **_FITTED.known()}.items()))
+
+
+class StoredModel(Field):
+    """A ranker as `Ranker.to_dict` wrote it, inside `depth` other models."""
+
+    def read(self, value: Any, sizes: Sizes) -> Ranker:
+        """Return the ranker."""
+        depth = sizes.get("depth", -1) + 1
+        if depth > DEEPEST:
+            raise SchemaError(f"at most {DEEPEST} models inside one another", "more")
+        if not isinstance(value, Mapping):
+            raise SchemaError("an object", shown(value))
+        with at("ranker"):
+            kind = Choice(stored_rankers).read(value.get("ranker"), {})
+        return stored_rankers()[kind].read(value, self, {"depth": depth})
+
+
 def rankers_of_pairs() -> list[str]:
     """Return the names of the rankers that learn from preference pairs."""
     return [name for name, ranker in known_rankers().items() if ranker.learns_from_pairs]
@@ -716,6 +784,15 @@ def rankers_of_pairs() -> list[str]:
 def rankers_of_parts() -> list[str]:
     """Return the names of the rankers that read mapped features, keep to a memory limit and have checkpoints."""
     return [name for name, ranker in known_rankers().items() if ranker.trains_mapped]
+
+
+def _plain(value: Any) -> Any:
+    """Return a part of what was learned as JSON has it."""
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return value.to_dict() if hasattr(value, "to_dict") else value
 
 
 def _labelled(

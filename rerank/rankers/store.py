@@ -6,54 +6,16 @@ completely against the declaration.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, ModelMismatchError, shown
-from rerank.rankers.registry import stored_rankers
-from rerank.runtime.output import whole_file
-from rerank.runtime.schema import Choice, Field, SchemaError, Sizes, at
+from rerank.rankers.ranker import FORMAT, VERSION, Ranker, StoredModel
+from rerank.runtime.schema import SchemaError
 from rerank.runtime.strict_json import ParseFault, parse_json
 
-if TYPE_CHECKING:
-    from rerank.rankers.ranker import Ranker
-
-FORMAT = "rerank-model"
-VERSION = 1
-DEEPEST = 50  # models inside one another
 REMEDY = "Train the model again, or fetch the file again."
-
-
-class StoredModel(Field):
-    """A ranker as `Ranker.to_dict` wrote it, inside `depth` other models."""
-
-    def read(self, value: Any, sizes: Sizes) -> Ranker:
-        """Return the ranker."""
-        depth = sizes.get("depth", -1) + 1
-        if depth > DEEPEST:
-            raise SchemaError(f"at most {DEEPEST} models inside one another", "more")
-        if not isinstance(value, Mapping):
-            raise SchemaError("an object", shown(value))
-        with at("ranker"):
-            kind = Choice(stored_rankers).read(value.get("ranker"), {})
-        return stored_rankers()[kind].read(value, self, {"depth": depth})
-
-
-def save_model(model: Ranker, path: str | Path) -> None:
-    """Write a fitted model; the file is complete or missing.
-
-    Raises InvalidInputError for one that `load_model` would refuse.
-    """
-    try:
-        stored = model.to_dict()
-        model_from_dict(stored)
-    except SchemaError as error:
-        raise InvalidInputError(f"model: {error}") from None
-    text = json.dumps({"format": FORMAT, "version": VERSION, **stored}, ensure_ascii=False, allow_nan=False)
-    with whole_file(path) as file:
-        file.write(text + "\n")
 
 
 def load_model(path: str | Path) -> Ranker:

@@ -7,17 +7,18 @@ without document ids get one from their content.
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import blake2b
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import get_num_threads
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError
 from rerank.metrics.base import Measure
@@ -25,9 +26,70 @@ from rerank.metrics.structures import RankedLists
 from rerank.runtime.kernels import kernel
 from rerank.runtime.threads import in_threads
 from rerank.types import Floats, Ints, RankingData, joined_rows, pointers, query_blocks, query_rows
+from rerank.types.ordering import query_order
+from rerank.types.preferences import Preferences
 
+log = logging.getLogger("rerank")
+SMALLEST_BASE, LARGEST_BASE = 1e-30, 1e30
 FEW_FEATURES = 8
 DEEPEST_INSERTION = 100  # down to here keeping the best rows in order beats sorting the whole list
+
+
+class PreferenceRows(NamedTuple):
+    """Preference pairs, each column (n_pairs,): rows of the better document, ascending, of the worse, probabilities."""
+
+    better: Ints
+    worse: Ints
+    probabilities: Floats
+
+    @classmethod
+    def of(
+        cls, preferences: Preferences | Iterable[Sequence[Any]] | None, data: RankingData | ArrayLike
+    ) -> PreferenceRows | None:
+        """Return the rows of the pairs; those with a document that the data lack are left out and counted in the log.
+
+        Raises InvalidInputError where no pair is left.
+        """
+        if preferences is None:
+            return None
+        if not isinstance(data, RankingData):
+            raise InvalidInputError(
+                "preferences: expected RankingData beside them, got arrays without document ids. Pass RankingData."
+            )
+        preferences = Preferences.of(preferences)
+        row_of = _rows_by_id(preferences, data)
+        columns = (preferences.query_ids, preferences.better, preferences.worse)
+        pairs = zip(*(column.tolist() for column in columns), strict=True)
+        rows = np.array([(row_of.get((query, x), -1), row_of.get((query, y), -1)) for query, x, y in pairs])
+        kept = np.flatnonzero((rows >= 0).all(axis=1))
+        if not len(kept):
+            raise InvalidInputError(
+                "preferences: expected pairs of documents that the training data hold, got none. Check that both "
+                "name the same queries and documents."
+            )
+        if len(kept) < len(rows):
+            log.info("preferences: %d of %d pairs are of documents not in the data", len(rows) - len(kept), len(rows))
+        kept = kept[np.argsort(rows[kept, 0], kind="stable")]
+        return cls(rows[kept, 0], rows[kept, 1], preferences.probabilities[kept])
+
+    def of_query(self, rows: Ints) -> PreferenceRows:
+        """Return the pairs of the query whose documents are these rows of the data, by position among them.
+
+        rows  (n,) all rows of one query, in any order
+        """
+        lowest = int(rows.min())
+        first, last = np.searchsorted(self.better, [lowest, lowest + len(rows)])
+        position = np.argsort(rows)
+        better, worse = (position[column[first:last] - lowest] for column in (self.better, self.worse))
+        return PreferenceRows(better, worse, self.probabilities[first:last])
+
+    def in_order(self, order: Ints) -> PreferenceRows:
+        """Return the pairs by canonical row; order (n_rows,) are the data's rows in canonical order."""
+        position = np.empty(len(order), dtype=np.int64)
+        position[order] = np.arange(len(order))
+        better, worse = position[self.better], position[self.worse]
+        sums = np.lexsort((self.probabilities, worse, better))  # in one order, whatever that of the data
+        return PreferenceRows(better[sums], worse[sums], self.probabilities[sums])
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +101,7 @@ class TrainingSet:
     labels        (n_rows,) float64
     start_scores  (n_rows,) float64: a base ranker's, or 0
     weights       (n_queries,) float64
+    pairs         preference pairs to learn from in place of the labels
     """
 
     X: NDArray[np.float32]
@@ -49,10 +112,11 @@ class TrainingSet:
     ideal_labels: Floats
     ideal_ptr: Ints
     start_scores: Floats
+    pairs: PreferenceRows | None = None
 
     @classmethod
-    def of(cls, data: RankingData, start_scores: Floats) -> TrainingSet:
-        """Put labelled data and their base scores (n_rows,) in canonical order."""
+    def of(cls, data: RankingData, start_scores: Floats, pairs: PreferenceRows | None = None) -> TrainingSet:
+        """Put labelled data, their base scores (n_rows,) and preference pairs in canonical order."""
         if data.labels is None:
             raise InvalidInputError("training data: expected labels, got none. Make the data with qrels.")
         rows = [
@@ -73,7 +137,13 @@ class TrainingSet:
             ideal_labels[ideal_rows],
             ideal_ptr,
             start_scores[order],
+            pairs,
         )
+
+    @property
+    def lists(self) -> RankedLists:
+        """The labels, in canonical order, and those of the ideal."""
+        return RankedLists(self.labels, self.query_ptr, self.ideal_labels, self.ideal_ptr)
 
     def select(self, queries: Ints) -> TrainingSet:
         """Return some queries, by position, with a copy of their features: a learner takes all rows that it gets."""
@@ -103,7 +173,26 @@ class TrainingSet:
                 ideal,
                 pointers([len(ideal)]),
                 self.start_scores[first:last],
+                self.pairs,
             )
+
+    def weighted_pairs(self, evenly: bool) -> tuple[Ints, Ints, Floats, Floats]:
+        """Return the better and the worse row, the probability and the weight of each preference pair.
+
+        evenly  the pairs of a query share its weight; otherwise each pair has it
+        Raises InvalidInputError where no pair has a weight.
+        """
+        if self.pairs is None:
+            raise ValueError("expected preference pairs, got none")
+        better, worse, probabilities = self.pairs.in_order(self.order)
+        query = query_rows(self.query_ptr)[better]
+        counts = np.bincount(query, minlength=len(self.weights)) if evenly else np.ones(len(self.weights))
+        weights = (self.weights / np.maximum(counts, 1.0))[query]
+        if not weights.any():
+            raise InvalidInputError(
+                "preferences: expected pairs of a query whose weight is above 0, got none. Change the weights."
+            )
+        return better, worse, probabilities, weights
 
 
 def _order_by_content(data: RankingData, rows: list[Ints], of_query: Floats, start_scores: Floats) -> Ints:
@@ -144,6 +233,16 @@ def check_training_data(data: RankingData, what: str) -> None:
     if data.labels is None:
         raise InvalidInputError(f"{what}: expected labels, got none. Make the data with qrels.")
     data.check_values(what)
+
+
+def check_start(scores: Floats) -> None:
+    """Refuse base scores (n_rows,) whose size float64 cannot square, or float32 cannot hold."""
+    largest = float(np.abs(scores).max(initial=0.0))
+    if largest > 0.0 and not SMALLEST_BASE <= largest <= LARGEST_BASE:
+        raise InvalidInputError(
+            f"base: expected scores whose largest size is from {SMALLEST_BASE:g} to {LARGEST_BASE:g}, or 0, got "
+            f"{largest:.3g}. Multiply them by a constant."
+        )
 
 
 def check_pairs(train: TrainingSet) -> None:
@@ -207,7 +306,7 @@ class Validation:
         """Do what `_rank_labels` does to some queries, where keeping the best rows in order would take long."""
         query_ptr = self.data.query_ptr[queries[0] : queries[1] + 1]
         rows, query = slice(query_ptr[0], query_ptr[-1]), query_rows(query_ptr - query_ptr[0])
-        order = np.lexsort((-scores[rows], query))
+        order = query_order(query_ptr - query_ptr[0], -scores[rows])
         rank, depth = np.arange(len(query)) + query_ptr[0] - query_ptr[query], np.diff(self._out_ptr)[queries[0] :]
         out = slice(self._out_ptr[queries[0]], self._out_ptr[queries[1]])
         self._labels[out] = self.data.labels[rows][order][rank < depth[query]]
@@ -233,3 +332,14 @@ def _rank_labels(query_ptr, scores, labels, out_ptr, out):  # type: ignore[no-un
             best[rank] = scores[row]
             ranked[rank] = labels[row]
             n_best = min(n_best + 1, depth)
+
+
+def _rows_by_id(preferences: Preferences, data: RankingData) -> dict[tuple[str, str], int]:
+    """Return the row of each (query id, document id) of the queries that have preferences."""
+    row_of: dict[tuple[str, str], int] = {}
+    for query_id in set(preferences.query_ids.tolist()).intersection(data):
+        rows = data.rows(query_id)
+        row_of.update(
+            ((query_id, doc_id), rows.start + number) for number, doc_id in enumerate(data.doc_ids[rows].tolist())
+        )
+    return row_of

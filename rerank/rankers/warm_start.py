@@ -6,26 +6,52 @@ Burges 2010, section 7: F_0(x) = BaseModel(x) where there is a base model, else 
     run:FILE      the scores of a run; the data hold those of the run that they were made from
     model:FILE    another ranker, stored inside this one
     init_score    scores given to `fit`: `predict` needs them too
+
+BM25's scores change with k1 and b: a model that starts from them has learned for one scale, so candidates that were
+retrieved with other parameters are refused. For a model without such a start a warning is logged: features of the run,
+and those computed over a query's candidates, change as well. A tag without parameters is never refused.
 """
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from functools import lru_cache
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from rerank.errors import InvalidInputError, ModelMismatchError, shown
 from rerank.runtime.schema import Choice, Field, Record, SchemaError, Sizes, Text
 from rerank.types import Floats, RankingData, Run
-
-if TYPE_CHECKING:
-    from rerank.rankers.ranker import Ranker
-
+from rerank.types.retriever import UNNAMED, Retriever
 
 CANDIDATES = ""  # name of the run that the rows came from, among the runs whose scores are features
+
+
+class Model(Protocol):
+    """What a fitted ranker is to one that starts from it."""
+
+    kind: ClassVar[str]
+    feature_names_: tuple[str, ...]
+    retriever_: Retriever | None
+    run_retrievers_: dict[str, Retriever]
+    base_: Base
+
+    def predict(self, X: RankingData) -> Floats:
+        """Return the score of every row, (n_rows,) float64."""
+
+    def contributions(self, X: RankingData) -> Floats:
+        """Return what each feature adds to the score of every row, (n_rows, n_features + 1) float64."""
+
+    def features_read(self) -> frozenset[str]:
+        """Return the names of the features that scores depend on."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the model as plain JSON values."""
 
 
 class Base(ABC):
@@ -167,7 +193,7 @@ class GivenScoresBase(Base):
 class ModelBase(Base):
     """Another ranker, applied to the same features."""
 
-    model: Ranker
+    model: Model
     kind: ClassVar[str] = "model"
 
     def scores(self, data: RankingData) -> Floats:
@@ -239,7 +265,7 @@ def _as_base(base: Any) -> Base | Run:
     if isinstance(base, Run | Mapping):
         return Run.of(base)
     if hasattr(base, "predict") and hasattr(base, "to_dict"):
-        return ModelBase(base)
+        return ModelBase(copy(base))  # `fit` changes none of its attributes' values: a later one does not show here
     raise InvalidInputError(
         "base: expected None, 'run', 'feature:NAME', a run or a fitted ranker, "
         f"got {base!r}. Write e.g. 'feature:bm25.contents'."
@@ -269,3 +295,94 @@ class StoredBase(Field):
 _MAKERS: dict[str, Callable[..., Base]] = {
     cls.kind: cls for cls in (NoBase, FeatureBase, CandidateRunBase, OtherRunBase, GivenScoresBase, ModelBase)
 }
+
+
+log = logging.getLogger("rerank")
+
+
+def trained_retriever(model: Model) -> Retriever | None:
+    """Return what retrieved the candidates that a model, or the model it starts from, was trained on."""
+    return next((each.retriever_ for each in _with_bases(model) if each.retriever_ is not None), None)
+
+
+def check_retrievers(
+    model: Model,
+    retriever: Retriever | None,
+    run_retrievers: Mapping[str, Retriever],
+    what: str,
+    starts_there: bool = True,
+) -> None:
+    """Refuse other scores than those that a model starts from; log where features come from another retriever.
+
+    retriever       of the candidates, None where it is unknown
+    run_retrievers  of the other runs whose scores are features, by name
+    what            what the message calls the candidates
+    starts_there    False where the scores to start from are given by themselves
+    Raises ModelMismatchError.
+    """
+    differing: dict[tuple[str, Retriever | None, Retriever | None], bool] = {}
+    for each in _with_bases(model) if starts_there else [model]:
+        start = each.base_.source if starts_there else None
+        parts = [("candidates", each.retriever_, retriever, start == CANDIDATES)]
+        for name, made in each.run_retrievers_.items():
+            parts.append((f"run {name}", made, run_retrievers.get(name), start == name))
+        for part, trained, given, is_start in parts:
+            if is_start:
+                _refuse_other(part, trained, given, what)
+            if trained != given and (trained is not None or is_start):
+                differing[part, trained, given] = is_start or differing.get((part, trained, given), False)
+    for pair, is_start in differing.items():
+        _note_other(*pair, is_start)
+
+
+def check_base_run(model: Model, run: Run) -> None:
+    """Refuse a run to start from whose retriever had other parameters than that of training; log another name."""
+    base = model.base_
+    trained = model.retriever_
+    if isinstance(base, OtherRunBase):
+        trained = None if base.name == UNNAMED else Retriever.of_tag(base.name)
+    _refuse_other("a base run", trained, run.retriever, f"base run {run.name}")
+    if trained != run.retriever:
+        _note_other("a base run", trained, run.retriever, True)
+
+
+def note_unknown_start(model: Model) -> None:
+    """Log that the retriever of the scores to start from is unknown and cannot be checked at `predict`."""
+    if model.base_.source == CANDIDATES and not (model.retriever_ and model.retriever_.known):
+        tag = f" (tag {model.retriever_})" if model.retriever_ else ""
+        _note(
+            f"base: what retrieved the run is unknown{tag}; apply the model to candidates retrieved in the same way",
+            logging.INFO,
+        )
+
+
+def _with_bases(model: Model) -> Iterator[Model]:
+    """Yield a model, the model it starts from, and so on."""
+    yield model
+    if isinstance(model.base_, ModelBase):
+        yield from _with_bases(model.base_.model)
+
+
+def _refuse_other(part: str, trained: Retriever | None, given: Retriever | None, what: str) -> None:
+    """Refuse BM25 of other parameters than those of the scores that a model starts from."""
+    if trained and given and trained.known and given.known and trained != given:
+        field = "" if trained.field == given.field else f" on field {trained.field}"
+        raise ModelMismatchError(
+            f"{what}: expected {part} of {trained}, whose scores the model starts from, got {part} of {given}. "
+            f"Retrieve with k1 {trained.k1!r} and b {trained.b!r}{field}, or train the model on such a run."
+        )
+
+
+def _note_other(part: str, trained: Retriever | None, given: Retriever | None, is_start: bool) -> None:
+    unknown = "an unknown retriever"
+    _note(
+        f"model: trained on {part} of {trained or unknown}, applied to {part} of {given or unknown}; "
+        f"{'the scores it starts from' if is_start else 'features'} may differ",
+        logging.WARNING if trained and given else logging.INFO,
+    )
+
+
+@lru_cache(maxsize=1024)
+def _note(message: str, level: int) -> None:
+    """Log a message, once in a process."""
+    log.log(level, message)

@@ -12,7 +12,7 @@ import numpy as np
 from rerank.errors import InvalidInputError, unknown_name
 from rerank.features.candidate_scores import bm25_scores
 from rerank.features.recipe import Recipe
-from rerank.rankers.origin import check_retrievers
+from rerank.rankers.warm_start import check_retrievers
 from rerank.retrieval.candidates import DEPTH
 from rerank.retrieval.union import UnionRun
 from rerank.service.faults import ServiceError, internal, large_answer, too_late, unknown, unusable

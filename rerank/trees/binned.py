@@ -3,6 +3,9 @@
 A mapped X (`rerank.runtime.mapped_rows`) is read in passes, block by block, and is never in memory as a whole: first as
 many columns at a time as fit into the working memory, to learn their bins, then once more to bin the rows. The bins and
 the blocks equal those of an X in memory, byte for byte.
+
+A tree's nodes read the codes of binned rows (`tree_values`), so that their features are not needed: a value is in a bin
+up to a split's if and only if it is at most the split's threshold.
 """
 
 from __future__ import annotations
@@ -10,13 +13,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numba import prange
 from numpy.typing import NDArray
 
+from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import is_mapped, row_blocks, temporary_array
 from rerank.runtime.threads import in_threads
 from rerank.trees.bins import learn_bins
-from rerank.trees.columns import WIDTH, Columns
-from rerank.types import Ints
+from rerank.trees.columns import MOST_CODES, WIDTH, Columns
+from rerank.trees.forest import Tree
+from rerank.types import Floats, Ints
 
 WORKING_BYTES = 1 << 29  # for the columns of a mapped X that are sorted together
 
@@ -97,3 +103,47 @@ def _scatter(codes: NDArray[np.void], position: Ints, out: NDArray[np.void], n_t
         out[block, position] = codes[block]
 
     in_threads(write, range(len(out)), n_threads)
+
+
+ROWS_A_SHARE = 4096  # of a thread
+
+
+def tree_values(tree: Tree, columns: Columns, blocks: NDArray[np.uint8]) -> Floats:
+    """Return the value of the leaf that each row reaches.
+
+    Shapes: blocks uint8 (n_blocks, n_rows, 16).
+    """
+    out = np.empty(blocks.shape[1])
+    _fill_values(blocks, columns.column[tree.feature], _children(tree, columns), tree.leaf_value, out)
+    return out
+
+
+def _children(tree: Tree, columns: Columns) -> NDArray[np.int32]:
+    """Return the child of each node (n_nodes, 256) by the code of its column: a node, or ~leaf (negative)."""
+    feature, bins = tree.feature, columns.bins
+    last_bin = [
+        np.searchsorted(bins.edges[f, : bins.n_bins[f]], threshold)
+        for f, threshold in zip(feature.tolist(), tree.threshold, strict=True)
+    ]
+    digit = np.arange(MOST_CODES) // columns.stride[feature, None] % columns.n_digits[feature, None]
+    goes_left = digit <= np.array(last_bin, dtype=np.int64)[:, None]
+    is_missing = bins.missing[feature, None] & (digit == columns.missing_digit[feature, None])
+    goes_left = np.where(is_missing, tree.missing_left[:, None], goes_left)
+    return np.where(goes_left, tree.left[:, None], tree.right[:, None]).astype(np.int32)
+
+
+@kernel(parallel=True)
+def _fill_values(blocks, column, children, leaf_value, out):  # type: ignore[no-untyped-def]
+    """Fill out (n_rows,) float64 with the value of the leaf that each row of blocks (n_blocks, n_rows, 16) reaches.
+
+    column    (n_nodes,) int64 column that each node reads
+    children  (n_nodes, 256) int32 child by code
+    """
+    n_rows, root = out.shape[0], np.int32(0 if column.shape[0] > 0 else -1)
+    for share in prange((n_rows + ROWS_A_SHARE - 1) // ROWS_A_SHARE):
+        for row in range(share * ROWS_A_SHARE, min(n_rows, (share + 1) * ROWS_A_SHARE)):
+            node = root
+            while node >= 0:
+                number = column[node]
+                node = children[node, blocks[number // 16, row, number % 16]]
+            out[row] = leaf_value[~node]

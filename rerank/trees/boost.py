@@ -10,12 +10,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.trees.binned import BinnedData
-from rerank.trees.binned_scores import tree_values
+from rerank.trees.binned import BinnedData, tree_values
 from rerank.trees.columns import Columns
-from rerank.trees.forest import Forest, Tree
-from rerank.trees.grow import Grower, TreeLimits
-from rerank.trees.leaf_values import add_leaf_values
+from rerank.trees.forest import Tree
+from rerank.trees.grow import Grower, NewtonSplits, SplitRule, TreeLimits, add_leaf_values
 from rerank.types import Floats, Ints
 
 Gradients = Callable[[Floats, Floats, Floats], None]
@@ -32,8 +30,6 @@ class BoostSettings:
         Number of trees.
     learning_rate : float
         Factor of each tree.
-    max_bin : int
-        Most bins of a feature, 2 to 255.
     subsample : float
         Share of the queries that each tree is grown on, drawn anew for every tree.
     colsample_bytree : float
@@ -52,13 +48,45 @@ class BoostSettings:
 
     n_estimators: int = 100
     learning_rate: float = 0.1
-    max_bin: int = 255
     subsample: float = 1.0
     colsample_bytree: float = 1.0
     random_state: int = 0
     limits: TreeLimits = field(default_factory=TreeLimits)
     averaged: bool = False
     queries: Ints | None = None
+
+
+NEWTON = NewtonSplits()
+
+
+@dataclass(frozen=True, eq=False)
+class BoostTask:
+    """What a forest is grown from, in this process or by the workers of a cluster.
+
+    Parameters
+    ----------
+    data : BinnedData
+        Binned rows in canonical order (`bin_rows`).
+    query_ptr : int64 array of shape (n_queries + 1,)
+        Rows of query q are [query_ptr[q], query_ptr[q + 1]), to draw whole queries.
+    start_scores : float64 array of shape (n_rows,)
+        Zeros, or the scores of a base ranker for a warm start.
+    settings : BoostSettings
+        How the forest is grown.
+    rule : SplitRule
+        How splits are compared.
+    step_length : callable, optional
+        ``step_length(scores, values)`` returns the factor of a new tree from the scores and the tree's values, float64
+        arrays of shape (n_rows,). None: the learning rate.
+
+    """
+
+    data: BinnedData
+    query_ptr: Ints
+    start_scores: Floats
+    settings: BoostSettings
+    rule: SplitRule = NEWTON
+    step_length: StepLength | None = None
 
 
 class TreeSource(Protocol):
@@ -68,21 +96,23 @@ class TreeSource(Protocol):
     scores: Floats
     trees: list[Tree]
 
-    @property
-    def can_split(self) -> bool:
-        """Whether any feature has more than one value."""
-
     def add_tree(self) -> Tree:
         """Grow the next tree, and return it."""
 
     def replay(self, tree: Tree, with_gradients: bool) -> None:
         """Take the next tree from an earlier training on the same data, see `Booster.replay`."""
 
-    def forest(self, n_trees: int | None = None) -> Forest:
-        """Return the first trees as a forest; all of them where no number is given."""
-
     def close(self) -> None:
         """Release what is held outside this process."""
+
+
+class TreeWorkers(Protocol):
+    """What grows trees outside this process: a `rerank.Cluster`."""
+
+    def booster(
+        self, task: BoostTask, gradients_of: Callable[[slice, slice], Gradients], from_first_tree: bool
+    ) -> TreeSource:
+        """Return what grows the trees; see `rerank.cluster.training.ClusterBooster`."""
 
 
 class Sampler:
@@ -142,23 +172,12 @@ class Booster:
 
     Parameters
     ----------
-    data : BinnedData
-        Binned rows in canonical order (`bin_rows`).
-    query_ptr : int64 array of shape (n_queries + 1,)
-        Rows of query q are [query_ptr[q], query_ptr[q + 1]), to draw whole queries.
-    start_scores : float64 array of shape (n_rows,)
-        Zeros, or the scores of a base ranker for a warm start.
+    task : BoostTask
+        What the forest is grown from.
     gradients : callable
         ``gradients(scores, grad, hess)`` fills gradient and hessian, all float64 arrays of shape (n_rows,).
-    settings : BoostSettings
-        How the forest is grown.
     n_threads : int
         Threads to use.
-    step_length : callable, optional
-        ``step_length(scores, values)`` returns the factor of a new tree from the scores and the tree's values, float64
-        arrays of shape (n_rows,). None: the learning rate.
-    row_weights : float64 array of shape (n_rows,), optional
-        For splits by least squares (`Grower.grow`). None: by the gain of Newton steps.
 
     Attributes
     ----------
@@ -173,40 +192,24 @@ class Booster:
 
     """
 
-    def __init__(
-        self,
-        data: BinnedData,
-        query_ptr: Ints,
-        start_scores: Floats,
-        gradients: Gradients,
-        settings: BoostSettings,
-        n_threads: int,
-        step_length: StepLength | None = None,
-        row_weights: Floats | None = None,
-    ) -> None:
-        self.settings, self.gradients = settings, gradients
-        self._step_length, self._row_weights = step_length, row_weights
-        self.data = data
-        self._grower = Grower(data.columns, data.blocks, settings.limits, n_threads)
-        self._sampler = Sampler(settings, query_ptr, data.columns)
+    def __init__(self, task: BoostTask, gradients: Gradients, n_threads: int) -> None:
+        self._task, self.gradients = task, gradients
+        self.data = data = task.data
+        self._grower = Grower(data.columns, data.blocks, task.settings.limits, n_threads)
+        self._sampler = Sampler(task.settings, task.query_ptr, data.columns)
         self._all_rows = np.arange(data.n_rows, dtype=np.int32)
         self._grad, self._hess = np.empty(data.n_rows), np.empty(data.n_rows)
-        self.scores = start_scores.astype(np.float64, copy=True)
+        self.scores = task.start_scores.astype(np.float64, copy=True)
         self.trees: list[Tree] = []
-
-    @property
-    def can_split(self) -> bool:
-        """Whether any feature has more than one value."""
-        return len(self.data.columns.features) > 0
 
     def add_tree(self) -> Tree:
         """Grow the next tree on the gradients at the present scores, add it to the scores, and return it."""
         self.gradients(self.scores, self._grad, self._hess)
         drawn, features = self._sampler.draw()
         rows = self._all_rows if drawn is None else self._all_rows[drawn]
-        tree, ordered, leaf_ptr = self._grower.grow(self._grad, self._hess, rows, features, self._row_weights)
+        tree, ordered, leaf_ptr = self._grower.grow(self._grad, self._hess, rows, features, self._task.rule)
         tree.leaf_value[:] *= self._factor(tree)
-        with mean_of_trees(self.scores, len(self.trees), self.settings.averaged):
+        with mean_of_trees(self.scores, len(self.trees), self._task.settings.averaged):
             if drawn is None:
                 add_leaf_values(ordered, leaf_ptr, tree.leaf_value, self.scores)
             else:
@@ -219,7 +222,7 @@ class Booster:
         if with_gradients:
             self.gradients(self.scores, self._grad, self._hess)
         self._sampler.draw()
-        with mean_of_trees(self.scores, len(self.trees), self.settings.averaged):
+        with mean_of_trees(self.scores, len(self.trees), self._task.settings.averaged):
             self.scores += self._values(tree)
         self.trees.append(tree)
 
@@ -227,15 +230,11 @@ class Booster:
         """Return the value of the leaf that each row reaches, (n_rows,) float64."""
         return tree_values(tree, self.data.columns, self.data.blocks)
 
-    def forest(self, n_trees: int | None = None) -> Forest:
-        """Return the first trees as a forest; all of them where no number is given."""
-        return Forest.of(self.trees[:n_trees])
-
     def close(self) -> None:
         """Do nothing: no other process is involved."""
 
     def _factor(self, tree: Tree) -> float:
         """Return what the values of a new tree are multiplied by."""
-        if self._step_length is None:
-            return self.settings.learning_rate
-        return self._step_length(self.scores, self._values(tree))
+        if self._task.step_length is None:
+            return self._task.settings.learning_rate
+        return self._task.step_length(self.scores, self._values(tree))

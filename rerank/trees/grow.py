@@ -1,20 +1,118 @@
-"""One tree on one binned data set: prepares what the kernel in `leafwise.py` takes, and reads the tree it grew."""
+"""One tree on one binned data set: prepares what the kernel in `leafwise.py` takes, and reads the tree it grew.
+
+packed  one int64 a row: gradient in the high 32 bits, hessian in the low 32, so that one addition sums both. They are
+        scaled so that sums over all rows stay below 2^31; sums of integers do not depend on their order.
+
+`pack` in `tests/oracles/trees.py` packs in Python; `leaf_value` there is the slow form of `newton_steps` of the sums of
+`add_leaf_sums`.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
+from math import frexp, ldexp
 
 import numpy as np
+from numba import prange
 from numpy.typing import NDArray
 
-from rerank.trees.columns import GROUP_WIDTH, MOST_CODES, WIDTH, Columns
+from rerank.runtime.kernels import kernel
+from rerank.trees.columns import GROUP_WIDTH, LEAST_SPARSE, MOST_CODES, WIDTH, Columns, list_exceptions
 from rerank.trees.forest import Tree
-from rerank.trees.gradients import pack_gradients
-from rerank.trees.leaf_values import add_leaf_sums, newton_steps
 from rerank.trees.leafwise import grow_leaves
-from rerank.trees.sparse_columns import LEAST_SPARSE, list_exceptions
 from rerank.trees.structures import BinnedRows, SplitLimits, TreeTask, Workspace
 from rerank.types import Floats, Ints
+
+LARGEST_EXPONENT, MOST_EXPONENT = 30, 1000  # of sums, and of a scale: beyond it, that of a unit would underflow
+LARGEST_SUM = 2.0**LARGEST_EXPONENT
+
+
+def pack_gradients(
+    grad: Floats, hess: Floats, rows: NDArray[np.int32], packed: Ints
+) -> tuple[float, float, float, float]:
+    """Fill packed (k,) with the gradients and hessians of rows (k,); return units and totals.
+
+    grad, hess  (n_rows,), all rows
+    Returns grad_unit and hess_unit, the gradient and hessian of one unit of the integers, and the sums of both.
+    """
+    sums = np.zeros(2)
+    add_sizes(grad, hess, sums)
+    grad_scale, hess_scale = gradient_scales(sums)
+    total_grad, total_hess = pack_scaled(grad, hess, rows, grad_scale, hess_scale, packed)
+    grad_unit, hess_unit = 1.0 / grad_scale, 1.0 / hess_scale
+    return grad_unit, hess_unit, total_grad * grad_unit, total_hess * hess_unit
+
+
+def gradient_scales(sums: Floats) -> tuple[float, float]:
+    """Return what gradients and hessians are multiplied by, from the sums of `add_sizes` over all rows.
+
+    That of hessians is a power of 2: counts of rows and pairs stay exact, and so do limits of their sums.
+    """
+    grad_total, hess_total = sums[:2].tolist()
+    grad_scale = LARGEST_SUM / grad_total if grad_total > 0.0 else 1.0
+    exponent = min(LARGEST_EXPONENT - frexp(hess_total)[1], MOST_EXPONENT)
+    return grad_scale, ldexp(1.0, exponent) if hess_total > 0.0 else 1.0
+
+
+@kernel()
+def add_sizes(grad, hess, sums):  # type: ignore[no-untyped-def]
+    """Add |gradient| and hessian (k,) float64 to sums[0] and sums[1], row by row."""
+    sum_grad, sum_hess = sums[0], sums[1]
+    for i in range(grad.shape[0]):
+        sum_grad += abs(grad[i])
+        sum_hess += hess[i]
+    sums[0], sums[1] = sum_grad, sum_hess
+
+
+@kernel()
+def pack_scaled(grad, hess, rows, grad_scale, hess_scale, packed):  # type: ignore[no-untyped-def]
+    """Fill packed (k,) int64 with the scaled gradients and hessians of rows (k,) int32; return both sums in units."""
+    total_grad, total_hess = np.int64(0), np.int64(0)
+    for i in range(rows.shape[0]):
+        row = rows[i]
+        high, low = np.int64(np.rint(grad[row] * grad_scale)), np.int64(np.rint(hess[row] * hess_scale))
+        packed[i] = (high << 32) + low
+        total_grad += high
+        total_hess += low
+    return total_grad, total_hess
+
+
+def newton_steps(sums: Floats, reg_lambda: float, least_hess: float) -> Floats:
+    """Return -sum grad / (sum hess + lambda) of each leaf, (n_leaves,) float64.
+
+    sums        (n_leaves, 3), see `add_leaf_sums`
+    least_hess  a leaf whose hessian is below it, or 0, has the value 0
+    """
+    hess = sums[:, 1] + reg_lambda
+    has_value = (sums[:, 1] >= least_hess) & (hess > 0.0)
+    return np.divide(-sums[:, 0], hess, out=np.zeros(len(sums)), where=has_value)
+
+
+@kernel(parallel=True)
+def add_leaf_sums(grad, hess, rows, leaf_ptr, sums):  # type: ignore[no-untyped-def]
+    """Add gradient, hessian and number of each leaf's rows to sums (n_leaves, 3) float64, row by row.
+
+    grad, hess  (n_rows,) float64
+    rows        (k,) int32, ordered by leaf: those of leaf l are rows[leaf_ptr[l, 0] : leaf_ptr[l, 1]]
+    """
+    for leaf in prange(leaf_ptr.shape[0]):
+        total_grad, total_hess = sums[leaf, 0], sums[leaf, 1]
+        for i in range(leaf_ptr[leaf, 0], leaf_ptr[leaf, 1]):
+            total_grad += grad[rows[i]]
+            total_hess += hess[rows[i]]
+        sums[leaf, 0], sums[leaf, 1] = total_grad, total_hess
+        sums[leaf, 2] += leaf_ptr[leaf, 1] - leaf_ptr[leaf, 0]
+
+
+@kernel(parallel=True)
+def add_leaf_values(rows, leaf_ptr, leaf_value, scores):  # type: ignore[no-untyped-def]
+    """Add each leaf's value to the scores (n_rows,) float64 of its rows; rows, leaf_ptr as in `add_leaf_sums`."""
+    for leaf in prange(leaf_ptr.shape[0]):
+        for i in range(leaf_ptr[leaf, 0], leaf_ptr[leaf, 1]):
+            scores[rows[i]] += leaf_value[leaf]
+
 
 HIGHEST = np.finfo(np.float32).max
 ROUNDING = 2.0**-20  # of sums of hessians that are no multiples of a power of 2
@@ -56,15 +154,100 @@ class TreeLimits:
         """`min_child_weight`, less what sums of hessians lose by rounding: a sum that equals it is enough."""
         return float(self.min_child_weight) * (1.0 - ROUNDING)
 
-    def of_splits(self, newton: bool) -> SplitLimits:
-        """Return the limits as kernels take them; splits by least squares know no hessian, and so no limits of it."""
-        return SplitLimits(
-            min_child_samples=float(self.min_child_samples),
-            min_child_weight=self.least_hess if newton else 0.0,
-            reg_lambda=float(self.reg_lambda) if newton else 0.0,
-            min_split_gain=float(self.min_split_gain),
-            max_depth=int(self.max_depth),
-        )
+
+class SplitRule(ABC):
+    """How the splits of a tree are compared: one of `SPLIT_RULES`."""
+
+    @classmethod
+    @abstractmethod
+    def of(cls, row_weights: Floats) -> SplitRule:
+        """Return the rule for rows whose queries have these weights, (n_rows,) float64."""
+
+    @abstractmethod
+    def weights(self, hess: Floats) -> Floats:
+        """Return what a side's squared gradient is divided by, summed over its rows: (n_rows,) float64."""
+
+    @abstractmethod
+    def limits(self, limits: TreeLimits) -> SplitLimits:
+        """Return the limits as kernels take them."""
+
+    @abstractmethod
+    def least_leaf_hess(self, limits: TreeLimits, n_leaves: int) -> float:
+        """Return the hessian below which a leaf of a tree of so many leaves takes no step."""
+
+    @abstractmethod
+    def part(self, rows: slice) -> SplitRule:
+        """Return the rule for some of the rows."""
+
+
+@dataclass(frozen=True)
+class NewtonSplits(SplitRule):
+    """Splits that gain most by Newton steps, G^2 / H over both sides, as in LightGBM and XGBoost."""
+
+    @classmethod
+    def of(cls, row_weights: Floats) -> NewtonSplits:
+        """Return the rule, which does not depend on the weights of the queries."""
+        return cls()
+
+    def weights(self, hess: Floats) -> Floats:
+        """Return the hessians."""
+        return hess
+
+    def limits(self, limits: TreeLimits) -> SplitLimits:
+        """Return all limits."""
+        return _split_limits(limits, limits.least_hess, float(limits.reg_lambda))
+
+    def least_leaf_hess(self, limits: TreeLimits, n_leaves: int) -> float:
+        """Return `min_child_weight` for a tree of one leaf, which no split has checked; else 0."""
+        return limits.least_hess if n_leaves == 1 else 0.0
+
+    def part(self, rows: slice) -> NewtonSplits:
+        """Return the rule itself."""
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class LeastSquaresSplits(SplitRule):
+    """Splits that fit the gradients by least squares, G^2 / rows (Burges 2010, equation 11).
+
+    row_weights  (n_rows,) float64: what a row counts for
+    """
+
+    row_weights: Floats
+
+    @classmethod
+    def of(cls, row_weights: Floats) -> LeastSquaresSplits:
+        """Return the rule in which a row counts for its query's weight."""
+        return cls(row_weights)
+
+    def weights(self, hess: Floats) -> Floats:
+        """Return the weights of the rows."""
+        return self.row_weights
+
+    def limits(self, limits: TreeLimits) -> SplitLimits:
+        """Return the limits but those of the hessian, which these splits do not know."""
+        return _split_limits(limits, 0.0, 0.0)
+
+    def least_leaf_hess(self, limits: TreeLimits, n_leaves: int) -> float:
+        """Return `min_child_weight`, which no split has checked."""
+        return limits.least_hess
+
+    def part(self, rows: slice) -> LeastSquaresSplits:
+        """Return the rule with the weights of some of the rows."""
+        return LeastSquaresSplits(self.row_weights[rows])
+
+
+SPLIT_RULES: Mapping[str, type[SplitRule]] = {"newton": NewtonSplits, "least-squares": LeastSquaresSplits}
+
+
+def _split_limits(limits: TreeLimits, least_hess: float, reg_lambda: float) -> SplitLimits:
+    return SplitLimits(
+        min_child_samples=float(limits.min_child_samples),
+        min_child_weight=least_hess,
+        reg_lambda=reg_lambda,
+        min_split_gain=float(limits.min_split_gain),
+        max_depth=int(limits.max_depth),
+    )
 
 
 class Grower:
@@ -101,28 +284,28 @@ class Grower:
         self._work = Workspace.allocate(n_rows, n_blocks * WIDTH, len(columns.column), limits.num_leaves)
 
     def grow(
-        self, grad: Floats, hess: Floats, rows: NDArray[np.int32], features: Ints, row_weights: Floats | None = None
+        self, grad: Floats, hess: Floats, rows: NDArray[np.int32], features: Ints, rule: SplitRule
     ) -> tuple[Tree, NDArray[np.int32], Ints]:
         """Grow one tree on some rows and features.
 
-        Shapes: grad, hess float64 (n_rows,); rows int32 (k,); features int64 (m,); row_weights float64 (n_rows,);
-        ordered int32 (k,); leaf_ptr int64 (n_leaves, 2).
+        Shapes: grad, hess float64 (n_rows,); rows int32 (k,); features int64 (m,); ordered int32 (k,); leaf_ptr int64
+        (n_leaves, 2).
 
         C. Burges, MSR-TR-2010-82: equation 11 (splits by least squares), section 7 (Newton steps).
         """
-        work, n_rows, newton = self._work, len(rows), row_weights is None
+        work, n_rows = self._work, len(rows)
         is_candidate = np.zeros(len(self.columns.column), dtype=np.bool_)
         is_candidate[features] = True
         work.rows[0, :n_rows] = rows
-        weights = hess if row_weights is None else row_weights
-        grad_unit, hess_unit, total_grad, total_hess = pack_gradients(grad, weights, rows, work.packed[0, :n_rows])
+        packed = work.packed[0, :n_rows]
+        grad_unit, hess_unit, total_grad, total_hess = pack_gradients(grad, rule.weights(hess), rows, packed)
         work.start(total_grad, total_hess, n_rows)
         task = TreeTask(is_candidate, *self._column_groups(features), grad_unit, hess_unit)
-        n_leaves = grow_leaves(self._rows, task, self.limits.of_splits(newton), work)
+        n_leaves = grow_leaves(self._rows, task, rule.limits(self.limits), work)
         leaf_ptr = np.column_stack([work.leaves[end][:n_leaves] for end in ("first", "last")])
         sums = np.zeros((n_leaves, 3))
         add_leaf_sums(grad, hess, work.rows[0], leaf_ptr, sums)
-        return self._grown_tree(sums, newton), work.rows[0, :n_rows], leaf_ptr
+        return self._grown_tree(sums, rule), work.rows[0, :n_rows], leaf_ptr
 
     def _column_groups(self, features: Ints) -> tuple[Ints, Ints]:
         """Return the column groups of some features, ascending, and where those of each thread start.
@@ -143,11 +326,9 @@ class Grower:
         ends = np.arange(1, self.n_threads) * work.sum() / self.n_threads
         return groups, np.concatenate([[0], np.minimum(np.searchsorted(before, ends), n_dense), [len(groups)]])
 
-    def _grown_tree(self, sums: Floats, newton: bool) -> Tree:
+    def _grown_tree(self, sums: Floats, rule: SplitRule) -> Tree:
         """Return the tree that the kernel has grown, from the sums of its leaves (`add_leaf_sums`)."""
-        # Splits by the hessian leave no child with less; a tree of one leaf, or of other splits, is not checked yet.
-        least_hess = self.limits.least_hess if len(sums) == 1 or not newton else 0.0
-        values = newton_steps(sums, self.limits.reg_lambda, least_hess)
+        values = newton_steps(sums, self.limits.reg_lambda, rule.least_leaf_hess(self.limits, len(sums)))
         nodes = self._work.nodes[: len(sums) - 1]
         edges = self.columns.bins.edges[nodes["feature"], nodes["bin"]]
         return Tree(

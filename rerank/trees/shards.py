@@ -8,13 +8,16 @@ float sums   of all gradients, and of the gradients of each leaf, go from proces
              as one process would add them.
 
 A process sends, for each split, the histograms of the child with the smaller hessian, without the sums that are 0.
-Several leaves are split at once, some before their turn (`growth_order.py`), so that a tree takes fewer messages.
+Several leaves are split at once, some before their turn (`GrowthOrder`), so that a tree takes fewer
+messages: the next leaf, and those that would follow if no child of them had a larger gain. A split that was made too
+early is dropped when the tree is complete, so that the tree is that of `leafwise.py`, which splits one leaf at a time.
 `tests/trees/test_shards.py` compares the trees with those of one process.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import heapq
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -23,17 +26,111 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.trees.binned_scores import tree_values
+from rerank.trees.binned import tree_values
 from rerank.trees.boost import BoostSettings, Gradients, Sampler, StepLength, mean_of_trees
 from rerank.trees.columns import GROUP_WIDTH, MOST_CODES, Columns
 from rerank.trees.forest import Tree
-from rerank.trees.gradients import add_sizes, gradient_scales, pack_scaled
-from rerank.trees.grow import Grower, TreeLimits
-from rerank.trees.growth_order import GrowthOrder, Part
-from rerank.trees.leaf_values import add_leaf_sums, add_leaf_values
+from rerank.trees.grow import (
+    Grower,
+    SplitRule,
+    TreeLimits,
+    add_leaf_sums,
+    add_leaf_values,
+    add_sizes,
+    gradient_scales,
+    pack_scaled,
+)
 from rerank.trees.leafwise import add_packed, divide_leaves, pack_histograms, search_leaves, sum_leaves
 from rerank.trees.structures import SPLIT, SplitLimits, TreeTask
 from rerank.types import Floats, Ints, pointers
+
+Waiting = tuple[float, int, "Part"]  # -gain, number of the leaf, its rows: the smallest is split next
+
+
+@dataclass(eq=False, slots=True)
+class Part:
+    """Rows that are, or were, a leaf.
+
+    record       its number in `Workspace.leaves`; the left child of a split keeps it
+    first, last  its rows in the buffers of `Workspace`
+    depth        splits from the root
+    gain         of its best split; 0: none
+    node         number in `Workspace.nodes` of the split that was made; negative: none
+    children     of that split
+    """
+
+    record: int
+    first: int
+    last: int
+    depth: int = 0
+    gain: float = 0.0
+    node: int = -1
+    children: tuple[Part, Part] | None = None
+
+
+class GrowthOrder:
+    """Decides which leaves of a tree are split next.
+
+    Parameters
+    ----------
+    root : Part
+        All rows, with its gain.
+    max_splits : int
+        Splits of the tree at most.
+    max_made : int
+        Splits at most, with those that are dropped; not less than `max_splits`.
+
+    Attributes
+    ----------
+    taken : list of Part
+        Splits of the tree, in the order of `leafwise.py`.
+    leaves : list of Part
+        Leaves of the tree by number, of the splits in `taken`.
+
+    """
+
+    def __init__(self, root: Part, max_splits: int, max_made: int) -> None:
+        self.max_splits, self._max_made, self._n_made = max_splits, max_made, 0
+        self.taken: list[Part] = []
+        self.leaves = [root]
+        self._waiting: list[Waiting] = [(-root.gain, 0, root)] if root.gain > 0.0 else []
+
+    def next_parts(self) -> list[Part]:
+        """Return the leaves to split now, the first of which is in the tree; none: the tree is complete.
+
+        They are the first third of those that would be split if no child had a larger gain. With more of them a tree
+        takes fewer rounds, but more splits are dropped; scripts/bench_tree_stages.py counts both.
+        """
+        while self._waiting and len(self.taken) < self.max_splits and self._waiting[0][2].children is not None:
+            _, number, part = heapq.heappop(self._waiting)
+            self.taken.append(part)
+            self.leaves.append(part)
+            for child, its_number in _children(part, number, len(self.taken)):
+                self.leaves[its_number] = child
+                _wait(self._waiting, child, its_number)
+        parts, waiting, n_taken = [], list(self._waiting), len(self.taken)
+        while waiting and n_taken < self.max_splits:
+            _, number, part = heapq.heappop(waiting)
+            n_taken += 1
+            if part.children is None:
+                parts.append(part)
+            for child, its_number in _children(part, number, n_taken):
+                _wait(waiting, child, its_number)
+        left = self._max_made - self._n_made - (self.max_splits - len(self.taken))  # splits that may be dropped
+        parts = parts[: min(-(-len(parts) // 3), 1 + max(left, 0))]
+        self._n_made += len(parts)
+        return parts
+
+
+def _children(part: Part, number: int, new: int) -> Iterable[tuple[Part, int]]:
+    """Return the children of a split, if it was made, with the numbers of their leaves."""
+    return zip(part.children or (), (number, new), strict=False)
+
+
+def _wait(waiting: list[Waiting], part: Part, number: int) -> None:
+    if part.gain > 0.0:
+        heapq.heappush(waiting, (-part.gain, number, part))
+
 
 WORDS = MOST_CODES // 64  # of a column's bits
 PARTS_OF_LEAVES = 4  # whose sums go from process to process one after the other
@@ -79,8 +176,8 @@ class Shard:
         As for `Booster`, of its rows.
     settings : BoostSettings
         How the forest is grown.
-    row_weights : float64 array of shape (n_rows,), optional
-        As for `Booster`, of its rows.
+    rule : SplitRule
+        How splits are compared, for its rows.
     step_length : callable, optional
         As for `Booster`, of all rows; needed by the process of rank 0 only.
     has_step_length : bool
@@ -97,7 +194,7 @@ class Shard:
     scores: Floats
     gradients: Gradients
     settings: BoostSettings
-    row_weights: Floats | None = None
+    rule: SplitRule
     step_length: StepLength | None = None
     has_step_length: bool = False
     n_done: int = 0
@@ -117,36 +214,35 @@ class ShardGrower(Grower):
 
     def grow_shared(
         self,
-        weights: tuple[Floats, Floats, Floats],
+        grad: Floats,
+        hess: Floats,
         rows: NDArray[np.int32],
         features: Ints,
-        newton: bool,
+        rule: SplitRule,
         sums: Floats,
     ) -> tuple[Tree, NDArray[np.int32], Ints]:
         """Grow one tree; what is returned is as for `Grower.grow`, with the rows of this process.
 
-        weights  gradient, hessian, and what takes the hessian's place while splits are searched, (n_rows,) float64
-        rows     of this process, ascending
-        sums     of |gradient| and weight over all rows
+        grad, hess, rows  of this process, rows ascending
+        sums              of |gradient| and of the rule's weights over all rows
         """
-        grad, hess, split_hess = weights
         scales = gradient_scales(sums)
         work, n_own = self._work, len(rows)
         work.rows[0, :n_own] = rows
         packed = work.packed[0, :n_own]
-        totals = np.array([*pack_scaled(grad, split_hess, rows, *scales, packed), n_own])
+        totals = np.array([*pack_scaled(grad, rule.weights(hess), rows, *scales, packed), n_own])
         messages = self._peers.exchange([totals.tobytes()] * self._peers.size)
         total_grad, total_hess, n_rows = np.sum([np.frombuffer(each, np.int64) for each in messages], axis=0).tolist()
         units = 1.0 / scales[0], 1.0 / scales[1]
         work.start(total_grad * units[0], total_hess * units[1], n_own)
         work.totals[0]["n_rows"] = n_rows
         self._prepare(features, units)
-        order = self._split_leaves(self.limits.of_splits(newton), Part(0, 0, n_own), n_rows)
+        order = self._split_leaves(rule.limits(self.limits), Part(0, 0, n_own), n_rows)
         leaf_ptr = self._finish(order)
         leaf_sums = np.zeros((len(leaf_ptr), 3))
         add = partial(add_leaf_sums, grad, hess, work.rows[0])
         self.in_order(leaf_sums, lambda sums, part: add(leaf_ptr[part], sums), PARTS_OF_LEAVES)
-        return self._grown_tree(leaf_sums, newton), work.rows[0, :n_own], leaf_ptr
+        return self._grown_tree(leaf_sums, rule), work.rows[0, :n_own], leaf_ptr
 
     def in_order(self, sums: Floats, add: Callable[[Floats, slice], None], n_parts: int = 1) -> None:
         """Add the rows of all processes to `sums`, in the order of the rows.
@@ -355,7 +451,7 @@ class ShardBooster:
         """Grow the next tree; None where the process of rank 0 stops."""
         shard, grower = self.shard, self._grower
         shard.gradients(self.scores, self._grad, self._hess)
-        weights = self._hess if shard.row_weights is None else shard.row_weights
+        weights = shard.rule.weights(self._hess)
         sums = np.array([0.0, 0.0, float(stop()) if self.peers.rank == 0 else 0.0])
         grower.in_order(sums, lambda sums, _: add_sizes(self._grad, weights, sums))
         if sums[2]:
@@ -363,8 +459,8 @@ class ShardBooster:
         drawn, features = self._sampler.draw()
         own = slice(shard.first_row, shard.first_row + len(self._all_rows))
         rows = self._all_rows if drawn is None else self._all_rows[drawn[own]]
-        of_rows, newton = (self._grad, self._hess, weights), shard.row_weights is None
-        tree, ordered, leaf_ptr = grower.grow_shared(of_rows, rows, features, newton, sums[:2])
+        of_rows = self._grad, self._hess, rows
+        tree, ordered, leaf_ptr = grower.grow_shared(*of_rows, features, shard.rule, sums[:2])
         tree.leaf_value[:] *= self._factor(tree)
         with mean_of_trees(self.scores, self._n_trees, self.settings.averaged):
             if drawn is None:

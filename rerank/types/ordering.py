@@ -1,4 +1,9 @@
-"""Order of rows: that in which trec_eval reads a run, and that of texts which have a position."""
+"""Order of rows, and how ties are decided.
+
+A run is read as by trec_eval: equal scores by document id, descending (`trec_order`). The rows of training data are in
+that order of documents already, so that a stable sort decides ties alike (`query_order`; kernels, which call no other
+file, sort by merging or keep the earlier row). Texts without ids are known by their position (`position_order`).
+"""
 
 from __future__ import annotations
 
@@ -7,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.types.arrays import query_rows
 from rerank.types.ids import sort_keys
 
 Ints = NDArray[np.int64]
@@ -21,6 +27,11 @@ def trec_order(query_ptr: Ints, scores: NDArray[np.float64], doc_ids: NDArray[An
     positions, rows = trec_moves(query_ptr, scores, doc_ids)
     order[positions] = rows
     return order
+
+
+def query_order(query_ptr: Ints, keys: NDArray[Any]) -> Ints:
+    """Return the rows of each query by key (n_rows,), ascending; equal keys in the order of the rows."""
+    return np.lexsort((keys, query_rows(query_ptr)))
 
 
 def position_order(positions: Ints, scores: NDArray[np.float64]) -> Ints:

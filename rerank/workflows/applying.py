@@ -9,8 +9,8 @@ from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.features.functions import functions
 from rerank.features.inputs import check_spaces
 from rerank.features.recipe import Recipe, defined_functions
-from rerank.rankers.origin import check_base_run, check_retrievers, trained_retriever
 from rerank.rankers.ranker import Ranker
+from rerank.rankers.warm_start import check_base_run, check_retrievers, trained_retriever
 from rerank.retrieval.candidates import Candidates
 from rerank.types import Run
 from rerank.types.retriever import Retriever

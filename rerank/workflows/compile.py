@@ -84,7 +84,7 @@ def _grow_trees() -> None:
     import numpy as np
 
     from rerank.trees.binned import bin_rows
-    from rerank.trees.boost import Booster, BoostSettings
+    from rerank.trees.boost import Booster, BoostSettings, BoostTask
 
     random, n_rows = np.random.default_rng(0), N_QUERIES * ROWS_A_QUERY
     X = random.normal(size=(n_rows, 32)).astype(np.float32)
@@ -95,7 +95,7 @@ def _grow_trees() -> None:
 
     query_ptr = np.arange(N_QUERIES + 1) * ROWS_A_QUERY
     data = bin_rows(X, np.arange(n_rows), 255, 1)
-    Booster(data, query_ptr, np.zeros(n_rows), fill, BoostSettings(), 1).add_tree()
+    Booster(BoostTask(data, query_ptr, np.zeros(n_rows), BoostSettings()), fill, 1).add_tree()
 
 
 def _rank_and_score() -> None:
@@ -106,7 +106,7 @@ def _rank_and_score() -> None:
     from rerank.rankers.arrays import data_from_arrays
     from rerank.rankers.training import TrainingSet, Validation
     from rerank.trees.forest import Forest, Tree
-    from rerank.trees.leaf_values import add_leaf_sums, add_leaf_values
+    from rerank.trees.grow import add_leaf_sums, add_leaf_values
     from rerank.trees.score import score_rows
 
     # Kernels of trees: the process that grows a tree has more to compile, and will find these in the cache.
@@ -117,8 +117,7 @@ def _rank_and_score() -> None:
     X, labels = random.normal(size=(n_rows, 2)), random.integers(0, 3, n_rows)
     data, _ = data_from_arrays(X, labels, np.repeat(np.arange(N_QUERIES), ROWS_A_QUERY))
     rows, measure, scores = TrainingSet.of(data, np.zeros(n_rows)), parse_measure("nDCG@10"), np.zeros(n_rows)
-    ideal = rows.ideal_labels, rows.ideal_ptr
-    objective = lambdarank_for(measure, rows.labels, rows.query_ptr, *ideal, rows.weights, 1.0, 30, True)
+    objective = lambdarank_for(measure, rows.lists, rows.weights)
     objective.gradients(scores, np.empty(n_rows), np.empty(n_rows))
     Validation(rows, measure).value(scores)
     stump = np.zeros(1, np.int32), np.zeros(1, np.float32), np.zeros(1, np.bool_)

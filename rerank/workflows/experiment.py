@@ -22,8 +22,7 @@ from rerank.evaluation.report import comparison_table
 from rerank.files.folds import write_folds
 from rerank.files.trec import write_run
 from rerank.history.history import History
-from rerank.rankers.ranker import Ranker
-from rerank.rankers.registry import ranker_class
+from rerank.rankers.ranker import Ranker, ranker_class
 from rerank.runtime.output import whole_file
 from rerank.types import Qrels, RankingData, Run, Topics
 from rerank.workflows.fold_history import FoldHistories, is_learned

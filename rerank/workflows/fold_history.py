@@ -13,7 +13,7 @@ from rerank.features.plan import ColumnPlan
 from rerank.features.recipe import Recipe
 from rerank.features.registry import family
 from rerank.history.history import History
-from rerank.rankers.registry import ranker_class
+from rerank.rankers.ranker import ranker_class
 from rerank.retrieval.base import source
 from rerank.retrieval.candidates import Candidates
 from rerank.types import Qrels, RankingData, Run, Topics

@@ -17,8 +17,7 @@ import numpy as np
 
 from rerank.errors import InvalidInputError
 from rerank.rankers.parameters import check_names, declared_parameters
-from rerank.rankers.ranker import Ranker
-from rerank.rankers.registry import ranker_class
+from rerank.rankers.ranker import Ranker, ranker_class
 from rerank.types import RankingData
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ def test_fuse_writes_the_run_that_python_makes(command: Command, world: Path, tm
     runs = [rerank.read_run(world / "bm25.run"), rerank.read_run(other)]
     for arguments, expected in (
         ([], rerank.fuse(runs)),
-        (["--rrf-k", "5", "-k", "7", "--name", "x"], rerank.fuse(runs, k=5, hits=7, name="x")),
+        (["--rrf-k", "5", "-k", "7", "--name", "x"], replace(rerank.fuse(runs, k=5).head(7), name="x")),
         (
             ["--method", "weighted", "--weights", "0.7,0.3", "--norm", "zscore", "--missing", "lowest"],
             rerank.fuse(runs, "weighted", weights=[0.7, 0.3], norm="zscore", missing="lowest"),
@@ -46,8 +47,8 @@ def test_best_chosen_on_dev_is_fused_alike_on_test_by_the_options_that_it_says(
 
 def test_options_name_every_method_norm_and_way_with_missing_documents() -> None:
     options = {option.name: option for option in fuse_command.params}
-    assert set(fusion.known_methods()) <= set(re.findall(r"\w+", options["method"].help))
-    assert set(fusion.known_norms()) <= set(re.findall(r"\w+", options["norm"].help))
+    assert set(fusion._METHODS) <= set(re.findall(r"\w+", options["method"].help))
+    assert set(fusion._NORMS) <= set(re.findall(r"\w+", options["norm"].help))
     assert tuple(options["missing"].type.choices) == fusion.MISSING
 
 

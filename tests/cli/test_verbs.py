@@ -20,7 +20,7 @@ from rerank.evaluation.significance import CORRECTIONS, TESTS
 from rerank.features.recipe import Recipe
 from rerank.features.registry import family, family_names
 from rerank.rankers.parameters import declared_parameters
-from rerank.rankers.registry import known_rankers, ranker_class
+from rerank.rankers.ranker import known_rankers, ranker_class
 from tests.cli.conftest import SMALL, Command, tree
 
 

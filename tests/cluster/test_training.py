@@ -15,8 +15,8 @@ from rerank.cli.main import run as command
 from rerank.cluster.training import shard_bounds
 from rerank.errors import ClusterError, InvalidInputError
 from rerank.rankers.checkpoint import Checkpoint, read_checkpoint
-from rerank.rankers.ranker import Ranker
-from rerank.rankers.registry import ranker_class
+from rerank.rankers.context import TrainingOptions
+from rerank.rankers.ranker import Ranker, ranker_class
 from rerank.types import RankingData
 from tests.cluster.processes import Processes, started, wait_for_workers
 from tests.cluster.test_queries import write_certificates
@@ -51,9 +51,10 @@ def saved(model: Ranker, path: Path) -> bytes:
 
 
 def check(cluster: rerank.Cluster, path: Path, kind: str = "lambdamart", fit: Any = None, **options: Any) -> None:
-    fit = {} if fit is None else fit
-    local = ranker_class(kind)(**{**SMALL, **options}).fit(TRAIN, **{**fit, "checkpoint": None})
-    shared = ranker_class(kind)(**{**SMALL, **options}).fit(TRAIN, **fit, cluster=cluster)
+    fit = dict(fit or {})
+    training = TrainingOptions(cluster=cluster, checkpoint=fit.pop("checkpoint", None))
+    local = ranker_class(kind)(**{**SMALL, **options}).fit(TRAIN, **fit)
+    shared = ranker_class(kind)(**{**SMALL, **options}).fit(TRAIN, **fit, training=training)
     assert saved(local, path / "local.json") == saved(shared, path / "cluster.json")
 
 
@@ -155,7 +156,7 @@ def test_a_model_is_the_same_after_workers_were_killed(
                 killed.append(processes.workers[moments[progress.iteration]])
                 killed[-1].kill()
 
-        shared = ranker_class(kind)(**settings).fit(TRAIN, cluster=cluster, callbacks=[kill])
+        shared = ranker_class(kind)(**settings).fit(TRAIN, training=TrainingOptions(cluster=cluster), callbacks=[kill])
     for worker in killed:
         worker.wait()
     assert len(killed) == 2
@@ -179,13 +180,12 @@ def test_training_goes_on_from_a_checkpoint_of_a_cluster(
             ranker_class(kind)(**settings).fit(
                 TRAIN,
                 eval_set=VALID,
-                cluster=cluster,
-                checkpoint=Checkpoint(tmp_path / "state", 0.0),
+                training=TrainingOptions(cluster=cluster, checkpoint=Checkpoint(tmp_path / "state", 0.0)),
                 callbacks=[interrupt],
             )
         assert read_checkpoint(tmp_path / "state")["forest"].n_trees == 3
         resumed = ranker_class(kind)(**settings).fit(
-            TRAIN, eval_set=VALID, cluster=where, checkpoint=tmp_path / "state"
+            TRAIN, eval_set=VALID, training=TrainingOptions(cluster=where, checkpoint=tmp_path / "state")
         )
         assert saved(local, tmp_path / "local.json") == saved(resumed, tmp_path / "resumed.json")
 
@@ -196,12 +196,18 @@ def test_training_ends_in_one_line_when_no_worker_is_left(tmp_path: Path) -> Non
         settings = {**SMALL, "n_estimators": 100_000}
         kill = lambda progress: progress.iteration == 5 and processes.workers[0].kill()  # noqa: E731
         with pytest.raises(ClusterError, match="expected workers, got none for 1 s"):
-            ranker_class("lambdamart")(**settings).fit(TRAIN, cluster=cluster, callbacks=[kill])
+            ranker_class("lambdamart")(**settings).fit(
+                TRAIN, training=TrainingOptions(cluster=cluster), callbacks=[kill]
+            )
 
 
 def test_a_callback_stops_the_workers(cluster: rerank.Cluster) -> None:
     model = ranker_class("lambdamart")(**{**SMALL, "n_estimators": 100_000})
-    model.fit(TRAIN, cluster=cluster, callbacks=[lambda progress: progress.stop() if progress.iteration == 3 else None])
+    model.fit(
+        TRAIN,
+        training=TrainingOptions(cluster=cluster),
+        callbacks=[lambda progress: progress.stop() if progress.iteration == 3 else None],
+    )
     assert model.forest_.n_trees == 3
     check_idle(cluster)
 
@@ -220,7 +226,7 @@ def test_a_training_goes_on_from_its_checkpoint_to_the_same_model(
         state = Checkpoint(tmp_path / "state", seconds=0.0)
         model = ranker_class(kind)(**{**SMALL, **options})
         with pytest.raises(KeyboardInterrupt):
-            model.fit(TRAIN, cluster=workers, checkpoint=state, callbacks=[interrupt])
+            model.fit(TRAIN, training=TrainingOptions(cluster=workers, checkpoint=state), callbacks=[interrupt])
         assert len(read_checkpoint(state.path)["forest"].node_ptr) == n_trees
     check(cluster, tmp_path, kind, {"checkpoint": tmp_path / "state"}, **options)
 
@@ -232,4 +238,4 @@ def check_idle(cluster: rerank.Cluster) -> None:
 
 def test_other_rankers_are_refused(cluster: rerank.Cluster) -> None:
     with pytest.raises(InvalidInputError, match=r"cluster: expected a ranker of boosted trees \(.*lambdamart"):
-        ranker_class("ranknet")().fit(TRAIN, cluster=cluster)
+        ranker_class("ranknet")().fit(TRAIN, training=TrainingOptions(cluster=cluster))

@@ -82,11 +82,11 @@ def test_rrf_by_hand() -> None:
     assert rerank.fuse([{"q": {"a": 9.0}}, {"q": {"a": 1.0}}], k=1)["q"] == {"a": 1.0}
 
 
-def test_fuse_cuts_at_hits_and_takes_a_name() -> None:
+def test_fused_run_can_be_cut() -> None:
     runs = [{"q": {"a": 3.0, "b": 2.0, "c": 1.0}}, {"q": {"a": 3.0, "d": 1.0}}]
-    result = fuse(runs, "combsum", hits=2, name="both")
+    result = fuse(runs, "combsum").head(2)
     assert result.doc_ids.tolist() == ["a", "b"]
-    assert result.name == "both"
+    assert result.name == "combsum"
 
 
 RUNS = [{"q": {"a": 1.0}}, {"q": {"a": -2.0, "b": -3.0}}]
@@ -101,7 +101,6 @@ RUNS = [{"q": {"a": 1.0}}, {"q": {"a": -2.0, "b": -3.0}}]
         ({"missing": "nil"}, "missing: expected a known name, got 'nil'. Known: lowest, zero."),
         ({"norm": "sum"}, "norm: expected none beside rrf, which uses ranks alone, got sum. Drop it."),
         ({"k": 0}, "k: expected a number above 0, got 0. The paper has 60."),
-        ({"hits": 0}, "hits: expected a number of documents from 1, got 0."),
         ({"method": "weighted"}, "weights: expected them for the method weighted and no other, got none."),
         ({"weights": [1, 1]}, "weights: expected them for the method weighted and no other, got some for rrf."),
         (
@@ -153,7 +152,7 @@ def test_best_is_the_weighted_sum_that_its_log_names(runs: list, norm: str | Non
     alpha, _, low, high, metric, value, *weights, chosen = message[-1]
     assert 0 <= low <= alpha <= high <= 1
     assert (metric, weights, chosen) == ("AP", [alpha, 1 - alpha], norm or "none")
-    again = fuse(runs, "weighted", weights=weights, norm=chosen, missing="lowest", name="best")
+    again = fuse(runs, "weighted", weights=weights, norm=chosen, missing="lowest")
     assert again.doc_ids.tolist() == result.doc_ids.tolist()
     assert np.array_equal(again.scores, result.scores)
     if chosen == "none":  # else scores may tie as float32 in one of the two and not in the other
@@ -167,4 +166,4 @@ def test_best_without_a_norm_is_what_combine_finds() -> None:
     result = fuse(runs, "best", qrels=qrels, metric="nDCG@3")
     assert result.doc_ids.tolist() == best.run.doc_ids.tolist()
     assert result.scores == pytest.approx(best.run.scores, rel=1e-6)
-    assert fuse(runs, "best", qrels=qrels, hits=1, name="x").doc_ids.tolist() == ["b"]
+    assert fuse(runs, "best", qrels=qrels).head(1).doc_ids.tolist() == ["b"]

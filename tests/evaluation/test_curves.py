@@ -5,7 +5,7 @@ import pytest
 
 from rerank.evaluation.curves import CUTOFFS, run_curves
 from rerank.evaluation.evaluate import evaluate
-from rerank.metrics.iprec import RECALLS
+from rerank.metrics.precision import RECALLS
 from rerank.types import Run
 from tests.oracles.peers import random_case
 

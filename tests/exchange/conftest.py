@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import rerank
+from rerank.exchange.registry import TreeModel
 from rerank.rankers.boosted import BoostedTrees
 from rerank.rankers.imported import ImportedTrees
 from rerank.trees.forest import Forest, Tree
@@ -54,7 +55,7 @@ def random_model(seed: int, n_trees: int = 6, moderate: bool = False) -> Importe
     trees = [random_tree(random, int(random.integers(1, 40))) for _ in range(n_trees)]
     if moderate:
         trees = [replace(tree, threshold=np.where(_moderate(tree), tree.threshold, np.float32(0.75))) for tree in trees]
-    return ImportedTrees.of(Forest.of(trees), NAMES, "random", constant=float(random.normal()))
+    return ImportedTrees.of(TreeModel(Forest.of(trees), len(NAMES), constant=float(random.normal())), NAMES, "random")
 
 
 def _moderate(tree: Tree) -> np.ndarray:

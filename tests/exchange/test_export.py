@@ -13,7 +13,7 @@ import pytest
 
 import rerank
 from rerank.errors import InvalidInputError
-from rerank.exchange.registry import known_formats
+from rerank.exchange.registry import TreeModel, known_formats
 from rerank.exchange.solr import without_slack
 from rerank.exchange.vectors import boundary_rows
 from rerank.rankers.imported import ImportedTrees
@@ -177,7 +177,7 @@ def test_rankers_without_trees_are_refused(name: str, ranker: str, tmp_path: Pat
     if name in ("solr", "ranklib") and ranker == "ranksvm":
         pytest.skip("Solr and RankLib have linear models")
     small = {"n_epochs": 1, "max_iter": 2, "n_estimators": 2}
-    kind = rerank.rankers.registry.ranker_class(ranker)  # type: ignore[attr-defined]
+    kind = rerank.rankers.ranker.ranker_class(ranker)  # type: ignore[attr-defined]
     known = kind().get_params()
     if ranker == "ensemble":
         small["members"] = "lambdamart(n_estimators=2, num_leaves=3)"
@@ -326,7 +326,7 @@ def test_deep_trees_are_refused_by_nested_formats(tmp_path: Path) -> None:
             walks_tree(nodes),
         ]
     )
-    model = ImportedTrees.of(chain, NAMES, "chain")
+    model = ImportedTrees.of(TreeModel(chain, len(NAMES)), NAMES, "chain")
     for name in ("ranklib", "quickrank", "solr", "xgboost-dump", "vespa"):
         with pytest.raises(InvalidInputError, match=f"{name}: expected trees of a depth up to"):
             rerank.export_model(model, tmp_path / "model", name, missing_as_zero=True)

@@ -13,7 +13,7 @@ import pytest
 import rerank
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, ModelMismatchError
 from rerank.exchange.build import in_a_row
-from rerank.exchange.registry import known_formats
+from rerank.exchange.registry import TreeModel, known_formats
 from rerank.exchange.vectors import boundary_rows
 from rerank.rankers.imported import ImportedTrees
 from tests.exchange.conftest import NAMES, random_model
@@ -340,7 +340,7 @@ def test_contributions_of_a_lightgbm_model_are_lightgbms_and_return_with_it(tmp_
 def _with_counts(model: ImportedTrees, seed: int, whole: bool) -> ImportedTrees:
     counts = np.random.default_rng(seed).integers(1, 5000, len(model.forest_.leaf_value))
     forest = replace(model.forest_, leaf_count=counts if whole else counts * 0.37)
-    return ImportedTrees.of(forest, NAMES, "random", constant=model.constant_)
+    return ImportedTrees.of(TreeModel(forest, len(NAMES), constant=model.constant_), NAMES, "random")
 
 
 @pytest.mark.parametrize("name", ["lightgbm", "xgboost"])

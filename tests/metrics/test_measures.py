@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
 from rerank.errors import InvalidInputError
-from rerank.metrics.registry import known_measures, parse_measure
+from rerank.metrics.registry import FILES, known_measures, parse_measure
 from rerank.metrics.structures import RankedLists
 from rerank.types import pointers
 from tests.metrics import test_trec_measures
@@ -182,3 +185,15 @@ def test_names_that_are_none_are_refused(name: str, message: str) -> None:
 def test_a_label_above_the_best_grade_is_refused() -> None:
     with pytest.raises(InvalidInputError, match=r"ERR@20: expected labels up to max_rel=4, got 6. .* ERR\(max_rel=6\)"):
         parse_measure("ERR@20").score([6, 0], [6])
+
+
+def test_files_are_those_that_register_the_measures() -> None:
+    homes = {symbol: measure.__module__.rpartition(".")[2] for symbol, measure in known_measures().items()}
+    assert {symbol: homes.get(symbol) for symbol in FILES} == FILES
+
+
+def test_one_measure_loads_its_file_alone() -> None:
+    code = "from rerank.metrics.registry import parse_measure; import sys; parse_measure('RR@10'); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {name.rpartition(".")[2] for name in done.stdout.split() if name.startswith("rerank.metrics.")}
+    assert loaded & set(FILES.values()) == {"reciprocal_rank"}

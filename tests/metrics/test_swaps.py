@@ -63,7 +63,7 @@ def deltas(measure: Measure, lists: RankedLists, depth: int) -> tuple[np.ndarray
 
 def train(measure: Measure, lists: RankedLists) -> LambdaRankObjective | BlockLambdaRankObjective:
     rest = (np.ones(lists.n_queries), 1.0, 30, True)
-    return lambdarank_for(measure, lists.labels, lists.query_ptr, lists.ideal_labels, lists.ideal_ptr, *rest)
+    return lambdarank_for(measure, lists, *rest)
 
 
 @pytest.mark.parametrize("depth", DEPTHS)

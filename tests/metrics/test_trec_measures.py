@@ -10,8 +10,7 @@ import pytest
 from rerank.errors import InvalidInputError
 from rerank.evaluation.evaluate import evaluate
 from rerank.metrics.base import GEOMETRIC, MEAN, TEXT, TOTAL
-from rerank.metrics.registry import known_measures, parse_measure, parse_measures
-from rerank.metrics.trec_names import GROUPS
+from rerank.metrics.registry import GROUPS, known_measures, parse_measure, parse_measures
 from tests.oracles import trec_measures as oracle
 
 GAINS = {0: 1, 1: 3, 2: -1, 3: 9}

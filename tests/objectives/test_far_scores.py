@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from rerank.metrics.registry import parse_measure
-from rerank.objectives.base import Objective
+from rerank.metrics.structures import RankedLists
+from rerank.objectives.base import Objective, known_objectives, objective_class
 from rerank.objectives.for_measure import lambdarank_for
 from rerank.objectives.pairwise_exponential import PairwiseExponential
 from rerank.objectives.preferences import PreferencePairs
-from rerank.objectives.registry import known_objectives, objective_class
 from rerank.types import Floats, pointers
 from tests.oracles import limits as oracle
 
@@ -42,8 +42,7 @@ def _objective(name: str, labels: Floats = LABELS) -> Objective:
         return PreferencePairs(first, second, np.ones(len(pairs)), np.ones(len(pairs)))
     if name in MEASURES:
         ideal = np.sort(labels[labels > 0])[::-1]
-        given = labels, query_ptr, ideal, pointers([len(ideal)]), weights
-        return lambdarank_for(parse_measure(name), *given, 1.0, 5, False)
+        return lambdarank_for(parse_measure(name), RankedLists.of_query(labels, ideal), weights, 1.0, 5, False)
     return objective_class(name)(query_ptr, weights, labels)
 
 

@@ -9,10 +9,10 @@ import pytest
 
 from rerank.errors import InvalidInputError
 from rerank.metrics.registry import parse_measure
-from rerank.objectives.base import Objective
+from rerank.metrics.structures import RankedLists
+from rerank.objectives.base import Objective, known_objectives, objective_class
 from rerank.objectives.for_measure import lambdarank_for
 from rerank.objectives.preferences import ExponentialPairs, PreferencePairs
-from rerank.objectives.registry import known_objectives, objective_class
 from rerank.types import Floats, pointers
 from tests.oracles import objectives as oracle
 
@@ -57,7 +57,9 @@ def _objective(name: str, weights: Floats | None = None) -> Objective:
         ideals = [np.sort(labels[first:last])[::-1] for first, last in pairwise(QUERY_PTR)]
         ideals = [ideal[ideal > 0] for ideal in ideals]
         ideal = np.concatenate(ideals), pointers([len(own) for own in ideals])
-        return lambdarank_for(parse_measure(name), labels, QUERY_PTR, *ideal, weights, 1.3, 5, bool(normalized))
+        return lambdarank_for(
+            parse_measure(name), RankedLists(labels, QUERY_PTR, *ideal), weights, 1.3, 5, bool(normalized)
+        )
     return objective_class(name)(QUERY_PTR, weights, labels)
 
 

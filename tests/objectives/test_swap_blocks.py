@@ -10,6 +10,7 @@ import pytest
 
 from rerank.errors import InvalidInputError
 from rerank.metrics.registry import parse_measure
+from rerank.metrics.structures import RankedLists
 from rerank.objectives.for_measure import lambdarank_for
 from rerank.objectives.lambdarank import LambdaRankObjective
 from rerank.objectives.swap_blocks import BlockLambdaRankObjective
@@ -39,7 +40,9 @@ def _ideal(labels: Floats, query_ptr: Ints) -> tuple[Floats, Ints]:
 def _objective(name, labels, query_ptr, truncation=5, sigma=1.0, normalize=False, weights=None):
     weights = np.ones(len(query_ptr) - 1) if weights is None else weights
     ideal = _ideal(labels, query_ptr)
-    return lambdarank_for(parse_measure(name), labels, query_ptr, *ideal, weights, sigma, truncation, normalize)
+    return lambdarank_for(
+        parse_measure(name), RankedLists(labels, query_ptr, *ideal), weights, sigma, truncation, normalize
+    )
 
 
 def _gradients(objective: LambdaRankObjective | BlockLambdaRankObjective, scores: Floats) -> tuple[Floats, Floats]:

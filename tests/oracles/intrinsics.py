@@ -10,8 +10,7 @@ from rerank.features import feedback, match, positions
 from rerank.objectives import lambdarank
 from rerank.runtime import elementary, lanes
 from rerank.trees import leafwise, quickscorer
-from rerank.trees.bit_layout import WORD
-from rerank.trees.quickscorer import LANES, N_KINDS
+from rerank.trees.quickscorer import LANES, N_KINDS, WORD
 from rerank.types import Ints
 from rerank.vectors import svd
 

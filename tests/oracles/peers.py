@@ -12,7 +12,7 @@ import pytrec_eval
 
 from rerank.evaluation.evaluate import EvaluationResult, evaluate
 from rerank.metrics.base import GEOMETRIC, LEAST, Measure
-from rerank.metrics.iprec import UP, AvgIPrec, IPrec
+from rerank.metrics.precision import UP, AvgIPrec, IPrec
 from rerank.metrics.registry import parse_measures
 
 # What pytrec_eval measures, all of it; the words are runid, relstring: text, of which it gives no more than a 0.

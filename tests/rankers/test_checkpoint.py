@@ -20,8 +20,8 @@ from rerank.errors import FileFormatError, InvalidInputError, ModelMismatchError
 from rerank.files.data import write_data
 from rerank.rankers import checkpoint as checkpoints
 from rerank.rankers.checkpoint import Checkpoint, read_checkpoint
-from rerank.rankers.registry import ranker_class
-from rerank.rankers.stopping import TrainingProgress
+from rerank.rankers.context import TrainingOptions, TrainingProgress
+from rerank.rankers.ranker import ranker_class
 from tests.rankers.conftest import ranking_data
 
 SMALL: dict[str, Any] = {"n_estimators": 12, "num_leaves": 6, "n_jobs": 1}
@@ -62,12 +62,12 @@ def test_interrupted_training_goes_on_to_the_same_model(variant: str, watched: b
             learner(**SMALL, **parameters).fit(
                 train,
                 **given,
-                checkpoint=Checkpoint(state, 0.0),
+                training=TrainingOptions(checkpoint=Checkpoint(state, 0.0)),
                 callbacks=[interrupt, lambda p: seen.append(p.iteration)],
             )
         except Interrupted:
             assert len(read_checkpoint(state)["forest"].node_ptr) == n_trees  # the trees before this one
-    resumed = learner(**SMALL, **parameters).fit(train, **given, checkpoint=state)
+    resumed = learner(**SMALL, **parameters).fit(train, **given, training=TrainingOptions(checkpoint=state))
     assert resumed.to_dict() == whole.to_dict()
     assert not state.exists()
     assert variant == "stops early" or len(set(seen)) == len(seen), "no tree was grown twice"
@@ -75,9 +75,9 @@ def test_interrupted_training_goes_on_to_the_same_model(variant: str, watched: b
 
 def test_checkpoint_of_the_caller_is_left_to_it(train, tmp_path) -> None:
     state = Checkpoint(tmp_path / "state", 0.0)
-    whole = ranker_class("mart")(**SMALL).fit(train, checkpoint=state)
+    whole = ranker_class("mart")(**SMALL).fit(train, training=TrainingOptions(checkpoint=state))
     assert state.path.exists()
-    again = ranker_class("mart")(**SMALL).fit(train, checkpoint=state)
+    again = ranker_class("mart")(**SMALL).fit(train, training=TrainingOptions(checkpoint=state))
     assert again.to_dict() == whole.to_dict()
     state.remove()
     assert not state.path.exists()
@@ -89,7 +89,10 @@ def unfinished(train, valid, tmp_path) -> Path:
     path = tmp_path / "state"
     with pytest.raises(Interrupted):
         ranker_class("lambdamart")(**SMALL).fit(
-            train, eval_set=valid, checkpoint=Checkpoint(path, 0.0), callbacks=[_interrupt_after(6)]
+            train,
+            eval_set=valid,
+            training=TrainingOptions(checkpoint=Checkpoint(path, 0.0)),
+            callbacks=[_interrupt_after(6)],
         )
     return path
 
@@ -119,16 +122,20 @@ def test_checkpoint_of_another_training_is_refused(unfinished: Path, train, vali
         with pytest.raises(
             ModelMismatchError, match=rf"expected a checkpoint of this training, got one with {message}\. "
         ):
-            ranker_class(name)(**{**SMALL, **parameters}).fit(data, eval_set=watched, checkpoint=unfinished)
+            ranker_class(name)(**{**SMALL, **parameters}).fit(
+                data, eval_set=watched, training=TrainingOptions(checkpoint=unfinished)
+            )
     monkeypatch.setattr(checkpoints, "__version__", "0.0.0")
     with pytest.raises(ModelMismatchError, match=r"expected a checkpoint of version 0\.0\.0 of the package, got "):
-        ranker_class("lambdamart")(**SMALL).fit(train, eval_set=valid, checkpoint=unfinished)
+        ranker_class("lambdamart")(**SMALL).fit(train, eval_set=valid, training=TrainingOptions(checkpoint=unfinished))
     assert unfinished.read_bytes() == before
 
 
 def test_threads_may_differ(unfinished: Path, train, valid) -> None:
     whole = ranker_class("lambdamart")(**SMALL).fit(train, eval_set=valid)
-    resumed = ranker_class("lambdamart")(**{**SMALL, "n_jobs": 2}).fit(train, eval_set=valid, checkpoint=unfinished)
+    resumed = ranker_class("lambdamart")(**{**SMALL, "n_jobs": 2}).fit(
+        train, eval_set=valid, training=TrainingOptions(checkpoint=unfinished)
+    )
     assert resumed.forest_.to_dict() == whole.forest_.to_dict()
 
 
@@ -143,7 +150,9 @@ def test_damaged_checkpoint_is_refused_in_one_line(unfinished: Path, train, vali
     for bad in damaged:
         unfinished.write_bytes(bad)
         with pytest.raises(RerankError) as caught:
-            ranker_class("lambdamart")(**SMALL).fit(train, eval_set=valid, checkpoint=unfinished)
+            ranker_class("lambdamart")(**SMALL).fit(
+                train, eval_set=valid, training=TrainingOptions(checkpoint=unfinished)
+            )
         assert isinstance(caught.value, FileFormatError)
         assert str(caught.value).startswith(f"{unfinished}: expected ")
         assert "\n" not in str(caught.value)
@@ -164,24 +173,26 @@ def test_well_formed_checkpoint_that_is_wrong_is_refused(unfinished: Path, train
         text = json.dumps({**stored, **members}).encode()
         unfinished.write_bytes(text + b"\n" + checkpoints._checksum(text) + b"\n")
         with pytest.raises(FileFormatError) as caught:
-            ranker_class("lambdamart")(**SMALL).fit(train, eval_set=valid, checkpoint=unfinished)
+            ranker_class("lambdamart")(**SMALL).fit(
+                train, eval_set=valid, training=TrainingOptions(checkpoint=unfinished)
+            )
         assert "\n" not in str(caught.value)
 
 
 def test_checkpoint_that_cannot_be_written_is_refused_before_training(train, tmp_path) -> None:
     with pytest.raises(RerankError, match="expected a folder to write into"):
-        ranker_class("mart")(**SMALL).fit(train, checkpoint=tmp_path / "none" / "state")
+        ranker_class("mart")(**SMALL).fit(train, training=TrainingOptions(checkpoint=tmp_path / "none" / "state"))
     with pytest.raises(FileFormatError, match="expected a checkpoint of `rerank train`, got a folder"):
-        ranker_class("mart")(**SMALL).fit(train, checkpoint=tmp_path)
+        ranker_class("mart")(**SMALL).fit(train, training=TrainingOptions(checkpoint=tmp_path))
     with pytest.raises(InvalidInputError, match="expected seconds of at least 0"):
         Checkpoint(tmp_path / "state", -1.0)
     with pytest.raises(UnknownParameterError, match=r"^checkpoint: expected a ranker of boosted trees"):
-        ranker_class("ranknet")().fit(train, checkpoint=tmp_path / "state")
+        ranker_class("ranknet")().fit(train, training=TrainingOptions(checkpoint=tmp_path / "state"))
 
 
 def test_time_between_checkpoints_grows_with_the_time_to_write_one(train, tmp_path) -> None:
     state = Checkpoint(tmp_path / "state", 1000.0)
-    ranker_class("mart")(**SMALL).fit(train, checkpoint=state)
+    ranker_class("mart")(**SMALL).fit(train, training=TrainingOptions(checkpoint=state))
     assert len(read_checkpoint(state.path)["forest"].node_ptr) == 1  # that of the beginning
 
 

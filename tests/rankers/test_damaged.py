@@ -17,9 +17,8 @@ from hypothesis import strategies as st
 
 from rerank.errors import FileFormatError, InvalidInputError, ModelMismatchError
 from rerank.rankers.lambdamart import LambdaMART
-from rerank.rankers.ranker import Ranker
-from rerank.rankers.registry import known_rankers, ranker_class
-from rerank.rankers.store import DEEPEST, load_model, model_from_dict
+from rerank.rankers.ranker import DEEPEST, Ranker, known_rankers, ranker_class
+from rerank.rankers.store import load_model, model_from_dict
 from rerank.types import RankingData
 from rerank.types.retriever import Retriever
 from tests.rankers.conftest import ranking_data

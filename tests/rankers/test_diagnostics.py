@@ -8,15 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import rerank
 from rerank.errors import InvalidInputError
 from rerank.evaluation.evaluate import evaluate
 from rerank.rankers.diagnostics import directions_needed, local_optimality, weight_curve
 from rerank.rankers.lambdamart import LambdaMART
-from rerank.rankers.lambdarank import LambdaRank
-from rerank.rankers.logisticregression import LogisticRegression
-from rerank.rankers.plackettluce import PlackettLuce
-from rerank.rankers.ranknet import RankNet
-from rerank.rankers.ranksvm import RankSVM
+from rerank.rankers.linear import LogisticRegression, PlackettLuce, RankSVM
+from rerank.rankers.nets import LambdaRank, RankNet
 
 SMALL = {"n_estimators": 20, "num_leaves": 6, "min_child_samples": 5, "n_jobs": 1}
 
@@ -178,3 +176,38 @@ def _judgements(data) -> dict[str, dict[str, int]]:
         query_id: dict(zip(data.doc_ids[here].tolist(), data.labels[here].astype(int).tolist(), strict=True))
         for query_id, here in rows.items()
     }
+
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+
+
+@pytest.mark.parametrize("kind", [rerank.LambdaMART, rerank.RankBoost, rerank.RankSVM])
+def test_importance_is_plotted_for_the_best_features(kind, train) -> None:
+    model = kind(**{"n_estimators": 5} if "n_estimators" in kind().get_params() else {}).fit(train)
+    axes = rerank.plot_importance(model, max_num_features=3)
+    best = np.argsort(model.feature_importances_, kind="stable")[-3:]
+    assert [bar.get_width() for bar in axes.patches] == model.feature_importances_[best].tolist()
+    assert [label.get_text() for label in axes.get_yticklabels()] == [model.feature_names_[k] for k in best]
+    assert rerank.plot_importance(model, ax=axes) is axes
+
+
+def test_metric_is_plotted_by_iteration(train, valid) -> None:
+    model = rerank.LambdaMART(n_estimators=5, metric="AP").fit(train, eval_set=valid)
+    axes = rerank.plot_metric(model)
+    assert axes.lines[0].get_ydata().tolist() == model.evals_result_["valid"]["AP"]
+    assert axes.lines[1].get_xdata()[0] == model.best_iteration_
+    assert axes.get_ylabel() == "AP"
+
+
+def test_plots_that_cannot_be_are_refused(train) -> None:
+    model = rerank.RankNet(n_epochs=1, hidden_units=2).fit(train)
+    with pytest.raises(InvalidInputError, match="model: expected one with feature_importances_, got RankNet"):
+        rerank.plot_importance(model)
+    with pytest.raises(InvalidInputError, match="model: expected one trained with validation data, got none"):
+        rerank.plot_metric(model)
+    for plot in (rerank.plot_importance, rerank.plot_metric):
+        with pytest.raises(InvalidInputError, match="LambdaMART: expected a fitted model"):
+            plot(rerank.LambdaMART())
+        with pytest.raises(InvalidInputError, match="model: expected a ranker, got int"):
+            plot(3)

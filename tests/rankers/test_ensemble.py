@@ -11,9 +11,8 @@ from rerank.errors import InvalidInputError
 from rerank.evaluation.evaluate import evaluate
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.for_measure import lambdarank_for
-from rerank.rankers.ensemble import Ensemble
+from rerank.rankers.ensemble import Ensemble, LinearStage, newton_step
 from rerank.rankers.lambdamart import LambdaMART
-from rerank.rankers.linearstage import LinearStage, newton_step
 from rerank.rankers.members import read_members, spell_members
 from rerank.rankers.store import load_model
 from rerank.rankers.training import TrainingSet
@@ -100,8 +99,7 @@ def test_linear_stage_does_not_depend_on_scales_of_members(train, warm) -> None:
 def test_newton_step_does_not_depend_on_constants_and_scales(train) -> None:
     rows = TrainingSet.of(train, train.base_scores)
     inputs = np.nan_to_num(rows.X[rows.order, :3]).astype(np.float64)
-    parts = rows.labels, rows.query_ptr, rows.ideal_labels, rows.ideal_ptr, rows.weights
-    objective = lambdarank_for(parse_measure("nDCG@10"), *parts, 1.0, 30, True)
+    objective = lambdarank_for(parse_measure("nDCG@10"), rows.lists, rows.weights)
     weights, factors = np.array([0.3, 0.1, -0.2]), np.array([8.0, 1.0, 1 / 32])
     plain = newton_step(objective, inputs, weights)
     other = newton_step(objective, inputs * factors + np.array([5.0, 0, -2.0]), weights / factors)
@@ -122,8 +120,7 @@ def test_newton_step_is_of_the_full_matrix_of_second_derivatives(train, metric) 
     """The matrix from central differences of the gradient of the weights, pair by pair of them."""
     rows = TrainingSet.of(train, np.zeros(train.n_rows))
     inputs = np.nan_to_num(rows.X[rows.order, :3]).astype(np.float64) + np.array([0.0, 3.0, 9.0])
-    parts = rows.labels, rows.query_ptr, rows.ideal_labels, rows.ideal_ptr, rows.weights
-    objective = lambdarank_for(parse_measure(metric), *parts, 1.0, 30, False)
+    objective = lambdarank_for(parse_measure(metric), rows.lists, rows.weights, normalize=False)
     weights, moves, step = np.array([0.3, 0.1, -0.2]), np.eye(3), 1e-7
 
     def gradient(of: np.ndarray) -> np.ndarray:

@@ -7,11 +7,7 @@ import pytest
 from scipy.optimize import check_grad
 
 from rerank.errors import InvalidInputError
-from rerank.rankers.linear import TOLERANCE, Cost
-from rerank.rankers.logisticregression import LogisticRegression
-from rerank.rankers.plackettluce import PlackettLuce
-from rerank.rankers.ranksvm import TOLERANCE as BUNDLE_TOLERANCE
-from rerank.rankers.ranksvm import RankSVM
+from rerank.rankers.linear import HINGE_TOLERANCE, TOLERANCE, Cost, LogisticRegression, PlackettLuce, RankSVM
 from rerank.rankers.standardize import Standardizer
 from rerank.rankers.training import TrainingSet
 from tests.oracles import linear as oracle
@@ -122,7 +118,7 @@ def test_parameters_and_data_that_cannot_be_are_refused(ranker, small) -> None:
 @pytest.mark.parametrize("base", [None, "run"])
 def test_noise_in_the_data_moves_weights_by_no_more_than_the_tolerance(ranker, C, base, small) -> None:
     """The minimum is unique, and weights lie within the tolerance of it, whatever the way there."""
-    tolerance = BUNDLE_TOLERANCE if ranker is RankSVM else TOLERANCE
+    tolerance = HINGE_TOLERANCE if ranker is RankSVM else TOLERANCE
     random = np.random.default_rng(7)
     X = (small.X * (1.0 + 1e-7 * random.standard_normal(small.X.shape))).astype(np.float32)
     moved = replace(small, base_scores=small.base_scores * (1.0 + 1e-10 * random.standard_normal(small.n_rows)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -9,8 +10,8 @@ import numpy as np
 import pytest
 
 from rerank.errors import InvalidInputError, UnknownParameterError
-from rerank.rankers.memory import MemoryPlan, parse_bytes
-from rerank.rankers.registry import ranker_class
+from rerank.rankers.context import TrainingContext, TrainingOptions, parse_bytes
+from rerank.rankers.ranker import ranker_class
 from rerank.runtime.mapped_rows import RowFile
 from rerank.types import RankingData
 
@@ -66,7 +67,7 @@ def test_warm_start_from_a_model_of_fewer_features_reads_mapped_data(train) -> N
 
 def test_model_does_not_depend_on_the_memory(train, valid) -> None:
     free = _model("lambdamart").fit(train, eval_set=valid)
-    capped = _model("lambdamart").fit(mapped(train), eval_set=mapped(valid), memory="6GB")
+    capped = _model("lambdamart").fit(mapped(train), eval_set=mapped(valid), training=TrainingOptions(memory="6GB"))
     assert free.to_dict() == capped.to_dict()
 
 
@@ -74,12 +75,12 @@ def test_memory_that_is_too_little_is_refused_with_what_is_needed(train) -> None
     with pytest.raises(
         InvalidInputError, match=r"^memory: expected at least \d+MB for [\d,]+ rows x 8 features .*, got 1MB"
     ):
-        _model("lambdamart").fit(train, memory="1MB")
+        _model("lambdamart").fit(train, training=TrainingOptions(memory="1MB"))
 
 
 def test_memory_is_refused_by_a_ranker_without_trees(train) -> None:
     with pytest.raises(UnknownParameterError, match=r"^memory: expected a ranker of boosted trees, got RankSVM"):
-        _model("ranksvm").fit(train, memory="1GB")
+        _model("ranksvm").fit(train, training=TrainingOptions(memory="1GB"))
 
 
 @pytest.mark.parametrize(
@@ -96,10 +97,17 @@ def test_other_sizes_are_refused(size: Any) -> None:
 
 
 def test_plan_maps_rows_that_do_not_fit_and_refuses_what_cannot_be_mapped() -> None:
-    plan = MemoryPlan(10_000_000, 136, 0, 31, 200_000_000)
-    assert not plan.storage(None).mapped
-    assert not plan.storage(plan.least + plan.codes).mapped
-    assert plan.storage(plan.least + plan.codes - 1).mapped
-    assert plan.storage(plan.least).mapped
+    size, codes = (10_000_000, 136, 0, 31), 10_000_000 * 144
+    with pytest.raises(InvalidInputError, match="10,000,000 rows x 136 features") as error:
+        TrainingContext(memory=1, resident=200_000_000).storage(*size)
+    least = int(re.search(r"\(([\d,]+) bytes\)", str(error.value))[1].replace(",", ""))
+
+    def is_mapped(memory: int | None) -> bool:
+        return TrainingContext(memory=memory, resident=200_000_000).storage(*size).mapped
+
+    assert not is_mapped(None)
+    assert not is_mapped(least + codes)
+    assert is_mapped(least + codes - 1)
+    assert is_mapped(least)
     with pytest.raises(InvalidInputError, match="10,000,000 rows x 136 features"):
-        plan.storage(plan.least - 1)
+        is_mapped(least - 1)

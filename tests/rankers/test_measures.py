@@ -11,7 +11,7 @@ from rerank.errors import InvalidInputError
 from rerank.metrics.registry import parse_measure
 from rerank.metrics.structures import RankedLists
 from rerank.rankers.lambdamart import LambdaMART
-from rerank.rankers.lambdarank import LambdaRank
+from rerank.rankers.nets import LambdaRank
 from rerank.rankers.store import load_model
 from rerank.types import RankingData, query_rows
 from tests.metrics.examples import EXAMPLES

@@ -6,10 +6,7 @@ import numpy as np
 import pytest
 
 from rerank.errors import InvalidInputError
-from rerank.rankers.lambdarank import LambdaRank
-from rerank.rankers.net import Net
-from rerank.rankers.netranker import Adam
-from rerank.rankers.ranknet import RankNet
+from rerank.rankers.nets import Adam, LambdaRank, Net, RankNet
 from rerank.rankers.standardize import Standardizer
 from rerank.rankers.store import load_model
 from rerank.rankers.training import TrainingSet
@@ -18,6 +15,44 @@ from tests.oracles import lambdas as lambda_oracle
 from tests.oracles import nets as oracle
 from tests.rankers.conftest import ranking_data
 from tests.rankers.test_lambdamart import ndcg
+
+
+def _net(seed: int) -> tuple[Net, np.ndarray]:
+    random = np.random.default_rng(seed)
+    return Net(random.standard_normal((5 + 2) * 3), 3), random.standard_normal((9, 5))
+
+
+def test_net_is_two_layers() -> None:
+    net, inputs = _net(0)
+    expected = [
+        sum(net.output[k] * np.tanh(net.bias[k] + sum(net.hidden[f, k] * row[f] for f in range(5))) for k in range(3))
+        for row in inputs
+    ]
+    np.testing.assert_allclose(net.scores(inputs), expected)
+
+
+def test_gradient_is_finite_differences_of_the_weights() -> None:
+    net, inputs = _net(1)
+    lambdas = np.random.default_rng(2).standard_normal(9)
+    result = net.gradient(inputs, net.activations(inputs), lambdas)
+    for position in range(len(net.weights)):
+        step = np.where(np.arange(len(net.weights)) == position, 1e-6, 0.0)
+        up, down = (lambdas @ Net(net.weights + sign * step, 3).scores(inputs) for sign in (1, -1))
+        np.testing.assert_allclose(result[position], (up - down) / 2e-6, rtol=1e-5, atol=1e-7)
+
+
+def test_drawn_net_scores_nothing_and_can_learn() -> None:
+    net = Net.drawn(5, 3, np.random.default_rng(0))
+    _, inputs = _net(3)
+    assert (net.scores(inputs) == 0).all()
+    gradient = net.gradient(inputs, net.activations(inputs), np.arange(9.0))
+    assert np.abs(gradient[-3:]).min() > 0
+
+
+def test_scaled_net_scores_in_another_unit() -> None:
+    net, inputs = _net(4)
+    np.testing.assert_allclose(net.scaled(8.0).scores(inputs), 8.0 * net.scores(inputs), rtol=1e-12)
+
 
 SMALL = {"n_epochs": 8, "hidden_units": 8, "learning_rate": 0.01}
 BOTH = pytest.mark.parametrize("ranker", [RankNet, LambdaRank])
@@ -34,7 +69,6 @@ def _queries(model, data: RankingData, start: np.ndarray):
 def test_ranknet_update_is_the_sum_over_pairs() -> None:
     data = ranking_data(3, n_queries=6)
     model = RankNet(hidden_units=5, reg_lambda=0.0)
-    model._pairs = None
     train, queries, net = _queries(model, data, data.base_scores)
     labels = [part.labels for part in train.queries() if len(np.unique(part.labels)) > 1]
     for query, own in zip(queries, labels, strict=True):
@@ -59,7 +93,6 @@ def test_lambdarank_update_is_the_lambdas_of_all_pairs_through_the_net(normalize
 def test_gradient_is_finite_differences_of_cost_and_decay() -> None:
     data = ranking_data(5, n_queries=2)
     model = RankNet(hidden_units=3, reg_lambda=0.2)
-    model._pairs = None
     _, queries, net = _queries(model, data, data.base_scores)
     query = queries[0]
 

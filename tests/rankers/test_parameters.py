@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rerank.rankers.parameters import declared_parameters, read_value
-from rerank.rankers.registry import known_rankers, ranker_class
+from rerank.rankers.ranker import known_rankers, ranker_class
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = runpy.run_path(str(ROOT / "scripts" / "write_rankers.py"))

@@ -8,8 +8,7 @@ import pytest
 from rerank.errors import InvalidInputError
 from rerank.objectives.pairwise_exponential import PairwiseExponential
 from rerank.objectives.preferences import ExponentialPairs
-from rerank.rankers.rankboost import LARGEST_ALPHA, RankBoost
-from rerank.rankers.thresholds import MISSING, Agreements
+from rerank.rankers.rankboost import LARGEST_ALPHA, MISSING, Agreements, RankBoost
 from rerank.rankers.training import TrainingSet
 from rerank.trees.forest import StoredForest
 from rerank.trees.score import score_rows

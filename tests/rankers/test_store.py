@@ -8,7 +8,7 @@ import pytest
 
 from rerank.errors import FileFormatError, MissingFileError, ModelMismatchError
 from rerank.rankers.lambdamart import LambdaMART
-from rerank.rankers.registry import known_rankers, ranker_class
+from rerank.rankers.ranker import known_rankers, ranker_class
 from rerank.rankers.store import load_model
 
 SMALL = {"n_estimators": 5, "num_leaves": 8, "min_child_samples": 5}

@@ -8,13 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rerank.runtime.mapped_rows import RowFile
-from rerank.trees.binned import Storage, bin_rows, bin_with
-from rerank.trees.binned_scores import tree_values
+from rerank.trees.binned import Storage, bin_rows, bin_with, tree_values
 from rerank.trees.bins import learn_bins
-from rerank.trees.boost import Booster, BoostSettings
+from rerank.trees.boost import Booster, BoostSettings, BoostTask
 from rerank.trees.columns import Columns
 from rerank.trees.forest import Forest
-from rerank.trees.grow import Grower, TreeLimits
+from rerank.trees.grow import Grower, NewtonSplits, TreeLimits
 from rerank.trees.leafwise import ROWS_TO_PREFETCH
 from rerank.trees.score import score_rows
 
@@ -67,7 +66,7 @@ def _booster(X: np.ndarray, storage: Storage, subsample: float, n_threads: int) 
     limits = TreeLimits(num_leaves=8, min_child_samples=5)
     choices = BoostSettings(subsample=subsample, colsample_bytree=0.7, limits=limits)
     data = bin_rows(X, np.arange(len(X)), 255, n_threads, storage)
-    return Booster(data, query_ptr, np.zeros(len(X)), fill, choices, n_threads)
+    return Booster(BoostTask(data, query_ptr, np.zeros(len(X)), choices), fill, n_threads)
 
 
 @pytest.mark.parametrize("subsample", [1.0, 0.5])
@@ -81,7 +80,7 @@ def test_trees_do_not_depend_on_the_storage(subsample: float, n_threads: int) ->
             booster.add_tree()
     first = grown[0]
     for booster in grown[1:]:
-        assert booster.forest().to_dict() == first.forest().to_dict()
+        assert Forest.of(booster.trees).to_dict() == Forest.of(first.trees).to_dict()
         assert booster.scores.tobytes() == first.scores.tobytes()
 
 
@@ -94,7 +93,7 @@ def test_replayed_trees_leave_the_state_of_the_training(subsample: float) -> Non
         resumed.replay(tree, with_gradients=False)
     for _ in range(4):
         resumed.add_tree()
-    assert whole.forest().to_dict() == resumed.forest().to_dict()
+    assert Forest.of(whole.trees).to_dict() == Forest.of(resumed.trees).to_dict()
     assert whole.scores.tobytes() == resumed.scores.tobytes()
 
 
@@ -126,7 +125,7 @@ def test_rows_of_a_leaf_are_those_that_reach_it(n_rows: int, n_threads: int) -> 
     data = bin_rows(X, np.arange(n_rows), 255, n_threads)
     grower = Grower(data.columns, data.blocks, TreeLimits(num_leaves=9), n_threads)
     rows = np.flatnonzero(random.random(n_rows) < 0.7).astype(np.int32)
-    tree, ordered, leaf_ptr = grower.grow(grad, np.ones(n_rows), rows, np.arange(2))
+    tree, ordered, leaf_ptr = grower.grow(grad, np.ones(n_rows), rows, np.arange(2), NewtonSplits())
     assert len(leaf_ptr) == 9
     values = tree_values(tree, data.columns, data.blocks)
     for leaf, (first, last) in enumerate(leaf_ptr.tolist()):

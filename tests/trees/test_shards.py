@@ -9,13 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rerank.trees.binned import bin_rows
-from rerank.trees.boost import Booster, BoostSettings
+from rerank.trees.boost import Booster, BoostSettings, BoostTask
 from rerank.trees.forest import Forest
-from rerank.trees.grow import TreeLimits
+from rerank.trees.grow import LeastSquaresSplits, NewtonSplits, TreeLimits
 from rerank.trees.leafwise import add_packed, pack_histograms
-from rerank.trees.shards import Shard, ShardBooster
+from rerank.trees.shards import GrowthOrder, Part, Shard, ShardBooster
 
 
 class ThreadPeers:
@@ -104,12 +106,13 @@ SETTINGS = [
 @pytest.mark.parametrize("options", SETTINGS)
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_shards_grow_the_trees_of_one_process(size: int, options: dict[str, Any]) -> None:
-    few_bins = {"limits": TreeLimits(num_leaves=8, min_child_samples=5), "max_bin": 20}
-    check(size, BoostSettings(**{**few_bins, **options}))
+    small = {"limits": TreeLimits(num_leaves=8, min_child_samples=5)}
+    settings = {name: value for name, value in options.items() if name != "max_bin"}
+    check(size, BoostSettings(**{**small, **settings}), max_bin=options.get("max_bin", 20))
 
 
 def test_shards_grow_the_trees_of_one_process_by_least_squares() -> None:
-    check(3, BoostSettings(max_bin=20, limits=TreeLimits(num_leaves=8)), weighted=True)
+    check(3, BoostSettings(limits=TreeLimits(num_leaves=8)), weighted=True, max_bin=20)
 
 
 def test_shards_grow_the_trees_of_one_process_on_sparse_columns() -> None:
@@ -119,14 +122,15 @@ def test_shards_grow_the_trees_of_one_process_on_sparse_columns() -> None:
 def test_shards_take_the_step_lengths_of_one_process() -> None:
     check(
         2,
-        BoostSettings(max_bin=20, limits=TreeLimits(num_leaves=8)),
+        BoostSettings(limits=TreeLimits(num_leaves=8)),
+        max_bin=20,
         step_length=lambda scores, values: float(values @ values),
     )
 
 
 def test_shards_go_on_where_others_ended() -> None:
-    settings = BoostSettings(max_bin=20, limits=TreeLimits(num_leaves=8), subsample=0.7, colsample_bytree=0.6)
-    check(2, settings, n_done=2)
+    settings = BoostSettings(limits=TreeLimits(num_leaves=8), subsample=0.7, colsample_bytree=0.6)
+    check(2, settings, n_done=2, max_bin=20)
 
 
 def check(
@@ -137,14 +141,15 @@ def check(
     step_length: Any = None,
     n_done: int = 0,
     n_trees: int = 4,
+    max_bin: int = 255,
 ) -> None:
     X, query_ptr = collection(size, sparse)
     order, start = np.random.default_rng(1).permutation(len(X)), np.random.default_rng(2).normal(size=len(X))
     gradients = targets(X[order])
-    weights = np.random.default_rng(3).random(len(X)) if weighted else None
+    rule = LeastSquaresSplits(np.random.default_rng(3).random(len(X))) if weighted else NewtonSplits()
     whole = slice(0, len(X))
-    data = bin_rows(X, order, settings.max_bin, 1)
-    local = Booster(data, query_ptr, start, gradients(whole), settings, 1, step_length, weights)
+    data = bin_rows(X, order, max_bin, 1)
+    local = Booster(BoostTask(data, query_ptr, start, settings, rule, step_length), gradients(whole), 1)
     scores_at = [local.scores.copy()]
     for _ in range(n_trees):
         local.add_tree()
@@ -163,7 +168,7 @@ def check(
             scores=scores_at[n_done][rows],
             gradients=gradients(rows),
             settings=settings,
-            row_weights=None if weights is None else weights[rows],
+            rule=rule.part(rows),
             step_length=step_length if peers.rank == 0 else None,
             has_step_length=step_length is not None,
             n_done=n_done,
@@ -195,3 +200,62 @@ def test_packed_histograms_are_added(share: float) -> None:
     expected = np.ones((3, 8, 256), np.int64)
     expected[some] += histograms[some]
     assert np.array_equal(out, expected)
+
+
+def tree_of_gains(seed: int, levels: int, n_values: int) -> dict[str, float]:
+    """Return the gain of each leaf that splitting could reach, by its path; children may gain more than parents."""
+    random = np.random.default_rng(seed)
+    paths = [""]
+    for _ in range(levels):
+        paths += [path + side for path in paths if len(path) == len(paths[-1]) for side in "lr"]
+    return {path: float(random.integers(0, n_values)) * 0.9 ** len(path) for path in paths}
+
+
+def greedy(gains: dict[str, float], max_splits: int) -> tuple[list[str], list[str]]:
+    """Return the splits and the leaves, by path, where the leaf of the largest gain is split, the first of equals."""
+    taken, leaves = [], [""]
+    while len(taken) < max_splits:
+        best = max(range(len(leaves)), key=lambda number: (gains.get(leaves[number], 0.0), -number))
+        path = leaves[best]
+        if gains.get(path, 0.0) <= 0.0:
+            break
+        taken.append(path)
+        leaves[best] = path + "l"
+        leaves.append(path + "r")
+    return taken, leaves
+
+
+def grown(gains: dict[str, float], max_splits: int, max_made: int) -> tuple[list[str], list[str], list[int]]:
+    """Return the splits and leaves of a `GrowthOrder`, and how many splits it asks for each time."""
+    root = Part(0, 0, 0, gain=gains[""])
+    path_of, order, asked = {root: ""}, GrowthOrder(root, max_splits, max_made), []
+    while parts := order.next_parts():
+        asked.append(len(parts))
+        for part in parts:
+            children = Part(0, 0, 0), Part(0, 0, 0)
+            for side, child in zip("lr", children, strict=True):
+                path_of[child] = path_of[part] + side
+                child.gain = gains.get(path_of[child], 0.0)
+            assert part.children is None
+            part.children = children
+    return [path_of[part] for part in order.taken], [path_of[part] for part in order.leaves], asked
+
+
+@given(st.integers(0, 10_000), st.integers(0, 20), st.integers(0, 12), st.sampled_from([2, 5, 10_000]))
+def test_growth_order_is_that_of_one_split_at_a_time(seed: int, max_splits: int, extra: int, n_values: int) -> None:
+    gains = tree_of_gains(seed, 6, n_values)
+    taken, leaves, asked = grown(gains, max_splits, max_splits + extra)
+    assert (taken, leaves) == greedy(gains, max_splits)
+    assert len(taken) <= sum(asked) <= max_splits + extra
+
+
+def test_growth_order_asks_for_several_splits_at_once() -> None:
+    _, _, asked = grown(tree_of_gains(0, 8, 10_000), 30, 45)
+    assert 30 < sum(asked) <= 45  # some are dropped
+    assert len(asked) <= 15
+
+
+@pytest.mark.parametrize("max_splits", [1, 7])
+def test_growth_order_asks_for_one_split_at_a_time_when_none_may_be_dropped(max_splits: int) -> None:
+    _, _, asked = grown(tree_of_gains(0, 6, 10_000), max_splits, max_splits)
+    assert asked == [1] * max_splits

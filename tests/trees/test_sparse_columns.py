@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from rerank.trees.bins import learn_bins
-from rerank.trees.columns import Columns
-from rerank.trees.grow import Grower, TreeLimits
+from rerank.trees.columns import EXCEPTIONS, LEAST_SPARSE, MEAN_EXCEPTIONS, Columns, list_exceptions, sparse_features
+from rerank.trees.grow import Grower, NewtonSplits, TreeLimits
 from rerank.trees.leafwise import OVERFLOW
-from rerank.trees.sparse_columns import EXCEPTIONS, LEAST_SPARSE, MEAN_EXCEPTIONS, list_exceptions, sparse_features
 from tests.oracles import trees as oracle
 
 
@@ -77,8 +76,10 @@ def test_tree_is_the_same_whether_sparse_columns_are_read_by_exceptions(
         trees = []
         for columns in (by_exceptions, by_bytes):
             grower = Grower(columns, columns.blocks(X, np.arange(n_rows), 1), TreeLimits(), n_threads)
-            grower.grow(hess, hess, np.arange(n_rows, dtype=np.int32), np.arange(60))  # other histograms
-            trees.append(grower.grow(grad, hess, np.arange(n_rows, dtype=np.int32), features)[0])
+            grower.grow(
+                hess, hess, np.arange(n_rows, dtype=np.int32), np.arange(60), NewtonSplits()
+            )  # other histograms
+            trees.append(grower.grow(grad, hess, np.arange(n_rows, dtype=np.int32), features, NewtonSplits())[0])
         assert len(trees[0].leaf_value) == 31
         for name in ("feature", "threshold", "missing_left", "gain", "leaf_value"):
             np.testing.assert_array_equal(getattr(trees[0], name), getattr(trees[1], name))

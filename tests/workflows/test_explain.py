@@ -13,8 +13,7 @@ import pytest
 
 import rerank
 from rerank.errors import InvalidInputError, ModelMismatchError, RerankError
-from rerank.rankers.ranker import Ranker
-from rerank.rankers.registry import known_rankers, ranker_class
+from rerank.rankers.ranker import Ranker, known_rankers, ranker_class
 from rerank.workflows.explain import feature_meanings
 from rerank.workflows.explanation import ExplainedDocument, ExplainedFeature, Explanation
 from tests.evaluation.test_page import NASTY, read

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from rerank.errors import InvalidInputError
-from rerank.rankers.registry import known_rankers, ranker_class
+from rerank.rankers.ranker import known_rankers, ranker_class
 from rerank.workflows.tuning import Try, best_try, draw_settings, search_space
 
 

@@ -22,7 +22,7 @@ from rerank.evaluation.page.content import TrainedModel
 from rerank.evaluation.page.markup import Element, element
 from rerank.evaluation.page.tables import folded, scrolling, table
 from rerank.evaluation.report import figure
-from rerank.metrics.iprec import RECALLS
+from rerank.metrics.precision import RECALLS
 
 MOST_FEATURES = 12
 TABLE_STEPS = 25  # approximate number of rows in the table of a training curve

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from rerank.metrics.registry import parse_measure
-from rerank.rankers.base_weight import NAMES, RATIOS, WeightedBase
+from rerank.rankers.base_scores import NAMES, RATIOS, WeightedBase
 from rerank.rankers.lambdamart import LambdaMART
-from rerank.rankers.registry import ranker_class
+from rerank.rankers.ranker import ranker_class
 from rerank.rankers.store import load_model
 from rerank.rankers.training import TrainingSet, without_start
 from rerank.trees.binned import bin_rows

@@ -1,4 +1,7 @@
-"""What RankNet and LambdaRank share: a two-layer net, its weights updated once per query."""
+"""RankNet and LambdaRank: a two-layer net, its weights updated once per query.
+
+s(x) = sum_k output_k tanh(bias_k + sum_f hidden_fk x_f)
+"""
 
 from __future__ import annotations
 
@@ -6,33 +9,113 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError
+from rerank.metrics.registry import parse_measure
 from rerank.objectives.base import Objective
+from rerank.objectives.for_measure import lambdarank_for, order_matters
+from rerank.objectives.preferences import PreferencePairs
+from rerank.objectives.ranknet import RankNetObjective
+from rerank.rankers.base_scores import spread_at_the_top, start_in_units
+from rerank.rankers.context import ALONE, EarlyStopping, TrainingContext
 from rerank.rankers.linear import checked_weights
-from rerank.rankers.net import Net
 from rerank.rankers.parameters import (
+    NORMALIZE,
     SEED,
     Jobs,
     base_parameter,
     parameter,
     stopping_parameter,
+    trained_metric,
     watched_metric,
 )
-from rerank.rankers.ranker import PROGRESS, Ranker
+from rerank.rankers.ranker import PROGRESS, Ranker, register
 from rerank.rankers.standardize import BLOCK, Standardizer, StoredStandardizer
-from rerank.rankers.start import spread_at_the_top, start_in_units
-from rerank.rankers.stopping import EarlyStopping
-from rerank.rankers.training import TrainingSet
-from rerank.runtime.products import product
+from rerank.rankers.training import TrainingSet, pair_counts
+from rerank.runtime.elementary import exp
+from rerank.runtime.kernels import kernel
+from rerank.runtime.products import cross_product, product
 from rerank.runtime.progress import track
-from rerank.runtime.schema import Array, Number, Record, Sizes, Whole
+from rerank.runtime.schema import Array, Field, Flag, Number, Sizes, Whole
 from rerank.runtime.threads import kernel_threads
 from rerank.types import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Net:
+    """Weights of a two-layer net as one vector, and the parts as views of it.
+
+    weights  ((n_inputs + 2) * n_hidden,) float64: hidden (n_inputs, n_hidden), bias (n_hidden,), output (n_hidden,)
+    """
+
+    weights: Floats
+    n_hidden: int
+
+    @classmethod
+    def drawn(cls, n_inputs: int, n_hidden: int, random: np.random.Generator) -> Net:
+        """Return a net that scores every row 0: hidden weights drawn with variance 1 / n_inputs, the others 0.
+
+        Training a warm start so begins at the base ranker itself. Weights are drawn evenly from an interval: NumPy's
+        normal numbers need logarithms of the C library, which depend on the processor.
+        """
+        hidden = (2.0 * random.random(n_inputs * n_hidden) - 1.0) * np.sqrt(3.0 / n_inputs)
+        return cls(np.concatenate([hidden, np.zeros(2 * n_hidden)]), n_hidden)
+
+    @property
+    def hidden(self) -> Floats:
+        """First layer, (n_inputs, n_hidden)."""
+        return self.weights[: -2 * self.n_hidden].reshape(-1, self.n_hidden)
+
+    @property
+    def bias(self) -> Floats:
+        """Bias of the hidden units, (n_hidden,)."""
+        return self.weights[-2 * self.n_hidden : -self.n_hidden]
+
+    @property
+    def output(self) -> Floats:
+        """Second layer, (n_hidden,)."""
+        return self.weights[-self.n_hidden :]
+
+    def activations(self, inputs: NDArray[Any]) -> Floats:
+        """Return the hidden units' values for inputs (n_rows, n_inputs), float32 or float64, (n_rows, n_hidden)."""
+        sums = product(inputs, self.hidden)
+        _fill_activations(self.bias, sums)
+        return sums
+
+    def scores(self, inputs: NDArray[Any]) -> Floats:
+        """Return the score of every row of inputs (n_rows, n_inputs), float32 or float64, (n_rows,) float64."""
+        return product(self.activations(inputs), self.output)
+
+    def gradient(self, inputs: NDArray[Any], activations: Floats, lambdas: Floats) -> Floats:
+        """Return dC/dw = sum_i lambda_i ds_i/dw, one pass over a query's documents (Burges 2010, section 2.1).
+
+        lambdas  (n_rows,) dC/ds_i, each summed over all pairs of document i: no pass over pairs is left
+        """
+        back = lambdas[:, None] * self.output * (1.0 - activations**2)
+        of_output = cross_product(lambdas[:, None], activations)[0]
+        return np.concatenate([cross_product(inputs, back).ravel(), back.sum(axis=0), of_output])
+
+    def scaled(self, factor: float) -> Net:
+        """Return the net whose scores are `factor` times these."""
+        weights = self.weights.copy()
+        weights[-self.n_hidden :] *= factor
+        return Net(weights, self.n_hidden)
+
+
+@kernel()
+def _fill_activations(bias, sums):  # type: ignore[no-untyped-def]
+    """Replace sums (n_rows, n_hidden) by tanh(sums + bias), to within 1e-16."""
+    for row in range(sums.shape[0]):
+        for unit in range(sums.shape[1]):
+            value = sums[row, unit] + bias[unit]
+            small = exp(-2.0 * abs(value))
+            size = (1.0 - small) / (1.0 + small)
+            sums[row, unit] = size if value >= 0.0 else -size
+
 
 MEAN_DECAY, SQUARE_DECAY, TINY = 0.9, 0.999, 1e-8  # Adam's
 
@@ -41,7 +124,7 @@ MEAN_DECAY, SQUARE_DECAY, TINY = 0.9, 0.999, 1e-8  # Adam's
 class NetRanker(Ranker):
     """Base class of the nets; a ranker adds the objective of one query.
 
-    The net (net.py) reads standardized features (standardize.py) and adds to the base scores. An epoch passes over the
+    The net (`Net`) reads standardized features (standardize.py) and adds to the base scores. An epoch passes over the
     queries once, in a new random order, and updates the weights once per query: the lambdas of all its pairs are
     summed per document, then one backward pass over its documents gives the gradient (Burges 2010, section 2.1). The
     step is Adam's (Kingma and Ba 2015), its learning rate falling in a straight line to 0 over `n_epochs`, where Burges
@@ -119,7 +202,7 @@ class NetRanker(Ranker):
         other.net_ = Net(checked_weights(weights, len(self.net_.weights)), self.net_.n_hidden)
         return other
 
-    def _learn(self, train: TrainingSet, valid: TrainingSet | None) -> None:
+    def _learn(self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext = ALONE) -> None:
         unit = spread_at_the_top(train)
         self.standardizer_ = Standardizer.learn(train.X, train.order)
         with kernel_threads(1):
@@ -129,7 +212,7 @@ class NetRanker(Ranker):
                     "training data: expected a query with pairs to learn from, got none. Check that qrels and run "
                     "name the same documents."
                 )
-            stopping = self._stopping(valid)
+            stopping = self._stopping(valid, context)
             net = self._train(queries, stopping, self._held_out(valid, unit))
         self.best_iteration_, self.evals_result_ = stopping.best, stopping.results()
         self.net_ = net.scaled(unit)
@@ -188,24 +271,22 @@ class NetRanker(Ranker):
         return {
             "best_iteration": self.best_iteration_,
             "evals_result": self.evals_result_,
-            "standardiser": self.standardizer_.to_dict(),
+            "standardizer": self.standardizer_.to_dict(),
             "weights": self.net_.weights.tolist(),
             "hidden_units": self.net_.n_hidden,
         }
 
-    def _learned_fields(self) -> Record:
-        return Record(
-            {
-                **PROGRESS,
-                "standardiser": StoredStandardizer(),
-                "hidden_units": Whole(1, 1_000_000, binds="n_hidden"),
-                "weights": Array(np.float64, _n_weights),
-            }
-        )
+    def _parts(self) -> dict[str, Field]:
+        return {
+            **PROGRESS,
+            "standardizer": StoredStandardizer(),
+            "hidden_units": Whole(1, 1_000_000, binds="n_hidden"),
+            "weights": Array(np.float64, _n_weights),
+        }
 
     def _restore(self, learned: Mapping[str, Any]) -> None:
         self.best_iteration_, self.evals_result_ = learned["best_iteration"], learned["evals_result"]
-        self.standardizer_ = learned["standardiser"]
+        self.standardizer_ = learned["standardizer"]
         self.net_ = Net(learned["weights"], learned["hidden_units"])
 
     def _largest_score(self) -> float:
@@ -248,3 +329,61 @@ def net_scores(net: Net, inputs: NDArray[np.float32]) -> Floats:
     """Return the scores of stored inputs (n_rows, n_inputs), (n_rows,) float64."""
     parts = [net.scores(inputs[first : first + BLOCK]) for first in range(0, len(inputs), BLOCK)]
     return np.concatenate(parts)
+
+
+@register("ranknet")
+@dataclass(eq=False, repr=False)
+class RankNet(NetRanker):
+    """A two-layer net that minimises the pairwise logistic cost.
+
+    P_ij = 1 / (1 + exp(-(s_i - s_j))) is the probability that document i is better than j; the cost of a pair is the
+    cross entropy with P̄_ij: 1 where i has the higher label, or the probability of a preference pair. Each query counts
+    by its weight, whatever its number of pairs.
+
+    References
+    ----------
+    C. Burges, From RankNet to LambdaRank to LambdaMART: An Overview, MSR-TR-2010-82, section 2.
+
+    """
+
+    learns_from_pairs: ClassVar[bool] = True
+
+    def _objective(self, query: TrainingSet) -> Objective | None:
+        if query.pairs is None:
+            if len(np.unique(query.labels)) < 2:
+                return None
+            return RankNetObjective(query.query_ptr, query.weights / pair_counts(query), query.labels)
+        better, worse, probabilities = query.pairs.of_query(query.order)
+        if not len(better):
+            return None
+        weights = np.full(len(better), query.weights[0] / len(better))
+        return PreferencePairs(better, worse, probabilities, weights)
+
+
+@register("lambdarank")
+@dataclass(eq=False, repr=False)
+class LambdaRank(NetRanker):
+    """A two-layer net whose gradients are LambdaRank's, for any measure.
+
+        lambda_ij = -|dM_ij| / (1 + exp(s_i - s_j))    for documents i above j in label
+
+    References
+    ----------
+    C. Burges, From RankNet to LambdaRank to LambdaMART: An Overview, MSR-TR-2010-82, section 4.
+
+    """
+
+    metric: Any = trained_metric()
+    truncation_level: int = parameter(
+        30,
+        Whole(1, 1_000_000),
+        "Depth that gradients look at: lambdarank_truncation_level of LightGBM; P and R look down to their own cutoff.",
+        search=(10, 30, 99),
+    )
+    normalize: bool = parameter(True, Flag(), NORMALIZE)
+
+    def _objective(self, query: TrainingSet) -> Objective | None:
+        measure = parse_measure(self.metric)
+        if measure.trainable and not order_matters(measure, query.lists).any():
+            return None
+        return lambdarank_for(measure, query.lists, query.weights, 1.0, self.truncation_level, self.normalize)
