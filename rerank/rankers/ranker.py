@@ -299,6 +299,8 @@ class Ranker(Estimator):
         self.feature_names_, self.n_features_in_ = data.feature_names, data.n_features
         self.recipe_, self.fingerprint_ = data.recipe, data.fingerprint
         self.retriever_, self.run_retrievers_ = data.retriever, dict(data.run_retrievers)
+        if self.retriever_ is not None and self.retriever_.depth is None:  # as many documents are reranked by default
+            self.retriever_ = replace(self.retriever_, depth=int(np.diff(data.query_ptr).max()))
         if self.retriever_ is None and isinstance(self.base_, CandidateRunBase) and isinstance(self.base, Run):
             self.retriever_ = self.base.retriever  # of a run whose scores are the data's
         note_unknown_start(self)
