@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rerank.cli.options import Decorator, file_option, path_type
+from rerank.cli.options import Decorator, file_option, path_type, whole
 from rerank.errors import InvalidInputError, MissingFileError
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _statistics_options() -> tuple[Decorator, ...]:
         ),
         click.option(
             "--samples",
-            type=click.IntRange(min=100),
+            type=whole(100),
             metavar="N",
             default=10_000,
             show_default=True,
@@ -84,7 +84,7 @@ def _page_options() -> tuple[Decorator, ...]:
     return (
         click.option(
             "--changes",
-            type=click.IntRange(min=0),
+            type=whole(0),
             metavar="N",
             help=f"Show the N queries that gained most and the N that lost most, "
             f"under the first measure.  [default: 0; {PAGE_CHANGES} with --html]",

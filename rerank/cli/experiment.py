@@ -23,6 +23,7 @@ from rerank.cli.options import (
     threads_option,
     union_option,
     vectors_option,
+    whole,
 )
 from rerank.cli.parameters import given_parameters, ranker_options
 from rerank.errors import InvalidInputError
@@ -50,7 +51,7 @@ BESIDE_REPLAY = frozenset(["replay", "output", "encoder"])
 )
 @click.option(
     "--repeats",
-    type=click.IntRange(min=1),
+    type=whole(1, 1_000_000),
     metavar="N",
     default=1,
     show_default=True,
@@ -58,7 +59,7 @@ BESIDE_REPLAY = frozenset(["replay", "output", "encoder"])
 )
 @click.option(
     "--random-state",
-    type=click.IntRange(min=0),
+    type=whole(0),
     metavar="N",
     default=0,
     show_default=True,
@@ -66,7 +67,7 @@ BESIDE_REPLAY = frozenset(["replay", "output", "encoder"])
 )
 @click.option(
     "--tune",
-    type=click.IntRange(min=1),
+    type=whole(),
     metavar="[N]",
     is_flag=False,
     flag_value=20,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from rerank.errors import InvalidInputError
+from rerank.errors import InvalidInputError, shown
 
 if TYPE_CHECKING:
     from rerank.history.history import History
@@ -16,8 +17,28 @@ if TYPE_CHECKING:
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
+MOST = 2**31 - 1  # of options that count something
 FUNCTIONS = "rerank.functions"  # key of a command's context: files that define features
 path_type = click.Path(path_type=Path)
+
+
+class Number(click.FloatRange):
+    """A number in a range; not NaN, which click compares with no bound."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number of an option's text."""
+        number = float(click.FLOAT.convert(value, param, ctx))
+        low, high = self.min or 0.0, self.max or math.inf
+        if not low <= number <= high:
+            name = param.opts[0] if param else "number"
+            bounds = f"from {low:g} to {high:g}" if self.max else f"of at least {low:g}"
+            raise InvalidInputError(f"{name}: expected a number {bounds}, got {shown(number)}. Give another one.")
+        return number
+
+
+def whole(low: int = 1, high: int = MOST) -> click.IntRange:
+    """Return the type of whole numbers in a range."""
+    return click.IntRange(low, high)
 
 
 def file_option(name: str, text: str) -> Decorator:
@@ -27,7 +48,7 @@ def file_option(name: str, text: str) -> Decorator:
 
 def threads_option() -> Decorator:
     """Return `--threads`."""
-    return click.option("--threads", type=click.IntRange(min=1), metavar="N", help="Threads; all cores by default.")
+    return click.option("--threads", type=whole(), metavar="N", help="Threads; all cores by default.")
 
 
 def language_option() -> Decorator:
@@ -199,7 +220,7 @@ def measures_option(default: tuple[str, ...]) -> Decorator:
 
 def rules_options() -> Decorator:
     """Return `-c`, `-l`, `-M` and `-J`, which are trec_eval's options."""
-    positive = click.IntRange(min=1)
+    positive = whole()
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
         for option in (
@@ -247,13 +268,17 @@ def bm25_options(models: bool = False) -> Decorator:
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
         for option in (
-            click.option("--b", type=float, metavar="X", default=b, show_default=True, help=f"BM25's b{default}."),
-            click.option("--k1", type=float, metavar="X", default=k1, show_default=True, help=f"BM25's k1{default}."),
+            click.option(
+                "--b", type=Number(0.0, 1.0), metavar="X", default=b, show_default=True, help=f"BM25's b{default}."
+            ),
+            click.option(
+                "--k1", type=Number(0.0, 1e9), metavar="X", default=k1, show_default=True, help=f"BM25's k1{default}."
+            ),
             click.option(
                 "-k",
                 "--hits",
                 "k",
-                type=click.IntRange(min=1),
+                type=whole(),
                 metavar="N",
                 default=1000,
                 show_default=True,

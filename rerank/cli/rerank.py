@@ -20,6 +20,7 @@ from rerank.cli.options import (
     read_named_runs,
     split_run_files,
     start_option,
+    whole,
 )
 
 
@@ -46,7 +47,7 @@ from rerank.cli.options import (
 @click.option(
     "--first-k",
     metavar="N",
-    type=click.IntRange(1),
+    type=whole(),
     help="Candidates that the first stage scores; by default 10,000, or -k if that is more.",
 )
 @start_option()

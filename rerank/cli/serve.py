@@ -12,6 +12,7 @@ import click
 from rerank.cli.options import (
     FUNCTIONS,
     Decorator,
+    Number,
     encoder_option,
     functions_option,
     history_option,
@@ -19,6 +20,7 @@ from rerank.cli.options import (
     path_type,
     union_option,
     vectors_option,
+    whole,
 )
 from rerank.errors import InvalidInputError, MissingFileError, RerankError
 
@@ -30,7 +32,7 @@ _NEEDED = ("starlette", "uvicorn", "orjson")
 
 def _options() -> Decorator:
     """Return the options of the address, the files and the limits."""
-    positive, seconds = click.IntRange(min=1), click.FloatRange(min=0.001, max=3600.0)
+    positive, seconds = whole(), Number(0.001, 3600.0)
     options = (
         click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Address to listen on."),
         click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True, metavar="N",

@@ -10,6 +10,7 @@ import click
 
 from rerank.cli.cluster import cluster_options, opened_cluster
 from rerank.cli.options import (
+    Number,
     base_file,
     file_option,
     metric_option,
@@ -54,7 +55,7 @@ log = logging.getLogger("rerank")
 )
 @click.option(
     "--checkpoint-seconds",
-    type=click.FloatRange(min=0.0),
+    type=Number(0.0),
     metavar="N",
     default=30.0,
     show_default=True,

@@ -22,8 +22,7 @@ from rerank.files.marks import file_mark
 from rerank.files.topics import read_topics
 from rerank.files.trec import read_run
 from rerank.history.reading import load_history
-from rerank.rankers.ranker import Ranker
-from rerank.rankers.store import load_model
+from rerank.rankers.store import fitted_model
 from rerank.retrieval.union import UnionRun, parse_union, run_of_part
 from rerank.types import Qrels, RankingData, Run, Topics
 from rerank.vectors.vectors import Vectors
@@ -70,14 +69,14 @@ class ClusterIndex(Index):
 
     def rerank(self, model: Any, topics: Any, run: Any = None, **options: Any) -> Run:
         """Return the top documents in the order of a model, see `rerank.rerank`."""
-        model = model if isinstance(model, Ranker) else load_model(model)
+        model = fitted_model(model)
         topics = read_topics(topics) if isinstance(topics, str | Path) else Topics.of(topics)
         candidates = read_run(run) if isinstance(run, str | Path) else None if run is None else Run.of(run)
         runs = {name: Run.of(other) for name, other in (options.pop("runs", None) or {}).items()}
         if options.get("union") is not None:
             runs = {**self._given_runs(options["union"], runs), **runs}
-        if isinstance(options.get("first"), str | Path):
-            options["first"] = load_model(options["first"])
+        if options.get("first") is not None:
+            options["first"] = fitted_model(options["first"])
         if isinstance(options.get("history"), str | Path):
             options["history"] = load_history(options["history"])
         base = options.pop("base", None)

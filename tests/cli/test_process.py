@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import SMALL, tree
+from tests.cli.conftest import SMALL, Command, tree
 
 SCRIPT = str(Path(sys.executable).parent / "rerank")
 HEAVY = ("numba", "llvmlite", "jnius", "sklearn", "scipy", "numpy")
@@ -198,3 +199,40 @@ def test_kernels_compile_once_on_a_machine_and_this_is_said(world: Path, tmp_pat
     assert compiled
     assert "compiling" not in second.stderr
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").rglob("*.nb[ci]")} == compiled
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    [
+        (
+            RecursionError("maximum recursion depth exceeded"),
+            1,
+            "internal error: expected calls that end, got: maximum",
+        ),
+        (
+            MemoryError("Unable to allocate 22.\nGiB"),
+            2,
+            "memory: expected enough for the input, got: Unable to allocate",
+        ),
+        (MemoryError(), 2, "memory: expected enough for the input, got: none left. Give less"),
+    ],
+)
+def test_what_no_verb_catches_is_one_line(
+    error: Exception, code: int, words: str, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*arguments: object) -> None:
+        raise error
+
+    monkeypatch.setattr("rerank.files.trec.read_qrels", fails)
+    done = command("evaluate qrels.txt bm25.run")
+    assert (done.code, done.out, done.err.count("\n")) == (code, "", 1)
+    assert done.err.startswith(f"rerank: {words}")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit of a process's memory is Linux's")
+def test_data_beyond_the_memory_are_one_line(tmp_path: Path) -> None:
+    (tmp_path / "wide.svm").write_text("".join(f"{row % 2} qid:{row // 9} 1:1 60000:2\n" for row in range(20_000)))
+    line = f"ulimit -v 6000000; NUMBA_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 {SCRIPT} train wide.svm -o model.json"
+    done = _run(["bash", "-c", line], tmp_path)
+    assert (done.returncode, done.stdout) == (2, ""), done.stderr
+    assert re.fullmatch(r"rerank: [^\n]+\n", done.stderr)
