@@ -227,12 +227,3 @@ def test_what_no_verb_catches_is_one_line(
     done = command("evaluate qrels.txt bm25.run")
     assert (done.code, done.out, done.err.count("\n")) == (code, "", 1)
     assert done.err.startswith(f"rerank: {words}")
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="the limit of a process's memory is Linux's")
-def test_data_beyond_the_memory_are_one_line(tmp_path: Path) -> None:
-    (tmp_path / "wide.svm").write_text("".join(f"{row % 2} qid:{row // 9} 1:1 60000:2\n" for row in range(20_000)))
-    line = f"ulimit -v 6000000; NUMBA_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 {SCRIPT} train wide.svm -o model.json"
-    done = _run(["bash", "-c", line], tmp_path)
-    assert (done.returncode, done.stdout) == (2, ""), done.stderr
-    assert re.fullmatch(r"rerank: [^\n]+\n", done.stderr)
