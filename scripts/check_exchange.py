@@ -52,8 +52,7 @@ import xgboost  # noqa: E402
 from tabulate import tabulate  # noqa: E402
 
 import rerank  # noqa: E402
-from rerank.exchange.flatten import tree_model  # noqa: E402
-from rerank.exchange.vectors import boundary_rows  # noqa: E402
+from rerank.exchange.write import boundary_rows, tree_model  # noqa: E402
 from rerank.rankers.imported import ImportedTrees  # noqa: E402
 from tests.oracles import exchange as walks  # noqa: E402
 

@@ -1,20 +1,52 @@
-"""Trees of other systems as a forest, checked: numbers in range, each tree binary, every node reached once."""
+"""Trees of other systems as a forest, checked: numbers in range, each tree binary, every node reached once.
+
+Values are float32 here, and `x <= threshold` goes left. A test of float32 values against a float64 threshold has the
+same outcome as the test `<=` against the largest float32 that passes it. Trees whose nodes hold their children are
+walked without recursion, so that no depth is too deep.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import shown
+from rerank.errors import InvalidInputError, shown
 from rerank.exchange.registry import FormatFault
-from rerank.exchange.thresholds import LARGEST, Floats32
 from rerank.runtime.schema import LARGEST as LARGEST_SCORE
 from rerank.runtime.schema import SchemaError
 from rerank.trees.forest import MOST_ROWS, Forest, Tree, check_forest
 from rerank.types import Floats, Ints, pointers
+
+LARGEST = np.finfo(np.float32).max
+Floats32 = NDArray[np.float32]
+
+
+def at_most(threshold: Floats) -> Floats32:
+    """Return the largest float32 that is <= each threshold (n,) float64; -inf where no finite one is."""
+    return _largest(threshold, np.greater)
+
+
+def less_than(threshold: Floats) -> Floats32:
+    """Return the largest float32 that is < each threshold (n,) float64; -inf where no finite one is."""
+    return _largest(threshold, np.greater_equal)
+
+
+def _largest(threshold: Floats, too_large: Any) -> Floats32:
+    with np.errstate(over="ignore"):  # beyond float32 is infinite
+        nearest = np.asarray(threshold, dtype=np.float64).astype(np.float32)
+        below = np.nextafter(nearest, np.float32(-np.inf))
+    return np.where(too_large(nearest.astype(np.float64), threshold), below, nearest)
+
+
+def next_above(threshold: Floats32) -> Floats32:
+    """Return the next float32 above each threshold: `x < next` goes left where `x <= threshold` does."""
+    with np.errstate(over="ignore"):
+        return np.nextafter(threshold, np.float32(np.inf))
+
 
 MOST_FEATURES = 1_000_000
 
@@ -181,3 +213,100 @@ def _in_its_tree(trees: Sequence[Tree], whole: SchemaError) -> FormatFault:
 def zero_goes_left(threshold: Floats32) -> NDArray[np.bool_]:
     """Return where 0 goes, for systems that read a missing value as 0."""
     return np.asarray(threshold >= 0.0)
+
+
+Made = TypeVar("Made")
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A leaf of a file; its training rows or their hessians, 0 where the file has none."""
+
+    value: float
+    count: float = 0.0
+
+
+@dataclass(frozen=True)
+class Node:
+    """A test of a file and its children, as the file has them; `x <= threshold` goes left, threshold a float32."""
+
+    feature: int
+    threshold: float
+    missing_left: bool
+    left: Any
+    right: Any
+
+
+def tree_of(root: Any, read: Callable[[Any], Leaf | Node]) -> Tree:
+    """Return the tree below a root; `read` says what a node of the file is, and checks it."""
+    rows: list[tuple[bool, int, float, bool, float, float]] = []
+    waiting: list[tuple[Any, int, int]] = [(root, -1, 0)]
+    children: list[list[int]] = []
+    while waiting:
+        raw, parent, side = waiting.pop()
+        index, node = len(rows), read(raw)
+        if parent >= 0:
+            children[parent][side] = index
+        children.append([0, 0])
+        if isinstance(node, Leaf):
+            rows.append((True, 0, 0.0, False, node.value, node.count))
+        else:
+            rows.append((False, node.feature, node.threshold, node.missing_left, 0.0, 0.0))
+            waiting += [(node.right, index, 1), (node.left, index, 0)]
+    columns = list(zip(*rows, strict=True))
+    left, right = (np.array([pair[side] for pair in children], dtype=np.int64) for side in (0, 1))
+    return flat_tree(
+        np.array(columns[0], dtype=np.bool_),
+        np.array(columns[1], dtype=np.int64),
+        np.array(columns[2], dtype=np.float32),
+        np.array(columns[3], dtype=np.bool_),
+        left,
+        right,
+        np.array(columns[4], dtype=np.float64),
+        count=np.array(columns[5], dtype=np.float64),
+    )
+
+
+def nested(
+    forest: Forest,
+    tree: int,
+    leaf: Callable[[int, int], Made],
+    node: Callable[[int, int, Made, Made], Made],
+) -> Made:
+    """Return a tree built from its leaves up."""
+    first, first_leaf = int(forest.node_ptr[tree]), int(forest.leaf_ptr[tree])
+    if first == int(forest.node_ptr[tree + 1]):
+        return leaf(first_leaf, 0)
+    nodes = slice(first, int(forest.node_ptr[tree + 1]))
+    left, right = forest.left[nodes].tolist(), forest.right[nodes].tolist()
+    order, depth = [0], {0: 0}
+    for index in order:
+        for child in (left[index], right[index]):
+            if child >= 0:
+                order.append(child)
+                depth[child] = depth[index] + 1
+    made: dict[int, Made] = {}
+
+    def child_of(child: int, below: int) -> Made:
+        return made.pop(child) if child >= 0 else leaf(first_leaf + ~child, below)
+
+    for index in reversed(order):
+        below = depth[index] + 1
+        pair = child_of(left[index], below), child_of(right[index], below)
+        made[index] = node(first + index, depth[index], *pair)
+    return made[0]
+
+
+def check_depth(forest: Forest, deepest: int, format: str) -> None:
+    """Refuse trees that are deeper than readers of a nested format allow."""
+
+    def deeper(node: int, depth: int, left: int, right: int) -> int:
+        return max(left, right)
+
+    for tree in range(forest.n_trees):
+        depth = nested(forest, tree, lambda leaf, depth: depth, deeper)
+        if depth > deepest:
+            raise InvalidInputError(
+                f"{format}: expected trees of a depth up to {deepest}, got one of {depth}. Train with "
+                f"max_depth={deepest}."
+            )

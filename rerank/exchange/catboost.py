@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import shown
-from rerank.exchange.build import MOST_FEATURES, joined, leaf_tree, numbers, split_tree, wholes
+from rerank.exchange.build import MOST_FEATURES, at_most, joined, leaf_tree, numbers, split_tree, wholes
 from rerank.exchange.registry import Format, FormatFault, TreeModel, register
-from rerank.exchange.structured import member, parsed
-from rerank.exchange.thresholds import at_most
+from rerank.exchange.structured import member, parsed_json
 from rerank.trees.forest import Tree
 
 DEEPEST = 16
@@ -45,7 +44,7 @@ class CatBoost(Format):
 
     def read(self, content: bytes, names: tuple[str, ...] | None) -> TreeModel:
         """Return the model of a file; raises FormatFault."""
-        stored = parsed(content)
+        stored = parsed_json(content)
         if not isinstance(stored, dict):
             raise FormatFault("an object", shown(stored))
         if "oblivious_trees" not in stored and "trees" in stored:

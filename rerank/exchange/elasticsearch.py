@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from rerank.exchange.engines.registry import STATIC, engine_named, portable_names, query_settings
+from rerank.exchange.engines import ELASTICSEARCH as ENGINE
+from rerank.exchange.engines import STATIC
 from rerank.exchange.registry import Format, TreeModel, WriteOptions, register
-from rerank.exchange.single import node_counts, summed, whole_counts
+from rerank.exchange.write import node_counts, summed, whole_counts
 from rerank.rankers.arrays import numbered_names
 from rerank.trees.forest import Forest
 from rerank.types import Floats
@@ -53,12 +54,10 @@ class Elasticsearch(Format):
 
 def _extractors(names: Sequence[str], recipe: Mapping[str, Any] | None) -> list[dict[str, Any]]:
     """Return a query for each feature; for one that the engine does not compute, the number in a field of its name."""
-    engine = engine_named("elasticsearch")
-    portable = portable_names(engine, names, recipe)
-    settings = query_settings(engine, portable, recipe or {})
-    queries = {name: engine.query(f"{STATIC}.{name}", settings) for name in names}
-    queries |= {name: engine.query(name, settings) for name in portable}
-    return [engine.entry(name, query) for name, query in queries.items()]
+    portable = ENGINE.portable(names, recipe)
+    settings = ENGINE.settings(portable, recipe or {})
+    known = {name: name if name in portable else f"{STATIC}.{name}" for name in names}
+    return [ENGINE.entry(name, ENGINE.query(query, settings)) for name, query in known.items()]
 
 
 def _stored(forest: Forest, tree: int, leaf_count: Floats) -> list[dict[str, Any]]:

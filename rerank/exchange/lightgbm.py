@@ -14,11 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import shown
-from rerank.exchange.build import MOST_FEATURES, joined, leaf_tree, numbers, split_tree, wholes, zero_goes_left
+from rerank.exchange.build import (
+    MOST_FEATURES,
+    Floats32,
+    at_most,
+    joined,
+    leaf_tree,
+    numbers,
+    split_tree,
+    wholes,
+    zero_goes_left,
+)
 from rerank.exchange.registry import Format, FormatFault, TreeModel, WriteOptions, cannot_say, register
-from rerank.exchange.single import node_counts, whole_counts
-from rerank.exchange.text import decimal, decimals
-from rerank.exchange.thresholds import Floats32, at_most
+from rerank.exchange.write import decimal, decimals, node_counts, whole_counts
 from rerank.trees.forest import MOST_ROWS, Forest, Tree
 from rerank.types import Floats, Ints
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from rerank.errors import InvalidInputError
 from rerank.exchange.registry import Format, TreeModel, WriteOptions, register
-from rerank.exchange.single import summed
+from rerank.exchange.write import summed
 from rerank.trees.forest import Forest
 
 

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import InvalidInputError
-from rerank.exchange.build import flat_tree, joined, leaf_tree, numbers, wholes
+from rerank.exchange.build import at_most, flat_tree, joined, leaf_tree, numbers, wholes
 from rerank.exchange.registry import Format, FormatFault, TreeModel, register
-from rerank.exchange.thresholds import at_most
 from rerank.trees.forest import Tree
 
 MEANS = ("RandomForestRegressor", "ExtraTreesRegressor")

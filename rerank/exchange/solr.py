@@ -15,13 +15,10 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import shown
-from rerank.exchange.build import joined, numbers
-from rerank.exchange.nested import Leaf, Node, check_depth, nested, tree_of
+from rerank.exchange.build import Floats32, Leaf, Node, check_depth, joined, nested, numbers, tree_of
 from rerank.exchange.registry import Format, FormatFault, LinearModel, TreeModel, WriteOptions, cannot_say, register
-from rerank.exchange.single import single, summed
-from rerank.exchange.structured import member, parsed
-from rerank.exchange.text import decimal
-from rerank.exchange.thresholds import Floats32
+from rerank.exchange.structured import member, parsed_json
+from rerank.exchange.write import decimal, single, summed
 from rerank.rankers.arrays import numbered_names
 from rerank.trees.forest import Forest, Tree
 
@@ -49,7 +46,7 @@ class Solr(Format):
 
     def read(self, content: bytes, names: tuple[str, ...] | None) -> TreeModel | LinearModel:
         """Return the model of a file; raises FormatFault."""
-        stored = parsed(content)
+        stored = parsed_json(content)
         kind = member(stored, "class", str)
         if kind not in (CLASS, LINEAR):
             raise FormatFault(f"{CLASS} or {LINEAR}", shown(kind))

@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import InvalidInputError, shown
-from rerank.exchange.build import MOST_FEATURES, flat_tree, joined, numbers, wholes
+from rerank.exchange.build import MOST_FEATURES, at_most, flat_tree, joined, less_than, numbers, wholes
 from rerank.exchange.registry import Format, FormatFault, TreeModel, WriteOptions, register
-from rerank.exchange.single import known_counts, node_counts, summed
-from rerank.exchange.structured import member, parsed
-from rerank.exchange.thresholds import at_most, less_than
+from rerank.exchange.structured import member, parsed_json
+from rerank.exchange.write import known_counts, node_counts, summed
 from rerank.trees.forest import Forest, Tree
 from rerank.types import Floats
 
@@ -57,7 +56,7 @@ class Treelite(Format):
         """Return the model of its JSON, or of a checkpoint, which needs the library; raises FormatFault."""
         if not content.lstrip().startswith(b"{"):
             content = _json_of_checkpoint(content)
-        stored = parsed(content)
+        stored = parsed_json(content)
         n_features = int(wholes("num_feature", [member(stored, "num_feature")], 1, MOST_FEATURES, 1)[0])
         targets = member(stored, "num_target", int), stored.get("num_class")
         if targets[0] != 1 or targets[1] not in ([1], 1, None):

@@ -14,7 +14,7 @@ import rerank
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, ModelMismatchError
 from rerank.exchange.build import in_a_row
 from rerank.exchange.registry import known_formats
-from rerank.exchange.vectors import boundary_rows
+from rerank.exchange.write import boundary_rows
 from rerank.rankers.imported import ImportedTrees
 from tests.exchange.conftest import NAMES, random_model
 from tests.oracles import exchange as walks
