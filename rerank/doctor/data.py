@@ -9,8 +9,7 @@ import numpy as np
 
 from rerank.doctor.findings import Finding, at, check
 from rerank.doctor.reading import DataRows
-from rerank.doctor.repeats import returning_documents, returning_queries
-from rerank.doctor.run import tied_queries
+from rerank.doctor.records import returning_documents, returning_queries, tied_queries
 
 HIGHEST = 10
 NAMED = 10  # features that a finding lists
