@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import uuid4
 
 import cloudpickle
@@ -18,6 +18,7 @@ import numpy as np
 
 from rerank.cluster import worker
 from rerank.cluster.connect import cancelled_errors, dask_distributed
+from rerank.cluster.workers import Workers
 from rerank.errors import ClusterError
 from rerank.trees.binned import BinnedData
 from rerank.trees.binned_scores import tree_values
@@ -25,9 +26,6 @@ from rerank.trees.boost import BoostSettings, Gradients, StepLength, mean_of_tre
 from rerank.trees.forest import Forest, Tree
 from rerank.trees.shards import Shard
 from rerank.types import Floats, Ints
-
-if TYPE_CHECKING:
-    from rerank.cluster.cluster import Cluster
 
 POLL_SECONDS = 0.2
 STEP_SECONDS = 0.02  # between two questions to the scheduler whether the tasks have ended
@@ -44,7 +42,7 @@ class ClusterBooster:
 
     Parameters
     ----------
-    cluster : Cluster
+    cluster : Workers
         The cluster.
     data, query_ptr, start_scores
         As for `Booster`.
@@ -67,7 +65,7 @@ class ClusterBooster:
 
     def __init__(
         self,
-        cluster: Cluster,
+        cluster: Workers,
         data: BinnedData,
         query_ptr: Ints,
         start_scores: Floats,
@@ -178,7 +176,7 @@ class ClusterBooster:
 class _Attempt:
     """The tasks of one training, one on each worker, until one of them is lost."""
 
-    def __init__(self, cluster: Cluster, addresses: list[str]) -> None:
+    def __init__(self, cluster: Workers, addresses: list[str]) -> None:
         self.addresses = addresses
         self._cluster, self._client, self._key = cluster, cluster.client, f"rerank-{uuid4().hex}"
         self._trees: queue.SimpleQueue[bytes] = queue.SimpleQueue()

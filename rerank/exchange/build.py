@@ -7,8 +7,8 @@ walked without recursion, so that no depth is too deep.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -93,6 +93,26 @@ def _check_size(where: str, values: Sequence[Any], size: int | None) -> None:
         raise FormatFault(f"{size} values of {where}", str(len(values)))
 
 
+def each_tree(parts: Iterable[Any], read: Callable[[Any], Tree]) -> list[Tree]:
+    """Return the trees of a file's parts; raises FormatFault, which names the tree by its number from 1."""
+    trees = []
+    for number, part in enumerate(parts, 1):
+        try:
+            trees.append(read(part))
+        except FormatFault as fault:
+            raise fault.within(f"tree {number}") from None
+    return trees
+
+
+def weighed(tree: Tree, weight: float, leaves: type[np.floating[Any]], products: type[np.floating[Any]]) -> Tree:
+    """Return a tree with its leaf values times its weight, a float32; raises FormatFault beyond the types given."""
+    with np.errstate(over="ignore"):
+        values = tree.leaf_value.astype(leaves).astype(products) * products(np.float32(weight))
+    if not np.isfinite(values).all():
+        raise FormatFault(f"leaf values as {leaves.__name__}", "a number beyond it")
+    return replace(tree, leaf_value=values.astype(np.float64))
+
+
 def split_tree(
     feature: Ints,
     threshold: Floats32,
@@ -138,16 +158,15 @@ def flat_tree(
     feature: Ints,
     threshold: Floats32,
     missing_left: NDArray[np.bool_],
-    left: Ints,
-    right: Ints,
+    children: tuple[Ints, Ints],
     value: Floats,
     gain: Floats | None = None,
     count: Ints | Floats | None = None,
 ) -> Tree:
     """Return a tree of which nodes and leaves are in one numbering, (n,) each, the root first.
 
-    left, right  (n,) int64 from 0 to n - 1; of leaves without meaning
-    count        as `leaf_count` of `split_tree`, but of nodes and leaves
+    children  left and right, (n,) int64 from 0 to n - 1; of leaves without meaning
+    count     as `leaf_count` of `split_tree`, but of nodes and leaves
     """
     nodes = ~is_leaf
     number = np.where(is_leaf, ~(np.cumsum(is_leaf) - 1), np.cumsum(nodes) - 1)
@@ -155,8 +174,8 @@ def flat_tree(
         feature[nodes],
         threshold[nodes],
         missing_left[nodes],
-        number[left[nodes]],
-        number[right[nodes]],
+        number[children[0][nodes]],
+        number[children[1][nodes]],
         value[is_leaf],
         None if gain is None else gain[nodes],
         None if count is None else count[is_leaf],
@@ -260,8 +279,7 @@ def tree_of(root: Any, read: Callable[[Any], Leaf | Node]) -> Tree:
         np.array(columns[1], dtype=np.int64),
         np.array(columns[2], dtype=np.float32),
         np.array(columns[3], dtype=np.bool_),
-        left,
-        right,
+        (left, right),
         np.array(columns[4], dtype=np.float64),
         count=np.array(columns[5], dtype=np.float64),
     )

@@ -19,9 +19,22 @@ from xml.etree import ElementTree
 import numpy as np
 
 from rerank.errors import shown
-from rerank.exchange.build import MOST_FEATURES, Floats32, Leaf, Node, check_depth, joined, nested, numbers, tree_of
+from rerank.exchange.build import (
+    MOST_FEATURES,
+    Floats32,
+    Leaf,
+    Node,
+    check_depth,
+    each_tree,
+    joined,
+    nested,
+    numbers,
+    tree_of,
+    weighed,
+)
 from rerank.exchange.engines import PARAMETER
 from rerank.exchange.registry import Format, FormatFault, LinearModel, TreeModel, WriteOptions, register
+from rerank.exchange.structured import decoded
 from rerank.exchange.write import decimal, refuse_missing_direction, single, summed
 from rerank.trees.forest import Forest, Tree
 from rerank.types import Floats
@@ -73,7 +86,7 @@ def parsed_xml(text: str, first_line: int = 1) -> ElementTree.Element:
 
 def read_ensemble(ensemble: ElementTree.Element) -> tuple[list[Tree], list[float], int]:
     """Return trees whose missing values are read as 0, their weights, and the largest feature id (from 1)."""
-    trees, weights, ids = [], [], [1]
+    weights, ids = [], [1]
 
     def read(split: ElementTree.Element) -> Leaf | Node:
         if split.find("output") is not None:
@@ -90,17 +103,16 @@ def read_ensemble(ensemble: ElementTree.Element) -> tuple[list[Tree], list[float
             threshold = float(np.float32(threshold))
         return Node(int(feature) - 1, threshold, threshold >= 0.0, children["left"], children["right"])
 
-    for count, element in enumerate(ensemble, 1):
-        try:
-            if element.tag != "tree":
-                raise FormatFault("an element tree", shown(element.tag))
-            weights.append(numeric(element.get("weight"), "weight"))
-            root = element.find("split")
-            if root is None:
-                raise FormatFault("an element split", "none")
-            trees.append(tree_of(root, read))
-        except FormatFault as fault:
-            raise fault.within(f"tree {count}") from None
+    def read_tree(element: ElementTree.Element) -> Tree:
+        if element.tag != "tree":
+            raise FormatFault("an element tree", shown(element.tag))
+        weights.append(numeric(element.get("weight"), "weight"))
+        root = element.find("split")
+        if root is None:
+            raise FormatFault("an element split", "none")
+        return tree_of(root, read)
+
+    trees = each_tree(ensemble, read_tree)
     return trees, weights, max(ids)
 
 
@@ -159,10 +171,7 @@ class RankLib(Format):
 
     def read(self, content: bytes, names: tuple[str, ...] | None) -> TreeModel | LinearModel:
         """Return the model of a file; raises FormatFault."""
-        try:
-            text = content.decode("utf-8")
-        except UnicodeDecodeError:
-            raise FormatFault("UTF-8 text", "other bytes") from None
+        text = decoded(content)
         head = HEAD.match(text)
         kind = text.lstrip().split("\n", 1)[0].lstrip("# ").strip()
         if head is None or kind not in (*TREES, ASCENT, REGRESSION):
@@ -183,7 +192,7 @@ class RankLib(Format):
             own, weights, largest = read_ensemble(ensemble)
             n_features = max(n_features, largest)
             exact = exact and all(weight == 1.0 for weight in weights)
-            trees += [_weighed(tree, weight) for tree, weight in zip(own, weights, strict=True)]
+            trees += [weighed(*each, np.float32, np.float64) for each in zip(own, weights, strict=True)]
         forest = joined(trees, n_features, np.float32 if exact and len(ensembles) == 1 else np.float64)
         return TreeModel(forest, n_features, divisor=float(len(ensembles)))
 
@@ -262,15 +271,6 @@ def _linear(text: str, has_constant: bool, names: tuple[str, ...] | None) -> Lin
     return LinearModel(tuple(weights.get(feature, 0.0) for feature in range(1, n_features + 1)), constant=constant)
 
 
-def _weighed(tree: Tree, weight: float) -> Tree:
-    """Return a tree with its leaf values times its weight, both of them float32."""
-    with np.errstate(over="ignore"):
-        values = tree.leaf_value.astype(np.float32).astype(np.float64) * float(np.float32(weight))
-    if not np.isfinite(values).all():
-        raise FormatFault("leaf values as float32", "a number beyond it")
-    return Tree(**{**vars(tree), "leaf_value": values})
-
-
 KINDS = ("LAMBDAMART", "MART", "OBVMART", "OBVLAMBDAMART", "DART")
 
 
@@ -288,10 +288,7 @@ class QuickRank(Format):
 
     def read(self, content: bytes, names: tuple[str, ...] | None) -> TreeModel:
         """Return the model of a file; raises FormatFault."""
-        try:
-            root = parsed_xml(content.decode("utf-8"))
-        except UnicodeDecodeError:
-            raise FormatFault("UTF-8 text", "other bytes") from None
+        root = parsed_xml(decoded(content))
         kind = (root.findtext("info/type") or "").strip().upper()
         if root.tag != "ranker" or kind not in KINDS:
             raise FormatFault(f"a ranker of trees ({', '.join(KINDS)})", shown(kind))
@@ -303,8 +300,8 @@ class QuickRank(Format):
         if most is not None and numeric(most, "trees") < len(trees):
             raise FormatFault(f"at most {most.strip()} trees, as the header says", str(len(trees)))
         n_features = max(n_features, len(names or ()))
-        weighed = [_weighed_double(tree, weight) for tree, weight in zip(trees, weights, strict=True)]
-        return TreeModel(joined(weighed, n_features), n_features)
+        trees = [weighed(*each, np.float64, np.float64) for each in zip(trees, weights, strict=True)]
+        return TreeModel(joined(trees, n_features), n_features)
 
     def write(self, model: TreeModel, options: WriteOptions) -> bytes:
         """Return the XML of a model."""
@@ -321,12 +318,3 @@ class QuickRank(Format):
         }
         head = ["<ranker>", "<info>", *(f" <{key}>{value}</{key}>" for key, value in info.items()), "</info>"]
         return ("\n".join([*head, *ensemble_lines(model, "quickrank"), "</ranker>"]) + "\n").encode()
-
-
-def _weighed_double(tree: Tree, weight: float) -> Tree:
-    """Return a tree with its leaf values times its weight, a float32."""
-    with np.errstate(over="ignore"):
-        values = tree.leaf_value * float(np.float32(weight))
-    if not np.isfinite(values).all():
-        raise FormatFault("leaf values as finite numbers", "a number beyond float64")
-    return Tree(**{**vars(tree), "leaf_value": values})

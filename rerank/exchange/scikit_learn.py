@@ -79,8 +79,7 @@ def _tree(tree: Any, factor: float) -> Tree:
         np.where(is_leaf, 0, tree.feature),
         threshold,
         np.asarray(missing, dtype=np.bool_),
-        np.where(is_leaf, 0, tree.children_left),
-        np.where(is_leaf, 0, tree.children_right),
+        (np.where(is_leaf, 0, tree.children_left), np.where(is_leaf, 0, tree.children_right)),
         values,
         count=tree.weighted_n_node_samples,
     )
@@ -97,8 +96,7 @@ def _histogram_tree(nodes: Any) -> Tree:
         wholes("feature_idx", np.where(is_leaf, 0, nodes["feature_idx"]).tolist(), 0, 2**31 - 1),
         threshold,
         nodes["missing_go_to_left"] > 0,
-        nodes["left"].astype(np.int64),
-        nodes["right"].astype(np.int64),
+        (nodes["left"].astype(np.int64), nodes["right"].astype(np.int64)),
         numbers("value", nodes["value"].tolist()),
         count=nodes["count"].astype(np.int64),
     )

@@ -12,6 +12,14 @@ from rerank.exchange.registry import FormatFault
 from rerank.runtime.strict_json import ParseFault, parse_json
 
 
+def decoded(content: bytes) -> str:
+    """Return the text of a file; raises FormatFault."""
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        raise FormatFault("UTF-8 text", "other bytes") from None
+
+
 def parsed_json(content: bytes) -> Any:
     """Return the value of a JSON file; raises FormatFault."""
     try:
@@ -104,10 +112,7 @@ class _Reader:
         return count
 
     def _text(self) -> str:
-        try:
-            return self.take(self._count()).decode("utf-8")
-        except UnicodeDecodeError:
-            raise FormatFault("UTF-8 text", "other bytes") from None
+        return decoded(self.take(self._count()))
 
     def _head(self) -> tuple[str, int | None]:
         """Return type and count of a container, empty and None where it does not say."""

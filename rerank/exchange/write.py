@@ -21,8 +21,8 @@ from rerank.rankers.linear import LinearRanker
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.warm_start import CANDIDATES, FeatureBase, ModelBase, NoBase
 from rerank.trees.contributions import EMPTY_LEAF
-from rerank.trees.forest import Forest
-from rerank.types import Floats
+from rerank.trees.forest import Forest, Tree
+from rerank.types import Floats, Ints
 
 
 def decimal(value: float) -> str:
@@ -93,17 +93,36 @@ def whole_counts(forest: Forest, format: str) -> Floats:
     return np.maximum(np.rint(counts / np.repeat(unit, np.diff(forest.leaf_ptr))), 1.0)
 
 
-def node_counts(forest: Forest, tree: int, leaf_count: Floats) -> tuple[Floats, Floats]:
-    """Return the counts of a tree's nodes (n_nodes,) and leaves (n_leaves,), those of the forest's leaves given."""
-    nodes = slice(int(forest.node_ptr[tree]), int(forest.node_ptr[tree + 1]))
-    leaves = leaf_count[int(forest.leaf_ptr[tree]) : int(forest.leaf_ptr[tree + 1])]
-    left, right = forest.left[nodes].tolist(), forest.right[nodes].tolist()
+def trees_of(forest: Forest) -> list[Tree]:
+    """Return the trees of a forest."""
+    nodes, leaves = ([*map(slice, ptr[:-1], ptr[1:])] for ptr in (forest.node_ptr, forest.leaf_ptr))
+    of_nodes = ("feature", "threshold", "missing_left", "left", "right", "gain")
+    counts = forest.leaf_count
+    return [
+        Tree(
+            **{name: getattr(forest, name)[node] for name in of_nodes},
+            leaf_value=forest.leaf_value[leaf],
+            leaf_count=None if counts is None else counts[leaf],
+        )
+        for node, leaf in zip(nodes, leaves, strict=True)
+    ]
+
+
+def node_counts(tree: Tree) -> tuple[Floats, Floats]:
+    """Return the counts of the nodes (n_nodes,) and leaves (n_leaves,) of a tree that knows those of its leaves."""
+    left, right, leaves = tree.left.tolist(), tree.right.tolist(), np.asarray(tree.leaf_count, dtype=np.float64)
     counts, order = np.zeros(len(left)), [0] if left else []
     for node in order:  # parents before their children
         order += [child for child in (left[node], right[node]) if child >= 0]
     for node in reversed(order):
         counts[node] = sum(counts[child] if child >= 0 else leaves[~child] for child in (left[node], right[node]))
     return counts, leaves
+
+
+def flat_children(tree: Tree) -> tuple[Ints, Ints]:
+    """Return the left and right children of each node, (n_nodes,), where the leaves are numbered after the nodes."""
+    left, right = (np.where(side >= 0, side, len(tree.feature) + ~side) for side in (tree.left, tree.right))
+    return left, right
 
 
 def with_tests_below(forest: Forest) -> Forest:

@@ -13,6 +13,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from rerank.exchange.build import (
     Leaf,
     Node,
     check_depth,
+    each_tree,
     flat_tree,
     joined,
     leaf_tree,
@@ -35,10 +37,9 @@ from rerank.exchange.build import (
 from rerank.exchange.ranklib import rescore
 from rerank.exchange.registry import Format, FormatFault, TreeModel, WriteOptions, cannot_say, register
 from rerank.exchange.structured import member, names_of, parse_ubjson, parsed_json
-from rerank.exchange.write import known_counts, node_counts, single, summed, with_tests_below
+from rerank.exchange.write import known_counts, node_counts, single, summed, trees_of, with_tests_below
 from rerank.rankers.arrays import numbered_names
 from rerank.trees.forest import Forest, Tree
-from rerank.types import Floats
 
 MODEL = "learner.gradient_booster.model"
 MOST_NODES = 1 << 25
@@ -84,7 +85,7 @@ class XGBoost(Format):
         _check_kind(stored)
         parameters = member(stored, "learner.learner_model_param", dict)
         n_features = int(wholes("num_feature", [member(parameters, "num_feature")], 1, MOST_FEATURES, 1)[0])
-        trees = [self._tree(number, raw, n_features) for number, raw in enumerate(_trees(stored), 1)]
+        trees = each_tree(_trees(stored), lambda raw: _tree(raw, n_features))
         base = _base(member(parameters, "base_score"), member(stored, "learner.objective.name", str))
         if base:
             trees.insert(0, leaf_tree(float(base)))
@@ -92,12 +93,6 @@ class XGBoost(Format):
         if stored_names and len(stored_names) != n_features:
             raise FormatFault(f"{n_features} feature names", str(len(stored_names)))
         return TreeModel(joined(trees, n_features, np.float32), n_features, stored_names or None)
-
-    def _tree(self, number: int, raw: Any, n_features: int) -> Tree:
-        try:
-            return _tree(raw, n_features)
-        except FormatFault as fault:
-            raise fault.within(f"tree {number}") from None
 
     def write(self, model: TreeModel, options: WriteOptions) -> bytes:
         """Return the JSON of a model; XGBoost sums its leaf values in float32."""
@@ -108,8 +103,8 @@ class XGBoost(Format):
         for name in names:
             if set(name) & set("[]<"):
                 raise cannot_say("xgboost", "feature names without [, ] and <", shown(name), "Rename it.")
-        counts = known_counts(forest, "xgboost")
-        trees = [_stored_tree(forest, number, model.n_features, counts) for number in range(forest.n_trees)]
+        forest = replace(forest, leaf_count=known_counts(forest, "xgboost"))
+        trees = [_stored_tree(tree, number, model.n_features) for number, tree in enumerate(trees_of(forest))]
         base = str(float(single(np.array([model.constant]))[0]))
         shape = {"num_parallel_tree": "1", "num_trees": str(len(trees))}
         learner = {
@@ -228,24 +223,21 @@ def _of_reached(is_leaf: Any, feature: Any, threshold: Any, missing: Any, left: 
         feature[reached],
         threshold[reached],
         missing[reached],
-        number[left[reached]],
-        number[right[reached]],
+        (number[left[reached]], number[right[reached]]),
         *(column[reached] for column in values),
     )
 
 
-def _stored_tree(forest: Forest, number: int, n_features: int, leaf_count: Floats) -> dict[str, Any]:
-    nodes = slice(int(forest.node_ptr[number]), int(forest.node_ptr[number + 1]))
-    leaves = slice(int(forest.leaf_ptr[number]), int(forest.leaf_ptr[number + 1]))
-    order, left, right, parents = _siblings(forest.left[nodes].tolist(), forest.right[nodes].tolist())
+def _stored_tree(tree: Tree, number: int, n_features: int) -> dict[str, Any]:
+    order, left, right, parents = _siblings(tree.left.tolist(), tree.right.tolist())
     inner, indices = order >= 0, np.where(order >= 0, order, 0)
-    values = single(forest.leaf_value[leaves])[np.where(inner, 0, ~order)]
+    values = single(tree.leaf_value)[np.where(inner, 0, ~order)]
     limits, gains, features, missing = (
-        np.append(column[nodes], np.zeros(1, column.dtype))[indices]  # one more for a tree without a node
-        for column in (forest.threshold, forest.gain, forest.feature, forest.missing_left)
+        np.append(column, np.zeros(1, column.dtype))[indices]  # one more for a tree without a node
+        for column in (tree.threshold, tree.gain, tree.feature, tree.missing_left)
     )
     conditions = np.where(inner, limits.astype(np.float64), values)
-    node_count, leaf_count = node_counts(forest, number, leaf_count)
+    node_count, leaf_count = node_counts(tree)
     counts = np.where(inner, np.append(node_count, 0.0)[indices], leaf_count[np.where(inner, 0, ~order)])
     return {
         "base_weights": np.where(inner, 0.0, values).tolist(),
@@ -311,14 +303,9 @@ class XGBoostDump(Format):
         if not isinstance(raw, list):
             raise FormatFault("a list of trees", shown(raw))
         features = _Features(names)
-        trees: list[Tree] = []
-        for number, root in enumerate(raw, 1):
-            try:
-                trees.append(tree_of(root, lambda node: _read(node, features, zero)))
-            except FormatFault as fault:
-                raise fault.within(f"tree {number}") from None
+        trees = each_tree(raw, lambda root: tree_of(root, lambda node: _read(node, features, zero)))
         stored_names, column, is_ordered = features.ordered()
-        trees = [Tree(**{**vars(tree), "feature": column[tree.feature].astype(np.int32)}) for tree in trees]
+        trees = [replace(tree, feature=column[tree.feature].astype(np.int32)) for tree in trees]
         forest, n_features = joined(trees, len(stored_names), np.float32), len(stored_names)
         has_names = stored_names != numbered_names(n_features)
         return TreeModel(forest, n_features, stored_names if has_names else None, is_ordered=is_ordered)

@@ -11,7 +11,6 @@ from importlib.resources import files
 from xml.etree.ElementTree import Element as Element
 from xml.etree.ElementTree import tostring
 
-
 _NO_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")  # characters that HTML does not allow
 
 
