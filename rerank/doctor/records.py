@@ -36,8 +36,10 @@ def returning_queries(rows: Documents, severity: str, effect: str) -> Iterator[F
     )
 
 
-def returning_documents(rows: Documents) -> Iterator[Finding]:
-    """Yield a finding about documents that occur twice in a query."""
+@check("run")
+@check("data")
+def document_returns(rows: Documents) -> Iterator[Finding]:
+    """Documents that occur twice in a query."""
     again, first = repeated_rows(rows.query, rows.doc_ids)
     before = dict(zip(again.tolist(), first.tolist(), strict=True))
 
@@ -50,13 +52,6 @@ def returning_documents(rows: Documents) -> Iterator[Finding]:
 
 
 HIGHEST = 10  # grades of test collections end at 4, those of a few at 10
-
-
-@check("qrels")
-def judged_query_returns(qrels: QrelsRows) -> Iterator[Finding]:
-    """Queries whose rows are not contiguous."""
-    effect = "rerank and trec_eval join its rows; a tool that reads query by query keeps one part"
-    yield from returning_queries(qrels, "note", effect)
 
 
 @check("qrels")
@@ -86,8 +81,8 @@ def nothing_relevant(qrels: QrelsRows) -> Iterator[Finding]:
     highest = np.full(len(qrels.names), np.iinfo(np.int64).min)
     np.maximum.at(highest, qrels.query, qrels.labels)
     rows = qrels.first_rows(np.flatnonzero(highest <= 0))
-    message = "query {} has no document with a label above 0"
     effect = "each run has 0 there in nDCG, AP, RR, P and R: it lowers all means equally"
+    message = "query {} has no document with a label above 0"
     yield from at(qrels, "warning", rows, lambda row: message.format(qrels.name(row)), effect)
 
 
@@ -105,16 +100,11 @@ def labels_out_of_range(qrels: QrelsRows) -> Iterator[Finding]:
 
 
 @check("run")
-def ranked_query_returns(run: RunRows) -> Iterator[Finding]:
+@check("qrels")
+def query_returns(rows: Documents) -> Iterator[Finding]:
     """Queries whose rows are not contiguous."""
     effect = "rerank and trec_eval join its rows; a tool that reads query by query keeps one part"
-    yield from returning_queries(run, "note", effect)
-
-
-@check("run")
-def document_returns(run: RunRows) -> Iterator[Finding]:
-    """Documents that occur twice in a query."""
-    yield from returning_documents(run)
+    yield from returning_queries(rows, "note", effect)
 
 
 @check("run")
@@ -138,18 +128,13 @@ def tied_queries(rows: Documents, scores: Floats, what: str, effect: str) -> Ite
     scores, first = scores[order], query_ptr[:-1]
     equal = np.minimum.reduceat(scores, first) == np.maximum.reduceat(scores, first)
     tied = rows.first_rows(np.flatnonzero(equal & (np.diff(query_ptr) > 1)))
-
-    def describe(row: int) -> str:
-        return f"all documents of query {rows.name(row)} have one {what}"
-
-    yield from at(rows, "warning", tied, describe, effect)
+    yield from at(rows, "warning", tied, lambda row: f"all documents of query {rows.name(row)} have one {what}", effect)
 
 
 @check("run")
 def ranks_contradict_scores(run: RunRows) -> Iterator[Finding]:
     """Documents whose score is above that of the document ranked before."""
-    before, after = _by_rank(run)
-    scores = _as_trec_eval(run)
+    before, after, scores = _by_rank(run)
     risen = after[scores[after] > scores[before]]
 
     def describe(row: int) -> str:
@@ -163,8 +148,7 @@ def ranks_contradict_scores(run: RunRows) -> Iterator[Finding]:
 @check("run")
 def ties_contradict_ranks(run: RunRows) -> Iterator[Finding]:
     """Documents with tied scores whose ranks are not in trec_eval's order."""
-    before, after = _by_rank(run)
-    scores = _as_trec_eval(run)
+    before, after, scores = _by_rank(run)
     tied = scores[after] == scores[before]
     before, after = before[tied], after[tied]
 
@@ -175,19 +159,15 @@ def ties_contradict_ranks(run: RunRows) -> Iterator[Finding]:
     yield from at(run, "note", after[run.doc_ids[after] > run.doc_ids[before]], describe, effect)
 
 
-def _as_trec_eval(run: RunRows) -> NDArray[np.float32]:
-    """Return the scores as trec_eval compares them."""
+def _by_rank(run: RunRows) -> tuple[Ints, Ints, NDArray[np.float32]]:
+    """Return pairs of rows with finite scores at consecutive ranks of a query, and the scores as trec_eval has them."""
     with np.errstate(over="ignore"):
-        return run.scores.astype(np.float32)
-
-
-def _by_rank(run: RunRows) -> tuple[Ints, Ints]:
-    """Return pairs of rows with finite scores at consecutive ranks of a query."""
+        scores = run.scores.astype(np.float32)
     order = np.lexsort((run.ranks, run.query))
     order = order[np.isfinite(run.scores[order])]
     before, after = order[:-1], order[1:]
     follows: NDArray[np.bool_] = (run.query[after] == run.query[before]) & (run.ranks[after] > run.ranks[before])
-    return before[follows], after[follows]
+    return before[follows], after[follows], scores
 
 
 @check("run")

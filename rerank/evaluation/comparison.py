@@ -260,12 +260,11 @@ def moves(qrels: Qrels, before: Run, after: Run, query_id: str, n: int = 10) -> 
     old, new = _ranks(before, query_id), _ranks(after, query_id)
     moves_of_query = [Move(doc, labels.get(doc), old.get(doc), new.get(doc)) for doc in {**old, **new}]
     changed = [move for move in moves_of_query if move.before != move.after]
-    return sorted(changed, key=_importance)[:n]
 
+    def importance(move: Move) -> tuple[bool, float, str]:
+        return (move.label or 0) <= 0, -abs(_discount(move.after) - _discount(move.before)), move.doc_id
 
-def _importance(move: Move) -> tuple[bool, float, str]:
-    shift = abs(_discount(move.after) - _discount(move.before))
-    return (move.label or 0) <= 0, -shift, move.doc_id
+    return sorted(changed, key=importance)[:n]
 
 
 def _discount(rank: int | None) -> float:

@@ -238,18 +238,18 @@ def _json(comparison: Comparison, per_query: bool, details: Sequence[QueryDetail
         if per_query:
             runs[name]["per_query"] = result.per_query
     settings = {key: getattr(comparison, key) for key in ("baseline", "test", "correction", "samples", "seed")}
-    changes = {"changes": [_detail_values(detail) for detail in details]} if details else {}
-    return json.dumps({**settings, "runs": runs, **changes, "notes": notes(comparison)}, indent=1)
-
-
-def _detail_values(detail: QueryDetail) -> dict[str, Any]:
-    return {
-        "run": detail.run,
-        "measure": detail.measure,
-        **vars(detail.change),
-        "text": detail.text,
-        "moves": [vars(move) for move in detail.moves],
-    }
+    changes = [
+        {
+            "run": detail.run,
+            "measure": detail.measure,
+            **vars(detail.change),
+            "text": detail.text,
+            "moves": [vars(move) for move in detail.moves],
+        }
+        for detail in details
+    ]
+    shown = {"changes": changes} if details else {}
+    return json.dumps({**settings, "runs": runs, **shown, "notes": notes(comparison)}, indent=1)
 
 
 def text_lines(results: Mapping[str, EvaluationResult], form: str) -> Iterator[str]:

@@ -57,7 +57,10 @@ def numbers(where: str, values: Sequence[Any], size: int | None = None, infinite
     size      how many there must be
     infinite  whether infinite ones are allowed
     """
-    _check_size(where, values, size)
+    if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
+        raise FormatFault(f"{where} as a list", shown(values))
+    if size is not None and len(values) != size:
+        raise FormatFault(f"{size} values of {where}", str(len(values)))
     try:
         array = np.array(values, dtype=np.float64)
     except (ValueError, TypeError, OverflowError):
@@ -77,6 +80,15 @@ def _number(value: Any) -> float:
         return np.nan
 
 
+def single_number(what: str, value: Any) -> np.float32:
+    """Return a number of a file as float32; raises FormatFault for one beyond it."""
+    with np.errstate(over="ignore"):
+        number: np.float32 = numbers(what, [value], 1).astype(np.float32)[0]
+    if not np.isfinite(number):
+        raise FormatFault(f"{what} as float32", shown(value))
+    return number
+
+
 def wholes(where: str, values: Sequence[Any], low: int, high: int, size: int | None = None) -> Ints:
     """Return whole numbers of a file from low to high as (n,) int64; raises FormatFault."""
     array = numbers(where, values, size)
@@ -84,13 +96,6 @@ def wholes(where: str, values: Sequence[Any], low: int, high: int, size: int | N
     if len(wrong):
         raise FormatFault(f"{where} as whole numbers from {low} to {high}", shown(values[int(wrong[0])]))
     return array.astype(np.int64)
-
-
-def _check_size(where: str, values: Sequence[Any], size: int | None) -> None:
-    if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
-        raise FormatFault(f"{where} as a list", shown(values))
-    if size is not None and len(values) != size:
-        raise FormatFault(f"{size} values of {where}", str(len(values)))
 
 
 def each_tree(parts: Iterable[Any], read: Callable[[Any], Tree]) -> list[Tree]:

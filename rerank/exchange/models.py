@@ -200,7 +200,8 @@ def import_model(
         For an estimator of another kind, and for names that do not fit the model.
 
     """
-    given = _Given(None if feature_names is None else tuple(feature_names), _plain_recipe(recipe))
+    plain = None if recipe is None else dict(recipe.to_dict() if hasattr(recipe, "to_dict") else recipe)
+    given = _Given(None if feature_names is None else tuple(feature_names), plain)
     if isinstance(source, str | Path):
         return _of_file(Path(source), format, given)
     return _of_estimator(source, given)
@@ -275,12 +276,6 @@ def _with_finite_scores(model: TreeModel | LinearModel) -> TreeModel | LinearMod
     if not largest <= LARGEST:
         raise FormatFault(f"scores up to {LARGEST:.3g}", f"some up to {largest:.3g}")
     return model
-
-
-def _plain_recipe(recipe: Any) -> dict[str, Any] | None:
-    if recipe is None:
-        return None
-    return dict(recipe.to_dict() if hasattr(recipe, "to_dict") else recipe)
 
 
 def _ranker(model: TreeModel | LinearModel, source: str, given: _Given, what: str) -> ImportedTrees | ImportedWeights:

@@ -23,7 +23,7 @@ from rerank.exchange.build import (
     each_tree,
     joined,
     nested,
-    numbers,
+    single_number,
     tree_of,
     weighed,
 )
@@ -177,8 +177,4 @@ def _feature(stored: Any) -> str:
 def _number(what: str, value: Any) -> float:
     """Return a number as Java's Float.parseFloat reads it: text may end in f or F."""
     text = value.strip().rstrip("fF") if isinstance(value, str) else value
-    with np.errstate(over="ignore"):
-        single_value = numbers(what, [text], 1).astype(np.float32)
-    if not np.isfinite(single_value[0]):
-        raise FormatFault(f"{what} as float32", shown(value))
-    return float(single_value[0])
+    return float(single_number(what, text))

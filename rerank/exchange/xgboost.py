@@ -31,6 +31,7 @@ from rerank.exchange.build import (
     less_than,
     nested,
     numbers,
+    single_number,
     tree_of,
     wholes,
 )
@@ -140,11 +141,10 @@ def _check_kind(stored: Any) -> None:
     if kind != "gbtree":
         raise FormatFault("the booster gbtree", shown(kind), remedy="Train the model again with booster=gbtree.")
     parameters = member(stored, "learner.learner_model_param", dict)
-    for key, most in (("num_class", 1), ("num_target", 1)):
-        if key in parameters:
-            count = int(wholes(key, [parameters[key]], 0, 2**31, 1)[0])
-            if count > most:
-                raise FormatFault(f"{key} of at most {most}", str(count), remedy="Only models of one score can rank.")
+    for key in ("num_class", "num_target"):
+        count = wholes(key, [parameters.get(key, 1)], 0, 2**31, 1)[0]
+        if count > 1:
+            raise FormatFault(f"{key} of at most 1", str(count), remedy="Only models of one score can rank.")
 
 
 def _trees(stored: Any) -> list[Any]:
@@ -368,7 +368,7 @@ class _Features:
 def _read(node: Any, features: _Features, zero: bool) -> Leaf | Node:
     if isinstance(node, Mapping) and "leaf" in node:
         return Leaf(float(_single("leaf", node["leaf"])), float(_single("cover", node.get("cover", 0.0))))
-    children = {_id(child): child for child in member(node, "children", list)}
+    children = {member(child, "nodeid", int): child for child in member(node, "children", list)}
     yes, no, missing = (member(node, key, int) for key in ("yes", "no", "missing"))
     if len(children) != 2 or len(node["children"]) != 2 or {yes, no} != set(children) or missing not in (yes, no):
         got = f"yes {shown(yes)}, no {shown(no)}, missing {shown(missing)}"
@@ -378,19 +378,10 @@ def _read(node: Any, features: _Features, zero: bool) -> Leaf | Node:
     return Node(features.column(member(node, "split", str)), threshold, missing_left, children[yes], children[no])
 
 
-def _id(node: Any) -> int:
-    number: int = member(node, "nodeid", int)
-    return number
-
-
 def _single(what: str, value: Any) -> Any:
     if isinstance(value, str):
         raise FormatFault(f"{what} as a number", shown(value))
-    with np.errstate(over="ignore"):
-        single_value = numbers(what, [value], 1).astype(np.float32)
-    if not np.isfinite(single_value[0]):
-        raise FormatFault(f"{what} as float32", shown(value))
-    return single_value[0]
+    return single_number(what, value)
 
 
 def _dumped(

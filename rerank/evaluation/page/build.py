@@ -84,7 +84,11 @@ def _document(move: Move, documents: Mapping[str, str]) -> Element:
 def html_page(content: PageContent) -> str:
     """Return the page as text; figures are formatted as by `render`."""
     sections = [part for part in _sections(content) if part is not None]
-    return page_text(content.title, _subtitle(content.comparison), sections)
+    compared = content.comparison
+    subtitle = f"{len(compared.results[compared.baseline].query_ids)} queries"
+    if compared.systems:
+        subtitle += f", {len(compared.results)} runs, compared with {compared.baseline}"
+    return page_text(content.title, subtitle, sections)
 
 
 def _sections(content: PageContent) -> list[Element | None]:
@@ -118,12 +122,6 @@ def _sections(content: PageContent) -> list[Element | None]:
 
 def _grid(content: Sequence[Element], style: str = "grid") -> Element:
     return element("div", content, class_=style)
-
-
-def _subtitle(comparison: Comparison) -> str:
-    n_queries = len(comparison.results[comparison.baseline].query_ids)
-    against = f", compared with {comparison.baseline}" if comparison.systems else ""
-    return f"{n_queries} queries, {len(comparison.results)} runs{against}" if against else f"{n_queries} queries"
 
 
 def _cards(comparison: Comparison) -> Element:
