@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rerank.cli.options import Decorator, file_option, path_type, whole
+from rerank.cli.options import Decorator, Whole, file_option, path_type
 from rerank.errors import InvalidInputError, MissingFileError
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def _statistics_options() -> tuple[Decorator, ...]:
         ),
         click.option(
             "--samples",
-            type=whole(100),
+            type=Whole(100),
             metavar="N",
             default=10_000,
             show_default=True,
@@ -83,7 +83,7 @@ def _page_options() -> tuple[Decorator, ...]:
     return (
         click.option(
             "--changes",
-            type=whole(0),
+            type=Whole(0),
             metavar="N",
             help=f"Show the N queries that gained most and the N that lost most, "
             f"under the first measure.  [default: 0; {PAGE_CHANGES} with --html]",

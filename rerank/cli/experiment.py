@@ -11,6 +11,7 @@ import click
 
 from rerank.cli.cluster import cluster_options, opened_cluster, opened_index
 from rerank.cli.options import (
+    Whole,
     bm25_options,
     encoder_option,
     file_option,
@@ -23,7 +24,6 @@ from rerank.cli.options import (
     threads_option,
     union_option,
     vectors_option,
-    whole,
 )
 from rerank.cli.parameters import given_parameters, ranker_options
 from rerank.errors import InvalidInputError
@@ -51,7 +51,7 @@ BESIDE_REPLAY = frozenset(["replay", "output", "encoder"])
 )
 @click.option(
     "--repeats",
-    type=whole(1, 1_000_000),
+    type=Whole(most=1_000_000),
     metavar="N",
     default=1,
     show_default=True,
@@ -59,7 +59,7 @@ BESIDE_REPLAY = frozenset(["replay", "output", "encoder"])
 )
 @click.option(
     "--random-state",
-    type=whole(0),
+    type=Whole(0),
     metavar="N",
     default=0,
     show_default=True,
@@ -67,7 +67,7 @@ BESIDE_REPLAY = frozenset(["replay", "output", "encoder"])
 )
 @click.option(
     "--tune",
-    type=whole(),
+    type=Whole(),
     metavar="[N]",
     is_flag=False,
     flag_value=20,

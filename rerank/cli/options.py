@@ -17,28 +17,42 @@ if TYPE_CHECKING:
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
-MOST = 2**31 - 1  # of options that count something
 FUNCTIONS = "rerank.functions"  # key of a command's context: files that define features
 path_type = click.Path(path_type=Path)
 
 
-class Number(click.FloatRange):
-    """A number in a range; not NaN, which click compares with no bound."""
+class Number(click.types.FloatParamType):
+    """A number from `low` to `high`; NaN is none."""
+
+    def __init__(self, low: float, high: float = math.inf) -> None:
+        self.low, self.high = low, high
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return the number of an option's text."""
-        number = float(click.FLOAT.convert(value, param, ctx))
-        low, high = self.min or 0.0, self.max or math.inf
-        if not low <= number <= high:
+        number = float(super().convert(value, param, ctx))
+        if not self.low <= number <= self.high:
+            bounds = f"of at least {self.low:g}" if self.high == math.inf else f"from {self.low:g} to {self.high:g}"
             name = param.opts[0] if param else "number"
-            bounds = f"from {low:g} to {high:g}" if self.max else f"of at least {low:g}"
             raise InvalidInputError(f"{name}: expected a number {bounds}, got {shown(number)}. Give another one.")
         return number
 
 
-def whole(low: int = 1, high: int = MOST) -> click.IntRange:
-    """Return the type of whole numbers in a range."""
-    return click.IntRange(low, high)
+class Whole(click.IntRange):
+    """A whole number from `low`; what no computer counts to is refused."""
+
+    def __init__(self, low: int = 1, most: int = 2**31 - 1) -> None:
+        super().__init__(low)
+        self.most = most
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the number of an option's text."""
+        number = int(super().convert(value, param, ctx))
+        if number > self.most:
+            name = param.opts[0] if param else "number"
+            raise InvalidInputError(
+                f"{name}: expected a number up to {self.most}, got {shown(number)}. Give another one."
+            )
+        return number
 
 
 def file_option(name: str, text: str) -> Decorator:
@@ -48,7 +62,7 @@ def file_option(name: str, text: str) -> Decorator:
 
 def threads_option() -> Decorator:
     """Return `--threads`."""
-    return click.option("--threads", type=whole(), metavar="N", help="Threads; all cores by default.")
+    return click.option("--threads", type=Whole(), metavar="N", help="Threads; all cores by default.")
 
 
 def language_option() -> Decorator:
@@ -220,7 +234,7 @@ def measures_option(default: tuple[str, ...]) -> Decorator:
 
 def rules_options() -> Decorator:
     """Return `-c`, `-l`, `-M` and `-J`, which are trec_eval's options."""
-    positive = whole()
+    positive = Whole()
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
         for option in (
@@ -278,7 +292,7 @@ def bm25_options(models: bool = False) -> Decorator:
                 "-k",
                 "--hits",
                 "k",
-                type=whole(),
+                type=Whole(),
                 metavar="N",
                 default=1000,
                 show_default=True,

@@ -9,6 +9,7 @@ import click
 
 from rerank.cli.cluster import cluster_options, opened_cluster, opened_index
 from rerank.cli.options import (
+    Whole,
     applying_options,
     base_file,
     candidates_option,
@@ -20,7 +21,6 @@ from rerank.cli.options import (
     read_named_runs,
     split_run_files,
     start_option,
-    whole,
 )
 
 
@@ -47,7 +47,7 @@ from rerank.cli.options import (
 @click.option(
     "--first-k",
     metavar="N",
-    type=whole(),
+    type=Whole(),
     help="Candidates that the first stage scores; by default 10,000, or -k if that is more.",
 )
 @start_option()

@@ -13,6 +13,7 @@ from rerank.cli.options import (
     FUNCTIONS,
     Decorator,
     Number,
+    Whole,
     encoder_option,
     functions_option,
     history_option,
@@ -20,7 +21,6 @@ from rerank.cli.options import (
     path_type,
     union_option,
     vectors_option,
-    whole,
 )
 from rerank.errors import InvalidInputError, MissingFileError, RerankError
 
@@ -32,7 +32,7 @@ _NEEDED = ("starlette", "uvicorn", "orjson")
 
 def _options() -> Decorator:
     """Return the options of the address, the files and the limits."""
-    positive, seconds = whole(), Number(0.001, 3600.0)
+    positive, seconds = Whole(), Number(0.001, 3600.0)
     options = (
         click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Address to listen on."),
         click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True, metavar="N",

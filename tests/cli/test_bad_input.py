@@ -290,7 +290,7 @@ CASES = {
     ),
     "no hits asked for": (
         "retrieve index topics.tsv -o out -k 0",
-        r"-k.*0 is not in the range 1<=x<=.*`rerank retrieve -h`",
+        r"-k.*0 is not in the range x>=1.*`rerank retrieve -h`",
     ),
     "k1 below 0": ("retrieve index topics.tsv -o out --k1 -1", r"k1: expected a number from 0 to 1e\+09, got -1"),
     "b above 1": ("retrieve index topics.tsv -o out --b 2", r"b: expected a number from 0 to 1, got 2"),
