@@ -32,7 +32,7 @@ import numpy as np
 from tabulate import tabulate
 
 import rerank
-from rerank.doctor.overlap import nearest_by_relevant, nearest_by_words
+from rerank.doctor.across import nearest_by_relevant, nearest_by_words
 from rerank.metrics.registry import parse_measure
 from rerank.metrics.structures import RankedLists
 from rerank.retrieval.union import UnionRun

@@ -22,6 +22,7 @@ import os
 import sys
 import tempfile
 import time
+from collections import Counter
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -52,8 +53,8 @@ import xgboost  # noqa: E402
 from tabulate import tabulate  # noqa: E402
 
 import rerank  # noqa: E402
-from rerank.exchange.flatten import tree_model  # noqa: E402
-from rerank.exchange.vectors import boundary_rows  # noqa: E402
+from rerank.exchange import treelite as treelite_format  # noqa: E402
+from rerank.exchange.write import boundary_rows, tree_model  # noqa: E402
 from rerank.rankers.imported import ImportedTrees  # noqa: E402
 from tests.oracles import exchange as walks  # noqa: E402
 
@@ -91,6 +92,7 @@ def main() -> int:
         failures += check_exports(data, given.rows, Path(folder))
         failures += check_contributions(data, Path(folder))
         failures += check_imports(data, given.rows, Path(folder))
+        failures += check_checkpoints(data, Path(folder))
     if not given.no_timing:
         print_timing(data)
     print(f"{failures} failures")
@@ -209,6 +211,30 @@ def check_contributions(data: Any, folder: Path) -> int:
     print("\nSHAP values of exports (shap.TreeExplainer); apart: from model.contributions")
     print(tabulate(table, ["model", "format", "sum less score", "apart", ""]))
     return failures
+
+
+def check_checkpoints(data: Any, folder: Path) -> int:
+    """Read damaged checkpoints of treelite, which crash or hang its library; return the number of failures."""
+    path, ends, slowest = folder / "damaged.tl", Counter[str](), 0.0
+    rerank.export_model(rerank.MART(n_estimators=2, num_leaves=8).fit(data), path, "treelite")
+    content, random = path.read_bytes(), np.random.default_rng(0)
+    damages = [
+        (2689, b"\xff\xff\xff\x7f"),
+        *((int(at), random.bytes(4)) for at in random.integers(0, len(content), 30)),
+    ]
+    treelite_format.SECONDS = 3
+    for at, new in damages:
+        path.write_bytes((content[:at] + new + content[at + len(new) :])[: len(content)])
+        start = time.perf_counter()
+        try:
+            rerank.import_model(path, format="treelite")
+            ends["read"] += 1
+        except rerank.RerankError as error:
+            ends["not read in time" if "is not read in" in str(error) else "refused"] += 1
+            ends["in several lines"] += "\n" in str(error)
+        slowest = max(slowest, time.perf_counter() - start)
+    print(f"\nDamaged checkpoints of treelite, {len(content)} bytes: {dict(ends)}; the slowest took {slowest:.1f} s")
+    return int(ends["in several lines"] > 0 or slowest > 2 * treelite_format.SECONDS)
 
 
 def exact_scores(model: Any, X: np.ndarray) -> np.ndarray:

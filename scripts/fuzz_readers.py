@@ -33,9 +33,8 @@ from fuzz_mutations import (
 )
 
 import rerank
-from rerank.doctor.findings import examine
+from rerank.doctor.findings import examine, render
 from rerank.doctor.reading import read_files
-from rerank.doctor.report import render
 from rerank.errors import IndexFolderError, RerankError
 from rerank.features.extract import extract
 from rerank.features.inputs import Records

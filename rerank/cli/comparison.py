@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rerank.cli.options import Decorator, file_option, path_type
+from rerank.cli.options import Decorator, Whole, file_option, path_type
 from rerank.errors import InvalidInputError, MissingFileError
 
 if TYPE_CHECKING:
-    from rerank.evaluation.comparison import Comparison
-    from rerank.evaluation.details import QueryDetail
-    from rerank.evaluation.page.content import TrainedModel
+    from rerank.evaluation.comparison import Comparison, QueryDetail
+    from rerank.evaluation.page.figures import TrainedModel
     from rerank.types import Qrels, Run, Topics
 
 PAGE_CHANGES = 3  # queries with the largest gains, and losses, on a page without --changes
@@ -70,7 +69,7 @@ def _statistics_options() -> tuple[Decorator, ...]:
         ),
         click.option(
             "--samples",
-            type=click.IntRange(min=100),
+            type=Whole(100),
             metavar="N",
             default=10_000,
             show_default=True,
@@ -84,7 +83,7 @@ def _page_options() -> tuple[Decorator, ...]:
     return (
         click.option(
             "--changes",
-            type=click.IntRange(min=0),
+            type=Whole(0),
             metavar="N",
             help=f"Show the N queries that gained most and the N that lost most, "
             f"under the first measure.  [default: 0; {PAGE_CHANGES} with --html]",
@@ -126,7 +125,7 @@ def changed_queries(
     comparison: Comparison, options: ComparisonOptions, qrels: Qrels, runs: Mapping[str, Run], topics: Topics | None
 ) -> Sequence[QueryDetail]:
     """Return the queries that gained and lost most."""
-    from rerank.evaluation.details import query_details
+    from rerank.evaluation.comparison import query_details
 
     n_queries = options.changes if options.changes is not None else PAGE_CHANGES * (options.html is not None)
     return query_details(comparison, n_queries, qrels, runs, topics) if n_queries and comparison.systems else []
@@ -136,7 +135,7 @@ def document_texts(corpus: Path | None, details: Sequence[QueryDetail]) -> dict[
     """Return the texts of the documents in the details, with their fields joined; one pass over the corpus."""
     if corpus is None or not details:
         return {}
-    from rerank.evaluation.details import moved_documents
+    from rerank.evaluation.comparison import moved_documents
     from rerank.files.corpus import read_documents
     from rerank.files.irds import data_set_name
 
@@ -152,7 +151,7 @@ def document_texts(corpus: Path | None, details: Sequence[QueryDetail]) -> dict[
 
 def trained_models(paths: Sequence[Path]) -> list[TrainedModel]:
     """Return the training of the models; a folder means all its files `*.model.json`."""
-    from rerank.evaluation.page.content import TrainedModel
+    from rerank.evaluation.page.figures import TrainedModel
     from rerank.rankers.store import load_model
 
     trained = []
@@ -188,9 +187,9 @@ def write_page(
     topics: Topics | None,
 ) -> None:
     """Write the page of `--html`."""
-    from rerank.evaluation.curves import run_curves
+    from rerank.evaluation.comparison import run_curves
     from rerank.evaluation.page.build import html_page
-    from rerank.evaluation.page.content import PageContent
+    from rerank.evaluation.page.figures import PageContent
     from rerank.runtime.output import whole_file
 
     path, judgements = qrels

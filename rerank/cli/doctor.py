@@ -51,9 +51,8 @@ def command(files: tuple[Path, ...], form: str, strict: bool, **kinds: tuple[Pat
     severe first: `error` (rerank refuses the file, or a result is wrong), `warning` (a result or a model may be
     misleading) or `note`. The exit code is 0 with any findings; with --strict it is 2 after an error or a warning.
     """
-    from rerank.doctor.findings import examine
+    from rerank.doctor.findings import examine, render
     from rerank.doctor.reading import read_files
-    from rerank.doctor.report import render
 
     named = [(None, path) for path in files] + [(kind, path) for kind, paths in kinds.items() for path in paths]
     if not named:

@@ -73,8 +73,7 @@ def command(
     **comparing: Any,
 ) -> None:
     """Measure each RUN against QRELS as trec_eval does; several runs are compared with a baseline."""
-    from rerank.evaluation.report import render
-    from rerank.evaluation.texts import text_lines
+    from rerank.evaluation.report import render, text_lines
     from rerank.files.trec import read_qrels, read_topics
     from rerank.metrics.registry import parse_measures
 

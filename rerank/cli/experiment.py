@@ -11,6 +11,7 @@ import click
 
 from rerank.cli.cluster import cluster_options, opened_cluster, opened_index
 from rerank.cli.options import (
+    Whole,
     bm25_options,
     candidates_option,
     file_option,
@@ -48,7 +49,7 @@ BESIDE_REPLAY = frozenset(["replay", "output"])
 )
 @click.option(
     "--repeats",
-    type=click.IntRange(min=1),
+    type=Whole(most=1_000_000),
     metavar="N",
     default=1,
     show_default=True,
@@ -56,7 +57,7 @@ BESIDE_REPLAY = frozenset(["replay", "output"])
 )
 @click.option(
     "--random-state",
-    type=click.IntRange(min=0),
+    type=Whole(0),
     metavar="N",
     default=0,
     show_default=True,
@@ -64,7 +65,7 @@ BESIDE_REPLAY = frozenset(["replay", "output"])
 )
 @click.option(
     "--tune",
-    type=click.IntRange(min=1),
+    type=Whole(),
     metavar="[N]",
     is_flag=False,
     flag_value=20,

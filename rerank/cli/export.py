@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from rerank.cli.formats import format_names
-from rerank.cli.options import file_option, output_option, path_type
+from rerank.cli.options import Whole, file_option, output_option, path_type
 
 log = logging.getLogger("rerank")
 
@@ -33,7 +33,7 @@ log = logging.getLogger("rerank")
 )
 @click.option(
     "--vectors",
-    type=click.IntRange(min=0),
+    type=Whole(0),
     metavar="N",
     default=0,
     help="Write N feature rows with their scores beside the model, as FILE.vectors.jsonl.",

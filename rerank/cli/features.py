@@ -10,6 +10,7 @@ import click
 from rerank.cli.cluster import cluster_options, opened_cluster, opened_index
 from rerank.cli.formats import engine_names
 from rerank.cli.options import (
+    Number,
     file_option,
     functions_option,
     language_option,
@@ -105,7 +106,7 @@ def _template(context: click.Context, option: click.Parameter, value: Any) -> No
 )
 @click.option(
     "--budget",
-    type=click.FloatRange(min=0),
+    type=Number(0.0),
     metavar="MICROSECONDS",
     help="Maximum cost of a pair, for --report.",
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from rerank.cli.options import file_option, output_option, path_type
+from rerank.cli.options import Whole, file_option, output_option, path_type
 from rerank.errors import InvalidInputError
 
 
@@ -35,9 +35,7 @@ from rerank.errors import InvalidInputError
     help="Score of a document that is not in a run: 0, or the lowest score of the query in that run.  "
     "[default: zero; lowest for best]",
 )
-@click.option(
-    "-k", "--hits", type=click.IntRange(min=1), metavar="N", help="Number of documents per query.  [default: all]"
-)
+@click.option("-k", "--hits", type=Whole(), metavar="N", help="Number of documents per query.  [default: all]")
 @click.option("--name", metavar="TAG", help="Name of the new run.  [default: the method]")
 @file_option("--qrels", "Judgements on which `best` optimises the weights.")
 @click.option(

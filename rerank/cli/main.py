@@ -107,6 +107,11 @@ def run(arguments: list[str] | None = None) -> int:
         _drop_stdout()
     except OSError as fault:
         return _stop(_refusal(fault), 2)
+    except MemoryError as error:
+        text = " ".join(str(error).split()).rstrip(".") or "none left"
+        return _stop(f"memory: expected enough for the input, got: {text}. Give less, or use a larger machine.", 2)
+    except RecursionError as error:
+        return _stop(f"internal error: expected calls that end, got: {error}. Report it with the command.", 1)
     return 0
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from rerank.errors import InvalidInputError
+from rerank.errors import InvalidInputError, shown
 
 if TYPE_CHECKING:
     from rerank.types import Run
@@ -19,6 +20,40 @@ FUNCTIONS = "rerank.functions"  # key of a command's context: files that define 
 path_type = click.Path(path_type=Path)
 
 
+class Number(click.types.FloatParamType):
+    """A number from `low` to `high`; NaN is none."""
+
+    def __init__(self, low: float, high: float = math.inf) -> None:
+        self.low, self.high = low, high
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number of an option's text."""
+        number = float(super().convert(value, param, ctx))
+        if not self.low <= number <= self.high:
+            bounds = f"of at least {self.low:g}" if self.high == math.inf else f"from {self.low:g} to {self.high:g}"
+            name = param.opts[0] if param else "number"
+            raise InvalidInputError(f"{name}: expected a number {bounds}, got {shown(number)}. Give another one.")
+        return number
+
+
+class Whole(click.IntRange):
+    """A whole number from `low`; what no computer counts to is refused."""
+
+    def __init__(self, low: int = 1, most: int = 2**31 - 1) -> None:
+        super().__init__(low)
+        self.most = most
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the number of an option's text."""
+        number = int(super().convert(value, param, ctx))
+        if number > self.most:
+            name = param.opts[0] if param else "number"
+            raise InvalidInputError(
+                f"{name}: expected a number up to {self.most}, got {shown(number)}. Give another one."
+            )
+        return number
+
+
 def file_option(name: str, text: str) -> Decorator:
     """Return an option that names an input file."""
     return click.option(name, type=path_type, metavar="FILE", help=text)
@@ -26,7 +61,7 @@ def file_option(name: str, text: str) -> Decorator:
 
 def threads_option() -> Decorator:
     """Return `--threads`."""
-    return click.option("--threads", type=click.IntRange(min=1), metavar="N", help="Threads; all cores by default.")
+    return click.option("--threads", type=Whole(), metavar="N", help="Threads; all cores by default.")
 
 
 def language_option() -> Decorator:
@@ -170,7 +205,7 @@ def measures_option(default: tuple[str, ...]) -> Decorator:
 
 def rules_options() -> Decorator:
     """Return `-c`, `-l`, `-M` and `-J`, which are trec_eval's options."""
-    positive = click.IntRange(min=1)
+    positive = Whole()
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
         for option in (
@@ -230,8 +265,8 @@ def bm25_options() -> Decorator:
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
         for option in (
-            click.option("--b", type=float, metavar="X", default=0.4, show_default=True, help="BM25's b."),
-            click.option("--k1", type=float, metavar="X", default=0.9, show_default=True, help="BM25's k1."),
+            click.option("--b", type=Number(0.0, 1.0), metavar="X", default=0.4, show_default=True, help="BM25's b."),
+            click.option("--k1", type=Number(0.0, 1e9), metavar="X", default=0.9, show_default=True, help="BM25's k1."),
             depth_option(),
         ):
             command = option(command)

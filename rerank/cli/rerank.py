@@ -8,6 +8,7 @@ import click
 
 from rerank.cli.cluster import cluster_options, opened_cluster, opened_index
 from rerank.cli.options import (
+    Whole,
     base_file,
     depth_option,
     functions_option,
@@ -47,7 +48,7 @@ from rerank.cli.options import (
 @click.option(
     "--first-k",
     metavar="N",
-    type=click.IntRange(1),
+    type=Whole(),
     help="Candidates that the first stage scores; by default 10,000, or -k if that is more.",
 )
 @start_option()

@@ -11,6 +11,8 @@ import click
 from rerank.cli.options import (
     FUNCTIONS,
     Decorator,
+    Number,
+    Whole,
     functions_option,
     language_option,
     path_type,
@@ -25,7 +27,7 @@ _NEEDED = ("fastapi", "uvicorn", "prometheus_client", "orjson")
 
 def _options() -> Decorator:
     """Return the options of the address, the files and the limits."""
-    positive, seconds = click.IntRange(min=1), click.FloatRange(min=0.001, max=3600.0)
+    positive, seconds = Whole(), Number(0.001, 3600.0)
     options = (
         click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Address to listen on."),
         click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True, metavar="N",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import re
-import ssl
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -39,22 +38,23 @@ def connect(address: str, security: Any = None) -> tuple[Any, list[Any]]:
         client = distributed.Client(
             address, timeout=CONNECT_SECONDS, security=given, set_as_default=False, name="rerank"
         )
-    except ssl.SSLError as error:
-        raise _refused(address, error) from error
     except (OSError, TimeoutError, ValueError, RuntimeError, TypeError) as error:
         raise _refused(address, error) from error
     return client, [client]
 
 
 def _refused(address: str, error: Exception) -> ClusterError:
-    text = " ".join(str(error).split())
-    remedy = "Start `dask scheduler`, and name its address"
-    if address.startswith("tls://") or "tls" in text.lower() or "ssl" in text.lower():
+    told, remedy = _told(error), "Start `dask scheduler`, and name its address"
+    if address.startswith("tls://") or "tls" in told.lower() or "ssl" in told.lower():
         remedy = "Check the address, and give its certificates (--cluster-security FILE)"
     return ClusterError(
-        f"{address}: expected a Dask scheduler that answers within {CONNECT_SECONDS:g} s, got "
-        f"{type(error).__name__}{': ' + text[:200] if text else ''}. {remedy}."
+        f"{address}: expected a Dask scheduler that answers within {CONNECT_SECONDS:g} s, got {told}. {remedy}."
     )
+
+
+def _told(error: Exception) -> str:
+    text = " ".join(str(error).split())[:200].rstrip(".")
+    return f"{type(error).__name__}{': ' + text if text else ''}"
 
 
 def dask_distributed() -> Any:
@@ -90,10 +90,9 @@ def _local_cluster(distributed: Any, n_workers: int) -> tuple[Any, list[Any]]:
         )
         client = distributed.Client(cluster, set_as_default=False, name="rerank")
     except (OSError, TimeoutError, ValueError, RuntimeError) as error:
-        text = " ".join(str(error).split())
         raise ClusterError(
-            f"local:{n_workers}: expected processes that start, got {type(error).__name__}"
-            f"{': ' + text[:200] if text else ''}. Start fewer, or look for what ends them."
+            f"local:{n_workers}: expected processes that start, got {_told(error)}. Start fewer, or look for what ends "
+            "them."
         ) from error
     return client, [client, cluster]
 

@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.cluster.tables import MOST_ROWS, of_queries, query_parts
 from rerank.cluster.worker import Job, OpenIndex
+from rerank.cluster.workers import Workers
 from rerank.errors import InvalidInputError
 from rerank.features.extract import rows_without_features
 from rerank.features.inputs import check_scores
@@ -29,9 +30,6 @@ from rerank.workflows.index import Index, check_topics, runs_beside
 from rerank.workflows.rerank import rerank
 from rerank.workflows.resources import HISTORY, VECTORS, stored_encoder
 
-if TYPE_CHECKING:
-    from rerank.cluster.cluster import Cluster
-
 MOST_ROWS_OF_FEATURES = 1 << 13  # of a part: its features are sent and written while workers compute the next ones
 
 
@@ -47,7 +45,7 @@ class ClusterIndex(Index):
 
     """
 
-    def __init__(self, cluster: Cluster, path: str | Path, language: str | None = None, **resources: Any) -> None:
+    def __init__(self, cluster: Workers, path: str | Path, language: str | None = None, **resources: Any) -> None:
         super().__init__(path, language, **resources)
         self.cluster = cluster
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import uuid4
 
 import cloudpickle
@@ -18,15 +18,13 @@ import numpy as np
 
 from rerank.cluster import worker
 from rerank.cluster.connect import cancelled_errors, dask_distributed
+from rerank.cluster.workers import Workers
 from rerank.errors import ClusterError
 from rerank.trees.binned import tree_values
 from rerank.trees.boost import BoostTask, Gradients, mean_of_trees
 from rerank.trees.forest import Tree
 from rerank.trees.shards import Shard
 from rerank.types import Ints
-
-if TYPE_CHECKING:
-    from rerank.cluster.cluster import Cluster
 
 POLL_SECONDS = 0.2
 STEP_SECONDS = 0.02  # between two questions to the scheduler whether the tasks have ended
@@ -43,7 +41,7 @@ class ClusterBooster:
 
     Parameters
     ----------
-    cluster : Cluster
+    cluster : Workers
         The cluster.
     task : BoostTask
         What the forest is grown from.
@@ -64,7 +62,7 @@ class ClusterBooster:
 
     def __init__(
         self,
-        cluster: Cluster,
+        cluster: Workers,
         task: BoostTask,
         gradients_of: Callable[[slice, slice], Gradients],
         from_first_tree: bool = False,
@@ -159,7 +157,7 @@ class ClusterBooster:
 class _Attempt:
     """The tasks of one training, one on each worker, until one of them is lost."""
 
-    def __init__(self, cluster: Cluster, addresses: list[str]) -> None:
+    def __init__(self, cluster: Workers, addresses: list[str]) -> None:
         self.addresses = addresses
         self._cluster, self._client, self._key = cluster, cluster.client, f"rerank-{uuid4().hex}"
         self._trees: queue.SimpleQueue[bytes] = queue.SimpleQueue()

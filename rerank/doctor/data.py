@@ -9,10 +9,8 @@ import numpy as np
 
 from rerank.doctor.findings import Finding, at, check
 from rerank.doctor.reading import DataRows
-from rerank.doctor.repeats import returning_documents, returning_queries
-from rerank.doctor.run import tied_queries
+from rerank.doctor.records import HIGHEST, returning_queries, tied_queries
 
-HIGHEST = 10
 NAMED = 10  # features that a finding lists
 
 
@@ -21,12 +19,6 @@ def query_returns(data: DataRows) -> Iterator[Finding]:
     """Queries whose rows are not contiguous."""
     effect = "rerank joins its rows; RankLib, XGBoost and LightGBM's group sizes make two queries of it"
     yield from returning_queries(data, "warning", effect)
-
-
-@check("data")
-def document_returns(data: DataRows) -> Iterator[Finding]:
-    """Documents that occur twice in a query."""
-    yield from returning_documents(data)
 
 
 @check("data")

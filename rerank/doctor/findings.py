@@ -11,8 +11,10 @@ note     no error, but worth knowing
 
 from __future__ import annotations
 
+import json
 import pkgutil
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import product
@@ -20,6 +22,7 @@ from itertools import product
 import numpy as np
 
 from rerank.doctor.reading import Files, Rows
+from rerank.errors import unknown_name
 from rerank.types import Ints
 
 SEVERITIES = ("error", "warning", "note")
@@ -137,3 +140,18 @@ def unreadable(rows: Rows) -> Iterator[Finding]:
         faults.sort()
         lines = tuple(dict.fromkeys(line for line, _ in faults if line))[:SHOWN]
         yield Finding("error", rows.path, lines, len(faults), faults[0][1], "rerank refuses the file")
+
+
+def render(findings: Sequence[Finding], n_files: int, form: str = "table") -> str:
+    """Return findings as text."""
+    counts = Counter(finding.severity for finding in findings)
+    if form == "json":
+        entries = [vars(finding) | {"lines": list(finding.lines)} for finding in findings]
+        return json.dumps(
+            {"files": n_files, "counts": {name: counts[name] for name in SEVERITIES}, "findings": entries}
+        )
+    if form != "table":
+        raise unknown_name("format", form, ["table", "json"])
+    summary = ", ".join(f"{counts[name]} {name}{'s' * (counts[name] != 1)}" for name in SEVERITIES)
+    files = f"{n_files} file{'s' * (n_files != 1)}"
+    return "\n".join([*(finding.text for finding in findings), f"{files} examined: {summary}"])

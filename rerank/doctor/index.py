@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.doctor.findings import Finding, check
-from rerank.doctor.index_folder import IndexContents
+from rerank.doctor.reading import IndexContents
 from rerank.errors import shown
 from rerank.types import Ints
 

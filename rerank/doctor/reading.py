@@ -1,34 +1,141 @@
-"""Reading of files for the checks, with the parsers of all commands, which here collect errors and continue."""
+"""Reading of files and index folders for the checks; the parsers of all commands here collect errors and continue."""
 
 from __future__ import annotations
 
+import re
 import stat
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.doctor.index_folder import IndexContents, read_index
-from rerank.doctor.kinds import PARQUET_MAGIC, ZIP_MAGIC, kind_of, unknown_kind
-from rerank.errors import FileFormatError, InvalidInputError, shown
+from rerank.errors import FileFormatError, IndexFolderError, InvalidInputError, shown
 from rerank.files import columns
 from rerank.files.data import read_binary
 from rerank.files.grouping import numbered
 from rerank.files.irds import data_set_name
 from rerank.files.parquet import read_parquet
-from rerank.files.source import check_file, file_mode, number_or_nan, open_source
+from rerank.files.source import check_file, chunks, file_mode, number_or_nan, open_source
 from rerank.files.svmlight import read_rows, row_queries
 from rerank.files.svmlight_header import Header
 from rerank.files.topics import topic_entries
-from rerank.files.trec import QRELS, RUN
+from rerank.files.trec import QRELS, RUN, parse_label
 from rerank.types import Floats, Ints, RankingData, pointers
 from rerank.types.ids import id_texts
+
+if TYPE_CHECKING:
+    from rerank.types.forward import ForwardIndex
+
+ZIP_MAGIC, PARQUET_MAGIC = b"PK\x03\x04", b"PAR1"
+FIRST_BYTES, FIRST_LINES = 1 << 16, 100  # read from a file to detect its kind
+_PAIR = re.compile(rb"qid:\S+|\d+:\S+")
+
+
+def kind_of(path: Path) -> str | None:
+    """Return the kind of a file, detected by its first lines, or None if they fit no kind."""
+    with open_source(path) as handle:
+        beginning = handle.read(FIRST_BYTES)
+    if beginning.startswith((ZIP_MAGIC, PARQUET_MAGIC)):
+        return "data"
+    if not beginning.strip():
+        raise FileFormatError(path, None, "expected rows, got an empty file. Name a file with rows.")
+    if b"\0" in beginning:
+        raise FileFormatError(
+            path, None, "expected text, .npz or .parquet, got bytes of something else. Name another file."
+        )
+    lines = [line for line in beginning.splitlines()[:FIRST_LINES] if line.strip() and not line.startswith(b"#")]
+    kinds = Counter(kind for kind in map(_kind, lines) if kind)
+    return kinds.most_common(1)[0][0] if kinds else None
+
+
+def _kind(line: bytes) -> str | None:
+    """Return the kind of file that a line fits."""
+    fields = line.split()
+    if line.lstrip().startswith((b"{", b"<")):
+        return "topics"
+    if len(fields) > 1 and _PAIR.fullmatch(fields[1]) and number_or_nan(fields[0]) is not None:
+        return "data"
+    if line.count(b"\t") == 1:
+        return "topics"
+    if len(fields) == len(QRELS.columns) and parse_label(fields[QRELS.value]) is not None:
+        return "qrels"
+    if len(fields) >= len(RUN.columns) and number_or_nan(fields[RUN.value]) is not None:
+        return "run"
+    return None
+
+
+def unknown_kind(path: Path) -> FileFormatError:
+    """Return the error for a file of an unknown kind, with its first row."""
+    _, chunk = next(chunks(path), (1, b""))
+    lines = enumerate(chunk.split(b"\n"), 1)
+    line, first = next(((line, row) for line, row in lines if row.strip() and not row.startswith(b"#")), (None, b""))
+    return FileFormatError(
+        path,
+        line,
+        f"expected rows of qrels, a run, topics or features, got {shown(first.strip()) if first else 'none'}. "
+        "Say what it is with --qrels, --run, --topics or --data.",
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class IndexContents:
+    """An index folder.
+
+    path     the folder
+    arrays   folder of the forward arrays
+    state    "current", "missing", "old" (of an earlier format), "other" (of another index) or "damaged"
+    message  error of damaged arrays
+    forward  the forward arrays, None unless they are current
+    shards   number of documents of each shard, deleted ones included, by name; empty for one Lucene index, and unless
+             the arrays are current
+    """
+
+    path: str
+    arrays: str
+    state: str
+    message: str = ""
+    forward: ForwardIndex | None = None
+    shards: Mapping[str, int] = field(default_factory=dict)
+
+
+def read_index(path: Path) -> IndexContents:
+    """Read an index folder; raise MissingFileError or IndexFolderError without a Lucene index or with wrong shards."""
+    from rerank.lucene.arrays import read_arrays
+    from rerank.lucene.folder import check_index_folder, commit_hash
+    from rerank.lucene.shards import SUBFOLDER, index_folders
+    from rerank.lucene.verified import FORMAT, damaged, file_entry, read_manifest
+
+    commit = commit_hash(check_index_folder(path))
+    folder = path / SUBFOLDER
+
+    def contents(state: str, **members: Any) -> IndexContents:
+        return IndexContents(str(path), str(folder), state, **members)
+
+    try:
+        manifest = read_manifest(folder)
+        if manifest is None:
+            return contents("missing")
+        if manifest["format"] != FORMAT:
+            return contents("old")
+        if manifest.get("commit") != commit:
+            return contents("other")
+        forward = read_arrays(folder, manifest)
+        for name, entry in manifest["files"].items():  # `read_arrays` skips this for files whose times are unchanged
+            if file_entry(folder / name) != entry:
+                raise damaged(folder, f"{name} is not the file that was made")
+        folders = index_folders(path)
+        sizes = zip((shard.name for shard in folders), manifest["shards"], strict=False)
+        return contents("current", forward=forward, shards={} if folders == (path,) else dict(sizes))
+    except IndexFolderError as error:
+        return contents("damaged", message=str(error).removeprefix(f"{folder}: ").rstrip("."))
+
 
 RANK, TAG = 3, 5  # columns of a run
 

@@ -1,9 +1,9 @@
-"""Comparison of runs with a baseline: differences, significance tests, and the queries that changed."""
+"""Comparison of runs with a baseline: differences, significance tests, curves, and the queries that changed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,9 +11,9 @@ import numpy as np
 
 from rerank.errors import InvalidInputError, shown, unknown_name
 from rerank.evaluation.evaluate import MEASURES, EvaluationResult, evaluate
-from rerank.evaluation.resampling import SAMPLES
-from rerank.evaluation.significance import LEVEL, TESTS, PairedDifference, corrected, paired_differences
-from rerank.metrics.registry import parse_measures
+from rerank.evaluation.significance import LEVEL, SAMPLES, TESTS, PairedDifference, corrected, paired_differences
+from rerank.metrics.precision import RECALLS, IPrec
+from rerank.metrics.registry import parse_measure, parse_measures
 from rerank.runtime.arithmetic import log2_of
 from rerank.types import Floats, Ints, Qrels, Run
 from rerank.types.display import Shown, counted
@@ -187,8 +187,6 @@ def compare(
     complete: bool = False,
     test: str = DEFAULT_TEST,
     correction: str = DEFAULT_CORRECTION,
-    samples: int = SAMPLES,
-    seed: int = 0,
 ) -> Comparison:
     """Evaluate runs and compare each with a baseline.
 
@@ -208,8 +206,6 @@ def compare(
         Significance test whose p-values are corrected and reported; all three are computed.
     correction : {"holm", "bonferroni", "bh", "none"}
         Correction of the p-values for multiple comparisons, over all runs and measures.
-    samples, seed : int
-        Samples of the randomisation test and the bootstrap, and their random seed.
 
     Returns
     -------
@@ -225,7 +221,7 @@ def compare(
     """
     qrels, measures = Qrels.of(qrels), parse_measures(measures)
     results = {name: evaluate(qrels, run, measures, complete=complete) for name, run in runs.items()}
-    return compare_results(results, baseline, test=test, correction=correction, samples=samples, seed=seed)
+    return compare_results(results, baseline, test=test, correction=correction)
 
 
 def compare_results(
@@ -237,7 +233,7 @@ def compare_results(
     samples: int = SAMPLES,
     seed: int = 0,
 ) -> Comparison:
-    """Compare runs that have been evaluated; arguments and errors are those of `compare`."""
+    """Compare runs that have been evaluated; arguments and errors are those of `compare` and `Comparison`."""
     if not results:
         raise InvalidInputError("comparison: expected at least one run, got none. Name one.")
     baseline = next(iter(results)) if baseline is None else baseline
@@ -264,12 +260,11 @@ def moves(qrels: Qrels, before: Run, after: Run, query_id: str, n: int = 10) -> 
     old, new = _ranks(before, query_id), _ranks(after, query_id)
     moves_of_query = [Move(doc, labels.get(doc), old.get(doc), new.get(doc)) for doc in {**old, **new}]
     changed = [move for move in moves_of_query if move.before != move.after]
-    return sorted(changed, key=_importance)[:n]
 
+    def importance(move: Move) -> tuple[bool, float, str]:
+        return (move.label or 0) <= 0, -abs(_discount(move.after) - _discount(move.before)), move.doc_id
 
-def _importance(move: Move) -> tuple[bool, float, str]:
-    shift = abs(_discount(move.after) - _discount(move.before))
-    return (move.label or 0) <= 0, -shift, move.doc_id
+    return sorted(changed, key=importance)[:n]
 
 
 def _discount(rank: int | None) -> float:
@@ -283,3 +278,82 @@ def _ranks(run: Run, query_id: str) -> dict[str, int]:
     rows = run.rows(query_id)
     order = np.lexsort((run.doc_ids[rows], run.scores[rows].astype(np.float32)))[::-1]
     return {doc_id: rank for rank, doc_id in enumerate(run.doc_ids[rows][order].tolist(), start=1)}
+
+
+MOVES = 6  # documents shown for each query
+
+
+@dataclass(frozen=True)
+class QueryDetail:
+    """A query that gained or lost in a run, compared with the baseline.
+
+    text   text of the topic, None without topics
+    moves  the most important changes of rank
+    """
+
+    run: str
+    measure: str
+    change: QueryChange
+    text: str | None
+    moves: Sequence[Move]
+
+
+def query_details(
+    comparison: Comparison,
+    n: int,
+    qrels: Qrels | Mapping[str, Mapping[str, int]],
+    runs: Mapping[str, Run | Mapping[str, Mapping[str, float]]],
+    topics: Mapping[str, str] | None = None,
+) -> list[QueryDetail]:
+    """Return, for each run, the n queries that gained most and the n that lost most under the first measure.
+
+    runs    the compared runs, by the same names
+    topics  texts by query id
+    """
+    measure, qrels, topics = comparison.measures[0], Qrels.of(qrels), topics or {}
+    baseline = Run.of(runs[comparison.baseline])
+    details = []
+    for name in comparison.systems:
+        run, (gained, lost) = Run.of(runs[name]), comparison.extremes(name, measure, n)
+        for change in [*gained, *lost]:
+            documents = moves(qrels, baseline, run, change.query_id, MOVES)
+            details.append(QueryDetail(name, measure, change, topics.get(change.query_id), documents))
+    return details
+
+
+def moved_documents(details: Sequence[QueryDetail]) -> set[str]:
+    """Return the ids of all documents in the details."""
+    return {move.doc_id for detail in details for move in detail.moves}
+
+
+CUTOFFS = (*range(1, 11), 12, 15, 20, 25, 30, 40, 50, 60, 70, 80, 90, 100)
+
+
+@dataclass(frozen=True)
+class RunCurves:
+    """Curves of a run, averaged over the same queries and with the same options as its evaluation.
+
+    precision   mean interpolated precision at each of RECALLS
+    measure     name of the measure by cutoff, without its cutoff
+    by_cutoff   mean of that measure at each of CUTOFFS
+    """
+
+    precision: tuple[float, ...]
+    measure: str
+    by_cutoff: tuple[float, ...]
+
+
+def run_curves(qrels: Qrels | Mapping[str, Mapping[str, int]], run: Run, result: EvaluationResult) -> RunCurves:
+    """Return the curves of an evaluated run, for the first measure of `result` with a cutoff, or nDCG."""
+    qrels, options = Qrels.of(qrels), asdict(result.options)
+    measure = next((kind for kind in result.kinds.values() if kind.cutoff is not None), parse_measure("nDCG@10"))
+    points = [IPrec(recall=recall, rel=result.options.level) for recall in RECALLS]
+    precision = evaluate(qrels, run, points, **options)
+    cuts = [replace(measure, cutoff=cutoff) for cutoff in CUTOFFS]
+    top = run if result.options.judged_only else run.take(run.trec_order()).head(CUTOFFS[-1])
+    by_cutoff = evaluate(qrels, top, cuts, **options)
+    return RunCurves(
+        tuple(precision[point.name] for point in points),
+        cuts[0].name.removesuffix(f"@{CUTOFFS[0]}"),
+        tuple(by_cutoff[cut.name] for cut in cuts),
+    )

@@ -159,7 +159,8 @@ class EvaluationResult(Shown):
     @property
     def policy(self) -> str:
         """The conventions of the evaluation in one line."""
-        parts = [_clause(subject, policy) for subject, policy in self.policies.items()]
+        heads = {"gain": "", "queries": "", "depth": "", "order": "order "}
+        parts = [heads.get(subject, f"{subject} = ") + policy for subject, policy in self.policies.items()]
         return "as trec_eval: " + "; ".join(parts)
 
 
@@ -272,8 +273,3 @@ def check_scores(run: Run) -> None:
             f"run {run.name}: expected finite scores, got {run.scores[bad[0]]} for document {run.doc_ids[bad[0]]}. "
             "Score it or leave it out."
         )
-
-
-def _clause(subject: str, policy: str) -> str:
-    plain = subject in ("gain", "queries", "depth")
-    return policy if plain else f"{subject} {policy}" if subject == "order" else f"{subject} = {policy}"

@@ -1,18 +1,66 @@
-"""Comparisons as text: a table for the terminal, TSV, JSON or LaTeX."""
+"""Comparisons as text: a table for the terminal, TSV, JSON or LaTeX (with booktabs)."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
 from typing import Any
 
 from rerank.errors import unknown_name
-from rerank.evaluation.comparison import Comparison, Move, compare_results
-from rerank.evaluation.details import QueryDetail
+from rerank.evaluation.comparison import Comparison, Move, QueryDetail, compare_results
 from rerank.evaluation.evaluate import EvaluationResult
-from rerank.evaluation.latex import latex_table, means_with_marks
 from rerank.evaluation.significance import CORRECTIONS, TESTS, PairedDifference
+
+MARKS = ((0.01, "**"), (0.05, "*"))  # marks for corrected p-values below the bounds
+_SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    **{letter: "\\" + letter for letter in "&%$#_{}"},
+}
+
+
+class Raw(str):
+    """A cell that is LaTeX code, which is not escaped."""
+
+
+def latex_table(rows: Sequence[Sequence[str]], header: Sequence[str]) -> str:
+    """Return a `tabular`: the first column left-aligned, the others right-aligned; cells are escaped unless Raw."""
+    lines = [[_escaped(cell) for cell in row] for row in (header, *rows)]
+    head, *body = (" & ".join(line) + r" \\" for line in lines)
+    columns = "l" + "r" * (len(header) - 1)
+    return "\n".join([rf"\begin{{tabular}}{{{columns}}}", r"\toprule", head, r"\midrule", *body, r"\bottomrule"]) + (
+        "\n" + r"\end{tabular}"
+    )
+
+
+def means_with_marks(comparison: Comparison, rows: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Return rows (run, mean, mean ...) with the highest mean of each measure in bold, and marks of significance.
+
+    * and ** mark means that differ from the baseline's with a corrected p-value below 0.05 and 0.01.
+    """
+    best = [max((row[column] for row in rows), key=float) for column in range(1, len(rows[0]))]
+    return [
+        [run, *(_marked(comparison, run, column, cell, best[column]) for column, cell in enumerate(cells))]
+        for run, *cells in rows
+    ]
+
+
+def _marked(comparison: Comparison, run: str, column: int, cell: str, best: str) -> Raw:
+    text = rf"\textbf{{{cell}}}" if cell == best else cell
+    if run == comparison.baseline:
+        return Raw(text)
+    p_value = comparison.p_values[run][comparison.measures[column]]
+    mark = next((mark for bound, mark in MARKS if p_value < bound), "")
+    return Raw(text + (rf"$^{{{mark}}}$" if mark else ""))
+
+
+def _escaped(cell: str) -> str:
+    return cell if isinstance(cell, Raw) else "".join(_SPECIAL.get(letter, letter) for letter in cell)
+
 
 Results = Mapping[str, EvaluationResult]
 Texts = Mapping[str, str]
@@ -190,15 +238,24 @@ def _json(comparison: Comparison, per_query: bool, details: Sequence[QueryDetail
         if per_query:
             runs[name]["per_query"] = result.per_query
     settings = {key: getattr(comparison, key) for key in ("baseline", "test", "correction", "samples", "seed")}
-    changes = {"changes": [_detail_values(detail) for detail in details]} if details else {}
-    return json.dumps({**settings, "runs": runs, **changes, "notes": notes(comparison)}, indent=1)
+    changes = [
+        {
+            "run": detail.run,
+            "measure": detail.measure,
+            **vars(detail.change),
+            "text": detail.text,
+            "moves": [vars(move) for move in detail.moves],
+        }
+        for detail in details
+    ]
+    shown = {"changes": changes} if details else {}
+    return json.dumps({**settings, "runs": runs, **shown, "notes": notes(comparison)}, indent=1)
 
 
-def _detail_values(detail: QueryDetail) -> dict[str, Any]:
-    return {
-        "run": detail.run,
-        "measure": detail.measure,
-        **vars(detail.change),
-        "text": detail.text,
-        "moves": [vars(move) for move in detail.moves],
-    }
+def text_lines(results: Mapping[str, EvaluationResult], form: str) -> Iterator[str]:
+    """Yield lines `run measure query text`, separated by tabs as in TSV; as comments in LaTeX."""
+    note = "% " if form == "latex" else ""
+    for run, result in results.items():
+        for measure, texts in result.texts.items():
+            for query_id, text in zip(result.query_ids.tolist(), texts.tolist(), strict=True):
+                yield f"{note}{run}\t{measure}\t{query_id}\t{text}\n"

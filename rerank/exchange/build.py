@@ -1,20 +1,52 @@
-"""Trees of other systems as a forest, checked: numbers in range, each tree binary, every node reached once."""
+"""Trees of other systems as a forest, checked: numbers in range, each tree binary, every node reached once.
+
+Values are float32 here, and `x <= threshold` goes left. A test of float32 values against a float64 threshold has the
+same outcome as the test `<=` against the largest float32 that passes it. Trees whose nodes hold their children are
+walked without recursion, so that no depth is too deep.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import shown
+from rerank.errors import InvalidInputError, shown
 from rerank.exchange.registry import FormatFault
-from rerank.exchange.thresholds import LARGEST, Floats32
 from rerank.runtime.schema import LARGEST as LARGEST_SCORE
 from rerank.runtime.schema import SchemaError
 from rerank.trees.forest import MOST_ROWS, Forest, Tree, check_forest
 from rerank.types import Floats, Ints, pointers
+
+LARGEST = np.finfo(np.float32).max
+Floats32 = NDArray[np.float32]
+
+
+def at_most(threshold: Floats) -> Floats32:
+    """Return the largest float32 that is <= each threshold (n,) float64; -inf where no finite one is."""
+    return _largest(threshold, np.greater)
+
+
+def less_than(threshold: Floats) -> Floats32:
+    """Return the largest float32 that is < each threshold (n,) float64; -inf where no finite one is."""
+    return _largest(threshold, np.greater_equal)
+
+
+def _largest(threshold: Floats, too_large: Any) -> Floats32:
+    with np.errstate(over="ignore"):  # beyond float32 is infinite
+        nearest = np.asarray(threshold, dtype=np.float64).astype(np.float32)
+        below = np.nextafter(nearest, np.float32(-np.inf))
+    return np.where(too_large(nearest.astype(np.float64), threshold), below, nearest)
+
+
+def next_above(threshold: Floats32) -> Floats32:
+    """Return the next float32 above each threshold: `x < next` goes left where `x <= threshold` does."""
+    with np.errstate(over="ignore"):
+        return np.nextafter(threshold, np.float32(np.inf))
+
 
 MOST_FEATURES = 1_000_000
 
@@ -25,7 +57,10 @@ def numbers(where: str, values: Sequence[Any], size: int | None = None, infinite
     size      how many there must be
     infinite  whether infinite ones are allowed
     """
-    _check_size(where, values, size)
+    if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
+        raise FormatFault(f"{where} as a list", shown(values))
+    if size is not None and len(values) != size:
+        raise FormatFault(f"{size} values of {where}", str(len(values)))
     try:
         array = np.array(values, dtype=np.float64)
     except (ValueError, TypeError, OverflowError):
@@ -45,6 +80,15 @@ def _number(value: Any) -> float:
         return np.nan
 
 
+def single_number(what: str, value: Any) -> np.float32:
+    """Return a number of a file as float32; raises FormatFault for one beyond it."""
+    with np.errstate(over="ignore"):
+        number: np.float32 = numbers(what, [value], 1).astype(np.float32)[0]
+    if not np.isfinite(number):
+        raise FormatFault(f"{what} as float32", shown(value))
+    return number
+
+
 def wholes(where: str, values: Sequence[Any], low: int, high: int, size: int | None = None) -> Ints:
     """Return whole numbers of a file from low to high as (n,) int64; raises FormatFault."""
     array = numbers(where, values, size)
@@ -54,11 +98,24 @@ def wholes(where: str, values: Sequence[Any], low: int, high: int, size: int | N
     return array.astype(np.int64)
 
 
-def _check_size(where: str, values: Sequence[Any], size: int | None) -> None:
-    if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
-        raise FormatFault(f"{where} as a list", shown(values))
-    if size is not None and len(values) != size:
-        raise FormatFault(f"{size} values of {where}", str(len(values)))
+def each_tree(parts: Iterable[Any], read: Callable[[Any], Tree]) -> list[Tree]:
+    """Return the trees of a file's parts; raises FormatFault, which names the tree by its number from 1."""
+    trees = []
+    for number, part in enumerate(parts, 1):
+        try:
+            trees.append(read(part))
+        except FormatFault as fault:
+            raise fault.within(f"tree {number}") from None
+    return trees
+
+
+def weighed(tree: Tree, weight: float, leaves: type[np.floating[Any]], products: type[np.floating[Any]]) -> Tree:
+    """Return a tree with its leaf values times its weight, a float32; raises FormatFault beyond the types given."""
+    with np.errstate(over="ignore"):
+        values = tree.leaf_value.astype(leaves).astype(products) * products(np.float32(weight))
+    if not np.isfinite(values).all():
+        raise FormatFault(f"leaf values as {leaves.__name__}", "a number beyond it")
+    return replace(tree, leaf_value=values.astype(np.float64))
 
 
 def split_tree(
@@ -106,16 +163,15 @@ def flat_tree(
     feature: Ints,
     threshold: Floats32,
     missing_left: NDArray[np.bool_],
-    left: Ints,
-    right: Ints,
+    children: tuple[Ints, Ints],
     value: Floats,
     gain: Floats | None = None,
     count: Ints | Floats | None = None,
 ) -> Tree:
     """Return a tree of which nodes and leaves are in one numbering, (n,) each, the root first.
 
-    left, right  (n,) int64 from 0 to n - 1; of leaves without meaning
-    count        as `leaf_count` of `split_tree`, but of nodes and leaves
+    children  left and right, (n,) int64 from 0 to n - 1; of leaves without meaning
+    count     as `leaf_count` of `split_tree`, but of nodes and leaves
     """
     nodes = ~is_leaf
     number = np.where(is_leaf, ~(np.cumsum(is_leaf) - 1), np.cumsum(nodes) - 1)
@@ -123,8 +179,8 @@ def flat_tree(
         feature[nodes],
         threshold[nodes],
         missing_left[nodes],
-        number[left[nodes]],
-        number[right[nodes]],
+        number[children[0][nodes]],
+        number[children[1][nodes]],
         value[is_leaf],
         None if gain is None else gain[nodes],
         None if count is None else count[is_leaf],
@@ -181,3 +237,99 @@ def _in_its_tree(trees: Sequence[Tree], whole: SchemaError) -> FormatFault:
 def zero_goes_left(threshold: Floats32) -> NDArray[np.bool_]:
     """Return where 0 goes, for systems that read a missing value as 0."""
     return np.asarray(threshold >= 0.0)
+
+
+Made = TypeVar("Made")
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A leaf of a file; its training rows or their hessians, 0 where the file has none."""
+
+    value: float
+    count: float = 0.0
+
+
+@dataclass(frozen=True)
+class Node:
+    """A test of a file and its children, as the file has them; `x <= threshold` goes left, threshold a float32."""
+
+    feature: int
+    threshold: float
+    missing_left: bool
+    left: Any
+    right: Any
+
+
+def tree_of(root: Any, read: Callable[[Any], Leaf | Node]) -> Tree:
+    """Return the tree below a root; `read` says what a node of the file is, and checks it."""
+    rows: list[tuple[bool, int, float, bool, float, float]] = []
+    waiting: list[tuple[Any, int, int]] = [(root, -1, 0)]
+    children: list[list[int]] = []
+    while waiting:
+        raw, parent, side = waiting.pop()
+        index, node = len(rows), read(raw)
+        if parent >= 0:
+            children[parent][side] = index
+        children.append([0, 0])
+        if isinstance(node, Leaf):
+            rows.append((True, 0, 0.0, False, node.value, node.count))
+        else:
+            rows.append((False, node.feature, node.threshold, node.missing_left, 0.0, 0.0))
+            waiting += [(node.right, index, 1), (node.left, index, 0)]
+    columns = list(zip(*rows, strict=True))
+    left, right = (np.array([pair[side] for pair in children], dtype=np.int64) for side in (0, 1))
+    return flat_tree(
+        np.array(columns[0], dtype=np.bool_),
+        np.array(columns[1], dtype=np.int64),
+        np.array(columns[2], dtype=np.float32),
+        np.array(columns[3], dtype=np.bool_),
+        (left, right),
+        np.array(columns[4], dtype=np.float64),
+        count=np.array(columns[5], dtype=np.float64),
+    )
+
+
+def nested(
+    forest: Forest,
+    tree: int,
+    leaf: Callable[[int, int], Made],
+    node: Callable[[int, int, Made, Made], Made],
+) -> Made:
+    """Return a tree built from its leaves up."""
+    first, first_leaf = int(forest.node_ptr[tree]), int(forest.leaf_ptr[tree])
+    if first == int(forest.node_ptr[tree + 1]):
+        return leaf(first_leaf, 0)
+    nodes = slice(first, int(forest.node_ptr[tree + 1]))
+    left, right = forest.left[nodes].tolist(), forest.right[nodes].tolist()
+    order, depth = [0], {0: 0}
+    for index in order:
+        for child in (left[index], right[index]):
+            if child >= 0:
+                order.append(child)
+                depth[child] = depth[index] + 1
+    made: dict[int, Made] = {}
+
+    def child_of(child: int, below: int) -> Made:
+        return made.pop(child) if child >= 0 else leaf(first_leaf + ~child, below)
+
+    for index in reversed(order):
+        below = depth[index] + 1
+        pair = child_of(left[index], below), child_of(right[index], below)
+        made[index] = node(first + index, depth[index], *pair)
+    return made[0]
+
+
+def check_depth(forest: Forest, deepest: int, format: str) -> None:
+    """Refuse trees that are deeper than readers of a nested format allow."""
+
+    def deeper(node: int, depth: int, left: int, right: int) -> int:
+        return max(left, right)
+
+    for tree in range(forest.n_trees):
+        depth = nested(forest, tree, lambda leaf, depth: depth, deeper)
+        if depth > deepest:
+            raise InvalidInputError(
+                f"{format}: expected trees of a depth up to {deepest}, got one of {depth}. Train with "
+                f"max_depth={deepest}."
+            )

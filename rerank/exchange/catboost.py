@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import os
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rerank.errors import shown
-from rerank.exchange.build import MOST_FEATURES, joined, leaf_tree, numbers, split_tree, wholes
+from rerank.exchange.build import MOST_FEATURES, at_most, each_tree, joined, leaf_tree, numbers, split_tree, wholes
 from rerank.exchange.registry import Format, FormatFault, TreeModel, register
-from rerank.exchange.structured import member, parsed
-from rerank.exchange.thresholds import at_most
+from rerank.exchange.structured import member, parsed_json
 from rerank.trees.forest import Tree
 
 DEEPEST = 16
@@ -45,7 +45,7 @@ class CatBoost(Format):
 
     def read(self, content: bytes, names: tuple[str, ...] | None) -> TreeModel:
         """Return the model of a file; raises FormatFault."""
-        stored = parsed(content)
+        stored = parsed_json(content)
         if not isinstance(stored, dict):
             raise FormatFault("an object", shown(stored))
         if "oblivious_trees" not in stored and "trees" in stored:
@@ -59,15 +59,10 @@ class CatBoost(Format):
         features = member(info, "float_features", list)
         columns, missing_right, column_names = _columns(features)
         n_features = max(columns, default=0) + 1
-        trees = []
-        for number, raw in enumerate(member(stored, "oblivious_trees", list), 1):
-            try:
-                trees.append(_tree(raw, columns, missing_right))
-            except FormatFault as fault:
-                raise fault.within(f"tree {number}") from None
+        trees = each_tree(member(stored, "oblivious_trees", list), lambda raw: _tree(raw, columns, missing_right))
         scale, bias = _scale_and_bias(stored.get("scale_and_bias"))
         with np.errstate(over="ignore"):  # an infinite score is refused below
-            scaled = [Tree(**{**vars(tree), "leaf_value": scale * tree.leaf_value}) for tree in trees]
+            scaled = [replace(tree, leaf_value=scale * tree.leaf_value) for tree in trees]
         complete = len(column_names) == n_features and all(column_names)
         return TreeModel(joined(scaled, n_features), n_features, tuple(column_names) if complete else None, bias)
 

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from rerank.exchange.engines.registry import STATIC, engine_named, portable_names, query_settings
+from rerank.exchange.engines import ELASTICSEARCH as ENGINE
+from rerank.exchange.engines import STATIC
 from rerank.exchange.registry import Format, TreeModel, WriteOptions, register
-from rerank.exchange.single import node_counts, summed, whole_counts
+from rerank.exchange.write import flat_children, node_counts, summed, trees_of, whole_counts
 from rerank.rankers.arrays import numbered_names
-from rerank.trees.forest import Forest
-from rerank.types import Floats
+from rerank.trees.forest import Tree
 
 
 @register("elasticsearch")
@@ -29,8 +30,7 @@ class Elasticsearch(Format):
     def write(self, model: TreeModel, options: WriteOptions) -> bytes:
         """Return the body; the query of a feature that the engine does not compute is a placeholder."""
         forest, names = summed(model, "elasticsearch").forest, model.feature_names or numbered_names(model.n_features)
-        counts = whole_counts(forest, "elasticsearch")
-        trees = [_stored(forest, tree, counts) for tree in range(forest.n_trees)]
+        trees = [_stored(tree) for tree in trees_of(replace(forest, leaf_count=whole_counts(forest, self.name)))]
         if model.constant:
             trees.append([{"node_index": 0, "leaf_value": model.constant, "number_samples": 1}])
         trained = [
@@ -53,39 +53,33 @@ class Elasticsearch(Format):
 
 def _extractors(names: Sequence[str], recipe: Mapping[str, Any] | None) -> list[dict[str, Any]]:
     """Return a query for each feature; for one that the engine does not compute, the number in a field of its name."""
-    engine = engine_named("elasticsearch")
-    portable = portable_names(engine, names, recipe)
-    settings = query_settings(engine, portable, recipe or {})
-    queries = {name: engine.query(f"{STATIC}.{name}", settings) for name in names}
-    queries |= {name: engine.query(name, settings) for name in portable}
-    return [engine.entry(name, query) for name, query in queries.items()]
+    portable = ENGINE.portable(names, recipe)
+    settings = ENGINE.settings(portable, recipe or {})
+    known = {name: name if name in portable else f"{STATIC}.{name}" for name in names}
+    return [ENGINE.entry(name, ENGINE.query(query, settings)) for name, query in known.items()]
 
 
-def _stored(forest: Forest, tree: int, leaf_count: Floats) -> list[dict[str, Any]]:
+def _stored(tree: Tree) -> list[dict[str, Any]]:
     """Return the nodes of a tree, then its leaves; feature importance divides by their numbers of samples."""
-    nodes = slice(int(forest.node_ptr[tree]), int(forest.node_ptr[tree + 1]))
-    leaves = slice(int(forest.leaf_ptr[tree]), int(forest.leaf_ptr[tree + 1]))
-    n_nodes = nodes.stop - nodes.start
-    left, right = (np.where(side >= 0, side, n_nodes + ~side) for side in (forest.left[nodes], forest.right[nodes]))
-    columns = forest.feature[nodes], forest.threshold[nodes].astype(np.float64), forest.missing_left[nodes], left, right
-    node_count, own_count = (counts.astype(np.int64) for counts in node_counts(forest, tree, leaf_count))
-    stored = [
+    node_count, leaf_count = (counts.astype(np.int64) for counts in node_counts(tree))
+    columns = tree.feature, tree.threshold.astype(np.float64), tree.missing_left, *flat_children(tree), node_count
+    stored: list[dict[str, Any]] = [
         {
             "node_index": number,
             "decision_type": "lte",
-            "left_child": below[0],
-            "right_child": below[1],
+            "left_child": left,
+            "right_child": right,
             "split_feature": feature,
             "threshold": threshold,
             "default_left": missing_left,
             "number_samples": count,
         }
-        for number, (feature, threshold, missing_left, *below, count) in enumerate(
-            zip(*(column.tolist() for column in (*columns, node_count)), strict=True)
+        for number, (feature, threshold, missing_left, left, right, count) in enumerate(
+            zip(*(column.tolist() for column in columns), strict=True)
         )
     ]
-    values = zip(forest.leaf_value[leaves].tolist(), own_count.tolist(), strict=True)
+    leaves = zip(tree.leaf_value.tolist(), leaf_count.tolist(), strict=True)
     return stored + [
         {"node_index": number, "leaf_value": value, "number_samples": count}
-        for number, (value, count) in enumerate(values, n_nodes)
+        for number, (value, count) in enumerate(leaves, len(stored))
     ]

@@ -8,18 +8,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import shown
-from rerank.exchange.build import MOST_FEATURES, joined, leaf_tree, numbers, split_tree, wholes, zero_goes_left
+from rerank.exchange.build import (
+    MOST_FEATURES,
+    Floats32,
+    at_most,
+    joined,
+    leaf_tree,
+    numbers,
+    split_tree,
+    wholes,
+    zero_goes_left,
+)
 from rerank.exchange.registry import Format, FormatFault, TreeModel, WriteOptions, cannot_say, register
-from rerank.exchange.single import node_counts, whole_counts
-from rerank.exchange.text import decimal, decimals
-from rerank.exchange.thresholds import Floats32, at_most
-from rerank.trees.forest import MOST_ROWS, Forest, Tree
+from rerank.exchange.structured import decoded
+from rerank.exchange.write import decimal, decimals, node_counts, trees_of, whole_counts
+from rerank.trees.forest import MOST_ROWS, Tree
 from rerank.types import Floats, Ints
 
 CATEGORICAL, DEFAULT_LEFT = 1, 2  # bits of decision_type; the next two are the kind of missing value
@@ -72,37 +82,40 @@ class LightGBM(Format):
 
     def write(self, model: TreeModel, options: WriteOptions) -> bytes:
         """Return the text of a model; `predict` gives its scores in float64."""
-        names = model.feature_names or ()
-        for name in names:
-            if re.search(r"[\s\",:\[\]{}]", name):
-                raise cannot_say("lightgbm", "feature names without spaces and JSON's signs", shown(name), "Rename it.")
-        forest, n_trees = model.forest, model.forest.n_trees + bool(model.constant)
-        if model.divisor != 1.0 and (model.constant or model.divisor != model.forest.n_trees):
-            raise cannot_say("lightgbm", "a mean over the trees without a constant", "another model")
-        lines = [
-            "tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nlabel_index=0",
-            f"max_feature_idx={model.n_features - 1}\nobjective=lambdarank",
-            *(["average_output"] if model.divisor != 1.0 else []),
-            f"feature_names={' '.join(names)}",
-            f"feature_infos={' '.join(['[-1e308:1e308]'] * model.n_features)}",
-        ]
-        counts = whole_counts(forest, "lightgbm")
-        trees = [_tree_text(model, number, counts) for number in range(forest.n_trees)]
-        if model.constant:  # last, so that it is added to the sum of the trees as it is here
-            trees.append(f"Tree={forest.n_trees}\nnum_leaves=1\nnum_cat=0\nleaf_value={decimal(model.constant)}\n")
-            trees[-1] += "is_linear=0\nshrinkage=1\n\n\n"
-        if not n_trees:
-            raise cannot_say("lightgbm", "at least one tree", "none", "Train the model with more trees.")
-        lines.append(f"tree_sizes={' '.join(str(len(tree)) for tree in trees)}\n\n")
-        return ("\n".join(lines) + "".join(trees) + "end of trees\n").encode()
+        return model_text(model, "lightgbm").encode()
+
+
+def model_text(model: TreeModel, format: str) -> str:
+    """Return the text of a model, which `format` is made of."""
+    names = model.feature_names or ()
+    for name in names:
+        if re.search(r"[\s\",:\[\]{}]", name):
+            raise cannot_say("lightgbm", "feature names without spaces and JSON's signs", shown(name), "Rename it.")
+    forest, n_trees = model.forest, model.forest.n_trees + bool(model.constant)
+    if model.divisor != 1.0 and (model.constant or model.divisor != model.forest.n_trees):
+        raise cannot_say("lightgbm", "a mean over the trees without a constant", "another model")
+    lines = [
+        "tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nlabel_index=0",
+        f"max_feature_idx={model.n_features - 1}\nobjective=lambdarank",
+        *(["average_output"] if model.divisor != 1.0 else []),
+        f"feature_names={' '.join(names)}",
+        f"feature_infos={' '.join(['[-1e308:1e308]'] * model.n_features)}",
+    ]
+    counts = whole_counts(forest, format)
+    forest = replace(forest, leaf_count=counts)
+    trees = [_tree_text(tree, number, model.zero_missing) for number, tree in enumerate(trees_of(forest))]
+    if model.constant:  # last, so that it is added to the sum of the trees as it is here
+        trees.append(f"Tree={forest.n_trees}\nnum_leaves=1\nnum_cat=0\nleaf_value={decimal(model.constant)}\n")
+        trees[-1] += "is_linear=0\nshrinkage=1\n\n\n"
+    if not n_trees:
+        raise cannot_say(format, "at least one tree", "none", "Train the model with more trees.")
+    lines.append(f"tree_sizes={' '.join(str(len(tree)) for tree in trees)}\n\n")
+    return "\n".join(lines) + "".join(trees) + "end of trees\n"
 
 
 def _sections(content: bytes) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield the first line and the `key=value` lines of the header and of each tree, until the line behind them."""
-    try:
-        lines = content.decode("utf-8").splitlines()
-    except UnicodeDecodeError:
-        raise FormatFault("UTF-8 text", "other bytes") from None
+    lines = decoded(content).splitlines()
     start, fields, n_trees = 1, dict[str, str](), 0
     for number, line in enumerate(lines, 1):
         key, _, value = line.partition("=")
@@ -203,29 +216,22 @@ def _whole(fields: Mapping[str, str], key: str, low: int, high: int) -> int:
     return int(wholes(key, _tokens(fields, key), low, high, 1)[0])
 
 
-def _tree_text(model: TreeModel, number: int, leaf_count: Floats) -> str:
-    forest = model.forest
-    nodes = slice(int(forest.node_ptr[number]), int(forest.node_ptr[number + 1]))
-    leaves = slice(int(forest.leaf_ptr[number]), int(forest.leaf_ptr[number + 1]))
-    values = decimals(forest.leaf_value[leaves])
-    lines = [f"Tree={number}", f"num_leaves={leaves.stop - leaves.start}", "num_cat=0"]
-    if nodes.stop > nodes.start:
+def _tree_text(tree: Tree, number: int, zero_missing: Ints) -> str:
+    lines = [f"Tree={number}", f"num_leaves={len(tree.leaf_value)}", "num_cat=0"]
+    if len(tree.feature):
+        kind = np.where(np.isin(tree.feature, zero_missing), ZERO, NAN)
+        inner, counts = (each.astype(np.int64) for each in node_counts(tree))
         lines += [
-            f"split_feature={_joined(forest.feature[nodes])}",
-            f"split_gain={decimals(forest.gain[nodes])}",
-            f"threshold={decimals(forest.threshold[nodes])}",
-            f"decision_type={_joined(_decisions(forest, nodes, model.zero_missing))}",
-            f"left_child={_joined(forest.left[nodes])}",
-            f"right_child={_joined(forest.right[nodes])}",
+            f"split_feature={_joined(tree.feature)}",
+            f"split_gain={decimals(tree.gain)}",
+            f"threshold={decimals(tree.threshold)}",
+            f"decision_type={_joined((kind << 2) + DEFAULT_LEFT * tree.missing_left)}",
+            f"left_child={_joined(tree.left)}",
+            f"right_child={_joined(tree.right)}",
+            f"leaf_count={_joined(counts)}",  # pred_contrib reads the counts
+            f"internal_count={_joined(inner)}",
         ]
-        inner, counts = (each.astype(np.int64) for each in node_counts(forest, number, leaf_count))
-        lines += [f"leaf_count={_joined(counts)}", f"internal_count={_joined(inner)}"]  # pred_contrib reads them
-    return "\n".join([*lines, f"leaf_value={values}", "is_linear=0", "shrinkage=1", "", "", ""])
-
-
-def _decisions(forest: Forest, nodes: slice, zero_missing: Ints) -> Ints:
-    kind = np.where(np.isin(forest.feature[nodes], zero_missing), ZERO, NAN)
-    return (kind << 2) + DEFAULT_LEFT * forest.missing_left[nodes]
+    return "\n".join([*lines, f"leaf_value={decimals(tree.leaf_value)}", "is_linear=0", "shrinkage=1", "", "", ""])
 
 
 def _joined(values: NDArray[Any]) -> str:

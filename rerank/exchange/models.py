@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import FileFormatError, InvalidInputError
-from rerank.exchange.engines.registry import Engine, check_portable, engine_of_format
-from rerank.exchange.flatten import linear_model, start_of, tree_model
+from rerank.exchange.engines import engine_of_format
 from rerank.exchange.registry import (
     Format,
     FormatFault,
@@ -24,8 +23,14 @@ from rerank.exchange.registry import (
     format_named,
     known_formats,
 )
-from rerank.exchange.single import refuse_missing_direction, with_split_leaves
-from rerank.exchange.vectors import vector_lines
+from rerank.exchange.write import (
+    linear_model,
+    refuse_missing_direction,
+    start_of,
+    tree_model,
+    vector_lines,
+    with_split_leaves,
+)
 from rerank.files.source import check_file, open_source
 from rerank.rankers.arrays import numbered_names
 from rerank.rankers.imported import LARGEST_VALUE, ImportedTrees, ImportedWeights
@@ -108,8 +113,10 @@ def export_model(
             raise cannot_say(format, "features in the order of training", "a model whose file only names them", remedy)
         trees = _missing_as_zero(trees) if missing_as_zero else trees
         files = _tree_files(kind, trees, _start_for(kind, model), options, split_leaves, vectors)
-    queries = None if feature_set is None else _feature_set(model, trees, format)
-    return _write_files(path, files) + _write_queries(feature_set, queries)
+    if feature_set is None:
+        return _write_files(path, files)
+    queries = _feature_set(model, trees, format)
+    return _write_files(path, files) + _write_files(feature_set, {"": queries})
 
 
 def _start_for(kind: Format, model: Ranker) -> str | None:
@@ -142,25 +149,15 @@ def _feature_set(model: Ranker, trees: TreeModel | None, format: str) -> bytes:
     trees  of the model, None for a linear one, which reads a missing value as 0
     """
     engine, names = engine_of_format(format), tuple(model.feature_names_)
-    settings = check_portable(engine, names, model.recipe_)
-    as_zero = [column for column, name in enumerate(names) if _is_zero(engine, name)]
+    settings = engine.checked(names, model.recipe_)
+    known = map(engine.feature, names)
+    as_zero = [column for column, feature in enumerate(known) if feature and feature[0].missing_is_zero]
     if trees is not None and as_zero:
         refuse_missing_direction(trees, f"{format} feature set", as_zero)
     for sentence in engine.needs(names, settings):
         _log.info("feature set: the engine needs %s.", sentence)
     content = engine.feature_set(engine.entries(names, settings))
     return (json.dumps(content, ensure_ascii=False, indent=2) + "\n").encode()
-
-
-def _is_zero(engine: Engine, name: str) -> bool:
-    """Return whether a missing value of a feature, which the engine computes, reaches the model as 0."""
-    known = engine.feature(name)
-    return known is not None and known[0].missing_is_zero
-
-
-def _write_queries(path: str | Path | None, content: bytes | None) -> list[Path]:
-    """Write the queries of features where a file for them is named."""
-    return [] if path is None or content is None else _write_files(path, {"": content})
 
 
 def import_model(
@@ -203,7 +200,8 @@ def import_model(
         For an estimator of another kind, and for names that do not fit the model.
 
     """
-    given = _Given(None if feature_names is None else tuple(feature_names), _plain_recipe(recipe))
+    plain = None if recipe is None else dict(recipe.to_dict() if hasattr(recipe, "to_dict") else recipe)
+    given = _Given(None if feature_names is None else tuple(feature_names), plain)
     if isinstance(source, str | Path):
         return _of_file(Path(source), format, given)
     return _of_estimator(source, given)
@@ -278,12 +276,6 @@ def _with_finite_scores(model: TreeModel | LinearModel) -> TreeModel | LinearMod
     if not largest <= LARGEST:
         raise FormatFault(f"scores up to {LARGEST:.3g}", f"some up to {largest:.3g}")
     return model
-
-
-def _plain_recipe(recipe: Any) -> dict[str, Any] | None:
-    if recipe is None:
-        return None
-    return dict(recipe.to_dict() if hasattr(recipe, "to_dict") else recipe)
 
 
 def _ranker(model: TreeModel | LinearModel, source: str, given: _Given, what: str) -> ImportedTrees | ImportedWeights:

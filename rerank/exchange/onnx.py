@@ -12,7 +12,7 @@ import numpy as np
 
 from rerank.errors import InvalidInputError
 from rerank.exchange.registry import Format, TreeModel, WriteOptions, register
-from rerank.exchange.single import summed
+from rerank.exchange.write import flat_children, summed, trees_of
 from rerank.trees.forest import Forest
 
 
@@ -62,25 +62,22 @@ class Onnx(Format):
 def _attributes(forest: Forest) -> dict[str, Any]:
     """Return the operator's lists, the nodes of each tree before its leaves."""
     parts: dict[str, list[Any]] = {}
-    for tree in range(forest.n_trees):
-        nodes = slice(int(forest.node_ptr[tree]), int(forest.node_ptr[tree + 1]))
-        leaves = slice(int(forest.leaf_ptr[tree]), int(forest.leaf_ptr[tree + 1]))
-        n_nodes, n_leaves = nodes.stop - nodes.start, leaves.stop - leaves.start
-        left, right = (np.where(side >= 0, side, n_nodes + ~side) for side in (forest.left[nodes], forest.right[nodes]))
-        zeros = [0] * n_leaves
+    for number, tree in enumerate(trees_of(forest)):
+        n_nodes, n_leaves, zeros = len(tree.feature), len(tree.leaf_value), [0] * len(tree.leaf_value)
+        left, right = flat_children(tree)
         columns: dict[str, list[Any]] = {
-            "nodes_treeids": [tree] * (n_nodes + n_leaves),
+            "nodes_treeids": [number] * (n_nodes + n_leaves),
             "nodes_nodeids": list(range(n_nodes + n_leaves)),
-            "nodes_featureids": forest.feature[nodes].tolist() + zeros,
-            "nodes_values": forest.threshold[nodes].astype(np.float64).tolist() + zeros,
+            "nodes_featureids": tree.feature.tolist() + zeros,
+            "nodes_values": tree.threshold.astype(np.float64).tolist() + zeros,
             "nodes_modes": ["BRANCH_LEQ"] * n_nodes + ["LEAF"] * n_leaves,
             "nodes_truenodeids": left.tolist() + zeros,
             "nodes_falsenodeids": right.tolist() + zeros,
-            "nodes_missing_value_tracks_true": forest.missing_left[nodes].astype(int).tolist() + zeros,
-            "target_treeids": [tree] * n_leaves,
+            "nodes_missing_value_tracks_true": tree.missing_left.astype(int).tolist() + zeros,
+            "target_treeids": [number] * n_leaves,
             "target_nodeids": list(range(n_nodes, n_nodes + n_leaves)),
             "target_ids": zeros,
-            "target_weights": forest.leaf_value[leaves].astype(np.float64).tolist(),
+            "target_weights": tree.leaf_value.astype(np.float64).tolist(),
         }
         for name, column in columns.items():
             parts.setdefault(name, []).extend(column)

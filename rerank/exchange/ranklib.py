@@ -1,27 +1,153 @@
-"""RankLib's model files: LambdaMART, MART, random forests, and the linear Coordinate Ascent and Linear Regression.
+"""RankLib's model files and QuickRank's XML.
 
-Features are numbered from 1, thresholds and leaf values are float32, `x <= threshold` goes left, and a missing value is
-0. RankLib sums in float32; where trees have another weight than 1 it multiplies in float64, and scores may differ in
-the last digits of float32. Linear models are a line of `feature:weight`, summed in float64; feature 0 of a linear
-regression is its constant.
+RankLib: LambdaMART, MART, random forests, and the linear Coordinate Ascent and Linear Regression. Features are numbered
+from 1, thresholds and leaf values are float32, `x <= threshold` goes left, and a missing value is 0. RankLib sums in
+float32; where trees have another weight than 1 it multiplies in float64, and scores may differ in the last digits of
+float32. Linear models are a line of `feature:weight`, summed in float64; feature 0 of a linear regression is its
+constant.
+
+QuickRank: the same, with leaf values and sums in float64. Files of its data have no missing values, and a feature that
+a row leaves out is 0.
 """
 
 from __future__ import annotations
 
 import re
+from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 
 from rerank.errors import shown
-from rerank.exchange.build import MOST_FEATURES, joined, numbers
-from rerank.exchange.engines.opensearch import PARAMETER
-from rerank.exchange.markup import parsed, read_ensemble, tree_lines
-from rerank.exchange.nested import check_depth
+from rerank.exchange.build import (
+    MOST_FEATURES,
+    Floats32,
+    Leaf,
+    Node,
+    check_depth,
+    each_tree,
+    joined,
+    nested,
+    numbers,
+    tree_of,
+    weighed,
+)
+from rerank.exchange.engines import PARAMETER
 from rerank.exchange.registry import Format, FormatFault, LinearModel, TreeModel, WriteOptions, register
-from rerank.exchange.single import refuse_missing_direction, single, summed
-from rerank.exchange.text import decimal
-from rerank.trees.forest import Tree
+from rerank.exchange.structured import decoded
+from rerank.exchange.write import decimal, refuse_missing_direction, single, summed
+from rerank.trees.forest import Forest, Tree
+from rerank.types import Floats
 from rerank.types.retriever import CONTENTS
+
+DEEPEST_ELEMENTS = 2000  # elements inside one another
+
+
+class Builder(ElementTree.TreeBuilder):
+    """Builds elements up to a depth, since Python frees them one inside the other."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._depth = 0
+
+    def start(self, tag: Any, attrs: Any) -> Any:
+        """Open an element."""
+        self._depth += 1
+        if self._depth > DEEPEST_ELEMENTS:
+            raise FormatFault(f"elements up to {DEEPEST_ELEMENTS} deep", "deeper ones")
+        return super().start(tag, attrs)
+
+    def end(self, tag: Any) -> Any:
+        """Close an element."""
+        self._depth -= 1
+        return super().end(tag)
+
+    def doctype(self, *arguments: Any) -> None:
+        """Refuse a document type, which may define entities without end."""
+        raise FormatFault("XML without a document type", "one with it")
+
+
+def parsed_xml(text: str, first_line: int = 1) -> ElementTree.Element:
+    """Return the root element of a text; raises FormatFault with the line of the file."""
+    parser = ElementTree.XMLParser(target=Builder())
+    try:
+        parser.feed(text)
+        root: ElementTree.Element = parser.close()
+    except ElementTree.ParseError as error:
+        line, column = error.position
+        got = str(error).partition(":")[0]
+        raise FormatFault("XML", f"{got} at column {column + 1}", first_line + line - 1) from None
+    except ValueError as error:
+        if isinstance(error, FormatFault):
+            raise
+        raise FormatFault("XML", "characters that are not text") from None
+    return root
+
+
+def read_ensemble(ensemble: ElementTree.Element) -> tuple[list[Tree], list[float], int]:
+    """Return trees whose missing values are read as 0, their weights, and the largest feature id (from 1)."""
+    weights, ids = [], [1]
+
+    def read(split: ElementTree.Element) -> Leaf | Node:
+        if split.find("output") is not None:
+            return Leaf(number(split, "output"))
+        children = {child.get("pos"): child for child in split.findall("split")}
+        if set(children) != {"left", "right"} or len(split.findall("split")) != 2:
+            raise FormatFault("a split with a left and a right one", "another element")
+        feature = number(split, "feature")
+        if feature != int(feature) or not 1 <= feature <= MOST_FEATURES:
+            raise FormatFault(f"a feature from 1 to {MOST_FEATURES}", shown(feature))
+        ids.append(int(feature))
+        threshold = number(split, "threshold")
+        with np.errstate(over="ignore"):
+            threshold = float(np.float32(threshold))
+        return Node(int(feature) - 1, threshold, threshold >= 0.0, children["left"], children["right"])
+
+    def read_tree(element: ElementTree.Element) -> Tree:
+        if element.tag != "tree":
+            raise FormatFault("an element tree", shown(element.tag))
+        weights.append(numeric(element.get("weight"), "weight"))
+        root = element.find("split")
+        if root is None:
+            raise FormatFault("an element split", "none")
+        return tree_of(root, read)
+
+    trees = each_tree(ensemble, read_tree)
+    return trees, weights, max(ids)
+
+
+def number(element: ElementTree.Element, tag: str) -> float:
+    """Return the finite number that a child element holds."""
+    child = element.find(tag)
+    return numeric(None if child is None else child.text, tag)
+
+
+def numeric(text: str | None, what: str) -> float:
+    """Return a finite number; raises FormatFault."""
+    try:
+        value = float(text or "")
+    except ValueError:
+        value = np.nan
+    if not np.isfinite(value) or "_" in (text or ""):
+        raise FormatFault(f"{what} as a finite number", "none" if text is None else shown(text.strip()))
+    return value
+
+
+def tree_lines(forest: Forest, tree: int, thresholds: Floats32, values: Floats, indent: int) -> list[str]:
+    """Return the lines of a tree's `split`, one tag or tag with its text a line."""
+
+    def leaf(index: int, depth: int) -> list[str]:
+        return [f"<output> {decimal(values[index])} </output>"]
+
+    def node(index: int, depth: int, left: list[str], right: list[str]) -> list[str]:
+        feature = int(forest.feature[index]) + 1
+        lines = [f"<feature> {feature} </feature>", f"<threshold> {decimal(thresholds[index])} </threshold>"]
+        for side, child in (("left", left), ("right", right)):
+            lines += [f'<split pos="{side}">', *child, "</split>"]
+        return lines
+
+    return [" " * indent + line for line in ["<split>", *nested(forest, tree, leaf, node), "</split>"]]
+
 
 TREES = ("LambdaMART", "MART", "Random Forests")
 ASCENT, REGRESSION = "Coordinate Ascent", "Linear Regression"
@@ -45,10 +171,7 @@ class RankLib(Format):
 
     def read(self, content: bytes, names: tuple[str, ...] | None) -> TreeModel | LinearModel:
         """Return the model of a file; raises FormatFault."""
-        try:
-            text = content.decode("utf-8")
-        except UnicodeDecodeError:
-            raise FormatFault("UTF-8 text", "other bytes") from None
+        text = decoded(content)
         head = HEAD.match(text)
         kind = text.lstrip().split("\n", 1)[0].lstrip("# ").strip()
         if head is None or kind not in (*TREES, ASCENT, REGRESSION):
@@ -57,7 +180,7 @@ class RankLib(Format):
             return _linear(text, kind == REGRESSION, names)
         line = head[0].count("\n") + 1
         body = text[head.end() :]
-        root = parsed(f"<models>{body}</models>", line)
+        root = parsed_xml(f"<models>{body}</models>", line)
         ensembles = list(root)
         if not ensembles or any(each.tag != "ensemble" for each in ensembles):
             raise FormatFault("an element ensemble", "none", line)
@@ -69,7 +192,7 @@ class RankLib(Format):
             own, weights, largest = read_ensemble(ensemble)
             n_features = max(n_features, largest)
             exact = exact and all(weight == 1.0 for weight in weights)
-            trees += [_weighed(tree, weight) for tree, weight in zip(own, weights, strict=True)]
+            trees += [weighed(*each, np.float32, np.float64) for each in zip(own, weights, strict=True)]
         forest = joined(trees, n_features, np.float32 if exact and len(ensembles) == 1 else np.float64)
         return TreeModel(forest, n_features, divisor=float(len(ensembles)))
 
@@ -148,10 +271,50 @@ def _linear(text: str, has_constant: bool, names: tuple[str, ...] | None) -> Lin
     return LinearModel(tuple(weights.get(feature, 0.0) for feature in range(1, n_features + 1)), constant=constant)
 
 
-def _weighed(tree: Tree, weight: float) -> Tree:
-    """Return a tree with its leaf values times its weight, both of them float32."""
-    with np.errstate(over="ignore"):
-        values = tree.leaf_value.astype(np.float32).astype(np.float64) * float(np.float32(weight))
-    if not np.isfinite(values).all():
-        raise FormatFault("leaf values as float32", "a number beyond it")
-    return Tree(**{**vars(tree), "leaf_value": values})
+KINDS = ("LAMBDAMART", "MART", "OBVMART", "OBVLAMBDAMART", "DART")
+
+
+@register("quickrank")
+class QuickRank(Format):
+    """Read and write QuickRank's XML."""
+
+    title = "QuickRank's XML"
+    writes = reads = True
+
+    def recognises(self, content: bytes) -> bool:
+        """Return whether the element `ranker` begins the content."""
+        start = content.lstrip()[:400]
+        return start.startswith(b"<ranker") or (start.startswith(b"<?xml") and b"<ranker" in start)
+
+    def read(self, content: bytes, names: tuple[str, ...] | None) -> TreeModel:
+        """Return the model of a file; raises FormatFault."""
+        root = parsed_xml(decoded(content))
+        kind = (root.findtext("info/type") or "").strip().upper()
+        if root.tag != "ranker" or kind not in KINDS:
+            raise FormatFault(f"a ranker of trees ({', '.join(KINDS)})", shown(kind))
+        ensemble = root.find("ensemble")
+        if ensemble is None:
+            raise FormatFault("an element ensemble", "none")
+        trees, weights, n_features = read_ensemble(ensemble)
+        most = root.findtext("info/trees")
+        if most is not None and numeric(most, "trees") < len(trees):
+            raise FormatFault(f"at most {most.strip()} trees, as the header says", str(len(trees)))
+        n_features = max(n_features, len(names or ()))
+        trees = [weighed(*each, np.float64, np.float64) for each in zip(trees, weights, strict=True)]
+        return TreeModel(joined(trees, n_features), n_features)
+
+    def write(self, model: TreeModel, options: WriteOptions) -> bytes:
+        """Return the XML of a model."""
+        refuse_missing_direction(summed(model, "quickrank"), "quickrank")
+        n_leaves = int(np.diff(model.forest.leaf_ptr).max(initial=1))
+        info = {
+            "type": "LAMBDAMART",
+            "trees": model.forest.n_trees + bool(model.constant),
+            "leaves": n_leaves,
+            "shrinkage": 1,
+            "leafsupport": 1,
+            "discretization": 0,
+            "estop": 0,
+        }
+        head = ["<ranker>", "<info>", *(f" <{key}>{value}</{key}>" for key, value in info.items()), "</info>"]
+        return ("\n".join([*head, *ensemble_lines(model, "quickrank"), "</ranker>"]) + "\n").encode()

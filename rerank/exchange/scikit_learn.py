@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import InvalidInputError
-from rerank.exchange.build import flat_tree, joined, leaf_tree, numbers, wholes
+from rerank.exchange.build import at_most, flat_tree, joined, leaf_tree, numbers, wholes
 from rerank.exchange.registry import Format, FormatFault, TreeModel, register
-from rerank.exchange.thresholds import at_most
 from rerank.trees.forest import Tree
 
 MEANS = ("RandomForestRegressor", "ExtraTreesRegressor")
@@ -80,8 +79,7 @@ def _tree(tree: Any, factor: float) -> Tree:
         np.where(is_leaf, 0, tree.feature),
         threshold,
         np.asarray(missing, dtype=np.bool_),
-        np.where(is_leaf, 0, tree.children_left),
-        np.where(is_leaf, 0, tree.children_right),
+        (np.where(is_leaf, 0, tree.children_left), np.where(is_leaf, 0, tree.children_right)),
         values,
         count=tree.weighted_n_node_samples,
     )
@@ -98,8 +96,7 @@ def _histogram_tree(nodes: Any) -> Tree:
         wholes("feature_idx", np.where(is_leaf, 0, nodes["feature_idx"]).tolist(), 0, 2**31 - 1),
         threshold,
         nodes["missing_go_to_left"] > 0,
-        nodes["left"].astype(np.int64),
-        nodes["right"].astype(np.int64),
+        (nodes["left"].astype(np.int64), nodes["right"].astype(np.int64)),
         numbers("value", nodes["value"].tolist()),
         count=nodes["count"].astype(np.int64),
     )

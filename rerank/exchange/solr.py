@@ -15,13 +15,21 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import shown
-from rerank.exchange.build import joined, numbers
-from rerank.exchange.nested import Leaf, Node, check_depth, nested, tree_of
+from rerank.exchange.build import (
+    Floats32,
+    Leaf,
+    Node,
+    check_depth,
+    each_tree,
+    joined,
+    nested,
+    single_number,
+    tree_of,
+    weighed,
+)
 from rerank.exchange.registry import Format, FormatFault, LinearModel, TreeModel, WriteOptions, cannot_say, register
-from rerank.exchange.single import single, summed
-from rerank.exchange.structured import member, parsed
-from rerank.exchange.text import decimal
-from rerank.exchange.thresholds import Floats32
+from rerank.exchange.structured import member, parsed_json
+from rerank.exchange.write import decimal, single, summed
 from rerank.rankers.arrays import numbered_names
 from rerank.trees.forest import Forest, Tree
 
@@ -49,7 +57,7 @@ class Solr(Format):
 
     def read(self, content: bytes, names: tuple[str, ...] | None) -> TreeModel | LinearModel:
         """Return the model of a file; raises FormatFault."""
-        stored = parsed(content)
+        stored = parsed_json(content)
         kind = member(stored, "class", str)
         if kind not in (CLASS, LINEAR):
             raise FormatFault(f"{CLASS} or {LINEAR}", shown(kind))
@@ -63,14 +71,13 @@ class Solr(Format):
             )
         null_is_zero = str(member(stored, "params", dict).get("isNullSameAsZero", "true")).lower() != "false"
         columns = {name: column for column, name in enumerate(features)}
-        trees: list[Tree] = []
-        for number, raw in enumerate(member(stored, "params.trees", list), 1):
-            try:
-                weight = _number("weight", member(raw, "weight"))
-                root = tree_of(member(raw, "root"), lambda node: _read(node, columns, null_is_zero))
-                trees.append(_weighed(root, weight))
-            except FormatFault as fault:
-                raise fault.within(f"tree {number}") from None
+
+        def read(raw: Any) -> Tree:
+            weight = _number("weight", member(raw, "weight"))
+            root = tree_of(member(raw, "root"), lambda node: _read(node, columns, null_is_zero))
+            return weighed(root, weight, np.float32, np.float32)
+
+        trees = each_tree(member(stored, "params.trees", list), read)
         return TreeModel(joined(trees, len(features), np.float32), len(features), features)
 
     def write(self, model: TreeModel, options: WriteOptions) -> bytes:
@@ -170,17 +177,4 @@ def _feature(stored: Any) -> str:
 def _number(what: str, value: Any) -> float:
     """Return a number as Java's Float.parseFloat reads it: text may end in f or F."""
     text = value.strip().rstrip("fF") if isinstance(value, str) else value
-    with np.errstate(over="ignore"):
-        single_value = numbers(what, [text], 1).astype(np.float32)
-    if not np.isfinite(single_value[0]):
-        raise FormatFault(f"{what} as float32", shown(value))
-    return float(single_value[0])
-
-
-def _weighed(tree: Tree, weight: float) -> Tree:
-    """Return a tree with leaf values times its weight, in float32."""
-    with np.errstate(over="ignore"):
-        values = (tree.leaf_value.astype(np.float32) * np.float32(weight)).astype(np.float64)
-    if not np.isfinite(values).all():
-        raise FormatFault("leaf values as float32", "a number beyond it")
-    return Tree(**{**vars(tree), "leaf_value": values})
+    return float(single_number(what, text))

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -13,15 +14,14 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import InvalidInputError, shown
-from rerank.exchange.build import MOST_FEATURES, flat_tree, joined, numbers, wholes
+from rerank.exchange.build import MOST_FEATURES, at_most, each_tree, flat_tree, joined, less_than, numbers, wholes
+from rerank.exchange.lightgbm import model_text
 from rerank.exchange.registry import Format, FormatFault, TreeModel, WriteOptions, register
-from rerank.exchange.single import known_counts, node_counts, summed
-from rerank.exchange.structured import member, parsed
-from rerank.exchange.thresholds import at_most, less_than
-from rerank.trees.forest import Forest, Tree
-from rerank.types import Floats
+from rerank.exchange.structured import member, parsed_json
+from rerank.exchange.write import summed
+from rerank.trees.forest import Tree
 
-SECONDS, MEMORY = 30, 4 * 2**30  # for a small checkpoint: the library itself maps about 1 GB
+SECONDS, MEMORY = 10, 4 * 2**30  # for a small checkpoint: the library itself maps about 1 GB
 _READER = """
 import sys
 try:
@@ -57,54 +57,29 @@ class Treelite(Format):
         """Return the model of its JSON, or of a checkpoint, which needs the library; raises FormatFault."""
         if not content.lstrip().startswith(b"{"):
             content = _json_of_checkpoint(content)
-        stored = parsed(content)
+        stored = parsed_json(content)
         n_features = int(wholes("num_feature", [member(stored, "num_feature")], 1, MOST_FEATURES, 1)[0])
         targets = member(stored, "num_target", int), stored.get("num_class")
         if targets[0] != 1 or targets[1] not in ([1], 1, None):
             raise FormatFault("one score", f"num_target {targets[0]}, num_class {shown(targets[1])}")
-        raw = member(stored, "trees", list)
         single = stored.get("threshold_type", "float64") == "float32"
-        trees = []
-        for number, tree in enumerate(raw, 1):
-            try:
-                trees.append(_tree(tree, n_features, single))
-            except FormatFault as fault:
-                raise fault.within(f"tree {number}") from None
+        trees = each_tree(member(stored, "trees", list), lambda tree: _tree(tree, n_features, single))
         base = stored.get("base_scores", 0.0)
         constant = numbers("base_scores", base if isinstance(base, list) else [base], 1)
         divisor = float(len(trees)) if stored.get("average_tree_output") in (True, 1) else 1.0
         return TreeModel(joined(trees, n_features), n_features, None, float(constant[0]), divisor)
 
     def write(self, model: TreeModel, options: WriteOptions) -> bytes:
-        """Return a checkpoint of thresholds and leaf values in float64."""
+        """Return the checkpoint that the library makes of LightGBM's text; thresholds and leaf values are float64."""
         try:
             import treelite
-            from treelite.model_builder import Metadata, ModelBuilder, PostProcessorFunc, TreeAnnotation
         except ImportError:
             raise InvalidInputError(f"treelite: expected the package treelite, got none. {INSTALL}") from None
-        forest = summed(model, "treelite").forest
-        builder = ModelBuilder(
-            threshold_type="float64",
-            leaf_output_type="float64",
-            metadata=Metadata(
-                num_feature=model.n_features,
-                task_type="kLearningToRank",
-                average_tree_output=False,
-                num_target=1,
-                num_class=[1],
-                leaf_vector_shape=(1, 1),
-            ),
-            tree_annotation=TreeAnnotation(
-                num_tree=forest.n_trees, target_id=[0] * forest.n_trees, class_id=[0] * forest.n_trees
-            ),
-            postprocessor=PostProcessorFunc(name="identity"),
-            base_scores=[model.constant],
-        )
-        counts = known_counts(forest, "treelite")
-        for tree in range(forest.n_trees):
-            _build(builder, forest, tree, counts)
-        built: treelite.Model = builder.commit()
-        return bytes(built.serialize_bytes())
+        text = model_text(replace(summed(model, "treelite"), feature_names=None), "treelite")
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "model.txt")
+            path.write_text(text)
+            return bytes(treelite.frontend.load_lightgbm_model(path).serialize_bytes())
 
 
 def _json_of_checkpoint(content: bytes) -> bytes:
@@ -152,34 +127,4 @@ def _tree(raw: Any, n_features: int, single: bool) -> Tree:
     feature, missing = column("split_feature_id", 0, n_features - 1), column("default_left", 0, 1) > 0
     left, right = column("left_child", 0, n_nodes - 1), column("right_child", 0, n_nodes - 1)
     count = numbers("sum_hess", [node.get("sum_hess", node.get("data_count", 0.0)) for node in nodes])
-    return flat_tree(is_leaf, feature, limit, missing, left, right, values, count=count)
-
-
-def _build(builder: Any, forest: Forest, tree: int, leaf_count: Floats) -> None:
-    nodes = slice(int(forest.node_ptr[tree]), int(forest.node_ptr[tree + 1]))
-    leaves = slice(int(forest.leaf_ptr[tree]), int(forest.leaf_ptr[tree + 1]))
-    n_nodes = nodes.stop - nodes.start
-    left, right = (np.where(side >= 0, side, n_nodes + ~side) for side in (forest.left[nodes], forest.right[nodes]))
-    columns = forest.feature[nodes], forest.threshold[nodes].astype(np.float64), forest.missing_left[nodes], left, right
-    node_count, leaf_count = node_counts(forest, tree, leaf_count)
-    builder.start_tree()
-    rows = zip(*(column.tolist() for column in (*columns, node_count)), strict=True)
-    for number, (feature, threshold, missing_left, left_key, right_key, count) in enumerate(rows):
-        builder.start_node(number)
-        builder.numerical_test(
-            feature_id=feature,
-            threshold=threshold,
-            default_left=missing_left,
-            opname="<=",
-            left_child_key=left_key,
-            right_child_key=right_key,
-        )
-        builder.sum_hess(count)
-        builder.end_node()
-    rows = zip(forest.leaf_value[leaves].tolist(), leaf_count.tolist(), strict=True)
-    for number, (value, count) in enumerate(rows, n_nodes):
-        builder.start_node(number)
-        builder.leaf(value)
-        builder.sum_hess(count)
-        builder.end_node()
-    builder.end_tree()
+    return flat_tree(is_leaf, feature, limit, missing, (left, right), values, count=count)

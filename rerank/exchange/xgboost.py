@@ -1,27 +1,46 @@
-"""XGBoost's model file in JSON or UBJSON, as `Booster.save_model` writes it.
+"""XGBoost's model file in JSON or UBJSON, and its dump of trees in JSON, which search engines read.
 
-Values, thresholds, leaf values and sums are float32; `x < threshold` goes left; NaN is missing. The sum begins with the
-base score and adds the trees in their order.
+Values, thresholds, leaf values and sums are float32; `x < threshold` goes left; NaN is missing. In a model file
+(`Booster.save_model`), the sum begins with the base score and adds the trees in their order. A dump
+(`Booster.get_dump(dump_format="json")`) has no base score; `x < split_condition` goes to `yes`. The plug-ins for
+Elasticsearch and OpenSearch (`model/xgboost+json`) take an object with `objective` and `splits`, Vespa's
+`xgboost("NAME.json")` the list of trees, whose features are Vespa's rank features.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import re
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from rerank.errors import shown
-from rerank.exchange.build import MOST_FEATURES, flat_tree, joined, leaf_tree, numbers, wholes
+from rerank.exchange.build import (
+    MOST_FEATURES,
+    Leaf,
+    Node,
+    check_depth,
+    each_tree,
+    flat_tree,
+    joined,
+    leaf_tree,
+    less_than,
+    nested,
+    numbers,
+    single_number,
+    tree_of,
+    wholes,
+)
+from rerank.exchange.ranklib import rescore
 from rerank.exchange.registry import Format, FormatFault, TreeModel, WriteOptions, cannot_say, register
-from rerank.exchange.single import known_counts, node_counts, single, summed, with_tests_below
-from rerank.exchange.structured import member, names_of, parsed
-from rerank.exchange.thresholds import less_than
-from rerank.exchange.ubjson import parse_ubjson
+from rerank.exchange.structured import member, names_of, parse_ubjson, parsed_json
+from rerank.exchange.write import known_counts, node_counts, single, summed, trees_of, with_tests_below
 from rerank.rankers.arrays import numbered_names
 from rerank.trees.forest import Forest, Tree
-from rerank.types import Floats
 
 MODEL = "learner.gradient_booster.model"
 MOST_NODES = 1 << 25
@@ -63,11 +82,11 @@ class XGBoost(Format):
 
     def read(self, content: bytes, names: tuple[str, ...] | None) -> TreeModel:
         """Return the model of a file; raises FormatFault."""
-        stored = parse_ubjson(content) if content.startswith(b"{L") else parsed(content)
+        stored = parse_ubjson(content) if content.startswith(b"{L") else parsed_json(content)
         _check_kind(stored)
         parameters = member(stored, "learner.learner_model_param", dict)
         n_features = int(wholes("num_feature", [member(parameters, "num_feature")], 1, MOST_FEATURES, 1)[0])
-        trees = [self._tree(number, raw, n_features) for number, raw in enumerate(_trees(stored), 1)]
+        trees = each_tree(_trees(stored), lambda raw: _tree(raw, n_features))
         base = _base(member(parameters, "base_score"), member(stored, "learner.objective.name", str))
         if base:
             trees.insert(0, leaf_tree(float(base)))
@@ -75,12 +94,6 @@ class XGBoost(Format):
         if stored_names and len(stored_names) != n_features:
             raise FormatFault(f"{n_features} feature names", str(len(stored_names)))
         return TreeModel(joined(trees, n_features, np.float32), n_features, stored_names or None)
-
-    def _tree(self, number: int, raw: Any, n_features: int) -> Tree:
-        try:
-            return _tree(raw, n_features)
-        except FormatFault as fault:
-            raise fault.within(f"tree {number}") from None
 
     def write(self, model: TreeModel, options: WriteOptions) -> bytes:
         """Return the JSON of a model; XGBoost sums its leaf values in float32."""
@@ -91,8 +104,8 @@ class XGBoost(Format):
         for name in names:
             if set(name) & set("[]<"):
                 raise cannot_say("xgboost", "feature names without [, ] and <", shown(name), "Rename it.")
-        counts = known_counts(forest, "xgboost")
-        trees = [_stored_tree(forest, number, model.n_features, counts) for number in range(forest.n_trees)]
+        forest = replace(forest, leaf_count=known_counts(forest, "xgboost"))
+        trees = [_stored_tree(tree, number, model.n_features) for number, tree in enumerate(trees_of(forest))]
         base = str(float(single(np.array([model.constant]))[0]))
         shape = {"num_parallel_tree": "1", "num_trees": str(len(trees))}
         learner = {
@@ -128,11 +141,10 @@ def _check_kind(stored: Any) -> None:
     if kind != "gbtree":
         raise FormatFault("the booster gbtree", shown(kind), remedy="Train the model again with booster=gbtree.")
     parameters = member(stored, "learner.learner_model_param", dict)
-    for key, most in (("num_class", 1), ("num_target", 1)):
-        if key in parameters:
-            count = int(wholes(key, [parameters[key]], 0, 2**31, 1)[0])
-            if count > most:
-                raise FormatFault(f"{key} of at most {most}", str(count), remedy="Only models of one score can rank.")
+    for key in ("num_class", "num_target"):
+        count = wholes(key, [parameters.get(key, 1)], 0, 2**31, 1)[0]
+        if count > 1:
+            raise FormatFault(f"{key} of at most 1", str(count), remedy="Only models of one score can rank.")
 
 
 def _trees(stored: Any) -> list[Any]:
@@ -211,24 +223,21 @@ def _of_reached(is_leaf: Any, feature: Any, threshold: Any, missing: Any, left: 
         feature[reached],
         threshold[reached],
         missing[reached],
-        number[left[reached]],
-        number[right[reached]],
+        (number[left[reached]], number[right[reached]]),
         *(column[reached] for column in values),
     )
 
 
-def _stored_tree(forest: Forest, number: int, n_features: int, leaf_count: Floats) -> dict[str, Any]:
-    nodes = slice(int(forest.node_ptr[number]), int(forest.node_ptr[number + 1]))
-    leaves = slice(int(forest.leaf_ptr[number]), int(forest.leaf_ptr[number + 1]))
-    order, left, right, parents = _siblings(forest.left[nodes].tolist(), forest.right[nodes].tolist())
+def _stored_tree(tree: Tree, number: int, n_features: int) -> dict[str, Any]:
+    order, left, right, parents = _siblings(tree.left.tolist(), tree.right.tolist())
     inner, indices = order >= 0, np.where(order >= 0, order, 0)
-    values = single(forest.leaf_value[leaves])[np.where(inner, 0, ~order)]
+    values = single(tree.leaf_value)[np.where(inner, 0, ~order)]
     limits, gains, features, missing = (
-        np.append(column[nodes], np.zeros(1, column.dtype))[indices]  # one more for a tree without a node
-        for column in (forest.threshold, forest.gain, forest.feature, forest.missing_left)
+        np.append(column, np.zeros(1, column.dtype))[indices]  # one more for a tree without a node
+        for column in (tree.threshold, tree.gain, tree.feature, tree.missing_left)
     )
     conditions = np.where(inner, limits.astype(np.float64), values)
-    node_count, leaf_count = node_counts(forest, number, leaf_count)
+    node_count, leaf_count = node_counts(tree)
     counts = np.where(inner, np.append(node_count, 0.0)[indices], leaf_count[np.where(inner, 0, ~order)])
     return {
         "base_weights": np.where(inner, 0.0, values).tolist(),
@@ -266,3 +275,157 @@ def _siblings(left: list[int], right: list[int]) -> tuple[Any, list[int], list[i
             parents += [index, index]
     rights = [child + 1 if child >= 0 else -1 for child in lefts]
     return np.array(order, dtype=np.int64), lefts, rights, parents
+
+
+DEEPEST = 200  # splits: each is two brackets, and readers of JSON allow from 500 to 1,000
+_NUMBERED, _NUMBER = re.compile(r"f(0|[1-9][0-9]{0,5})"), re.compile(r"[1-9][0-9]{0,5}")
+
+
+@register("xgboost-dump")
+class XGBoostDump(Format):
+    """Read XGBoost's dump in JSON, and write it for search engines."""
+
+    title = "XGBoost's JSON dump (model/xgboost+json of the plug-ins for Elasticsearch and OpenSearch)"
+    writes = reads = True
+    sums = "float32"
+    adds_first_score = by_name = True
+
+    def recognises(self, content: bytes) -> bool:
+        """Return whether there are nodes with numbers, and no learner."""
+        start = content.lstrip()[:1]
+        return start in (b"[", b"{") and b'"nodeid"' in content and b'"learner"' not in content
+
+    def read(self, content: bytes, names: tuple[str, ...] | None) -> TreeModel:
+        """Return the model of a file; raises FormatFault."""
+        stored = parsed_json(content)
+        zero = isinstance(stored, Mapping) and stored.get("missing_as_zero") is True
+        raw = member(stored, "splits", list) if isinstance(stored, Mapping) else stored
+        if not isinstance(raw, list):
+            raise FormatFault("a list of trees", shown(raw))
+        features = _Features(names)
+        trees = each_tree(raw, lambda root: tree_of(root, lambda node: _read(node, features, zero)))
+        stored_names, column, is_ordered = features.ordered()
+        trees = [replace(tree, feature=column[tree.feature].astype(np.int32)) for tree in trees]
+        forest, n_features = joined(trees, len(stored_names), np.float32), len(stored_names)
+        has_names = stored_names != numbered_names(n_features)
+        return TreeModel(forest, n_features, stored_names if has_names else None, is_ordered=is_ordered)
+
+    def write(self, model: TreeModel, options: WriteOptions) -> bytes:
+        """Return an object of the trees; a constant is a tree of one leaf."""
+        # all versions of the plug-ins know this objective, whose scores are raw; older ones do not know rank:ndcg
+        content = {"objective": "rank:pairwise", "splits": dumped_trees(model, "xgboost-dump")}
+        return json.dumps(content, separators=(",", ":"), ensure_ascii=False).encode()
+
+    def query(self, options: WriteOptions, base_field: str | None) -> dict[str, Any] | None:
+        """Return the rescoring request of the plug-ins."""
+        return rescore(options, base_field)
+
+
+def dumped_trees(model: TreeModel, format: str) -> list[dict[str, Any]]:
+    """Return the trees of a model as nested nodes; `format` is what messages say cannot hold it."""
+    forest = with_tests_below(summed(model, format).forest)
+    check_depth(forest, DEEPEST, format)
+    names = model.feature_names or numbered_names(model.n_features)
+    limits, values = forest.threshold.astype(float).tolist(), single(forest.leaf_value).tolist()
+    trees = [_dumped(forest, tree, names, limits, values) for tree in range(forest.n_trees)]
+    if model.constant:
+        trees.insert(0, {"nodeid": 0, "leaf": float(single(np.array([model.constant]))[0])})
+    return trees
+
+
+class _Features:
+    """The columns of feature names, in the order in which they are met."""
+
+    def __init__(self, names: tuple[str, ...] | None) -> None:
+        self._given = names
+        self._columns = {name: column for column, name in enumerate(names or ())}
+
+    def column(self, name: str) -> int:
+        if name not in self._columns:
+            if self._given is not None and _NUMBERED.fullmatch(name):
+                self._columns[name] = int(name[1:])
+            elif self._given is not None:
+                raise FormatFault("features among the names given", shown(name), remedy="Name all of them.")
+            else:
+                self._columns[name] = len(self._columns)
+        return self._columns[name]
+
+    def ordered(self) -> tuple[tuple[str, ...], Any, bool]:
+        """Return the feature names, the column of each feature number, and whether the order is that of training.
+
+        f0, f1, ... and 1, 2, ... are ordered by their numbers. Other names do not say their order.
+        """
+        if self._given is not None:
+            return self._given, np.arange(MOST_FEATURES), True
+        known = tuple(self._columns)
+        for pattern, first in ((_NUMBERED, 0), (_NUMBER, 1)):
+            if known and all(map(pattern.fullmatch, known)):
+                columns = np.array([int(name.lstrip("f")) - first for name in known])
+                return numbered_names(int(columns.max()) + 1), columns, True
+        return known or ("1",), np.arange(max(len(known), 1)), len(known) < 2
+
+
+def _read(node: Any, features: _Features, zero: bool) -> Leaf | Node:
+    if isinstance(node, Mapping) and "leaf" in node:
+        return Leaf(float(_single("leaf", node["leaf"])), float(_single("cover", node.get("cover", 0.0))))
+    children = {member(child, "nodeid", int): child for child in member(node, "children", list)}
+    yes, no, missing = (member(node, key, int) for key in ("yes", "no", "missing"))
+    if len(children) != 2 or len(node["children"]) != 2 or {yes, no} != set(children) or missing not in (yes, no):
+        got = f"yes {shown(yes)}, no {shown(no)}, missing {shown(missing)}"
+        raise FormatFault("two children that yes and no name, one of them missing", got)
+    threshold = float(less_than(_single("split_condition", member(node, "split_condition")))[()])
+    missing_left = bool(threshold >= 0.0) if zero else missing == yes
+    return Node(features.column(member(node, "split", str)), threshold, missing_left, children[yes], children[no])
+
+
+def _single(what: str, value: Any) -> Any:
+    if isinstance(value, str):
+        raise FormatFault(f"{what} as a number", shown(value))
+    return single_number(what, value)
+
+
+def _dumped(
+    forest: Forest, tree: int, names: tuple[str, ...], limits: list[float], values: list[float]
+) -> dict[str, Any]:
+    first, n_nodes = int(forest.node_ptr[tree]), int(forest.node_ptr[tree + 1] - forest.node_ptr[tree])
+    first_leaf = int(forest.leaf_ptr[tree])
+
+    def leaf(index: int, depth: int) -> dict[str, Any]:
+        return {"nodeid": n_nodes + index - first_leaf, "leaf": values[index]}
+
+    def node(index: int, depth: int, yes: dict[str, Any], no: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "nodeid": index - first,
+            "depth": depth,
+            "split": names[int(forest.feature[index])],
+            "split_condition": limits[index],
+            "yes": yes["nodeid"],
+            "no": no["nodeid"],
+            "missing": (yes if forest.missing_left[index] else no)["nodeid"],
+            "children": [yes, no],
+        }
+
+    return nested(forest, tree, leaf, node)
+
+
+@register("vespa")
+class Vespa(Format):
+    """Write trees for Vespa; `xgboost-dump` reads them."""
+
+    title = "Vespa's models of XGBoost's dump"
+    writes = True
+    sums = "float32"
+    adds_first_score = by_name = True
+
+    def write(self, model: TreeModel, options: WriteOptions) -> bytes:
+        """Return a list of trees, for the folder `models` of an application."""
+        return json.dumps(dumped_trees(model, "vespa"), separators=(",", ":"), ensure_ascii=False).encode()
+
+    def query(self, options: WriteOptions, base_field: str | None) -> dict[str, Any] | None:
+        """Return the phases of a rank profile: the trees are added to the first phase's BM25."""
+        field = (base_field or "").partition(".")[2] or "contents"
+        trees = f'xgboost("{options.name}.json")'
+        return {
+            "first-phase": {"expression": f"bm25({field})"},
+            "second-phase": {"expression": f"firstPhase + {trees}" if base_field else trees, "rerank-count": 1000},
+        }

@@ -19,7 +19,7 @@ import numpy as np
 from rerank.errors import InvalidInputError
 from rerank.lucene.jvm import start_java
 from rerank.rankers.ranker import Ranker
-from rerank.rankers.store import load_model
+from rerank.rankers.store import fitted_model
 from rerank.types import Run, Topics
 from rerank.types.retriever import UNNAMED, Retriever
 from rerank.workflows.applying import model_candidates
@@ -111,7 +111,7 @@ class RerankSearcher:
         self._searcher: Any = index if hasattr(index, "batch_search") and hasattr(index, "index_dir") else None
         folder = index if self._searcher is None else index.index_dir
         self.index = folder if isinstance(folder, Index) else Index.open(folder, language)
-        self.model = model if isinstance(model, Ranker) else load_model(model)
+        self.model = fitted_model(model)
         self.depth = depth
         self._bm25: tuple[float, float] | None = None
 

@@ -16,7 +16,7 @@ import pyterrier as pt
 from rerank.errors import InvalidInputError
 from rerank.features.recipe import Recipe
 from rerank.rankers.ranker import Ranker
-from rerank.rankers.store import load_model
+from rerank.rankers.store import fitted_model, load_model
 from rerank.types import Qrels, RankingData, Run, Topics
 from rerank.workflows.index import Index
 from rerank.workflows.rerank import rerank
@@ -124,7 +124,8 @@ class Reranker(_OnIndex, pt.Estimator):
         pt.validate.result_frame(frame, extra_columns=["query", "score"], context=self)
         if not len(frame):
             return frame.assign(score=pd.Series(dtype=float), rank=pd.Series(dtype=int))
-        run = rerank(self._open(), self._fitted(), _topics(frame), _run(frame), k=self.k)
+        self.model = fitted_model(self.model)
+        run = rerank(self._open(), self.model, _topics(frame), _run(frame), k=self.k)
         rest = frame.drop(columns=["score", "rank"], errors="ignore").astype({"qid": str, "docno": str})
         return rest.merge(_result_frame(run), on=["qid", "docno"]).sort_values(
             ["qid", "rank"], key=lambda column: _query_order(frame, column), kind="stable", ignore_index=True
@@ -138,13 +139,13 @@ class Reranker(_OnIndex, pt.Estimator):
         qrels_va: pd.DataFrame | None = None,
     ) -> None:
         """Fit the ranker on the results of training queries; it stops early where validation results are given."""
-        model = self._fitted()
+        self.model = self.model if isinstance(self.model, Ranker) else load_model(self.model)
         if topics_or_res_va is not None and len(topics_or_res_va):
             if qrels_va is None:
                 raise InvalidInputError("qrels_va: expected judgements of the validation results, got none. Pass them.")
-            model.fit(self._data(topics_or_res_tr, qrels_tr), eval_set=self._data(topics_or_res_va, qrels_va))
+            self.model.fit(self._data(topics_or_res_tr, qrels_tr), eval_set=self._data(topics_or_res_va, qrels_va))
         else:
-            model.fit(self._data(topics_or_res_tr, qrels_tr))
+            self.model.fit(self._data(topics_or_res_tr, qrels_tr))
 
     def fuse_rank_cutoff(self, k: int) -> Reranker | None:
         """Return None: what is reordered does not depend on how many results are kept."""
@@ -153,11 +154,6 @@ class Reranker(_OnIndex, pt.Estimator):
     def _data(self, frame: pd.DataFrame, qrels: pd.DataFrame) -> RankingData:
         pt.validate.result_frame(frame, extra_columns=["query", "score"], context=self)
         return self._open().features(_run(frame), _topics(frame), Qrels.from_frame(qrels), recipe=self.recipe)
-
-    def _fitted(self) -> Ranker:
-        if not isinstance(self.model, Ranker):
-            self.model = load_model(self.model)
-        return self.model
 
 
 class Model(pt.Artifact):

@@ -6,9 +6,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 
 from rerank.evaluation.page.charts import difference_list
-from rerank.evaluation.page.frame import page_text, section
-from rerank.evaluation.page.markup import Element, element
-from rerank.evaluation.page.tables import scrolling, table
+from rerank.evaluation.page.markup import Element, element, page_text, scrolling, section, table
 from rerank.rankers.plots import BAR_COLOR, ROW_HEIGHT, new_axes
 from rerank.workflows.explanation_words import bars, number, table_rows
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rerank.evaluation.resampling import bootstrap_intervals
+from rerank.evaluation.significance import bootstrap_intervals
 from rerank.metrics.base import Measure
 from rerank.metrics.structures import RankedLists
 from rerank.rankers.lambdamart import LambdaMART

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from rerank.exchange.engines.registry import STATIC, Engine, engine_named
+from rerank.exchange.engines import STATIC, Engine, engine_named
 from rerank.features.base import FieldFamily
 from rerank.features.recipe import Recipe
 from rerank.features.registry import known_families

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import SMALL, tree
+from tests.cli.conftest import SMALL, Command, tree
 
 SCRIPT = str(Path(sys.executable).parent / "rerank")
 HEAVY = ("numba", "llvmlite", "jnius", "sklearn", "scipy", "numpy")
@@ -198,3 +198,31 @@ def test_kernels_compile_once_on_a_machine_and_this_is_said(world: Path, tmp_pat
     assert compiled
     assert "compiling" not in second.stderr
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").rglob("*.nb[ci]")} == compiled
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    [
+        (
+            RecursionError("maximum recursion depth exceeded"),
+            1,
+            "internal error: expected calls that end, got: maximum",
+        ),
+        (
+            MemoryError("Unable to allocate 22.\nGiB"),
+            2,
+            "memory: expected enough for the input, got: Unable to allocate",
+        ),
+        (MemoryError(), 2, "memory: expected enough for the input, got: none left. Give less"),
+    ],
+)
+def test_what_no_verb_catches_is_one_line(
+    error: Exception, code: int, words: str, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*arguments: object) -> None:
+        raise error
+
+    monkeypatch.setattr("rerank.files.trec.read_qrels", fails)
+    done = command("evaluate qrels.txt bm25.run")
+    assert (done.code, done.out, done.err.count("\n")) == (code, "", 1)
+    assert done.err.startswith(f"rerank: {words}")

@@ -15,8 +15,7 @@ from rerank.cli.main import VERBS, cli
 from rerank.cli.parameters import ELSEWHERE
 from rerank.evaluation.comparison import DEFAULT_CORRECTION, DEFAULT_TEST
 from rerank.evaluation.report import FORMATS
-from rerank.evaluation.resampling import SAMPLES
-from rerank.evaluation.significance import CORRECTIONS, TESTS
+from rerank.evaluation.significance import CORRECTIONS, SAMPLES, TESTS
 from rerank.features.recipe import Recipe
 from rerank.features.registry import family, family_names
 from rerank.rankers.parameters import declared_parameters

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
+import sys
+import time
 import urllib.error
 import urllib.request
+from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pytest
 
 import rerank
@@ -28,3 +35,33 @@ def _listening(port: int) -> list[str]:
     rows = [line.split() for line in table.read_text().splitlines()[1:]] if table.exists() else []
     local = [row[1].split(":") for row in rows if row[3] == "0A" and int(row[1].split(":")[1], 16) == port]
     return [".".join(str(byte) for byte in bytes.fromhex(address)[::-1]) + ":" for address, _ in local]
+
+
+COMMAND = """
+import sys
+from rerank.cli.main import run
+
+if __name__ == "__main__":
+    sys.exit(run(["evaluate", "qrels.txt", "bm25.run", "--cluster", "local:2"]))
+"""
+
+
+def test_workers_killed_while_they_start_are_one_line(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "command.py").write_text(COMMAND)
+    environment = {**os.environ, "PYTHONPATH": str(Path(rerank.__file__).parents[1])}
+    process = subprocess.Popen(
+        [sys.executable, tmp_path / "command.py"], cwd=folder, env=environment, stdout=-1, stderr=-1, text=True
+    )
+    parent, killed = psutil.Process(process.pid), 0
+    until = time.monotonic() + 60.0
+    while process.poll() is None and time.monotonic() < until:
+        for child in parent.children():
+            with suppress(psutil.Error):  # one that has ended
+                if any("spawn_main" in part for part in child.cmdline()):
+                    child.kill()
+                    killed += 1
+        time.sleep(0.01)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (2, "")
+    assert killed
+    assert re.fullmatch(r"rerank: local:2: expected processes that start, got [^\n]+\. Start fewer[^\n]+\n", err), err

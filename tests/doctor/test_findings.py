@@ -12,10 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rerank.doctor.findings import SEVERITIES, Finding, examine
+from rerank.doctor.findings import SEVERITIES, Finding, examine, render
 from rerank.doctor.reading import kind_of, read_files
-from rerank.doctor.repeats import repeated_rows
-from rerank.doctor.report import render
+from rerank.doctor.records import repeated_rows
 from rerank.errors import RerankError
 from rerank.files.data import read_data
 from rerank.files.topics import read_topics

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rerank.doctor.across import nearest_by_relevant, nearest_by_words
 from rerank.doctor.findings import Finding, examine
-from rerank.doctor.overlap import nearest_by_relevant, nearest_by_words
 from rerank.doctor.reading import read_files
 
 

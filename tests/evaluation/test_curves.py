@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rerank.evaluation.curves import CUTOFFS, run_curves
+from rerank.evaluation.comparison import CUTOFFS, run_curves
 from rerank.evaluation.evaluate import evaluate
 from rerank.metrics.precision import RECALLS
 from rerank.types import Run

@@ -9,12 +9,10 @@ from itertools import pairwise
 
 import pytest
 
-from rerank.evaluation.comparison import Comparison, compare
-from rerank.evaluation.curves import run_curves
-from rerank.evaluation.details import query_details
+from rerank.evaluation.comparison import Comparison, compare, query_details, run_curves
 from rerank.evaluation.page.build import html_page
 from rerank.evaluation.page.charts import ticks
-from rerank.evaluation.page.content import PageContent, TrainedModel
+from rerank.evaluation.page.figures import PageContent, TrainedModel
 from rerank.evaluation.report import difference_cells, figure, notes
 from rerank.types import Run
 from tests.evaluation.test_comparison import world

@@ -5,11 +5,9 @@ import json
 import pytest
 
 from rerank.errors import InvalidInputError
-from rerank.evaluation.comparison import Move, compare, compare_results
-from rerank.evaluation.details import QueryDetail
+from rerank.evaluation.comparison import Move, QueryDetail, compare, compare_results
 from rerank.evaluation.evaluate import evaluate
-from rerank.evaluation.latex import latex_table
-from rerank.evaluation.report import comparison_table, notes, render
+from rerank.evaluation.report import comparison_table, latex_table, notes, render
 
 
 @pytest.fixture

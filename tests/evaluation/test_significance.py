@@ -7,8 +7,14 @@ import pytest
 from scipy import stats
 
 from rerank.errors import InvalidInputError
-from rerank.evaluation.resampling import bootstrap_intervals, randomisation_p_values
-from rerank.evaluation.significance import CORRECTIONS, TESTS, corrected, paired_differences
+from rerank.evaluation.significance import (
+    CORRECTIONS,
+    TESTS,
+    bootstrap_intervals,
+    corrected,
+    paired_differences,
+    randomisation_p_values,
+)
 
 
 def differences(n_queries: int, n_columns: int = 3, seed: int = 0) -> np.ndarray:

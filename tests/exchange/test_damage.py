@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import rerank
 from rerank.errors import FileFormatError, InvalidInputError, RerankError
-from rerank.exchange.ubjson import parse_ubjson
+from rerank.exchange.structured import parse_ubjson
 from rerank.rankers.store import model_from_dict
 from tests.exchange.conftest import NAMES, random_model
 from tests.rankers.test_damaged import HOSTILE, _edited

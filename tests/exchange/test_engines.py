@@ -14,7 +14,8 @@ import pytest
 import rerank
 from rerank.cli.main import run
 from rerank.errors import InvalidInputError
-from rerank.exchange.engines.registry import RECIPE, EngineSettings, engine_named, known_engines
+from rerank.exchange import engines
+from rerank.exchange.engines import RECIPE, EngineSettings, engine_named
 from rerank.exchange.registry import known_formats
 from rerank.features.families.static import StaticFeatures
 from rerank.features.recipe import Recipe
@@ -108,8 +109,8 @@ def test_every_feature_of_an_engine_is_one_of_this_package(name: str) -> None:
 
 
 def test_formats_of_engines_are_those_that_are_written() -> None:
-    assert tuple(known_engines()) == ENGINES
-    formats = [each for engine in known_engines().values() for each in engine.formats]
+    assert tuple(engines.ENGINES) == ENGINES
+    formats = [each for engine in engines.ENGINES.values() for each in engine.formats]
     assert len(set(formats)) == len(formats)
     assert all(known_formats()[each].writes for each in formats)
 
@@ -121,7 +122,7 @@ def test_feature_set_has_the_features_of_the_model_in_their_order(
 ) -> None:
     if kind == "ranksvm" and format not in ("ranklib", "solr"):
         pytest.skip("a format of trees")
-    engine = next(engine for engine in known_engines().values() if format in engine.formats)
+    engine = next(engine for engine in engines.ENGINES.values() if format in engine.formats)
     (tmp_path / "recipe.toml").write_text(portable_template(engine.name))
     data = _data(index, collection, Recipe.from_toml(tmp_path / "recipe.toml"))
     model = rerank.LambdaMART(n_estimators=3) if kind == "lambdamart" else rerank.RankSVM(max_iter=5)

@@ -14,7 +14,7 @@ import rerank
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, ModelMismatchError
 from rerank.exchange.build import in_a_row
 from rerank.exchange.registry import TreeModel, known_formats
-from rerank.exchange.vectors import boundary_rows
+from rerank.exchange.write import boundary_rows
 from rerank.rankers.imported import ImportedTrees
 from tests.exchange.conftest import NAMES, random_model
 from tests.oracles import exchange as walks
@@ -460,3 +460,14 @@ def test_forests_in_a_row_keep_the_training_rows_of_their_leaves() -> None:
     whole = in_a_row([first, second])
     np.testing.assert_array_equal(whole.leaf_count, [*first.leaf_count, *second.leaf_count])
     assert in_a_row([first, replace(second, leaf_count=None)]).leaf_count is None
+
+
+def test_a_checkpoint_of_treelite_that_takes_too_long_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "model.tl").write_bytes(b"\0" * 2300)
+    monkeypatch.setattr("rerank.exchange.treelite.find_spec", lambda name: True)
+    monkeypatch.setattr("rerank.exchange.treelite.SECONDS", 1)
+    monkeypatch.setattr("rerank.exchange.treelite._READER", "import time; time.sleep(60)")
+    with pytest.raises(FileFormatError, match="expected a checkpoint of treelite, got one that is not read in 1 sec"):
+        rerank.import_model(tmp_path / "model.tl", format="treelite")

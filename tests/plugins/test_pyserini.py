@@ -95,3 +95,8 @@ def test_query_ids_may_be_whole_numbers(searcher: RerankSearcher) -> None:
     assert searcher.batch_search(queries, [301, 302, 303], 5) == searcher.batch_search(
         queries, ["301", "302", "303"], 5
     )
+
+
+def test_a_model_that_is_not_fitted_is_refused(index: rerank.Index) -> None:
+    with pytest.raises(ValueError, match=r"^LambdaMART: expected a fitted model, got a new one\. Call fit first\.$"):
+        RerankSearcher(index, rerank.LambdaMART())

@@ -96,3 +96,9 @@ def _has_entry_points() -> bool:
     from importlib.metadata import entry_points
 
     return any(point.name == "ltr_model.rerank" for point in entry_points(group="pyterrier.artifact"))
+
+
+def test_a_model_that_is_not_fitted_is_refused(index: rerank.Index, topics: Any) -> None:
+    results = BM25(index).transform(topics)
+    with pytest.raises(ValueError, match=r"^LambdaMART: expected a fitted model, got a new one\. Call fit first\.$"):
+        Reranker(index, rerank.LambdaMART()).transform(results)

@@ -2,22 +2,93 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from rerank.evaluation.comparison import Comparison
+from rerank.evaluation.comparison import Comparison, Move, QueryDetail
 from rerank.evaluation.page import figures
-from rerank.evaluation.page.content import PageContent
-from rerank.evaluation.page.frame import page_text, section
-from rerank.evaluation.page.markup import Element, element
-from rerank.evaluation.page.queries import every_query, query_articles
-from rerank.evaluation.page.tables import scrolling, table
-from rerank.evaluation.report import DIFFERENCE_HEADER, difference_cells, figure, notes, p_text
+from rerank.evaluation.page.figures import PageContent
+from rerank.evaluation.page.markup import Element, element, folded, page_text, scrolling, section, table
+from rerank.evaluation.report import DIFFERENCE_HEADER, difference_cells, figure, notes, p_text, rank_text
+
+EXCERPT = 150  # characters of a document
+
+
+def query_articles(
+    comparison: Comparison, details: Sequence[QueryDetail], documents: Mapping[str, str]
+) -> list[Element]:
+    """Return the articles of the queries, grouped by run."""
+    articles_by_run = []
+    for run in comparison.systems:
+        details_of_run = [detail for detail in details if detail.run == run]
+        if details_of_run:
+            articles_by_run.append(element("h3", f"{run} against {comparison.baseline}"))
+            articles = [_article(comparison, detail, documents) for detail in details_of_run]
+            articles_by_run.append(element("div", articles, class_="grid"))
+    return articles_by_run
+
+
+def every_query(comparison: Comparison, topics: Mapping[str, str]) -> Element:
+    """Return a collapsed table of the first measure of every query in every run."""
+    measure, runs = comparison.measures[0], list(comparison.results)
+    per_query = [comparison.results[run].per_query[measure] for run in runs]
+    query_ids = sorted({query_id for values in per_query for query_id in values})
+    rows: list[list[str | Element]] = [
+        [
+            query_id,
+            *([topics.get(query_id, "")] if topics else []),
+            *(figure(values[query_id]) if query_id in values else "–" for values in per_query),
+        ]
+        for query_id in query_ids
+    ]
+    header = ["query", *(["text"] if topics else []), *runs]
+    figures = table(header, rows, n_left=2 if topics else 1)
+    return folded(f"{measure} of {len(rows)} queries", scrolling(figures, f"{measure} of every query."))
+
+
+def _article(comparison: Comparison, detail: QueryDetail, documents: Mapping[str, str]) -> Element:
+    change = detail.change
+    side = "gain" if change.difference > 0 else "loss"
+    heading = element(
+        "h4",
+        element("span", f"{change.difference:+.4f}", class_=f"delta {side}"),
+        f" {detail.text or change.query_id}",
+    )
+    prefix = f"query {change.query_id}: " if detail.text else ""
+    before, after = f"{figure(change.before)} in {comparison.baseline}", f"{figure(change.after)} in {detail.run}"
+    caption = f"{prefix}{detail.measure} {before}, {after}"
+    rows = [[_rank(move), _label(move), _document(move, documents)] for move in detail.moves]
+    moved = table(["rank", "label", "document"], rows, n_left=3)
+    caption += ". Documents that moved, relevant ones first:"
+    return element("article", heading, element("p", caption, class_="quiet"), moved)
+
+
+def _rank(move: Move) -> Element:
+    before, after = (float("inf") if rank is None else rank for rank in (move.before, move.after))
+    return element("span", rank_text(move), class_=f"move {'up' if after < before else 'down'}")
+
+
+def _label(move: Move) -> Element:
+    judged = move.label is not None
+    style = "relevant" if judged and (move.label or 0) > 0 else "other"
+    return element(
+        "span", str(move.label) if judged else "–", class_=f"label {style}", title=None if judged else "unjudged"
+    )
+
+
+def _document(move: Move, documents: Mapping[str, str]) -> Element:
+    text = " ".join(documents.get(move.doc_id, "").split())
+    shown = text if len(text) <= EXCERPT else text[: EXCERPT - 1] + "…"
+    return element("div", element("code", move.doc_id), element("p", shown, class_="excerpt") if shown else None)
 
 
 def html_page(content: PageContent) -> str:
     """Return the page as text; figures are formatted as by `render`."""
     sections = [part for part in _sections(content) if part is not None]
-    return page_text(content.title, _subtitle(content.comparison), sections)
+    compared = content.comparison
+    subtitle = f"{len(compared.results[compared.baseline].query_ids)} queries"
+    if compared.systems:
+        subtitle += f", {len(compared.results)} runs, compared with {compared.baseline}"
+    return page_text(content.title, subtitle, sections)
 
 
 def _sections(content: PageContent) -> list[Element | None]:
@@ -51,12 +122,6 @@ def _sections(content: PageContent) -> list[Element | None]:
 
 def _grid(content: Sequence[Element], style: str = "grid") -> Element:
     return element("div", content, class_=style)
-
-
-def _subtitle(comparison: Comparison) -> str:
-    n_queries = len(comparison.results[comparison.baseline].query_ids)
-    against = f", compared with {comparison.baseline}" if comparison.systems else ""
-    return f"{n_queries} queries, {len(comparison.results)} runs{against}" if against else f"{n_queries} queries"
 
 
 def _cards(comparison: Comparison) -> Element:

@@ -1,12 +1,15 @@
-"""HTML and SVG as trees of elements, in which all text is escaped."""
+"""HTML and SVG as trees of elements, in which all text is escaped; tables, sections and the frame of a page.
+
+The page is one file that loads and runs nothing.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from xml.etree.ElementTree import Element, tostring
-
-__all__ = ["Element", "document_text", "element"]
+from collections.abc import Iterable, Sequence
+from importlib.resources import files
+from xml.etree.ElementTree import Element as Element
+from xml.etree.ElementTree import tostring
 
 _NO_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")  # characters that HTML does not allow
 
@@ -43,3 +46,60 @@ def _append_text(node: Element, text: str) -> None:
 
 def _clean(text: str) -> str:
     return _NO_TEXT.sub("\ufffd", text)
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str | Element]], n_left: int = 1) -> Element:
+    """Return a table; the first `n_left` columns are left-aligned text, the others right-aligned figures."""
+    head = [element("th", title, scope="col", class_=_side(column, n_left)) for column, title in enumerate(header)]
+    body = [element("tr", [_cell(cell, column, n_left) for column, cell in enumerate(row)]) for row in rows]
+    return element("table", element("thead", element("tr", head)), element("tbody", body))
+
+
+def scrolling(content: Element, caption: str) -> Element:
+    """Return a caption and a table in a box that scrolls if it is wide, by keyboard too."""
+    box = element("div", content, class_="scroll", role="region", tabindex=0, aria_label=caption)
+    return element("div", element("p", caption, class_="caption"), box, class_="tabled")
+
+
+def folded(summary: str, content: Element) -> Element:
+    """Return collapsed content."""
+    return element("details", element("summary", summary), content)
+
+
+def _cell(cell: str | Element, column: int, n_left: int) -> Element:
+    if column == 0:
+        return element("th", cell, scope="row")
+    return element("td", cell, class_=_side(column, n_left))
+
+
+def _side(column: int, n_left: int) -> str | None:
+    return None if column < n_left else "figure"
+
+
+# The browser loads nothing and runs nothing, whatever the text of a topic or a document.
+POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+
+
+def page_text(title: str, subtitle: str, sections: Sequence[Element]) -> str:
+    """Return a whole page of sections, with links to them under its heading."""
+    links = [element("a", part[0].text or "", href=f"#{part.get('id')}") for part in sections]
+    head = element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=POLICY),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("title", title),
+        element("style", files(__package__).joinpath("style.css").read_text("utf8")),
+    )
+    heading = element(
+        "header",
+        element("h1", title),
+        element("p", subtitle, class_="subtitle"),
+        element("nav", links, aria_label="Sections"),
+    )
+    return document_text(element("html", head, element("body", heading, element("main", sections)), lang="en"))
+
+
+def section(name: str, title: str, *content: Element | Sequence[Element]) -> Element:
+    """Return a section with a heading; `name` is its id."""
+    return element("section", element("h2", title), *content, id=name)

@@ -1,0 +1,330 @@
+"""Search engines that compute features of documents for a query, each a declaration: queries, and what they need.
+
+In Elasticsearch and OpenSearch, the query of a feature matches every document: a document that it does not match has no
+value of the feature, which some versions of the plug-ins read as 0 and others as missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+from rerank.errors import InvalidInputError, unknown_name
+from rerank.runtime.schema import Number, Record, SchemaError, Table, Text
+from rerank.types.retriever import CONTENTS
+
+STATIC, NO_FIELD = "static", "query.terms"
+PARAMETER = "keywords"  # of a search request of OpenSearch, with the text that is searched for
+_MOST_NAMED = 10
+# The keys of a recipe that decide on a query, with their ranges and defaults in rerank.features.recipe.
+RECIPE = Record(
+    {"bm25_k1": Number(0.0, 1e9), "bm25_b": Number(0.0, 1.0), "normalisation": Table(Text())},
+    {"bm25_k1": 0.9, "bm25_b": 0.4, "normalisation": {}},
+)
+
+
+@dataclass(frozen=True)
+class EngineSettings:
+    """What the queries of an engine depend on besides the feature.
+
+    k1, b        BM25's parameters in the recipe of the model
+    query_field  the field by whose analyser the terms of a query are counted
+    """
+
+    k1: float
+    b: float
+    query_field: str
+
+
+Query = Callable[[str, EngineSettings], dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class EngineFeature:
+    """A feature for which an engine computes the values of this package.
+
+    name   without the field: `bm25`; `static` is a number of the documents, `query.terms` has no field
+    query  returns the engine's query for a field (for `static`: a number)
+    needs  what the engine's index must have for it, with `{field}` for the name of the field; empty for nothing
+    exact  whether values are equal; otherwise they are rounded to float32 at each step, and within 2e-6 of the value
+    missing_is_zero  whether a missing value reaches the model as 0
+    """
+
+    name: str
+    query: Query
+    needs: str = ""
+    exact: bool = True
+    missing_is_zero: bool = False
+
+
+@dataclass(frozen=True)
+class Engine:
+    """An engine that computes features of documents for a query.
+
+    title        name for messages
+    formats      the formats of models that it reads
+    features     the features for which it computes the values of this package
+    entry        returns a feature as the engine stores it, of its name and query
+    feature_set  returns the content of a file of stored features
+    k1, b        BM25's parameters where the index of the engine does not set them
+    """
+
+    name: str
+    title: str
+    formats: tuple[str, ...]
+    features: tuple[EngineFeature, ...]
+    entry: Callable[[str, dict[str, Any]], dict[str, Any]]
+    feature_set: Callable[[list[dict[str, Any]]], Any]
+    k1: float = 1.2
+    b: float = 0.75
+
+    def feature(self, name: str) -> tuple[EngineFeature, str] | None:
+        """Return a feature by its whole name, with its field; None where the engine does not compute it."""
+        known = {feature.name: feature for feature in self.features}
+        if name in known and name == NO_FIELD:
+            return known[name], ""
+        family, _, field = name.partition(".")
+        return (known[family], field) if family in known and field else None
+
+    def _known(self, name: str) -> tuple[EngineFeature, str]:
+        return self.feature(name) or self._refuse([name])
+
+    def _refuse(self, names: Sequence[str]) -> Any:
+        more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+        known = ", ".join(feature.name for feature in self.features)
+        raise InvalidInputError(
+            f"feature set: expected features that {self.title} computes ({known}), got "
+            f"{', '.join(names[:_MOST_NAMED])}{more}. Train with the recipe of "
+            f"`rerank features --recipe-template --portable {self.name}`."
+        )
+
+    def query(self, name: str, settings: EngineSettings) -> dict[str, Any]:
+        """Return the query of a feature, which the engine computes, by its whole name."""
+        feature, field = self._known(name)
+        return feature.query(field, settings)
+
+    def entries(self, names: Sequence[str], settings: EngineSettings) -> list[dict[str, Any]]:
+        """Return features, which the engine computes, as it stores them."""
+        return [self.entry(name, self.query(name, settings)) for name in names]
+
+    def needs(self, names: Sequence[str], settings: EngineSettings) -> list[str]:
+        """Return what the engine's index must have for these features, a sentence each."""
+        known = map(self._known, names)
+        sentences = [feature.needs.format(field=field, k1=settings.k1, b=settings.b) for feature, field in known]
+        return list(dict.fromkeys(filter(None, sentences)))
+
+    def checked(self, names: Sequence[str], recipe: Mapping[str, Any] | None) -> EngineSettings:
+        """Return the settings of a model's features; raise InvalidInputError where not all of them can be computed.
+
+        recipe  of the model, as plain values; None where it has none
+        """
+        if recipe is None:
+            raise InvalidInputError(
+                "feature set: expected a model with the recipe of its features, got one without. Train it on data of "
+                "`rerank features`, or import it with --recipe FILE."
+            )
+        others = [name for name in names if self.feature(name) is None]
+        if others:
+            self._refuse(others)
+        table = _read(recipe)["normalisation"]
+        normalised = [f"{name} ({form})" for name in names if (form := _normalisation(name, table)) != "none"]
+        if normalised:
+            raise InvalidInputError(
+                f"feature set: expected values as they are, got {', '.join(normalised[:_MOST_NAMED])} within the "
+                "query, which an engine cannot compute. Train with a recipe without normalisation."
+            )
+        return self.settings(names, recipe)
+
+    def settings(self, names: Sequence[str], recipe: Mapping[str, Any]) -> EngineSettings:
+        """Return the settings of the queries of features that the engine computes."""
+        known = [feature for name in names if (feature := self.feature(name)) is not None]
+        fields = [field for feature, field in known if feature.name != STATIC and field]
+        values = _read(recipe)
+        return EngineSettings(values["bm25_k1"], values["bm25_b"], fields[0] if fields else CONTENTS)
+
+    def portable(self, names: Sequence[str], recipe: Mapping[str, Any] | None) -> list[str]:
+        """Return those of a model's features that the engine computes; none where the recipe is unknown."""
+        if recipe is None:
+            return []
+        table = _read(recipe)["normalisation"]
+        return [name for name in names if self.feature(name) is not None and _normalisation(name, table) == "none"]
+
+
+def _read(recipe: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of `RECIPE`; raise InvalidInputError for a wrong one."""
+    given = {key: recipe[key] for key in RECIPE.fields if key in recipe}
+    if isinstance(given.get("normalisation"), str):  # a single word applies to all columns
+        given["normalisation"] = {"*": given["normalisation"]}
+    try:
+        return RECIPE.read(given, {})
+    except SchemaError as error:
+        raise InvalidInputError(f"recipe: {error.fault('Correct it.')}") from None
+
+
+def _normalisation(name: str, table: Mapping[str, str]) -> str:
+    """Return the normalisation of a column: that of the last pattern that fits."""
+    forms = [form for pattern, form in table.items() if name == pattern or fnmatchcase(name, pattern)]
+    return forms[-1] if forms else "none"
+
+
+def engine_named(name: str) -> Engine:
+    """Return an engine; raises InvalidInputError, with the nearest known name, for an unknown one."""
+    if name not in ENGINES:
+        raise unknown_name("engine", name, ENGINES)
+    return ENGINES[name]
+
+
+def engine_of_format(format: str) -> Engine:
+    """Return the engine that reads a format of models; raises InvalidInputError where there is none."""
+    for engine in ENGINES.values():
+        if format in engine.formats:
+            return engine
+    formats = ", ".join(each for engine in ENGINES.values() for each in engine.formats)
+    raise InvalidInputError(f"feature set: expected a format of an engine ({formats}), got {format}. Leave it out.")
+
+
+def _with_all(query: dict[str, Any]) -> dict[str, Any]:
+    """Return a query that matches every document, with 0 where the given one does not match."""
+    rest = {"constant_score": {"filter": {"match_all": {}}, "boost": 0.0}}
+    return {"bool": {"should": [query, rest]}}
+
+
+def _script(query: dict[str, Any], source: str) -> dict[str, Any]:
+    return {"script_score": {"query": query, "script": {"source": source}}}
+
+
+def _doc(field: str) -> str:
+    escaped = field.replace("\\", "\\\\").replace("'", "\\'")
+    return f"doc['{escaped}']"
+
+
+def _number(field: str, settings: EngineSettings) -> dict[str, Any]:
+    """Return a number of the documents, 0 where a document has none."""
+    return _script({"match_all": {}}, f"{_doc(field)}.size() == 0 ? 0 : {_doc(field)}.value")
+
+
+def _known_number(field: str, settings: EngineSettings) -> dict[str, Any]:
+    """Return a number of the documents that have it."""
+    return _script({"exists": {"field": field}}, f"{_doc(field)}.value")
+
+
+def _length(field: str, settings: EngineSettings) -> dict[str, Any]:
+    """Return the number of tokens of a field, which is the value of its subfield `length`."""
+    return _number(f"{field}.length", settings)
+
+
+def _bm25(text: str) -> Query:
+    """Return BM25 without the constant factor k1 + 1 by which the engine multiplies it."""
+    return lambda field, settings: _with_all({"match": {field: {"query": text, "boost": 1.0 / (settings.k1 + 1.0)}}})
+
+
+def _boolean(text: str) -> Query:
+    """Return 1 where all terms are in the field, else 0."""
+    return lambda field, settings: _with_all(
+        {"constant_score": {"filter": {"match": {field: {"query": text, "operator": "and"}}}, "boost": 1.0}}
+    )
+
+
+def _term_statistic(name: str, source: str) -> EngineFeature:
+    """Return a feature that a script of Elasticsearch computes from the statistics of the query's terms."""
+
+    def query(field: str, settings: EngineSettings) -> dict[str, Any]:
+        match = {"match": {field or settings.query_field: {"query": "{{query}}"}}}
+        return _script(_with_all(match), source)
+
+    return EngineFeature(name, query)
+
+
+def _explorer(name: str, statistic: str) -> EngineFeature:
+    """Return a feature that the plug-ins' match_explorer computes."""
+
+    def query(field: str, settings: EngineSettings) -> dict[str, Any]:
+        match = {"match": {field or settings.query_field: {"query": f"{{{{{PARAMETER}}}}}"}}}
+        return _with_all({"match_explorer": {"type": statistic, "query": match}})
+
+    return EngineFeature(name, query)
+
+
+def _simple(field: str, operator: str) -> str:
+    """Return a query of Solr of the terms of the search text, in which no character is an operator."""
+    return f"{{!simple qf={field} q.operators='' q.op={operator}}}${{query}}"
+
+
+def _solr(kind: str, **parameters: Any) -> dict[str, Any]:
+    return {"class": f"org.apache.solr.ltr.feature.{kind}", "params": parameters}
+
+
+_SIMILARITY = "field {field}: BM25 with k1 = {k1:g} and b = {b:g}, and the analyser of the index of training"
+_LENGTH = "field {field}.length: a token_count of {field} with its analyser and enable_position_increments false"
+_NUMBER = "field {field}: a number of 0 or more"
+
+ELASTICSEARCH = Engine(  # feature extractors, with term statistics in scripts (from version 8.16)
+    name="elasticsearch",
+    title="Elastic's learning to rank",
+    formats=("elasticsearch",),
+    features=(
+        EngineFeature("bm25", _bm25("{{query}}"), _SIMILARITY, exact=False),
+        EngineFeature("boolean", _boolean("{{query}}")),
+        _term_statistic("covered", "_termStats.matchedTermsCount()"),
+        _term_statistic("covered_ratio", "_termStats.matchedTermsCount() / (double) _termStats.uniqueTermsCount()"),
+        _term_statistic("tf_sum", "_termStats.termFreq().getSum()"),
+        _term_statistic("tf_min", "_termStats.termFreq().getMin()"),
+        _term_statistic("tf_max", "_termStats.termFreq().getMax()"),
+        _term_statistic("tf_mean", "_termStats.termFreq().getAverage()"),
+        EngineFeature("stream_length", _length, _LENGTH),
+        EngineFeature(STATIC, _known_number, _NUMBER),
+        _term_statistic(NO_FIELD, "_termStats.uniqueTermsCount()"),
+    ),
+    entry=lambda name, query: {"query_extractor": {"feature_name": name, "query": query}},
+    feature_set=lambda entries: {"inference_config": {"learning_to_rank": {"feature_extractors": entries}}},
+)
+OPENSEARCH = Engine(  # the plug-ins for OpenSearch and Elasticsearch: the body of `POST _ltr/_featureset/NAME`
+    name="opensearch",
+    title="the learning-to-rank plug-in of OpenSearch and Elasticsearch",
+    formats=("xgboost-dump", "ranklib"),
+    features=(
+        EngineFeature(
+            "bm25",
+            _bm25(f"{{{{{PARAMETER}}}}}"),
+            f"{_SIMILARITY}; in OpenSearch 3 the similarity LegacyBM25",
+            exact=False,
+        ),
+        EngineFeature("boolean", _boolean(f"{{{{{PARAMETER}}}}}")),
+        _explorer("tf_sum", "sum_raw_tf"),
+        _explorer("tf_max", "max_raw_tf"),
+        EngineFeature("stream_length", _length, _LENGTH),
+        EngineFeature(STATIC, _number, _NUMBER, missing_is_zero=True),
+        _explorer(NO_FIELD, "unique_terms_count"),
+    ),
+    entry=lambda name, query: {
+        "name": name,
+        "params": [PARAMETER],
+        "template_language": "mustache",
+        "template": query,
+    },
+    feature_set=lambda entries: {"featureset": {"features": entries}},
+)
+SOLR = Engine(  # a feature store, for `PUT schema/feature-store`; the search text is the parameter `efi.query`
+    name="solr",
+    title="Solr",
+    formats=("solr",),
+    features=(
+        EngineFeature(
+            "bm25",
+            lambda field, settings: _solr("SolrFeature", q=_simple(field, "OR")),
+            _SIMILARITY.replace("BM25 with", "BM25SimilarityFactory with"),
+            exact=False,
+        ),
+        EngineFeature("boolean", lambda field, settings: _solr("SolrFeature", fq=[_simple(field, "AND")])),
+        EngineFeature(
+            STATIC,
+            lambda field, settings: _solr("FieldValueFeature", field=field, defaultValue="NaN"),
+            "field {field}: a number with docValues or stored",
+        ),
+    ),
+    entry=lambda name, query: {"name": name, **query},
+    feature_set=lambda entries: entries,
+)
+ENGINES = {engine.name: engine for engine in (ELASTICSEARCH, OPENSEARCH, SOLR)}

@@ -1,1 +1,0 @@
-"""Features that search engines compute: a file per engine."""

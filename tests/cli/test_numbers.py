@@ -1,0 +1,58 @@
+"""Every option that takes a number, of every verb, with numbers that no run needs and with what is no number."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+import pytest
+
+from rerank.cli.main import VERBS, cli
+from tests.cli.conftest import SMALL, Command
+
+# A command line of each verb that has such an option; {out} is a new path.
+LINES = {
+    "index": "corpus.jsonl -o {out}",
+    "vectors": "index -o {out}",
+    "retrieve": "index topics.tsv -o {out}",
+    "features": "index topics.tsv bm25.run -o {out}.npz",
+    "history": "index topics.tsv qrels.txt -o {out}",
+    "train": f"data.npz -o {{out}} {' '.join(SMALL)}",
+    "rank": "model.json data.npz -o {out}",
+    "rerank": "index model.json topics.tsv -o {out}",
+    "explain": "index model.json topics.tsv --query q1 --documents d1",
+    "serve": "index model.json",
+    "export": "model.json -o {out} --format lightgbm",
+    "import": "model.json -o {out}",
+    "evaluate": "qrels.txt bm25.run bm25.run",
+    "fuse": "bm25.run bm25.run -o {out}",
+    "experiment": f"index topics.tsv qrels.txt -o {{out}} -k 5 {' '.join(SMALL)}",
+}
+NUMBERS = ("nan", "inf", "-inf", "1e39", "1e308", "-1", "0", "9" * 400, "", "1e", "text")
+TYPES = (click.types.IntParamType, click.types.FloatParamType)
+
+
+def _options() -> list[tuple[str, str]]:
+    return [
+        (verb, option.opts[0])
+        for verb in VERBS
+        for option in cli.get_command(None, verb).params  # type: ignore[arg-type,union-attr]
+        if isinstance(option, click.Option) and isinstance(option.type, TYPES)
+    ]
+
+
+@pytest.mark.parametrize("text", NUMBERS, ids=[text[:8] or "empty" for text in NUMBERS])
+@pytest.mark.parametrize(("verb", "option"), _options(), ids=lambda part: part)
+def test_a_number_is_refused_in_one_line_or_used(
+    verb: str, option: str, text: str, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rerank.service.supervisor.serve", lambda *arguments, **options: None)
+    line = LINES[verb].format(out=tmp_path / "out").split()
+    done = command("-q", verb, *line, option, text)
+    assert done.code in (0, 2), done
+    if done.code == 2:
+        assert re.fullmatch(r"rerank: [^\n]+\n", done.err), done.err
+        assert done.out == ""
+    else:
+        assert text not in ("nan", "-inf", "", "1e", "text")
