@@ -23,13 +23,12 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 
 from rerank.errors import FileFormatError, MissingFileError, shown
+from rerank.runtime.memory import MOST_RATIO, MOST_UNPACKED
 
 GZIP_MAGIC = b"\x1f\x8b"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 CHUNK_BYTES = 1 << 22
 MOST_BYTES = 1 << 27  # of a line, and of a text that is read as a whole
-MOST_UNPACKED = 1 << 28  # bytes that a compressed file of any size may unpack to
-MOST_RATIO = 100  # a larger file may unpack to this many times its size
 OnFault = Callable[[FileFormatError], None]
 HEADERS = frozenset(["id", "qid", "queryid", "topicid", "qno", "topicno", "querynumber", "topicnumber"])
 

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, shown
-from rerank.files.source import MOST_UNPACKED, OnFault, finite_number, number_or_nan, refuse, text
+from rerank.files.source import OnFault, finite_number, number_or_nan, refuse, text
 from rerank.files.svmlight_header import Header
+from rerank.runtime.memory import MOST_UNPACKED
 from rerank.types import Floats, Ints
 from rerank.types.ids import ID_RULE, MOST_LETTERS
 

@@ -179,7 +179,7 @@ class Choice(Field):
 class Names(Field):
     """A list of different texts."""
 
-    binds: str
+    binds: str = ""
 
     def read(self, value: Any, sizes: Sizes) -> tuple[str, ...]:
         """Return the names."""
@@ -191,7 +191,8 @@ class Names(Field):
         repeated = first_repeated(value)
         if repeated is not None:
             raise SchemaError("each name once", f"{shown(value[repeated])} again", path=f"[{repeated}]")
-        sizes[self.binds] = len(value)
+        if self.binds:
+            sizes[self.binds] = len(value)
         return tuple(value)
 
 
@@ -342,14 +343,16 @@ class Numbers(Field):
 
 @dataclass(frozen=True)
 class Plain(Field):
-    """An object of any plain JSON values, or None."""
+    """An object of any plain JSON values; None too where it is optional."""
+
+    optional: bool = True
 
     def read(self, value: Any, sizes: Sizes) -> dict[str, Any] | None:
         """Return the same values as JSON holds them: lists for tuples, Python's numbers for NumPy's."""
-        if value is None:
+        if value is None and self.optional:
             return None
         if not isinstance(value, Mapping):
-            raise SchemaError("an object or null", shown(value))
+            raise SchemaError("an object or null" if self.optional else "an object", shown(value))
         plain: dict[str, Any] = _plain(value, DEEPEST)
         return plain
 
