@@ -177,7 +177,7 @@ class Kind:
 
     def value_error(self, path: Path, error: SchemaError) -> RerankError:
         """Return the error for a header with a wrong value."""
-        return FileFormatError(path, None, error.within("about").fault(self.remedy))
+        return FileFormatError(path, None, error.fault(self.remedy))
 
 
 def write(path: str | Path, kind: Kind, values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any] | Blocks]) -> None:
@@ -297,7 +297,7 @@ def _values(
     try:
         return kind.values.read(about, sizes), sizes
     except SchemaError as error:
-        raise kind.value_error(path, error) from None
+        raise kind.value_error(path, error.within("about")) from None
 
 
 def _array(

@@ -136,7 +136,7 @@ def test_threads_may_differ(unfinished: Path, train, valid) -> None:
 def test_damaged_checkpoint_is_refused_in_one_line(unfinished: Path, train, valid) -> None:
     content, chance = unfinished.read_bytes(), random.Random(0)
     damaged = [content[: int(len(content) * share)] for share in (0.0, 0.3, 0.99)]
-    first, last = content.index(b"{\"format\""), content.rindex(b"}")
+    first, last = content.index(b'{"format"'), content.rindex(b"}")
     for _ in range(40):
         copy = bytearray(content)
         copy[chance.randrange(first, last)] ^= 1 << chance.randrange(8)
