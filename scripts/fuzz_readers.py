@@ -44,11 +44,8 @@ from rerank.features.registry import history_family_names
 from rerank.features.template import template
 from rerank.files.corpus import corpus_format, read_documents
 from rerank.files.data import read_data, write_data
-from rerank.files.folds import read_folds, write_folds
-from rerank.files.names import read_names
-from rerank.files.preferences import read_preferences
+from rerank.files.lists import TextsFile, read_folds, read_names, read_preferences, read_texts, write_folds
 from rerank.files.sgml import SgmlDocument, read_sgml, sgml_files
-from rerank.files.texts import TextsFile, read_texts
 from rerank.files.topics import read_topics, write_topics
 from rerank.files.trec import read_qrels, read_run, write_qrels, write_run
 from rerank.history.history import History

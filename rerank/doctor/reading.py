@@ -19,12 +19,11 @@ from rerank.doctor.kinds import PARQUET_MAGIC, ZIP_MAGIC, kind_of, unknown_kind
 from rerank.errors import FileFormatError, InvalidInputError, shown
 from rerank.files import columns
 from rerank.files.data import read_binary
-from rerank.files.grouping import numbered
 from rerank.files.irds import data_set_name
 from rerank.files.parquet import read_parquet
+from rerank.files.rows import numbered
 from rerank.files.source import check_file, file_mode, number_or_nan, open_source
-from rerank.files.svmlight import read_rows, row_queries
-from rerank.files.svmlight_header import Header
+from rerank.files.svmlight import Header, read_rows, row_queries
 from rerank.files.topics import topic_entries
 from rerank.files.trec import QRELS, RUN
 from rerank.types import Floats, Ints, RankingData, pointers

@@ -21,8 +21,7 @@ from typing import Any, Literal, NoReturn
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
 from rerank.files.irds import data_set_documents, data_set_name
-from rerank.files.source import BYTE_ORDER_MARK, file_mode, open_source, text_lines
-from rerank.files.structured import parse_json
+from rerank.files.source import BYTE_ORDER_MARK, file_mode, open_source, parse_json, text_lines
 from rerank.types.ids import ID_RULE, MOST_LETTERS, first_broken
 
 ID_KEYS = ("id", "_id", "docid")

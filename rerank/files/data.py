@@ -17,10 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
-from rerank.files.data_parts import data_files, joined
-from rerank.files.grouping import repeated_row
 from rerank.files.parquet import ENDING as PARQUET
 from rerank.files.parquet import parquet_shape, read_parquet, write_parquet
+from rerank.files.rows import data_files, joined, repeated_row
 from rerank.files.source import check_file
 from rerank.files.svmlight import read_svmlight, write_svmlight
 from rerank.runtime import container
@@ -82,7 +81,7 @@ def read_data(path: str | Path | Sequence[str | Path], mapped: bool = False) -> 
     ----------
     path : str or Path, or sequence of them
         A .svm, .txt, .letor (also with .gz), .npz or .parquet file; a folder of such files; or several, whose rows
-        follow one another (`rerank.files.data_parts`).
+        follow one another (`rerank.files.rows`).
     mapped : bool
         Whether the features stay in a memory-mapped file, which rankers of boosted trees read block by block. A single
         .npz file that rerank wrote is mapped as it is; otherwise they are copied to a temporary file in the folder

@@ -27,14 +27,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
-from rerank.files.grouping import repeated_row
-from rerank.files.row_table import RowTable, query_ptr
+from rerank.files.rows import RowTable, ideal_arrays, of_queries, query_ptr, refuse_repeats
 from rerank.files.source import check_file
 from rerank.runtime.mapped_rows import row_blocks
 from rerank.runtime.output import whole_file
 from rerank.runtime.schema import Array, Names, Plain, Record, SchemaError, Table, Whole, first_repeated
 from rerank.runtime.strict_json import ParseFault, parse_json
-from rerank.types import Floats, Ints, RankingData, pointers, query_rows
+from rerank.types import Floats, Ints, RankingData, query_rows
 from rerank.types.data_frames import BASE_SCORE, NOT_FEATURES, WEIGHT
 from rerank.types.frames import ALIASES, DOC_ID, LABEL, QUERY_ID
 from rerank.types.ids import MOST_LETTERS, Ids
@@ -338,19 +337,12 @@ def _record(path: Path, table: RowTable, columns: _Columns, members: Mapping[str
         raise FileFormatError(path, None, "expected rows, got none. Name a file with rows.")
     names, query, order = table.queries()
     docs = table.doc_ids()
-    row = repeated_row(query, docs)
-    if row is not None:
-        raise FileFormatError(
-            path,
-            None,
-            f"expected each document once in a query, got {shown(docs[row].decode())} again in query "
-            f"{shown(str(names[query[row]]))} at row {row}. Remove one of the two rows.",
-        )
+    refuse_repeats(path, names, query, docs)  # type: ignore[arg-type]
     rows = np.arange(table.n_rows) if order is None else order
     ptr = query_ptr(query, len(names))
     given = {column: table.column(column)[rows] for column in NUMBERS if column in columns.named}
     is_same = members["features"] == columns.features
-    ideal_labels, ideal_ptr = _ideal(path, members["ideal_labels"], names)
+    ideal_labels, ideal_ptr = ideal_arrays(of_queries(path, None, names, "ideal labels", members["ideal_labels"]))
     return RankingData(
         query_ids=names,
         query_ptr=ptr,
@@ -383,18 +375,3 @@ def _query_weights(path: Path, weights: Floats | None, names: Ids, ptr: Ints) ->
             f"expected one weight in all rows of a query, got several for query {shown(name)}. Give it one weight.",
         )
     return of_queries
-
-
-def _ideal(path: Path, stored: Mapping[str, Floats] | None, names: Ids) -> tuple[Floats | None, Ints | None]:
-    if stored is None:
-        return None, None
-    missing = next((name for name in names.tolist() if name not in stored), None)
-    if missing is not None:
-        raise FileFormatError(
-            path,
-            None,
-            f"expected ideal labels of every query in the metadata `rerank`, got none for query {shown(missing)}. "
-            "Drop the metadata, or write the file anew.",
-        )
-    labels = [stored[name] for name in names.tolist()]
-    return np.concatenate([np.empty(0), *labels]), pointers([len(of_query) for of_query in labels])

@@ -20,8 +20,7 @@ from pathlib import Path
 
 from rerank.errors import FileFormatError, shown
 from rerank.files.corpus import UNIX_COMPRESS, corpus_files
-from rerank.files.markup import without_markup
-from rerank.files.source import MOST_BYTES, open_source, text_lines
+from rerank.files.source import MOST_BYTES, open_source, text_lines, without_markup
 
 ELEMENTS = (
     "TEXT",

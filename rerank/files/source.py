@@ -8,6 +8,7 @@ A byte order mark is removed; text is UTF-8. Lines end in LF or CR LF; a CR alon
 from __future__ import annotations
 
 import gzip
+import hashlib
 import io
 import math
 import os
@@ -23,7 +24,10 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 
 from rerank.errors import FileFormatError, MissingFileError, shown
+from rerank.runtime import strict_json
 from rerank.runtime.memory import MOST_RATIO, MOST_UNPACKED
+from rerank.runtime.strict_json import ParseFault
+from rerank.runtime.strict_toml import parse_toml
 
 GZIP_MAGIC = b"\x1f\x8b"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -269,3 +273,53 @@ def number_or_nan(token: bytes) -> float | None:
         return None if b"_" in token else float(token)
     except ValueError:
         return None
+
+
+def parse_json(
+    text: str, source: str | Path, line: int | None = None, what: str = "JSON", remedy: str | None = None
+) -> Any:
+    """Return the value of a JSON text that was read from a file."""
+    try:
+        return strict_json.parse_json(text, finite=True)
+    except ParseFault as fault:
+        remedy = remedy or f"Correct the {'file' if line is None else 'line'}"
+        number = fault.line if line is None else line
+        raise FileFormatError(source, number, f"expected {what}, got {fault}. {remedy}.") from None
+
+
+def read_toml(path: str | Path, expected: str) -> dict[str, Any]:
+    """Return the table of a TOML file, plain or gzip."""
+    text = read_text(path, expected)
+    try:
+        return parse_toml(text)
+    except ParseFault as fault:
+        raise FileFormatError(path, fault.line, f"expected TOML, got {fault}. Correct it.") from None
+
+
+AT_ENDS = 1 << 20  # bytes that are read at either end
+
+
+def file_mark(path: str | Path) -> str:
+    """Return the size of a file and the sha256 of its first and last bytes, as text."""
+    with open(check_file(path, "a file"), "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        content = hashlib.sha256(file.read(AT_ENDS))
+        file.seek(max(size - AT_ENDS, 0))
+        content.update(file.read(AT_ENDS))
+    return f"{size} {content.hexdigest()}"
+
+
+_COMMENT_OR_TAG = re.compile(r"<!--.*?-->|<[^<>]*>", re.DOTALL)
+_TAG = re.compile(r"<[^<>]*>")
+_NO_LINE_END = re.compile(r"[^\n]")
+
+
+def without_markup(text: str) -> str:
+    """Return the text with blanks for comments and tags; line ends stay."""
+    end = text.rfind("-->") + 3  # a comment that is not closed would be looked for to the end of the text
+    end = 0 if end < 3 else end
+    return _COMMENT_OR_TAG.sub(_blanked, text[:end]) + _TAG.sub(_blanked, text[end:])
+
+
+def _blanked(markup: re.Match[str]) -> str:
+    return _NO_LINE_END.sub(" ", markup[0])

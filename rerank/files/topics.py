@@ -20,9 +20,16 @@ from pathlib import Path
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
 from rerank.files.irds import data_set_name, data_set_topics
-from rerank.files.markup import without_markup
-from rerank.files.source import OnFault, check_file, is_header, refuse, refuse_header, text_lines
-from rerank.files.structured import parse_json
+from rerank.files.source import (
+    OnFault,
+    check_file,
+    is_header,
+    parse_json,
+    refuse,
+    refuse_header,
+    text_lines,
+    without_markup,
+)
 from rerank.runtime.output import whole_file
 from rerank.types import Topics
 from rerank.types.ids import (

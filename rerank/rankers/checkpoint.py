@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, ModelMismatchError, shown
-from rerank.files.source import check_file
 from rerank.runtime import container
 from rerank.runtime.container import Kind
 from rerank.runtime.mapped_rows import row_blocks
@@ -170,7 +169,10 @@ class Checkpoint:
 
 def read_checkpoint(path: str | Path) -> dict[str, Any]:
     """Return the content of a checkpoint, checked completely."""
-    return container.read_values(check_file(path, KIND.what), KIND)
+    path = Path(path)
+    if not path.is_file():
+        raise KIND.error(path, "a folder")
+    return container.read_values(path, KIND)
 
 
 def digest(*arrays: NDArray[Any]) -> str:

@@ -326,7 +326,8 @@ def _array(
                 return _converted(path, member, name, dtype, shape)
         flat = np.empty(size, dtype=dtype)
         _fill(member, flat.view(np.uint8) if flat.nbytes else np.empty(0, np.uint8), name)
-        array = field.read(flat.reshape(shape[::-1]).T if fortran_order else flat.reshape(shape), sizes)
+        whole = flat.reshape(shape[::-1]).T if fortran_order else flat.reshape(shape)
+        array = np.ascontiguousarray(field.read(whole, sizes))
     array.flags.writeable = not field.mapped or bool(field.kinds)
     return array
 

@@ -170,3 +170,11 @@ def test_text_that_is_none_is_refused(file: Path) -> None:
     container.write(file, KIND, json.loads('{"name": "\\ud800"}'), ARRAYS)
     with pytest.raises(FileFormatError, match=r"about\.name: expected text that UTF-8 can hold"):
         _read(file)
+
+
+def test_columns_that_stand_together_are_read_as_rows(file: Path) -> None:
+    with np.load(file) as loaded:
+        np.savez(file.with_suffix(".npz"), **{**loaded, "a": np.asfortranarray(loaded["a"])})
+    read = _read(file.with_suffix(".npz"))[1]["a"]
+    assert read.flags.c_contiguous
+    np.testing.assert_array_equal(read, ARRAYS["a"])
