@@ -26,8 +26,7 @@ import numpy as np
 from rerank.errors import FileFormatError, MissingFileError, shown
 from rerank.runtime import strict_json
 from rerank.runtime.memory import MOST_RATIO, MOST_UNPACKED
-from rerank.runtime.strict_json import ParseFault
-from rerank.runtime.strict_toml import parse_toml
+from rerank.runtime.strict_json import ParseFault, parse_toml
 
 GZIP_MAGIC = b"\x1f\x8b"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"

@@ -15,6 +15,7 @@ import re
 import struct
 import zipfile
 import zlib
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -144,14 +145,6 @@ class Blocks:
     blocks: Iterable[NDArray[Any]]
 
 
-def _no_arrays(values: Mapping[str, Any]) -> Mapping[str, Stored]:
-    return {}
-
-
-def _not_checked(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-    pass
-
-
 @dataclass(frozen=True)
 class Kind:
     """A kind of file.
@@ -168,8 +161,8 @@ class Kind:
     what: str
     remedy: str
     values: Record
-    arrays: Callable[[Mapping[str, Any]], Mapping[str, Stored]] = _no_arrays
-    check: Callable[[Mapping[str, Any], Mapping[str, NDArray[Any]]], object] = _not_checked
+    arrays: Callable[[Mapping[str, Any]], Mapping[str, Stored]] = lambda values: {}
+    check: Callable[[Mapping[str, Any], Mapping[str, NDArray[Any]]], object] = lambda values, arrays: None
 
     def error(self, path: Path, fault: object) -> RerankError:
         """Return the error for a file in which something else was found."""
@@ -320,12 +313,14 @@ def _array(
             stored = entry.compress_type == zipfile.ZIP_STORED and not fortran_order
             if stored and (dtype == field.dtype or field.dtype is np.str_):
                 if not verified:
-                    _compare_checksum(member, n_bytes, name)
+                    deque(_parts(member, n_bytes, name), maxlen=0)
                 return np.asarray(np.memmap(path, dtype, "r", _start(path, entry) + offset, shape))
             if is_rows:
                 return _converted(path, member, name, dtype, shape)
-        flat = np.empty(size, dtype=dtype)
-        _fill(member, flat.view(np.uint8) if flat.nbytes else np.empty(0, np.uint8), name)
+        flat, done = np.empty(size, dtype=dtype), 0
+        for part in _parts(member, n_bytes, name):
+            flat.view(np.uint8)[done : done + len(part)] = np.frombuffer(part, np.uint8)
+            done += len(part)
         whole = flat.reshape(shape[::-1]).T if fortran_order else flat.reshape(shape)
         array = np.ascontiguousarray(field.read(whole, sizes))
     array.flags.writeable = not field.mapped or bool(field.kinds)
@@ -345,33 +340,21 @@ def _converted(
 ) -> NDArray[np.float32]:
     """Return rows as float32 in a temporary file."""
     rows = RowFile(f"{name} of {path}")
-    step = max(1, _AT_ONCE // (shape[1] * dtype.itemsize))
-    buffer = np.empty((min(step, shape[0]), shape[1]), dtype=dtype)
-    for first in range(0, shape[0], step):
-        block = buffer[: min(step, shape[0] - first)]
-        _fill(member, block.reshape(-1).view(np.uint8), name, at_end=first + step >= shape[0])
+    for part in _parts(member, prod(shape) * dtype.itemsize, name, shape[1] * dtype.itemsize):
         with np.errstate(over="ignore"):
-            rows.append(block.astype(np.float32))
+            rows.append(np.frombuffer(part, dtype).reshape(-1, shape[1]).astype(np.float32))
     return rows.finish(shape[1])
 
 
-def _compare_checksum(member: IO[bytes], n_bytes: int, name: str) -> None:
-    """Read all of an array, which compares its checksum."""
-    buffer = np.empty(min(_AT_ONCE, n_bytes), np.uint8)
-    for first in range(0, n_bytes, _AT_ONCE):
-        _fill(member, buffer[: n_bytes - first], name, at_end=first + _AT_ONCE >= n_bytes)
-
-
-def _fill(member: IO[bytes], buffer: NDArray[np.uint8], name: str, at_end: bool = True) -> None:
-    """Fill the buffer (n_bytes,) from the file, and check, at the end, that the file has no more bytes."""
-    done = 0
-    while done < len(buffer):
-        part = member.read(min(_AT_ONCE, len(buffer) - done))
-        if not part:
+def _parts(member: IO[bytes], n_bytes: int, name: str, unit: int = 1) -> Iterator[bytes]:
+    """Yield the rest of a file of `n_bytes`, in parts of whole units; its end compares the checksum."""
+    step = max(_AT_ONCE // unit, 1) * unit
+    for first in range(0, n_bytes, step):
+        part = member.read(min(step, n_bytes - first))
+        if len(part) < min(step, n_bytes - first):
             raise Fault(f"{name} cut off")
-        buffer[done : done + len(part)] = np.frombuffer(part, np.uint8)
-        done += len(part)
-    if at_end and member.read(1):  # reading the end also compares the checksum
+        yield part
+    if member.read(1):
         raise Fault(f"{name} with bytes behind it")
 
 
