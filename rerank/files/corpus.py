@@ -21,7 +21,7 @@ from typing import Any, Literal, NoReturn
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
 from rerank.files.irds import data_set_documents, data_set_name
-from rerank.files.source import BYTE_ORDER_MARK, file_mode, open_source, parse_json, text_lines
+from rerank.files.source import BYTE_ORDER_MARK, file_mode, json_objects, open_source
 from rerank.types.ids import ID_RULE, MOST_LETTERS, first_broken
 
 ID_KEYS = ("id", "_id", "docid")
@@ -92,7 +92,7 @@ def read_documents(
 
     def documents() -> Iterator[CorpusDocument]:
         for file in files:
-            for line, members in _objects(file, encoding):
+            for line, members in json_objects(file, encoding):
                 document = CorpusDocument(f"{file}:{line}", documents)
                 document.update(_fields(file, line, members, wanted, others))
                 yield document
@@ -183,24 +183,6 @@ def skipped_files(files: list[Path], why: str) -> str:
     """Return a warning about skipped files, which names the first few."""
     names = ", ".join(str(file) for file in files[:3]) + (", ..." if len(files) > 3 else "")
     return f"Files of the corpus skipped, since they {why}: {len(files)} ({names})."
-
-
-def _objects(path: Path, encoding: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the line number and the object of every line."""
-    empty = True
-    for line, content in text_lines(path, encoding):
-        if content.strip():
-            empty = False
-            members = parse_json(content, path, line, "a JSON object")
-            if not isinstance(members, dict):
-                raise FileFormatError(
-                    path, line, f"expected a JSON object, got {shown(content.strip())}. Write one object a line."
-                )
-            yield line, members
-    if empty:
-        raise FileFormatError(
-            path, None, "expected JSON objects, one a line, got an empty file. Remove it, or name another."
-        )
 
 
 def _fields(

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
-from rerank.files.source import check_file, finite_number, parse_json, refuse_header, text_lines
+from rerank.files.source import check_file, finite_number, json_objects, refuse_header, text_lines
 from rerank.runtime.output import whole_file
 from rerank.types.ids import ID_RULE, QUERY_RULE, WHITE_SPACE, first_broken, first_broken_query, id_array
 from rerank.types.preferences import Preferences
@@ -184,25 +184,19 @@ def read_texts(path: str | Path, queries: Collection[str], fields: Collection[st
     """Read texts to rank."""
     read = TextsFile({}, {})
     path = Path(path)
-    for line, content in text_lines(path):
-        if content.strip():
-            members = parse_json(content, path, line, "a JSON object")
-            if not isinstance(members, dict):
-                raise FileFormatError(path, line, f"expected a JSON object, got {shown(content.strip())}. Write one.")
-            query_id, doc_id = (_id(path, line, members, key) for key in (QUERY_KEY, DOCUMENT_KEY))
-            if query_id not in queries:
-                raise FileFormatError(
-                    path, line, f"expected a query of the topics, got {shown(query_id)}. Add it to the topics."
-                )
-            if (query_id, doc_id) in read.locations:
-                first = read.locations[query_id, doc_id]
-                raise FileFormatError(
-                    path, line, f"expected each document once a query, got {shown(doc_id)} again ({first}). Rename it."
-                )
-            read.documents.setdefault(query_id, {})[doc_id] = _document(path, line, members, fields)
-            read.locations[query_id, doc_id] = f"{path}:{line}"
-    if not read.locations:
-        raise FileFormatError(path, None, "expected JSON objects, one a line, got an empty file. Write the texts.")
+    for line, members in json_objects(path):
+        query_id, doc_id = (_id(path, line, members, key) for key in (QUERY_KEY, DOCUMENT_KEY))
+        if query_id not in queries:
+            raise FileFormatError(
+                path, line, f"expected a query of the topics, got {shown(query_id)}. Add it to the topics."
+            )
+        if (query_id, doc_id) in read.locations:
+            first = read.locations[query_id, doc_id]
+            raise FileFormatError(
+                path, line, f"expected each document once a query, got {shown(doc_id)} again ({first}). Rename it."
+            )
+        read.documents.setdefault(query_id, {})[doc_id] = _document(path, line, members, fields)
+        read.locations[query_id, doc_id] = f"{path}:{line}"
     return read
 
 

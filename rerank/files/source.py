@@ -286,6 +286,23 @@ def parse_json(
         raise FileFormatError(source, number, f"expected {what}, got {fault}. {remedy}.") from None
 
 
+def json_objects(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the line number and the object of every line of a JSONL file; blank lines are skipped."""
+    empty = True
+    for line, content in text_lines(path, encoding):
+        if content.strip():
+            empty, members = False, parse_json(content, path, line, "a JSON object")
+            if not isinstance(members, dict):
+                raise FileFormatError(
+                    path, line, f"expected a JSON object, got {shown(content.strip())}. Write one object a line."
+                )
+            yield line, members
+    if empty:
+        raise FileFormatError(
+            path, None, "expected JSON objects, one a line, got an empty file. Remove it, or name another."
+        )
+
+
 def read_toml(path: str | Path, expected: str) -> dict[str, Any]:
     """Return the table of a TOML file, plain or gzip."""
     text = read_text(path, expected)
@@ -318,6 +335,13 @@ def without_markup(text: str) -> str:
     end = text.rfind("-->") + 3  # a comment that is not closed would be looked for to the end of the text
     end = 0 if end < 3 else end
     return _COMMENT_OR_TAG.sub(_blanked, text[:end]) + _TAG.sub(_blanked, text[end:])
+
+
+def stray_text(between: str, blanks: str | None = None) -> tuple[int, str] | None:
+    """Return where text other than comments, tags and blanks begins, and its first line; None if there is none."""
+    bare = without_markup(between)
+    stray = bare.lstrip(blanks)
+    return (len(bare) - len(stray), stray.splitlines()[0]) if stray else None
 
 
 def _blanked(markup: re.Match[str]) -> str:

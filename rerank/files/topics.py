@@ -27,8 +27,8 @@ from rerank.files.source import (
     parse_json,
     refuse,
     refuse_header,
+    stray_text,
     text_lines,
-    without_markup,
 )
 from rerank.runtime.output import whole_file
 from rerank.types import Topics
@@ -232,11 +232,10 @@ def _trec_blocks(path: Path, lines: list[tuple[int, str]], on_fault: OnFault) ->
         closing_tag = _TOP_END.search(text, start, end) if number else None
         if closing_tag or not number:
             begin = closing_tag.end() if closing_tag else start
-            outside = without_markup(text[begin:end])
-            stray = outside.lstrip()
-            if stray:
-                message = f"expected topics within <top> and </top>, got {shown(stray.splitlines()[0])}. Remove it."
-                on_fault(FileFormatError(path, line_of(begin + len(outside) - len(stray)), message))
+            stray = stray_text(text[begin:end])
+            if stray is not None:
+                message = f"expected topics within <top> and </top>, got {shown(stray[1])}. Remove it."
+                on_fault(FileFormatError(path, line_of(begin + stray[0]), message))
         if number:
             yield line_of(tops[number - 1].start()), text[start : closing_tag.start() if closing_tag else end]
 

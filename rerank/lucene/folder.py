@@ -9,8 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rerank.errors import IndexFolderError, MissingFileError
-from rerank.lucene.checksums import NOTE, check_checksums, is_lucene_file
-from rerank.lucene.commits import commit_file, lucene_commit
+from rerank.lucene.commits import NOTE, check_checksums, commit_file, is_lucene_file, lucene_commit
 from rerank.lucene.shards import (
     ARRAYS,
     ARRAYS_NOTE,
