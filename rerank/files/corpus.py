@@ -17,7 +17,7 @@ import re
 import stat
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
 from rerank.files.irds import data_set_documents, data_set_name
@@ -191,9 +191,8 @@ def _fields(
     """Return the id and the fields of a JSON object."""
     id_key = next((key for key in ID_KEYS if key in members), None)
     if id_key is None:
-        raise FileFormatError(
-            path, line, f"expected an id as {', '.join(ID_KEYS)}, got {_keys(members)}. Add the key `id`."
-        )
+        keys = shown(", ".join(members)) if members else "no key"
+        raise FileFormatError(path, line, f"expected an id as {', '.join(ID_KEYS)}, got {keys}. Add the key `id`.")
     document: dict[str, Any] = {"id": _checked_id(path, line, members.pop(id_key))}
     if not members:
         raise FileFormatError(path, line, "expected a text field beside the id, got none. Add one.")
@@ -203,7 +202,12 @@ def _fields(
             if is_wanted or others:
                 document[key] = value
         elif is_wanted and value is not None and value != [] and value != {}:
-            _refuse_value(path, line, key, value)
+            raise FileFormatError(
+                path,
+                line,
+                f"expected text or a number as {shown(key)}, got {shown(json.dumps(value))}. "
+                "Write it as text, drop the key, or name the fields to take (--fields).",
+            )
     return document
 
 
@@ -221,16 +225,3 @@ def _checked_id(path: Path, line: int, value: object) -> str:
         id_text = shown(doc_id) if doc_id else "an empty one"
         raise FileFormatError(path, line, f"expected an id without white space, got {id_text}. Correct the id.")
     return doc_id
-
-
-def _refuse_value(path: Path, line: int, key: str, value: object) -> NoReturn:
-    raise FileFormatError(
-        path,
-        line,
-        f"expected text or a number as {shown(key)}, got {shown(json.dumps(value))}. "
-        "Write it as text, drop the key, or name the fields to take (--fields).",
-    )
-
-
-def _keys(members: dict[str, Any]) -> str:
-    return shown(", ".join(members)) if members else "no key"

@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -103,10 +103,11 @@ def read_data(path: str | Path | Sequence[str | Path], mapped: bool = False) -> 
 
     """
     files = data_files(path, DATA_ENDINGS)
-    readers = [_reader(file) for file in files]  # refuses unknown endings before a file is read
     if not files:
         raise InvalidInputError("data: expected a file of ranking data, got none. Name one.")
-    parts = (read(file, mapped) for read, file in zip(readers, files, strict=True))
+    for file in files:
+        _is_binary(file)  # refuses unknown endings before a file is read
+    parts = (_read(file, mapped) for file in files)
     return next(parts) if len(files) == 1 else joined(files, parts, mapped)
 
 
@@ -115,29 +116,22 @@ def data_shape(path: str | Path | Sequence[str | Path]) -> tuple[int, int] | Non
     files = data_files(path, DATA_ENDINGS)
     if not all(file.name.endswith((".npz", PARQUET)) for file in files):
         return None
-    shapes = [parquet_shape(file) if file.name.endswith(PARQUET) else _binary_shape(file) for file in files]
-    return sum(rows for rows, _ in shapes), max((columns for _, columns in shapes), default=0)
+    rows, columns = 0, 0
+    for file in files:
+        is_parquet = file.name.endswith(PARQUET)
+        shape = parquet_shape(file) if is_parquet else container.shape_of(check_file(file, _WHAT), KIND, "X")
+        if len(shape) != 2:
+            raise KIND.error(file, f"X of shape {shape}")
+        rows, columns = rows + shape[0], max(columns, shape[1])
+    return rows, columns
 
 
-def _binary_shape(path: Path) -> tuple[int, int]:
-    shape = container.shape_of(check_file(path, _WHAT), KIND, "X")
-    if len(shape) != 2:
-        raise KIND.error(path, f"X of shape {shape}")
-    return shape[0], shape[1]
-
-
-def _reader(path: Path) -> Callable[[Path, bool], RankingData]:
-    """Return the function that reads a file of this ending."""
+def _read(path: Path, mapped: bool) -> RankingData:
+    """Read one file in the format of its ending."""
     if path.name.endswith(PARQUET):
-        return read_parquet
-    return _read_native if _is_binary(path) else _read_text
-
-
-def _read_text(path: Path, mapped: bool) -> RankingData:
-    return read_svmlight(path, mapped=mapped)
-
-
-def _read_native(path: Path, mapped: bool) -> RankingData:
+        return read_parquet(path, mapped)
+    if not _is_binary(path):
+        return read_svmlight(path, mapped=mapped)
     data = read_binary(path, mapped)
     try:
         data.check_values()
@@ -164,25 +158,10 @@ def write_data(data: RankingData, path: str | Path, blocks: Iterable[Floats32] |
     """
     if str(path).endswith(PARQUET):
         write_parquet(data, path, blocks)
-    elif _is_binary(path):
-        _write_binary(data, path, blocks)
-    else:
+        return
+    if not _is_binary(path):
         write_svmlight(data, path, blocks)
-
-
-def _is_binary(path: str | Path) -> bool:
-    name = str(path)
-    if name.endswith(".npz"):
-        return True
-    if name == "-" or name.removesuffix(".gz").endswith(TEXT_ENDINGS):
-        return False
-    raise InvalidInputError(
-        f"{path}: expected a name that ends in {', '.join(TEXT_ENDINGS)} (also with .gz), .npz or {PARQUET}. "
-        "Rename the file."
-    )
-
-
-def _write_binary(data: RankingData, path: str | Path, blocks: Iterable[Floats32] | None) -> None:
+        return
     values = {
         "recipe": None if data.recipe is None else dict(data.recipe),
         "fingerprint": None if data.fingerprint is None else dict(data.fingerprint),
@@ -192,6 +171,18 @@ def _write_binary(data: RankingData, path: str | Path, blocks: Iterable[Floats32
     given = {name: array for name, array in arrays.items() if array is not None}
     X = Blocks(np.float32, data.X.shape, [data.X] if blocks is None else blocks)
     container.write(path, KIND, values, {**given, "feature_names": id_array(data.feature_names), "X": X})
+
+
+def _is_binary(path: str | Path) -> bool:
+    name = str(path)
+    if name.endswith(".npz"):
+        return True
+    if name == "-" or name.endswith(PARQUET) or name.removesuffix(".gz").endswith(TEXT_ENDINGS):
+        return False
+    raise InvalidInputError(
+        f"{path}: expected a name that ends in {', '.join(TEXT_ENDINGS)} (also with .gz), .npz or {PARQUET}. "
+        "Rename the file."
+    )
 
 
 def read_binary(path: str | Path, mapped: bool = False) -> RankingData:

@@ -102,21 +102,15 @@ def write_topics(topics: Topics | Mapping[str, str], path: str | Path) -> None:
     if broken is not None:
         raise InvalidInputError(f"topics: expected ids {QUERY_RULE}, got {shown(broken)}. Rename it.")
     as_json = str(path).removesuffix(".gz").endswith(".jsonl")
-    if not as_json:
-        _refuse_as_table(topics)
-    lines = [_json_line(*topic) if as_json else _tab_line(*topic) for topic in topics.items()]
-    with whole_file(path) as handle:
-        handle.writelines(lines)
-
-
-def _refuse_as_table(topics: Topics) -> None:
-    """Refuse a first id that would be read as another format or as the name of a column."""
-    first = next(iter(topics))
-    if first.startswith(("{", "<")) or is_header(first):
+    first = next(iter(topics), "")
+    if not as_json and (first.startswith(("{", "<")) or is_header(first)):  # it would be read as another format
         raise InvalidInputError(
             f"topics: expected a first id that no other format begins with, got {shown(first)}. "
             "Write to a .jsonl file, or rename it."
         )
+    lines = [_json_line(*topic) if as_json else _tab_line(*topic) for topic in topics.items()]
+    with whole_file(path) as handle:
+        handle.writelines(lines)
 
 
 def _entries(path: Path, lines: list[tuple[int, str]], on_fault: OnFault) -> Iterator[Entry]:
