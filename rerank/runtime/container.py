@@ -242,8 +242,9 @@ def _opened(path: Path, kind: Kind) -> Iterator[tuple[zipfile.ZipFile, dict[str,
     """Yield the archive and its entries by the name of their array; any fault is raised as the kind's error."""
     try:
         with path.open("rb") as file:
-            if file.read(len(_MAGIC)) == _MAGIC:
-                raise Fault("a single array")
+            beginning = file.read(len(_MAGIC))
+        if not beginning.startswith(b"PK"):
+            raise Fault("a single array" if beginning == _MAGIC else "another kind of file")
         with zipfile.ZipFile(path) as archive:
             yield archive, _entries(path, archive)
     except (Fault, ParseFault) as fault:
