@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rerank.files.corpus import read_documents as read_documents
     from rerank.files.data import read_data as read_data
     from rerank.files.data import write_data as write_data
-    from rerank.files.preferences import read_preferences as read_preferences
+    from rerank.files.lists import read_preferences as read_preferences
     from rerank.files.topics import read_topics as read_topics
     from rerank.files.trec import read_qrels as read_qrels
     from rerank.files.trec import read_run as read_run
@@ -105,7 +105,7 @@ _HOMES = {
     "plot_metric": "rerank.rankers.plots",
     "read_data": "rerank.files.data",
     "read_documents": "rerank.files.corpus",
-    "read_preferences": "rerank.files.preferences",
+    "read_preferences": "rerank.files.lists",
     "read_qrels": "rerank.files.trec",
     "read_run": "rerank.files.trec",
     "read_topics": "rerank.files.topics",

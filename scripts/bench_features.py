@@ -38,7 +38,6 @@ from rerank.features.recipe import Recipe
 from rerank.features.registry import index_family_names
 from rerank.lucene.arrays import read_arrays, write_arrays
 from rerank.lucene.postings import SUBFOLDER, open_forward
-from rerank.lucene.verified import read_manifest
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.types import RankingData, Run
 from rerank.workflows.index import Index
@@ -163,7 +162,7 @@ def bench_arrays(index: Index, repeats: int) -> tuple[float, float, float]:
                 times.append(time.perf_counter() - start)
             memory.append(peak())
         arrays = Path(folder) / "0"
-        forward = read_arrays(arrays, read_manifest(arrays) or {})
+        forward = read_arrays(arrays)
         theirs = _postings_one_by_one(index, forward)
     return float(np.median(times)), theirs, float(np.median(memory))
 

@@ -7,10 +7,10 @@ after it was written and read again; otherwise `WrongRecord` is raised.
 from __future__ import annotations
 
 import gzip
-import hashlib
 import json
 import shutil
 import warnings
+import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass
@@ -43,16 +43,13 @@ from rerank.features.registry import history_family_names
 from rerank.features.template import template
 from rerank.files.corpus import corpus_format, read_documents
 from rerank.files.data import read_data, write_data
-from rerank.files.folds import read_folds, write_folds
-from rerank.files.names import read_names
-from rerank.files.preferences import read_preferences
+from rerank.files.lists import TextsFile, read_folds, read_names, read_preferences, read_texts, write_folds
 from rerank.files.sgml import SgmlDocument, read_sgml, sgml_files
-from rerank.files.texts import TextsFile, read_texts
 from rerank.files.topics import read_topics, write_topics
 from rerank.files.trec import read_qrels, read_run, write_qrels, write_run
 from rerank.history.history import History
 from rerank.history.reading import load_history
-from rerank.lucene import postings, shards, verified
+from rerank.lucene import postings, shards
 from rerank.lucene.build import build_index, build_index_from_sgml
 from rerank.lucene.documents import CorpusFiles, write_documents
 from rerank.lucene.folder import check_index_folder
@@ -293,13 +290,6 @@ def _checkpoint_seeds(work: Path) -> list[bytes]:
         small_data(), training=TrainingOptions(checkpoint=state)
     )
     return [path.read_bytes()]
-
-
-def _mutate_checkpoint(data: bytes, random: Random) -> bytes:
-    """Mutate the JSON and, mostly, write its checksum anew: the values then have to be refused."""
-    text, _, rest = data.rstrip(b"\n").rpartition(b"\n")
-    text = mutate_json(text or rest, random)
-    return text + b"\n" + (hashlib.sha256(text).hexdigest().encode() if random.random() < 0.8 else rest) + b"\n"
 
 
 def _check_checkpoint(stored: dict[str, Any], folder: Path) -> None:
@@ -590,47 +580,30 @@ def build_base_index(work: Path) -> None:
 
 
 def _index_seeds(work: Path) -> list[bytes]:
-    inside = work / "base-index" / postings.SUBFOLDER
-    return [archive_of({path.name: path.read_bytes() for path in sorted(inside.iterdir())})]
+    return [(work / "base-index" / shards.SUBFOLDER / shards.ARRAYS).read_bytes()]
 
 
 def _mutate_index(data: bytes, random: Random) -> bytes:
-    """Change arrays or the manifest; sizes and digests are mostly corrected, so that only content is wrong."""
-    parts = members(data)
-    if parts is None:
-        return data
-    forged = "made-to-fit" in parts
-    changed = members(mutate_archive(data, random, of_bytes=0.0, never=("made-to-fit",))) or {}
-    if (forged or random.random() < 0.75) and verified.MANIFEST in changed:
-        changed = _made_to_fit(changed)
-    return archive_of(changed)
-
-
-def _made_to_fit(parts: dict[str, bytes]) -> dict[str, bytes]:
-    try:
-        manifest = json.loads(parts[verified.MANIFEST])
-        manifest["files"] = {
-            name: verified.file_entry(content) for name, content in sorted(parts.items()) if name.endswith(".npy")
-        }
-        manifest["checksum"] = verified._signature(manifest)
-    except (ValueError, TypeError, KeyError, RecursionError):
-        return parts
-    return {**parts, verified.MANIFEST: json.dumps(manifest).encode(), "made-to-fit": b""}
+    """Change arrays or the header; their checksums are mostly those of the changed content."""
+    return mutate_archive(data, random, of_bytes=0.25)
 
 
 def _read_index(path: Path) -> Any:
-    work = path.parent.parent
-    parts, folder = unpacked(path), path.with_name("index")
+    work, folder = path.parent.parent, path.with_name("index")
     shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
+    (folder / shards.SUBFOLDER).mkdir(parents=True)
     segments = next((work / "base-index").glob("segments_*"))
     shutil.copy(segments, folder)
-    fitted = (parts / "made-to-fit").exists()
-    (parts / "made-to-fit").unlink(missing_ok=True)
-    parts.rename(folder / postings.SUBFOLDER)
+    shutil.copy(path, folder / shards.SUBFOLDER / shards.ARRAYS)
     with patch.object(postings, "_make", _refuse_making):
         forward = postings.open_forward(folder)
+    fitted = _checksums(path) != _checksums(work / "base-index" / shards.SUBFOLDER / shards.ARRAYS)
     return fitted, forward, features_of(forward, None)
+
+
+def _checksums(path: Path) -> dict[str, int]:
+    with zipfile.ZipFile(path) as archive:
+        return {entry.filename: entry.CRC for entry in archive.infolist()}
 
 
 def _check_index(result: tuple[bool, Any, RankingData], folder: Path) -> None:
@@ -849,7 +822,7 @@ READERS: dict[str, Reader] = {
     "sizes": Reader(_sizes_seeds, _read_sizes, _check_data, "input.zip", lambda d, r: mutate_archive(d, r, 0.0)),
     "data": Reader(_data_seeds, read_data, _check_data, "input.npz", mutate_archive),
     "mapped": Reader(_data_seeds, lambda path: read_data(path, True), _check_data, "input.npz", mutate_archive),
-    "checkpoint": Reader(_checkpoint_seeds, read_checkpoint, _check_checkpoint, "input.checkpoint", _mutate_checkpoint),
+    "checkpoint": Reader(_checkpoint_seeds, read_checkpoint, _check_checkpoint, "input.checkpoint", mutate_archive),
     "preferences": Reader(_preferences_seeds, read_preferences, _check_preferences),
     "folds": Reader(_folds_seeds, read_folds, _check_folds),
     "corpus": Reader(
@@ -868,8 +841,8 @@ READERS: dict[str, Reader] = {
     "record": Reader(_record_seeds, _read_study, _check_study, "record.json", mutate_json),
     "doctor": Reader(_doctor_seeds, _read_doctor, _check_doctor, mutate=_mutate_doctor),
     "history": Reader(_history_seeds, load_history, _check_history, "input.npz", mutate_archive),
-    "vectors": Reader(_vectors_seeds, _read_vectors, _check_vectors, "input.vectors", mutate_bytes),
-    "index": Reader(_index_seeds, _read_index, _check_index, "input.zip", _mutate_index),
+    "vectors": Reader(_vectors_seeds, _read_vectors, _check_vectors, "input.vectors", mutate_archive),
+    "index": Reader(_index_seeds, _read_index, _check_index, "input.npz", _mutate_index),
     "shards": Reader(_shards_seeds, _read_shards, _check_shards, shards.STATISTICS, _mutate_shards),
     **dict(_model_readers()),
     **dict(_exchange_readers()),

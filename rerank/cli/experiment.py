@@ -148,7 +148,7 @@ def _study(
 ) -> Study:
     """Return the settings of the options."""
     from rerank.features.recipe import Recipe
-    from rerank.files.folds import read_folds
+    from rerank.files.lists import read_folds
     from rerank.metrics.registry import parse_measure, parse_measures
     from rerank.workflows.study import Study
 

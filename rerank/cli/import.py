@@ -34,7 +34,7 @@ def command(file: Path, output: Path, format: str | None, names: Path | None, re
     """
     from rerank.exchange.models import import_model
     from rerank.features.recipe import Recipe
-    from rerank.files.names import read_names
+    from rerank.files.lists import read_names
 
     model = import_model(
         file,

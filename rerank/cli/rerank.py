@@ -83,7 +83,7 @@ def command(
     statistics of the collection are those of INDEX.
     """
     from rerank.cli.file_names import check_documents, check_queries, errors_with_files, model_files
-    from rerank.files.texts import read_texts
+    from rerank.files.lists import read_texts
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_run, write_run
     from rerank.rankers.store import load_model

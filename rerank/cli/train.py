@@ -191,7 +191,7 @@ def _limits(
 
 def _preferences(learner: type[Ranker], path: Path) -> Preferences:
     """Read preference pairs for a ranker that learns from them; any other is refused."""
-    from rerank.files.preferences import read_preferences
+    from rerank.files.lists import read_preferences
     from rerank.rankers.ranker import rankers_of_pairs
 
     if not learner.learns_from_pairs:

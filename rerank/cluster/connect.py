@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rerank.errors import ClusterError, FileFormatError, InvalidInputError, MissingFileError
-from rerank.files.structured import read_toml
+from rerank.files.source import read_toml
 
 CONNECT_SECONDS = 10.0
 SECURITY_KEYS = ("ca", "cert", "key")

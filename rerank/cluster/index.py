@@ -19,7 +19,7 @@ from rerank.features.extract import rows_without_features
 from rerank.features.inputs import check_scores
 from rerank.features.recipe import Recipe
 from rerank.files.data import write_data
-from rerank.files.marks import file_mark
+from rerank.files.source import file_mark
 from rerank.files.topics import read_topics
 from rerank.files.trec import read_run
 from rerank.rankers.store import fitted_model

@@ -21,7 +21,7 @@ import cloudpickle
 from rerank.cluster.peers import PeerLostError, SocketPeers
 from rerank.errors import ModelMismatchError, RerankError
 from rerank.features.functions import Function, define_functions
-from rerank.files.marks import file_mark
+from rerank.files.source import file_mark
 from rerank.lucene.jvm import anserini_version
 from rerank.runtime.threads import at_most_threads, kernel_threads
 from rerank.trees.shards import Shard, ShardBooster

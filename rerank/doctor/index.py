@@ -21,15 +21,14 @@ from rerank.types import Ints
 def arrays_not_usable(index: IndexContents) -> Iterator[Finding]:
     """Forward arrays that are missing, damaged, or of another index."""
     if index.state == "damaged":
-        yield Finding("error", index.arrays, (), 1, index.message, "rerank refuses the index")
+        yield Finding("error", index.arrays, (), 1, index.message, "they have to be made again")
     if index.state == "other":
         message = f"the forward arrays are of another state of {index.path}"
         effect = "rerank refuses the index, or makes the arrays again if Anserini or Pyserini built it"
         yield Finding("error", index.arrays, (), 1, message, effect)
-    if index.state in ("missing", "old"):
-        message = "no forward arrays" if index.state == "missing" else "forward arrays of an earlier format"
+    if index.state == "missing":
         effect = "they are made when features are first computed; documents and fields are not checked here"
-        yield Finding("note", index.path, (), 1, message, effect)
+        yield Finding("note", index.path, (), 1, "no forward arrays", effect)
 
 
 @check("index")

@@ -19,12 +19,11 @@ from numpy.typing import NDArray
 from rerank.errors import FileFormatError, IndexFolderError, InvalidInputError, shown
 from rerank.files import columns
 from rerank.files.data import read_binary
-from rerank.files.grouping import numbered
 from rerank.files.irds import data_set_name
 from rerank.files.parquet import read_parquet
+from rerank.files.rows import numbered
 from rerank.files.source import check_file, chunks, file_mode, number_or_nan, open_source
-from rerank.files.svmlight import read_rows, row_queries
-from rerank.files.svmlight_header import Header
+from rerank.files.svmlight import Header, read_rows, row_queries
 from rerank.files.topics import topic_entries
 from rerank.files.trec import QRELS, RUN, parse_label
 from rerank.types import Floats, Ints, RankingData, pointers
@@ -90,7 +89,7 @@ class IndexContents:
 
     path     the folder
     arrays   folder of the forward arrays
-    state    "current", "missing", "old" (of an earlier format), "other" (of another index) or "damaged"
+    state    "current", "missing", "other" (of another index) or "damaged" (or of an earlier format)
     message  error of damaged arrays
     forward  the forward arrays, None unless they are current
     shards   number of documents of each shard, deleted ones included, by name; empty for one Lucene index, and unless
@@ -107,10 +106,9 @@ class IndexContents:
 
 def read_index(path: Path) -> IndexContents:
     """Read an index folder; raise MissingFileError or IndexFolderError without a Lucene index or with wrong shards."""
-    from rerank.lucene.arrays import read_arrays
+    from rerank.lucene.arrays import read_arrays, read_header
     from rerank.lucene.folder import check_index_folder, commit_hash
     from rerank.lucene.shards import SUBFOLDER, index_folders
-    from rerank.lucene.verified import FORMAT, damaged, file_entry, read_manifest
 
     commit = commit_hash(check_index_folder(path))
     folder = path / SUBFOLDER
@@ -119,19 +117,13 @@ def read_index(path: Path) -> IndexContents:
         return IndexContents(str(path), str(folder), state, **members)
 
     try:
-        manifest = read_manifest(folder)
-        if manifest is None:
+        header = read_header(folder)
+        if header is None:
             return contents("missing")
-        if manifest["format"] != FORMAT:
-            return contents("old")
-        if manifest.get("commit") != commit:
+        if header["commit"] != commit:
             return contents("other")
-        forward = read_arrays(folder, manifest)
-        for name, entry in manifest["files"].items():  # `read_arrays` skips this for files whose times are unchanged
-            if file_entry(folder / name) != entry:
-                raise damaged(folder, f"{name} is not the file that was made")
-        folders = index_folders(path)
-        sizes = zip((shard.name for shard in folders), manifest["shards"], strict=False)
+        forward, folders = read_arrays(folder, again=True), index_folders(path)
+        sizes = zip((shard.name for shard in folders), header["shards"], strict=False)
         return contents("current", forward=forward, shards={} if folders == (path,) else dict(sizes))
     except IndexFolderError as error:
         return contents("damaged", message=str(error).removeprefix(f"{folder}: ").rstrip("."))

@@ -13,7 +13,7 @@ from typing import Any
 
 from rerank.errors import FileFormatError, InvalidInputError, shown, unknown_name
 from rerank.features.registry import default_family_names, known_families
-from rerank.files.structured import read_toml
+from rerank.files.source import read_toml
 from rerank.runtime.schema import first_repeated
 
 NORMALISATIONS = ("none", "minmax", "zscore", "rank")

@@ -17,12 +17,11 @@ import re
 import stat
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
 from rerank.files.irds import data_set_documents, data_set_name
-from rerank.files.source import BYTE_ORDER_MARK, file_mode, open_source, text_lines
-from rerank.files.structured import parse_json
+from rerank.files.source import BYTE_ORDER_MARK, file_mode, json_objects, open_source
 from rerank.types.ids import ID_RULE, MOST_LETTERS, first_broken
 
 ID_KEYS = ("id", "_id", "docid")
@@ -93,7 +92,7 @@ def read_documents(
 
     def documents() -> Iterator[CorpusDocument]:
         for file in files:
-            for line, members in _objects(file, encoding):
+            for line, members in json_objects(file, encoding):
                 document = CorpusDocument(f"{file}:{line}", documents)
                 document.update(_fields(file, line, members, wanted, others))
                 yield document
@@ -186,33 +185,14 @@ def skipped_files(files: list[Path], why: str) -> str:
     return f"Files of the corpus skipped, since they {why}: {len(files)} ({names})."
 
 
-def _objects(path: Path, encoding: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the line number and the object of every line."""
-    empty = True
-    for line, content in text_lines(path, encoding):
-        if content.strip():
-            empty = False
-            members = parse_json(content, path, line, "a JSON object")
-            if not isinstance(members, dict):
-                raise FileFormatError(
-                    path, line, f"expected a JSON object, got {shown(content.strip())}. Write one object a line."
-                )
-            yield line, members
-    if empty:
-        raise FileFormatError(
-            path, None, "expected JSON objects, one a line, got an empty file. Remove it, or name another."
-        )
-
-
 def _fields(
     path: Path, line: int, members: dict[str, Any], wanted: frozenset[str] | None, others: bool
 ) -> dict[str, Any]:
     """Return the id and the fields of a JSON object."""
     id_key = next((key for key in ID_KEYS if key in members), None)
     if id_key is None:
-        raise FileFormatError(
-            path, line, f"expected an id as {', '.join(ID_KEYS)}, got {_keys(members)}. Add the key `id`."
-        )
+        keys = shown(", ".join(members)) if members else "no key"
+        raise FileFormatError(path, line, f"expected an id as {', '.join(ID_KEYS)}, got {keys}. Add the key `id`.")
     document: dict[str, Any] = {"id": _checked_id(path, line, members.pop(id_key))}
     if not members:
         raise FileFormatError(path, line, "expected a text field beside the id, got none. Add one.")
@@ -222,7 +202,12 @@ def _fields(
             if is_wanted or others:
                 document[key] = value
         elif is_wanted and value is not None and value != [] and value != {}:
-            _refuse_value(path, line, key, value)
+            raise FileFormatError(
+                path,
+                line,
+                f"expected text or a number as {shown(key)}, got {shown(json.dumps(value))}. "
+                "Write it as text, drop the key, or name the fields to take (--fields).",
+            )
     return document
 
 
@@ -240,16 +225,3 @@ def _checked_id(path: Path, line: int, value: object) -> str:
         id_text = shown(doc_id) if doc_id else "an empty one"
         raise FileFormatError(path, line, f"expected an id without white space, got {id_text}. Correct the id.")
     return doc_id
-
-
-def _refuse_value(path: Path, line: int, key: str, value: object) -> NoReturn:
-    raise FileFormatError(
-        path,
-        line,
-        f"expected text or a number as {shown(key)}, got {shown(json.dumps(value))}. "
-        "Write it as text, drop the key, or name the fields to take (--fields).",
-    )
-
-
-def _keys(members: dict[str, Any]) -> str:
-    return shown(", ".join(members)) if members else "no key"

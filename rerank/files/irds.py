@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from rerank.errors import FileFormatError, InvalidInputError, shown, suggestion
-from rerank.files.grouping import repeated_row
+from rerank.files.rows import repeated_row
 from rerank.types import Qrels, Topics, query_rows
 from rerank.types.ids import ID_RULE, QUERY_RULE, first_broken, first_broken_query
 

@@ -27,17 +27,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
-from rerank.files.grouping import repeated_row
-from rerank.files.row_table import RowTable, query_ptr
+from rerank.files.rows import RowTable, ideal_arrays, of_queries, query_ptr, refuse_repeats
 from rerank.files.source import check_file
 from rerank.runtime.mapped_rows import row_blocks
 from rerank.runtime.output import whole_file
 from rerank.runtime.schema import Array, Names, Plain, Record, SchemaError, Table, Whole, first_repeated
 from rerank.runtime.strict_json import ParseFault, parse_json
-from rerank.types import Floats, Ints, RankingData, pointers, query_rows
-from rerank.types.data_frames import BASE_SCORE, NOT_FEATURES, WEIGHT
+from rerank.types import Floats, RankingData
+from rerank.types.data_frames import BASE_SCORE, NOT_FEATURES, WEIGHT, query_weights
 from rerank.types.frames import ALIASES, DOC_ID, LABEL, QUERY_ID
-from rerank.types.ids import MOST_LETTERS, Ids
+from rerank.types.ids import MOST_LETTERS
 from rerank.types.retriever import RETRIEVERS, retriever_members
 
 ENDING = ".parquet"
@@ -205,6 +204,8 @@ def _arrow_faults(path: Path) -> Iterator[None]:
 
 def _columns(path: Path, schema: Any) -> _Columns:
     """Return what the columns are; refuse missing ones, and types that are not read."""
+    from pyarrow import types
+
     names = list(schema.names)
     repeated = first_repeated(names)
     if repeated is not None:
@@ -228,7 +229,10 @@ def _columns(path: Path, schema: Any) -> _Columns:
     for name in names:
         is_id = name in (named[QUERY_ID], named[DOC_ID])
         kind = schema.field(name).type
-        if not (_is_text(kind) or _is_whole(kind) if is_id else _is_number(kind)):
+        of_values = kind.value_type if types.is_dictionary(kind) else kind
+        is_text = types.is_string(of_values) or types.is_large_string(of_values)
+        is_number = types.is_floating(kind) or types.is_boolean(kind) or types.is_null(kind)
+        if not (types.is_integer(kind) or (is_text if is_id else is_number)):
             what = "text or whole numbers" if is_id else "numbers"
             raise FileFormatError(
                 path, None, f"expected {what} in column {shown(name)}, got {kind}. Convert the column, or drop it."
@@ -236,25 +240,6 @@ def _columns(path: Path, schema: Any) -> _Columns:
         if not name:
             raise FileFormatError(path, None, "expected columns with names, got one without. Rename it.")
     return _Columns(named, features)
-
-
-def _is_text(kind: Any) -> bool:
-    from pyarrow import types
-
-    kind = kind.value_type if types.is_dictionary(kind) else kind
-    return bool(types.is_string(kind) or types.is_large_string(kind))
-
-
-def _is_whole(kind: Any) -> bool:
-    from pyarrow import types
-
-    return bool(types.is_integer(kind))
-
-
-def _is_number(kind: Any) -> bool:
-    from pyarrow import types
-
-    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_null(kind))
 
 
 def _members(path: Path, metadata: Mapping[bytes, bytes]) -> dict[str, Any]:
@@ -338,19 +323,12 @@ def _record(path: Path, table: RowTable, columns: _Columns, members: Mapping[str
         raise FileFormatError(path, None, "expected rows, got none. Name a file with rows.")
     names, query, order = table.queries()
     docs = table.doc_ids()
-    row = repeated_row(query, docs)
-    if row is not None:
-        raise FileFormatError(
-            path,
-            None,
-            f"expected each document once in a query, got {shown(docs[row].decode())} again in query "
-            f"{shown(str(names[query[row]]))} at row {row}. Remove one of the two rows.",
-        )
+    refuse_repeats(path, names, query, docs)  # type: ignore[arg-type]
     rows = np.arange(table.n_rows) if order is None else order
     ptr = query_ptr(query, len(names))
     given = {column: table.column(column)[rows] for column in NUMBERS if column in columns.named}
     is_same = members["features"] == columns.features
-    ideal_labels, ideal_ptr = _ideal(path, members["ideal_labels"], names)
+    ideal_labels, ideal_ptr = ideal_arrays(of_queries(path, None, names, "ideal labels", members["ideal_labels"]))
     return RankingData(
         query_ids=names,
         query_ptr=ptr,
@@ -359,7 +337,7 @@ def _record(path: Path, table: RowTable, columns: _Columns, members: Mapping[str
         feature_names=columns.features,
         labels=given.get(LABEL),
         base_scores=given.get(BASE_SCORE),
-        weights=_query_weights(path, given.get(WEIGHT), names, ptr),
+        weights=query_weights(given.get(WEIGHT), names, ptr),
         ideal_labels=ideal_labels,
         ideal_ptr=ideal_ptr,
         recipe=members["recipe"] if is_same else None,
@@ -367,34 +345,3 @@ def _record(path: Path, table: RowTable, columns: _Columns, members: Mapping[str
         retriever=members["retriever"],
         run_retrievers=members["run_retrievers"],
     )
-
-
-def _query_weights(path: Path, weights: Floats | None, names: Ids, ptr: Ints) -> Floats | None:
-    """Return the weight of each query; refuse rows of a query that differ."""
-    if weights is None:
-        return None
-    of_queries = weights[ptr[:-1]]
-    different = np.flatnonzero(weights != of_queries[query_rows(ptr)])
-    if len(different):
-        name = str(names[int(np.searchsorted(ptr, different[0], side="right")) - 1])
-        raise FileFormatError(
-            path,
-            None,
-            f"expected one weight in all rows of a query, got several for query {shown(name)}. Give it one weight.",
-        )
-    return of_queries
-
-
-def _ideal(path: Path, stored: Mapping[str, Floats] | None, names: Ids) -> tuple[Floats | None, Ints | None]:
-    if stored is None:
-        return None, None
-    missing = next((name for name in names.tolist() if name not in stored), None)
-    if missing is not None:
-        raise FileFormatError(
-            path,
-            None,
-            f"expected ideal labels of every query in the metadata `rerank`, got none for query {shown(missing)}. "
-            "Drop the metadata, or write the file anew.",
-        )
-    labels = [stored[name] for name in names.tolist()]
-    return np.concatenate([np.empty(0), *labels]), pointers([len(of_query) for of_query in labels])

@@ -20,8 +20,7 @@ from pathlib import Path
 
 from rerank.errors import FileFormatError, shown
 from rerank.files.corpus import UNIX_COMPRESS, corpus_files
-from rerank.files.markup import without_markup
-from rerank.files.source import MOST_BYTES, open_source, text_lines
+from rerank.files.source import MOST_BYTES, open_source, stray_text, text_lines
 
 ELEMENTS = (
     "TEXT",
@@ -178,13 +177,12 @@ def _not_closed(path: Path, line: int, got: str) -> FileFormatError:
 
 def _refuse_outside(path: Path, line: int, between: str) -> None:
     """Refuse text between documents other than comments and tags."""
-    bare = without_markup(between)
-    stray = bare.lstrip(_BLANKS)
-    if stray:
+    stray = stray_text(between, _BLANKS)
+    if stray is not None:
         raise FileFormatError(
             path,
-            line + bare.count("\n", 0, len(bare) - len(stray)),
-            f"expected text within <DOC> and </DOC>, got {shown(stray.splitlines()[0])}. Enclose or remove it.",
+            line + between.count("\n", 0, stray[0]),
+            f"expected text within <DOC> and </DOC>, got {shown(stray[1])}. Enclose or remove it.",
         )
 
 

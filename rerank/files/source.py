@@ -8,6 +8,7 @@ A byte order mark is removed; text is UTF-8. Lines end in LF or CR LF; a CR alon
 from __future__ import annotations
 
 import gzip
+import hashlib
 import io
 import math
 import os
@@ -23,13 +24,14 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 
 from rerank.errors import FileFormatError, MissingFileError, shown
+from rerank.runtime import strict_json
+from rerank.runtime.memory import MOST_RATIO, MOST_UNPACKED
+from rerank.runtime.strict_json import ParseFault, parse_toml
 
 GZIP_MAGIC = b"\x1f\x8b"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 CHUNK_BYTES = 1 << 22
 MOST_BYTES = 1 << 27  # of a line, and of a text that is read as a whole
-MOST_UNPACKED = 1 << 28  # bytes that a compressed file of any size may unpack to
-MOST_RATIO = 100  # a larger file may unpack to this many times its size
 OnFault = Callable[[FileFormatError], None]
 HEADERS = frozenset(["id", "qid", "queryid", "topicid", "qno", "topicno", "querynumber", "topicnumber"])
 
@@ -270,3 +272,77 @@ def number_or_nan(token: bytes) -> float | None:
         return None if b"_" in token else float(token)
     except ValueError:
         return None
+
+
+def parse_json(
+    text: str, source: str | Path, line: int | None = None, what: str = "JSON", remedy: str | None = None
+) -> Any:
+    """Return the value of a JSON text that was read from a file."""
+    try:
+        return strict_json.parse_json(text, finite=True)
+    except ParseFault as fault:
+        remedy = remedy or f"Correct the {'file' if line is None else 'line'}"
+        number = fault.line if line is None else line
+        raise FileFormatError(source, number, f"expected {what}, got {fault}. {remedy}.") from None
+
+
+def json_objects(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the line number and the object of every line of a JSONL file; blank lines are skipped."""
+    empty = True
+    for line, content in text_lines(path, encoding):
+        if content.strip():
+            empty, members = False, parse_json(content, path, line, "a JSON object")
+            if not isinstance(members, dict):
+                raise FileFormatError(
+                    path, line, f"expected a JSON object, got {shown(content.strip())}. Write one object a line."
+                )
+            yield line, members
+    if empty:
+        raise FileFormatError(
+            path, None, "expected JSON objects, one a line, got an empty file. Remove it, or name another."
+        )
+
+
+def read_toml(path: str | Path, expected: str) -> dict[str, Any]:
+    """Return the table of a TOML file, plain or gzip."""
+    text = read_text(path, expected)
+    try:
+        return parse_toml(text)
+    except ParseFault as fault:
+        raise FileFormatError(path, fault.line, f"expected TOML, got {fault}. Correct it.") from None
+
+
+AT_ENDS = 1 << 20  # bytes that are read at either end
+
+
+def file_mark(path: str | Path) -> str:
+    """Return the size of a file and the sha256 of its first and last bytes, as text."""
+    with open(check_file(path, "a file"), "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        content = hashlib.sha256(file.read(AT_ENDS))
+        file.seek(max(size - AT_ENDS, 0))
+        content.update(file.read(AT_ENDS))
+    return f"{size} {content.hexdigest()}"
+
+
+_COMMENT_OR_TAG = re.compile(r"<!--.*?-->|<[^<>]*>", re.DOTALL)
+_TAG = re.compile(r"<[^<>]*>")
+_NO_LINE_END = re.compile(r"[^\n]")
+
+
+def without_markup(text: str) -> str:
+    """Return the text with blanks for comments and tags; line ends stay."""
+    end = text.rfind("-->") + 3  # a comment that is not closed would be looked for to the end of the text
+    end = 0 if end < 3 else end
+    return _COMMENT_OR_TAG.sub(_blanked, text[:end]) + _TAG.sub(_blanked, text[end:])
+
+
+def stray_text(between: str, blanks: str | None = None) -> tuple[int, str] | None:
+    """Return where text other than comments, tags and blanks begins, and its first line; None if there is none."""
+    bare = without_markup(between)
+    stray = bare.lstrip(blanks)
+    return (len(bare) - len(stray), stray.splitlines()[0]) if stray else None
+
+
+def _blanked(markup: re.Match[str]) -> str:
+    return _NO_LINE_END.sub(" ", markup[0])

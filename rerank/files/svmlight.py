@@ -11,28 +11,393 @@
 - Rows of a query need not be adjacent; queries are ordered by their first row.
 - If no row has `qid:`, the numbers of rows of successive queries are read from LightGBM's companion file: the path with
   `.query` added, one number a line. The queries are then named 1, 2, …
-- `write_svmlight` adds the two header comments, so that everything but queries without rows can be read again (see
-  `svmlight_header.py`); other programs take them for comments.
+- `write_svmlight` adds the two header comments, so that everything but queries without rows can be read again; other
+  programs take them for comments. `# features:` has the names of features 1, 2, …; `# rerank:` has JSON with the
+  members of `_MEMBERS`. Of these, `labels` is false if there are no judgements (the rows then have label 0), and
+  `ideal` has the positive labels of each query, best first, with those of documents without a row.
+
+Lines are read chunk by chunk, and NumPy parses all pairs of a chunk at once. If that fails, they are parsed one by one,
+to name the first wrong pair.
 """
 
 from __future__ import annotations
 
+import json
+import re
+import warnings
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
-from rerank.files.grouping import numbered, repeated_row
-from rerank.files.row_table import RowTable, query_ptr
-from rerank.files.source import OnFault, check_file, chunks, refuse, text_lines
-from rerank.files.svmlight_header import Header, header_lines
-from rerank.files.svmlight_rows import split_rows
+from rerank.files.rows import SAME, RowTable, ideal_arrays, numbered, of_queries, query_ptr, refuse_repeats
+from rerank.files.source import (
+    OnFault,
+    check_file,
+    chunks,
+    finite_number,
+    number_or_nan,
+    parse_json,
+    refuse,
+    text,
+    text_lines,
+)
+from rerank.runtime.memory import MOST_UNPACKED
 from rerank.runtime.output import whole_file
+from rerank.runtime.schema import Array, Flag, Number, Plain, Record, SchemaError, Table, Whole
 from rerank.types import Floats, Ints, RankingData
-from rerank.types.ids import first_broken, id_array
-from rerank.types.retriever import stored_retrievers
+from rerank.types.ids import ID_RULE, MOST_LETTERS, first_broken, id_array
+from rerank.types.retriever import RETRIEVERS, retriever_members
+
+VERSION = 1
+FEATURES, MEMBERS = "features:", "rerank:"
+_WIDEST = float(np.finfo(np.float64).max)
+_OPTIONAL: dict[str, Any] = {
+    "labels": True,
+    "weights": None,
+    "ideal": None,
+    "recipe": None,
+    "fingerprint": None,
+    "retriever": None,
+    "run_retrievers": {},
+}
+_MEMBERS = Record(
+    {
+        "version": Whole(VERSION, VERSION),
+        "labels": Flag(),
+        "weights": Table(Number(-_WIDEST, _WIDEST)),
+        "ideal": Table(Array()),
+        "recipe": Plain(),
+        "fingerprint": Plain(),
+        **RETRIEVERS,
+    },
+    _OPTIONAL,
+)
+
+
+@dataclass
+class Header:
+    """The content of the comment lines before the first row; `line` is that of the last one."""
+
+    path: Path
+    line: int | None = None
+    feature_names: tuple[str, ...] | None = None
+    stored: dict[str, Any] | None = None
+
+    @property
+    def members(self) -> dict[str, Any]:
+        """The members of `# rerank:`, with defaults for those that it does not have."""
+        return _OPTIONAL if self.stored is None else self.stored
+
+    def take(self, line: int, comment: bytes) -> None:
+        """Read a comment line (without its #)."""
+        words = comment.strip()
+        for beginning, seen in ((FEATURES, self.feature_names), (MEMBERS, self.stored)):
+            if not words.startswith(beginning.encode()):
+                continue
+            if seen is not None:
+                raise FileFormatError(
+                    self.path, line, f"expected one comment `# {beginning}`, got another. Remove one of the two."
+                )
+            self.line, content = line, words.removeprefix(beginning.encode())
+            if beginning == FEATURES:
+                self.feature_names = self._names(line, content.split())
+            else:
+                self.stored = self._members(line, text(self.path, line, content))
+
+    def _names(self, line: int, words: list[bytes]) -> tuple[str, ...]:
+        """Return feature names as text; refuse those that could not be written again."""
+        names = tuple(text(self.path, line, word) for word in words)
+        broken = first_broken(list(names))
+        if broken is not None:
+            raise FileFormatError(
+                self.path, line, f"expected feature names {ID_RULE} or NUL, got {shown(broken)}. Rename the feature."
+            )
+        return names
+
+    def _members(self, line: int, raw: str) -> dict[str, Any]:
+        members = parse_json(raw, self.path, line, f"JSON after `# {MEMBERS}`", "Write the file anew")
+        try:
+            return _MEMBERS.read(members, {})
+        except SchemaError as error:
+            message = error.fault("Update rerank, or write the file anew with rerank.write_data.")
+            raise FileFormatError(self.path, line, message) from None
+
+    def names(self, n_features: int) -> tuple[str, ...]:
+        """Return the name of every feature: those of the header, by default "1", "2", …"""
+        if self.feature_names is None:
+            return tuple(str(number) for number in range(1, n_features + 1))
+        if len(self.feature_names) < n_features:
+            raise FileFormatError(
+                self.path,
+                self.line,
+                f"expected names for {n_features} features, got {len(self.feature_names)}. "
+                "Name them all, or remove the comment.",
+            )
+        return self.feature_names
+
+
+def header_lines(data: RankingData) -> Iterator[str]:
+    """Yield the comment lines for the data that rows cannot hold."""
+    broken = first_broken(list(data.feature_names)) if data.n_features else None
+    if broken is not None:
+        raise InvalidInputError(
+            f"data: expected feature names without white space, got {broken!r}. Rename it, or write to a .npz file."
+        )
+    yield " ".join([f"# {FEATURES}", *data.feature_names]) + "\n"
+    members = _stored_members(data)
+    if members:
+        yield f"# {MEMBERS} {json.dumps({'version': VERSION, **members}, ensure_ascii=False)}\n"
+
+
+def _stored_members(data: RankingData) -> dict[str, Any]:
+    members: dict[str, Any] = {}
+    if data.labels is None:
+        members["labels"] = False
+    if data.weights is not None:
+        members["weights"] = dict(zip(data, data.weights.tolist(), strict=True))
+    if data.ideal_labels is not None and data.ideal_ptr is not None:
+        parts = np.split(data.ideal_labels, data.ideal_ptr[1:-1])
+        members["ideal"] = {query: part.tolist() for query, part in zip(data, parts, strict=True)}
+    if data.recipe is not None:
+        members["recipe"] = dict(data.recipe)
+    if data.fingerprint is not None:
+        members["fingerprint"] = dict(data.fingerprint)
+    members.update(retriever_members(data.retriever, data.run_retrievers))
+    return members
+
+
+MOST_FEATURES = 100_000  # a larger number is taken for an error: the matrix is dense
+MOST_DENSE = 1000  # times the bytes of the text that its dense rows may have, if these are many
+_DOC = re.compile(rb"\bdocid\s*=\s*(\S+)(?:\s+base\s*=\s*(\S+))?")
+
+
+@dataclass
+class Rows:
+    """Rows of one chunk.
+
+    Parameters
+    ----------
+    lines : list of int
+        Line numbers, 1-based.
+    labels : list of float
+        Labels.
+    queries : list of str or None
+        The text after `qid:`, None if a row has none.
+    doc_ids : list of str
+        Document ids.
+    bases : list of float or None
+        The number after `base =`, None if a row has none.
+    X : ndarray of shape (n_rows, largest_feature) and dtype float32
+        The features, 0 where a row has no pair.
+
+    """
+
+    lines: list[int] = field(default_factory=list)
+    labels: list[float] = field(default_factory=list)
+    queries: list[str | None] = field(default_factory=list)
+    doc_ids: list[str] = field(default_factory=list)
+    bases: list[float | None] = field(default_factory=list)
+    X: NDArray[np.float32] = field(default_factory=lambda: np.zeros((0, 0), np.float32))
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The pairs of some rows: line and number of pairs of each row, feature and value of each pair."""
+
+    lines: list[int]
+    counts: Ints
+    features: Ints
+    values: Floats
+
+
+def split_rows(
+    path: Path, first_line: int, chunk: bytes, header: Header, in_header: bool, on_fault: OnFault = refuse
+) -> Rows:
+    """Parse a chunk of complete lines."""
+    rows, pairs = Rows(), []
+    for line, raw in enumerate(chunk.split(b"\n"), first_line):
+        body, _, comment = raw.partition(b"#")
+        columns = body.split(None, 2)
+        if columns:
+            try:
+                pairs.append(_begin_row(path, line, columns, comment, rows))
+            except FileFormatError as fault:
+                on_fault(fault)
+        elif in_header and not rows.lines:
+            header.take(line, comment)
+    most_bytes = max(MOST_UNPACKED, MOST_DENSE * len(chunk))
+    parsed = _pairs_at_once(b" ".join(filter(None, pairs)))
+    if parsed is not None:
+        counts = np.array([row.count(b":") for row in pairs], dtype=np.int64)
+        parsed_pairs = Pairs(rows.lines, counts, *parsed)
+    else:
+        parsed_pairs = Pairs(rows.lines, *_pairs_one_by_one(path, rows.lines, pairs, on_fault))
+    rows.X = _dense(path, parsed_pairs, most_bytes, on_fault)
+    return rows
+
+
+def _begin_row(path: Path, line: int, columns: list[bytes], comment: bytes, rows: Rows) -> bytes:
+    """Append the label, query and comment of a line to the rows; return its pairs. `columns` is split at most twice."""
+    label = finite_number(columns[0])
+    if label is None:
+        raise FileFormatError(
+            path, line, f"expected a finite number as label, got {shown(columns[0])}. Correct the label."
+        )
+    has_query = len(columns) > 1 and columns[1].startswith(b"qid:")
+    if has_query and len(columns[1]) == 4:
+        raise FileFormatError(path, line, "expected a query id after `qid:`, got none. Write it.")
+    query = _checked_id(path, line, "query", columns[1][4:]) if has_query else None
+    _read_comment(path, line, comment, rows)
+    rows.lines.append(line)
+    rows.labels.append(label)
+    rows.queries.append(query)
+    return b" ".join(columns[2 if has_query else 1 :]).rstrip()
+
+
+def _checked_id(path: Path, line: int, what: str, raw: bytes) -> str:
+    """Return an id as text; refuse one that is too long."""
+    name = text(path, line, raw)
+    if len(name) > MOST_LETTERS:
+        raise FileFormatError(path, line, f"expected a {what} id {ID_RULE}, got {len(name)}. Shorten it.")
+    return name
+
+
+def _read_comment(path: Path, line: int, comment: bytes, rows: Rows) -> None:
+    """Append the document id and base score of a row's comment to the rows."""
+    match = _DOC.search(comment)
+    doc_id = _checked_id(path, line, "document", match[1]) if match else str(line)
+    base = finite_number(match[2]) if match and match[2] is not None else None
+    if match and match[2] is not None and base is None:
+        raise FileFormatError(
+            path, line, f"expected a finite number as base, got {shown(match[2])}. Correct the base score."
+        )
+    rows.doc_ids.append(doc_id)
+    rows.bases.append(base)
+
+
+def _pairs_at_once(joined: bytes) -> tuple[Ints, Floats] | None:
+    """Return feature numbers and values of all pairs of a chunk, or None if one is wrong."""
+    if not joined:
+        return np.zeros(0, np.int64), np.zeros(0)
+    if b"  " in joined or b"\t" in joined:
+        joined = b" ".join(joined.split())
+    letters = np.frombuffer(joined, dtype=np.uint8)
+    separators = np.flatnonzero((letters == ord(":")) | (letters == ord(" ")))
+    if not _alternate(letters, separators):
+        return None
+    numbers = _numbers(joined.replace(b":", b" "))
+    if numbers is None or len(numbers) != len(separators) + 1:
+        return None
+    features, values = numbers[::2], numbers[1::2]
+    if not _are_features(features).all() or np.isinf(_as_float32(values)).any():
+        return None
+    return features.astype(np.int64), values
+
+
+def _alternate(letters: NDArray[np.uint8], separators: Ints) -> bool:
+    """Return whether `:` and space alternate, from `:` to `:`, with text before and after each."""
+    marks = letters[separators]
+    return bool(
+        len(separators) % 2 == 1
+        and separators[0] > 0
+        and separators[-1] < len(letters) - 1
+        and (np.diff(separators) > 1).all()
+        and (marks[::2] == ord(":")).all()
+        and (marks[1::2] == ord(" ")).all()
+    )
+
+
+def _numbers(spaced: bytes) -> Floats | None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DeprecationWarning)  # NumPy before 2.3 warns where later ones raise
+        try:
+            return np.fromstring(spaced, dtype=np.float64, sep=" ")
+        except (ValueError, DeprecationWarning):
+            return None
+
+
+def _are_features(numbers: Floats) -> NDArray[np.bool_]:
+    return (numbers >= 1) & (numbers <= MOST_FEATURES) & (numbers == np.floor(numbers))  # type: ignore[no-any-return]
+
+
+def _as_float32(values: Floats) -> NDArray[np.float32]:
+    with np.errstate(over="ignore"):
+        return values.astype(np.float32)
+
+
+def _pairs_one_by_one(path: Path, lines: list[int], pairs: list[bytes], on_fault: OnFault) -> tuple[Ints, Ints, Floats]:
+    """Return the number of correct pairs in each row, and their feature numbers and values."""
+    parsed: list[tuple[float, float]] = []
+    ends: list[int] = []
+    for line, row in zip(lines, pairs, strict=True):
+        for pair in row.split():
+            try:
+                parsed.append(_pair(path, line, pair))
+            except FileFormatError as fault:
+                on_fault(fault)
+        ends.append(len(parsed))
+    features, values = np.array(parsed, dtype=np.float64).reshape(-1, 2).T
+    return np.diff(ends, prepend=0), features.astype(np.int64), values
+
+
+def _pair(path: Path, line: int, pair: bytes) -> tuple[float, float]:
+    name, colon, rest = pair.partition(b":")
+    feature, value = finite_number(name), number_or_nan(rest)
+    if not colon:
+        raise FileFormatError(
+            path, line, f"expected feature:value, got {shown(pair)}. Write the feature's number before it."
+        )
+    if feature is None or not _are_features(np.array([feature])).all():
+        raise FileFormatError(
+            path,
+            line,
+            f"expected a feature number from 1 to {MOST_FEATURES}, got {shown(name)} in {shown(pair)}. "
+            "Number the features 1, 2, 3.",
+        )
+    if value is None or np.isinf(_as_float32(np.array([value]))).any():
+        raise FileFormatError(
+            path,
+            line,
+            f"expected a finite float32 or nan as value, got {shown(rest)} in {shown(pair)}. "
+            "Correct it, or write nan for a missing value.",
+        )
+    return feature, value
+
+
+def _dense(path: Path, pairs: Pairs, most_bytes: int, on_fault: OnFault) -> NDArray[np.float32]:
+    """Return the features of rows, (n_rows, largest feature)."""
+    features, n_rows = pairs.features, len(pairs.lines)
+    row = np.repeat(np.arange(n_rows), pairs.counts)
+    largest = int(features.max(initial=0))
+    if 4 * n_rows * largest > most_bytes:
+        line = pairs.lines[row[np.argmax(features)]]
+        raise FileFormatError(
+            path,
+            line,
+            f"expected features whose dense rows have at most {most_bytes:,} bytes, got feature {largest} in one of "
+            f"{n_rows} rows. Number the features that are used 1, 2, 3.",
+        )
+    ascending = (features[1:] > features[:-1]) | (row[1:] != row[:-1])
+    if not ascending.all():
+        _report_repeats(path, pairs.lines, row, features, on_fault)
+    X = np.zeros((n_rows, largest), dtype=np.float32)
+    X[row, features - 1] = _as_float32(pairs.values)
+    return X
+
+
+def _report_repeats(path: Path, lines: list[int], row: Ints, features: Ints, on_fault: OnFault) -> None:
+    """Call `on_fault` for every repeated feature in a row; features may be in any order."""
+    order = np.lexsort((features, row))
+    same = (features[order][1:] == features[order][:-1]) & (row[order][1:] == row[order][:-1])
+    for pair in order[1:][same].tolist():
+        message = f"expected each feature once in a row, got feature {features[pair]} again. Keep one of its values."
+        on_fault(FileFormatError(path, lines[row[pair]], message))
+
 
 NO_QUERY = ""  # of a row without `qid:`; an id is never empty
 MOST_DIGITS = 18  # of a number of rows
@@ -121,25 +486,25 @@ def _record(path: Path, table: RowTable, lines: Ints, header: Header, n_features
     bases = _bases(path, table.column("base"), lines)
     names, query, order = row_queries(path, table, lines)
     docs, labels = table.doc_ids(), table.column("label")
-    _refuse_repeats(path, lines, names, query, docs)
+    refuse_repeats(path, names, query, docs, lines)
     rows = slice(None) if order is None else order
     query_ids = id_array(names)
     X = table.matrix(max(table.width, n_features, len(header.feature_names or ())), order)
-    ideal_labels, ideal_ptr = header.ideal(query_ids)
+    stored = (path, header.line, query_ids)
+    weights = of_queries(*stored, "weights", header.members["weights"])
+    ideal_labels, ideal_ptr = ideal_arrays(of_queries(*stored, "ideal labels", header.members["ideal"]))
     return RankingData(
         query_ids,
         query_ptr(query, len(names)),
         docs[rows],  # type: ignore[arg-type]
         X,
         header.names(X.shape[1]),
-        labels=labels[rows] if header.members.get("labels", True) else None,
+        labels=labels[rows] if header.members["labels"] else None,
         base_scores=None if bases is None else bases[rows],
-        weights=header.weights(query_ids),
+        weights=None if weights is None else np.array(weights),
         ideal_labels=ideal_labels,
         ideal_ptr=ideal_ptr,
-        recipe=header.members.get("recipe"),
-        fingerprint=header.members.get("fingerprint"),
-        **stored_retrievers(header.members),
+        **{name: header.members[name] for name in SAME},
     )
 
 
@@ -199,18 +564,6 @@ def _size(path: Path, line: int, content: str) -> int:
             f"expected the number of rows of a query, got {shown(content)}. Write one size a line.",
         )
     return int(size)
-
-
-def _refuse_repeats(path: Path, lines: Ints, names: list[str], query: Ints, docs: NDArray[np.bytes_]) -> None:
-    """Refuse a document that is twice in a query."""
-    row = repeated_row(query, docs)
-    if row is not None:
-        raise FileFormatError(
-            path,
-            int(lines[row]),
-            f"expected each document once in a query, got {shown(docs[row].decode())} again in query "
-            f"{shown(names[query[row]])}. Remove one of the two rows.",
-        )
 
 
 def _check_writable(data: RankingData) -> None:

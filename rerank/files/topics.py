@@ -20,9 +20,16 @@ from pathlib import Path
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
 from rerank.files.irds import data_set_name, data_set_topics
-from rerank.files.markup import without_markup
-from rerank.files.source import OnFault, check_file, is_header, refuse, refuse_header, text_lines
-from rerank.files.structured import parse_json
+from rerank.files.source import (
+    OnFault,
+    check_file,
+    is_header,
+    parse_json,
+    refuse,
+    refuse_header,
+    stray_text,
+    text_lines,
+)
 from rerank.runtime.output import whole_file
 from rerank.types import Topics
 from rerank.types.ids import (
@@ -95,21 +102,15 @@ def write_topics(topics: Topics | Mapping[str, str], path: str | Path) -> None:
     if broken is not None:
         raise InvalidInputError(f"topics: expected ids {QUERY_RULE}, got {shown(broken)}. Rename it.")
     as_json = str(path).removesuffix(".gz").endswith(".jsonl")
-    if not as_json:
-        _refuse_as_table(topics)
-    lines = [_json_line(*topic) if as_json else _tab_line(*topic) for topic in topics.items()]
-    with whole_file(path) as handle:
-        handle.writelines(lines)
-
-
-def _refuse_as_table(topics: Topics) -> None:
-    """Refuse a first id that would be read as another format or as the name of a column."""
-    first = next(iter(topics))
-    if first.startswith(("{", "<")) or is_header(first):
+    first = next(iter(topics), "")
+    if not as_json and (first.startswith(("{", "<")) or is_header(first)):  # it would be read as another format
         raise InvalidInputError(
             f"topics: expected a first id that no other format begins with, got {shown(first)}. "
             "Write to a .jsonl file, or rename it."
         )
+    lines = [_json_line(*topic) if as_json else _tab_line(*topic) for topic in topics.items()]
+    with whole_file(path) as handle:
+        handle.writelines(lines)
 
 
 def _entries(path: Path, lines: list[tuple[int, str]], on_fault: OnFault) -> Iterator[Entry]:
@@ -225,11 +226,10 @@ def _trec_blocks(path: Path, lines: list[tuple[int, str]], on_fault: OnFault) ->
         closing_tag = _TOP_END.search(text, start, end) if number else None
         if closing_tag or not number:
             begin = closing_tag.end() if closing_tag else start
-            outside = without_markup(text[begin:end])
-            stray = outside.lstrip()
-            if stray:
-                message = f"expected topics within <top> and </top>, got {shown(stray.splitlines()[0])}. Remove it."
-                on_fault(FileFormatError(path, line_of(begin + len(outside) - len(stray)), message))
+            stray = stray_text(text[begin:end])
+            if stray is not None:
+                message = f"expected topics within <top> and </top>, got {shown(stray[1])}. Remove it."
+                on_fault(FileFormatError(path, line_of(begin + stray[0]), message))
         if number:
             yield line_of(tops[number - 1].start()), text[start : closing_tag.start() if closing_tag else end]
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.features.base import Cost, Feature, Missing, RunFamily
+from rerank.runtime.container import Stored
 from rerank.runtime.kernels import kernel
 from rerank.types import Floats, Ints
 
@@ -94,14 +95,14 @@ class LearnedFamily(RunFamily):
     ----------
     scores : tuple of Feature
         The scores; columns are each score, its rank and its gap.
-    stored : mapping from str to str
-        Names and types (`i4`, `f4`, ...) of the arrays that `learn` returns, which a history file holds.
+    stored : mapping from str to Stored
+        The arrays that `learn` returns, which a history file holds; the sizes `n_words` and `n_terms` are known.
 
     """
 
     needs_history: ClassVar[bool] = True
     scores: ClassVar[tuple[Feature, ...]]
-    stored: ClassVar[Mapping[str, str]] = {}
+    stored: ClassVar[Mapping[str, Stored]] = {}
 
     def features(self, recipe: Recipe) -> Sequence[Feature]:
         """Return the features in the order of their columns."""
@@ -110,9 +111,6 @@ class LearnedFamily(RunFamily):
     def learn(self, part: Part, history: IndexHistory, threads: int) -> Arrays:
         """Return what takes long to learn from the queries of a part, as arrays that a file holds."""
         return {}
-
-    def check(self, arrays: Arrays, n_words: int, n_terms: int) -> None:
-        """Raise HistoryFault where arrays that were read are not what `learn` returns."""
 
     def prepare(self, part: Part, history: IndexHistory, vectors: Vectors | None) -> Any:
         """Return what `score` needs of a part, made of its queries and stored arrays; it is kept with the part.

@@ -19,13 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, shown
-from rerank.features.registry import known_families
-from rerank.history.base import Arrays, LearnedFamily, Part
+from rerank.history.base import Arrays, Part
 from rerank.history.bound import IndexHistory
 from rerank.history.collection import Neighbours, heaviest_terms, nearest_documents, word_idf
 from rerank.history.groups import folds_of_groups, near_duplicates, unit_weights
 from rerank.history.judged import Judged
-from rerank.history.store import write_history
+from rerank.history.store import MOST_FOLDS, learned_families, write_history
 from rerank.runtime.progress import track
 from rerank.runtime.threads import kernel_threads
 from rerank.types import Ints, Qrels, Topics
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
 
 FOLDS = 20
 NEAR = 0.8  # least cosine of near-duplicate queries
-MOST_FOLDS = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,11 +261,6 @@ def parts_of(judged: Judged, folds: Ints, learned: Sequence[Mapping[str, Arrays]
     queries = [np.flatnonzero(folds != fold) for fold in range(len(learned) - 1)]
     selected = [judged.select(numbers) for numbers in queries]
     return [Part(part, dict(arrays)) for part, arrays in zip((*selected, judged), learned, strict=True)]
-
-
-def learned_families() -> dict[str, LearnedFamily]:
-    """Return the families that are learned from judgements, by name."""
-    return {name: member for name, member in known_families().items() if isinstance(member, LearnedFamily)}
 
 
 def _on(history: History, forward: ForwardIndex) -> IndexHistory:

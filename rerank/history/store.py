@@ -1,24 +1,104 @@
-"""History files: .npz without pickle. Arrays have the names of `History.arrays`; `about` is the UTF-8 bytes of JSON.
-
-about   format, version, folds, terms (of the index), fingerprint (of the index), checksum (of the content)
-words   the UTF-8 bytes of a JSON list
-"""
+"""History files (`rerank.runtime.container`): the arrays of `History.arrays`; `words` are the bytes of a JSON list."""
 
 from __future__ import annotations
 
-import json
-import zipfile
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InvalidInputError
-from rerank.runtime.output import whole_file
+from rerank.errors import InvalidInputError, shown
+from rerank.features.registry import known_families
+from rerank.history.base import LearnedFamily
+from rerank.history.collection import NEAREST
+from rerank.runtime import container
+from rerank.runtime.container import Fault, Kind, Stored, offsets
+from rerank.runtime.schema import Plain, Record, Text, Whole, at
+from rerank.runtime.strict_json import ParseFault, parse_json
+from rerank.types.ids import ID_RULE, QUERY_RULE, Ids, first_broken
+from rerank.types.ranking_data import MOST_LABEL
 
-FORMAT, VERSION = "rerank history", 1
+MOST_FOLDS = 100
+MOST_FREQUENCY = 1 << 20  # of a word in a query
+_JUDGED: dict[str, Stored] = {
+    "query_ids": Stored(np.str_, ("n_queries",)),
+    "words": Stored(np.uint8, (None,)),
+    "doc_ids": Stored(np.str_, ("n_docs",)),
+    "query_words": Stored(np.int32, ("n_query_words",)),
+    "freqs": Stored(np.int32, ("n_query_words",), 1, MOST_FREQUENCY),
+    "word_ptr": offsets("n_queries", "n_query_words"),
+    "docs": Stored(np.int32, ("n_judgements",), 0, lambda sizes: sizes["n_docs"] - 1),
+    "labels": Stored(np.float32, ("n_judgements",), float(np.finfo(np.float32).tiny), MOST_LABEL),
+    "doc_ptr": offsets("n_queries", "n_judgements"),
+    "folds": Stored(np.int64, ("n_queries",), 0, lambda sizes: sizes["n_folds"] - 1),
+    "near_docs": Stored(np.int32, ("n_docs", NEAREST), -1, lambda sizes: sizes["n_docs"] - 1),
+    "near_cosines": Stored(np.float32, ("n_docs", NEAREST), 0.0, 1.001),
+}
+
+
+def learned_families() -> dict[str, LearnedFamily]:
+    """Return the families that are learned from judgements, by name."""
+    return {name: member for name, member in known_families().items() if isinstance(member, LearnedFamily)}
+
+
+def stored_names(n_folds: int) -> list[tuple[int, str, Mapping[str, str]]]:
+    """Return the number of each part, each family of it, and the arrays of the family by their names in the file."""
+    families = {name: member for name, member in learned_families().items() if member.stored}
+    return [
+        (part, family, {name: f"part{part}.{family}.{name}" for name in member.stored})
+        for part in range(n_folds + 1)
+        for family, member in families.items()
+    ]
+
+
+def _arrays(values: Mapping[str, Any]) -> dict[str, Stored]:
+    families, learned = learned_families(), {}
+    for _, family, names in stored_names(values["folds"]):  # their lengths are compared part by part
+        for name, in_file in names.items():
+            learned[in_file] = Stored(families[family].stored[name].dtype, (None,))
+    return {**_JUDGED, **learned}
+
+
+def _check(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Raise for content that no history has."""
+    sizes = {"n_words": len(stored_words(arrays["words"])), "n_terms": values["terms"]}
+    _check_ids("query_ids", arrays["query_ids"], allow_empty=False)
+    _check_ids("doc_ids", arrays["doc_ids"], allow_empty=True)
+    with at("query_words"):
+        Stored(np.int32, (None,), 0, sizes["n_words"] - 1).read(arrays["query_words"], {})
+    for ptr, name in (("word_ptr", "query_words"), ("doc_ptr", "docs")):
+        starts = np.zeros(len(arrays[name]) + 1, dtype=np.bool_)
+        starts[arrays[ptr]] = True
+        if ((np.diff(arrays[name]) <= 0) & ~starts[1:-1]).any():
+            raise Fault(f"{name} that do not ascend")
+    families = learned_families()
+    for _, family, names in stored_names(values["folds"]):
+        known = dict(sizes)
+        for name, field in sorted(families[family].stored.items(), key=lambda item: item[1].end):  # these last
+            with at(names[name]):
+                field.check_shape(arrays[names[name]].shape, known)
+                field.read(arrays[names[name]], known)
+
+
+KIND = Kind(
+    "rerank history",
+    1,
+    "a history",
+    "Learn it again (rerank history).",
+    Record(
+        {
+            "folds": Whole(2, MOST_FOLDS, binds="n_folds"),
+            "terms": Whole(0, 2**31 - 2),
+            "fingerprint": Plain(optional=False),
+            "checksum": Text(16),
+        }
+    ),
+    _arrays,
+    _check,
+)
 
 
 def check_history_path(path: str | Path) -> None:
@@ -30,8 +110,26 @@ def check_history_path(path: str | Path) -> None:
 def write_history(path: str | Path, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write a history; the same content gives the same bytes."""
     check_history_path(path)
-    text = json.dumps({"format": FORMAT, "version": VERSION, **about})
-    with whole_file(path, binary=True) as handle, zipfile.ZipFile(handle, "w", zipfile.ZIP_STORED) as archive:
-        for name, array in {"about": np.frombuffer(text.encode(), dtype=np.uint8), **arrays}.items():
-            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as entry:
-                np.lib.format.write_array(entry, np.ascontiguousarray(array), allow_pickle=False)
+    container.write(path, KIND, about, arrays)
+
+
+def _check_ids(name: str, ids: Ids, allow_empty: bool) -> None:
+    """Raise unless there are ids; those of queries ascend, and those of documents may be empty."""
+    broken = first_broken([text for text in ids.tolist() if text or not allow_empty])
+    if broken is not None:
+        raise Fault(f"{name} that are not {ID_RULE if allow_empty else QUERY_RULE} ({shown(broken)})")
+    if not len(ids) or (not allow_empty and (ids[1:] <= ids[:-1]).any()):
+        raise Fault(f"{name} that do not ascend" if len(ids) else f"no {name}")
+
+
+def stored_words(raw: NDArray[Any]) -> tuple[str, ...]:
+    """Return the words of the judged queries, which ascend."""
+    try:
+        words = parse_json(raw.tobytes())
+    except ParseFault as fault:
+        raise Fault(f"words that are no JSON ({fault})") from None
+    if not isinstance(words, list) or not all(isinstance(word, str) and word for word in words):
+        raise Fault("words that are no list of texts")
+    if any(second <= first for first, second in pairwise(words)):
+        raise Fault("words that do not ascend")
+    return tuple(words)

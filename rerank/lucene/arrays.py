@@ -1,74 +1,146 @@
 """Forward arrays on disk: computed from Lucene's postings, read as memory maps.
 
-A folder holds `manifest.json` and .npy files: doc_ids, lucene_docs, doc_slots, vocabulary, term_ptr, numbers (a row for
-each name in the manifest), and for field f (its number in the manifest) f.doc_ptr, f.terms, f.freqs, f.positions,
-f.position_ptr, f.lengths, f.doc_freq and f.collection_freq. rerank/types/forward.py describes them.
+The file `forward.npz` (`rerank.runtime.container`) has doc_ids, lucene_docs, doc_slots, vocabulary, term_ptr, numbers
+(a row for each name in the header), and for field f (its number in the header) f.doc_ptr, f.terms, f.freqs,
+f.positions, f.position_ptr, f.lengths, f.doc_freq and f.collection_freq. rerank/types/forward.py describes them.
 
 Documents are numbered in the order of their ids, and terms in byte order: so the arrays of the same documents are the
 same, bit for bit, for any number of shards, segments and threads of the index build.
-
-Opening a folder checks the structure of the manifest, and the size, type and shape of every file. The content of the
-files is checked once for each state of the files, identified by their sizes and times: see `rerank.lucene.verified`.
 """
 
 from __future__ import annotations
 
-import ast
 import hashlib
-import math
 import os
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import IndexFolderError
+from rerank.errors import IndexFolderError, RerankError
 from rerank.lucene.commits import damaged_lucene
 from rerank.lucene.folder import commit_hash
 from rerank.lucene.jvm import ask_json, open_index
 from rerank.lucene.language import stored_language
 from rerank.lucene.progress import Progress, stage
-from rerank.lucene.shards import index_folders
+from rerank.lucene.shards import ARRAYS, ARRAYS_NOTE, index_folders
 from rerank.lucene.transpose import RawField, write_field
-from rerank.lucene.verified import (
-    FORMAT,
-    UNREADABLE,
-    check_contents,
-    check_digests,
-    check_manifest,
-    damaged,
-    file_entry,
-    is_verified,
-    note_verified,
-    state_of,
-    write_manifest,
-)
+from rerank.runtime import container
+from rerank.runtime.cache import file_state, note_path, write_note
+from rerank.runtime.container import Fault, Kind, Stored
 from rerank.runtime.mapped_rows import expect_random_reads
 from rerank.runtime.memory import memory_limit
+from rerank.runtime.schema import Flag, Items, Plain, Record, SchemaError, Text, Whole, first_repeated
 from rerank.types import Ints, pointers
 from rerank.types.forward import FieldArrays, ForwardIndex, document_slots
 from rerank.types.ids import Ids, id_texts, sort_keys
 
 _BLOCK = 1 << 16  # ids converted at a time
 MOST_OF_MEMORY = 0.5  # larger arrays do not stay in memory as a whole
+_COUNT = Whole(0, 2**62)
+_FIELD = Record({"name": Text(), "positions": Flag(), "documents": _COUNT, "tokens": _COUNT, "terms": _COUNT})
+_HEADER = Record(
+    {
+        "commit": Text(64),
+        "made_with_index": Flag(),
+        "fields": Items(_FIELD),
+        "numbers": Items(Text(), may_be_empty=True),
+        "language": Text(),
+        "shards": Items(_COUNT),
+        "fingerprint": Plain(optional=False),
+    }
+)
 
 
-def write_arrays(index: Path, folder: Path, made_with_index: bool, progress: Progress = None) -> None:
-    """Write the forward arrays of an index into a folder that has none."""
+class DamagedArraysError(IndexFolderError):
+    """Forward arrays that are not those that were made."""
+
+
+class _Kind(Kind):
+    def error(self, path: Path, fault: object) -> RerankError:
+        """Return the error for a damaged file."""
+        return DamagedArraysError(
+            f"{path.parent}: expected whole forward arrays, got damaged ones ({fault}). Delete this folder, "
+            "it is made again when the index is opened."
+        )
+
+    def value_error(self, path: Path, error: SchemaError) -> RerankError:
+        """Return the error for a header with a wrong value."""
+        return self.error(path, f"{error.path}: expected {error.expected}, got {error.got}")
+
+
+def _declared(values: Mapping[str, Any]) -> dict[str, Stored]:
+    def mapped(dtype: Any, *shape: Any) -> Stored:
+        return Stored(dtype, shape, mapped=True)
+
+    arrays = {
+        "doc_ids": mapped(np.str_, "n_docs"),
+        "lucene_docs": mapped(np.int32, "n_docs"),
+        "doc_slots": mapped(np.int32, lambda sizes: 1 << (2 * sizes["n_docs"]).bit_length()),
+        "numbers": mapped(np.float64, len(values["numbers"]), "n_docs"),
+        "vocabulary": mapped(np.uint8, "n_bytes"),
+        "term_ptr": mapped(np.int64, "n_term_ptr"),
+    }
+    for number, field in enumerate(values["fields"]):
+        n_terms, n_postings, n_tokens = (lambda sizes: sizes["n_term_ptr"] - 1), f"n_postings{number}", field["tokens"]
+        of_field = {
+            "doc_ptr": mapped(np.int64, lambda sizes: sizes["n_docs"] + 1),
+            "terms": mapped(np.int32, n_postings),
+            "freqs": mapped(np.int32, n_postings),
+            "position_ptr": mapped(np.int64, lambda sizes: sizes["n_docs"] + 1),
+            "lengths": mapped(np.int32, "n_docs"),
+            "doc_freq": mapped(np.int32, n_terms),
+            "collection_freq": mapped(np.int64, n_terms),
+        }
+        if field["positions"]:
+            of_field["positions"] = mapped(np.int32, n_tokens)
+        arrays |= {f"{number}.{name}": array for name, array in of_field.items()}
+    return arrays
+
+
+def _check(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Raise Fault for arrays that kernels cannot read, or that are not those of the header."""
+    from rerank.lucene.checks import fault_of
+
+    names = [field["name"] for field in values["fields"]]
+    if first_repeated(names) is not None or first_repeated(values["numbers"]) is not None:
+        raise Fault("two fields or numbers of one name")
+    fault = fault_of(_forward(values, arrays))
+    if fault is None and values["fingerprint"] != _fingerprint(values, arrays):
+        fault = "the fingerprint of other arrays"
+    if fault is None and sum(values["shards"]) != len(arrays["doc_ids"]):
+        fault = "sizes of shards that do not add up"
+    if fault is not None:
+        raise Fault(fault)
+
+
+KIND = _Kind("rerank forward arrays", 6, "", "", _HEADER, _declared, _check)
+
+
+def write_arrays(
+    index: Path, folder: Path, made_with_index: bool, progress: Progress = None
+) -> tuple[dict[str, Any], Ids]:
+    """Write the forward arrays of an index into a folder that has none; return the values of their header, and the ids.
+
+    Shapes: ids str (n_docs,), in the order of documents.
+    """
     commit = commit_hash(index)
-    raw = folder / "raw"
+    raw, parts = folder / "raw", folder / "parts"
     raw.mkdir(parents=True)
+    parts.mkdir()
     report = _export(index, raw)
-    order = _write_documents(index, raw, folder)
-    _check_shards(index, folder, order, report["shards"])
-    _write_numbers(raw, folder, report, order)
-    _write_terms(raw, folder)
+    doc_ids, order = _write_documents(index, raw, parts)
+    _check_shards(index, doc_ids, order, report["shards"])
+    _write_numbers(raw, parts, report, order)
+    np.save(parts / "vocabulary.npy", np.fromfile(raw / "vocabulary", np.uint8))
+    np.save(parts / "term_ptr.npy", pointers(np.fromfile(raw / "term_lengths", np.int32)))
     fields = []
     with stage(progress, "forward arrays", len(report["fields"])) as done:
         for number, field in enumerate(report["fields"]):
-            fields.append(field | write_field(RawField(raw, number, field["positions"]), folder, order))
+            fields.append(field | write_field(RawField(raw, number, field["positions"]), parts, order))
             done(number + 1)
     shutil.rmtree(raw)
     if commit_hash(index) != commit:
@@ -76,8 +148,8 @@ def write_arrays(index: Path, folder: Path, made_with_index: bool, progress: Pro
             f"{index}: expected an index at rest, got one that changed while its forward arrays were made. "
             "Open it again when it is whole."
         )
-    manifest: dict[str, Any] = {
-        "format": FORMAT,
+    arrays = {path.stem: np.load(path, mmap_mode="r") for path in sorted(parts.glob("*.npy"))}
+    values: dict[str, Any] = {
         "commit": commit,
         "made_with_index": made_with_index,
         "fields": fields,
@@ -85,45 +157,55 @@ def write_arrays(index: Path, folder: Path, made_with_index: bool, progress: Pro
         "language": report["language"],
         "shards": report["shards"],
     }
-    manifest["fingerprint"] = _fingerprint(manifest, folder)
-    manifest["files"] = {path.name: file_entry(path) for path in sorted(folder.glob("*.npy"))}
-    write_manifest(folder, manifest)
-    note_verified(folder, state_of(folder, manifest))
+    values["fingerprint"] = _fingerprint(values, arrays)
+    container.write(folder / ARRAYS, KIND, values, arrays)
+    shutil.rmtree(parts)
+    write_note([folder / ARRAYS_NOTE], file_state(folder / ARRAYS))
+    return values, doc_ids
 
 
-def read_arrays(folder: Path, manifest: dict[str, Any]) -> ForwardIndex:
+def read_header(folder: Path) -> dict[str, Any] | None:
+    """Return the values of the header of forward arrays, None if there are none."""
+    if (folder / ARRAYS).is_file():
+        return container.read_values(folder / ARRAYS, KIND)
+    if (folder / "manifest.json").exists():
+        raise IndexFolderError(
+            f"{folder}: expected forward arrays of this version of rerank, got those of an earlier one. Remove them "
+            f"(`rm -r {folder}`), they are made again when the index is opened."
+        )
+    return None
+
+
+def read_arrays(folder: Path, again: bool = False) -> ForwardIndex:
     """Return the forward arrays of a folder as read-only memory maps.
 
-    Raises IndexFolderError if a file is missing or does not match the manifest.
+    Raises DamagedArraysError; `again` checks the content even if it was checked in this state of the file.
     """
-    check_manifest(folder, manifest)
-    state = state_of(folder, manifest)
-    verified = is_verified(folder, state)
-    if not verified:
-        check_digests(folder, manifest)
-    forward = _mapped_forward(folder, manifest)
-    if not verified:
-        check_contents(folder, manifest, forward, _fingerprint(manifest, folder))
-        note_verified(folder, state)
+    path = folder / ARRAYS
+    values, arrays = container.read(path, KIND, () if again else (folder / ARRAYS_NOTE, note_path(folder)))
+    forward = _forward(values, arrays)
+    if os.path.getsize(path) > MOST_OF_MEMORY * memory_limit():
+        # The pages around those that are read would fill the memory, and drive out pages that are needed again.
+        for field in forward.fields.values():
+            expect_random_reads(field.terms, field.freqs, field.positions)
     return forward
 
 
-def _mapped_forward(folder: Path, manifest: dict[str, Any]) -> ForwardIndex:
-    n_docs, n_terms, names = *_counts(folder), manifest["numbers"]
-    fields = [_read_field(folder, number, field, n_docs, n_terms) for number, field in enumerate(manifest["fields"])]
-    if sum(entry["bytes"] for entry in manifest["files"].values()) > MOST_OF_MEMORY * memory_limit():
-        # The pages around those that are read would fill the memory, and drive out pages that are needed again.
-        for field in fields:
-            expect_random_reads(field.terms, field.freqs, field.positions)
+def _forward(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> ForwardIndex:
+    fields = {}
+    for number, field in enumerate(values["fields"]):
+        own = {name.partition(".")[2]: array for name, array in arrays.items() if name.startswith(f"{number}.")}
+        members: dict[str, Any] = {"positions": None, **own}
+        fields[field["name"]] = FieldArrays(field["name"], n_docs_with=field["documents"], **members)
     return ForwardIndex(
-        doc_ids=_load(folder, "doc_ids", np.str_, n_docs),
-        lucene_docs=_load(folder, "lucene_docs", np.int32, n_docs),
-        doc_slots=_load(folder, "doc_slots", np.int32, 1 << (2 * n_docs).bit_length()),
-        vocabulary=_load(folder, "vocabulary", np.uint8, None),
-        term_ptr=_load(folder, "term_ptr", np.int64, n_terms + 1),
-        fields={field.name: field for field in fields},
-        fingerprint=manifest["fingerprint"],
-        numbers=dict(zip(names, _load(folder, "numbers", np.float64, len(names), n_docs), strict=True)),
+        doc_ids=arrays["doc_ids"],
+        lucene_docs=arrays["lucene_docs"],
+        doc_slots=arrays["doc_slots"],
+        vocabulary=arrays["vocabulary"],
+        term_ptr=arrays["term_ptr"],
+        fields=fields,
+        fingerprint=values["fingerprint"],
+        numbers=dict(zip(values["numbers"], arrays["numbers"], strict=True)),
     )
 
 
@@ -171,8 +253,8 @@ def _export(index: Path, raw: Path) -> dict[str, Any]:
     return report
 
 
-def _write_documents(index: Path, raw: Path, folder: Path) -> Ints:
-    """Write the ids, which give documents their numbers; return Lucene's number of each document."""
+def _write_documents(index: Path, raw: Path, folder: Path) -> tuple[Ids, Ints]:
+    """Write the ids, which give documents their numbers; return them, and Lucene's number of each document."""
     lengths = np.fromfile(raw / "doc_id_lengths", np.int32)
     ids = _padded(np.fromfile(raw / "doc_ids", np.uint8), lengths)
     order = np.lexsort(sort_keys(ids))
@@ -184,14 +266,13 @@ def _write_documents(index: Path, raw: Path, folder: Path) -> Ints:
     np.save(folder / "doc_ids.npy", doc_ids)
     np.save(folder / "lucene_docs.npy", order.astype(np.int32))
     np.save(folder / "doc_slots.npy", document_slots(doc_ids))
-    return order
+    return doc_ids, order
 
 
-def _check_shards(index: Path, folder: Path, order: Ints, sizes: list[int]) -> None:
+def _check_shards(index: Path, doc_ids: Ids, order: Ints, sizes: list[int]) -> None:
     """Refuse an id that two shards hold; within one Lucene index, an id may occur again."""
     if len(sizes) == 1:
         return
-    doc_ids = _mapped(folder, "doc_ids")
     shard = np.searchsorted(pointers(sizes)[1:], order, side="right")
     repeated = (doc_ids[1:] == doc_ids[:-1]) & (shard[1:] != shard[:-1]) & (doc_ids[1:] != "")
     if repeated.any():
@@ -209,19 +290,19 @@ def _write_numbers(raw: Path, folder: Path, report: dict[str, Any], order: Ints)
         out[row] = np.fromfile(raw / "numbers", np.float64, n_docs, offset=8 * n_docs * row)[order]
 
 
-def _write_terms(raw: Path, folder: Path) -> None:
-    np.save(folder / "vocabulary.npy", np.fromfile(raw / "vocabulary", np.uint8))
-    np.save(folder / "term_ptr.npy", pointers(np.fromfile(raw / "term_lengths", np.int32)))
+def _fingerprint(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
+    """Return statistics that depend on the indexed text and its language only, not on how the index was built.
 
-
-def _fingerprint(manifest: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Return statistics that depend on the indexed text and its language only, not on how the index was built."""
-    fields, doc_ids = manifest["fields"], _mapped(folder, "doc_ids")
+    The checksum is that of the vocabulary and every field's document frequencies: counts may be equal by chance.
+    """
+    checksum = hashlib.sha256(arrays["vocabulary"].tobytes() + arrays["term_ptr"].tobytes())
+    for name, number in sorted((str(field["name"]), number) for number, field in enumerate(values["fields"])):
+        checksum.update(name.encode("utf8", "replace") + arrays[f"{number}.doc_freq"].tobytes())
     return {
-        "language": manifest["language"],
-        "documents": int(np.count_nonzero(doc_ids != "")),
-        "terms": len(_mapped(folder, "term_ptr")) - 1,
-        "checksum": _checksum(fields, folder),
+        "language": values["language"],
+        "documents": int(np.count_nonzero(arrays["doc_ids"] != "")),
+        "terms": len(arrays["term_ptr"]) - 1,
+        "checksum": checksum.hexdigest()[:16],
         "fields": {
             field["name"]: {
                 "documents": field["documents"],
@@ -229,85 +310,6 @@ def _fingerprint(manifest: dict[str, Any], folder: Path) -> dict[str, Any]:
                 "terms": field["terms"],
                 "average_length": field["tokens"] / field["documents"] if field["documents"] else 0.0,
             }
-            for field in sorted(fields, key=lambda field: str(field["name"]))
+            for field in sorted(values["fields"], key=lambda field: str(field["name"]))
         },
     }
-
-
-def _checksum(fields: list[dict[str, Any]], folder: Path) -> str:
-    """Return a hash of the vocabulary and every field's document frequencies, since counts may be equal by chance."""
-    checksum = hashlib.sha256(_mapped(folder, "vocabulary").tobytes() + _mapped(folder, "term_ptr").tobytes())
-    for name, number in sorted((str(field["name"]), number) for number, field in enumerate(fields)):
-        checksum.update(name.encode("utf8", "replace") + _mapped(folder, f"{number}.doc_freq").tobytes())
-    return checksum.hexdigest()[:16]
-
-
-def _read_field(folder: Path, number: int, field: dict[str, Any], n_docs: int, n_terms: int) -> FieldArrays:
-    def load(name: str, dtype: Any, length: int | None) -> NDArray[Any]:
-        return _load(folder, f"{number}.{name}", dtype, length)
-
-    terms, position_ptr = load("terms", np.int32, None), load("position_ptr", np.int64, n_docs + 1)
-    return FieldArrays(
-        name=field["name"],
-        doc_ptr=load("doc_ptr", np.int64, n_docs + 1),
-        terms=terms,
-        freqs=load("freqs", np.int32, len(terms)),
-        positions=load("positions", np.int32, int(position_ptr[-1])) if field["positions"] else None,
-        position_ptr=position_ptr,
-        lengths=load("lengths", np.int32, n_docs),
-        doc_freq=load("doc_freq", np.int32, n_terms),
-        collection_freq=load("collection_freq", np.int64, n_terms),
-        n_docs_with=field["documents"],
-    )
-
-
-def _counts(folder: Path) -> tuple[int, int]:
-    """Return the number of documents and of terms, on which all other shapes depend."""
-    doc_ids, term_ptr = _mapped(folder, "doc_ids"), _mapped(folder, "term_ptr")
-    if doc_ids.ndim != 1 or term_ptr.ndim != 1 or not term_ptr.size:
-        raise damaged(folder, "doc_ids.npy or term_ptr.npy is no list")
-    return len(doc_ids), len(term_ptr) - 1
-
-
-def _load(folder: Path, name: str, dtype: Any, *shape: int | None) -> NDArray[Any]:
-    """Map an array and check its type and shape; None in the shape matches any length."""
-    array = _mapped(folder, name)
-    fits = len(array.shape) == len(shape) and all(
-        expected in (None, length) for length, expected in zip(array.shape, shape, strict=True)
-    )
-    is_text = dtype is np.str_ and array.dtype.kind == "U" and array.dtype.isnative and array.dtype.itemsize
-    if not (fits and array.flags.c_contiguous and (is_text or array.dtype == dtype)):
-        wanted = "(" + ", ".join("any" if length is None else str(length) for length in shape) + ")"
-        raise damaged(
-            folder,
-            f"{name}.npy holds {array.dtype} of shape {array.shape} where {np.dtype(dtype).name} of shape "
-            f"{wanted} is wanted",
-        )
-    return array
-
-
-def _mapped(folder: Path, name: str) -> NDArray[Any]:
-    """Map an array; its header is checked first, since NumPy divides by the size of the type."""
-    path = folder / f"{name}.npy"
-    try:
-        with open(path, "rb") as file:
-            dtype, shape = _header(file)
-            start, size = file.tell(), os.fstat(file.fileno()).st_size
-        if start + math.prod(shape) * dtype.itemsize != size:
-            raise ValueError(f"{dtype} of shape {shape} in {size} bytes")
-        return np.asarray(np.memmap(path, dtype, "r", start, shape))
-    except UNREADABLE as error:
-        raise damaged(folder, f"{name}.npy cannot be read") from error
-
-
-def _header(file: IO[bytes]) -> tuple[np.dtype[Any], tuple[int, ...]]:
-    """Return type and shape of an array that `np.save` wrote (version 1.0 of the format, C order)."""
-    if file.read(8) != np.lib.format.magic(1, 0):
-        raise ValueError("no .npy file of version 1.0")
-    header = ast.literal_eval(file.read(int.from_bytes(file.read(2), "little")).decode("latin1"))
-    shape, dtype = header["shape"], np.dtype(str(header["descr"]))
-    if header["fortran_order"] or dtype.hasobject or not dtype.itemsize:
-        raise ValueError(f"{header}")
-    if not (isinstance(shape, tuple) and all(type(length) is int and length >= 0 for length in shape)):
-        raise ValueError(f"shape {shape}")
-    return dtype, shape

@@ -25,7 +25,6 @@ from rerank.lucene.progress import Progress, stage
 from rerank.lucene.search import java_threads
 from rerank.lucene.seen_ids import SeenIds
 from rerank.lucene.shards import SUBFOLDER, check_number, index_folders, shard_names, write_statistics
-from rerank.lucene.verified import read_manifest
 from rerank.types.ids import MOST_LETTERS, Ids
 
 _BLOCK = 1 << 16  # ids checked at a time
@@ -258,19 +257,13 @@ def _index(
     return counts
 
 
-def _write_shard_statistics(staging: Path, arrays: Path) -> None:
-    """Write the file of the statistics of shards; none for one Lucene index."""
-    shards, manifest = index_folders(staging), read_manifest(arrays)
-    if shards != (staging,) and manifest is not None:
-        write_statistics(staging, shards, manifest["shards"], manifest)
-
-
 def _finish(staging: Path, target: Path, overwrite: bool, progress: Progress) -> None:
     """Write the forward arrays, and check the ids (for .Z files the first time) and the target again."""
-    arrays = staging / SUBFOLDER
-    write_arrays(staging, arrays, made_with_index=True, progress=progress)
-    _check_ids(np.load(arrays / "doc_ids.npy", mmap_mode="r"))
-    _write_shard_statistics(staging, arrays)
+    header, doc_ids = write_arrays(staging, staging / SUBFOLDER, made_with_index=True, progress=progress)
+    _check_ids(doc_ids)
+    shards = index_folders(staging)
+    if shards != (staging,):
+        write_statistics(staging, shards, header["shards"], header)
     check_target(target, overwrite)
 
 

@@ -1,6 +1,6 @@
 """The complete check of forward arrays: every kernel can read arrays that pass it.
 
-It reads all arrays, so it is done once for each state of the files: see `rerank.lucene.verified`.
+It reads all arrays, so it is done once for each state of the files: see `rerank.lucene.arrays`.
 """
 
 from __future__ import annotations
@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.runtime.container import are_characters
 from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_in_order
 from rerank.runtime.views import read_only_view
 from rerank.types.forward import FieldArrays, ForwardIndex, document_slots
 
 _BLOCK = 1 << 18  # ids checked at a time
-_LAST_CHARACTER = 0x10FFFF
-_SURROGATES = (0xD800, 0xDFFF)
 
 
 def fault_of(forward: ForwardIndex) -> str | None:
@@ -34,11 +33,9 @@ def fault_of(forward: ForwardIndex) -> str | None:
 
 
 def _documents_fault(forward: ForwardIndex) -> str | None:
-    first, last = _SURROGATES
     for start in range(0, forward.n_docs, _BLOCK):
         doc_ids = np.asarray(forward.doc_ids[max(start - 1, 0) : start + _BLOCK])
-        characters = doc_ids.view(np.uint32)
-        if (characters > _LAST_CHARACTER).any() or ((characters >= first) & (characters <= last)).any():
+        if not are_characters(doc_ids):
             return "doc_ids.npy holds ids that are not text"
         if not (doc_ids[1:] >= doc_ids[:-1]).all():
             return "doc_ids.npy is not in order"
@@ -84,6 +81,8 @@ def _field_fault(field: FieldArrays, n_terms: int) -> str | None:
     for name, counted in (("doc_freq", doc_freq), ("collection_freq", collection_freq)):
         if not np.array_equal(getattr(field, name), counted):
             return f"{name}.npy does not fit the postings"
+    if field.positions is not None and len(field.positions) != field.position_ptr[-1]:
+        return "positions.npy holds positions of another number of tokens"
     if field.positions is not None and not _positions_ascend(freqs, read_only_view(field.positions)):
         return "positions.npy holds positions that do not rise"
     return None

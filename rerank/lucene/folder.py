@@ -9,9 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rerank.errors import IndexFolderError, MissingFileError
-from rerank.lucene.checksums import NOTE, check_checksums, is_lucene_file
-from rerank.lucene.commits import commit_file, lucene_commit
+from rerank.lucene.commits import NOTE, check_checksums, commit_file, is_lucene_file, lucene_commit
 from rerank.lucene.shards import (
+    ARRAYS,
+    ARRAYS_NOTE,
     MARKER,
     RESOURCES,
     STATISTICS,
@@ -20,11 +21,9 @@ from rerank.lucene.shards import (
     index_folders,
     read_statistics,
 )
-from rerank.lucene.verified import MANIFEST
-from rerank.lucene.verified import NOTE as ARRAYS_NOTE
 from rerank.runtime import staging
 
-_OWN = (MARKER, STATISTICS, "write.lock", MANIFEST, ARRAYS_NOTE, NOTE)  # files other than Lucene's and the arrays
+_OWN = (MARKER, STATISTICS, "write.lock", ARRAYS, ARRAYS_NOTE, NOTE)  # files other than Lucene's
 
 
 def check_index_folder(path: str | Path) -> Path:
@@ -108,12 +107,8 @@ def foreign_files(folder: Path) -> Iterator[Path]:
                 yield path
             else:
                 yield from foreign_files(path)
-        elif not (path.name in _OWN or is_lucene_file(path) or _is_array(path) or path.parent.name == RESOURCES):
+        elif not (path.name in _OWN or is_lucene_file(path) or path.parent.name == RESOURCES):
             yield path
-
-
-def _is_array(path: Path) -> bool:
-    return path.suffix == ".npy" and (path.parent / MANIFEST).exists()
 
 
 def _is_built(folder: Path) -> bool:

@@ -27,6 +27,7 @@ from rerank.runtime.strict_json import ParseFault, parse_json
 
 STATISTICS = "shards.json"
 SUBFOLDER, RESOURCES = "rerank", "rerank-resources"  # of the forward arrays; of vectors and history
+ARRAYS, ARRAYS_NOTE = "forward.npz", "verified.json"
 MARKER = "rerank-unfinished.json"
 MOST_SHARDS = 1000
 _FORMAT = 1

@@ -2,13 +2,12 @@
 
 A checkpoint holds the trees so far, the measure on the validation data after each of them, and what they depend on:
 ranker, parameters, a digest of the data, the version of the package. Scores and random numbers follow from the trees:
-they are replayed. The file is JSON with a checksum, and is complete or missing.
+they are replayed.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,25 +17,32 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import FileFormatError, InvalidInputError, ModelMismatchError, shown
+from rerank.errors import InvalidInputError, ModelMismatchError, shown
+from rerank.runtime import container
+from rerank.runtime.container import Kind
 from rerank.runtime.mapped_rows import row_blocks
-from rerank.runtime.output import whole_file
-from rerank.runtime.schema import Choice, Numbers, Plain, Record, SchemaError, Text, Whole
-from rerank.runtime.strict_json import ParseFault, parse_json
+from rerank.runtime.schema import Numbers, Plain, Record, Text, Whole
 from rerank.trees.forest import Forest, StoredForest, Tree
 from rerank.version import __version__
 
-FORMAT = "rerank-checkpoint"
 SECONDS = 30.0  # between two checkpoints
 LARGEST_SHARE = 0.05  # of the time that writing takes
-REMEDY, OTHER = "Remove it to train from the start.", "Name another file."
-_PARTS = {
-    "format": Choice(lambda: [FORMAT]),
-    "package": Text(),
-    "about": Plain(),
-    "n_features": Whole(0, 2**31),
-    "history": Numbers(),
-}
+REMEDY = "Remove it to train from the start."
+KIND = Kind(
+    "rerank checkpoint",
+    1,
+    "a checkpoint of `rerank train`",
+    "Name another file, or remove it to train from the start.",
+    Record(
+        {
+            "package": Text(),
+            "about": Plain(optional=False),
+            "n_features": Whole(0, 2**31, binds="n_features"),
+            "history": Numbers(),
+            "forest": StoredForest(),
+        }
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -129,16 +135,13 @@ class Checkpoint:
         """
         start = time.monotonic()
         stored = {
-            "format": FORMAT,
             "package": __version__,
             "about": dict(self._about),
             "n_features": self._n_features,
             "history": list(state.history),
             "forest": Forest.of(state.trees).to_dict(),
         }
-        text = json.dumps(stored, ensure_ascii=False, allow_nan=False).encode()
-        with whole_file(self.path, binary=True) as file:
-            file.write(text + b"\n" + _checksum(text) + b"\n")
+        container.write(self.path, KIND, stored, {})
         now = time.monotonic()
         self._next = now + (max(self.seconds, (now - start) / LARGEST_SHARE) if self.seconds else 0.0)
 
@@ -160,7 +163,7 @@ class Checkpoint:
                 )
         history, trees = stored["history"], _trees(stored["forest"])
         if history and len(history) != len(trees) + 1:
-            raise _damaged(self.path, "a damaged one")
+            raise KIND.error(self.path, "a damaged one")
         return TrainingState(trees, history)
 
 
@@ -168,24 +171,8 @@ def read_checkpoint(path: str | Path) -> dict[str, Any]:
     """Return the content of a checkpoint, checked completely."""
     path = Path(path)
     if not path.is_file():
-        raise _damaged(path, "a folder", OTHER)
-    text, _, checksum = path.read_bytes().partition(b"\n")
-    try:
-        stored = parse_json(text)
-    except ParseFault as fault:
-        raise _damaged(path, str(fault), OTHER) from None
-    if not isinstance(stored, dict) or stored.get("format") != FORMAT:
-        raise _damaged(path, "another file", OTHER)
-    if checksum.strip() != _checksum(text):
-        raise _damaged(path, "a damaged one (its checksum is another)")
-    try:
-        sizes: dict[str, Any] = {"n_features": stored.get("n_features")}  # checked before the forest
-        values = Record({**_PARTS, "forest": StoredForest()}).read(stored, sizes)
-    except SchemaError as error:
-        raise FileFormatError(path, None, error.fault(REMEDY)) from None
-    if not isinstance(values["about"], dict):
-        raise _damaged(path, "a damaged one")
-    return values
+        raise KIND.error(path, "a folder")
+    return container.read_values(path, KIND)
 
 
 def digest(*arrays: NDArray[Any]) -> str:
@@ -197,14 +184,6 @@ def digest(*arrays: NDArray[Any]) -> str:
         for _, block in row_blocks(rows):
             total.update(np.ascontiguousarray(block).reshape(-1).view(np.uint8).data)
     return total.hexdigest()
-
-
-def _checksum(text: bytes) -> bytes:
-    return hashlib.sha256(text).hexdigest().encode()
-
-
-def _damaged(path: Path, got: str, remedy: str = REMEDY) -> FileFormatError:
-    return FileFormatError(path, None, f"expected a checkpoint of `rerank train`, got {got}. {remedy}")
 
 
 def _other(name: str) -> str:

@@ -123,7 +123,7 @@ class Jobs(Field):
     def read(self, value: Any, sizes: Sizes) -> int | None:
         """Return the number."""
         try:
-            jobs = Whole(-1, 2**31 - 1, optional=True).read(value, sizes)
+            jobs: int | None = Whole(-1, 2**31 - 1, optional=True).read(value, sizes)
         except SchemaError as error:
             jobs, got = 0, error.got
         else:

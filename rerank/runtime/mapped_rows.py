@@ -28,7 +28,7 @@ _read_at_random: WeakSet[mmap.mmap] = WeakSet()
 
 def is_mapped(array: NDArray[Any]) -> bool:
     """Return whether an array is in a memory-mapped file."""
-    return isinstance(array, np.memmap)
+    return any(True for _ in _maps_of([array]))
 
 
 def row_blocks(X: NDArray[Any], n_bytes: int = BLOCK_BYTES) -> Iterator[tuple[int, NDArray[Any]]]:

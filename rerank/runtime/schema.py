@@ -77,52 +77,44 @@ class Field(ABC):
 
 
 @dataclass(frozen=True)
-class Whole(Field):
-    """A whole number from low to high, both included; None too where it is optional."""
+class Number(Field):
+    """A finite number from low to high, both included; None too where it is optional."""
 
-    type_name: ClassVar[str] = "int"
-    low: int
-    high: int
+    type_name: ClassVar[str] = "float"
+    _kind: ClassVar[tuple[Any, Any, str, str]] = (Real, float, "a number", "g")  # what is taken and returned, messages
+    low: float = -LARGEST
+    high: float = LARGEST
     optional: bool = False
     binds: str = ""
 
     def accepts(self) -> str:
         """Return the range."""
-        return _range(str(self.low), str(self.high), self.high >= UNBOUNDED, self.optional)
+        low, high = self._bounds()
+        is_bounded = self.high < (LARGEST if self._kind[1] is float else UNBOUNDED)
+        return f"{f'{low} to {high}' if is_bounded else f'from {low}'}{', or None' if self.optional else ''}"
 
-    def read(self, value: Any, sizes: Sizes) -> int | None:
-        """Return the number as int."""
+    def read(self, value: Any, sizes: Sizes) -> Any:
+        """Return the number as float, or as int where it is a whole one."""
         if value is None and self.optional:
             return None
-        whole = isinstance(value, Integral) and not isinstance(value, bool)
-        if not whole or not self.low <= value <= self.high:
-            raise SchemaError(f"{'' if whole else 'a whole number from '}{self.low} to {self.high}", shown(value))
+        taken, returned, what, _ = self._kind
+        is_one = isinstance(value, taken) and not isinstance(value, bool)
+        if not is_one or not self.low <= value <= self.high:
+            raise SchemaError(f"{'' if is_one else f'{what} from '}{' to '.join(self._bounds())}", shown(value))
         if self.binds:
-            sizes[self.binds] = int(value)
-        return int(value)
+            sizes[self.binds] = returned(value)
+        return returned(value)
+
+    def _bounds(self) -> tuple[str, str]:
+        return f"{self.low:{self._kind[3]}}", f"{self.high:{self._kind[3]}}"
 
 
 @dataclass(frozen=True)
-class Number(Field):
-    """A finite number from low to high, both included; None too where it is optional."""
+class Whole(Number):
+    """A whole number from low to high, both included; None too where it is optional."""
 
-    type_name: ClassVar[str] = "float"
-    low: float = -LARGEST
-    high: float = LARGEST
-    optional: bool = False
-
-    def accepts(self) -> str:
-        """Return the range."""
-        return _range(f"{self.low:g}", f"{self.high:g}", self.high >= LARGEST, self.optional)
-
-    def read(self, value: Any, sizes: Sizes) -> float | None:
-        """Return the number as float."""
-        if value is None and self.optional:
-            return None
-        number = isinstance(value, Real) and not isinstance(value, bool)
-        if not number or not self.low <= value <= self.high:
-            raise SchemaError(f"{'' if number else 'a number from '}{self.low:g} to {self.high:g}", shown(value))
-        return float(value)
+    type_name: ClassVar[str] = "int"
+    _kind: ClassVar[tuple[Any, Any, str, str]] = (Integral, int, "a whole number", "d")
 
 
 @dataclass(frozen=True)
@@ -179,7 +171,7 @@ class Choice(Field):
 class Names(Field):
     """A list of different texts."""
 
-    binds: str
+    binds: str = ""
 
     def read(self, value: Any, sizes: Sizes) -> tuple[str, ...]:
         """Return the names."""
@@ -191,7 +183,8 @@ class Names(Field):
         repeated = first_repeated(value)
         if repeated is not None:
             raise SchemaError("each name once", f"{shown(value[repeated])} again", path=f"[{repeated}]")
-        sizes[self.binds] = len(value)
+        if self.binds:
+            sizes[self.binds] = len(value)
         return tuple(value)
 
 
@@ -342,15 +335,17 @@ class Numbers(Field):
 
 @dataclass(frozen=True)
 class Plain(Field):
-    """An object of any plain JSON values, or None."""
+    """An object of any plain JSON values; None too where it is optional."""
+
+    optional: bool = True
 
     def read(self, value: Any, sizes: Sizes) -> dict[str, Any] | None:
         """Return the same values as JSON holds them: lists for tuples, Python's numbers for NumPy's."""
-        if value is None:
+        if value is None and self.optional:
             return None
         if not isinstance(value, Mapping):
-            raise SchemaError("an object or null", shown(value))
-        plain: dict[str, Any] = _plain(value, DEEPEST)
+            raise SchemaError("an object or null" if self.optional else "an object", shown(value))
+        plain: dict[str, Any] = _PlainValue(DEEPEST).read(value, sizes)
         return plain
 
 
@@ -383,11 +378,6 @@ def _step(key: str) -> str:
     return key if key.isidentifier() else f"[{shown(key)}]"
 
 
-def _range(low: str, high: str, unbounded: bool, optional: bool) -> str:
-    """Return a range of numbers as documentation has it."""
-    return f"{f'from {low}' if unbounded else f'{low} to {high}'}{', or None' if optional else ''}"
-
-
 def first_repeated(names: Iterable[Any]) -> int | None:
     """Return the position of the first name that is there before, None where all differ."""
     seen: set[Any] = set()
@@ -407,25 +397,29 @@ def _encodable(text: str) -> bool:
     return True
 
 
-def _plain(value: Any, depth: int) -> Any:
-    if depth == 0:
-        raise SchemaError(f"at most {DEEPEST} brackets inside one another", "more")
-    if isinstance(value, Mapping):
-        for key in value:
-            if not isinstance(key, str) or not _encodable(key):
-                raise SchemaError("text that UTF-8 can hold as a key", shown(key))
-        return {key: _plain_inside(_step(key), each, depth - 1) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain_inside(f"[{number}]", each, depth - 1) for number, each in enumerate(value)]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if (isinstance(value, str) and _encodable(value)) or value is None or isinstance(value, bool):
-        return value
-    if (isinstance(value, int) and value.bit_length() < 1024) or (isinstance(value, float) and math.isfinite(value)):
-        return value
-    raise SchemaError("text, a finite number, true, false, null, a list or an object", shown(value))
+@dataclass(frozen=True)
+class _PlainValue(Field):
+    """A plain JSON value with at most `depth` brackets inside one another."""
 
+    depth: int
 
-def _plain_inside(step: str, value: Any, depth: int) -> Any:
-    with at(step):
-        return _plain(value, depth)
+    def read(self, value: Any, sizes: Sizes) -> Any:
+        """Return the value."""
+        if self.depth == 0:
+            raise SchemaError(f"at most {DEEPEST} brackets inside one another", "more")
+        if isinstance(value, Mapping):
+            for key in value:
+                if not isinstance(key, str) or not _encodable(key):
+                    raise SchemaError("text that UTF-8 can hold as a key", shown(key))
+            return {key: _inside(_step(key), _PlainValue(self.depth - 1), each, {}) for key, each in value.items()}
+        if isinstance(value, list | tuple):
+            return [_inside(f"[{number}]", _PlainValue(self.depth - 1), each, {}) for number, each in enumerate(value)]
+        if isinstance(value, np.generic):
+            value = value.item()
+        if (isinstance(value, str) and _encodable(value)) or value is None or isinstance(value, bool):
+            return value
+        if (isinstance(value, int) and value.bit_length() < 1024) or (
+            isinstance(value, float) and math.isfinite(value)
+        ):
+            return value
+        raise SchemaError("text, a finite number, true, false, null, a list or an object", shown(value))

@@ -81,7 +81,7 @@ def data_from_frame(cls: type[RankingData], frame: Frame, features: Sequence[str
         feature_names=tuple(columns),
         labels=_optional(frame, label_column, rows),
         base_scores=_optional(frame, BASE_SCORE, rows),
-        weights=_query_weights(_optional(frame, WEIGHT, rows), names, query_ptr),
+        weights=query_weights(_optional(frame, WEIGHT, rows), names, query_ptr),
         ideal_labels=ideal_labels,
         ideal_ptr=ideal_ptr,
         recipe=attributes.get("recipe") if is_same else None,
@@ -128,7 +128,7 @@ def _optional(frame: Frame, name: str | None, rows: Ints) -> Floats | None:
     return frames.number_column("data", frame, name)[rows]
 
 
-def _query_weights(weights: Floats | None, names: Ids, query_ptr: Ints) -> Floats | None:
+def query_weights(weights: Floats | None, names: Ids, query_ptr: Ints) -> Floats | None:
     """Return the weight of each query; refuse rows of a query that differ."""
     if weights is None:
         return None

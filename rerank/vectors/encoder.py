@@ -20,14 +20,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
-from rerank.files.mapped import BlockArray, MappedFault, MappedFile, read_mapped, write_mapped
-from rerank.runtime.cache import cache_folder
+from rerank.files.source import check_file
+from rerank.runtime import container
+from rerank.runtime.cache import cache_folder, note_path
+from rerank.runtime.container import Blocks, Kind, Stored
 from rerank.runtime.progress import track
+from rerank.runtime.schema import Record, Text
 from rerank.types.arrays import Ints
 from rerank.types.forward import ForwardIndex
-from rerank.vectors.vectors import MOST_DIMENSIONS, check_finite, identity
+from rerank.vectors.vectors import IDENTITY, MOST_DIMENSIONS, check_finite, identity
 
-KIND, FORMAT = "document vectors of an encoder", 1
 Texts = Callable[[Ints], Sequence[str]]
 _BATCH = 256  # texts of a call
 _PROBES = 4  # documents that are encoded again when a file is opened
@@ -173,8 +175,7 @@ def encoded_documents(
         _log.info("%s: the encoder has changed; documents are encoded again.", path)
     path.parent.mkdir(parents=True, exist_ok=True)
     blocks = _blocks(encoder, forward.n_docs, texts, again.shape[1])
-    array = BlockArray(np.dtype("<f4"), (forward.n_docs, again.shape[1]), blocks)
-    write_mapped(path, KIND, FORMAT, values, {"documents": array})
+    container.write(path, KIND, values, {"vectors": Blocks(np.float32, (forward.n_docs, again.shape[1]), blocks)})
     stored = _read(path, values, own_file=True)
     if stored is None:
         raise FileFormatError(path, None, f"expected the vectors that were written, got others. {_REMEDY}")
@@ -184,23 +185,30 @@ def encoded_documents(
 def _read(path: Path, values: Mapping[str, Any], own_file: bool) -> NDArray[np.float32] | None:
     """Return the vectors of a file; None for a file of the cache that is damaged or of another index or encoder."""
     try:
-        content = read_mapped(path, KIND, FORMAT, _check, _REMEDY)
-        if dict(content.values) != dict(values):
+        stored, arrays = container.read(check_file(path, "a file of vectors"), KIND, [note_path(path)])
+        if stored != dict(values):
             raise FileFormatError(
                 path,
                 None,
                 f"expected vectors of this index by {values['encoder']}, got those of another index or of "
-                f"{shown(content.values.get('encoder'))}. Name another file.",
+                f"{shown(stored.get('encoder'))}. Name another file.",
             )
-        return content.array("documents", np.float32, None, None)
-    except (FileFormatError, MappedFault):
+        return arrays["vectors"]
+    except FileFormatError:
         if own_file:
             raise
         return None
 
 
-def _check(content: MappedFile) -> None:
-    check_finite("documents", content.array("documents", np.float32, None, None))
+KIND = Kind(
+    "rerank document vectors",
+    1,
+    "document vectors of an encoder",
+    _REMEDY,
+    Record({**IDENTITY, "encoder": Text()}),
+    lambda _: {"vectors": Stored(np.float32, (None, None), mapped=True)},
+    lambda _, arrays: check_finite("documents", arrays["vectors"]),
+)
 
 
 def _agree(stored: NDArray[np.float32], probes: Ints, again: NDArray[np.float32]) -> bool:

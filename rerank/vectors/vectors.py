@@ -13,9 +13,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import FileFormatError, InvalidInputError, shown
-from rerank.files.mapped import BlockArray, MappedFault, MappedFile, read_mapped, write_mapped
+from rerank.errors import InvalidInputError, shown
+from rerank.files.source import check_file
+from rerank.runtime import container
+from rerank.runtime.cache import note_path
+from rerank.runtime.container import Blocks, Fault, Kind, Stored
 from rerank.runtime.mapped_rows import read_in_order
+from rerank.runtime.schema import Field, Names, Plain, Record, Text
 from rerank.types.arrays import Ints
 from rerank.types.forward import FieldArrays, ForwardIndex
 from rerank.types.retriever import CONTENTS
@@ -24,7 +28,6 @@ from rerank.vectors.space import LSI, WORDS, Space
 from rerank.vectors.words import DIMENSIONS as WORD_DIMENSIONS
 from rerank.vectors.words import learn_words
 
-KIND, FORMAT = "vectors", 1
 OTHER = "an index with other documents or another analyser"
 REMEDY = "Learn them with `rerank vectors`."
 MOST_DIMENSIONS = 4096
@@ -147,7 +150,7 @@ class Vectors:
             "spaces": list(self.spaces),
             "fields": list(self.forward.fields),
         }
-        arrays: dict[str, NDArray[Any] | BlockArray] = {}
+        arrays: dict[str, NDArray[Any] | Blocks] = {}
         for name, space in self.spaces.items():
             arrays |= {
                 f"{name}.rows": space.rows,
@@ -156,8 +159,8 @@ class Vectors:
             }
             for of_field, postings in self.forward.fields.items():
                 shape = (self.forward.n_docs, space.dimensions)
-                arrays[f"{name}.{of_field}"] = BlockArray(np.dtype("<f4"), shape, space.document_blocks(postings))
-        write_mapped(path, KIND, FORMAT, values, arrays)
+                arrays[f"{name}.{of_field}"] = Blocks(np.float32, shape, space.document_blocks(postings))
+        container.write(path, KIND, values, arrays)
 
     @classmethod
     def read(cls, path: str | Path, index: Any) -> Self:
@@ -186,16 +189,17 @@ class Vectors:
 
         """
         forward: ForwardIndex = getattr(index, "forward", index)
-        content = read_mapped(path, KIND, FORMAT, check_contents, REMEDY)
-        check_identity(str(path), content.values, forward)
-        spaces, stored = _read_spaces(content)
-        n_terms = len(forward.term_ptr) - 1
-        if any(len(space.rows) != n_terms for space in spaces.values()) or any(
+        path = check_file(path, "a file of vectors")
+        values, arrays = container.read(path, KIND, [note_path(path)])
+        check_identity(str(path), values, forward)
+        spaces = _spaces(values, arrays)
+        fields = [field for field in values["fields"] if field in forward.fields]
+        stored = {(name, field): arrays[f"{name}.{field}"] for name in spaces for field in fields}
+        if any(len(space.rows) != len(forward.term_ptr) - 1 for space in spaces.values()) or any(
             len(array) != forward.n_docs for array in stored.values()
         ):
-            raise FileFormatError(path, None, f"expected a vector of each document, got another number. {REMEDY}")
-        of_fields = {key: array for key, array in stored.items() if key[1] in forward.fields}
-        return cls(forward, spaces, of_fields, content.values["checksum"])
+            raise KIND.error(path, "vectors of another number of terms or documents")
+        return cls(forward, spaces, stored, values["checksum"])
 
     def queries(self, space: str, query_terms: Any) -> NDArray[np.float32]:
         """Return the vectors of queries in a space, see `Space.queries`.
@@ -287,18 +291,41 @@ def check_identity(what: str, values: Mapping[str, Any], forward: ForwardIndex) 
         )
 
 
-def check_contents(content: MappedFile) -> None:
-    """Raise MappedFault for impossible vectors: rows out of range, numbers that are not finite."""
-    spaces, stored = _read_spaces(content)
+def _arrays(values: Mapping[str, Any]) -> dict[str, Stored]:
+    arrays: dict[str, Stored] = {}
+    for name in values["spaces"]:
+        columns = f"dimensions of {name}"
+        of_documents = Stored(np.float32, ("n_docs", columns), mapped=True)
+        arrays |= {
+            f"{name}.rows": Stored(np.int32, ("n_terms",), mapped=True),
+            f"{name}.weights": Stored(np.float32, ("n_terms",), mapped=True),
+            f"{name}.terms": Stored(np.float32, (None, columns), mapped=True),
+            **{f"{name}.{of_field}": of_documents for of_field in values["fields"]},
+        }
+    return arrays
+
+
+def _check(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Raise Fault for impossible vectors: rows out of range, numbers that are not finite."""
+    spaces = _spaces(values, arrays)
     for name, space in spaces.items():
         if len(space.rows) and not -1 <= space.rows.min() <= space.rows.max() < len(space.term_vectors):
-            raise MappedFault(f"{name}.rows beyond the terms")
-        for array in (space.weights, space.term_vectors):
+            raise Fault(f"{name}.rows beyond the terms")
+    for name, array in arrays.items():
+        if array.dtype == np.float32:
             check_finite(name, array)
-    for (name, of_field), array in stored.items():
-        check_finite(f"{name}.{of_field}", array)
-    if content.values["checksum"] != _checksum(spaces):
-        raise MappedFault("vectors with another checksum than their own")
+    if values["checksum"] != _checksum(spaces):
+        raise Fault("vectors with another checksum than their own")
+
+
+def _spaces(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> dict[str, Space]:
+    parts = ("rows", "weights", "terms")
+    return {name: Space(*(arrays[f"{name}.{part}"] for part in parts)) for name in values["spaces"]}
+
+
+IDENTITY: dict[str, Field] = {"fingerprint": Plain(optional=False), "documents": Text(64)}  # see `identity`
+_HEADER = Record({**IDENTITY, "checksum": Text(16), "spaces": Names(), "fields": Names()})
+KIND = Kind("rerank vectors", 1, "vectors", REMEDY, _HEADER, _arrays, _check)
 
 
 def _checksum(spaces: Mapping[str, Space]) -> str:
@@ -312,31 +339,7 @@ def _checksum(spaces: Mapping[str, Space]) -> str:
 
 
 def check_finite(name: str, array: NDArray[np.float32]) -> None:
-    """Raise MappedFault for numbers that are not finite; the array is read in blocks of rows."""
+    """Raise Fault for numbers that are not finite; the array is read in blocks of rows."""
     rows = 1 << 12
     if not all(np.isfinite(array[first : first + rows]).all() for first in range(0, len(array), rows)):
-        raise MappedFault(f"numbers of {name} that are not finite")
-
-
-def _read_spaces(content: MappedFile) -> tuple[dict[str, Space], dict[tuple[str, str], NDArray[np.float32]]]:
-    """Return the spaces of a file and its vectors of documents; raise MappedFault where they do not fit together."""
-    values = content.values
-    names, fields = _names(values.get("spaces")), _names(values.get("fields"))
-    texts = (values.get("documents"), values.get("checksum"))
-    if not isinstance(values.get("fingerprint"), dict) or not all(isinstance(text, str) for text in texts):
-        raise MappedFault("a damaged header")
-    spaces, stored, n_docs = {}, {}, None
-    for name in names:
-        rows = content.array(f"{name}.rows", np.int32, None)
-        terms = content.array(f"{name}.terms", np.float32, None, None)
-        spaces[name] = Space(rows, content.array(f"{name}.weights", np.float32, len(rows)), terms)
-        for of_field in fields:
-            array = content.array(f"{name}.{of_field}", np.float32, n_docs, terms.shape[1])
-            stored[name, of_field], n_docs = array, len(array)
-    return spaces, stored
-
-
-def _names(value: Any) -> list[str]:
-    if isinstance(value, list) and all(isinstance(name, str) for name in value) and len(set(value)) == len(value):
-        return value
-    raise MappedFault("a damaged header")
+        raise Fault(f"numbers of {name} that are not finite")

@@ -19,7 +19,7 @@ import numpy as np
 from rerank.errors import InvalidInputError
 from rerank.evaluation.evaluate import EvaluationResult, evaluate
 from rerank.evaluation.report import comparison_table
-from rerank.files.folds import write_folds
+from rerank.files.lists import write_folds
 from rerank.files.trec import write_run
 from rerank.history.history import History
 from rerank.rankers.ranker import Ranker, ranker_class

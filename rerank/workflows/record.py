@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, shown
-from rerank.files.source import read_text
-from rerank.files.structured import parse_json
+from rerank.files.source import parse_json, read_text
 from rerank.lucene.jvm import anserini_version
 from rerank.runtime.output import whole_file
 from rerank.runtime.schema import Anything, Field, Plain, Record, SchemaError, Table, Text, Whole

@@ -64,7 +64,7 @@ def test_parquet_gives_the_model_and_the_run_of_the_native_file(command: Command
         ("data.npz --checkpoint s --ranker ranknet", "--checkpoint: expected a ranker of boosted trees"),
         ("data.npz --checkpoint out.json", "--checkpoint: expected another file than that of --output"),
         ("data.npz --checkpoint none/state", "none: expected a folder to write into"),
-        ("data.npz --checkpoint model.json", "model.json: expected a checkpoint of `rerank train`, got another file"),
+        ("data.npz --checkpoint model.json", "model.json: expected a checkpoint of `rerank train`, got another kind"),
         ("data.npz data.npz", "data.npz: expected each file of data once, got it twice"),
         ("data.npz data.svm.gz", "data.svm.gz: expected queries that no other file has"),
         ("index", r"index: expected a folder of data files"),

@@ -13,7 +13,7 @@ from rerank.cli.main import run as command
 from rerank.cluster.tables import of_queries, query_parts
 from rerank.cluster.worker import Job, OpenIndex
 from rerank.errors import ClusterError, InvalidInputError
-from rerank.files.marks import file_mark
+from rerank.files.source import file_mark
 from tests.cluster.processes import started, wait_for_workers
 
 

@@ -77,7 +77,7 @@ def test_mistakes_are_one_line_and_leave_no_file(
     ],
 )
 def test_names_that_cannot_be_are_refused(content: str, words: str, tmp_path: Path) -> None:
-    from rerank.files.names import read_names
+    from rerank.files.lists import read_names
 
     (tmp_path / "names").write_text(content)
     with pytest.raises(rerank.RerankError, match=words):

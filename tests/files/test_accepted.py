@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rerank.errors import FileFormatError
-from rerank.files.folds import read_folds, write_folds
+from rerank.files.lists import read_folds, write_folds
 from rerank.files.svmlight import read_svmlight, write_svmlight
 from rerank.files.trec import read_qrels, read_run, read_topics, write_qrels, write_run, write_topics
 from tests.files.records import assert_same

@@ -16,11 +16,9 @@ from rerank.errors import FileFormatError, RerankError
 from rerank.features.recipe import Recipe
 from rerank.files import sgml, source
 from rerank.files.corpus import read_documents
-from rerank.files.folds import read_folds
-from rerank.files.preferences import read_preferences
+from rerank.files.lists import read_folds, read_preferences
 from rerank.files.sgml import read_sgml
-from rerank.files.source import read_text, text_lines
-from rerank.files.structured import parse_json
+from rerank.files.source import parse_json, read_text, text_lines
 from rerank.files.svmlight import read_svmlight
 from rerank.files.trec import read_qrels, read_run, read_topics
 

@@ -77,7 +77,7 @@ def about(**members: object) -> np.ndarray:
 @pytest.mark.parametrize(
     ("members", "message"),
     [
-        ({"about": about(version=2)}, "expected ranking data of version 1, got 2. Update rerank"),
+        ({"about": about(version=2)}, "got version 2 where this version of rerank reads 1. Write the file anew"),
         ({"about": about(format="rerank model")}, "got arrays of something else"),
         ({"about": None}, "got arrays of something else"),
         ({"doc_ids": None}, "got no doc_ids. Write the file anew"),

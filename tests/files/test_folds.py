@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from rerank.errors import FileFormatError, MissingFileError
-from rerank.files.folds import read_folds, write_folds
+from rerank.files.lists import read_folds, write_folds
 
 
 def test_folds_survive_a_round_trip(tmp_path: Path) -> None:

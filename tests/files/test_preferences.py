@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
-from rerank.files.preferences import read_preferences
+from rerank.files.lists import read_preferences
 from rerank.types.preferences import Preferences
 
 

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
-from rerank.files import row_table, svmlight_rows
+from rerank.files import rows as row_tables
+from rerank.files import svmlight
 from rerank.files.source import refuse
 from rerank.files.svmlight import read_svmlight, write_svmlight
 from rerank.types import RankingData, pointers
@@ -133,11 +134,11 @@ BAD = {
     b"1 qid:1 # docid = caf\xe9\n": r":1: expected UTF-8 text, got byte 0xe9",
     "# features: a\n1 qid:1 2:1\n": r":1: expected names for 2 features, got 1. Name them all",
     "# rerank: {\n1 qid:1 2:1\n": r":1: expected JSON after `# rerank:`, got .*. Write the file anew",
-    '# x\n# rerank: {"version": 2}\n1 qid:1\n': r":2: expected data of version 1, got 2. Update rerank",
-    "# rerank: [1]\n1 qid:1\n": r":1: expected data of version 1, got None",
+    '# x\n# rerank: {"version": 2}\n1 qid:1\n': r":2: version: expected 1 to 1, got 2. Update rerank",
+    "# rerank: [1]\n1 qid:1\n": r":1: expected an object, got \[1\]\. Update rerank",
     '# rerank: {"version": 1, "weights": {"2": 1}}\n1 qid:1\n': r":1: expected weights of every query, .* '1'",
-    '# rerank: {"version": 1, "weights": [1]}\n1 qid:1\n': r":1: expected an object as weights, got list",
-    '# rerank: {"version": 1, "ideal": {"1": ["x"]}}\n1 qid:1\n': r":1: expected finite numbers as ideal",
+    '# rerank: {"version": 1, "weights": [1]}\n1 qid:1\n': r":1: weights: expected an object, got \[1\]",
+    '# rerank: {"version": 1, "ideal": {"1": ["x"]}}\n1 qid:1\n': r":1: ideal\['1'\]\[0\]: expected a number, got 'x'",
 }
 
 
@@ -195,8 +196,8 @@ def test_pairs_at_once_equal_pairs_one_by_one(tmp_path: Path) -> None:
         b" ".join(b"%d:%.9g" % (feature + 1, rng.normal()) for feature in rng.permutation(20)[: rng.integers(20)])
         for _ in range(200)
     ]
-    fast = svmlight_rows._pairs_at_once(b" ".join(filter(None, rows)))
-    counts, *slow = svmlight_rows._pairs_one_by_one(tmp_path, list(range(200)), rows, refuse)
+    fast = svmlight._pairs_at_once(b" ".join(filter(None, rows)))
+    counts, *slow = svmlight._pairs_one_by_one(tmp_path, list(range(200)), rows, refuse)
     assert counts.tolist() == [row.count(b":") for row in rows]
     assert fast is not None
     np.testing.assert_array_equal(fast[0], slow[0])
@@ -239,7 +240,7 @@ def test_rows_that_are_far_larger_when_dense_are_refused(tmp_path: Path) -> None
 
 def test_features_that_do_not_fit_into_memory_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = written(tmp_path, "0 qid:1 100:1\n1 qid:1 1:1\n")
-    monkeypatch.setattr(row_table, "memory_limit", lambda: 799)
+    monkeypatch.setattr(row_tables, "memory_limit", lambda: 799)
     with pytest.raises(FileFormatError, match=r"got 2 rows of 100 features \(800 bytes\). Number"):
         read_svmlight(path)
     assert read_svmlight(path, mapped=True).X.shape == (2, 100)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
 from rerank.files import columns
-from rerank.files.grouping import repeated_row
+from rerank.files.rows import repeated_row
 from rerank.files.source import refuse
 from rerank.files.trec import QRELS, RUN, read_qrels, read_run, write_qrels, write_run
 from rerank.types import Run

@@ -17,7 +17,7 @@ from rerank.lucene import arrays
 from rerank.lucene.build import build_index
 from rerank.lucene.postings import cache_folder, open_forward
 from rerank.lucene.search import Searcher
-from rerank.lucene.verified import FORMAT
+from rerank.lucene.shards import ARRAYS
 from rerank.types.forward import FieldArrays, ForwardIndex
 from tests.lucene import anserini
 
@@ -133,7 +133,7 @@ def test_foreign_index_gets_its_arrays_on_first_use_and_anew_when_it_changes(
     index = tmp_path / "index"
     anserini.build([{"id": "a", "contents": "one"}], index, "-storePositions")
     assert open_forward(index).n_docs == 1
-    assert (index / "rerank" / "manifest.json").is_file()
+    assert (index / "rerank" / ARRAYS).is_file()
     assert anserini.batch_search(index, {"q": "one"}, 10, 0.9, 0.4)["q"][0][0] == "a"
     anserini.build([{"id": "b", "contents": "two"}], index, "-storePositions", "-append")
     with caplog.at_level(logging.INFO, "rerank"):
@@ -224,30 +224,6 @@ def test_index_of_ours_that_has_changed_is_refused(tmp_path: Path, small_index: 
     assert open_forward(index).n_docs == 601
 
 
-def test_arrays_of_another_format_are_made_anew(tmp_path: Path, small_index: Path) -> None:
-    index = tmp_path / "index"
-    shutil.copytree(small_index, index)
-    manifest = index / "rerank" / "manifest.json"
-    content = json.loads(manifest.read_text())
-    manifest.write_text(json.dumps(content | {"format": FORMAT + 1}))
-    assert open_forward(index).n_docs == 600
-    assert json.loads(manifest.read_text())["format"] == FORMAT
-
-
-@pytest.mark.parametrize("damage", ["cut", "missing", "manifest"])
-def test_damaged_arrays_are_refused(tmp_path: Path, small_index: Path, damage: str) -> None:
-    index = tmp_path / "index"
-    shutil.copytree(small_index, index)
-    if damage == "cut":
-        os.truncate(index / "rerank" / "0.terms.npy", 200)
-    elif damage == "missing":
-        (index / "rerank" / "doc_ids.npy").unlink()
-    else:
-        (index / "rerank" / "manifest.json").write_text("{")
-    with pytest.raises(IndexFolderError, match=r"expected whole forward arrays, got damaged ones .*Delete this folder"):
-        open_forward(index)
-
-
 def test_arrays_larger_than_half_of_memory_are_read_page_by_page(
     small_index: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -284,9 +260,9 @@ def test_arrays_go_to_the_cache_when_the_index_cannot_be_written(
     assert open_forward(index).n_docs == 600
     assert not (index / "rerank").exists()
     (made,) = cache.glob("forward-*")
-    before = (made / "manifest.json").stat().st_mtime_ns
+    before = (made / ARRAYS).stat().st_mtime_ns
     assert open_forward(index).n_docs == 600
-    assert (made / "manifest.json").stat().st_mtime_ns == before
+    assert (made / ARRAYS).stat().st_mtime_ns == before
 
 
 def test_cache_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

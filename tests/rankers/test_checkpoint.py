@@ -22,6 +22,7 @@ from rerank.rankers import checkpoint as checkpoints
 from rerank.rankers.checkpoint import Checkpoint, read_checkpoint
 from rerank.rankers.context import TrainingOptions, TrainingProgress
 from rerank.rankers.ranker import ranker_class
+from rerank.runtime import container
 from tests.rankers.conftest import ranking_data
 
 SMALL: dict[str, Any] = {"n_estimators": 12, "num_leaves": 6, "n_jobs": 1}
@@ -142,11 +143,12 @@ def test_threads_may_differ(unfinished: Path, train, valid) -> None:
 def test_damaged_checkpoint_is_refused_in_one_line(unfinished: Path, train, valid) -> None:
     content, chance = unfinished.read_bytes(), random.Random(0)
     damaged = [content[: int(len(content) * share)] for share in (0.0, 0.3, 0.99)]
+    first, last = content.index(b'{"format"'), content.rindex(b"}")
     for _ in range(40):
         copy = bytearray(content)
-        copy[chance.randrange(len(copy) - 1)] ^= 1 << chance.randrange(8)
+        copy[chance.randrange(first, last)] ^= 1 << chance.randrange(8)
         damaged.append(bytes(copy))
-    damaged += [b"{}", b"[1]\n2\n", b"\xff\xfe", content.replace(b"rerank-checkpoint", b"rerank-model")]
+    damaged += [b"{}", b"[1]\n2\n", b"\xff\xfe", content.replace(b"rerank checkpoint", b"rerank history   ")]
     for bad in damaged:
         unfinished.write_bytes(bad)
         with pytest.raises(RerankError) as caught:
@@ -160,7 +162,9 @@ def test_damaged_checkpoint_is_refused_in_one_line(unfinished: Path, train, vali
 
 def test_well_formed_checkpoint_that_is_wrong_is_refused(unfinished: Path, train, valid) -> None:
     """A checksum alone does not make a checkpoint: its values are checked, too."""
-    stored = json.loads(unfinished.read_bytes().splitlines()[0])
+    with np.load(unfinished) as loaded:
+        stored = json.loads(loaded["about"].tobytes())
+    del stored["format"], stored["version"]
     wrong = [
         {"history": [*stored["history"], 0.5]},
         {"n_features": 2},
@@ -170,8 +174,7 @@ def test_well_formed_checkpoint_that_is_wrong_is_refused(unfinished: Path, train
         {"more": 1},
     ]
     for members in wrong:
-        text = json.dumps({**stored, **members}).encode()
-        unfinished.write_bytes(text + b"\n" + checkpoints._checksum(text) + b"\n")
+        container.write(unfinished, checkpoints.KIND, {**stored, **members}, {})
         with pytest.raises(FileFormatError) as caught:
             ranker_class("lambdamart")(**SMALL).fit(
                 train, eval_set=valid, training=TrainingOptions(checkpoint=unfinished)

@@ -30,9 +30,9 @@ from rerank.features.base import Cost, Feature, Missing
 from rerank.features.registry import register
 from rerank.history.base import Arrays, HistoryQuery, LearnedFamily, Part
 from rerank.history.bound import IndexHistory
-from rerank.history.checks import HistoryFault, check_numbers, check_pointers
 from rerank.history.collection import DocTerms
 from rerank.history.judged import Judged
+from rerank.runtime.container import Stored, offsets
 from rerank.runtime.elementary import log1p
 from rerank.runtime.kernels import kernel
 from rerank.runtime.threads import in_threads, row_parts
@@ -62,20 +62,15 @@ class TranslationFeatures(LearnedFamily):
             cost=Cost.DOCUMENT,
         ),
     )
-    stored: ClassVar = {"ptr": "i8", "sources": "i4", "probabilities": "f4"}
+    stored: ClassVar = {
+        "ptr": offsets("n_words", "n_sources"),
+        "sources": Stored(np.int32, ("n_sources",), 0, lambda sizes: sizes["n_terms"] - 1),
+        "probabilities": Stored(np.float32, ("n_sources",), 0.0, 1.0 + 1e-6),
+    }
 
     def learn(self, part: Part, history: IndexHistory, threads: int) -> Arrays:
         """Return T, by term of the query: pointers, source terms, probabilities."""
         return learn_translation(part.judged, history.sources, history.n_terms, threads)
-
-    def check(self, arrays: Arrays, n_words: int, n_terms: int) -> None:
-        """Raise HistoryFault where the arrays are no table of probabilities."""
-        sources, probabilities = arrays["sources"], arrays["probabilities"]
-        if sources.ndim != 1 or sources.shape != probabilities.shape:
-            raise HistoryFault("sources and probabilities of different numbers")
-        check_pointers("ptr", arrays["ptr"], n_words, len(sources))
-        check_numbers("sources", sources, 0, n_terms - 1)
-        check_numbers("probabilities", probabilities, 0.0, 1.0 + 1e-6)
 
     def prepare(self, part: Part, history: IndexHistory, vectors: Vectors | None) -> Any:
         """Return T and the share of each word in the queries."""

@@ -1,0 +1,226 @@
+"""Small files of one entry a line, plain or gzip; blank lines and lines that begin with `#` are skipped in preferences.
+
+names        the name of a feature
+folds        `qid<TAB>fold`: whole numbers, which are renumbered from 0 in their order, so that 1 to 5 become 0 to 4
+preferences  `qid<TAB>better docid<TAB>worse docid[<TAB>probability]`: the probability that the first document is
+             better, from 0 to 1 and by default 1; pairs may contradict each other and may be repeated, each counts
+texts        query-document pairs as JSON objects:
+             {"qid": "q1", "id": "d1", "text": "Heat flow in a wing"}
+             {"qid": "q1", "id": "d2", "title": "Heat flow", "body": "…", "year": 1967}
+             qid and id are text or whole numbers; `text` is the document as plain text, where no field has this name;
+             other keys are fields and numbers of the index
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rerank.errors import FileFormatError, InvalidInputError, shown
+from rerank.files.source import check_file, finite_number, json_objects, refuse_header, text_lines
+from rerank.runtime.output import whole_file
+from rerank.types.ids import ID_RULE, QUERY_RULE, WHITE_SPACE, first_broken, first_broken_query, id_array
+from rerank.types.preferences import Preferences
+
+
+def read_names(path: str | Path) -> tuple[str, ...]:
+    """Return the names of features in a text file, one a line; blank lines at the end are passed over.
+
+    Raises FileFormatError for a blank line between names, a name that is there twice, and a file without names.
+    """
+    path = check_file(path, "a file of feature names")
+    names: dict[str, int] = {}
+    blank = None
+    for line, text in text_lines(path):
+        name = text.strip()
+        if not name:
+            blank = blank or line
+            continue
+        if blank is not None:
+            raise FileFormatError(path, blank, "expected a name, got a blank line. Each line is the name of a feature.")
+        if name in names:
+            raise FileFormatError(
+                path, line, f"expected each name once, got {name!r} again (line {names[name]}). Rename one."
+            )
+        names[name] = line
+    if not names:
+        raise FileFormatError(path, None, "expected names of features, got none. Write one a line.")
+    return tuple(names)
+
+
+MOST_DIGITS = 18  # of the number of a fold
+
+
+def read_folds(path: str | Path) -> dict[str, int]:
+    """Read the folds of queries."""
+    path = check_file(path, "a file of folds")
+    folds: dict[str, int] = {}
+    for line, content in text_lines(path):
+        if not content.strip():
+            continue
+        query_id, fold = _entry(path, line, content)
+        if query_id in folds:
+            raise FileFormatError(
+                path, line, f"expected each query in one fold, got {shown(query_id)} again. Remove one of the two."
+            )
+        folds[query_id] = fold
+    if not folds:
+        raise FileFormatError(path, None, "expected lines of query id, tab, fold, got none. Name a file with rows.")
+    numbers = {fold: number for number, fold in enumerate(sorted(set(folds.values())))}
+    return {query_id: numbers[fold] for query_id, fold in folds.items()}
+
+
+def write_folds(folds: Mapping[str, int], path: str | Path) -> None:
+    """Write the fold of each query; raise InvalidInputError for an id or a fold that could not be read again."""
+    broken = first_broken_query(list(folds))
+    if broken is not None:
+        raise InvalidInputError(f"folds: expected query ids {QUERY_RULE}, got {shown(broken)}. Rename it.")
+    negative = next((fold for fold in folds.values() if fold < 0), None)
+    if negative is not None:
+        raise InvalidInputError(f"folds: expected whole numbers from 0, got {negative}. Number the folds 0, 1, 2.")
+    with whole_file(path) as file:
+        file.writelines(f"{query_id}\t{fold}\n" for query_id, fold in folds.items())
+
+
+def _entry(path: Path, line: int, content: str) -> tuple[str, int]:
+    columns = [column.strip(WHITE_SPACE) for column in content.split("\t")]
+    if len(columns) != 2 or not columns[0]:
+        raise FileFormatError(
+            path, line, f"expected 2 columns with a tab (query id, fold), got {shown(content)}. Correct the line."
+        )
+    broken = first_broken_query(columns[:1])
+    if broken is not None:
+        raise FileFormatError(path, line, f"expected a query id {QUERY_RULE}, got {shown(broken)}. Rename it.")
+    if not (columns[1].isascii() and columns[1].isdigit() and len(columns[1]) <= MOST_DIGITS):
+        raise FileFormatError(
+            path, line, f"expected a whole number as fold, got {shown(columns[1])}. Number the folds 0, 1, 2."
+        )
+    return columns[0], int(columns[1])
+
+
+COLUMNS = "(qid, better docid, worse docid[, probability])"
+
+
+def read_preferences(path: str | Path) -> Preferences:
+    """Read preference pairs.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file of three or four columns separated by tabs, plain or gzip.
+
+    Returns
+    -------
+    Preferences
+        The pairs in the order of the file.
+
+    Raises
+    ------
+    MissingFileError
+        If there is no such file.
+    FileFormatError
+        With the line, for another number of columns, an id with white space, a document preferred to itself, a
+        probability outside 0 to 1, or a file without pairs.
+
+    """
+    path = check_file(path, "a file of preferences")
+    lines = [(line, text) for line, text in text_lines(path) if text.strip() and not text.startswith("#")]
+    if lines:
+        refuse_header(path, *lines[0])
+    rows = [_row(path, line, text) for line, text in lines]
+    if not rows:
+        raise FileFormatError(path, None, f"expected lines of 3 or 4 columns {COLUMNS}, got no line. Name another.")
+    queries, better, worse, probabilities = zip(*rows, strict=True)
+    return Preferences(id_array(queries), id_array(better), id_array(worse), np.array(probabilities))
+
+
+def _row(path: Path, line: int, text: str) -> tuple[str, str, str, float]:
+    columns = [column.strip(WHITE_SPACE) for column in text.split("\t")]
+    if len(columns) not in (3, 4):
+        raise FileFormatError(
+            path, line, f"expected 3 or 4 columns with tabs {COLUMNS}, got {len(columns)}. Put one tab between two."
+        )
+    broken = first_broken(columns[:3])
+    if broken is not None:
+        raise FileFormatError(path, line, f"expected ids without white space, got {shown(broken)}. Correct the id.")
+    if first_broken_query(columns[:1]) is not None:
+        raise FileFormatError(path, line, f"expected a query id {QUERY_RULE}, got {shown(columns[0])}. Rename it.")
+    query_id, better, worse = columns[:3]
+    if better == worse:
+        raise FileFormatError(path, line, f"expected two documents, got {shown(better)} twice. Drop the line.")
+    probability = finite_number(columns[3].encode()) if len(columns) == 4 else 1.0
+    if probability is None or not 0.0 <= probability <= 1.0:
+        raise FileFormatError(
+            path, line, f"expected a probability from 0 to 1, got {shown(columns[3])}. Correct or drop it."
+        )
+    return query_id, better, worse, probability
+
+
+QUERY_KEY, DOCUMENT_KEY, TEXT_KEY = "qid", "id", "text"
+
+
+@dataclass(frozen=True)
+class TextsFile:
+    """Documents by query id and document id, and where each is.
+
+    Parameters
+    ----------
+    documents : mapping from str to mapping from str to str or mapping
+        Each document is text, or fields.
+    locations : mapping from (str, str) to str
+        `file:line` of each query id and document id.
+
+    """
+
+    documents: dict[str, dict[str, Any]]
+    locations: dict[tuple[str, str], str]
+
+
+def read_texts(path: str | Path, queries: Collection[str], fields: Collection[str]) -> TextsFile:
+    """Read texts to rank."""
+    read = TextsFile({}, {})
+    path = Path(path)
+    for line, members in json_objects(path):
+        query_id, doc_id = (_id(path, line, members, key) for key in (QUERY_KEY, DOCUMENT_KEY))
+        if query_id not in queries:
+            raise FileFormatError(
+                path, line, f"expected a query of the topics, got {shown(query_id)}. Add it to the topics."
+            )
+        if (query_id, doc_id) in read.locations:
+            first = read.locations[query_id, doc_id]
+            raise FileFormatError(
+                path, line, f"expected each document once a query, got {shown(doc_id)} again ({first}). Rename it."
+            )
+        read.documents.setdefault(query_id, {})[doc_id] = _document(path, line, members, fields)
+        read.locations[query_id, doc_id] = f"{path}:{line}"
+    return read
+
+
+def _id(path: Path, line: int, members: dict[str, Any], key: str) -> str:
+    """Take an id from a JSON object."""
+    value = members.pop(key, None)
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise FileFormatError(
+            path, line, f"expected text or a whole number as {key}, got {shown(value)}. Write qid and id."
+        )
+    if first_broken([str(value)]) is not None:
+        raise FileFormatError(path, line, f"expected as {key} text {ID_RULE}, got {shown(value)}. Rename it.")
+    return str(value)
+
+
+def _document(path: Path, line: int, members: dict[str, Any], fields: Collection[str]) -> Any:
+    """Return plain text, or the fields."""
+    if TEXT_KEY not in members or TEXT_KEY in fields:
+        return members
+    if len(members) > 1 or not isinstance(members[TEXT_KEY], str):
+        got = ", ".join(members) if len(members) > 1 else members[TEXT_KEY]
+        raise FileFormatError(
+            path,
+            line,
+            f"expected text as {TEXT_KEY}, and no fields beside it, got {shown(got)}. Correct the line.",
+        )
+    return members[TEXT_KEY]
