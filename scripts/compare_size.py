@@ -100,15 +100,16 @@ def imports(trees: dict[PurePath, ast.Module]) -> dict[str, set[str]]:
         name = ".".join(path.with_suffix("").parts).removesuffix(".__init__")
         if name == "rerank":  # its names load when they are used
             continue
-        graph[name] = {each for node in ast.walk(tree) for each in imported(node) if each in names and each != name}
+        graph[name] = {each for node in ast.walk(tree) for each in imported(node, names) if each in names} - {name}
     return graph
 
 
-def imported(node: ast.AST) -> Iterator[str]:
-    """Yield the modules that a statement may import."""
+def imported(node: ast.AST, names: set[str]) -> Iterator[str]:
+    """Yield the modules that a statement imports; `names` are those of the package."""
     if isinstance(node, ast.ImportFrom) and node.module:
-        yield node.module
-        yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        for alias in node.names:
+            part = f"{node.module}.{alias.name}"
+            yield part if part in names else node.module
     elif isinstance(node, ast.Import):
         yield from (alias.name for alias in node.names)
 

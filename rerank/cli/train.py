@@ -76,7 +76,7 @@ def command(context: click.Context, /, data: tuple[Path, ...], **options: Any) -
     (.npz, .parquet; .svm or .txt, also with .gz), or folders of them.
     """
     from rerank.runtime.output import check_outputs
-    from rerank.workflows.index import is_index
+    from rerank.workflows.bound import is_index
 
     check_outputs({"--output": options["output"], "--checkpoint": options["checkpoint"]})
     if len(data) == 3 and is_index(data[0]):

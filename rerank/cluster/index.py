@@ -26,7 +26,8 @@ from rerank.rankers.store import fitted_model
 from rerank.retrieval.candidates import Candidates
 from rerank.retrieval.union import UnionRun, run_of_part
 from rerank.types import Qrels, RankingData, Run, Topics
-from rerank.workflows.index import Index, check_topics, runs_beside
+from rerank.workflows.bound import check_topics, runs_beside
+from rerank.workflows.index import Index
 from rerank.workflows.rerank import rerank
 from rerank.workflows.resources import HISTORY, VECTORS, stored_encoder
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,11 +31,20 @@ from rerank.types import Ints, Qrels, Topics
 from rerank.types.forward import ForwardIndex
 from rerank.types.ids import Ids
 
-if TYPE_CHECKING:
-    from rerank.workflows.index import Index
-
 FOLDS = 20
 NEAR = 0.8  # least cosine of near-duplicate queries
+
+
+class SearchableIndex(Protocol):
+    """An index with forward arrays and an analyser of queries."""
+
+    @property
+    def forward(self) -> ForwardIndex:
+        """The forward arrays."""
+
+    @property
+    def searcher(self) -> Any:
+        """The Lucene searcher."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +82,7 @@ class History:
     @classmethod
     def learn(
         cls,
-        index: Index,
+        index: SearchableIndex,
         topics: Topics | Mapping[str, str],
         qrels: Qrels | Mapping[str, Mapping[str, int]],
         *,

@@ -17,7 +17,7 @@ from rerank.types.retriever import Retriever
 from rerank.workflows.resources import Needs
 
 if TYPE_CHECKING:
-    from rerank.workflows.index import Index
+    from rerank.workflows.bound import BoundIndex
 
 
 def model_recipe(model: Ranker) -> Recipe:
@@ -38,7 +38,7 @@ def model_recipe(model: Ranker) -> Recipe:
     return recipe
 
 
-def check_resources(index: Index, recipe: Recipe) -> None:
+def check_resources(index: BoundIndex, recipe: Recipe) -> None:
     """Raise an error unless the index has the history, the vectors and the encoder that a model was trained with."""
     needs = Needs.of(recipe)
     history = index.history if needs.history else None

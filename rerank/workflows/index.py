@@ -1,58 +1,33 @@
-"""The index as users see it: build, open, search, compute features."""
+"""The index as users see it: build, open, learn resources, and all that an opened index does."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from copy import copy
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-
-from rerank.errors import InvalidInputError, ModelMismatchError, unknown_name
+from rerank.errors import InvalidInputError
 from rerank.features.recipe import Recipe
 from rerank.lucene.build import build_index, build_index_from_sgml
-from rerank.lucene.folder import open_commit
-from rerank.lucene.postings import open_forward
-from rerank.lucene.search import Searcher, check_hits
-from rerank.lucene.shards import index_folders
-from rerank.retrieval.candidates import Candidates
 from rerank.runtime.output import whole_file
-from rerank.runtime.progress import track
-from rerank.types import Qrels, RankingData, Run, Topics
-from rerank.types.ids import QUERY
-from rerank.types.retriever import BM25, CONTENTS, K1, B
-from rerank.workflows.fingerprints import fingerprint_differences
+from rerank.types import Qrels, RankingData, Topics
+from rerank.types.retriever import CONTENTS
+from rerank.workflows.bound import PICKLED, BoundIndex
 from rerank.workflows.resources import (
     HISTORY,
     VECTORS,
-    Needs,
-    Resources,
     encoder_file,
-    named_runs,
-    resource_folder,
-    stored_encoder,
 )
 
 if TYPE_CHECKING:
-    from rerank.history.history import History
-    from rerank.lucene.texts import TextAnalyser
     from rerank.rankers.ranker import Ranker
-    from rerank.types import Ints
-    from rerank.types.forward import ForwardIndex
-    from rerank.vectors.encoder import EncodedDocuments, Encoder
-    from rerank.vectors.queries import Encoded
-    from rerank.vectors.vectors import Vectors
     from rerank.workflows.texts import RankedText
 
 _log = logging.getLogger("rerank")
 
 
-class Index:
+class Index(BoundIndex):
     """A Lucene index with the forward arrays from which features are computed.
 
     Parameters
@@ -91,22 +66,6 @@ class Index:
 
     """
 
-    def __init__(
-        self,
-        path: str | Path,
-        language: str | None = None,
-        *,
-        vectors: Vectors | str | Path | bool | None = None,
-        history: History | str | Path | bool | None = None,
-        encoder: Encoder | str | Callable[[list[str]], Any] | bool | None = None,
-        runs: Mapping[str, Run | Mapping[str, Mapping[str, float]]] | None = None,
-        threads: int | None = None,
-        check_models: bool = True,
-    ) -> None:
-        self.path, self.language, self.threads, self.check_models = Path(path), language, threads, check_models
-        self._opened = _Opened(self.path, language, open_commit(self.path))
-        self._given = Resources(vectors, history, encoder, named_runs(runs))
-
     @classmethod
     def open(cls, path: str | Path, language: str | None = None, **options: Any) -> Self:
         """Open an index folder; see the parameters of the class.
@@ -123,43 +82,6 @@ class Index:
 
         """
         return cls(path, language, **options)
-
-    def using(
-        self,
-        *,
-        vectors: Vectors | str | Path | bool | None = None,
-        history: History | str | Path | bool | None = None,
-        encoder: Encoder | str | Callable[[list[str]], Any] | bool | None = None,
-        runs: Mapping[str, Run | Mapping[str, Mapping[str, float]]] | None = None,
-        threads: int | None = None,
-        check_models: bool | None = None,
-    ) -> Self:
-        """Return the same opened index with other resources; None keeps what is bound.
-
-        Parameters
-        ----------
-        vectors, history, encoder, runs, threads, check_models : as for the class
-            What is bound.
-
-        Returns
-        -------
-        Index
-            The index, which shares the Lucene reader and the forward arrays: closing one closes both.
-
-        """
-        other = copy(self)
-        for name, given in (("vectors", vectors), ("history", history), ("encoder", encoder)):
-            if given is not None:
-                other.__dict__.pop(name, None)
-        other._given = Resources(
-            self._given.vectors if vectors is None else vectors,
-            self._given.history if history is None else history,
-            self._given.encoder if encoder is None else encoder,
-            self.runs if runs is None else named_runs(runs),
-        )
-        other.threads = self.threads if threads is None else threads
-        other.check_models = self.check_models if check_models is None else check_models
-        return other
 
     @classmethod
     def build(
@@ -238,68 +160,6 @@ class Index:
         )
         return cls(path)
 
-    @property
-    def forward(self) -> ForwardIndex:
-        """The forward arrays, memory-mapped; they are made now if the index has none."""
-        return self._opened.forward
-
-    @property
-    def searcher(self) -> Searcher:
-        """The Lucene searcher; starts Java."""
-        return self._opened.searcher
-
-    @property
-    def text_analyser(self) -> TextAnalyser:
-        """What makes forward arrays of texts that the index does not hold; starts Java."""
-        return self._opened.text_analyser
-
-    @property
-    def resources(self) -> Path:
-        """The folder of what `rerank vectors` and `rerank history` learn."""
-        return resource_folder(self.path, self._opened.commit)
-
-    @cached_property
-    def vectors(self) -> Vectors | None:
-        """The vectors of the index; None if it has none."""
-        from rerank.vectors.vectors import Vectors
-
-        given = self._given.vectors
-        if given is None and (self.resources / VECTORS).is_file():
-            given = self.resources / VECTORS
-        if given is None or isinstance(given, bool):
-            return None
-        return given if isinstance(given, Vectors) else Vectors.read(given, self)
-
-    @cached_property
-    def history(self) -> History | None:
-        """What is learned from judgements; None if nothing is."""
-        given = self._given.history
-        if given is None and (self.resources / HISTORY).is_file():
-            given = self.resources / HISTORY
-        if given is None or isinstance(given, bool):
-            return None
-        if not isinstance(given, str | Path):
-            return given
-        from rerank.history.reading import load_history
-
-        return load_history(given)
-
-    @cached_property
-    def encoder(self) -> Encoder | None:
-        """The encoder of texts; None if there is none."""
-        given = self._given.encoder
-        given = stored_encoder(self._opened.commit) if given is None else given
-        if given is None or isinstance(given, bool):
-            return None
-        from rerank.vectors.encoder import Encoder
-
-        return Encoder.of(given)
-
-    @property
-    def runs(self) -> Mapping[str, Run]:
-        """Runs of other systems, by name."""
-        return self._given.runs
-
     def learn_vectors(self, *, dimensions: int | None = None, encoder: str | None = None) -> None:
         """Learn vectors of terms and documents, and keep them with the index; see `Vectors.learn`.
 
@@ -356,286 +216,6 @@ class Index:
         self.resources.mkdir(parents=True, exist_ok=True)
         learned.save(self.resources / HISTORY)
         self.__dict__.pop("history", None)
-
-    def search(
-        self,
-        topics: Topics | Mapping[str, str] | str,
-        k: int = 1000,
-        *,
-        candidates: Candidates | str = BM25,
-        k1: float = K1,
-        b: float = B,
-        field: str = CONTENTS,
-    ) -> Run:
-        """Return the top k documents of every topic: Anserini's hits, scores and order for BM25.
-
-        Documents of the first of several sources come first, in its order and with its scores. Those that only others
-        found follow by reciprocal rank fusion, with falling scores below.
-
-        Parameters
-        ----------
-        topics : Topics, mapping, DataFrame or str
-            The topics; a str is one query, whose id is "query".
-        k : int
-            Number of documents of each topic, and of each source without a depth of its own.
-        candidates : Candidates or str
-            The sources: "bm25"; "rm3" (BM25 of the query expanded by BM25's first 10 documents), "rocchio", "lsi"
-            (latent semantic indexing), "history" (documents judged relevant to similar queries), "encoder", or several
-            with their depths: `bm25:1000,rm3:1000,lsi:200`. Another system's run is `run:NAME:500` for a run of the
-            index, or `run:FILE:500`; all of it without a number.
-        k1, b : float
-            Parameters of BM25, where `candidates` is a str.
-        field : str
-            The indexed field to search; `contents` is the whole document.
-
-        Returns
-        -------
-        Run
-            Its name, which becomes the tag of a run file, contains k1, b and the field; see `Run.retriever`. A topic
-            without hits has no rows, which a run file cannot represent: a warning is logged. Of several sources, a
-            `UnionRun` with `sources`, the runs by name, whose scores and ranks become features; missing where a
-            document comes from others only.
-
-        Raises
-        ------
-        InvalidInputError
-            If the candidates name what is not there.
-
-        """
-        check_hits(k)
-        if not isinstance(candidates, Candidates):
-            candidates = Candidates.parse(candidates, k, k1=k1, b=b, field=field)
-        run = self.retrieve(_topics(topics), candidates)
-        without = run.query_ids[np.diff(run.query_ptr) == 0].tolist()
-        if without:
-            text = "Topics without hits, which a run file cannot contain: %d of %d (%s%s)."
-            _log.warning(text, len(without), len(run), ", ".join(without[:3]), ", ..." if len(without) > 3 else "")
-        return run
-
-    def retrieve(self, topics: Topics, candidates: Candidates) -> Run:
-        """Return what `search` does, without a warning of topics without hits.
-
-        Parameters
-        ----------
-        topics : Topics
-            The topics.
-        candidates : Candidates
-            The sources.
-
-        Returns
-        -------
-        Run
-            The documents.
-
-        """
-        options = {"k1": candidates.k1, "b": candidates.b, "field": candidates.field, "threads": self.threads}
-        first = candidates.sources[0]
-        if candidates.is_single and first.name == BM25:
-            return self.searcher.search(topics, k=first.k or 0, **options)  # type: ignore[arg-type]
-        from rerank.retrieval.base import SearchInputs, source
-        from rerank.retrieval.union import search_union
-
-        if candidates.field not in self.forward.fields:
-            raise unknown_name("field", candidates.field, self.forward.fields)
-        reads = {name for part in candidates.sources if part.file is None for name in source(part.name).reads}
-        inputs = SearchInputs(
-            forward=self.forward,
-            query_ids=list(topics),
-            query_terms=self.searcher.analyze(list(topics.texts.values())),
-            bm25=lambda k: self.searcher.search(topics, k=k, **options),  # type: ignore[arg-type]
-            encoded=self._encoded(topics) if "encoder" in reads else None,
-            vectors=self.vectors if "vectors" in reads else None,
-            history=self.history if "history" in reads else None,
-            runs=self.runs_of(candidates),
-            **options,  # type: ignore[arg-type]
-        )
-        if candidates.is_single:
-            return source(first.name).search(inputs, first.k or 0)
-        return search_union(inputs, candidates)
-
-    def runs_of(self, candidates: Candidates) -> dict[str, Run]:
-        """Return the runs of other systems among candidates: those that are bound, and others read from their files.
-
-        Parameters
-        ----------
-        candidates : Candidates
-            The candidates.
-
-        Returns
-        -------
-        dict of str to Run
-            The runs by name.
-
-        """
-        from rerank.files.trec import read_run
-
-        others = {part.name: part.file for part in candidates.sources if part.file is not None}
-        return {name: self.runs[name] if name in self.runs else read_run(file) for name, file in others.items()}
-
-    def features(
-        self,
-        run: Run | Mapping[str, Mapping[str, float]],
-        topics: Topics | Mapping[str, str],
-        qrels: Qrels | Mapping[str, Mapping[str, int]] | None = None,
-        *,
-        recipe: Recipe | None = None,
-    ) -> RankingData:
-        """Return the features of the query-document pairs of a run.
-
-        Parameters
-        ----------
-        run : Run, mapping or DataFrame
-            The query-document pairs. The runs of a `UnionRun` become features, as the index's `runs` do.
-        topics : Topics, mapping or DataFrame
-            Topics of all queries of the run.
-        qrels : Qrels, mapping, DataFrame or None
-            Judgements, for labels.
-        recipe : Recipe or None
-            The features; None is the default recipe, with features of all resources of the index.
-
-        Returns
-        -------
-        RankingData
-            The queries in the order of the run, the rows of a query in trec_eval's order.
-
-        Raises
-        ------
-        InvalidInputError
-            If a query has no topic, a document is not in the index, or the history was learned on another index.
-
-        """
-        from rerank.features.extract import extract
-
-        return extract(**self._extraction(run, topics, qrels, recipe))
-
-    def some_features(
-        self, needed: Collection[str] | None, run: Run, topics: Topics, *, recipe: Recipe | None = None
-    ) -> RankingData:
-        """Return what `features` does, in which features that are not `needed` may be NaN, e.g. to score with a model.
-
-        Parameters
-        ----------
-        needed : collection of str or None
-            Names of features, e.g. `model.features_read()`; None is all.
-        run, topics, recipe : as for `features`
-            The pairs and their features.
-
-        Returns
-        -------
-        RankingData
-            The same columns as those of `features`.
-
-        """
-        from rerank.features.extract import extract
-
-        return extract(**self._extraction(run, topics, None, recipe), needed=needed)
-
-    def write_features(
-        self,
-        path: str | Path,
-        run: Run | Mapping[str, Mapping[str, float]],
-        topics: Topics | Mapping[str, str],
-        qrels: Qrels | Mapping[str, Mapping[str, int]] | None = None,
-        *,
-        recipe: Recipe | None = None,
-    ) -> None:
-        """Write features to a file in batches, so that memory does not grow with the number of queries.
-
-        Parameters
-        ----------
-        path : path
-            File name that ends in .npz, .parquet, .svm or .txt (the latter two also with .gz).
-        run, topics, qrels, recipe : as for `features`
-            The pairs, their labels and their features.
-
-        """
-        from rerank.features.extract import extract_blocks
-        from rerank.files.data import write_data
-
-        data, blocks = extract_blocks(**self._extraction(run, topics, qrels, recipe))
-        write_data(data, path, blocks)
-
-    def _extraction(self, run: Any, topics: Any, qrels: Any, recipe: Recipe | None) -> dict[str, Any]:
-        """Return the arguments of `extract`."""
-        from rerank.features.inputs import Records
-
-        run, topics = Run.of(run), Topics.of(topics)
-        check_topics(run, topics)
-        query_ids = list(run)
-        terms = self.searcher.analyze([topics[query_id] for query_id in query_ids])
-        needs = Needs.of(recipe)
-        texts = {query_id: topics[query_id] for query_id in query_ids}
-        return {
-            "forward": self.forward,
-            "query_terms": dict(zip(query_ids, terms, strict=True)),
-            "run": run,
-            "recipe": recipe,
-            "qrels": None if qrels is None else Qrels.of(qrels),
-            "records": Records(
-                runs=runs_beside(run, self),
-                documents=self.stored_documents,
-                vectors=self.vectors if needs.vectors else None,
-                history=self.history if needs.history else None,
-                encoded=self._encoded(texts) if needs.encoder else None,
-            ),
-            "threads": self.threads,
-        }
-
-    def _encoded(self, texts: Mapping[str, str]) -> Encoded | None:
-        """Return the vectors of the encoder for queries and documents; None without one."""
-        if self.encoder is None:
-            return None
-        from rerank.vectors.queries import Encoded
-
-        stored = self._opened.encode(self.encoder, self.document_texts)
-        return Encoded(self.encoder.name, stored.documents, stored.queries(texts))
-
-    def stored_documents(self, numbers: Sequence[int] | Ints) -> list[str | None]:
-        """Return documents by number as they were indexed (JSON or SGML), None if the index does not store them.
-
-        Parameters
-        ----------
-        numbers : sequence of int, or ndarray of shape (n,) and dtype int64
-            Document numbers of the forward arrays.
-
-        Returns
-        -------
-        list of str or None
-            The documents.
-
-        """
-        return self.searcher.documents(self.forward.lucene_docs[np.asarray(numbers, dtype=np.int64)].tolist())
-
-    def document_texts(self, numbers: Ints) -> list[str]:
-        """Return the text of documents by number: `contents`, or their fields joined as the index build joins them.
-
-        Parameters
-        ----------
-        numbers : ndarray of shape (n,) and dtype int64
-            Document numbers.
-
-        Returns
-        -------
-        list of str
-            The texts.
-
-        Raises
-        ------
-        InvalidInputError
-            If the index does not keep its documents.
-
-        """
-        from rerank.lucene.documents import stored_text
-
-        stored, doc_ids = self.stored_documents(numbers), self.forward.doc_ids[numbers]
-        missing = [doc_id for doc_id, text in zip(doc_ids.tolist(), stored, strict=True) if text is None]
-        if any(missing):  # a deleted document has the empty id
-            raise InvalidInputError(
-                f"{self.path}: expected an index that keeps its documents, got none for {missing[0]!r}. Index with raw "
-                "documents (-storeRaw)."
-            )
-        joined = self.searcher.joined_fields
-        return ["" if text is None else stored_text(text, self.forward.fields, joined) for text in stored]
 
     def text_features(
         self,
@@ -745,146 +325,7 @@ class Index:
         given = given_texts(query, documents, scores)
         return ranked_texts(rank_texts(self, model, given, field), documents, k)
 
-    def check_model(self, model: Ranker) -> None:
-        """Raise ModelMismatchError for a model whose features were computed on another index, unless it is allowed.
-
-        Parameters
-        ----------
-        model : Ranker
-            A fitted model.
-
-        Raises
-        ------
-        ModelMismatchError
-            If its features were computed on another index.
-
-        """
-        trained_on, fingerprint = model.fingerprint_, dict(self.forward.fingerprint)
-        if not self.check_models or trained_on is None or dict(trained_on) == fingerprint:
-            return
-        name, trained, value = next(fingerprint_differences("", dict(trained_on), fingerprint))
-        raise ModelMismatchError(
-            f"{self.path}: expected the index that the model was trained on ({name}: {trained}), got another "
-            f"({name}: {value}). Train on this index, or allow it (Index.open(..., check_models=False), --other-index)."
-        )
-
-    def each(self, function: Callable[[Any, Any], Any], shared: Any, items: Sequence[Any], what: str) -> Iterator[Any]:
-        """Yield function(shared, item) for each item, in order: here one after the other, or by a cluster's workers.
-
-        Parameters
-        ----------
-        function : callable
-            A function of two arguments.
-        shared : object
-            First argument.
-        items : sequence
-            Second arguments.
-        what : str
-            What the progress bar says.
-
-        Yields
-        ------
-        object
-            The results.
-
-        """
-        yield from (function(shared, item) for item in track(items, what, len(items)))
-
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the index by its path, commit and resources: another process opens it."""
-        state = {name: value for name, value in self.__dict__.items() if name in _PICKLED}
+        state = {name: value for name, value in self.__dict__.items() if name in PICKLED}
         return Index, (self.path.resolve(), self.language), {**state, "path": self.path.resolve()}
-
-    def close(self) -> None:
-        """Close the Lucene reader."""
-        self._opened.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-
-@dataclass(frozen=True, eq=False)
-class _Opened:
-    """What is opened once for an index, whatever its resources are."""
-
-    path: Path
-    language: str | None
-    commit: str
-
-    @cached_property
-    def forward(self) -> ForwardIndex:
-        """The forward arrays."""
-        forward = open_forward(self.path, commit=self.commit)
-        if self.language is None:
-            return forward
-        return replace(forward, fingerprint={**forward.fingerprint, "language": self.language})
-
-    @cached_property
-    def searcher(self) -> Searcher:
-        """The Lucene searcher."""
-        return Searcher(self.path, self.language, self.commit)
-
-    @cached_property
-    def text_analyser(self) -> TextAnalyser:
-        """What makes forward arrays of texts."""
-        from rerank.lucene.texts import TextAnalyser
-
-        return TextAnalyser(self.forward, self.searcher.language)
-
-    @cached_property
-    def _encoded(self) -> dict[str, EncodedDocuments]:
-        return {}
-
-    def encode(self, encoder: Encoder, texts: Callable[[Ints], list[str]]) -> EncodedDocuments:
-        """Return the vectors of all documents by an encoder, with the encoder for queries."""
-        from rerank.vectors.encoder import encoded_documents
-
-        if encoder.name not in self._encoded:
-            self._encoded[encoder.name] = encoded_documents(encoder, self.forward, texts)
-        return replace(self._encoded[encoder.name], encoder=encoder)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle what identifies the index."""
-        return _Opened, (self.path.resolve(), self.language, self.commit)
-
-    def close(self) -> None:
-        """Close the Lucene reader."""
-        if "searcher" in self.__dict__:
-            self.searcher.close()
-            del self.__dict__["searcher"]
-
-
-_PICKLED = ("path", "language", "threads", "check_models", "_opened", "_given")
-
-
-def _topics(topics: Any) -> Topics:
-    """Return topics; text is one query."""
-    return Topics.of({QUERY: topics} if isinstance(topics, str) else topics)
-
-
-def is_index(folder: Path) -> bool:
-    """Return whether a path is the folder of an index, or of the shards of one."""
-    return folder.is_dir() and bool(index_folders(folder))
-
-
-def check_topics(run: Run, topics: Topics) -> None:
-    """Refuse a run with a query that has no topic."""
-    missing = [query_id for query_id in run if query_id not in topics]
-    if missing:
-        raise InvalidInputError(
-            f"run: expected a topic for every query, got none for {missing[0]!r} ({len(missing)} such queries in "
-            "all). Give the topics that the run was made for."
-        )
-
-
-def runs_beside(run: Run, index: Index) -> dict[str, Run]:
-    """Return the runs whose scores become features of another: those of a union, and those of the index."""
-    return {**getattr(run, "sources", {}), **index.runs}

@@ -19,8 +19,9 @@ from rerank.retrieval.candidates import DEPTH, run_names
 from rerank.retrieval.union import UnionRun
 from rerank.types import RankingData, Run, Topics
 from rerank.workflows.applying import check_candidates, check_resources, model_candidates, model_recipe
+from rerank.workflows.bound import runs_beside
 from rerank.workflows.first_stage import FirstStage, errors_of_first_stage
-from rerank.workflows.index import Index, runs_beside
+from rerank.workflows.index import Index
 
 
 def rerank(

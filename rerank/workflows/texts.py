@@ -28,7 +28,7 @@ from rerank.workflows.resources import Needs
 if TYPE_CHECKING:
     from rerank.rankers.ranker import Ranker
     from rerank.vectors.queries import Encoded
-    from rerank.workflows.index import Index
+    from rerank.workflows.bound import BoundIndex
 
 _log = logging.getLogger("rerank")
 MOST_TEXTS = 1 << 20  # of one call
@@ -177,7 +177,7 @@ def _run(documents: Mapping[str, Mapping[str, Any]], scores: Floats, name: str) 
     return Run(id_array(list(documents)), pointers([len(named) for named in documents.values()]), doc_ids, scores, name)
 
 
-def text_features(index: Index, given: GivenTexts, options: TextOptions) -> RankingData:
+def text_features(index: BoundIndex, given: GivenTexts, options: TextOptions) -> RankingData:
     """Return the features of texts, batch by batch of queries; see `Index.text_features`."""
     searcher, forward = index.searcher, index.forward
     if given.run is None and options.retriever.field not in forward.fields:
@@ -218,7 +218,7 @@ def _batches(given: GivenTexts, reader: GivenReader) -> Iterator[dict[str, dict[
 
 
 def _batch_features(
-    index: Index,
+    index: BoundIndex,
     terms: Mapping[str, Sequence[str]],
     batch: Mapping[str, Mapping[str, GivenDocument]],
     given: GivenTexts,
@@ -260,7 +260,7 @@ def _batch_features(
     )
 
 
-def _encoded(index: Index, documents: Sequence[GivenDocument], queries: Mapping[str, str]) -> Encoded | None:
+def _encoded(index: BoundIndex, documents: Sequence[GivenDocument], queries: Mapping[str, str]) -> Encoded | None:
     """Return the vectors of an encoder for queries and texts, each as the index would store it; None without one."""
     encoder = index.encoder
     if encoder is None:
@@ -282,7 +282,7 @@ def _bm25(texts: TextIndex, terms: Mapping[str, Sequence[str]], run: Run, retrie
 
 
 def rank_texts(
-    index: Index, model: Ranker, given: GivenTexts, plain_field: str = CONTENTS, base: Run | None = None
+    index: BoundIndex, model: Ranker, given: GivenTexts, plain_field: str = CONTENTS, base: Run | None = None
 ) -> Run:
     """Return the texts of each query in the model's order; see `Index.rerank_texts`."""
     recipe = model_recipe(model)
@@ -308,7 +308,13 @@ class TextsToRank:
 
 
 def rerank_topics(
-    index: Index, model: Ranker, topics: Topics, texts: TextsToRank, *, k: int | None = None, base: Run | None = None
+    index: BoundIndex,
+    model: Ranker,
+    topics: Topics,
+    texts: TextsToRank,
+    *,
+    k: int | None = None,
+    base: Run | None = None,
 ) -> Run:
     """Return the best k texts of each topic in the model's order; topics without texts are left out, and logged."""
     without = [query_id for query_id in topics if query_id not in texts.documents]
