@@ -59,9 +59,7 @@ def _imports(path: Path, modules: Collection[str]) -> set[str]:
     for_types = [
         node
         for node in ast.walk(tree)
-        if isinstance(node, ast.If)
-        and "TYPE_CHECKING" in ast.unparse(node.test)
-        and path.parent.name in WITHOUT_TYPES
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test) and path.parent.name in WITHOUT_TYPES
     ]
     left_out = {id(node) for block in for_types for node in ast.walk(block)}
     nodes = [node for node in ast.walk(tree) if id(node) not in left_out]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rerank.cli.cluster import cluster_options, opened_cluster
+from rerank.cli.cluster import cluster_option, opened_cluster
 from rerank.cli.comparison import (
     ComparisonOptions,
     changed_queries,
@@ -56,7 +56,7 @@ MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@1000")
     help="Output file; stdout by default.",
 )
 @comparison_options
-@cluster_options()
+@cluster_option()
 def command(
     qrels: Path,
     runs: tuple[Path, ...],
@@ -69,7 +69,6 @@ def command(
     form: str,
     output: Path,
     cluster: str | None,
-    cluster_security: Path | None,
     **comparing: Any,
 ) -> None:
     """Measure each RUN against QRELS as trec_eval does; several runs are compared with a baseline."""
@@ -85,7 +84,7 @@ def command(
     check_options(options, len(paths), form)
     judgements, topics = read_qrels(qrels), None if options.topics is None else read_topics(options.topics)
     rules = {"complete": complete, "depth": depth, "judged_only": judged_only, "level": level}
-    with opened_cluster(cluster, cluster_security) as workers:
+    with opened_cluster(cluster) as workers:
         results, loaded = _measured(paths, judgements, parsed, rules, options.needs_runs, workers)
     comparison = _compared(results, options, str(options.baseline or paths[0]))
     details = changed_queries(comparison, options, judgements, loaded, topics)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rerank.cli.cluster import cluster_options, opened_cluster, opened_index
+from rerank.cli.cluster import cluster_option, opened_cluster, opened_index
 from rerank.cli.options import (
     Whole,
     bm25_options,
@@ -91,7 +91,7 @@ BESIDE_REPLAY = frozenset(["replay", "output"])
 @candidates_option()
 @language_option()
 @threads_option()
-@cluster_options()
+@cluster_option()
 @click.pass_context
 def command(context: click.Context, /, replay: Path | None, output: Path | None, **options: Any) -> None:
     """Compare BM25, the ranker, and the ranker started from BM25, on held-out queries of k folds."""
@@ -114,7 +114,6 @@ def _studied(
     qrels: Path,
     language: str | None,
     cluster: str | None,
-    cluster_security: Path | None,
     **options: Any,
 ) -> str:
     from rerank.cli.file_names import errors_with_files
@@ -128,7 +127,7 @@ def _studied(
     folds = None if isinstance(study.folds, int) else options["folds"]
     queries, judgements = read_topics(topics), read_qrels(qrels)
     with (
-        opened_cluster(cluster, cluster_security) as workers,
+        opened_cluster(cluster) as workers,
         opened_index(index, language, workers) as opened,
         errors_with_files({"qrels": qrels, "folds": folds, "recipe": options["recipe"], "candidates": "--candidates"}),
     ):

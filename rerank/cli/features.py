@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from rerank.cli.cluster import cluster_options, opened_cluster, opened_index
+from rerank.cli.cluster import cluster_option, opened_cluster, opened_index
 from rerank.cli.formats import engine_names
 from rerank.cli.options import (
     Number,
@@ -113,7 +113,7 @@ def _template(context: click.Context, option: click.Parameter, value: Any) -> No
 @click.option("--quick", is_flag=True, help="A faster, less precise --report.")
 @language_option()
 @threads_option()
-@cluster_options()
+@cluster_option()
 def command(
     index: Path,
     topics: Path,
@@ -128,7 +128,6 @@ def command(
     language: str | None,
     threads: int | None,
     cluster: str | None,
-    cluster_security: Path | None,
 ) -> None:
     """Write the features of RUN's query-document pairs.
 
@@ -154,7 +153,7 @@ def command(
     judgements = None if qrels is None else read_qrels(qrels)
     parsed, others = None if recipe is None else Recipe.from_toml(recipe), read_named_runs(runs)
     with (
-        opened_cluster(cluster, cluster_security) as workers,
+        opened_cluster(cluster) as workers,
         opened_index(index, language, workers, runs=others, threads=threads) as opened,
         errors_with_files({"recipe": recipe}),
     ):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from rerank.cli.cluster import cluster_options, opened_cluster, opened_index
+from rerank.cli.cluster import cluster_option, opened_cluster, opened_index
 from rerank.cli.options import (
     Whole,
     base_file,
@@ -57,7 +57,7 @@ from rerank.cli.options import (
 @functions_option()
 @language_option()
 @threads_option()
-@cluster_options()
+@cluster_option()
 def command(
     index: Path,
     model: Path,
@@ -74,7 +74,6 @@ def command(
     first_k: int | None,
     threads: int | None,
     cluster: str | None,
-    cluster_security: Path | None,
 ) -> None:
     """Write the top k documents of INDEX for TOPICS in the order of MODEL.
 
@@ -99,7 +98,7 @@ def command(
     candidates = None if run is None else read_run(run)
     bound = {"runs": read_named_runs(named), "threads": threads, "check_models": not other_index}
     with (
-        opened_cluster(cluster, cluster_security) as workers,
+        opened_cluster(cluster) as workers,
         opened_index(index, language, workers, **bound) as opened,
     ):
         if candidates is not None and run is not None and texts is None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from rerank.cli.cluster import cluster_options, opened_cluster, opened_index
+from rerank.cli.cluster import cluster_option, opened_cluster, opened_index
 from rerank.cli.options import (
     bm25_options,
     candidates_option,
@@ -31,7 +31,7 @@ from rerank.cli.options import (
 )
 @language_option()
 @threads_option()
-@cluster_options()
+@cluster_option()
 def command(
     index: Path,
     topics: Path,
@@ -44,7 +44,6 @@ def command(
     language: str | None,
     threads: int | None,
     cluster: str | None,
-    cluster_security: Path | None,
 ) -> None:
     """Write the top k of INDEX for TOPICS as a TREC run: BM25's, or that of other sources.
 
@@ -65,7 +64,7 @@ def command(
 
     queries = read_topics(topics)
     with (
-        opened_cluster(cluster, cluster_security) as workers,
+        opened_cluster(cluster) as workers,
         opened_index(index, language, workers, threads=threads) as opened,
         errors_with_files({"candidates": "--candidates"}),
     ):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rerank.cli.cluster import cluster_options, opened_cluster, opened_index
+from rerank.cli.cluster import cluster_option, opened_cluster, opened_index
 from rerank.cli.options import (
     base_file,
     candidates_option,
@@ -66,7 +66,7 @@ FROM_DATA = ("validate", "preferences", "memory", "checkpoint")
     help="File that the state of training of boosted trees is kept in, to go on from if it is killed.",
 )
 @threads_option()
-@cluster_options()
+@cluster_option()
 @click.pass_context
 def command(context: click.Context, /, data: tuple[Path, ...], **options: Any) -> None:
     """Train a ranker: from INDEX and the judgements QRELS of TOPICS, or on DATA.
@@ -116,7 +116,7 @@ def _train_on_index(index: Path, topics: Path, qrels: Path, **options: Any) -> N
     recipe = None if options["recipe"] is None else Recipe.from_toml(options["recipe"])
     files = {"qrels": qrels, "recipe": options["recipe"], "candidates": "--candidates", "training data": qrels}
     with (
-        opened_cluster(options["cluster"], options["cluster_security"]) as workers,
+        opened_cluster(options["cluster"]) as workers,
         opened_index(index, options["language"], workers, threads=options["threads"]) as opened,
         errors_with_files(files),
     ):
@@ -147,7 +147,7 @@ def _train_on_data(data: tuple[Path, ...], **options: Any) -> None:
     pairs: dict[str, Any] = {} if preferences is None else {"preferences": _preferences(type(model), preferences)}
     files = {"training data": " ".join(map(str, data)), "validation data": validate, "preferences": preferences}
     with (
-        opened_cluster(options["cluster"], options["cluster_security"]) as workers,
+        opened_cluster(options["cluster"]) as workers,
         errors_with_files(
             {
                 **files,

@@ -25,12 +25,11 @@ class Cluster(Workers):
     Parameters
     ----------
     client : distributed.Client or str
-        A connected client, the address of a scheduler (`tcp://host:8786`, `tls://host:8786`), or `local:N`: N processes
-        of one thread on this machine, which end with `close`. A script that uses `local:N` needs the guard
-        `if __name__ == "__main__":`.
-    security : distributed.Security or path, optional
-        TLS certificates for an address, or a TOML file with their paths `ca`, `cert` and `key`; by default those of
-        Dask's configuration.
+        A connected client, the address of a scheduler (`tcp://host:8786`, `tls://host:8786`), a TOML file with
+        `address` and the paths `ca`, `cert` and `key` of certificates, or `local:N`: N processes of one thread on this
+        machine, which end with `close`. A script that uses `local:N` needs the guard `if __name__ == "__main__":`.
+    security : distributed.Security, optional
+        TLS certificates for an address; by default those of Dask's configuration.
     patience : float
         Seconds for which a job waits for a worker when none is left.
 

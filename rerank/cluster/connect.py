@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +11,20 @@ from rerank.errors import ClusterError, FileFormatError, InvalidInputError, Miss
 from rerank.files.source import read_toml
 
 CONNECT_SECONDS = 10.0
-SECURITY_KEYS = ("ca", "cert", "key")
+FILE_KEYS = ("address", "ca", "cert", "key")
 MOST_LOCAL = 1024  # processes of local:N
 _LOCAL = re.compile(r"local:(\d{1,4})")
 _ADDRESS = re.compile(r"([a-z][a-z0-9+-]*://)?[^\s/]+:\d{1,5}")
 
 
 def connect(address: str, security: Any = None) -> tuple[Any, list[Any]]:
-    """Return a client of the scheduler at an address, and what is to be closed after use, in this order."""
+    """Return a client of the scheduler at an address or of a TOML file, and what is closed after use, in this order."""
     distributed = dask_distributed()
     # Lost workers are reported by this package, or repaired.
     for name in ("distributed", "distributed.worker", "distributed.nanny", "distributed.scheduler"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
+    if address.endswith(".toml"):
+        address, security = read_cluster_file(Path(address))
     local = _LOCAL.fullmatch(address)
     if address.startswith("local:") and (local is None or not 1 <= int(local[1]) <= MOST_LOCAL):
         raise InvalidInputError(f"cluster: expected local:N with N from 1 to {MOST_LOCAL}, got {address!r}.")
@@ -31,12 +32,11 @@ def connect(address: str, security: Any = None) -> tuple[Any, list[Any]]:
         return _local_cluster(distributed, int(local[1]))
     if not _ADDRESS.fullmatch(address):
         raise InvalidInputError(
-            f"cluster: expected the address of a Dask scheduler (tcp://HOST:PORT) or local:N, got {address!r}."
+            f"cluster: expected the address of a scheduler (tcp://HOST:PORT), local:N or FILE.toml, got {address!r}."
         )
-    given = read_security(security) if isinstance(security, str | Path) else security
     try:
         client = distributed.Client(
-            address, timeout=CONNECT_SECONDS, security=given, set_as_default=False, name="rerank"
+            address, timeout=CONNECT_SECONDS, security=security, set_as_default=False, name="rerank"
         )
     except (OSError, TimeoutError, ValueError, RuntimeError, TypeError) as error:
         raise _refused(address, error) from error
@@ -46,7 +46,7 @@ def connect(address: str, security: Any = None) -> tuple[Any, list[Any]]:
 def _refused(address: str, error: Exception) -> ClusterError:
     told, remedy = _told(error), "Start `dask scheduler`, and name its address"
     if address.startswith("tls://") or "tls" in told.lower() or "ssl" in told.lower():
-        remedy = "Check the address, and give its certificates (--cluster-security FILE)"
+        remedy = "Check the address, and give its certificates (--cluster FILE.toml)"
     return ClusterError(
         f"{address}: expected a Dask scheduler that answers within {CONNECT_SECONDS:g} s, got {told}. {remedy}."
     )
@@ -97,25 +97,23 @@ def _local_cluster(distributed: Any, n_workers: int) -> tuple[Any, list[Any]]:
     return client, [client, cluster]
 
 
-def read_security(path: str | Path) -> Any:
-    """Return the TLS certificates of a TOML file with the paths `ca`, `cert` and `key`, relative to the file."""
-    path = Path(path)
-    table = read_toml(path, "a TOML file of TLS certificates")
-    files = {name: path.parent / value for name, value in _checked(path, table).items()}
+def read_cluster_file(path: Path) -> tuple[str, Any]:
+    """Return the address and the TLS certificates of a TOML file; the paths `ca`, `cert`, `key` are relative to it."""
+    table = read_toml(path, "a TOML file of a cluster")
+    if sorted(table) != sorted(FILE_KEYS) or not all(isinstance(value, str) for value in table.values()):
+        raise FileFormatError(
+            path,
+            None,
+            f"expected the keys {', '.join(FILE_KEYS)} with text, got {', '.join(table) or 'none'}. Write them.",
+        )
+    files = {name: path.parent / table[name] for name in FILE_KEYS[1:]}
     for name, file in files.items():
         if not file.is_file():
             raise MissingFileError(file, f"the file of {name} in {path}")
-    return dask_distributed().Security(
+    security = dask_distributed().Security(
         tls_ca_file=str(files["ca"]),
         tls_client_cert=str(files["cert"]),
         tls_client_key=str(files["key"]),
         require_encryption=True,
     )
-
-
-def _checked(path: Path, table: Mapping[str, Any]) -> dict[str, str]:
-    if sorted(table) != sorted(SECURITY_KEYS) or not all(isinstance(value, str) for value in table.values()):
-        raise FileFormatError(
-            path, None, f"expected the keys ca, cert and key with paths, got {', '.join(table) or 'none'}. Write them."
-        )
-    return {name: table[name] for name in SECURITY_KEYS}
+    return table["address"], security

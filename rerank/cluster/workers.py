@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
@@ -34,8 +35,8 @@ class Workers:
         self.patience = patience
         self._closed_after: list[Any] = []
         self._checked: set[frozenset[str]] = set()
-        if isinstance(client, str):
-            client, self._closed_after = connect(client, security)
+        if isinstance(client, str | Path):
+            client, self._closed_after = connect(str(client), security)
         elif not hasattr(client, "submit") or not hasattr(client, "scheduler"):
             raise InvalidInputError(
                 f"cluster: expected a distributed.Client or an address, got {type(client).__name__}."
