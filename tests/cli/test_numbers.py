@@ -47,7 +47,7 @@ def _options() -> list[tuple[str, str]]:
 def test_a_number_is_refused_in_one_line_or_used(
     verb: str, option: str, text: str, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rerank.service.supervisor.serve", lambda *arguments, **options: None)
+    monkeypatch.setattr("rerank.service.server.serve", lambda *arguments, **options: None)
     line = LINES[verb].format(out=tmp_path / "out").split()
     done = command("-q", verb, *line, option, text)
     assert done.code in (0, 2), done

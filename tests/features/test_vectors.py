@@ -127,7 +127,7 @@ def test_features_of_vectors_are_refused_without_them(
     recipe = Recipe.from_dict(data.recipe or {})
     with pytest.raises(InvalidInputError, match=r"vectors: expected the vectors of checksum [0-9a-f]{16}, got none\."):
         extract(forward, QUERIES, run, recipe)
-    with pytest.raises(InvalidInputError, match=r"vectors: expected the vectors for the family lsi, got none\. Give"):
+    with pytest.raises(InvalidInputError, match=r"vectors: expected the vectors for the family lsi, got none\. Learn"):
         extract(forward, QUERIES, run, Recipe(families=FAMILIES))
     other = Vectors.learn(forward, dimensions=2)
     with pytest.raises(InvalidInputError, match=rf"which the features were made with, got {other.checksum}\."):

@@ -207,8 +207,8 @@ def test_training_that_is_killed_at_any_moment_goes_on_to_the_same_model(tmp_pat
         "import sys, rerank\n"
         "state = rerank.Checkpoint(sys.argv[2], 0.0) if sys.argv[2:] else None\n"
         "model = rerank.LambdaMART(n_estimators=150, subsample=0.7, num_leaves=8, n_jobs=1)\n"
-        "valid = rerank.read_data('valid.npz')\n"
-        "model.fit(rerank.read_data('train.npz'), eval_set=valid, checkpoint=state).save(sys.argv[1])\n"
+        "valid, options = rerank.read_data('valid.npz'), rerank.TrainingOptions(checkpoint=state)\n"
+        "model.fit(rerank.read_data('train.npz'), eval_set=valid, training=options).save(sys.argv[1])\n"
         "if state is not None: state.remove()\n"
     )
 

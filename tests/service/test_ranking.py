@@ -38,7 +38,7 @@ def test_a_model_of_bm25_candidates_is_served_with_their_parameters(
     index: rerank.Index, data: RankingData, tmp_path: Path
 ) -> None:
     other = replace(data, retriever=Retriever.bm25(1.2, 0.75))
-    assert _load(index, _fitted(other), tmp_path).candidates == Candidates(k1=1.2, b=0.75)
+    assert _load(index, _fitted(other), tmp_path).candidates == Candidates(k1=1.2, b=0.75).at_depth(30)
     assert _load(index, _fitted(data), tmp_path, model_names=("mine", "other")).name == "mine"
 
 
