@@ -122,7 +122,7 @@ class Cluster(Workers):
 
         Parameters
         ----------
-        task, gradients_of, from_first_tree
+        task, gradients_of, from_first_tree : BoostTask, callable and bool
             As for `rerank.cluster.training.ClusterBooster`.
 
         Returns
