@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rerank.files.trec import read_run as read_run
     from rerank.files.trec import write_run as write_run
     from rerank.history.history import History as History
-    from rerank.history.reading import load_history as load_history
+    from rerank.history.reading import read_history as read_history
     from rerank.rankers.auto import Auto as Auto
     from rerank.rankers.checkpoint import Checkpoint as Checkpoint
     from rerank.rankers.context import TrainingOptions as TrainingOptions
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from rerank.rankers.plots import plot_importance as plot_importance
     from rerank.rankers.plots import plot_metric as plot_metric
     from rerank.rankers.rankboost import RankBoost as RankBoost
-    from rerank.rankers.store import load_model as load_model
+    from rerank.rankers.store import read_model as read_model
     from rerank.retrieval.candidates import Candidates as Candidates
     from rerank.types import Qrels as Qrels
     from rerank.types import RankingData as RankingData
@@ -98,13 +98,13 @@ _HOMES = {
     "feature": "rerank.features.functions",
     "fuse": "rerank.combination.fusion",
     "import_model": "rerank.exchange.models",
-    "load_history": "rerank.history.reading",
-    "load_model": "rerank.rankers.store",
     "local_optimality": "rerank.rankers.diagnostics",
     "plot_importance": "rerank.rankers.plots",
     "plot_metric": "rerank.rankers.plots",
     "read_data": "rerank.files.data",
     "read_documents": "rerank.files.corpus",
+    "read_history": "rerank.history.reading",
+    "read_model": "rerank.rankers.store",
     "read_preferences": "rerank.files.lists",
     "read_qrels": "rerank.files.trec",
     "read_run": "rerank.files.trec",

@@ -59,7 +59,7 @@ def measured(data: Path, folder: Path, threads: int, repeats: int) -> dict[str, 
         start = time.perf_counter()
         history.save(folder / "history.npz")
         saved = time.perf_counter()
-        rerank.load_history(folder / "history.npz")
+        rerank.read_history(folder / "history.npz")
         size = (folder / "history.npz").stat().st_size / 1e6
         print(f"file: {size:.0f} MB, written in {saved - start:.1f} s, read in {time.perf_counter() - saved:.1f} s")
         vectors = Vectors.learn(index, threads=threads)

@@ -234,7 +234,7 @@ class Turns:
     def measure(self, index: Index, model_file: Path, queries: list[str], k: int, options: Any) -> None:
         """Take all turns."""
         seconds, warm = (0.5, 2.0) if options.quick else (4.0, WARM_S)
-        model, workers = rerank.load_model(model_file), int(options.workers)
+        model, workers = rerank.read_model(model_file), int(options.workers)
         sent, threads = [request("/search", body) for body in bodies(queries, k)], max(1, CORES // workers)
         with served(index.path, model_file, workers) as server, peer(index.path) as port:
             closed_loop(server.port, sent, 64, warm)

@@ -346,7 +346,7 @@ def check_imports(data: Any, n_random: int, folder: Path) -> int:
             single = model.forest_.leaf_value.dtype == np.float32
             path = folder / "own.json"
             model.save(path)
-            kept = np.array_equal(rerank.load_model(path)._scores(X), ours)
+            kept = np.array_equal(rerank.read_model(path)._scores(X), ours)
             same = (ours.astype(np.float32) == expected.astype(np.float32)).mean()
             difference, orders = np.abs(ours - expected).max(), orders_that_differ(ours, expected)
             fails = same < 1.0 or orders > 0 or not kept

@@ -48,7 +48,7 @@ from rerank.files.sgml import SgmlDocument, read_sgml, sgml_files
 from rerank.files.topics import read_topics, write_topics
 from rerank.files.trec import read_qrels, read_run, write_qrels, write_run
 from rerank.history.history import History
-from rerank.history.reading import load_history
+from rerank.history.reading import read_history
 from rerank.lucene import postings, shards
 from rerank.lucene.build import build_index, build_index_from_sgml
 from rerank.lucene.documents import CorpusFiles, write_documents
@@ -57,7 +57,7 @@ from rerank.lucene.search import Searcher
 from rerank.rankers.checkpoint import Checkpoint, read_checkpoint
 from rerank.rankers.context import TrainingOptions
 from rerank.rankers.ranker import known_rankers
-from rerank.rankers.store import load_model
+from rerank.rankers.store import read_model
 from rerank.types import Qrels, RankingData, Run, pointers
 from rerank.types.retriever import Retriever
 from rerank.vectors.vectors import Vectors
@@ -477,7 +477,7 @@ def _base(base: str | None, data: RankingData, small: Mapping[str, Any]) -> Any:
 
 def _check_model(model: Any, folder: Path) -> None:
     model.save(folder / "again.json")
-    again = load_model(folder / "again.json")
+    again = read_model(folder / "again.json")
     names = tuple(model.feature_names_)
     data = small_data(2, 8)
     X = np.random.default_rng(1).normal(size=(data.n_rows, len(names))).astype(np.float32)
@@ -700,7 +700,7 @@ def _check_history(history: History, folder: Path) -> None:
             threads=1,
         )
     history.save(folder / "again.npz")
-    expect_same(load_history(folder / "again.npz").arrays(), history.arrays())
+    expect_same(read_history(folder / "again.npz").arrays(), history.arrays())
 
 
 def _vectors_seeds(work: Path) -> list[bytes]:
@@ -732,7 +732,7 @@ def _model_readers() -> Iterator[tuple[str, Reader]]:
         yield (
             f"model-{kind}",
             Reader(
-                lambda work, kind=kind: model_seeds(kind, work), load_model, _check_model, "model.json", mutate_json
+                lambda work, kind=kind: model_seeds(kind, work), read_model, _check_model, "model.json", mutate_json
             ),
         )
 
@@ -840,7 +840,7 @@ READERS: dict[str, Reader] = {
     "recipe": Reader(_recipe_seeds, Recipe.from_toml, _check_recipe, "input.toml"),
     "record": Reader(_record_seeds, _read_study, _check_study, "record.json", mutate_json),
     "doctor": Reader(_doctor_seeds, _read_doctor, _check_doctor, mutate=_mutate_doctor),
-    "history": Reader(_history_seeds, load_history, _check_history, "input.npz", mutate_archive),
+    "history": Reader(_history_seeds, read_history, _check_history, "input.npz", mutate_archive),
     "vectors": Reader(_vectors_seeds, _read_vectors, _check_vectors, "input.vectors", mutate_archive),
     "index": Reader(_index_seeds, _read_index, _check_index, "input.npz", _mutate_index),
     "shards": Reader(_shards_seeds, _read_shards, _check_shards, shards.STATISTICS, _mutate_shards),

@@ -26,7 +26,7 @@ USES = {
     "objective": DATA + "model = rerank.MART(n_estimators=5, objective='pseudo-huber').fit(X, y, qid=qid);"
     "assert np.corrcoef(model.predict(X), y)[0, 1] > 0.8",
     "ranker": DATA + "rerank.RobustMART(n_estimators=5).fit(X, y, qid=qid).save('robust.json');"
-    "assert np.corrcoef(rerank.load_model('robust.json').predict(X), y)[0, 1] > 0.8",
+    "assert np.corrcoef(rerank.read_model('robust.json').predict(X), y)[0, 1] > 0.8",
     "family": "import rerank; from rerank.features.columns import column_groups;"
     "names = [name for group in column_groups(rerank.Recipe(fields=('title',), families=('brevity',)))"
     " for name in group.names]; assert names == ['brevity.title']",

@@ -152,11 +152,11 @@ def document_texts(corpus: Path | None, details: Sequence[QueryDetail]) -> dict[
 def trained_models(paths: Sequence[Path]) -> list[TrainedModel]:
     """Return the training of the models; a folder means all its files `*.model.json`."""
     from rerank.evaluation.page.figures import TrainedModel
-    from rerank.rankers.store import load_model
+    from rerank.rankers.store import read_model
 
     trained = []
     for path in _model_files(paths):
-        model = load_model(path)
+        model = read_model(path)
         measure, history = next(iter(model.evals_result_.get("valid", {}).items()), ("", []))
         gains = getattr(model, "feature_importances_", ())  # learners other than trees have none
         total = float(sum(gains)) or 1.0

@@ -81,14 +81,14 @@ def command(
     from rerank.cli.file_names import check_documents, check_queries, errors_with_files, model_files
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_run
-    from rerank.rankers.store import load_model
+    from rerank.rankers.store import read_model
     from rerank.runtime.output import check_outputs
     from rerank.workflows.explain import explain
     from rerank.workflows.index import Index
 
     check_outputs({"--html": html, "--png": png})
     run, named = split_run_files(run_files)
-    ranker, queries, base_run = load_model(model), read_topics(topics), read_base_run(base)
+    ranker, queries, base_run = read_model(model), read_topics(topics), read_base_run(base)
     candidates = None if run is None else read_run(run)
     bound: dict[str, Any] = {"runs": read_named_runs(named), "threads": threads, "check_models": not other_index}
     with Index.open(index, language, **bound) as opened:

@@ -51,9 +51,9 @@ def command(model: Path, format: str, output: Path, name: str, **options: Any) -
     """
     from rerank.cli.file_names import errors_with_files
     from rerank.exchange.models import export_model
-    from rerank.rankers.store import load_model
+    from rerank.rankers.store import read_model
 
-    loaded = load_model(model)
+    loaded = read_model(model)
     with errors_with_files(
         {"model": model, "missing_as_zero": "--missing-as-zero", "feature set": "--feature-set", "vectors": "--vectors"}
     ):

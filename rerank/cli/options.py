@@ -296,9 +296,9 @@ def read_base(base: str | None) -> Any:
         from rerank.files.trec import read_run
 
         return read_run(name)
-    from rerank.rankers.store import load_model
+    from rerank.rankers.store import read_model
 
-    return load_model(name)
+    return read_model(name)
 
 
 def read_base_run(base: str | None) -> Run | None:

@@ -19,9 +19,9 @@ def command(model: Path, data: Path, output: Path, base: str | None) -> None:
     from rerank.cli.file_names import errors_with_files
     from rerank.files.data import read_data
     from rerank.files.trec import write_run
-    from rerank.rankers.store import load_model
+    from rerank.rankers.store import read_model
 
-    loaded, rows, start = load_model(model), read_data(data), read_base_run(base)
+    loaded, rows, start = read_model(model), read_data(data), read_base_run(base)
     with errors_with_files({"data": data, "base": model, **base_file(base, start)}):
         ranked = loaded.rank(rows, base=start)
     write_run(ranked, output)

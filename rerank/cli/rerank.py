@@ -85,7 +85,7 @@ def command(
     from rerank.files.lists import read_texts
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_run, write_run
-    from rerank.rankers.store import load_model
+    from rerank.rankers.store import read_model
     from rerank.workflows.rerank import rerank
     from rerank.workflows.texts import TextsToRank, rerank_topics
 
@@ -93,7 +93,7 @@ def command(
         raise click.UsageError("--first-k: expected --first beside it, got none. Add --first MODEL.")
     given = {"--first": first, "--cluster": cluster}
     _check_options(texts, text_field, [name for name, value in given.items() if value is not None])
-    ranker, queries, base_run = load_model(model), read_topics(topics), read_base_run(base)
+    ranker, queries, base_run = read_model(model), read_topics(topics), read_base_run(base)
     run, named = split_run_files(run_files)
     candidates = None if run is None else read_run(run)
     bound = {"runs": read_named_runs(named), "threads": threads, "check_models": not other_index}
@@ -108,7 +108,7 @@ def command(
         with errors_with_files({**files, **base_file(base, base_run), "scores": run or "--run"}):
             if texts is None:
                 apply = rerank if workers is None else workers.rerank
-                stage = None if first is None else load_model(first)
+                stage = None if first is None else read_model(first)
                 result = apply(opened, ranker, queries, candidates, k=k, base=base_run, first=stage, first_k=first_k)
             else:
                 read = read_texts(texts, queries, opened.forward.fields)

@@ -189,7 +189,7 @@ def import_model(
     Returns
     -------
     ImportedTrees or ImportedWeights
-        The model, of trees or linear; `save` and `rerank.load_model` keep it.
+        The model, of trees or linear; `save` and `rerank.read_model` keep it.
 
     Raises
     ------

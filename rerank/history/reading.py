@@ -15,7 +15,7 @@ from rerank.runtime import container
 from rerank.types import Ints
 
 
-def load_history(path: str | Path) -> History:
+def read_history(path: str | Path) -> History:
     """Read a history that `History.save` wrote.
 
     Parameters

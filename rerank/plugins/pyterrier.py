@@ -16,7 +16,7 @@ import pyterrier as pt
 from rerank.errors import InvalidInputError
 from rerank.features.recipe import Recipe
 from rerank.rankers.ranker import Ranker
-from rerank.rankers.store import fitted_model, load_model
+from rerank.rankers.store import fitted_model, read_model
 from rerank.types import Qrels, RankingData, Run, Topics
 from rerank.workflows.index import Index
 from rerank.workflows.rerank import rerank
@@ -139,7 +139,7 @@ class Reranker(_OnIndex, pt.Estimator):
         qrels_va: pd.DataFrame | None = None,
     ) -> None:
         """Fit the ranker on the results of training queries; it stops early where validation results are given."""
-        self.model = self.model if isinstance(self.model, Ranker) else load_model(self.model)
+        self.model = self.model if isinstance(self.model, Ranker) else read_model(self.model)
         if topics_or_res_va is not None and len(topics_or_res_va):
             if qrels_va is None:
                 raise InvalidInputError("qrels_va: expected judgements of the validation results, got none. Pass them.")
@@ -183,7 +183,7 @@ class Model(pt.Artifact):
 
     def reranker(self, index: Index | str | Path, k: int = 1000) -> Reranker:
         """Return the transformer that reranks with this model."""
-        return Reranker(index, load_model(Path(self.path) / "model.json"), k)
+        return Reranker(index, read_model(Path(self.path) / "model.json"), k)
 
 
 def _topics(frame: pd.DataFrame) -> Topics:

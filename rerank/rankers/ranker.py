@@ -510,7 +510,7 @@ class Ranker(Estimator):
         Raises
         ------
         InvalidInputError
-            For a model that `load_model` would refuse.
+            For a model that `read_model` would refuse.
 
         """
         try:

@@ -18,7 +18,7 @@ from rerank.runtime.strict_json import ParseFault, parse_json
 REMEDY = "Train the model again, or fetch the file again."
 
 
-def load_model(path: str | Path) -> Ranker:
+def read_model(path: str | Path) -> Ranker:
     """Read a model file, which is checked completely: the model can be applied.
 
     Parameters
@@ -70,7 +70,7 @@ def load_model(path: str | Path) -> Ranker:
 def fitted_model(model: Ranker | str | Path) -> Ranker:
     """Return a model, or that of a file; raises scikit-learn's NotFittedError for one that is not fitted."""
     if isinstance(model, str | Path):
-        return load_model(model)
+        return read_model(model)
     model._check_fitted()
     return model
 

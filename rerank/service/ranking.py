@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.features.recipe import Recipe
 from rerank.rankers.ranker import Ranker
-from rerank.rankers.store import load_model
+from rerank.rankers.store import read_model
 from rerank.rankers.warm_start import CandidateRunBase
 from rerank.retrieval.candidates import Candidates, run_names
 from rerank.service.settings import BM25_NAME, Settings
@@ -77,7 +77,7 @@ def load_ranking(settings: Settings, index: Index) -> Ranking:
     """Return the served model, read and compared with what there is; raises RerankError where it cannot be served."""
     if settings.model is None:
         return bm25_ranking()
-    model = load_model(settings.model)
+    model = read_model(settings.model)
     recipe, candidates = model_recipe(model), model_candidates(model)
     check_resources(index, recipe)
     index.check_model(model)

@@ -146,9 +146,9 @@ class BoundIndex:
             return None
         if not isinstance(given, str | Path):
             return given
-        from rerank.history.reading import load_history
+        from rerank.history.reading import read_history
 
-        return load_history(given)
+        return read_history(given)
 
     @cached_property
     def encoder(self) -> Encoder | None:

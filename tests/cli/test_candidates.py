@@ -107,7 +107,7 @@ def test_study_of_a_union_can_be_replayed(command: Command, tmp_path: Path, inde
         *("--candidates", UNION),
     )
     assert done.code == 0
-    model = rerank.load_model(f"{study}/lambdamart.fold0.model.json")
+    model = rerank.read_model(f"{study}/lambdamart.fold0.model.json")
     assert "run.lsi.score" in model.feature_names_in_
     assert command("experiment", "--replay", study).code == 0
 
@@ -118,7 +118,7 @@ def test_study_of_a_union_learns_a_history(command: Command, tmp_path: Path, ind
         *("--candidates", UNION, "--learn-history"),
     )
     assert done.code == 0
-    recipe = rerank.load_model(f"{tmp_path}/study/lambdamart.fold0.model.json").recipe_
+    recipe = rerank.read_model(f"{tmp_path}/study/lambdamart.fold0.model.json").recipe_
     assert recipe is not None
     assert recipe["vectors"] is not None
     assert recipe["history"] is not None

@@ -32,7 +32,7 @@ def test_history_goes_from_learning_to_reranking(command: Command, index: str, t
     data, model, out = (str(tmp_path / name) for name in ("d.npz", "m.json", "out.run"))
     assert command("features", index, "topics.tsv", "bm25.run", "-o", data, "--qrels", "qrels.txt").code == 0
     found = rerank.read_data(data)
-    history = rerank.load_history(f"{index}/rerank-resources/history.npz")
+    history = rerank.read_history(f"{index}/rerank-resources/history.npz")
     assert "history.neighbours.rank" in found.feature_names
     assert (found.recipe or {})["history"] == history.checksum
     with rerank.Index.open("index", history=history) as bound:
@@ -41,7 +41,7 @@ def test_history_goes_from_learning_to_reranking(command: Command, index: str, t
     assert command("train", data, "-o", model, *SMALL).code == 0
     assert command("rank", model, data, "-o", out).code == 0
     assert command("rerank", index, model, "topics.tsv", "-o", out, "--run", "bm25.run").code == 0
-    direct = rerank.load_model(model).rank(found)
+    direct = rerank.read_model(model).rank(found)
     assert {q: direct[q] for q in direct} == {q: rerank.read_run(out)[q] for q in direct}
     top = next(iter(direct["q1"]))
     explained = command("explain", index, model, "topics.tsv", "--query", "q1", "--documents", top)
@@ -53,9 +53,9 @@ def test_models_are_not_applied_without_their_history(command: Command, index: s
     data, model, out = (str(tmp_path / name) for name in ("d.npz", "m.json", "out.run"))
     command("features", index, "topics.tsv", "bm25.run", "-o", data, "--qrels", "qrels.txt")
     command("train", data, "-o", model, *SMALL)
-    checksum = rerank.load_history(f"{index}/rerank-resources/history.npz").checksum
+    checksum = rerank.read_history(f"{index}/rerank-resources/history.npz").checksum
     command("history", index, "topics.tsv", "qrels.txt", "--folds", "3")
-    other = rerank.load_history(f"{index}/rerank-resources/history.npz").checksum
+    other = rerank.read_history(f"{index}/rerank-resources/history.npz").checksum
     expected = f"rerank: {model}: expected the history of checksum {checksum}, which it was trained with, got"
     for opened, got in (("index", "none"), (index, other)):
         done = command("rerank", opened, model, "topics.tsv", "-o", out)
@@ -132,8 +132,8 @@ def test_study_learns_a_history_for_each_fold(command: Command, tmp_path: Path) 
     line = ("experiment", "index", "topics.tsv", "qrels.txt", "-o", study, "--folds", "3", "-k", "30", *SMALL)
     assert command(*line, "--learn-history").code == 0
     for fold in range(3):
-        learned = rerank.load_history(f"{study}/history.fold{fold}.npz")
-        model = rerank.load_model(f"{study}/lambdamart.fold{fold}.model.json")
+        learned = rerank.read_history(f"{study}/history.fold{fold}.npz")
+        model = rerank.read_model(f"{study}/lambdamart.fold{fold}.model.json")
         assert (model.recipe_ or {})["history"] == learned.checksum
         folds = dict(row.split("\t") for row in Path(study, "folds.tsv").read_text().splitlines())
         training = {name for name, of_query in folds.items() if int(of_query) == (fold + 2) % 3}

@@ -43,9 +43,9 @@ def test_rankers_train_from_a_file_of_preferences(
     model = tmp_path / "m.json"
     given = ("train", "data.npz", "-o", str(model), "--ranker", *ranker)
     assert command(*given, "--preferences", str(pairs)).code == 0
-    from_pairs = rerank.load_model(model).to_dict()["learned"]
+    from_pairs = rerank.read_model(model).to_dict()["learned"]
     assert command(*given).code == 0
-    assert rerank.load_model(model).to_dict()["learned"] != from_pairs
+    assert rerank.read_model(model).to_dict()["learned"] != from_pairs
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ def test_training_from_an_unknown_retriever_says_so(command: Command, models: Pa
     done = command(f"train tag.npz --base run:tag.run -o {tmp_path}/m.json {' '.join(SMALL)}")
     assert done.code == 0
     assert "base: what retrieved the run is unknown (tag Anserini); apply the model to candidates" in done.err
-    assert str(rerank.load_model(tmp_path / "m.json").retriever_) == "Anserini"
+    assert str(rerank.read_model(tmp_path / "m.json").retriever_) == "Anserini"
 
 
 def test_cold_model_takes_other_candidates_and_says_so(command: Command, models: Path) -> None:

@@ -78,7 +78,7 @@ def test_parameters_reach_the_model(command: Command, world: Path, tmp_path: Pat
     texts = [word for name, value in given.items() for word in ("-p", f"{name}={value}")]
     done = command("train", "data.npz", "-o", str(tmp_path / "m.json"), "--metric", "nDCG@5", *texts)
     assert done.code == 0
-    model = rerank.load_model(tmp_path / "m.json")
+    model = rerank.read_model(tmp_path / "m.json")
     assert {name: model.get_params()[name] for name in given} == given
     assert model.metric == "nDCG@5"
 

@@ -40,8 +40,8 @@ def test_import_serves_as_a_base(folder: Path) -> None:
     assert run(["import", "theirs", "-o", "again.json"]) == 0
     assert run(["train", "data.npz", "--base", "model:again.json", "-p", "n_estimators=2", "-o", "warmer.json"]) == 0
     data = rerank.read_data("data.npz")
-    model = rerank.load_model("warmer.json")
-    assert np.ptp(model.predict(data) - rerank.load_model("model.json").predict(data)) > 0
+    model = rerank.read_model("warmer.json")
+    assert np.ptp(model.predict(data) - rerank.read_model("model.json").predict(data)) > 0
 
 
 @pytest.mark.parametrize(

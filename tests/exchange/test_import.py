@@ -40,7 +40,7 @@ def test_real_files_load(file: str, real_models: Path, tmp_path: Path) -> None:
     assert (model.source_, model.forest_.n_trees, model.n_features_in_) == LOADS[file]
     rows = model._rows(boundary_rows(model.forest_, model.n_features_in_, 300))
     model.save(tmp_path / "model.json")
-    again = rerank.load_model(tmp_path / "model.json")
+    again = rerank.read_model(tmp_path / "model.json")
     np.testing.assert_array_equal(again.predict(rows), model.predict(rows))
     assert again.to_dict() == model.to_dict()
 
@@ -65,7 +65,7 @@ def test_real_linear_files_load(
     np.testing.assert_array_equal([model.predict(row[None])[0] for row in X], expected)
     np.testing.assert_allclose(model.contributions(X).sum(axis=1), expected, rtol=1e-12)
     model.save(tmp_path / "model.json")
-    assert rerank.load_model(tmp_path / "model.json").to_dict() == model.to_dict()
+    assert rerank.read_model(tmp_path / "model.json").to_dict() == model.to_dict()
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_a_linear_import_serves_as_base_and_as_member(tmp_path: Path) -> None:
     assert np.isfinite(warm.predict(data)).all()
     both = rerank.Ensemble(members=[model, rerank.LogisticRegression(max_iter=5)], n_folds=2).fit(data)
     both.save(tmp_path / "both.json")
-    np.testing.assert_array_equal(rerank.load_model(tmp_path / "both.json").predict(data), both.predict(data))
+    np.testing.assert_array_equal(rerank.read_model(tmp_path / "both.json").predict(data), both.predict(data))
     with pytest.raises(InvalidInputError, match=r"imported: expected a ranker that can be trained, got weights"):
         model.fit(data)
 
@@ -288,10 +288,10 @@ def test_an_imported_model_is_a_base_and_a_member(tmp_path: Path) -> None:
     model = random_model(5)
     warm = rerank.LambdaMART(n_estimators=5, num_leaves=4, base=model).fit(data)
     warm.save(tmp_path / "warm.json")
-    np.testing.assert_array_equal(rerank.load_model(tmp_path / "warm.json").predict(valid), warm.predict(valid))
+    np.testing.assert_array_equal(rerank.read_model(tmp_path / "warm.json").predict(valid), warm.predict(valid))
     both = rerank.Ensemble(members=[model, rerank.LogisticRegression(max_iter=20)]).fit(data)
     both.save(tmp_path / "both.json")
-    np.testing.assert_array_equal(rerank.load_model(tmp_path / "both.json").predict(valid), both.predict(valid))
+    np.testing.assert_array_equal(rerank.read_model(tmp_path / "both.json").predict(valid), both.predict(valid))
     np.testing.assert_array_equal(both.members_[0].forest_.leaf_value, model.forest_.leaf_value)
 
 
@@ -309,7 +309,7 @@ def test_float32_sums_are_kept_in_the_model_file(tmp_path: Path) -> None:
     read = rerank.import_model(tmp_path / "model.json")
     read.save(tmp_path / "own.json")
     X = boundary_rows(read.forest_, len(NAMES), 300)
-    again = rerank.load_model(tmp_path / "own.json")
+    again = rerank.read_model(tmp_path / "own.json")
     assert again.forest_.leaf_value.dtype == np.float32
     np.testing.assert_array_equal(again.predict(X), walks.xgboost((tmp_path / "model.json").read_bytes()).score(X))
     np.testing.assert_array_equal([again.predict(row[None])[0] for row in X], again.predict(X))
@@ -352,7 +352,7 @@ def test_training_rows_of_leaves_come_back_from_an_export(name: str, whole: bool
     X = boundary_rows(model.forest_, len(NAMES), 300)
     np.testing.assert_allclose(again.contributions(X), model.contributions(X), atol=1e-5)
     again.save(tmp_path / "again.json")
-    rerank.load_model(tmp_path / "again.json").save(tmp_path / "twice.json")
+    rerank.read_model(tmp_path / "again.json").save(tmp_path / "twice.json")
     assert (tmp_path / "twice.json").read_bytes() == (tmp_path / "again.json").read_bytes()
     if name == "xgboost":
         for tree in json.loads((tmp_path / "model").read_text())["learner"]["gradient_booster"]["model"]["trees"]:
@@ -413,7 +413,7 @@ def test_names_without_an_order_take_no_array(format: str, tmp_path: Path) -> No
     rerank.export_model(model, tmp_path / "dump.json", format)
     read = rerank.import_model(tmp_path / "dump.json")
     read.save(tmp_path / "model.json")
-    for each in (read, rerank.load_model(tmp_path / "model.json")):
+    for each in (read, rerank.read_model(tmp_path / "model.json")):
         np.testing.assert_allclose(each.predict(data), model.predict(data), atol=1e-5)
         columns = [data.feature_names.index(name) for name in each.feature_names_]
         with pytest.raises(ModelMismatchError, match=r"X: expected columns with names .*, got an array") as caught:

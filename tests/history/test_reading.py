@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
 from rerank.history.history import History
-from rerank.history.reading import load_history
+from rerank.history.reading import read_history
 from rerank.history.store import write_history
 from tests.features.collection import forward_index
 from tests.history.conftest import World, world
@@ -45,7 +45,7 @@ def about_of(history: History) -> dict[str, Any]:
 
 
 def test_history_is_read_as_it_was_written(history: History, file: Path, small: World, tmp_path: Path) -> None:
-    again = load_history(file)
+    again = read_history(file)
     assert again.checksum == history.checksum
     assert again.fingerprint == history.fingerprint
     for name, array in history.arrays().items():
@@ -69,13 +69,13 @@ def test_history_of_another_index_is_refused_in_one_line(history: History, small
 
 def test_missing_and_other_files_are_refused(tmp_path: Path, history: History) -> None:
     with pytest.raises(MissingFileError, match=r"expected a history \(\.npz\), got nothing there"):
-        load_history(tmp_path / "none.npz")
+        read_history(tmp_path / "none.npz")
     (tmp_path / "text.npz").write_text("q1 0 d1 1\n")
     np.save(tmp_path / "single.npy", np.zeros(3))
     np.savez(tmp_path / "arrays.npz", x=np.zeros(3))
     for name in ("text.npz", "single.npy", "arrays.npz"):
         with pytest.raises(FileFormatError, match=rf"{name}: expected a history, got .*Learn it again"):
-            load_history(tmp_path / name)
+            read_history(tmp_path / name)
     with pytest.raises(InvalidInputError, match=r"history\.json: expected a name that ends in \.npz"):
         history.save(tmp_path / "history.json")
 
@@ -117,7 +117,7 @@ def test_arrays_that_no_history_has_are_refused(name: str, history: History, tmp
         with pytest.raises(
             FileFormatError, match=r"changed\.npz: expected a history, got .*\. Learn it again"
         ) as caught:
-            load_history(tmp_path / "changed.npz")
+            read_history(tmp_path / "changed.npz")
         assert "checksum" not in str(caught.value)  # a check of its own, before the checksum's
         assert "\n" not in str(caught.value)
 
@@ -129,17 +129,17 @@ def test_arrays_that_are_missing_or_of_another_type_are_refused(name: str, histo
     for other in ({**arrays, name: np.ones(arrays[name].shape, bool)}, {**arrays, name: texts.astype("S1")}):
         write_history(tmp_path / "changed.npz", about_of(history), other)
         with pytest.raises(FileFormatError, match="of type"):
-            load_history(tmp_path / "changed.npz")
+            read_history(tmp_path / "changed.npz")
     write_history(tmp_path / "changed.npz", about_of(history), {key: arrays[key] for key in arrays if key != name})
     with pytest.raises(FileFormatError, match=f"got no {name}"):
-        load_history(tmp_path / "changed.npz")
+        read_history(tmp_path / "changed.npz")
 
 
 def test_content_of_another_checksum_is_refused(history: History, tmp_path: Path) -> None:
     labels = history.arrays()["labels"] + 1
     write_history(tmp_path / "changed.npz", about_of(history), {**history.arrays(), "labels": labels})
     with pytest.raises(FileFormatError, match="got content of checksum"):
-        load_history(tmp_path / "changed.npz")
+        read_history(tmp_path / "changed.npz")
 
 
 def test_folds_that_divide_equal_queries_are_refused(tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ def test_folds_that_divide_equal_queries_are_refused(tmp_path: Path) -> None:
     folds[0] = 1 - folds[0]
     write_history(tmp_path / "changed.npz", about_of(history), {**history.arrays(), "folds": folds})
     with pytest.raises(FileFormatError, match="got folds that divide queries of the same terms"):
-        load_history(tmp_path / "changed.npz")
+        read_history(tmp_path / "changed.npz")
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_folds_that_divide_equal_queries_are_refused(tmp_path: Path) -> None:
 def test_about_that_no_history_has_is_refused(key: str, value: Any, history: History, tmp_path: Path) -> None:
     write_history(tmp_path / "changed.npz", {**about_of(history), key: value}, history.arrays())
     with pytest.raises(FileFormatError, match=r"changed\.npz: (about|expected a history)"):
-        load_history(tmp_path / "changed.npz")
+        read_history(tmp_path / "changed.npz")
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -193,7 +193,7 @@ def test_damaged_files_are_refused_or_unchanged(
     damaged.write_bytes(bytes(content))
     message = ""
     try:
-        assert load_history(damaged).checksum == history.checksum
+        assert read_history(damaged).checksum == history.checksum
     except FileFormatError as error:
         message = str(error)
     assert not message or (message.startswith(f"{damaged}: ") and "\n" not in message)

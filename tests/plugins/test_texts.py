@@ -20,7 +20,7 @@ def texts(collection: Tiny) -> list[str]:
 
 @pytest.fixture(scope="module")
 def expected(index: rerank.Index, model_file: Path, collection: Tiny, texts: list[str]) -> list[tuple[int, float]]:
-    ranked = index.rerank_texts(rerank.load_model(model_file), collection.topics[QUERY], texts)
+    ranked = index.rerank_texts(rerank.read_model(model_file), collection.topics[QUERY], texts)
     assert len({score for _, score in ranked}) > 2
     return [(int(number), score) for number, score in ranked]
 

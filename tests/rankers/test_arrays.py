@@ -15,7 +15,7 @@ from hypothesis.extra import numpy as hnp
 from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.rankers.arrays import data_from_arrays, feature_matrix, number_column
 from rerank.rankers.lambdamart import LambdaMART
-from rerank.rankers.store import load_model
+from rerank.rankers.store import read_model
 from rerank.types.ranking_data import AT_ONCE, first_infinite
 
 pd = pytest.importorskip("pandas")  # a frame of it is an argument of half of the tests
@@ -103,7 +103,7 @@ def test_columns_are_known_by_name_as_in_scikit_learn(tmp_path) -> None:
     assert model.feature_names_in_.tolist() == NAMES
     assert model.feature_names_in_.dtype == object
     model.save(tmp_path / "model.json")
-    again = load_model(tmp_path / "model.json")
+    again = read_model(tmp_path / "model.json")
     assert again.feature_names_in_.tolist() == NAMES
     bare = _fit()
     assert not hasattr(bare, "feature_names_in_")
@@ -121,7 +121,7 @@ def test_plain_array_after_data_with_names_is_taken_without_a_warning(tmp_path) 
     model.save(tmp_path / "model.json")
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
-        for each in (model, load_model(tmp_path / "model.json")):
+        for each in (model, read_model(tmp_path / "model.json")):
             np.testing.assert_array_equal(each.predict(A), model.predict(data))
             np.testing.assert_array_equal(each.predict(FRAME), model.predict(data))
     assert warned == []

@@ -11,7 +11,7 @@ from rerank.metrics.registry import parse_measure
 from rerank.rankers.base_scores import NAMES, RATIOS, WeightedBase
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.ranker import ranker_class
-from rerank.rankers.store import load_model
+from rerank.rankers.store import read_model
 from rerank.rankers.training import TrainingSet, without_start
 from rerank.trees.binned import bin_rows
 from tests.rankers.test_laws import ndcg
@@ -91,7 +91,7 @@ def test_the_weight_of_validation_data_is_their_best(train, valid) -> None:
 def test_the_choice_is_stored_with_its_evidence(train, tmp_path) -> None:
     model = LambdaMART(**SMALL, base="run").fit(train)
     model.save(tmp_path / "model.json")
-    again = load_model(tmp_path / "model.json")
+    again = read_model(tmp_path / "model.json")
     assert again.base_weight_ == model.base_weight_
     assert set(model.base_weight_.measures) == set(NAMES)
 

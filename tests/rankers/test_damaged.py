@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from rerank.errors import FileFormatError, InvalidInputError, ModelMismatchError
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.ranker import DEEPEST, Ranker, known_rankers, ranker_class
-from rerank.rankers.store import load_model, model_from_dict
+from rerank.rankers.store import model_from_dict, read_model
 from rerank.types import RankingData
 from rerank.types.retriever import Retriever
 from tests.rankers.conftest import ranking_data
@@ -190,10 +190,10 @@ def test_an_edited_forest_is_refused_with_its_place(
     stored["learned"]["forest"][column][0] = value
     path.write_text(json.dumps(stored))
     if message is None:
-        load_model(path)
+        read_model(path)
     else:
         with pytest.raises(FileFormatError, match=message) as caught:
-            load_model(path)
+            read_model(path)
         assert str(caught.value).startswith(f"{path}: ")
 
 
@@ -241,7 +241,7 @@ def test_text_that_is_no_model_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "model.json"
     path.write_text(text)
     with pytest.raises(FileFormatError, match=TEXTS[text]) as caught:
-        load_model(path)
+        read_model(path)
     assert len(str(caught.value).splitlines()) == 1
     assert len(str(caught.value)) < 1000
 
@@ -251,7 +251,7 @@ def test_another_version_is_refused(tmp_path: Path, version: Any) -> None:
     path = tmp_path / "model.json"
     path.write_text(json.dumps({"format": "rerank-model", "version": version}))
     with pytest.raises(ModelMismatchError, match=r"expected model version 1, got .*. Update rerank"):
-        load_model(path)
+        read_model(path)
 
 
 def test_a_file_cut_off_anywhere_is_refused(stored, tmp_path: Path) -> None:
@@ -261,7 +261,7 @@ def test_a_file_cut_off_anywhere_is_refused(stored, tmp_path: Path) -> None:
     for end in random.Random(1).sample(range(len(raw) - 1), 40):
         path.write_bytes(raw[:end])
         with pytest.raises(FileFormatError):
-            load_model(path)
+            read_model(path)
 
 
 def test_models_inside_models_have_a_bound(tmp_path: Path) -> None:
@@ -269,7 +269,7 @@ def test_models_inside_models_have_a_bound(tmp_path: Path) -> None:
     for _ in range(DEEPEST):
         stored = {**stored, "base": {"kind": "model", "model": stored}}
     model_from_dict(stored).save(tmp_path / "model.json")
-    assert np.isfinite(load_model(tmp_path / "model.json").predict(DATA)).all()
+    assert np.isfinite(read_model(tmp_path / "model.json").predict(DATA)).all()
     stored = {**stored, "base": {"kind": "model", "model": stored}}
     with pytest.raises(InvalidInputError, match="expected at most 50 models inside one another, got more"):
         model_from_dict(stored)

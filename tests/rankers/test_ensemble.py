@@ -14,7 +14,7 @@ from rerank.objectives.for_measure import lambdarank_for
 from rerank.rankers.ensemble import Ensemble, LinearStage, newton_step
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.members import read_members, spell_members
-from rerank.rankers.store import load_model
+from rerank.rankers.store import read_model
 from rerank.rankers.training import TrainingSet
 from rerank.types import Qrels, query_rows
 
@@ -36,7 +36,7 @@ def test_ensemble_learns_and_comes_back_whole(train, valid, test, tmp_path, seco
     assert model.best_iteration_ <= 15
     assert max(model.evals_result_["valid"]["nDCG@10"]) == pytest.approx(ndcg(valid, model), abs=2e-3)
     model.save(tmp_path / "model.json")
-    again = load_model(tmp_path / "model.json")
+    again = read_model(tmp_path / "model.json")
     np.testing.assert_array_equal(again.predict(test), model.predict(test))
     again.save(tmp_path / "again.json")
     assert (tmp_path / "again.json").read_bytes() == (tmp_path / "model.json").read_bytes()
@@ -196,4 +196,4 @@ def test_the_winner_of_the_yahoo_challenge_can_be_expressed(train, valid, test, 
     assert model.stage_.weights_.shape == (12,)
     assert len({str(member._learned()) for member in model.members_}) >= 11  # the logistic regressions are one
     model.save(tmp_path / "model.json")
-    np.testing.assert_array_equal(load_model(tmp_path / "model.json").predict(test), model.predict(test))
+    np.testing.assert_array_equal(read_model(tmp_path / "model.json").predict(test), model.predict(test))

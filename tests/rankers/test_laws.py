@@ -15,7 +15,7 @@ from rerank.metrics.structures import RankedLists
 from rerank.rankers.boosted import BoostedTrees
 from rerank.rankers.context import TrainingOptions
 from rerank.rankers.ranker import Ranker, known_rankers, ranker_class
-from rerank.rankers.store import load_model, model_from_dict
+from rerank.rankers.store import model_from_dict, read_model
 from rerank.types import Floats, RankingData, pointers
 from rerank.types.ids import id_array
 from rerank.types.ordering import trec_order
@@ -273,7 +273,7 @@ def test_contributions_of_the_features_sum_to_the_score(name, train, test) -> No
 def test_ranker_comes_back_from_its_file(name, train, test, tmp_path) -> None:
     model = _ranker(name).fit(train)
     model.save(tmp_path / "model.json")
-    again = load_model(tmp_path / "model.json")
+    again = read_model(tmp_path / "model.json")
     np.testing.assert_array_equal(again.predict(test), model.predict(test))
     assert again.get_params() == model.get_params()
     again.save(tmp_path / "again.json")
@@ -290,7 +290,7 @@ def test_ranker_learns_the_same_from_a_data_frame(name, train, test, tmp_path) -
     columns = list(data.feature_names)
     frame.fit(pd.DataFrame(data.X, columns=columns), pd.Series(data.labels), qid=pd.Series(qid))
     frame.save(tmp_path / "model.json")
-    again, rows = load_model(tmp_path / "model.json"), pd.DataFrame(test.X, columns=columns)
+    again, rows = read_model(tmp_path / "model.json"), pd.DataFrame(test.X, columns=columns)
     assert again.feature_names_in_.tolist() == columns
     for model in (frame, again):
         np.testing.assert_array_equal(model.predict(rows), arrays.predict(test.X))
@@ -304,7 +304,7 @@ def test_ranker_keeps_what_retrieved_its_data(name, train, test, tmp_path) -> No
     data = replace(train, retriever=Retriever.bm25(0.9, 0.4), run_retrievers={"dense": Retriever("dense-v1")})
     model = _ranker(name, FEW_TREES, base="run").fit(data)
     model.save(tmp_path / "model.json")
-    again = load_model(tmp_path / "model.json")
+    again = read_model(tmp_path / "model.json")
     for part in (model, again, *getattr(again, "members_", ())):
         assert (part.retriever_, part.run_retrievers_) == (data.retriever, data.run_retrievers)
     for each in (model, again):

@@ -10,7 +10,7 @@ import pytest
 from rerank.errors import InvalidInputError
 from rerank.metrics.registry import parse_measure
 from rerank.rankers.lambdamart import LambdaMART
-from rerank.rankers.store import load_model
+from rerank.rankers.store import read_model
 from rerank.rankers.training import TrainingSet, Validation
 from rerank.trees.forest import Forest
 from rerank.trees.score import score_rows
@@ -71,7 +71,7 @@ def test_line_search_is_the_same_for_any_number_of_threads_and_comes_back(train,
     one, two = (LambdaMART(**{**SMALL, "n_jobs": n}, step="line-search").fit(train) for n in (1, 2))
     assert one._learned() == two._learned()
     one.save(tmp_path / "model.json")
-    np.testing.assert_array_equal(load_model(tmp_path / "model.json").predict(test), one.predict(test))
+    np.testing.assert_array_equal(read_model(tmp_path / "model.json").predict(test), one.predict(test))
 
 
 def test_unknown_step_is_refused(train) -> None:

@@ -12,7 +12,7 @@ from rerank.metrics.registry import parse_measure
 from rerank.metrics.structures import RankedLists
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.nets import LambdaRank
-from rerank.rankers.store import load_model
+from rerank.rankers.store import read_model
 from rerank.types import RankingData, query_rows
 from tests.metrics.examples import EXAMPLES
 from tests.oracles import measures as oracle
@@ -91,11 +91,11 @@ def test_custom_measure_trains_as_its_twin_and_is_saved_by_name(sparse, valid, t
     assert list(own.evals_result_["valid"]) == ["own_reciprocal_rank"]
     np.testing.assert_allclose(own.predict(few), twin.predict(few), rtol=1e-9)
     own.save(tmp_path / "model.json")
-    again = load_model(tmp_path / "model.json")
+    again = read_model(tmp_path / "model.json")
     assert again.metric == "own_reciprocal_rank"
     np.testing.assert_array_equal(again.predict(few), own.predict(few))
 
 
 def test_measure_given_as_a_value_is_saved_by_name(sparse, tmp_path) -> None:
     LambdaMART(**SMALL, metric=parse_measure("AP@50")).fit(sparse).save(tmp_path / "model.json")
-    assert load_model(tmp_path / "model.json").metric == "AP@50"
+    assert read_model(tmp_path / "model.json").metric == "AP@50"

@@ -8,7 +8,7 @@ import pytest
 from rerank.errors import InvalidInputError
 from rerank.rankers.nets import Adam, LambdaRank, Net, RankNet
 from rerank.rankers.standardize import Standardizer
-from rerank.rankers.store import load_model
+from rerank.rankers.store import read_model
 from rerank.rankers.training import TrainingSet
 from rerank.types import RankingData
 from tests.oracles import lambdas as lambda_oracle
@@ -162,7 +162,7 @@ def test_weights_come_out_and_go_in(ranker, train, test, tmp_path) -> None:
     assert not np.allclose(moved.predict(test), model.predict(test))
     np.testing.assert_array_equal(model.weights(), weights)
     moved.save(tmp_path / "net.json")
-    np.testing.assert_array_equal(load_model(tmp_path / "net.json").predict(test), moved.predict(test))
+    np.testing.assert_array_equal(read_model(tmp_path / "net.json").predict(test), moved.predict(test))
     with pytest.raises(InvalidInputError, match=r"weights: expected 136 numbers, got shape \(3,\)"):
         model.with_weights([1, 2, 3])
 

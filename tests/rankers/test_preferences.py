@@ -15,7 +15,7 @@ from rerank.rankers.mart import MART
 from rerank.rankers.nets import RankNet
 from rerank.rankers.rankboost import RankBoost
 from rerank.rankers.ranker import Ranker, known_rankers
-from rerank.rankers.store import load_model
+from rerank.rankers.store import read_model
 from rerank.types import RankingData
 from tests.rankers.conftest import ranking_data
 from tests.rankers.test_lambdamart import ndcg
@@ -87,7 +87,7 @@ def test_ranker_starts_from_a_base_and_stops_on_labels(name, data, valid, test, 
     assert max(model.evals_result_["valid"]["nDCG@10"]) > model.evals_result_["valid"]["nDCG@10"][0]
     assert ndcg(test, model.predict(test)) > ndcg(test, test.base_scores)
     model.save(tmp_path / "model.json")
-    np.testing.assert_array_equal(load_model(tmp_path / "model.json").predict(test), model.predict(test))
+    np.testing.assert_array_equal(read_model(tmp_path / "model.json").predict(test), model.predict(test))
 
 
 @ALL

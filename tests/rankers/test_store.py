@@ -9,7 +9,7 @@ import pytest
 from rerank.errors import FileFormatError, MissingFileError, ModelMismatchError
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.ranker import known_rankers, ranker_class
-from rerank.rankers.store import load_model
+from rerank.rankers.store import read_model
 
 SMALL = {"n_estimators": 5, "num_leaves": 8, "min_child_samples": 5}
 
@@ -23,7 +23,7 @@ def model(train) -> LambdaMART:
 def test_model_comes_back_whole(model, test, tmp_path) -> None:
     path = tmp_path / "model.json"
     model.save(path)
-    again = load_model(path)
+    again = read_model(path)
     np.testing.assert_array_equal(again.predict(test), model.predict(test))
     assert again.get_params() == model.get_params()
     assert again.feature_names_ == model.feature_names_
@@ -50,28 +50,28 @@ def test_features_that_the_model_misses_are_named(model, test) -> None:
 def test_files_that_are_no_models_are_refused(model, tmp_path) -> None:
     path = tmp_path / "model.json"
     with pytest.raises(MissingFileError, match=r"model.json: expected a model file, got nothing there"):
-        load_model(path)
+        read_model(path)
     path.write_text("1 qid:1 1:0.5\n")
     with pytest.raises(FileFormatError, match=r"model.json:1: expected a model file \(JSON\)"):
-        load_model(path)
+        read_model(path)
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(FileFormatError, match="expected a model file"):
-        load_model(path)
+        read_model(path)
     path.write_text("{}")
     with pytest.raises(FileFormatError, match="got other JSON"):
-        load_model(path)
+        read_model(path)
     model.save(path)
     stored = json.loads(path.read_text())
     path.write_text(json.dumps({**stored, "version": 99}))
     with pytest.raises(ModelMismatchError, match=r"expected model version 1, got 99\. Update rerank"):
-        load_model(path)
+        read_model(path)
     del stored["learned"]
     path.write_text(json.dumps(stored))
     with pytest.raises(FileFormatError, match=r"expected the key learned, got none\. Train"):
-        load_model(path)
+        read_model(path)
     path.write_text(json.dumps({**stored, "ranker": "lambdamrat"}))
     with pytest.raises(ValueError, match="Did you mean 'lambdamart'"):
-        load_model(path)
+        read_model(path)
 
 
 def test_a_model_is_not_written_where_there_is_no_folder(model, tmp_path) -> None:

@@ -12,7 +12,7 @@ from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.rankers import warm_start
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.ranker import Ranker
-from rerank.rankers.store import load_model
+from rerank.rankers.store import read_model
 from rerank.types import RankingData, Run
 from rerank.types.retriever import Retriever
 
@@ -50,7 +50,7 @@ def test_base_is_stored_in_the_model_and_applied_at_predict(kind, train, test, t
     scores = model.predict(test, **given)
     np.testing.assert_allclose(scores, start + model._scores(test.X), rtol=1e-12, atol=1e-12)
     model.save(tmp_path / "model.json")
-    np.testing.assert_array_equal(load_model(tmp_path / "model.json").predict(test, **given), scores)
+    np.testing.assert_array_equal(read_model(tmp_path / "model.json").predict(test, **given), scores)
 
 
 def test_a_run_that_the_data_came_from_is_known_as_such(train) -> None:
@@ -62,7 +62,7 @@ def test_bare_scores_are_asked_for_at_predict(train, test, tmp_path) -> None:
     X, y, qid = train.X, train.labels, np.repeat(train.query_ids, np.diff(train.query_ptr))
     model = LambdaMART(**SMALL).fit(X, y, qid=qid, init_score=train.base_scores)
     model.save(tmp_path / "model.json")
-    for fitted in (model, load_model(tmp_path / "model.json")):
+    for fitted in (model, read_model(tmp_path / "model.json")):
         with pytest.raises(ModelMismatchError, match="expected init_score, as in fit, got none"):
             fitted.predict(test.X)
         scores = fitted.predict(test.X, init_score=test.base_scores)
@@ -147,7 +147,7 @@ def test_model_that_starts_from_bm25_refuses_other_parameters(kind, stored, trai
     model = _warm(train, kind)
     if stored:
         model.save(tmp_path / "model.json")
-        model = load_model(tmp_path / "model.json")
+        model = read_model(tmp_path / "model.json")
     notes.clear()
     expected = model.predict(_named(test))
     assert notes.text == ""

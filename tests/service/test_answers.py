@@ -98,7 +98,7 @@ def test_search_cuts_excerpts_around_words_of_the_query(server: Running) -> None
 def test_explanations_are_the_largest_contributions(
     server: Running, index: rerank.Index, model_file: Path, collection: Tiny
 ) -> None:
-    model, query = rerank.load_model(model_file), collection.topics["q0"]
+    model, query = rerank.read_model(model_file), collection.topics["q0"]
     data = index.features(index.search({"q": query}, k=50), {"q": query})
     rows = {str(doc_id): row for row, doc_id in enumerate(data.doc_ids)}
     contributions = model.contributions(data)[:, :-1]
@@ -118,7 +118,7 @@ def test_rerank_of_texts_returns_what_rerank_texts_returns(
     server: Running, index: rerank.Index, model_file: Path, collection: Tiny
 ) -> None:
     texts, query = [document["body"] for document in collection.documents[:30]], collection.topics["q1"]
-    ranked = index.rerank_texts(rerank.load_model(model_file), query, texts)
+    ranked = index.rerank_texts(rerank.read_model(model_file), query, texts)
     for path in ("/rerank", "/v1/rerank", "/v2/rerank"):
         results = server.post(path, {"query": query, "documents": texts, "model": "model"}).json()["results"]
         assert [each["index"] for each in results] == [text.document for text in ranked]
@@ -132,7 +132,7 @@ def test_rerank_takes_objects_with_fields_of_the_index(
 ) -> None:
     query, documents = collection.topics["q2"], collection.documents[:20]
     fields = [{name: document[name] for name in ("title", "body")} for document in documents]
-    ranked = index.rerank_texts(rerank.load_model(model_file), query, fields)
+    ranked = index.rerank_texts(rerank.read_model(model_file), query, fields)
     body = {"query": query, "documents": documents, "raw_scores": True, "top_n": 7}
     results = server.post("/rerank", body).json()["results"]
     assert [(each["index"], each["relevance_score"]) for each in results] == [tuple(text) for text in ranked[:7]]
@@ -145,7 +145,7 @@ def test_rerank_takes_ids_of_documents_of_the_index(
     query, documents = collection.topics["q3"], collection.documents[:20]
     fields = [{name: document[name] for name in ("title", "body")} for document in documents]
     ranked = index.rerank_texts(
-        rerank.load_model(model_file), query, {each["id"]: own for each, own in zip(documents, fields, strict=True)}
+        rerank.read_model(model_file), query, {each["id"]: own for each, own in zip(documents, fields, strict=True)}
     )
     body = {"query": query, "documents": [{"id": each["id"]} for each in documents], "raw_scores": True}
     results = server.post("/rerank", body).json()["results"]

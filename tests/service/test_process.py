@@ -167,7 +167,7 @@ def test_a_new_model_is_taken_up_and_a_broken_one_refused(
     data = index.features(index.search(collection.topics, k=50), collection.topics, collection.qrels)
     other = rerank.LogisticRegression().fit(data)
     query = {"q": "amber stone"}
-    old, new = (list(rerank.rerank(index, model, query, k=50)["q"]) for model in (rerank.load_model(model_file), other))
+    old, new = (list(rerank.rerank(index, model, query, k=50)["q"]) for model in (rerank.read_model(model_file), other))
     assert old != new
     with process(index.path, served) as (started, client):
         started.wait(": ready")

@@ -139,7 +139,7 @@ def test_models_of_an_experiment_know_what_retrieved_their_candidates(
     run_experiment(index, collection.topics, collection.qrels, tmp_path / "study", study)
     assert rerank.read_run(tmp_path / "study" / "bm25.run").name == "bm25-k1=2.5-b=0.7"
     for path in (tmp_path / "study").glob("*.model.json"):
-        assert str(rerank.load_model(path).retriever_) == "bm25-k1=2.5-b=0.7"
+        assert str(rerank.read_model(path).retriever_) == "bm25-k1=2.5-b=0.7"
 
 
 def test_experiment_studies_a_ranker_that_draws_nothing(index: rerank.Index, collection: Tiny, tmp_path: Path) -> None:

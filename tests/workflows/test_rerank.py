@@ -63,7 +63,7 @@ def test_steps_from_a_real_collection_to_figures(shared_data: Path, tmp_path: Pa
         train, test = data.select(np.arange(0, 30, 2)), data.select(np.arange(1, 30, 2))
         model = rerank.LambdaMART(n_estimators=20, base="run").fit(train)
         model.save(tmp_path / "model.json")
-        better = rerank.load_model(tmp_path / "model.json").rank(test)
+        better = rerank.read_model(tmp_path / "model.json").rank(test)
         again = rerank.rerank(index, model, {query_id: topics[query_id] for query_id in test}, k=100)
     held_out = {query_id: run[query_id] for query_id in test}
     before, after = (rerank.evaluate(qrels, result, ["nDCG@10"])["nDCG@10"] for result in (held_out, better))
@@ -252,7 +252,7 @@ def test_rerank_retrieves_as_the_model_was_trained(
     settings: dict[str, int] = {"n_estimators": 2, "min_child_samples": 5}
     start = rerank.LambdaMART(**settings, base="run").fit(data) if base == "model" else base
     rerank.LambdaMART(**settings, base=start).fit(data).save(tmp_path / "model.json")
-    model = rerank.load_model(tmp_path / "model.json")
+    model = rerank.read_model(tmp_path / "model.json")
     done, steps = rerank.rerank(index, model, collection.topics, k=50), model.rank(data)
     assert done.doc_ids.tolist() == steps.doc_ids.tolist()
     np.testing.assert_array_equal(done.scores, steps.scores)

@@ -27,7 +27,7 @@ def test_model_of_an_index_is_that_of_the_steps_and_knows_its_candidates(
     data = index.features(index.search(collection.topics, 20), collection.topics, collection.qrels)
     assert "valid" in model.evals_result_
     model.save(tmp_path / "model.json")
-    loaded = rerank.load_model(tmp_path / "model.json")
+    loaded = rerank.read_model(tmp_path / "model.json")
     assert model_candidates(loaded) == Candidates.parse("bm25", 20)
     run = rerank.rerank(index, loaded, collection.topics)
     assert np.diff(run.query_ptr).max() == 20
