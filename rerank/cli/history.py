@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from rerank.cli.options import language_option, path_type, threads_option
+from rerank.cli.options import Whole, language_option, path_type, threads_option
 
 
 @click.command("history", short_help="learn from judgements")
@@ -29,7 +29,9 @@ from rerank.cli.options import language_option, path_type, threads_option
     show_default=True,
     help="Least cosine of near-duplicate queries, which are in the same fold.",
 )
-@click.option("--random-state", type=int, metavar="N", default=0, show_default=True, help="Random seed of the folds.")
+@click.option(
+    "--random-state", type=Whole(0), metavar="N", default=0, show_default=True, help="Random seed of the folds."
+)
 @language_option()
 @threads_option()
 def command(

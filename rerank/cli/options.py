@@ -252,7 +252,7 @@ def depth_option(default: int | None = 1000) -> Decorator:
         "-k",
         "--hits",
         "k",
-        type=click.IntRange(min=1),
+        type=Whole(),
         metavar="N",
         default=default,
         show_default=default is not None,

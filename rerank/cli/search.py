@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rerank.cli.options import language_option, path_type
+from rerank.cli.options import Whole, language_option, path_type
 
 if TYPE_CHECKING:
     from rerank.types import Run
@@ -20,7 +20,7 @@ TITLES = ("title", "name", "headline")
 @click.command("search", short_help="one query")
 @click.argument("index", type=path_type)
 @click.argument("words", nargs=-1, required=True, metavar="[MODEL] WORDS...")
-@click.option("-k", "--hits", "k", type=click.IntRange(min=1), metavar="N", default=10, show_default=True, help="Hits.")
+@click.option("-k", "--hits", "k", type=Whole(), metavar="N", default=10, show_default=True, help="Hits.")
 @language_option()
 def command(index: Path, words: tuple[str, ...], k: int, language: str | None) -> None:
     """Print the best documents of INDEX for a query: in the order of MODEL, a file, or of BM25.

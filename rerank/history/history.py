@@ -165,7 +165,7 @@ class History:
             As `learn`.
 
         """
-        _check_parameters(folds, near)
+        _check_parameters(folds, near, random_state)
         judged = Judged.of(forward, query_terms, qrels)
         with kernel_threads(threads) as n_threads:
             neighbours = nearest_documents(heaviest_terms(forward, n_threads), len(forward.term_ptr) - 1, n_threads)
@@ -291,8 +291,10 @@ def _on(history: History, forward: ForwardIndex) -> IndexHistory:
     return IndexHistory(judged, history.folds, parts_of(judged, history.folds, history.learned), neighbours, forward)
 
 
-def _check_parameters(folds: int, near: float) -> None:
+def _check_parameters(folds: int, near: float, random_state: int) -> None:
     if isinstance(folds, bool) or not isinstance(folds, int) or not 2 <= folds <= MOST_FOLDS:
         raise InvalidInputError(f"folds: expected a number from 2 to {MOST_FOLDS}, got {shown(folds)}. Correct it.")
     if isinstance(near, bool) or not isinstance(near, int | float) or not 0.0 < near <= 1.0:
         raise InvalidInputError(f"near: expected a cosine above 0 and at most 1, got {shown(near)}. Correct it.")
+    if isinstance(random_state, bool) or not isinstance(random_state, int) or random_state < 0:
+        raise InvalidInputError(f"random_state: expected a whole number from 0, got {shown(random_state)}. Correct it.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import click
@@ -14,16 +15,17 @@ from tests.cli.conftest import SMALL, Command
 # A command line of each verb that has such an option; {out} is a new path.
 LINES = {
     "index": "corpus.jsonl -o {out}",
-    "vectors": "index -o {out}",
+    "vectors": "{own}",
     "retrieve": "index topics.tsv -o {out}",
     "features": "index topics.tsv bm25.run -o {out}.npz",
-    "history": "index topics.tsv qrels.txt -o {out}",
+    "history": "{own} topics.tsv qrels.txt",
     "train": f"data.npz -o {{out}} {' '.join(SMALL)}",
     "rank": "model.json data.npz -o {out}",
     "rerank": "index model.json topics.tsv -o {out}",
+    "search": "index model.json amber",
     "explain": "index model.json topics.tsv --query q1 --documents d1",
     "serve": "index model.json",
-    "export": "model.json -o {out} --format lightgbm",
+    "export": "model.json -o {out} --to lightgbm",
     "import": "model.json -o {out}",
     "evaluate": "qrels.txt bm25.run bm25.run",
     "fuse": "bm25.run bm25.run -o {out}",
@@ -48,7 +50,10 @@ def test_a_number_is_refused_in_one_line_or_used(
     verb: str, option: str, text: str, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rerank.service.server.serve", lambda *arguments, **options: None)
-    line = LINES[verb].format(out=tmp_path / "out").split()
+    own = tmp_path / "own-index"
+    if "{own}" in LINES[verb]:  # what is learned is kept with the index
+        shutil.copytree("index", own)
+    line = LINES[verb].format(out=tmp_path / "out", own=own).split()
     done = command("-q", verb, *line, option, text)
     assert done.code in (0, 2), done
     if done.code == 2:
