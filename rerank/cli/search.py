@@ -44,7 +44,7 @@ def command(index: Path, words: tuple[str, ...], k: int, language: str | None) -
 
 def _lines(index: Index, query: str, run: Run) -> list[str]:
     """Return the lines of the hits of one query."""
-    from rerank.service.stored import Matcher, excerpt, stored_fields
+    from rerank.workflows.stored import Matcher, excerpt, stored_fields
 
     stored = index.stored_documents(index.forward.doc_numbers(run.doc_ids))
     documents = [stored_fields(text) for text in stored]

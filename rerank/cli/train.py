@@ -115,6 +115,7 @@ def _train_on_index(index: Path, topics: Path, qrels: Path, **options: Any) -> N
     model, queries, judgements = _model(options), read_topics(topics), read_qrels(qrels)
     recipe = None if options["recipe"] is None else Recipe.from_toml(options["recipe"])
     files = {"qrels": qrels, "recipe": options["recipe"], "candidates": "--candidates", "training data": qrels}
+    files |= base_file(options["base"], model.base)
     with (
         opened_cluster(options["cluster"]) as workers,
         opened_index(index, options["language"], workers, threads=options["threads"]) as opened,

@@ -27,13 +27,13 @@ from rerank.service.ranking import (
     strongest_features,
 )
 from rerank.service.settings import BM25_NAME, Settings
-from rerank.service.stored import Matcher, chosen_fields, excerpt, stored_fields
 from rerank.types import RankingData, Run, Topics, pointers
 from rerank.types.arrays import Floats, Ints, joined_rows
 from rerank.types.ids import id_array
 from rerank.types.ordering import position_order, trec_order
 from rerank.types.retriever import CONTENTS, Retriever
 from rerank.workflows.index import Index
+from rerank.workflows.stored import Matcher, chosen_fields, excerpt, stored_fields
 from rerank.workflows.texts import GivenTexts, TextOptions, given_texts, position_ids, text_features
 
 log = logging.getLogger("rerank")

@@ -11,7 +11,7 @@ import numpy as np
 from rerank.runtime.kernels import kernel
 from rerank.types.arrays import Floats
 
-_MOST_STEPS = 60  # of QL for an eigenvalue; two are usual
+_MOST_STEPS = 60  # of QL for an eigenvalue; most take two
 _EPSILON = float(np.finfo(np.float64).eps)
 
 

@@ -12,15 +12,17 @@ import numpy as np
 from rerank.errors import InvalidInputError
 from rerank.evaluation.evaluate import evaluate
 from rerank.features.recipe import Recipe
+from rerank.metrics.registry import named
 from rerank.rankers.ranker import Ranker
 from rerank.retrieval.candidates import DEPTH, Candidates
 from rerank.types import Qrels, RankingData, Run, Topics
 from rerank.types.retriever import BM25
-from rerank.workflows.folds import FEWEST, FoldTraining, SameData, assign_folds, held_out
+from rerank.workflows.folds import FoldTraining, SameData, assign_folds, held_out
 from rerank.workflows.index import Index
 from rerank.workflows.tuning import Try
 
 FOLDS = 5
+DEFAULT_METRIC = "nDCG@10"  # of the estimate, for rankers without the parameter
 _log = logging.getLogger("rerank")
 
 
@@ -91,7 +93,7 @@ def train(
     Returns
     -------
     Estimate or None
-        The estimate; None without one, or with fewer than three judged queries.
+        The estimate; None without one, or with fewer than five judged queries that have candidates.
 
     Raises
     ------
@@ -100,15 +102,16 @@ def train(
 
     """
     topics, qrels = judged_queries(Topics.of(topics), Qrels.of(qrels))
-    run = index.search(topics, k, candidates=candidates)
+    sources = candidates if isinstance(candidates, Candidates) else Candidates.parse(candidates, k)
+    run = index.search(topics, candidates=sources)
     data = index.features(run, topics, qrels, recipe=recipe)
-    if data.retriever is not None and not isinstance(candidates, Candidates):
-        data = replace(data, retriever=replace(data.retriever, depth=Candidates.parse(candidates, k).k))
+    if data.retriever is not None:
+        data = replace(data, retriever=replace(data.retriever, depth=sources.k))
     _log_judged(data, qrels)
     relevant = {query_id: sum(label > 0 for label in qrels[query_id].values()) for query_id in data}
     folds = assign_folds(data, FOLDS, 0, relevant) if len(data) >= FOLDS else {}
     estimated = _estimate(index, model, data, qrels, run, folds) if estimate and folds else None
-    if len(data) < FEWEST or not folds or model.cross_validates:
+    if not folds or model.cross_validates:
         model.fit(data)
     else:
         stop = np.array([folds[query_id] == 0 for query_id in data])
@@ -140,8 +143,9 @@ def _estimate(
     index: Index, model: Ranker, data: RankingData, qrels: Qrels, run: Run, folds: Mapping[str, int]
 ) -> Estimate:
     """Return the measure of models like this one on the queries that each was not trained on."""
-    measure = str(model.get_params(deep=False).get("metric") or "nDCG@10")
-    new = partial(_fitted, type(model), model.get_params(deep=False))
+    parameters = model.get_params(deep=False)
+    measure = named(parameters.get("metric") or DEFAULT_METRIC)
+    new = partial(_fitted, type(model), parameters)
     training = FoldTraining(SameData(data), folds, new, model.cross_validates)
     _, _, held_out_run = held_out(index, training, "estimate")
     before, after = (evaluate(qrels, each, [measure], complete=True)[measure] for each in (run, held_out_run))

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from rerank.service.faults import STATUSES
 from rerank.service.jobs import RerankAnswer, RerankJob, json_bytes
-from rerank.service.stored import Matcher, excerpt, stored_fields
+from rerank.workflows.stored import Matcher, excerpt, stored_fields
 from tests.service.server import LIMITS, Running, running
 
 if TYPE_CHECKING:
