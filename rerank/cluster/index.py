@@ -30,6 +30,7 @@ from rerank.workflows.bound import check_topics, runs_beside
 from rerank.workflows.index import Index
 from rerank.workflows.rerank import rerank
 from rerank.workflows.resources import HISTORY, VECTORS, stored_encoder
+from rerank.workflows.unsupervised import applied_model
 
 MOST_ROWS_OF_FEATURES = 1 << 13  # of a part: its features are sent and written while workers compute the next ones
 
@@ -69,7 +70,7 @@ class ClusterIndex(Index):
 
     def rerank(self, model: Any, topics: Any, run: Any = None, *, base: Any = None, **options: Any) -> Run:
         """Return the top documents in the order of a model, see `rerank.rerank`."""
-        model = fitted_model(model)
+        model = applied_model(model, self, union=run is None)
         topics = read_topics(topics) if isinstance(topics, str | Path) else Topics.of(topics)
         candidates = read_run(run) if isinstance(run, str | Path) else None if run is None else Run.of(run)
         if options.get("first") is not None:

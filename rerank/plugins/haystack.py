@@ -9,6 +9,7 @@ from haystack import Document, component, default_from_dict, default_to_dict
 
 from rerank.errors import InvalidInputError
 from rerank.plugins.texts import TextReranker
+from rerank.rankers.warm_start import UNSUPERVISED
 from rerank.types.retriever import CONTENTS
 
 
@@ -21,7 +22,7 @@ class RerankRanker:
     index : str
         Folder of the index whose statistics are used.
     model : str
-        File of the model.
+        File of the model; by default the ranking that needs no judgements.
     top_k : int, optional
         Documents to keep; by default all.
     field : str
@@ -29,7 +30,7 @@ class RerankRanker:
 
     """
 
-    def __init__(self, index: str, model: str, top_k: int | None = None, field: str = CONTENTS) -> None:
+    def __init__(self, index: str, model: str = UNSUPERVISED, top_k: int | None = None, field: str = CONTENTS) -> None:
         self.index, self.model, self.top_k, self.field = index, model, top_k, field
         self._texts: TextReranker | None = None
 

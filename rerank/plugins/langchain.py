@@ -10,6 +10,7 @@ from langchain_core.documents import BaseDocumentCompressor, Document
 from pydantic import ConfigDict, PrivateAttr
 
 from rerank.plugins.texts import TextReranker
+from rerank.rankers.warm_start import UNSUPERVISED
 from rerank.types.retriever import CONTENTS
 
 
@@ -21,7 +22,7 @@ class RerankCompressor(BaseDocumentCompressor):
     index : Index or path
         The index whose statistics are used.
     model : Ranker or path
-        The model or its file.
+        The model or its file; by default the ranking that needs no judgements.
     top_n : int, optional
         Documents to keep; by default all.
     field : str
@@ -32,7 +33,7 @@ class RerankCompressor(BaseDocumentCompressor):
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
     index: Any
-    model: Any
+    model: Any = UNSUPERVISED
     top_n: int | None = None
     field: str = CONTENTS
     _texts: TextReranker = PrivateAttr()

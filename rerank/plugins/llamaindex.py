@@ -10,6 +10,7 @@ from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
 
 from rerank.errors import InvalidInputError
 from rerank.plugins.texts import TextReranker
+from rerank.rankers.warm_start import UNSUPERVISED
 from rerank.types.retriever import CONTENTS
 
 
@@ -21,7 +22,7 @@ class RerankPostprocessor(BaseNodePostprocessor):
     index : Index or path
         The index whose statistics are used.
     model : Ranker or path
-        The model or its file.
+        The model or its file; by default the ranking that needs no judgements.
     top_n : int, optional
         Nodes to keep; by default all.
     field : str
@@ -30,7 +31,7 @@ class RerankPostprocessor(BaseNodePostprocessor):
     """
 
     index: Any
-    model: Any
+    model: Any = UNSUPERVISED
     top_n: int | None = None
     field: str = CONTENTS
     _texts: TextReranker = PrivateAttr()

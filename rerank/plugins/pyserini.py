@@ -19,12 +19,13 @@ import numpy as np
 from rerank.errors import InvalidInputError
 from rerank.lucene.jvm import start_java
 from rerank.rankers.ranker import Ranker
-from rerank.rankers.store import fitted_model
+from rerank.rankers.warm_start import UNSUPERVISED
 from rerank.types import Run, Topics
 from rerank.types.retriever import UNNAMED, Retriever
 from rerank.workflows.applying import model_candidates
 from rerank.workflows.index import Index
 from rerank.workflows.rerank import rerank
+from rerank.workflows.unsupervised import applied_model
 
 start_java()
 _BM25 = re.compile(r"BM25\(k1=([\d.]+),b=([\d.]+)\)")
@@ -107,11 +108,17 @@ class RerankSearcher:
 
     """
 
-    def __init__(self, index: Any, model: Ranker | str | Path, depth: int = 1000, language: str | None = None) -> None:
+    def __init__(
+        self,
+        index: Any,
+        model: Ranker | str | Path = UNSUPERVISED,
+        depth: int = 1000,
+        language: str | None = None,
+    ) -> None:
         self._searcher: Any = index if hasattr(index, "batch_search") and hasattr(index, "index_dir") else None
         folder = index if self._searcher is None else index.index_dir
         self.index = folder if isinstance(folder, Index) else Index.open(folder, language)
-        self.model = fitted_model(model)
+        self.model = applied_model(model, self.index, union=False)
         self.depth = depth
         self._bm25: tuple[float, float] | None = None
 

@@ -16,10 +16,12 @@ import pyterrier as pt
 from rerank.errors import InvalidInputError
 from rerank.features.recipe import Recipe
 from rerank.rankers.ranker import Ranker
-from rerank.rankers.store import fitted_model, read_model
+from rerank.rankers.store import read_model
+from rerank.rankers.warm_start import UNSUPERVISED
 from rerank.types import Qrels, RankingData, Run, Topics
 from rerank.workflows.index import Index
 from rerank.workflows.rerank import rerank
+from rerank.workflows.unsupervised import applied_model
 
 RESULT_COLUMNS = ("docno", "score", "rank")
 FORMAT = "rerank"
@@ -114,7 +116,11 @@ class Reranker(_OnIndex, pt.Estimator):
     """
 
     def __init__(
-        self, index: Index | str | Path, model: Ranker | str | Path, k: int = 1000, recipe: Recipe | None = None
+        self,
+        index: Index | str | Path,
+        model: Ranker | str | Path = UNSUPERVISED,
+        k: int = 1000,
+        recipe: Recipe | None = None,
     ) -> None:
         super().__init__()
         self.index, self.model, self.k, self.recipe = index, model, k, recipe
@@ -124,7 +130,7 @@ class Reranker(_OnIndex, pt.Estimator):
         pt.validate.result_frame(frame, extra_columns=["query", "score"], context=self)
         if not len(frame):
             return frame.assign(score=pd.Series(dtype=float), rank=pd.Series(dtype=int))
-        self.model = fitted_model(self.model)
+        self.model = applied_model(self.model, self._open(), union=False)
         run = rerank(self._open(), self.model, _topics(frame), _run(frame), k=self.k)
         rest = frame.drop(columns=["score", "rank"], errors="ignore").astype({"qid": str, "docno": str})
         return rest.merge(_result_frame(run), on=["qid", "docno"]).sort_values(

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rerank.rankers.ranker import Ranker
-from rerank.rankers.store import fitted_model
+from rerank.rankers.warm_start import UNSUPERVISED
 from rerank.types.retriever import CONTENTS
 from rerank.workflows.index import Index
+from rerank.workflows.unsupervised import applied_model
 
 
 class TextReranker:
@@ -19,15 +20,17 @@ class TextReranker:
     index : Index or path
         The index whose analyser and statistics are used; it need not hold the texts.
     model : Ranker or path
-        A ranker that was trained on features of this index, or its file.
+        A ranker that was trained on features of this index, or its file; by default the one that needs no judgements.
     field : str
         The field that the texts fill, see `Index.text_features`.
 
     """
 
-    def __init__(self, index: Index | str | Path, model: Ranker | str | Path, field: str = CONTENTS) -> None:
+    def __init__(
+        self, index: Index | str | Path, model: Ranker | str | Path = UNSUPERVISED, field: str = CONTENTS
+    ) -> None:
         self.index = index if isinstance(index, Index) else Index.open(index)
-        self.model = fitted_model(model)
+        self.model = applied_model(model, self.index, union=False)
         self.field = field
 
     def order(

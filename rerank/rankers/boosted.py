@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from rerank.errors import InvalidInputError
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.base import Objective
+from rerank.objectives.for_measure import order_matters
 from rerank.rankers.base_scores import BaseWeight, StoredBaseWeight, WeightedBase, spread_at_the_top, start_in_units
 from rerank.rankers.checkpoint import TrainingState, digest
 from rerank.rankers.context import ALONE, EarlyStopping, TrainingContext, TrainingOptions
@@ -244,10 +245,10 @@ class BoostedTrees(Ranker):
         data, forest = self._grow(cold, cold_valid, self._stopping(valid, context, base.best_of), 1.0, context)
         if valid is not None:
             weight = base.best(score_rows(forest, valid.X)[valid.order])
-        elif len(train.weights) < HALVES:
+        elif (half := self._halves(train)) is None:
             weight = base.equal(score_rows(forest, train.X)[train.order])
         else:
-            weight = base.averaged(self._held_out_scores(cold, data, context))
+            weight = base.averaged(self._held_out_scores(cold, half, data, context))
         log.info("%s: %s", self.kind, weight)
         self.base_weight_, self.constant_ = weight, 0.0
         self.forest_ = forest.scaled(weight.factor)
@@ -287,9 +288,23 @@ class BoostedTrees(Ranker):
         self.best_iteration_, self.evals_result_ = stopping.best, stopping.results()
         return data, Forest.of(booster.trees[: stopping.best]).scaled(unit)
 
-    def _held_out_scores(self, train: TrainingSet, data: BinnedData, context: TrainingContext = ALONE) -> Floats:
+    def _halves(self, train: TrainingSet) -> Ints | None:
+        """Return the half of each query, (n_queries,); None where there are no two queries to learn from.
+
+        Both halves have queries in which the order of the documents changes the measure.
+        """
+        matters = order_matters(parse_measure(self.metric), train.lists) & (train.weights > 0.0)
+        if matters.sum() < HALVES:
+            return None
+        half = fold_of_queries(HALVES, len(train.weights), self.random_state)
+        if len(np.unique(half[matters])) < HALVES:
+            half[matters] = np.arange(matters.sum()) % HALVES
+        return half
+
+    def _held_out_scores(
+        self, train: TrainingSet, fold: Ints, data: BinnedData, context: TrainingContext = ALONE
+    ) -> Floats:
         """Return what trees that were grown on one half of the queries add to the other half, (n_rows,) float64."""
-        fold = fold_of_queries(HALVES, len(train.weights), self.random_state)
         held_out, fold_of_row = np.zeros(data.n_rows), fold[query_rows(train.query_ptr)]
         for number in range(HALVES):
             half = replace(train, weights=np.where(fold == number, 0.0, train.weights))

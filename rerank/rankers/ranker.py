@@ -696,6 +696,11 @@ class Ranker(Estimator):
 
     def _rows(self, array: NDArray[np.float32]) -> RankingData:
         """Return bare features as a record with one nameless query."""
+        if self.base_.by_query:
+            raise ModelMismatchError(
+                "X: expected RankingData, within whose queries the base standardises scores, got an array without "
+                "queries. Pass RankingData."
+            )
         ids = np.zeros(len(array), dtype="U1")
         return RankingData(np.array(["q"]), np.array([0, len(array)]), ids, array, tuple(self.feature_names_))
 

@@ -2,6 +2,7 @@
 
 Burges 2010, section 7: F_0(x) = BaseModel(x) where there is a base model, else 0.
 
+    unsupervised  the sum of standardised scores (standard_scores.py)
     feature:NAME  a column of the data
     run:FILE      the scores of a run; the data hold those of the run that they were made from
     model:FILE    another ranker, stored inside this one
@@ -25,10 +26,12 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from rerank.errors import InvalidInputError, ModelMismatchError, shown
-from rerank.runtime.schema import Choice, Field, Record, SchemaError, Sizes, Text
+from rerank.rankers.standard_scores import SCORES, columns_read, standardised, summed
+from rerank.runtime.schema import Choice, Field, Names, Record, SchemaError, Sizes, Text
 from rerank.types import Floats, RankingData, Run
 from rerank.types.retriever import UNNAMED, Retriever
 
+UNSUPERVISED = "unsupervised"
 CANDIDATES = ""  # name of the run that the rows came from, among the runs whose scores are features
 
 
@@ -57,11 +60,14 @@ class Model(Protocol):
 class Base(ABC):
     """Where a model's starting scores come from.
 
-    source  the run that they depend on: CANDIDATES, or the name of another run whose scores are features; None: neither
+    source        the run that they depend on: CANDIDATES, or the name of another run whose scores are features; None:
+                  neither
+    by_query      whether they depend on the other candidates of the query
     """
 
     kind: ClassVar[str]
     source: str | None = None
+    by_query: bool = False
 
     @abstractmethod
     def scores(self, data: RankingData) -> Floats:
@@ -140,6 +146,50 @@ class FeatureBase(Base):
 
 
 @dataclass(frozen=True)
+class UnsupervisedBase(Base):
+    """The sum of standardised scores over some features (standard_scores.py)."""
+
+    features: tuple[str, ...]
+    kind: ClassVar[str] = UNSUPERVISED
+    by_query: ClassVar[bool] = True  # type: ignore[misc]
+
+    @classmethod
+    def of(cls, names: tuple[str, ...]) -> UnsupervisedBase:
+        """Return the sum over those of its features that some data have; refuse data without a score."""
+        if not summed(names):
+            raise InvalidInputError(
+                f"base unsupervised: expected features that it sums ({', '.join(SCORES)}), got none of them. Compute "
+                "them, or start from another base."
+            )
+        return cls(columns_read(names))
+
+    def scores(self, data: RankingData) -> Floats:
+        """Return the sum of every row."""
+        total: Floats = standardised(data, self.features).sum(axis=1)
+        return total
+
+    def add_contributions(self, data: RankingData, out: Floats) -> None:
+        """Add each standardised score to the column of its feature."""
+        out[:, [data.feature_names.index(name) for name in summed(self.features)]] += standardised(data, self.features)
+
+    def check_features(self, names: tuple[str, ...]) -> None:
+        """Raise SchemaError where a feature is not among the names, or none is a score that is summed."""
+        unknown = next((name for name in self.features if name not in columns_read(names)), None)
+        if unknown is not None:
+            raise SchemaError("features of the model that are summed", shown(unknown), path="features")
+        if not summed(self.features):
+            raise SchemaError("a score that is summed", "none", path="features")
+
+    def features_read(self) -> frozenset[str]:
+        """Return the names of the features."""
+        return frozenset(self.features)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the model file keeps."""
+        return {"kind": self.kind, "features": list(self.features)}
+
+
+@dataclass(frozen=True)
 class CandidateRunBase(Base):
     """The run that the rows came from; the data carry its scores."""
 
@@ -196,6 +246,11 @@ class ModelBase(Base):
     model: Model
     kind: ClassVar[str] = "model"
 
+    @property
+    def by_query(self) -> bool:  # type: ignore[override]
+        """Whether those of the inner model do."""
+        return self.model.base_.by_query
+
     def scores(self, data: RankingData) -> Floats:
         """Return the inner model's scores."""
         return self.model.predict(data)
@@ -243,10 +298,10 @@ def run_scores(run: Run, data: RankingData) -> Floats:
 def resolve_base(base: Any, data: RankingData) -> tuple[Base, Floats]:
     """Return the base that a ranker was asked to start from, and its scores on the training data.
 
-    base  None, "run" (the run that the data came from), "feature:NAME", a Run or {qid: {docid: score}},
+    base  None, "run" (the run that the data came from), "feature:NAME", "unsupervised", a Run or {qid: {docid: score}},
           or a fitted ranker
     """
-    start = _as_base(base)
+    start = _as_base(base, data.feature_names)
     if not isinstance(start, Run):
         return start, start.scores(data)
     scores = run_scores(start, data)
@@ -255,9 +310,11 @@ def resolve_base(base: Any, data: RankingData) -> tuple[Base, Floats]:
     return OtherRunBase(start.name), scores
 
 
-def _as_base(base: Any) -> Base | Run:
+def _as_base(base: Any, names: tuple[str, ...]) -> Base | Run:
     if base is None:
         return NoBase()
+    if base == UNSUPERVISED:
+        return UnsupervisedBase.of(names)
     if isinstance(base, str) and base.startswith("feature:"):
         return FeatureBase(base.removeprefix("feature:"))
     if base == "run":
@@ -267,7 +324,7 @@ def _as_base(base: Any) -> Base | Run:
     if hasattr(base, "predict") and hasattr(base, "to_dict"):
         return ModelBase(copy(base))  # `fit` changes none of its attributes' values: a later one does not show here
     raise InvalidInputError(
-        "base: expected None, 'run', 'feature:NAME', a run or a fitted ranker, "
+        "base: expected None, 'run', 'feature:NAME', 'unsupervised', a run or a fitted ranker, "
         f"got {base!r}. Write e.g. 'feature:bm25.contents'."
     )
 
@@ -281,6 +338,7 @@ class StoredBase(Field):
             ModelBase.kind: Record({**kinds, "model": load}),
             FeatureBase.kind: Record({**kinds, "name": Text()}),
             OtherRunBase.kind: Record({**kinds, "name": Text()}),
+            UnsupervisedBase.kind: Record({**kinds, "features": Names()}),
         }
         self._bare = Record(kinds)
 
@@ -293,7 +351,8 @@ class StoredBase(Field):
 
 
 _MAKERS: dict[str, Callable[..., Base]] = {
-    cls.kind: cls for cls in (NoBase, FeatureBase, CandidateRunBase, OtherRunBase, GivenScoresBase, ModelBase)
+    cls.kind: cls
+    for cls in (NoBase, FeatureBase, UnsupervisedBase, CandidateRunBase, OtherRunBase, GivenScoresBase, ModelBase)
 }
 
 

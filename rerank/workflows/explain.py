@@ -20,13 +20,13 @@ from rerank.files.topics import read_topics
 from rerank.files.trec import read_run
 from rerank.history.bound import JudgedRelevant
 from rerank.rankers.ranker import Ranker
-from rerank.rankers.store import fitted_model
 from rerank.rankers.warm_start import Base, CandidateRunBase, FeatureBase, ModelBase, run_scores
 from rerank.types import Floats, RankingData, Run, Topics
 from rerank.types.ids import id_array
 from rerank.workflows.explanation import ExplainedDocument, ExplainedFeature, Explanation
 from rerank.workflows.index import Index
 from rerank.workflows.rerank import candidate_features, depth_of, find_candidates, with_tail
+from rerank.workflows.unsupervised import applied_model
 
 JUDGED_QUERIES = 3  # that are named for a document
 _FORMS = {"minmax": "scaled to 0 to 1", "zscore": "in standard deviations from the mean", "rank": "as a rank"}
@@ -76,12 +76,13 @@ def explain(
         If the model has no recipe or does not fit the index or the candidates.
 
     """
-    model = fitted_model(model)
     topic = _topic(read_topics(topics) if isinstance(topics, str | Path) else Topics.of(topics), query)
-    base, k = None if base is None else Run.of(base), depth_of(model, k)
+    base = None if base is None else Run.of(base)
     if run is not None:
         run = _of_query(read_run(run) if isinstance(run, str | Path) else Run.of(run), query)
     with nullcontext(index) if isinstance(index, Index) else Index.open(index) as opened:
+        model = applied_model(model, opened, union=run is None)
+        k = depth_of(model, k)
         candidates = find_candidates(opened, model, topic, run, k, base)
         doc_ids = _documents(documents, candidates, query)
         ranks = [candidates.doc_ids.tolist().index(doc_id) + 1 for doc_id in doc_ids]

@@ -278,7 +278,7 @@ class Index(BoundIndex):
 
     def rerank_texts(
         self,
-        model: Ranker,
+        model: Ranker | str | Path,
         query: str,
         documents: Any,
         k: int | None = None,
@@ -290,8 +290,8 @@ class Index(BoundIndex):
 
         Parameters
         ----------
-        model : Ranker
-            A model trained on features of this index.
+        model : Ranker or path
+            A model trained on features of this index, or its file; or "unsupervised".
         query : str
             The query.
         documents : as for `text_features`

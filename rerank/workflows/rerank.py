@@ -14,7 +14,6 @@ from rerank.errors import InvalidInputError
 from rerank.files.topics import read_topics
 from rerank.files.trec import read_run
 from rerank.rankers.ranker import Ranker
-from rerank.rankers.store import fitted_model
 from rerank.retrieval.candidates import DEPTH, run_names
 from rerank.retrieval.union import UnionRun
 from rerank.types import RankingData, Run, Topics
@@ -22,6 +21,7 @@ from rerank.workflows.applying import check_candidates, check_resources, model_c
 from rerank.workflows.bound import runs_beside
 from rerank.workflows.first_stage import FirstStage, errors_of_first_stage
 from rerank.workflows.index import Index
+from rerank.workflows.unsupervised import applied_model
 
 
 def rerank(
@@ -48,7 +48,8 @@ def rerank(
     index : Index or path
         The index, or its folder. For repeated calls, open the index once.
     model : Ranker or path
-        Model that was trained on features with a recipe, or its file.
+        Model that was trained on features with a recipe, or its file; or "unsupervised", the ranking that needs no
+        judgements (see `Unsupervised`).
     topics : Topics, mapping, DataFrame or path
         The topics, or their file.
     run : Run, mapping, DataFrame, path or None
@@ -76,12 +77,12 @@ def rerank(
         If the run has a query without a topic or a document that is not in the index.
 
     """
-    model = fitted_model(model)
     topics = read_topics(topics) if isinstance(topics, str | Path) else Topics.of(topics)
     base = None if base is None else Run.of(base)
-    k = depth_of(model, k)
-    stage = FirstStage.of(first, first_k, k)
     with nullcontext(index) if isinstance(index, Index) else Index.open(index) as opened:
+        model = applied_model(model, opened, union=run is None and first is None)
+        k = depth_of(model, k)
+        stage = FirstStage.of(first, first_k, k)
         candidates = chosen = find_candidates(opened, model, topics, run, k if stage is None else stage.k, base)
         if stage is not None:
             with errors_of_first_stage():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -24,6 +25,7 @@ from rerank.types.ordering import position_order
 from rerank.types.retriever import CONTENTS, K1, UNNAMED, B, Retriever
 from rerank.workflows.applying import check_candidates, check_history, check_resources, model_candidates, model_recipe
 from rerank.workflows.resources import Needs
+from rerank.workflows.unsupervised import applied_model
 
 if TYPE_CHECKING:
     from rerank.rankers.ranker import Ranker
@@ -282,9 +284,14 @@ def _bm25(texts: TextIndex, terms: Mapping[str, Sequence[str]], run: Run, retrie
 
 
 def rank_texts(
-    index: BoundIndex, model: Ranker, given: GivenTexts, plain_field: str = CONTENTS, base: Run | None = None
+    index: BoundIndex,
+    model: Ranker | str | Path,
+    given: GivenTexts,
+    plain_field: str = CONTENTS,
+    base: Run | None = None,
 ) -> Run:
     """Return the texts of each query in the model's order; see `Index.rerank_texts`."""
+    model = applied_model(model, index, union=False)
     recipe = model_recipe(model)
     check_history(recipe, None, "Texts that the index does not hold have none: train a model without a history.")
     check_resources(index, recipe)
@@ -309,7 +316,7 @@ class TextsToRank:
 
 def rerank_topics(
     index: BoundIndex,
-    model: Ranker,
+    model: Ranker | str | Path,
     topics: Topics,
     texts: TextsToRank,
     *,

@@ -32,12 +32,13 @@ def test_held_out_scores_of_queries_do_not_depend_on_their_labels(name, train) -
     rows = without_start(TrainingSet.of(train, np.zeros(train.n_rows)))
     data = bin_rows(rows.X, rows.order, 255, 1)
     model = ranker_class(name)(**SMALL)
-    before = model._held_out_scores(rows, data)
+    half = model._halves(rows)
+    before = model._held_out_scores(rows, half, data)
     for query in (0, 7):
         labels = rows.labels.copy()
         own = slice(rows.query_ptr[query], rows.query_ptr[query + 1])
         labels[own] = labels.max() - labels[own]
-        after = model._held_out_scores(replace(rows, labels=labels), data)
+        after = model._held_out_scores(replace(rows, labels=labels), half, data)
         np.testing.assert_array_equal(after[own], before[own])
         assert (after != before).any()
 
@@ -98,3 +99,14 @@ def test_the_choice_is_stored_with_its_evidence(train, tmp_path) -> None:
 
 def test_one_query_is_learned_from_with_equal_spreads(train) -> None:
     assert LambdaMART(**SMALL, base="run").fit(train.select([0])).base_weight_.ratio == 1.0
+
+
+def test_halves_of_few_queries_both_have_labels_that_differ(train) -> None:
+    for seed in range(8):
+        few = train.select(np.arange(6))
+        labels = np.where(np.arange(few.n_rows) < few.query_ptr[2], few.labels, 0.0)  # two queries with labels
+        few = replace(few, labels=labels, ideal_labels=None, ideal_ptr=None)
+        model = LambdaMART(**SMALL, base="run", random_state=seed).fit(few)
+        assert model.base_weight_.measures
+    one = replace(few, labels=np.where(np.arange(few.n_rows) < few.query_ptr[1], few.labels, 0.0))
+    assert not LambdaMART(**SMALL, base="run").fit(one).base_weight_.measures
