@@ -30,6 +30,7 @@ from rerank.rankers.parameters import (
     watched_metric,
 )
 from rerank.rankers.ranker import PROGRESS, Ranker
+from rerank.rankers.sizes import LEAST_ROWS, OF_MANY, SHARE_OF_ROWS, Sizes, by_queries, sizes_of
 from rerank.rankers.training import TrainingSet, fold_of_queries, without_start
 from rerank.runtime.mapped_rows import is_mapped
 from rerank.runtime.progress import track
@@ -97,17 +98,25 @@ class BoostedTrees(Ranker):
 
     """
 
-    n_estimators: int = parameter(500, Whole(1, 1_000_000), "Most trees.")
+    n_estimators: int | None = parameter(
+        None, Whole(1, 1_000_000, optional=True), f"Most trees. {by_queries('n_estimators')}"
+    )
     learning_rate: float = parameter(
         0.1, Number(1e-9, 10.0), "Share of each Newton step that is taken.", search=(0.025, 0.05, 0.1, 0.2)
     )
-    num_leaves: int = parameter(31, Whole(2, 4096), "Most leaves of a tree.", search=(8, 16, 31, 62))
+    num_leaves: int | None = parameter(
+        None,
+        Whole(2, 4096, optional=True),
+        f"Most leaves of a tree. {by_queries('num_leaves')}",
+        search=(8, 16, 31, 62),
+    )
     max_depth: int = parameter(-1, Whole(-1, 4096), "Most levels of a tree; -1 for no limit.")
-    min_child_samples: int = parameter(
-        20,
-        Whole(0, 2**31),
+    min_child_samples: int | None = parameter(
+        None,
+        Whole(0, 2**31, optional=True),
         "Rows on either side of a split; as in LightGBM estimated, while splits are compared, from the side's share "
-        "of the hessian.",
+        f"of the hessian. {by_queries('min_child_samples')} Above {LEAST_ROWS} at most a share of the rows, 1 / "
+        f"{SHARE_OF_ROWS}.",
         search=(5, 10, 20, 50, 100),
     )
     min_child_weight: float = parameter(1e-3, Number(0.0), "Hessian on either side of a split.")
@@ -229,13 +238,16 @@ class BoostedTrees(Ranker):
             If training takes more.
 
         """
-        TrainingContext.of(None, TrainingOptions(memory=memory)).storage(n_rows, n_features, n_valid, self.num_leaves)
+        context = TrainingContext.of(None, TrainingOptions(memory=memory))
+        context.storage(n_rows, n_features, n_valid, self.num_leaves or OF_MANY.num_leaves)
 
     def _check_memory(self, data: RankingData, context: TrainingContext) -> None:
-        context.storage(data.n_rows, data.n_features, 0, self.num_leaves)
+        context.storage(data.n_rows, data.n_features, 0, self.num_leaves or OF_MANY.num_leaves)
 
     def _learn(self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext = ALONE) -> None:
         self.base_weight_: BaseWeight | None = None
+        self._sizes: Sizes = sizes_of(self, len(train.weights), len(train.order))
+        log.info("%s: %d queries: %s", self.kind, len(train.weights), self._sizes)
         if self.start != WEIGHTED or not train.start_scores.any() or train.pairs is not None:
             stopping = self._stopping(valid, context)
             _, self.forest_ = self._grow(train, valid, stopping, self._unit(train), context)
@@ -264,7 +276,7 @@ class BoostedTrees(Ranker):
         """Grow the trees from the start scores, divided by the unit; return the binned rows and the forest."""
         objective = self._objective(train)
         n_valid = 0 if valid is None else len(valid.order)
-        storage = context.storage(len(train.order), train.X.shape[1], n_valid, self.num_leaves)
+        storage = context.storage(len(train.order), train.X.shape[1], n_valid, self._sizes.num_leaves)
         data = bin_rows(train.X, train.order, self.max_bin, numba.get_num_threads(), storage)
         if not len(data.columns.features):
             raise InvalidInputError(
@@ -313,7 +325,8 @@ class BoostedTrees(Ranker):
             booster = self._booster(half, objective, start, data, context, queries)
             try:
                 label = f"trees on held-out queries, {number + 1} of {HALVES}"
-                trees = [booster.add_tree() for _ in track(range(self.n_estimators), label, self.n_estimators)]
+                n_trees = self._sizes.n_estimators
+                trees = [booster.add_tree() for _ in track(range(n_trees), label, n_trees)]
             finally:
                 booster.close()
             learned = sum((tree_values(tree, data.columns, data.blocks) for tree in trees), np.zeros(data.n_rows))
@@ -383,7 +396,7 @@ class BoostedTrees(Ranker):
         if state.trees:
             log.info("training goes on after %d trees of the checkpoint", len(state.trees))
             stopping.resume(state.history, len(state.trees))
-        left = range(0 if stopping.over else self.n_estimators - len(state.trees))
+        left = range(0 if stopping.over else self._sizes.n_estimators - len(state.trees))
         for _ in track(left, "trees", len(left)):
             tree = booster.add_tree()
             if valid is not None:
@@ -397,16 +410,17 @@ class BoostedTrees(Ranker):
             context.checkpoint.remove()
 
     def _settings(self) -> BoostSettings:
+        sizes = self._sizes
         return BoostSettings(
-            self.n_estimators,
+            sizes.n_estimators,
             self.learning_rate,
             self.subsample,
             self.colsample_bytree,
             self.random_state,
             TreeLimits(
-                self.num_leaves,
+                sizes.num_leaves,
                 self.max_depth,
-                self.min_child_samples,
+                sizes.min_child_samples,
                 self.min_child_weight,
                 self.min_split_gain,
                 self.reg_lambda,
@@ -428,7 +442,7 @@ class BoostedTrees(Ranker):
         if len(self.forest_.feature) and self.forest_.leaf_value.any():
             return ""
         return (
-            f"no split in {self.forest_.n_trees} trees. Lower min_child_samples ({self.min_child_samples}) or "
+            f"no split in {self.forest_.n_trees} trees. Lower min_child_samples ({self._sizes.min_child_samples}) or "
             f"min_child_weight ({self.min_child_weight:g}), or give more queries"
         )
 

@@ -2,8 +2,8 @@
 
 z_s(d) = (s(d) - mean) / standard deviation, from -5 to 5
 s         one of SCORES, as far as the data have it; a missing value is the least one of the query
-mean      like the deviation, over the documents of the query that are among the first 100 of a source of candidates:
-          the further documents of a deep list would make every first one look alike
+mean      like the deviation, over the first 100 candidates of the query: the further documents of a deep list would
+          make every first one look alike
 sum(d)    sum over s of z_s(d): the weights are equal, nothing is learned
 
 References
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from rerank.types import Floats, Ints, RankingData, query_rows
 
-DEPTH = 100
+RANK, DEPTH = "run.rank", 100
 LARGEST = 5.0
 SCORES = {  # with the family of each
     "bm25.contents": "letor",
@@ -35,8 +35,8 @@ SCORES = {  # with the family of each
 
 
 def columns_read(names: Iterable[str]) -> tuple[str, ...]:
-    """Return those of some features that the sum reads: scores, and ranks in the sources of candidates."""
-    return tuple(name for name in names if name in SCORES or _is_rank(name))
+    """Return those of some features that the sum reads: scores, and the rank among the candidates."""
+    return tuple(name for name in names if name in SCORES or name == RANK)
 
 
 def summed(names: Iterable[str]) -> list[str]:
@@ -46,23 +46,17 @@ def summed(names: Iterable[str]) -> list[str]:
 
 def standardised(data: RankingData, names: Sequence[str]) -> Floats:
     """Return z of each score among some features, (n_rows, n_scores)."""
-    query, ranks = query_rows(data.query_ptr), [name for name in names if _is_rank(name)]
-    first = np.zeros(data.n_rows, dtype=np.bool_) if ranks else np.ones(data.n_rows, dtype=np.bool_)
-    for name in ranks:
-        first |= data.column(name) <= DEPTH
+    query = query_rows(data.query_ptr)
+    first = data.column(RANK) <= DEPTH if RANK in names else np.ones(data.n_rows, dtype=np.bool_)
     scores = [data.column(name).astype(np.float64) for name in summed(names)]
     return np.column_stack([_standardised(values, first, query, len(data)) for values in scores])
-
-
-def _is_rank(name: str) -> bool:
-    return name.startswith("run.") and name.endswith(".rank")
 
 
 def _standardised(values: Floats, first: NDArray[np.bool_], query: Ints, n_queries: int) -> Floats:
     """Return z of one score, (n_rows,).
 
     values  (n_rows,), NaN is missing
-    first   (n_rows,) whether a row is among the first of a source
+    first   (n_rows,) whether a row is among the first candidates
     query   (n_rows,) number of the row's query
     """
     least = np.full(n_queries, np.inf)

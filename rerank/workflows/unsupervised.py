@@ -10,7 +10,7 @@ from rerank.features.plan import ColumnPlan
 from rerank.features.recipe import Recipe
 from rerank.features.registry import family
 from rerank.rankers.ranker import Ranker
-from rerank.rankers.standard_scores import SCORES, summed
+from rerank.rankers.standard_scores import RANK, SCORES, summed
 from rerank.rankers.store import fitted_model
 from rerank.rankers.unsupervised import Unsupervised
 from rerank.rankers.warm_start import UNSUPERVISED
@@ -49,21 +49,18 @@ def unsupervised_model(index: BoundIndex, *, union: bool = True) -> Unsupervised
     spaces = set() if index.vectors is None else set(index.vectors.spaces)
     spaces |= set() if index.encoder is None else {ENCODER}
     used = {name: of for name, of in SCORES.items() if family(of).needs_space in ("", *spaces)}
-    candidates = best_candidates(index) if union else None
-    sources = () if candidates is None else tuple(part.name for part in candidates.sources)
     recipe = Recipe(
         fields=(CONTENTS,),
         families=tuple(dict.fromkeys((*used.values(), "run"))),
-        features=(*used, "run.rank", *(f"run.{name}.rank" for name in sources)),
+        features=(*used, RANK),
         numbers=(),
         functions=(),
-        runs=sources,
         vectors=None if index.vectors is None else index.vectors.checksum,
         encoder=None if index.encoder is None else index.encoder.name,
     )
     names = ColumnPlan.of(index.forward, recipe).names  # without those that need positions, where there are none
     _log.info("unsupervised: sum of %s; without %s.", ", ".join(summed(names)), _lacking(set(SCORES) - set(names)))
-    retriever = None if candidates is None else Retriever(candidates.tag)
+    retriever = Retriever(best_candidates(index).tag) if union else None
     return Unsupervised.of(names, recipe.to_dict(), dict(index.forward.fingerprint), retriever)
 
 
