@@ -44,6 +44,17 @@ class UnionRun(Run):
 
     sources: Mapping[str, Run] = field(default_factory=dict)
 
+    def without_sources(self) -> Run:
+        """Return the documents and their scores alone.
+
+        Returns
+        -------
+        Run
+            The run; its sources give no features.
+
+        """
+        return Run(self.query_ids, self.query_ptr, self.doc_ids, self.scores, self.name)
+
     @classmethod
     def joined(cls, runs: Sequence[Self]) -> Self:
         """Return the queries of several unions of the same sources as one, see `Run.joined`."""

@@ -54,7 +54,7 @@ class Ranking:
         """What the features need that is known of documents of the index alone; empty if texts can be ranked."""
         if self.recipe is not None and self.recipe.history is not None:
             return "a history"
-        return "several runs" if self.is_union else ""
+        return "several runs" if self.recipe is not None and self.recipe.runs else ""
 
     @property
     def is_union(self) -> bool:

@@ -1,4 +1,9 @@
-"""Training from an index and judgements: candidates, features, early stopping, and an estimate by cross-validation."""
+"""Training from an index and judgements: candidates, features, early stopping, and an estimate by cross-validation.
+
+Without a choice of the user's, candidates are the union of all sources that need no judgements, and the ranker is
+LambdaMART that starts from the unsupervised sum of scores: with few judged queries it was better than any other on all
+collections that were tried, and worse than the sum on none (docs/benchmarks.md).
+"""
 
 from __future__ import annotations
 
@@ -6,6 +11,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,15 +19,18 @@ from rerank.errors import InvalidInputError
 from rerank.evaluation.evaluate import evaluate
 from rerank.features.recipe import Recipe
 from rerank.metrics.registry import named
+from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.ranker import Ranker
+from rerank.rankers.warm_start import UNSUPERVISED
 from rerank.retrieval.candidates import DEPTH, Candidates
+from rerank.retrieval.union import UnionRun
 from rerank.types import Qrels, RankingData, Run, Topics
-from rerank.types.retriever import BM25
 from rerank.workflows.folds import FoldTraining, SameData, assign_folds, held_out
 from rerank.workflows.index import Index
 from rerank.workflows.tuning import Try
+from rerank.workflows.unsupervised import best_candidates
 
-FOLDS = 5
+FOLDS, LEAST_QUERIES = 5, 10
 DEFAULT_METRIC = "nDCG@10"  # of the estimate, for rankers without the parameter
 _log = logging.getLogger("rerank")
 
@@ -55,17 +64,33 @@ class Estimate:
         )
 
 
+class Trained(NamedTuple):
+    """A trained model and its estimate.
+
+    Attributes
+    ----------
+    model : Ranker
+        The model.
+    estimate : Estimate or None
+        The measure on held-out queries; None without one, or with fewer than five judged queries that have candidates.
+
+    """
+
+    model: Ranker
+    estimate: Estimate | None
+
+
 def train(
     index: Index,
     topics: Topics | Mapping[str, str],
     qrels: Qrels | Mapping[str, Mapping[str, int]],
-    model: Ranker,
+    model: Ranker | None = None,
     *,
-    candidates: Candidates | str = BM25,
+    candidates: Candidates | str | None = None,
     k: int = DEPTH,
     recipe: Recipe | None = None,
     estimate: bool = True,
-) -> Estimate | None:
+) -> Trained:
     """Fit a model on the judged candidates of an index; it then knows its candidates, features and resources.
 
     A fifth of the judged queries, drawn at random but stratified by their relevant documents, stops the training early
@@ -79,10 +104,11 @@ def train(
         Topics; those without judgements are left out.
     qrels : Qrels, mapping or DataFrame
         Judgements. An unjudged document counts as label 0.
-    model : Ranker
-        The ranker with its parameters, which is fitted.
-    candidates : Candidates or str
-        Sources of the candidates, see `Index.search`.
+    model : Ranker or None
+        The ranker with its parameters, which is fitted; None is `LambdaMART(base="unsupervised")`.
+    candidates : Candidates, str or None
+        Sources of the candidates, see `Index.search`; None is the union of BM25, RM3 and, with vectors, the nearest
+        documents (`bm25:k,rm3:k,lsi:200`).
     k : int
         Number of candidates of a query, of each source without a depth of its own.
     recipe : Recipe or None
@@ -92,18 +118,26 @@ def train(
 
     Returns
     -------
-    Estimate or None
-        The estimate; None without one, or with fewer than five judged queries that have candidates.
+    Trained
+        The model and its estimate.
 
     Raises
     ------
     InvalidInputError
-        If no topic is judged.
+        If fewer than ten topics are judged, or none has a relevant document.
 
     """
     topics, qrels = judged_queries(Topics.of(topics), Qrels.of(qrels))
-    sources = candidates if isinstance(candidates, Candidates) else Candidates.parse(candidates, k)
+    if len(qrels) < LEAST_QUERIES:
+        raise InvalidInputError(
+            f"qrels: expected at least {LEAST_QUERIES} judged queries to learn from, got {len(qrels)}. Judge more, or "
+            "rank with the model unsupervised, which needs none."
+        )
+    model = LambdaMART(base=UNSUPERVISED) if model is None else model
+    sources = _sources(index, candidates, k)
     run = index.search(topics, candidates=sources)
+    if candidates is None and isinstance(run, UnionRun):
+        run = run.without_sources()  # so that the model also ranks texts and candidates of other systems
     data = index.features(run, topics, qrels, recipe=recipe)
     if data.retriever is not None:
         data = replace(data, retriever=replace(data.retriever, depth=sources.k))
@@ -116,7 +150,13 @@ def train(
     else:
         stop = np.array([folds[query_id] == 0 for query_id in data])
         model.fit(data.select(np.flatnonzero(~stop)), eval_set=data.select(np.flatnonzero(stop)))
-    return estimated
+    return Trained(model, estimated)
+
+
+def _sources(index: Index, candidates: Candidates | str | None, k: int) -> Candidates:
+    if candidates is None:
+        return best_candidates(index, k)
+    return candidates if isinstance(candidates, Candidates) else Candidates.parse(candidates, k)
 
 
 def judged_queries(topics: Topics, qrels: Qrels) -> tuple[Topics, Qrels]:

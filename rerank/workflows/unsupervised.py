@@ -14,14 +14,14 @@ from rerank.rankers.standard_scores import RANK, SCORES, summed
 from rerank.rankers.store import fitted_model
 from rerank.rankers.unsupervised import Unsupervised
 from rerank.rankers.warm_start import UNSUPERVISED
-from rerank.retrieval.candidates import Candidates
+from rerank.retrieval.candidates import DEPTH, Candidates
 from rerank.types.retriever import CONTENTS, Retriever
 from rerank.vectors.space import ENCODER, LSI
 
 if TYPE_CHECKING:
     from rerank.workflows.bound import BoundIndex
 
-SOURCES = ("bm25:1000", "rm3:1000")
+SOURCES = ("bm25", "rm3")
 NEAREST = "lsi:200"  # of an index with vectors
 _log = logging.getLogger("rerank")
 
@@ -34,11 +34,11 @@ def applied_model(model: Ranker | str | Path, index: BoundIndex, *, union: bool 
     return unsupervised_model(index, union=union) if model == UNSUPERVISED else fitted_model(model)
 
 
-def best_candidates(index: BoundIndex) -> Candidates:
+def best_candidates(index: BoundIndex, k: int = DEPTH) -> Candidates:
     """Return the union of the sources that need no judgements and that an index has."""
     vectors = index.vectors
     nearest = (NEAREST,) if vectors is not None and LSI in vectors.spaces else ()
-    return Candidates.parse(",".join((*SOURCES, *nearest)))
+    return Candidates.parse(",".join((*SOURCES, *nearest)), k)
 
 
 def unsupervised_model(index: BoundIndex, *, union: bool = True) -> Unsupervised:

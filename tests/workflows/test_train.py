@@ -9,6 +9,7 @@ import pytest
 
 import rerank
 from rerank.errors import InvalidInputError
+from rerank.plugins.texts import TextReranker
 from rerank.retrieval.candidates import Candidates
 from rerank.workflows.applying import model_candidates
 from rerank.workflows.train import train
@@ -23,7 +24,8 @@ def test_model_of_an_index_is_that_of_the_steps_and_knows_its_candidates(
     index: rerank.Index, collection: Tiny, tmp_path: Path
 ) -> None:
     model = small()
-    assert train(index, collection.topics, collection.qrels, model, k=20, estimate=False) is None
+    trained = train(index, collection.topics, collection.qrels, model, candidates="bm25", k=20, estimate=False)
+    assert trained == (model, None)
     data = index.features(index.search(collection.topics, 20), collection.topics, collection.qrels)
     assert "valid" in model.evals_result_
     model.save(tmp_path / "model.json")
@@ -44,7 +46,7 @@ def test_model_of_several_sources_retrieves_them_again(index: rerank.Index, coll
 
 
 def test_estimate_is_the_measure_of_queries_that_no_model_has_seen(index: rerank.Index, collection: Tiny) -> None:
-    estimate = train(index, collection.topics, collection.qrels, small(metric="AP"), k=30)
+    _, estimate = train(index, collection.topics, collection.qrels, small(metric="AP"), candidates="bm25", k=30)
     assert estimate is not None
     bm25 = rerank.evaluate(collection.qrels, index.search(collection.topics, 30), ["AP"], complete=True)
     assert estimate.measure == "AP"
@@ -54,14 +56,31 @@ def test_estimate_is_the_measure_of_queries_that_no_model_has_seen(index: rerank
     assert f"candidates {bm25['AP']:.4f}, model {estimate.model:.4f}" in str(estimate)
 
 
-def test_topics_without_judgements_are_left_out_and_few_queries_train_without_an_estimate(
+def test_topics_without_judgements_are_left_out_and_fewer_than_ten_are_refused(
     index: rerank.Index, collection: Tiny, caplog: pytest.LogCaptureFixture
 ) -> None:
-    few = {query_id: collection.qrels[query_id] for query_id in list(collection.qrels)[:2]}
-    model = small()
+    topics = {**collection.topics, "q10": "amber", "q11": "birch"}
     with caplog.at_level("INFO", "rerank"):
-        assert train(index, collection.topics, few, model, k=20) is None
-    assert f"topics: {len(collection.topics) - 2} of {len(collection.topics)} have no judgements" in caplog.text
-    assert "training data: 2 queries" in caplog.text
+        train(index, topics, collection.qrels, small(), candidates="bm25", k=20, estimate=False)
+    assert f"topics: 2 of {len(topics)} have no judgements" in caplog.text
+    assert "training data: 10 queries" in caplog.text
+    few = {query_id: collection.qrels[query_id] for query_id in list(collection.qrels)[:9]}
+    with pytest.raises(InvalidInputError, match="expected at least 10 judged queries to learn from, got 9") as error:
+        train(index, collection.topics, few)
+    assert "rank with the model unsupervised" in str(error.value)
     with pytest.raises(InvalidInputError, match="qrels: expected judgements of the topics, got none"):
         train(index, collection.topics, {"other": {"d1": 1}}, small())
+
+
+def test_default_is_lambdamart_from_the_unsupervised_sum_over_a_union(index: rerank.Index, collection: Tiny) -> None:
+    model, estimate = train(index, collection.topics, collection.qrels)
+    assert isinstance(model, rerank.LambdaMART)
+    assert model.base == "unsupervised"
+    assert str(model_candidates(model)) == "bm25:1000,rm3:1000"
+    assert not [name for name in model.feature_names_ if name.startswith(("run.bm25", "run.rm3"))]
+    assert estimate is not None
+    assert estimate.model > estimate.candidates
+    run = rerank.rerank(index, model, collection.topics)
+    assert len(run) == len(collection.topics)
+    texts = [f"{collection.topics['q0']} in a title", "nothing of it"]
+    assert TextReranker(index, model).order(collection.topics["q0"], texts)[0][0] == 0
