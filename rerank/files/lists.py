@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
-from rerank.files.source import check_file, finite_number, json_objects, refuse_header, text_lines
+from rerank.files.source import check_file, filled_lines, finite_number, json_objects, refuse_header, text_lines
 from rerank.runtime.output import whole_file
 from rerank.types.ids import ID_RULE, QUERY_RULE, WHITE_SPACE, first_broken, first_broken_query, id_array
 from rerank.types.preferences import Preferences
@@ -59,9 +59,7 @@ def read_folds(path: str | Path) -> dict[str, int]:
     """Read the folds of queries."""
     path = check_file(path, "a file of folds")
     folds: dict[str, int] = {}
-    for line, content in text_lines(path):
-        if not content.strip():
-            continue
+    for line, content in filled_lines(path):
         query_id, fold = _entry(path, line, content)
         if query_id in folds:
             raise FileFormatError(
@@ -128,7 +126,7 @@ def read_preferences(path: str | Path) -> Preferences:
 
     """
     path = check_file(path, "a file of preferences")
-    lines = [(line, text) for line, text in text_lines(path) if text.strip() and not text.startswith("#")]
+    lines = [(line, text) for line, text in filled_lines(path) if not text.startswith("#")]
     if lines:
         refuse_header(path, *lines[0])
     rows = [_row(path, line, text) for line, text in lines]

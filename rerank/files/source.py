@@ -119,33 +119,19 @@ def _system_errors(path: Path, expected: str) -> Iterator[None]:
     """Turn the errors of opening and reading a file into errors of this package."""
     try:
         yield
-    except FileNotFoundError as fault:
-        raise _missing(path, expected) from fault
-    except NotADirectoryError as fault:
-        raise _missing(path, expected) from fault
-    except EOFError as fault:
-        raise FileFormatError(
-            path, None, "expected a whole gzip file, got a damaged one (it is cut off). Make or fetch it again."
-        ) from fault
-    except (zlib.error, gzip.BadGzipFile) as fault:
-        raise FileFormatError(
-            path, None, "expected a whole gzip file, got a damaged one. Make or fetch it again."
-        ) from fault
+    except (FileNotFoundError, NotADirectoryError) as fault:
+        raise MissingFileError(path, f"{expected}{' (standard input is /dev/stdin)' * (str(path) == '-')}") from fault
+    except (EOFError, zlib.error, gzip.BadGzipFile) as fault:
+        cut = " (it is cut off)" if isinstance(fault, EOFError) else ""
+        message = f"expected a whole gzip file, got a damaged one{cut}. Make or fetch it again."
+        raise FileFormatError(path, None, message) from fault
     except PermissionError as fault:
-        raise FileFormatError(
-            path, None, f"expected {expected} that you may read, got no permission. Change its rights."
-        ) from fault
+        message = f"expected {expected} that you may read, got no permission. Change its rights."
+        raise FileFormatError(path, None, message) from fault
     except OSError as fault:
         reason = os.strerror(fault.errno) if fault.errno else "an error of the system"
-        raise FileFormatError(
-            path, None, f"expected {expected} that can be read, got: {reason}. Check the path and the disk."
-        ) from fault
-
-
-def _missing(path: Path, expected: str) -> FileNotFoundError:
-    if str(path) == "-":
-        return MissingFileError(path, f"{expected} (standard input is /dev/stdin)")
-    return MissingFileError(path, expected)
+        message = f"expected {expected} that can be read, got: {reason}. Check the path and the disk."
+        raise FileFormatError(path, None, message) from fault
 
 
 def chunks(path: Path, size: int = CHUNK_BYTES) -> Iterator[tuple[int, bytes]]:
@@ -286,18 +272,27 @@ def parse_json(
         raise FileFormatError(source, number, f"expected {what}, got {fault}. {remedy}.") from None
 
 
+def json_object(path: Path, line: int, content: str) -> dict[str, Any]:
+    """Return the JSON object of a line."""
+    members = parse_json(content, path, line, "a JSON object")
+    if not isinstance(members, dict):
+        raise FileFormatError(
+            path, line, f"expected a JSON object, got {shown(content.strip())}. Write one object a line."
+        )
+    return members
+
+
+def filled_lines(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
+    """Yield what `text_lines` does without the blank lines."""
+    return ((line, content) for line, content in text_lines(path, encoding) if content.strip())
+
+
 def json_objects(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the line number and the object of every line of a JSONL file; blank lines are skipped."""
-    empty = True
-    for line, content in text_lines(path, encoding):
-        if content.strip():
-            empty, members = False, parse_json(content, path, line, "a JSON object")
-            if not isinstance(members, dict):
-                raise FileFormatError(
-                    path, line, f"expected a JSON object, got {shown(content.strip())}. Write one object a line."
-                )
-            yield line, members
-    if empty:
+    line = 0
+    for line, content in filled_lines(path, encoding):
+        yield line, json_object(path, line, content)
+    if not line:
         raise FileFormatError(
             path, None, "expected JSON objects, one a line, got an empty file. Remove it, or name another."
         )

@@ -34,24 +34,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
-from rerank.files.rows import SAME, RowTable, ideal_arrays, numbered, of_queries, query_ptr, refuse_repeats
+from rerank.files.rows import (
+    NOT_STORED,
+    STORED,
+    RowTable,
+    faults_of,
+    ideal_arrays,
+    numbered,
+    of_queries,
+    query_ptr,
+    refuse_repeats,
+    stored_members,
+)
 from rerank.files.source import (
     OnFault,
     check_file,
     chunks,
+    filled_lines,
     finite_number,
     number_or_nan,
     parse_json,
     refuse,
     text,
-    text_lines,
 )
 from rerank.runtime.memory import MOST_UNPACKED
 from rerank.runtime.output import whole_file
-from rerank.runtime.schema import Array, Flag, Number, Plain, Record, SchemaError, Table, Whole
+from rerank.runtime.schema import Array, Flag, Number, Record, SchemaError, Table, Whole
 from rerank.types import Floats, Ints, RankingData
 from rerank.types.ids import ID_RULE, MOST_LETTERS, first_broken, id_array
-from rerank.types.retriever import RETRIEVERS, retriever_members
 
 VERSION = 1
 FEATURES, MEMBERS = "features:", "rerank:"
@@ -60,10 +70,7 @@ _OPTIONAL: dict[str, Any] = {
     "labels": True,
     "weights": None,
     "ideal": None,
-    "recipe": None,
-    "fingerprint": None,
-    "retriever": None,
-    "run_retrievers": {},
+    **NOT_STORED,
 }
 _MEMBERS = Record(
     {
@@ -71,9 +78,7 @@ _MEMBERS = Record(
         "labels": Flag(),
         "weights": Table(Number(-_WIDEST, _WIDEST)),
         "ideal": Table(Array()),
-        "recipe": Plain(),
-        "fingerprint": Plain(),
-        **RETRIEVERS,
+        **STORED,
     },
     _OPTIONAL,
 )
@@ -149,12 +154,12 @@ def header_lines(data: RankingData) -> Iterator[str]:
             f"data: expected feature names without white space, got {broken!r}. Rename it, or write to a .npz file."
         )
     yield " ".join([f"# {FEATURES}", *data.feature_names]) + "\n"
-    members = _stored_members(data)
+    members = _header_members(data)
     if members:
         yield f"# {MEMBERS} {json.dumps({'version': VERSION, **members}, ensure_ascii=False)}\n"
 
 
-def _stored_members(data: RankingData) -> dict[str, Any]:
+def _header_members(data: RankingData) -> dict[str, Any]:
     members: dict[str, Any] = {}
     if data.labels is None:
         members["labels"] = False
@@ -163,12 +168,7 @@ def _stored_members(data: RankingData) -> dict[str, Any]:
     if data.ideal_labels is not None and data.ideal_ptr is not None:
         parts = np.split(data.ideal_labels, data.ideal_ptr[1:-1])
         members["ideal"] = {query: part.tolist() for query, part in zip(data, parts, strict=True)}
-    if data.recipe is not None:
-        members["recipe"] = dict(data.recipe)
-    if data.fingerprint is not None:
-        members["fingerprint"] = dict(data.fingerprint)
-    members.update(retriever_members(data.retriever, data.run_retrievers))
-    return members
+    return {**members, **stored_members(data)}
 
 
 MOST_FEATURES = 100_000  # a larger number is taken for an error: the matrix is dense
@@ -408,11 +408,9 @@ def read_svmlight(path: str | Path, n_features: int | None = None, mapped: bool 
     path = Path(path)
     header = Header(path)
     table, lines = read_rows(path, header, mapped)
-    try:
+    with faults_of(path, header.line):
         data = _record(path, table, lines, header, n_features or 0)
         data.check_values()
-    except InvalidInputError as error:
-        raise FileFormatError(path, header.line, str(error)) from None
     return data
 
 
@@ -452,12 +450,8 @@ def write_svmlight(data: RankingData, path: str | Path, blocks: Iterable[NDArray
         first = 0
         for block in [data.X] if blocks is None else blocks:
             _check_features(block)
-            last = first + len(block)
-            for query in _queries_of(data.query_ptr, first, last):
-                rows = slice(*data.query_ptr[query : query + 2].tolist())
-                X = block[rows.start - first : rows.stop - first]
-                handle.writelines(_row_lines(data, str(data.query_ids[query]), rows, X))
-            first = last
+            handle.writelines(_block_lines(data, first, block))
+            first += len(block)
 
 
 def append_svmlight(data: RankingData, path: str | Path) -> None:
@@ -470,16 +464,16 @@ def append_svmlight(data: RankingData, path: str | Path) -> None:
         stored = handle.read(len(header))
         if stored and stored != header:
             raise InvalidInputError(f"{path}: expected a file with the same features, got others. Name a new file.")
-        lines = [header.decode()] if not stored else []
-        for query in _queries_of(data.query_ptr, 0, data.n_rows):
-            rows = slice(*data.query_ptr[query : query + 2].tolist())
-            lines.extend(_row_lines(data, str(data.query_ids[query]), rows, data.X[rows]))
-        handle.write("".join(lines).encode())
+        lines = "".join(_block_lines(data, 0, data.X)).encode()
+        handle.write(lines if stored else header + lines)
 
 
-def _queries_of(query_ptr: Ints, first: int, last: int) -> range:
-    """Return the queries with the rows [first, last); queries without rows are left out."""
-    return range(int(np.searchsorted(query_ptr, first, "right")) - 1, int(np.searchsorted(query_ptr, last, "left")))
+def _block_lines(data: RankingData, first: int, X: NDArray[np.float32]) -> Iterator[str]:
+    """Yield the rows from number `first` on, whose features are X, as text; queries without rows are left out."""
+    ptr, last = data.query_ptr, first + len(X)
+    for query in range(int(np.searchsorted(ptr, first, "right")) - 1, int(np.searchsorted(ptr, last, "left"))):
+        rows = slice(*ptr[query : query + 2].tolist())
+        yield from _row_lines(data, str(data.query_ids[query]), rows, X[rows.start - first : rows.stop - first])
 
 
 def _record(path: Path, table: RowTable, lines: Ints, header: Header, n_features: int) -> RankingData:
@@ -504,7 +498,7 @@ def _record(path: Path, table: RowTable, lines: Ints, header: Header, n_features
         weights=None if weights is None else np.array(weights),
         ideal_labels=ideal_labels,
         ideal_ptr=ideal_ptr,
-        **{name: header.members[name] for name in SAME},
+        **{name: header.members[name] for name in STORED},
     )
 
 
@@ -545,7 +539,7 @@ def _companion_sizes(path: Path, lines: Ints) -> list[int]:
             int(lines[0]),
             f"expected `qid:Q` after the label, got none. Write it, or the size of every query to {path.name}.query.",
         )
-    sizes = [_size(companion, line, content) for line, content in text_lines(companion) if content.strip()]
+    sizes = [_size(companion, line, content) for line, content in filled_lines(companion)]
     if sum(sizes) != len(lines):
         raise FileFormatError(
             companion,

@@ -23,12 +23,12 @@ from rerank.files.irds import data_set_name, data_set_topics
 from rerank.files.source import (
     OnFault,
     check_file,
+    filled_lines,
     is_header,
-    parse_json,
+    json_object,
     refuse,
     refuse_header,
     stray_text,
-    text_lines,
 )
 from rerank.runtime.output import whole_file
 from rerank.types import Topics
@@ -84,7 +84,7 @@ def read_topics(path: str | Path) -> Topics:
 def topic_entries(path: str | Path, on_fault: OnFault = refuse) -> list[Entry]:
     """Return (line, query id, text) of every topic; `on_fault` is called for wrong ones, which are left out."""
     path = check_file(path, "a topics file")
-    lines = [(line, content) for line, content in text_lines(path) if content.strip()]
+    lines = list(filled_lines(path))
     if not lines:
         raise FileFormatError(
             path, None, "expected at least one topic, got an empty file. Write lines of id, tab, text."
@@ -169,11 +169,8 @@ def _tab_entry(path: Path, line: int, content: str) -> Entry:
 
 
 def _json_entry(path: Path, line: int, content: str) -> Entry:
-    topic = parse_json(content, path, line, "a JSON object")
-    if not isinstance(topic, dict):
-        raise FileFormatError(path, line, f"expected a JSON object, got {shown(content)}. Write one object a line.")
-    query_id, text = _member(path, line, topic, ID_KEYS), _member(path, line, topic, TEXT_KEYS)
-    return line, query_id, text
+    topic = json_object(path, line, content)
+    return line, _member(path, line, topic, ID_KEYS), _member(path, line, topic, TEXT_KEYS)
 
 
 def _member(path: Path, line: int, topic: Mapping[str, object], keys: tuple[str, ...]) -> str:
