@@ -127,10 +127,13 @@ class Comparison(Shown):
         """Return every figure of a difference to the baseline, by name; nothing for the baseline itself."""
         if run == self.baseline:
             return {"significant": False}
+        return {**self.statistics(run, measure), "significant": self.is_significant(run, measure)}
+
+    def statistics(self, run: str, measure: str) -> dict[str, float]:
+        """Return every statistic of a difference to the baseline, by name."""
         figures = dict(vars(self.differences[run][measure]))
         p_values = {f"p_{test}": p_value for test, p_value in figures.pop("p_values").items()}
-        p_value = self.p_values[run][measure]
-        return {**figures, **p_values, "p_value": p_value, "significant": self.is_significant(run, measure)}
+        return {**figures, **p_values, "p_value": self.p_values[run][measure]}
 
     def summary(self) -> str:
         """Return the counts and the baseline."""
