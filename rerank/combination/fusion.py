@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, unknown_name
+from rerank.metrics.lists import ranks
 from rerank.types import Floats, Ints, Qrels, Run, joined_rows, pointers, query_blocks
 from rerank.types.ids import Ids, id_array, id_bytes, row_codes, sort_keys
 
@@ -147,7 +148,7 @@ def _z_score(scores: Floats, first: Ints, counts: Ints) -> Floats:
 @norm("rank")
 def _rank(scores: Floats, first: Ints, counts: Ints) -> Floats:
     """1 - (rank - 1) / number of documents."""
-    return 1.0 - _positions(counts) / np.repeat(counts, counts)
+    return 1.0 - ranks(pointers(counts)) / np.repeat(counts, counts)
 
 
 def fuse(
@@ -276,14 +277,14 @@ def _pool(runs: Sequence[_QueryRows], first: int, last: int, missing: str, weigh
     ids = np.concatenate([id_bytes(run.doc_ids[own]) for run, own in zip(runs, rows, strict=True)])
     document, example = _numbered(query, ids)
     scores = np.zeros((len(runs), len(example)))
-    ranks = np.zeros((len(runs), len(example)), dtype=np.int64)
+    placed = np.zeros((len(runs), len(example)), dtype=np.int64)
     parts = np.split(document, pointers([len(own) for own in rows])[1:-1])
     for number, (run, own, documents, count) in enumerate(zip(runs, rows, parts, counts, strict=True)):
         if missing == "lowest":
             scores[number] = _lowest(run.scores[own], count)[query[example] - first]
         scores[number, documents] = run.scores[own]
-        ranks[number, documents] = _positions(count) + 1
-    return Pool(query[example], ids[example], scores, ranks, weights, k)
+        placed[number, documents] = ranks(pointers(count)) + 1
+    return Pool(query[example], ids[example], scores, placed, weights, k)
 
 
 def _lowest(scores: Floats, counts: Ints) -> Floats:
@@ -333,11 +334,6 @@ def _quotient(scores: Floats, divisors: Floats, counts: Ints) -> Floats:
     """Return the scores over their query's divisor; 0 where that is 0."""
     spread = np.repeat(divisors, counts)
     return np.divide(scores, spread, out=np.zeros_like(scores), where=spread > 0)
-
-
-def _positions(counts: Ints) -> Ints:
-    """Return 0, 1, 2 ... within each query, (n_rows,) int64."""
-    return np.arange(counts.sum()) - np.repeat(pointers(counts)[:-1], counts)
 
 
 def _check(

@@ -22,7 +22,7 @@ from rerank.types import Floats, RankingData, Run, Topics, pointers, query_rows
 from rerank.types.ids import ID_RULE, QUERY, first_broken, id_array
 from rerank.types.ordering import position_order
 from rerank.types.retriever import CONTENTS, K1, UNNAMED, B, Retriever
-from rerank.workflows.applying import check_candidates, check_history, check_resources, model_candidates, model_recipe
+from rerank.workflows.applying import check_candidates, check_history, check_index, model_candidates, model_recipe
 from rerank.workflows.resources import Needs
 
 if TYPE_CHECKING:
@@ -287,8 +287,7 @@ def rank_texts(
     """Return the texts of each query in the model's order; see `Index.rerank_texts`."""
     recipe = model_recipe(model)
     check_history(recipe, None, "Texts that the index does not hold have none: train a model without a history.")
-    check_resources(index, recipe)
-    index.check_model(model)
+    check_index(index, model)
     trained = model_candidates(model)
     retriever = Retriever.bm25(trained.k1, trained.b, trained.field)
     check_candidates(model, retriever if given.run is None else given.run.retriever, index.runs, base, "scores")
