@@ -47,12 +47,14 @@ from rerank.files.rows import (
     stored_members,
 )
 from rerank.files.source import (
+    LineFault,
     OnFault,
     check_file,
     chunks,
     filled_lines,
     finite_number,
     number_or_nan,
+    of_line,
     parse_json,
     refuse,
     text,
@@ -110,19 +112,9 @@ class Header:
                 )
             self.line, content = line, words.removeprefix(beginning.encode())
             if beginning == FEATURES:
-                self.feature_names = self._names(line, content.split())
+                self.feature_names = of_line(self.path, line, _names, content.split())
             else:
-                self.stored = self._members(line, text(self.path, line, content))
-
-    def _names(self, line: int, words: list[bytes]) -> tuple[str, ...]:
-        """Return feature names as text; refuse those that could not be written again."""
-        names = tuple(text(self.path, line, word) for word in words)
-        broken = first_broken(list(names))
-        if broken is not None:
-            raise FileFormatError(
-                self.path, line, f"expected feature names {ID_RULE} or NUL, got {shown(broken)}. Rename the feature."
-            )
-        return names
+                self.stored = self._members(line, of_line(self.path, line, text, content))
 
     def _members(self, line: int, raw: str) -> dict[str, Any]:
         members = parse_json(raw, self.path, line, f"JSON after `# {MEMBERS}`", "Write the file anew")
@@ -144,6 +136,15 @@ class Header:
                 "Name them all, or remove the comment.",
             )
         return self.feature_names
+
+
+def _names(words: list[bytes]) -> tuple[str, ...]:
+    """Return feature names as text; refuse those that could not be written again."""
+    names = tuple(map(text, words))
+    broken = first_broken(list(names))
+    if broken is not None:
+        raise LineFault(f"expected feature names {ID_RULE} or NUL, got {shown(broken)}. Rename the feature.")
+    return names
 
 
 def header_lines(data: RankingData) -> Iterator[str]:
@@ -225,9 +226,9 @@ def split_rows(
         columns = body.split(None, 2)
         if columns:
             try:
-                pairs.append(_begin_row(path, line, columns, comment, rows))
-            except FileFormatError as fault:
-                on_fault(fault)
+                pairs.append(_begin_row(line, columns, comment, rows))
+            except LineFault as fault:
+                on_fault(fault.at(path, line))
         elif in_header and not rows.lines:
             header.take(line, comment)
     most_bytes = max(MOST_UNPACKED, MOST_DENSE * len(chunk))
@@ -241,41 +242,37 @@ def split_rows(
     return rows
 
 
-def _begin_row(path: Path, line: int, columns: list[bytes], comment: bytes, rows: Rows) -> bytes:
+def _begin_row(line: int, columns: list[bytes], comment: bytes, rows: Rows) -> bytes:
     """Append the label, query and comment of a line to the rows; return its pairs. `columns` is split at most twice."""
     label = finite_number(columns[0])
     if label is None:
-        raise FileFormatError(
-            path, line, f"expected a finite number as label, got {shown(columns[0])}. Correct the label."
-        )
+        raise LineFault(f"expected a finite number as label, got {shown(columns[0])}. Correct the label.")
     has_query = len(columns) > 1 and columns[1].startswith(b"qid:")
     if has_query and len(columns[1]) == 4:
-        raise FileFormatError(path, line, "expected a query id after `qid:`, got none. Write it.")
-    query = _checked_id(path, line, "query", columns[1][4:]) if has_query else None
-    _read_comment(path, line, comment, rows)
+        raise LineFault("expected a query id after `qid:`, got none. Write it.")
+    query = _checked_id("query", columns[1][4:]) if has_query else None
+    _read_comment(line, comment, rows)
     rows.lines.append(line)
     rows.labels.append(label)
     rows.queries.append(query)
     return b" ".join(columns[2 if has_query else 1 :]).rstrip()
 
 
-def _checked_id(path: Path, line: int, what: str, raw: bytes) -> str:
+def _checked_id(what: str, raw: bytes) -> str:
     """Return an id as text; refuse one that is too long."""
-    name = text(path, line, raw)
+    name = text(raw)
     if len(name) > MOST_LETTERS:
-        raise FileFormatError(path, line, f"expected a {what} id {ID_RULE}, got {len(name)}. Shorten it.")
+        raise LineFault(f"expected a {what} id {ID_RULE}, got {len(name)}. Shorten it.")
     return name
 
 
-def _read_comment(path: Path, line: int, comment: bytes, rows: Rows) -> None:
+def _read_comment(line: int, comment: bytes, rows: Rows) -> None:
     """Append the document id and base score of a row's comment to the rows."""
     match = _DOC.search(comment)
-    doc_id = _checked_id(path, line, "document", match[1]) if match else str(line)
+    doc_id = _checked_id("document", match[1]) if match else str(line)
     base = finite_number(match[2]) if match and match[2] is not None else None
     if match and match[2] is not None and base is None:
-        raise FileFormatError(
-            path, line, f"expected a finite number as base, got {shown(match[2])}. Correct the base score."
-        )
+        raise LineFault(f"expected a finite number as base, got {shown(match[2])}. Correct the base score.")
     rows.doc_ids.append(doc_id)
     rows.bases.append(base)
 
@@ -337,32 +334,26 @@ def _pairs_one_by_one(path: Path, lines: list[int], pairs: list[bytes], on_fault
     for line, row in zip(lines, pairs, strict=True):
         for pair in row.split():
             try:
-                parsed.append(_pair(path, line, pair))
-            except FileFormatError as fault:
-                on_fault(fault)
+                parsed.append(_pair(pair))
+            except LineFault as fault:
+                on_fault(fault.at(path, line))
         ends.append(len(parsed))
     features, values = np.array(parsed, dtype=np.float64).reshape(-1, 2).T
     return np.diff(ends, prepend=0), features.astype(np.int64), values
 
 
-def _pair(path: Path, line: int, pair: bytes) -> tuple[float, float]:
+def _pair(pair: bytes) -> tuple[float, float]:
     name, colon, rest = pair.partition(b":")
     feature, value = finite_number(name), number_or_nan(rest)
     if not colon:
-        raise FileFormatError(
-            path, line, f"expected feature:value, got {shown(pair)}. Write the feature's number before it."
-        )
+        raise LineFault(f"expected feature:value, got {shown(pair)}. Write the feature's number before it.")
     if feature is None or not _are_features(np.array([feature])).all():
-        raise FileFormatError(
-            path,
-            line,
+        raise LineFault(
             f"expected a feature number from 1 to {MOST_FEATURES}, got {shown(name)} in {shown(pair)}. "
             "Number the features 1, 2, 3.",
         )
     if value is None or np.isinf(_as_float32(np.array([value]))).any():
-        raise FileFormatError(
-            path,
-            line,
+        raise LineFault(
             f"expected a finite float32 or nan as value, got {shown(rest)} in {shown(pair)}. "
             "Correct it, or write nan for a missing value.",
         )
@@ -539,7 +530,7 @@ def _companion_sizes(path: Path, lines: Ints) -> list[int]:
             int(lines[0]),
             f"expected `qid:Q` after the label, got none. Write it, or the size of every query to {path.name}.query.",
         )
-    sizes = [_size(companion, line, content) for line, content in filled_lines(companion)]
+    sizes = [of_line(companion, line, _size, content) for line, content in filled_lines(companion)]
     if sum(sizes) != len(lines):
         raise FileFormatError(
             companion,
@@ -549,14 +540,10 @@ def _companion_sizes(path: Path, lines: Ints) -> list[int]:
     return sizes
 
 
-def _size(path: Path, line: int, content: str) -> int:
+def _size(content: str) -> int:
     size = content.strip()
     if not (size.isascii() and size.isdigit() and len(size) <= MOST_DIGITS):
-        raise FileFormatError(
-            path,
-            line,
-            f"expected the number of rows of a query, got {shown(content)}. Write one size a line.",
-        )
+        raise LineFault(f"expected the number of rows of a query, got {shown(content)}. Write one size a line.")
     return int(size)
 
 
