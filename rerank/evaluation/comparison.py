@@ -15,10 +15,11 @@ from rerank.evaluation.significance import LEVEL, SAMPLES, TESTS, PairedDifferen
 from rerank.metrics.precision import RECALLS, IPrec
 from rerank.metrics.registry import parse_measure, parse_measures
 from rerank.runtime.arithmetic import log2_of
-from rerank.types import Floats, Ints, Qrels, Run
+from rerank.types import Floats, Ints, Qrels, Run, pointers
 from rerank.types.display import Shown, counted
 from rerank.types.frames import Frame, new_frame
 from rerank.types.ids import Ids
+from rerank.types.ordering import trec_order
 
 DEFAULT_TEST, DEFAULT_CORRECTION = "t", "holm"
 
@@ -279,8 +280,9 @@ def _ranks(run: Run, query_id: str) -> dict[str, int]:
     if query_id not in run:
         return {}
     rows = run.rows(query_id)
-    order = np.lexsort((run.doc_ids[rows], run.scores[rows].astype(np.float32)))[::-1]
-    return {doc_id: rank for rank, doc_id in enumerate(run.doc_ids[rows][order].tolist(), start=1)}
+    doc_ids, scores = run.doc_ids[rows], run.scores[rows]
+    order = trec_order(pointers([len(doc_ids)]), scores, doc_ids)
+    return {doc_id: rank for rank, doc_id in enumerate(doc_ids[order].tolist(), start=1)}
 
 
 MOVES = 6  # documents shown for each query

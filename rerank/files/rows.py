@@ -290,12 +290,12 @@ def joined(files: Sequence[Path], parts: Iterable[RankingData], mapped: bool) ->
         for _, block in row_blocks(part.X):
             rows.append(block)
         read.append(replace(part, X=np.broadcast_to(np.float32(0), part.X.shape)))
-    names = max((part.feature_names for part in read), key=len)
-    return _joined(read, names, rows)
+    return joined_parts(read, rows)
 
 
-def _joined(parts: list[RankingData], names: tuple[str, ...], rows: RowFile | list[NDArray[np.float32]]) -> RankingData:
-    first = parts[0]
+def joined_parts(parts: Sequence[RankingData], rows: RowFile | list[NDArray[np.float32]] | None = None) -> RankingData:
+    """Return the queries of all parts as one record; `rows` holds the features where the parts do not."""
+    first, names = parts[0], max((part.feature_names for part in parts), key=len)
     labels = None if first.labels is None else _concatenated([part.labels for part in parts])
     bases = None if first.base_scores is None else _concatenated([part.base_scores for part in parts])
     weights = [np.ones(len(part)) if part.weights is None else part.weights for part in parts]
@@ -305,7 +305,7 @@ def _joined(parts: list[RankingData], names: tuple[str, ...], rows: RowFile | li
         query_ids=np.concatenate([part.query_ids for part in parts]),
         query_ptr=pointers(np.concatenate([np.diff(part.query_ptr) for part in parts])),
         doc_ids=np.concatenate([part.stored_ids for part in _alike(parts)]),
-        X=stacked_rows(rows, len(names)),
+        X=stacked_rows([part.X for part in parts] if rows is None else rows, len(names)),
         feature_names=names,
         labels=labels,
         base_scores=bases,
@@ -323,7 +323,7 @@ def _ideal(part: RankingData) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     return part.ideal()
 
 
-def _alike(parts: list[RankingData]) -> list[RankingData]:
+def _alike(parts: Sequence[RankingData]) -> Sequence[RankingData]:
     """Return the parts with document ids that are all text, unless all are bytes."""
     if len({part.stored_ids.dtype.kind for part in parts}) > 1:
         for part in parts:

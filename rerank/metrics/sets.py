@@ -140,11 +140,9 @@ class NumRel(_Count, BinaryMeasure):
 
 @register("NumNonrelRet", trec="num_nonrel_judged_ret")
 @dataclass(frozen=True)
-class NumNonrelRet(BinaryMeasure):
+class NumNonrelRet(_Count, BinaryMeasure):
     """Number of retrieved documents that are judged not relevant, without unjudged ones and negative labels."""
 
-    averaging: ClassVar[str] = TOTAL
-    takes_cutoff: ClassVar[bool] = False
     asks_judged: ClassVar[bool] = True  # only documents that are judged count
 
     def scores(self, lists: RankedLists) -> Floats:

@@ -127,7 +127,7 @@ class _Scores:
     contributions: Floats
     constants: Floats
 
-    def of(self, rows: Any) -> tuple[Floats, Floats, list[float]]:
+    def of(self, rows: int | slice) -> tuple[Floats, Floats, list[float]]:
         """Return values, contributions, and (score, base score, constant) of a row, or the means over all rows."""
         parts = [np.atleast_2d(part[rows]) for part in (self.values, self.contributions)]
         with warnings.catch_warnings(action="ignore"):  # a feature that all documents lack

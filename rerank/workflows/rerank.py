@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -101,7 +100,14 @@ def depth_of(model: Ranker, k: int | None) -> int:
     return k
 
 
-def find_candidates(index: Index, model: Ranker, topics: Topics, run: Any, k: int, base: Run | None = None) -> Run:
+def find_candidates(
+    index: Index,
+    model: Ranker,
+    topics: Topics,
+    run: Run | Mapping[str, Mapping[str, float]] | str | Path | None,
+    k: int,
+    base: Run | None = None,
+) -> Run:
     """Return the model's candidates of each topic, k of a single source, or the given run.
 
     A model that does not fit the index, its resources or the run is refused.

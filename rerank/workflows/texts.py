@@ -14,6 +14,7 @@ from rerank.features.candidate_scores import bm25_scores
 from rerank.features.extract import extract
 from rerank.features.inputs import Records
 from rerank.features.recipe import Recipe
+from rerank.files.rows import joined_parts
 from rerank.lucene.documents import stored_text
 from rerank.lucene.given import GivenDocument, GivenReader, check_characters
 from rerank.lucene.texts import TextAnalyser, TextIndex, UnusableTextError
@@ -185,16 +186,7 @@ def text_features(index: BoundIndex, given: GivenTexts, options: TextOptions) ->
     reader = GivenReader(forward, searcher.joined_fields, options.plain_field)
     terms = dict(zip(given.topics, searcher.analyze(list(given.topics.values())), strict=True))
     parts = [_batch_features(index, terms, batch, given, options) for batch in _batches(given, reader)]
-    if len(parts) == 1:
-        return parts[0]
-    return replace(
-        parts[0],
-        query_ids=np.concatenate([part.query_ids for part in parts]),
-        query_ptr=pointers(np.concatenate([np.diff(part.query_ptr) for part in parts])),
-        doc_ids=np.concatenate([part.doc_ids for part in parts]),
-        X=np.concatenate([part.X for part in parts]),
-        base_scores=np.concatenate([part.base_scores for part in parts if part.base_scores is not None]),
-    )
+    return parts[0] if len(parts) == 1 else joined_parts(parts)
 
 
 def _batches(given: GivenTexts, reader: GivenReader) -> Iterator[dict[str, dict[str, GivenDocument]]]:
