@@ -239,9 +239,7 @@ def _of_query(run: Run, query: str) -> Run:
         raise InvalidInputError(
             f"run: expected candidates of query {shown(query)}, got none. Give a run that covers it."
         )
-    rows = run.rows(query)
-    ptr = np.array([0, rows.stop - rows.start])
-    return replace(run, query_ids=np.array([query]), query_ptr=ptr, doc_ids=run.doc_ids[rows], scores=run.scores[rows])
+    return run.select(run.query_numbers([query]))
 
 
 def _documents(documents: str | Sequence[str], candidates: Run, query: str) -> list[str]:
