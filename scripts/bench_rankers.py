@@ -22,9 +22,10 @@ from bench_judged import SHARED, collection, qrels_of
 from tabulate import tabulate
 
 from rerank.evaluation.evaluate import evaluate
+from rerank.files.rows import joined_parts
 from rerank.files.svmlight import read_svmlight
 from rerank.rankers.ranker import known_rankers, ranker_class
-from rerank.types import Qrels, RankingData, pointers
+from rerank.types import Qrels, RankingData
 
 MEASURES = ("nDCG@10", "AP", "RR")
 TRAINED_FOR = ("nDCG@10", "AP", "RR", "ERR@20", "P@10")
@@ -60,7 +61,7 @@ def mq2008(quick: bool) -> list[Split]:
     parts = [read_svmlight(SHARED / "letor" / "mq2008" / f"S{part}.txt") for part in range(1, 6)]
     splits = []
     for number in range(1 if quick else 5):
-        train = joined([parts[(number + part) % 5] for part in range(3)])
+        train = joined_parts([parts[(number + part) % 5] for part in range(3)])
         test = parts[(number + 4) % 5]
         splits.append(Split(train, parts[(number + 3) % 5], test, qrels_of(test), "feature:25"))
     return splits
@@ -72,18 +73,6 @@ def nfcorpus(quick: bool) -> list[Split]:
     n_topics = 100 if quick else TRAINING_TOPICS
     drawn = np.sort(np.random.default_rng(0).permutation(len(data["train"]))[:n_topics])
     return [Split(data["train"].select(drawn), data["dev"], data["test"], qrels_of(data["test"]), "run")]
-
-
-def joined(parts: Sequence[RankingData]) -> RankingData:
-    """Return some parts as one; no query is in two of them."""
-    return RankingData(
-        query_ids=np.concatenate([part.query_ids for part in parts]),
-        query_ptr=pointers(np.concatenate([np.diff(part.query_ptr) for part in parts])),
-        doc_ids=np.concatenate([part.doc_ids for part in parts]),
-        X=np.concatenate([part.X for part in parts]),
-        feature_names=parts[0].feature_names,
-        labels=np.concatenate([part.labels for part in parts]),
-    )
 
 
 def values(split: Split, scores: np.ndarray, measures: Sequence[str]) -> dict[str, float]:

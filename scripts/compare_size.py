@@ -7,6 +7,7 @@ strongly connected parts of the graph of all imports, local ones and those for t
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -49,7 +50,11 @@ def figures(commit: str) -> dict[str, float]:
         done = subprocess.run([sys.executable, "-c", OPTIONS], cwd=folder, capture_output=True, text=True, check=True)
         options = json.loads(done.stdout)
     functions = [node for tree in trees.values() for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-    kernels = [node for node in functions if any("jit" in ast.unparse(each) for each in node.decorator_list)]
+    kernels = [
+        node
+        for node in functions
+        if any(re.match(r"kernel|helper|.*jit", ast.unparse(each)) for each in node.decorator_list)
+    ]
     others = [node for node in functions if node not in kernels]
     init = trees[PurePath("rerank/__init__.py")]  # type: ignore[index]
     return {

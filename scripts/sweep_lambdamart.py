@@ -23,6 +23,7 @@ import numpy as np
 from tabulate import tabulate
 
 import rerank
+from rerank.files.rows import joined_parts
 from rerank.files.svmlight import read_svmlight
 from rerank.metrics.registry import parse_measure
 from rerank.workflows.held_out import query_values
@@ -118,26 +119,13 @@ def over_parts(parts: list[rerank.RankingData]) -> Measured:
         values = []
         for first in range(FOLDS):
             train, stop, test = (
-                joined([parts[(first + part) % FOLDS] for part in range(3)]),
+                joined_parts([parts[(first + part) % FOLDS] for part in range(3)]),
                 *(parts[(first + part) % FOLDS] for part in (3, 4)),
             )
             values.append(value(test, fit(train, stop).predict(test)))
         return float(np.concatenate(values).mean())
 
     return measured
-
-
-def joined(parts: list[rerank.RankingData]) -> rerank.RankingData:
-    """Return the queries of several parts together."""
-    whole = parts[0]
-    return rerank.RankingData(
-        X=np.concatenate([part.X for part in parts]),
-        labels=np.concatenate([part.labels for part in parts]),
-        query_ptr=np.concatenate([[0], np.cumsum(np.concatenate([np.diff(part.query_ptr) for part in parts]))]),
-        query_ids=np.concatenate([part.query_ids for part in parts]),
-        doc_ids=np.concatenate([part.doc_ids for part in parts]),
-        feature_names=whole.feature_names,
-    )
 
 
 def nfcorpus(folder: Path, scratch: Path) -> Measured:

@@ -16,16 +16,17 @@ minmax, zscore and rank are those of a recipe's features, computed here on float
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.combination.pool import Pool, QueryRows, pooled
 from rerank.errors import InvalidInputError, unknown_name
-from rerank.types import Floats, Ints, Qrels, Run, joined_rows, pointers, query_blocks
-from rerank.types.ids import Ids, id_array, id_bytes, row_codes, sort_keys
+from rerank.metrics.lists import ranks
+from rerank.types import Floats, Ints, Qrels, Run, pointers, query_blocks
+from rerank.types.ids import Ids, id_array
 
 log = logging.getLogger("rerank")
 Judgements = Qrels | Mapping[str, Mapping[str, int]]
@@ -35,36 +36,7 @@ RRF_K = 60
 MISSING = ("zero", "lowest")
 
 
-@dataclass(frozen=True, eq=False)
-class Pool:
-    """The documents of some queries, with their scores and ranks in each run.
-
-    Attributes
-    ----------
-    query : ndarray of shape (n_documents,), int64
-        Number of the query, ascending.
-    doc_ids : ndarray of shape (n_documents,), UTF-8 bytes
-        Document ids.
-    scores : ndarray of shape (n_runs, n_documents), float64
-        Normalized scores, filled in where a run lacks the document.
-    ranks : ndarray of shape (n_runs, n_documents), int64
-        Ranks from 1; 0 where a run lacks the document.
-    weights : ndarray of shape (n_runs,), float64
-        Weights of the runs.
-    k : float
-        RRF's constant.
-
-    """
-
-    query: Ints
-    doc_ids: NDArray[np.bytes_]
-    scores: Floats
-    ranks: Ints
-    weights: Floats
-    k: float
-
-
-Method = Callable[[Pool], Floats]
+Method = Callable[[Pool, Floats, float], Floats]  # pool, weight of each run, k of RRF -> new scores
 Norm = Callable[[Floats, Ints, Ints], Floats]  # scores, first row and number of rows of each query -> new scores
 _METHODS: dict[str, Method] = {}
 _NORMS: dict[str, Norm] = {}
@@ -81,28 +53,28 @@ def norm(name: str) -> Callable[[Norm], Norm]:
 
 
 @method("rrf")
-def reciprocal_rank(pool: Pool) -> Floats:
+def reciprocal_rank(pool: Pool, weights: Floats, k: float) -> Floats:
     """Sum of 1 / (k + rank) (Cormack, Clarke and Buettcher 2009, Reciprocal rank fusion)."""
-    return np.where(pool.ranks > 0, 1.0 / (pool.k + pool.ranks), 0.0).sum(axis=0)  # type: ignore[no-any-return]
+    return np.where(pool.ranks > 0, 1.0 / (k + pool.ranks), 0.0).sum(axis=0)  # type: ignore[no-any-return]
 
 
 @method("combsum")
-def comb_sum(pool: Pool) -> Floats:
+def comb_sum(pool: Pool, weights: Floats, k: float) -> Floats:
     """Sum of the scores (Fox and Shaw 1994, Combination of multiple searches)."""
     return pool.scores.sum(axis=0)  # type: ignore[no-any-return]
 
 
 @method("combmnz")
-def comb_mnz(pool: Pool) -> Floats:
+def comb_mnz(pool: Pool, weights: Floats, k: float) -> Floats:
     """Sum of the scores, times the number of runs that hold the document (Fox and Shaw 1994)."""
-    return comb_sum(pool) * (pool.ranks > 0).sum(axis=0)  # type: ignore[no-any-return]
+    return comb_sum(pool, weights, k) * (pool.ranks > 0).sum(axis=0)  # type: ignore[no-any-return]
 
 
 @method("best")
 @method("weighted")
-def weighted_sum(pool: Pool) -> Floats:
+def weighted_sum(pool: Pool, weights: Floats, k: float) -> Floats:
     """Sum of weight * score; for `best`, the weights are alpha and 1 - alpha (Burges 2010, section 7.1)."""
-    return (pool.weights[:, None] * pool.scores).sum(axis=0)  # type: ignore[no-any-return]
+    return (weights[:, None] * pool.scores).sum(axis=0)  # type: ignore[no-any-return]
 
 
 @norm("none")
@@ -147,7 +119,7 @@ def _z_score(scores: Floats, first: Ints, counts: Ints) -> Floats:
 @norm("rank")
 def _rank(scores: Floats, first: Ints, counts: Ints) -> Floats:
     """1 - (rank - 1) / number of documents."""
-    return 1.0 - _positions(counts) / np.repeat(counts, counts)
+    return 1.0 - ranks(pointers(counts)) / np.repeat(counts, counts)
 
 
 def fuse(
@@ -217,27 +189,10 @@ def fuse(
     given = np.ones(len(records)) if weights is None else np.asarray(weights, dtype=np.float64)
     query_ids = id_array(list(dict.fromkeys(query_id for run in records for query_id in run)))
     ordered = [run.take(run.trec_order()) for run in records]
-    rows = [_QueryRows.of(run, query_ids, chosen) for run in ordered]
-    pools = _pools(rows, missing, given, k)
-    return _united(query_ids, [(pool.query, pool.doc_ids, _METHODS[method](pool)) for pool in pools], method)
-
-
-@dataclass(frozen=True, eq=False)
-class _QueryRows:
-    """A run's rows by the number of the united queries: first row and number of rows of each query."""
-
-    starts: Ints
-    counts: Ints
-    doc_ids: NDArray[Any]
-    scores: Floats
-
-    @classmethod
-    def of(cls, run: Run, query_ids: Ids, norm: str) -> _QueryRows:
-        numbers = {query_id: number for number, query_id in enumerate(query_ids.tolist())}
-        queries = np.array([numbers[query_id] for query_id in run], dtype=np.int64)
-        starts, counts = np.zeros((2, len(query_ids)), dtype=np.int64)
-        starts[queries], counts[queries] = run.query_ptr[:-1], np.diff(run.query_ptr)
-        return cls(starts, counts, run.stored_ids, _normalized(run, norm))
+    rows = [QueryRows.of(replace(run, scores=_normalized(run, chosen)), query_ids) for run in ordered]
+    blocks = query_blocks(pointers(np.sum([run.counts for run in rows], axis=0)), BATCH_ROWS)
+    pools = (pooled(rows, first, last, missing == "lowest") for first, last in blocks)
+    return _united(query_ids, [(pool.query, pool.doc_ids, _METHODS[method](pool, given, k)) for pool in pools], method)
 
 
 def _normalized(run: Run, norm: str) -> Floats:
@@ -263,65 +218,6 @@ def _best_weights(runs: Sequence[Run], norm: str, qrels: Judgements, metric: str
     return weights
 
 
-def _pools(runs: Sequence[_QueryRows], missing: str, weights: Floats, k: float) -> Iterator[Pool]:
-    """Yield the pools of some queries each, queries in their order."""
-    for first, last in query_blocks(pointers(np.sum([run.counts for run in runs], axis=0)), BATCH_ROWS):
-        yield _pool(runs, first, last, missing, weights, k)
-
-
-def _pool(runs: Sequence[_QueryRows], first: int, last: int, missing: str, weights: Floats, k: float) -> Pool:
-    rows = [joined_rows(run.starts[first:last], run.counts[first:last])[0] for run in runs]
-    counts = [run.counts[first:last] for run in runs]
-    query = np.concatenate([np.repeat(np.arange(first, last), count) for count in counts])
-    ids = np.concatenate([id_bytes(run.doc_ids[own]) for run, own in zip(runs, rows, strict=True)])
-    document, example = _numbered(query, ids)
-    scores = np.zeros((len(runs), len(example)))
-    ranks = np.zeros((len(runs), len(example)), dtype=np.int64)
-    parts = np.split(document, pointers([len(own) for own in rows])[1:-1])
-    for number, (run, own, documents, count) in enumerate(zip(runs, rows, parts, counts, strict=True)):
-        if missing == "lowest":
-            scores[number] = _lowest(run.scores[own], count)[query[example] - first]
-        scores[number, documents] = run.scores[own]
-        ranks[number, documents] = _positions(count) + 1
-    return Pool(query[example], ids[example], scores, ranks, weights, k)
-
-
-def _lowest(scores: Floats, counts: Ints) -> Floats:
-    """Return the lowest score of each query; 0 where the run lacks the query."""
-    filled, lowest = np.flatnonzero(counts), np.zeros(len(counts))
-    if len(filled):
-        lowest[filled] = np.minimum.reduceat(scores, pointers(counts)[:-1][filled])
-    return lowest
-
-
-def _numbered(query: Ints, ids: NDArray[np.bytes_]) -> tuple[Ints, Ints]:
-    """Return the number of each row's document, by query, and a row of each document.
-
-    Rows are compared by a code of 64 bits; where two documents share one, by their ids.
-    """
-    codes = row_codes(query, ids)
-    order = np.argsort(codes)
-    group, starts = _groups(codes[order][None])
-    if (ids[order[starts]][group] != ids[order]).any() or (query[order[starts]][group] != query[order]).any():
-        keys = [*sort_keys(ids), query.astype(np.uint64)]
-        order = np.lexsort(keys)
-        group, starts = _groups(np.array(keys)[:, order])
-    example = order[starts]
-    by_query = np.argsort(query[example], kind="stable")
-    number = np.empty(len(starts), dtype=np.int64)
-    number[by_query] = np.arange(len(starts))
-    document = np.empty(len(order), dtype=np.int64)
-    document[order] = number[group]
-    return document, example[by_query]
-
-
-def _groups(keys: NDArray[np.uint64]) -> tuple[Ints, Ints]:
-    """Return the number of each column's group of equal neighbours (n_keys, n_rows), and where each group begins."""
-    begins = np.ones(keys.shape[1], dtype=np.bool_)
-    begins[1:] = (keys[:, 1:] != keys[:, :-1]).any(axis=0)
-    return np.cumsum(begins) - 1, np.flatnonzero(begins)
-
-
 def _united(query_ids: Ids, parts: list[tuple[Ints, NDArray[np.bytes_], Floats]], name: str) -> Run:
     query, doc_ids, scores = (np.concatenate(column) for column in zip(*parts, strict=True))
     counts = np.bincount(query, minlength=len(query_ids))
@@ -333,11 +229,6 @@ def _quotient(scores: Floats, divisors: Floats, counts: Ints) -> Floats:
     """Return the scores over their query's divisor; 0 where that is 0."""
     spread = np.repeat(divisors, counts)
     return np.divide(scores, spread, out=np.zeros_like(scores), where=spread > 0)
-
-
-def _positions(counts: Ints) -> Ints:
-    """Return 0, 1, 2 ... within each query, (n_rows,) int64."""
-    return np.arange(counts.sum()) - np.repeat(pointers(counts)[:-1], counts)
 
 
 def _check(

@@ -66,7 +66,7 @@ def best_alpha(lines: Lines, measure: Measure, inside: bool = False) -> BestAlph
     inside  leave out 0 and 1 themselves, where one of the two rankers has no weight
     Of equally good intervals the widest is taken, of equally wide ones the lowest; alpha is its middle.
     """
-    prefix_sum = measure.prefix_sum(lines.labels, lines.query_ptr, lines.ideal_labels, lines.ideal_ptr)
+    prefix_sum = measure.prefix_sum(RankedLists(lines.labels, lines.query_ptr, lines.ideal_labels, lines.ideal_ptr))
     if prefix_sum is None:
         unit = _unit(float(len(lines.labels)) * lines.weights.max(initial=0.0) * len(lines.weights))
         keys, steps = _steps_by_measuring(lines, measure, unit)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from rerank.combination.line_search import Lines, best_alpha, order_at
+from rerank.combination.pool import QueryRows, pooled
 from rerank.errors import InvalidInputError
 from rerank.metrics.base import Measure
 from rerank.metrics.registry import parse_measure
@@ -15,7 +16,7 @@ from rerank.metrics.structures import RankedLists
 from rerank.runtime.kernels import kernel
 from rerank.runtime.threads import kernel_threads
 from rerank.types import Floats, Ints, Qrels, Run, pointers
-from rerank.types.ids import Ids, id_array, sort_keys
+from rerank.types.ids import Ids, id_array, id_texts, sort_keys
 
 Judgements = Qrels | Mapping[str, Mapping[str, int]]
 Rankings = Run | Mapping[str, Mapping[str, float]]
@@ -113,42 +114,28 @@ class _Pairs:
 
 
 def _paired(first: Run, second: Run) -> _Pairs:
-    names = list(dict.fromkeys([*first, *second]))
-    number = {name: index for index, name in enumerate(names)}
-    runs = (first, second)
-    query = np.concatenate([np.repeat([number[name] for name in run], np.diff(run.query_ptr)) for run in runs])
-    doc_ids = id_array(np.concatenate([run.doc_ids for run in runs]))
-    if not len(doc_ids):
+    query_ids = id_array(list(dict.fromkeys([*first, *second])))
+    if not first.n_rows + second.n_rows:
         raise InvalidInputError("runs: expected ranked documents, got none in either. Give two runs.")
-    query = query.astype(np.int64)
-    order = np.lexsort((*(~key for key in sort_keys(doc_ids)), query))
-    new = (np.diff(query[order], prepend=-1) != 0) | (doc_ids[order] != np.roll(doc_ids[order], 1))
-    row = np.empty(len(order), dtype=np.int64)
-    row[order] = np.cumsum(new) - 1
-    kept = order[new]
-    query_ptr = pointers(np.bincount(query[kept], minlength=len(names)))
-    parts = np.split(row, [first.n_rows])
-    a, b = (_scores(run, rows, query_ptr) for run, rows in zip(runs, parts, strict=True))
-    return _Pairs(id_array(names), query_ptr, doc_ids[kept], a, b)
+    rows = [QueryRows.of(_as_float32(run), query_ids) for run in (first, second)]
+    pool = pooled(rows, 0, len(query_ids), lowest=True)
+    order = np.lexsort((*(~key for key in sort_keys(pool.doc_ids)), pool.query))
+    a, b = pool.scores[:, order]
+    return _Pairs(
+        query_ids, pointers(np.bincount(pool.query, minlength=len(query_ids))), id_texts(pool.doc_ids[order]), a, b
+    )
 
 
-def _scores(run: Run, rows: Ints, query_ptr: Ints) -> Floats:
-    """Return a run's score of every row, as trec_eval holds it; the query's lowest for a document it does not hold."""
-    given = run.scores.astype(np.float32).astype(np.float64)
-    bad = np.flatnonzero(~np.isfinite(given))
+def _as_float32(run: Run) -> Run:
+    """Return a run with scores as trec_eval holds them."""
+    scores = run.scores.astype(np.float32).astype(np.float64)
+    bad = np.flatnonzero(~np.isfinite(scores))
     if len(bad):
         raise InvalidInputError(
             f"run {run.name}: expected finite scores within float32, got {run.scores[bad[0]]} for document "
             f"{run.doc_ids[bad[0]]}. Score it or leave it out."
         )
-    scores = np.full(query_ptr[-1], np.inf)
-    scores[rows] = given
-    filled = np.flatnonzero(np.diff(query_ptr))
-    lowest = np.zeros(len(query_ptr) - 1)
-    lowest[filled] = np.minimum.reduceat(scores, query_ptr[:-1][filled])
-    missing = np.isinf(scores)
-    by_row = np.repeat(np.where(np.isinf(lowest), 0.0, lowest), np.diff(query_ptr))
-    return np.where(missing, by_row, scores)
+    return replace(run, scores=scores)
 
 
 def _lines(pairs: _Pairs, qrels: Qrels) -> Lines:

@@ -54,10 +54,8 @@ def documents_not_judged(qrels: QrelsRows, run: RunRows) -> Iterator[Finding]:
 @check("train", "test")
 def queries_in_both(train: DataRows, test: DataRows) -> Iterator[Finding]:
     """Queries that are in both training and test data."""
-    known = set(train.names)
-    rows = test.rows_of([name for name in test.names if name in known])
     effect = "figures on the test data are those of queries that were trained on"
-    yield from at(test, "error", rows, lambda row: f"query {test.name(row)} is in {train.path} too", effect)
+    yield from _in_both(train, test, "is in", effect)
 
 
 @check("train", "test")
@@ -89,10 +87,15 @@ _WORD = re.compile(r"\w+")
 @check("train_qrels", "test_qrels")
 def judged_in_both(train: QrelsRows, test: QrelsRows) -> Iterator[Finding]:
     """Queries that are judged for training and for testing."""
+    effect = "figures on the test queries are those of queries that were trained on"
+    yield from _in_both(train, test, "is judged in", effect)
+
+
+def _in_both(train: Rows, test: Rows, where: str, effect: str) -> Iterator[Finding]:
+    """Yield one finding about the queries of both files."""
     known = set(train.names)
     rows = test.rows_of([name for name in test.names if name in known])
-    effect = "figures on the test queries are those of queries that were trained on"
-    yield from at(test, "error", rows, lambda row: f"query {test.name(row)} is judged in {train.path} too", effect)
+    yield from at(test, "error", rows, lambda row: f"query {test.name(row)} {where} {train.path} too", effect)
 
 
 @check("train_topics", "test_topics")

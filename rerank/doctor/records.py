@@ -9,21 +9,8 @@ from numpy.typing import NDArray
 
 from rerank.doctor.findings import Finding, at, check, missing_queries
 from rerank.doctor.reading import Documents, QrelsRows, Rows, RunRows
+from rerank.files.rows import repeated_rows
 from rerank.types import Floats, Ints
-from rerank.types.ids import row_codes, sort_keys
-
-
-def repeated_rows(query: Ints, doc_ids: NDArray[np.generic]) -> tuple[Ints, Ints]:
-    """Return the rows that repeat the query and document of an earlier row, and that first row of each."""
-    codes = row_codes(query, doc_ids)
-    ordered = np.sort(codes)
-    rows = np.flatnonzero(np.isin(codes, ordered[1:][ordered[1:] == ordered[:-1]]))
-    rows = rows[np.lexsort((*sort_keys(doc_ids[rows]), query[rows]))] if len(rows) else rows
-    new = np.ones(len(rows), dtype=np.bool_)
-    new[1:] = (query[rows][1:] != query[rows][:-1]) | (doc_ids[rows][1:] != doc_ids[rows][:-1])
-    first = rows[np.flatnonzero(new)][np.cumsum(new) - 1] if len(rows) else rows
-    order = np.argsort(rows[~new])
-    return rows[~new][order], first[~new][order]
 
 
 def returning_queries(rows: Documents, severity: str, effect: str) -> Iterator[Finding]:

@@ -15,10 +15,11 @@ from rerank.evaluation.significance import LEVEL, SAMPLES, TESTS, PairedDifferen
 from rerank.metrics.precision import RECALLS, IPrec
 from rerank.metrics.registry import parse_measure, parse_measures
 from rerank.runtime.arithmetic import log2_of
-from rerank.types import Floats, Ints, Qrels, Run
+from rerank.types import Floats, Ints, Qrels, Run, pointers
 from rerank.types.display import Shown, counted
 from rerank.types.frames import Frame, new_frame
 from rerank.types.ids import Ids
+from rerank.types.ordering import trec_order
 
 DEFAULT_TEST, DEFAULT_CORRECTION = "t", "holm"
 
@@ -127,10 +128,13 @@ class Comparison(Shown):
         """Return every figure of a difference to the baseline, by name; nothing for the baseline itself."""
         if run == self.baseline:
             return {"significant": False}
+        return {**self.statistics(run, measure), "significant": self.is_significant(run, measure)}
+
+    def statistics(self, run: str, measure: str) -> dict[str, float]:
+        """Return every statistic of a difference to the baseline, by name."""
         figures = dict(vars(self.differences[run][measure]))
         p_values = {f"p_{test}": p_value for test, p_value in figures.pop("p_values").items()}
-        p_value = self.p_values[run][measure]
-        return {**figures, **p_values, "p_value": p_value, "significant": self.is_significant(run, measure)}
+        return {**figures, **p_values, "p_value": self.p_values[run][measure]}
 
     def summary(self) -> str:
         """Return the counts and the baseline."""
@@ -276,8 +280,9 @@ def _ranks(run: Run, query_id: str) -> dict[str, int]:
     if query_id not in run:
         return {}
     rows = run.rows(query_id)
-    order = np.lexsort((run.doc_ids[rows], run.scores[rows].astype(np.float32)))[::-1]
-    return {doc_id: rank for rank, doc_id in enumerate(run.doc_ids[rows][order].tolist(), start=1)}
+    doc_ids, scores = run.doc_ids[rows], run.scores[rows]
+    order = trec_order(pointers([len(doc_ids)]), scores, doc_ids)
+    return {doc_id: rank for rank, doc_id in enumerate(doc_ids[order].tolist(), start=1)}
 
 
 MOVES = 6  # documents shown for each query

@@ -80,7 +80,7 @@ class EvaluationResult(Shown):
     options: EvalOptions = EvalOptions()
     texts: Mapping[str, Ids] = field(default_factory=dict)
 
-    def __getitem__(self, measure: Any) -> float:
+    def __getitem__(self, measure: object) -> float:
         """Return the figure of a measure over the queries: their mean, or as `Measure.averaging` says."""
         name = self._name(measure)
         return self.kinds[name].average(self.values[name])
@@ -122,12 +122,12 @@ class EvaluationResult(Shown):
         names, columns = self.query_ids.tolist(), {**self.values, **self.texts}
         return {name: dict(zip(names, values.tolist(), strict=True)) for name, values in columns.items()}
 
-    def vector(self, measure: Any) -> Floats:
+    def vector(self, measure: object) -> Floats:
         """Return a measure's values, (n_queries,) float64, in the order of `query_ids`."""
         return self.values[self._name(measure)]
 
-    def _name(self, measure: Any) -> str:
-        name: str = measure if measure in self.values else parse_measure(measure).name
+    def _name(self, measure: object) -> str:
+        name = measure if isinstance(measure, str) and measure in self.values else parse_measure(measure).name
         if name not in self.values:
             raise InvalidInputError(
                 f"measure {name}: expected one of {', '.join(self.values)}. Evaluate with it to have it."

@@ -10,7 +10,7 @@ from typing import Any
 from rerank.errors import unknown_name
 from rerank.evaluation.comparison import Comparison, Move, QueryDetail, compare_results
 from rerank.evaluation.evaluate import EvaluationResult
-from rerank.evaluation.significance import CORRECTIONS, TESTS, PairedDifference
+from rerank.evaluation.significance import CORRECTIONS, TESTS
 
 MARKS = ((0.01, "**"), (0.05, "*"))  # marks for corrected p-values below the bounds
 _SPECIAL = {
@@ -188,15 +188,21 @@ def _detail_text(comparison: Comparison, detail: QueryDetail, documents: Texts) 
         f"{figure(change.after)}), query {change.query_id}{'' if detail.text is None else f': {detail.text}'}"
     )
     rows = [
-        ["-" if move.label is None else str(move.label), rank_text(move), move.doc_id, _excerpt(documents, move.doc_id)]
+        [
+            "-" if move.label is None else str(move.label),
+            rank_text(move),
+            move.doc_id,
+            excerpt(documents, move.doc_id, EXCERPT),
+        ]
         for move in detail.moves
     ]
     return head + "\n" + _plain_table(rows, ["label", "rank", "document", ""], tablefmt="plain")
 
 
-def _excerpt(documents: Texts, doc_id: str) -> str:
+def excerpt(documents: Texts, doc_id: str, most: int) -> str:
+    """Return the beginning of a document, of at most `most` characters on one line; empty for an unknown one."""
     text = " ".join(documents.get(doc_id, "").split())
-    return text if len(text) <= EXCERPT else text[: EXCERPT - 1] + "…"
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def _tsv(comparison: Comparison, per_query: bool) -> str:
@@ -209,17 +215,9 @@ def _tsv(comparison: Comparison, per_query: bool) -> str:
                 lines += [f"{name}\t{measure}\t{query_id}\t{figure(value)}" for query_id, value in values]
             lines.append(f"{name}\t{measure}\tall\t{figure(result[measure])}")
             if name in comparison.systems:
-                statistics = _statistics(comparison, name, measure)
-                lines += [f"{name}\t{measure}\tall:{key}\t{value:.6g}" for key, value in statistics.items()]
+                statistics = comparison.statistics(name, measure).items()
+                lines += [f"{name}\t{measure}\tall:{key}\t{value:.6g}" for key, value in statistics]
     return "\n".join(lines)
-
-
-def _statistics(comparison: Comparison, run: str, measure: str) -> dict[str, float]:
-    """Return every statistic of a difference, in one flat mapping."""
-    difference: PairedDifference = comparison.differences[run][measure]
-    flat = {key: value for key, value in vars(difference).items() if key != "p_values"}
-    tests = {f"p_{test}": p_value for test, p_value in difference.p_values.items()}
-    return {**flat, **tests, "p_value": comparison.p_values[run][measure]}
 
 
 def _json(comparison: Comparison, per_query: bool, details: Sequence[QueryDetail]) -> str:
@@ -231,7 +229,7 @@ def _json(comparison: Comparison, per_query: bool, details: Sequence[QueryDetail
             runs[name]["against_baseline"] = {
                 measure: {
                     key: value if isfinite(value) else None
-                    for key, value in _statistics(comparison, name, measure).items()
+                    for key, value in comparison.statistics(name, measure).items()
                 }
                 for measure in result.measures
             }

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, shown
 from rerank.files.rows import all_distinct, numbers_of, repeated_row
-from rerank.files.source import OnFault, check_file, chunks, refuse, text
+from rerank.files.source import LineFault, OnFault, check_file, chunks, refuse, text
 from rerank.runtime.threads import NUMPY_THREADS
 from rerank.types import Floats, Ints, pointers
 from rerank.types.ids import (
@@ -314,11 +314,11 @@ def _split_by_line(path: Path, first_line: int, chunk: bytes, layout: Layout, on
         if not fields or raw.startswith(b"#"):
             continue
         try:
-            value = _checked(path, line, fields, layout)
-            query, doc = _checked_ids(path, line, fields[layout.query], fields[DOC])
-            tag = tag or text(path, line, fields[len(layout.columns) - 1])
-        except FileFormatError as fault:
-            on_fault(fault)
+            value = _checked(fields, layout)
+            query, doc = _checked_ids(fields[layout.query], fields[DOC])
+            tag = tag or text(fields[len(layout.columns) - 1])
+        except LineFault as fault:
+            on_fault(fault.at(path, line))
             continue
         values.append(value)
         queries.append(query)
@@ -331,39 +331,37 @@ def _split_by_line(path: Path, first_line: int, chunk: bytes, layout: Layout, on
     return Rows(queries, ones, doc_ids, codes, numbers, lines, tag)
 
 
-def _checked(path: Path, line: int, fields: list[bytes], layout: Layout) -> float | int:
+def _checked(fields: list[bytes], layout: Layout) -> float | int:
     """Return the number of a line; refuse a wrong number of columns."""
     wanted = len(layout.columns)
     if len(fields) < wanted:
         remedy = "Write the missing column" if wanted - len(fields) == 1 else "Write the missing columns"
-        raise _wrong_columns(path, line, fields, layout, remedy)
+        raise _wrong_columns(fields, layout, remedy)
     # A space in a document id shifts the columns after it: column 3 is then not a whole number.
     shifted = not layout.extra or not fields[3].lstrip(b"-").isdigit()
     if len(fields) > wanted and shifted:
-        raise _wrong_columns(path, line, fields, layout, "Ids may hold no white space")
+        raise _wrong_columns(fields, layout, "Ids may hold no white space")
     value = layout.parse(fields[layout.value])
     if value is None:
         name, value_text = layout.columns[layout.value], shown(fields[layout.value])
-        raise FileFormatError(path, line, f"expected {layout.wanted} as {name}, got {value_text}. Correct the {name}.")
+        raise LineFault(f"expected {layout.wanted} as {name}, got {value_text}. Correct the {name}.")
     return value
 
 
-def _checked_ids(path: Path, line: int, query: bytes, doc: bytes) -> tuple[str, str]:
+def _checked_ids(query: bytes, doc: bytes) -> tuple[str, str]:
     """Return query and document id of a line as text."""
-    names = text(path, line, query), text(path, line, doc)
+    names = text(query), text(doc)
     for name, broken, rule in (
         ("query", first_broken_query([names[0]]), QUERY_RULE),
         ("document", first_broken([names[1]]), ID_RULE),
     ):
         if broken is not None:
-            raise FileFormatError(
-                path, line, f"expected {name} ids {rule}, got {shown(broken)} of {len(broken)}. Rename it."
-            )
+            raise LineFault(f"expected {name} ids {rule}, got {shown(broken)} of {len(broken)}. Rename it.")
     return names
 
 
-def _wrong_columns(path: Path, line: int, fields: list[bytes], layout: Layout, remedy: str) -> FileFormatError:
-    return FileFormatError(path, line, f"expected {layout.named}, got {len(fields)}. {remedy}.")
+def _wrong_columns(fields: list[bytes], layout: Layout, remedy: str) -> LineFault:
+    return LineFault(f"expected {layout.named}, got {len(fields)}. {remedy}.")
 
 
 _BYTE, _EACH, _HIGH = np.uint64(0xFF), np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)

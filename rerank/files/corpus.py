@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
 from rerank.files.irds import data_set_documents, data_set_name
-from rerank.files.source import BYTE_ORDER_MARK, file_mode, json_objects, open_source
+from rerank.files.source import BYTE_ORDER_MARK, LineFault, file_mode, json_objects, of_line, open_source
 from rerank.types.ids import ID_RULE, MOST_LETTERS, first_broken
 
 ID_KEYS = ("id", "_id", "docid")
@@ -94,7 +94,7 @@ def read_documents(
         for file in files:
             for line, members in json_objects(file, encoding):
                 document = CorpusDocument(f"{file}:{line}", documents)
-                document.update(_fields(file, line, members, wanted, others))
+                document.update(of_line(file, line, _fields, members, wanted, others))
                 yield document
 
     return documents()
@@ -185,43 +185,35 @@ def skipped_files(files: list[Path], why: str) -> str:
     return f"Files of the corpus skipped, since they {why}: {len(files)} ({names})."
 
 
-def _fields(
-    path: Path, line: int, members: dict[str, Any], wanted: frozenset[str] | None, others: bool
-) -> dict[str, Any]:
+def _fields(members: dict[str, Any], wanted: frozenset[str] | None, others: bool) -> dict[str, Any]:
     """Return the id and the fields of a JSON object."""
     id_key = next((key for key in ID_KEYS if key in members), None)
     if id_key is None:
         keys = shown(", ".join(members)) if members else "no key"
-        raise FileFormatError(path, line, f"expected an id as {', '.join(ID_KEYS)}, got {keys}. Add the key `id`.")
-    document: dict[str, Any] = {"id": _checked_id(path, line, members.pop(id_key))}
+        raise LineFault(f"expected an id as {', '.join(ID_KEYS)}, got {keys}. Add the key `id`.")
+    document: dict[str, Any] = {"id": _checked_id(members.pop(id_key))}
     if not members:
-        raise FileFormatError(path, line, "expected a text field beside the id, got none. Add one.")
+        raise LineFault("expected a text field beside the id, got none. Add one.")
     for key, value in members.items():
         is_wanted = wanted is None or key in wanted
         if isinstance(value, str) or (isinstance(value, int | float) and not isinstance(value, bool)):
             if is_wanted or others:
                 document[key] = value
         elif is_wanted and value is not None and value != [] and value != {}:
-            raise FileFormatError(
-                path,
-                line,
+            raise LineFault(
                 f"expected text or a number as {shown(key)}, got {shown(json.dumps(value))}. "
                 "Write it as text, drop the key, or name the fields to take (--fields).",
             )
     return document
 
 
-def _checked_id(path: Path, line: int, value: object) -> str:
+def _checked_id(value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise FileFormatError(
-            path,
-            line,
-            f"expected text or a whole number as id, got {shown(json.dumps(value))}. Correct the id.",
-        )
+        raise LineFault(f"expected text or a whole number as id, got {shown(json.dumps(value))}. Correct the id.")
     doc_id = str(value)
     if len(doc_id) > MOST_LETTERS:
-        raise FileFormatError(path, line, f"expected an id {ID_RULE}, got {len(doc_id)}. Shorten it.")
+        raise LineFault(f"expected an id {ID_RULE}, got {len(doc_id)}. Shorten it.")
     if first_broken([doc_id]) is not None:
         id_text = shown(doc_id) if doc_id else "an empty one"
-        raise FileFormatError(path, line, f"expected an id without white space, got {id_text}. Correct the id.")
+        raise LineFault(f"expected an id without white space, got {id_text}. Correct the id.")
     return doc_id

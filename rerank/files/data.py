@@ -16,18 +16,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import FileFormatError, InvalidInputError, shown
+from rerank.errors import InvalidInputError, shown
 from rerank.files.parquet import ENDING as PARQUET
 from rerank.files.parquet import parquet_shape, read_parquet, write_parquet
-from rerank.files.rows import data_files, joined, repeated_row
+from rerank.files.rows import NOT_STORED, STORED, data_files, faults_of, joined, repeated_row, stored_members
 from rerank.files.source import check_file
 from rerank.files.svmlight import read_svmlight, write_svmlight
 from rerank.runtime import container
 from rerank.runtime.container import Blocks, Fault, Kind, Stored, offsets
-from rerank.runtime.schema import Plain, Record
+from rerank.runtime.schema import Record
 from rerank.types import RankingData, query_rows
 from rerank.types.ids import id_array, id_bytes
-from rerank.types.retriever import RETRIEVERS, retriever_members
 
 Floats32 = NDArray[np.float32]
 TEXT_ENDINGS = (".svm", ".txt", ".letor")
@@ -62,12 +61,8 @@ def _check(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Non
 
 
 def _kind(mapped: bool) -> Kind:
-    values = Record(
-        {"recipe": Plain(), "fingerprint": Plain(), **RETRIEVERS},
-        {"recipe": None, "fingerprint": None, "retriever": None, "run_retrievers": {}},
-    )
     what, remedy = "ranking data that rerank wrote", "Write the file anew."
-    return Kind("rerank data", 1, what, remedy, values, lambda _: _declared(mapped), _check)
+    return Kind("rerank data", 1, what, remedy, Record(STORED, NOT_STORED), lambda _: _declared(mapped), _check)
 
 
 KINDS = {mapped: _kind(mapped) for mapped in (False, True)}
@@ -133,10 +128,8 @@ def _read(path: Path, mapped: bool) -> RankingData:
     if not _is_binary(path):
         return read_svmlight(path, mapped=mapped)
     data = read_binary(path, mapped)
-    try:
+    with faults_of(path):
         data.check_values()
-    except InvalidInputError as error:
-        raise FileFormatError(path, None, str(error)) from None
     row = repeated_row(query_rows(data.query_ptr), data.stored_ids)
     if row is not None:
         raise KIND.error(path, f"document {shown(str(data.doc_ids[row]))} twice in a query (row {row})")
@@ -162,11 +155,7 @@ def write_data(data: RankingData, path: str | Path, blocks: Iterable[Floats32] |
     if not _is_binary(path):
         write_svmlight(data, path, blocks)
         return
-    values = {
-        "recipe": None if data.recipe is None else dict(data.recipe),
-        "fingerprint": None if data.fingerprint is None else dict(data.fingerprint),
-        **retriever_members(data.retriever, data.run_retrievers),
-    }
+    values = {"recipe": None, "fingerprint": None, **stored_members(data)}
     arrays = {name: getattr(data, name) for name in KIND.arrays({}) if name not in ("X", "feature_names")}
     given = {name: array for name, array in arrays.items() if array is not None}
     X = Blocks(np.float32, data.X.shape, [data.X] if blocks is None else blocks)
@@ -196,7 +185,5 @@ def read_binary(path: str | Path, mapped: bool = False) -> RankingData:
     members["feature_names"] = tuple(arrays["feature_names"].tolist())
     if mapped:
         members["doc_ids"] = id_bytes(arrays["doc_ids"])
-    try:
+    with faults_of(path):
         return RankingData(**members)
-    except InvalidInputError as error:
-        raise FileFormatError(path, None, str(error)) from None

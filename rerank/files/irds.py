@@ -11,7 +11,8 @@ qrels    query, document, relevance
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -118,27 +119,17 @@ def _entries(name: str, part: str) -> Iterator[Any]:
             f"{PREFIX}{name}: expected a data set with {_HAS[part]}, got one with "
             f"{', '.join(text for each, text in _HAS.items() if data_set.has(each)) or 'none'}. {_remedy(name, part)}"
         )
-    entries = _called(name, part, lambda: iter(getattr(data_set, f"{part}_iter")()))
-    first = _called(name, part, lambda: next(entries, _END))
-    if first is _END:
+    entries = _read(name, part, data_set)
+    first = next(entries, None)
+    if first is None:
         raise _fault(name, f"expected {_HAS[part]}, got none")
-    return _checked(name, part, first, entries)
+    return chain([first], entries)
 
 
-_END = object()
-
-
-def _checked(name: str, part: str, first: Any, entries: Iterator[Any]) -> Iterator[Any]:
-    entry = first
-    while entry is not _END:
-        yield entry
-        entry = _called(name, part, lambda: next(entries, _END))
-
-
-def _called(name: str, part: str, call: Callable[[], Any]) -> Any:
-    """Return the result of a call of the library, whose errors (files, network, formats) have no common class."""
+def _read(name: str, part: str, data_set: Any) -> Iterator[Any]:
+    """Yield the entries; errors of the library (files, network, formats) have no common class."""
     try:
-        return call()
+        yield from getattr(data_set, f"{part}_iter")()
     except Exception as error:
         reason = " ".join(str(error).split())[:200]
         raise InvalidInputError(

@@ -21,7 +21,16 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
-from rerank.files.source import check_file, finite_number, json_objects, refuse_header, text_lines
+from rerank.files.source import (
+    LineFault,
+    check_file,
+    filled_lines,
+    finite_number,
+    json_objects,
+    of_line,
+    refuse_header,
+    text_lines,
+)
 from rerank.runtime.output import whole_file
 from rerank.types.ids import ID_RULE, QUERY_RULE, WHITE_SPACE, first_broken, first_broken_query, id_array
 from rerank.types.preferences import Preferences
@@ -59,10 +68,8 @@ def read_folds(path: str | Path) -> dict[str, int]:
     """Read the folds of queries."""
     path = check_file(path, "a file of folds")
     folds: dict[str, int] = {}
-    for line, content in text_lines(path):
-        if not content.strip():
-            continue
-        query_id, fold = _entry(path, line, content)
+    for line, content in filled_lines(path):
+        query_id, fold = of_line(path, line, _entry, content)
         if query_id in folds:
             raise FileFormatError(
                 path, line, f"expected each query in one fold, got {shown(query_id)} again. Remove one of the two."
@@ -86,19 +93,15 @@ def write_folds(folds: Mapping[str, int], path: str | Path) -> None:
         file.writelines(f"{query_id}\t{fold}\n" for query_id, fold in folds.items())
 
 
-def _entry(path: Path, line: int, content: str) -> tuple[str, int]:
+def _entry(content: str) -> tuple[str, int]:
     columns = [column.strip(WHITE_SPACE) for column in content.split("\t")]
     if len(columns) != 2 or not columns[0]:
-        raise FileFormatError(
-            path, line, f"expected 2 columns with a tab (query id, fold), got {shown(content)}. Correct the line."
-        )
+        raise LineFault(f"expected 2 columns with a tab (query id, fold), got {shown(content)}. Correct the line.")
     broken = first_broken_query(columns[:1])
     if broken is not None:
-        raise FileFormatError(path, line, f"expected a query id {QUERY_RULE}, got {shown(broken)}. Rename it.")
+        raise LineFault(f"expected a query id {QUERY_RULE}, got {shown(broken)}. Rename it.")
     if not (columns[1].isascii() and columns[1].isdigit() and len(columns[1]) <= MOST_DIGITS):
-        raise FileFormatError(
-            path, line, f"expected a whole number as fold, got {shown(columns[1])}. Number the folds 0, 1, 2."
-        )
+        raise LineFault(f"expected a whole number as fold, got {shown(columns[1])}. Number the folds 0, 1, 2.")
     return columns[0], int(columns[1])
 
 
@@ -128,35 +131,31 @@ def read_preferences(path: str | Path) -> Preferences:
 
     """
     path = check_file(path, "a file of preferences")
-    lines = [(line, text) for line, text in text_lines(path) if text.strip() and not text.startswith("#")]
+    lines = [(line, text) for line, text in filled_lines(path) if not text.startswith("#")]
     if lines:
-        refuse_header(path, *lines[0])
-    rows = [_row(path, line, text) for line, text in lines]
+        of_line(path, lines[0][0], refuse_header, lines[0][1])
+    rows = [of_line(path, line, _row, text) for line, text in lines]
     if not rows:
         raise FileFormatError(path, None, f"expected lines of 3 or 4 columns {COLUMNS}, got no line. Name another.")
     queries, better, worse, probabilities = zip(*rows, strict=True)
     return Preferences(id_array(queries), id_array(better), id_array(worse), np.array(probabilities))
 
 
-def _row(path: Path, line: int, text: str) -> tuple[str, str, str, float]:
+def _row(text: str) -> tuple[str, str, str, float]:
     columns = [column.strip(WHITE_SPACE) for column in text.split("\t")]
     if len(columns) not in (3, 4):
-        raise FileFormatError(
-            path, line, f"expected 3 or 4 columns with tabs {COLUMNS}, got {len(columns)}. Put one tab between two."
-        )
+        raise LineFault(f"expected 3 or 4 columns with tabs {COLUMNS}, got {len(columns)}. Put one tab between two.")
     broken = first_broken(columns[:3])
     if broken is not None:
-        raise FileFormatError(path, line, f"expected ids without white space, got {shown(broken)}. Correct the id.")
+        raise LineFault(f"expected ids without white space, got {shown(broken)}. Correct the id.")
     if first_broken_query(columns[:1]) is not None:
-        raise FileFormatError(path, line, f"expected a query id {QUERY_RULE}, got {shown(columns[0])}. Rename it.")
+        raise LineFault(f"expected a query id {QUERY_RULE}, got {shown(columns[0])}. Rename it.")
     query_id, better, worse = columns[:3]
     if better == worse:
-        raise FileFormatError(path, line, f"expected two documents, got {shown(better)} twice. Drop the line.")
+        raise LineFault(f"expected two documents, got {shown(better)} twice. Drop the line.")
     probability = finite_number(columns[3].encode()) if len(columns) == 4 else 1.0
     if probability is None or not 0.0 <= probability <= 1.0:
-        raise FileFormatError(
-            path, line, f"expected a probability from 0 to 1, got {shown(columns[3])}. Correct or drop it."
-        )
+        raise LineFault(f"expected a probability from 0 to 1, got {shown(columns[3])}. Correct or drop it.")
     return query_id, better, worse, probability
 
 
@@ -185,7 +184,7 @@ def read_texts(path: str | Path, queries: Collection[str], fields: Collection[st
     read = TextsFile({}, {})
     path = Path(path)
     for line, members in json_objects(path):
-        query_id, doc_id = (_id(path, line, members, key) for key in (QUERY_KEY, DOCUMENT_KEY))
+        query_id, doc_id = (of_line(path, line, _id, members, key) for key in (QUERY_KEY, DOCUMENT_KEY))
         if query_id not in queries:
             raise FileFormatError(
                 path, line, f"expected a query of the topics, got {shown(query_id)}. Add it to the topics."
@@ -195,32 +194,26 @@ def read_texts(path: str | Path, queries: Collection[str], fields: Collection[st
             raise FileFormatError(
                 path, line, f"expected each document once a query, got {shown(doc_id)} again ({first}). Rename it."
             )
-        read.documents.setdefault(query_id, {})[doc_id] = _document(path, line, members, fields)
+        read.documents.setdefault(query_id, {})[doc_id] = of_line(path, line, _document, members, fields)
         read.locations[query_id, doc_id] = f"{path}:{line}"
     return read
 
 
-def _id(path: Path, line: int, members: dict[str, Any], key: str) -> str:
+def _id(members: dict[str, Any], key: str) -> str:
     """Take an id from a JSON object."""
     value = members.pop(key, None)
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise FileFormatError(
-            path, line, f"expected text or a whole number as {key}, got {shown(value)}. Write qid and id."
-        )
+        raise LineFault(f"expected text or a whole number as {key}, got {shown(value)}. Write qid and id.")
     if first_broken([str(value)]) is not None:
-        raise FileFormatError(path, line, f"expected as {key} text {ID_RULE}, got {shown(value)}. Rename it.")
+        raise LineFault(f"expected as {key} text {ID_RULE}, got {shown(value)}. Rename it.")
     return str(value)
 
 
-def _document(path: Path, line: int, members: dict[str, Any], fields: Collection[str]) -> Any:
+def _document(members: dict[str, Any], fields: Collection[str]) -> Any:
     """Return plain text, or the fields."""
     if TEXT_KEY not in members or TEXT_KEY in fields:
         return members
     if len(members) > 1 or not isinstance(members[TEXT_KEY], str):
         got = ", ".join(members) if len(members) > 1 else members[TEXT_KEY]
-        raise FileFormatError(
-            path,
-            line,
-            f"expected text as {TEXT_KEY}, and no fields beside it, got {shown(got)}. Correct the line.",
-        )
+        raise LineFault(f"expected text as {TEXT_KEY}, and no fields beside it, got {shown(got)}. Correct the line.")
     return members[TEXT_KEY]

@@ -27,17 +27,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
-from rerank.files.rows import RowTable, ideal_arrays, of_queries, query_ptr, refuse_repeats
+from rerank.files.rows import (
+    NOT_STORED,
+    STORED,
+    RowTable,
+    faults_of,
+    ideal_arrays,
+    of_queries,
+    query_ptr,
+    refuse_repeats,
+    stored_members,
+)
 from rerank.files.source import check_file
 from rerank.runtime.mapped_rows import row_blocks
 from rerank.runtime.output import whole_file
-from rerank.runtime.schema import Array, Names, Plain, Record, SchemaError, Table, Whole, first_repeated
+from rerank.runtime.schema import Array, Names, Record, SchemaError, Table, Whole, first_repeated
 from rerank.runtime.strict_json import ParseFault, parse_json
 from rerank.types import Floats, RankingData
 from rerank.types.data_frames import BASE_SCORE, NOT_FEATURES, WEIGHT, query_weights
 from rerank.types.frames import ALIASES, DOC_ID, LABEL, QUERY_ID
 from rerank.types.ids import MOST_LETTERS
-from rerank.types.retriever import RETRIEVERS, retriever_members
 
 ENDING = ".parquet"
 METADATA, VERSION = b"rerank", 1
@@ -50,18 +59,9 @@ _MEMBERS = Record(
         "version": Whole(VERSION, VERSION),
         "features": Names(binds="n_features"),
         "ideal_labels": Table(Array(np.float64)),
-        "recipe": Plain(),
-        "fingerprint": Plain(),
-        **RETRIEVERS,
+        **STORED,
     },
-    {
-        "features": (),
-        "ideal_labels": None,
-        "recipe": None,
-        "fingerprint": None,
-        "retriever": None,
-        "run_retrievers": {},
-    },
+    {"features": (), "ideal_labels": None, **NOT_STORED},
 )
 
 
@@ -82,11 +82,9 @@ def read_parquet(path: str | Path, mapped: bool = False) -> RankingData:
         table = RowTable.new(mapped, f"the features of {path}")
         for first, batch in _batches(file):
             _append(path, first, batch, columns, table)
-    try:
+    with faults_of(path):
         data = _record(path, table, columns, members)
         data.check_values()
-    except InvalidInputError as error:
-        raise FileFormatError(path, None, str(error)) from None
     return data
 
 
@@ -162,11 +160,7 @@ def _metadata(data: RankingData) -> str:
     if data.ideal_labels is not None and data.ideal_ptr is not None:
         labels, ptr, sizes = data.ideal_labels.tolist(), data.ideal_ptr.tolist(), np.diff(data.query_ptr)
         members["ideal_labels"] = {name: labels[ptr[q] : ptr[q + 1]] for q, name in enumerate(data) if sizes[q]}
-    for name in ("recipe", "fingerprint"):
-        if getattr(data, name) is not None:
-            members[name] = dict(getattr(data, name))
-    members |= retriever_members(data.retriever, data.run_retrievers)
-    return json.dumps(members, ensure_ascii=False, allow_nan=False)
+    return json.dumps({**members, **stored_members(data)}, ensure_ascii=False, allow_nan=False)
 
 
 def _pyarrow(path: str | Path) -> tuple[Any, Any]:

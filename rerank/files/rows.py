@@ -7,7 +7,8 @@ none. The rows of a query are in one file.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -18,25 +19,35 @@ from numpy.typing import NDArray
 from rerank.errors import FileFormatError, InvalidInputError, shown
 from rerank.runtime.mapped_rows import RowFile, is_mapped, release, row_blocks
 from rerank.runtime.memory import memory_limit
+from rerank.runtime.schema import Field, Plain
 from rerank.types import Floats, Ints, RankingData, pointers, query_blocks
-from rerank.types.ids import ODD, Ids, Words, id_array, id_bytes, row_codes
+from rerank.types.ids import ODD, Ids, Words, id_array, id_bytes, row_codes, sort_keys
+from rerank.types.retriever import RETRIEVERS, retriever_members
 
 
-def repeated_row(query: Ints, doc_ids: NDArray[Any], codes: Words | None = None) -> int | None:
-    """Return the first row with the query and document of an earlier row, or None.
+def repeated_rows(query: Ints, doc_ids: NDArray[Any], codes: Words | None = None) -> tuple[Ints, Ints]:
+    """Return the rows that repeat the query and document of an earlier row, and that first row of each.
 
-    Shapes: query int64 (n_rows,); doc_ids (n_rows,); codes uint64 (n_rows,).
+    Shapes: query int64 (n_rows,); doc_ids (n_rows,); codes uint64 (n_rows,); results int64 (n_repeats,).
     """
     codes = row_codes(query, doc_ids) if codes is None else codes
     ordered = np.sort(codes)
     repeated = ordered[1:][ordered[1:] == ordered[:-1]]
-    seen: set[tuple[int, Any]] = set()
-    for row in np.flatnonzero(np.isin(codes, repeated)).tolist() if len(repeated) else []:
-        pair = (int(query[row]), doc_ids[row])
-        if pair in seen:
-            return row
-        seen.add(pair)
-    return None
+    rows = np.flatnonzero(np.isin(codes, repeated)) if len(repeated) else np.zeros(0, dtype=np.int64)
+    if not len(rows):
+        return rows, rows
+    rows = rows[np.lexsort((*sort_keys(doc_ids[rows]), query[rows]))]
+    new = np.ones(len(rows), dtype=np.bool_)
+    new[1:] = (query[rows][1:] != query[rows][:-1]) | (doc_ids[rows][1:] != doc_ids[rows][:-1])
+    first = rows[np.flatnonzero(new)][np.cumsum(new) - 1]
+    order = np.argsort(rows[~new])
+    return rows[~new][order], first[~new][order]
+
+
+def repeated_row(query: Ints, doc_ids: NDArray[Any], codes: Words | None = None) -> int | None:
+    """Return the first row with the query and document of an earlier row, or None; shapes as in `repeated_rows`."""
+    again, _ = repeated_rows(query, doc_ids, codes)
+    return int(again[0]) if len(again) else None
 
 
 def refuse_repeats(
@@ -104,6 +115,27 @@ def all_distinct(query_ptr: Ints, codes: Words) -> bool:
         if (ordered[1:] == ordered[:-1]).any():
             return False
     return True
+
+
+# What files store of data beside their rows, with its defaults.
+STORED: dict[str, Field] = {"recipe": Plain(), "fingerprint": Plain(), **RETRIEVERS}
+NOT_STORED: dict[str, Any] = {"recipe": None, "fingerprint": None, "retriever": None, "run_retrievers": {}}
+
+
+def stored_members(data: RankingData) -> dict[str, Any]:
+    """Return the members of `STORED` that the data have, as JSON values."""
+    given = {name: getattr(data, name) for name in ("recipe", "fingerprint")}
+    members = {name: dict(value) for name, value in given.items() if value is not None}
+    return {**members, **retriever_members(data.retriever, data.run_retrievers)}
+
+
+@contextmanager
+def faults_of(path: Path, line: int | None = None) -> Iterator[None]:
+    """Turn errors of data into errors of the file that they were read from."""
+    try:
+        yield
+    except InvalidInputError as error:
+        raise FileFormatError(path, line, str(error)) from None
 
 
 ROWS_AT_ONCE = 1 << 14  # moved to another order together
@@ -216,9 +248,6 @@ def stacked_rows(blocks: RowFile | list[NDArray[np.float32]], n_columns: int) ->
     return X
 
 
-SAME = ("recipe", "fingerprint", "retriever", "run_retrievers")
-
-
 def data_files(path: str | Path | Sequence[str | Path], endings: tuple[str, ...]) -> list[Path]:
     """Return the files that hold the data."""
     paths = [path] if isinstance(path, str | Path) else list(path)
@@ -261,12 +290,12 @@ def joined(files: Sequence[Path], parts: Iterable[RankingData], mapped: bool) ->
         for _, block in row_blocks(part.X):
             rows.append(block)
         read.append(replace(part, X=np.broadcast_to(np.float32(0), part.X.shape)))
-    names = max((part.feature_names for part in read), key=len)
-    return _joined(read, names, rows)
+    return joined_parts(read, rows)
 
 
-def _joined(parts: list[RankingData], names: tuple[str, ...], rows: RowFile | list[NDArray[np.float32]]) -> RankingData:
-    first = parts[0]
+def joined_parts(parts: Sequence[RankingData], rows: RowFile | list[NDArray[np.float32]] | None = None) -> RankingData:
+    """Return the queries of all parts as one record; `rows` holds the features where the parts do not."""
+    first, names = parts[0], max((part.feature_names for part in parts), key=len)
     labels = None if first.labels is None else _concatenated([part.labels for part in parts])
     bases = None if first.base_scores is None else _concatenated([part.base_scores for part in parts])
     weights = [np.ones(len(part)) if part.weights is None else part.weights for part in parts]
@@ -276,14 +305,14 @@ def _joined(parts: list[RankingData], names: tuple[str, ...], rows: RowFile | li
         query_ids=np.concatenate([part.query_ids for part in parts]),
         query_ptr=pointers(np.concatenate([np.diff(part.query_ptr) for part in parts])),
         doc_ids=np.concatenate([part.stored_ids for part in _alike(parts)]),
-        X=stacked_rows(rows, len(names)),
+        X=stacked_rows([part.X for part in parts] if rows is None else rows, len(names)),
         feature_names=names,
         labels=labels,
         base_scores=bases,
         weights=np.concatenate(weights) if any(part.weights is not None for part in parts) else None,
         ideal_labels=np.concatenate([labels for labels, _ in ideal]) if has_ideal else None,
         ideal_ptr=pointers(np.concatenate([np.diff(ptr) for _, ptr in ideal])) if has_ideal else None,
-        **{name: getattr(first, name) for name in SAME},
+        **{name: getattr(first, name) for name in STORED},
     )
 
 
@@ -294,7 +323,7 @@ def _ideal(part: RankingData) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     return part.ideal()
 
 
-def _alike(parts: list[RankingData]) -> list[RankingData]:
+def _alike(parts: Sequence[RankingData]) -> Sequence[RankingData]:
     """Return the parts with document ids that are all text, unless all are bytes."""
     if len({part.stored_ids.dtype.kind for part in parts}) > 1:
         for part in parts:
@@ -322,7 +351,7 @@ def _check_same(file: Path, part: RankingData, first_file: Path, first: RankingD
             raise FileFormatError(
                 file, None, f"expected {what} as in {first_file}, got {has}. Make all files in one way."
             )
-    for name in SAME:
+    for name in STORED:
         if getattr(part, name) != getattr(first, name):
             raise FileFormatError(
                 file,

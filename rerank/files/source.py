@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, TypeVar, cast
 
 import numpy as np
 
@@ -33,6 +33,7 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 CHUNK_BYTES = 1 << 22
 MOST_BYTES = 1 << 27  # of a line, and of a text that is read as a whole
 OnFault = Callable[[FileFormatError], None]
+Parsed = TypeVar("Parsed")
 HEADERS = frozenset(["id", "qid", "queryid", "topicid", "qno", "topicno", "querynumber", "topicnumber"])
 
 # Pattern of the first bytes of files that are not text -> what they are, and how to convert them.
@@ -46,6 +47,22 @@ _OTHER_FORMATS = {
     rb"\xfe\xff": ("UTF-16 text", "Convert it with `iconv -f UTF-16 -t UTF-8`"),
 }
 _LONE_RETURN = re.compile(rb"\r(?![\r\n])")
+
+
+class LineFault(Exception):
+    """What is wrong with a line; the reader of the file knows where the line is."""
+
+    def at(self, path: Path, line: int | None) -> FileFormatError:
+        """Return the error of the line."""
+        return FileFormatError(path, line, str(self))
+
+
+def of_line(path: Path, line: int | None, parse: Callable[..., Parsed], *content: Any) -> Parsed:
+    """Return what `parse` returns for the content of a line; raise what is wrong with it as an error of the file."""
+    try:
+        return parse(*content)
+    except LineFault as fault:
+        raise fault.at(path, line) from None
 
 
 def refuse(fault: FileFormatError) -> None:
@@ -119,33 +136,19 @@ def _system_errors(path: Path, expected: str) -> Iterator[None]:
     """Turn the errors of opening and reading a file into errors of this package."""
     try:
         yield
-    except FileNotFoundError as fault:
-        raise _missing(path, expected) from fault
-    except NotADirectoryError as fault:
-        raise _missing(path, expected) from fault
-    except EOFError as fault:
-        raise FileFormatError(
-            path, None, "expected a whole gzip file, got a damaged one (it is cut off). Make or fetch it again."
-        ) from fault
-    except (zlib.error, gzip.BadGzipFile) as fault:
-        raise FileFormatError(
-            path, None, "expected a whole gzip file, got a damaged one. Make or fetch it again."
-        ) from fault
+    except (FileNotFoundError, NotADirectoryError) as fault:
+        raise MissingFileError(path, f"{expected}{' (standard input is /dev/stdin)' * (str(path) == '-')}") from fault
+    except (EOFError, zlib.error, gzip.BadGzipFile) as fault:
+        cut = " (it is cut off)" if isinstance(fault, EOFError) else ""
+        message = f"expected a whole gzip file, got a damaged one{cut}. Make or fetch it again."
+        raise FileFormatError(path, None, message) from fault
     except PermissionError as fault:
-        raise FileFormatError(
-            path, None, f"expected {expected} that you may read, got no permission. Change its rights."
-        ) from fault
+        message = f"expected {expected} that you may read, got no permission. Change its rights."
+        raise FileFormatError(path, None, message) from fault
     except OSError as fault:
         reason = os.strerror(fault.errno) if fault.errno else "an error of the system"
-        raise FileFormatError(
-            path, None, f"expected {expected} that can be read, got: {reason}. Check the path and the disk."
-        ) from fault
-
-
-def _missing(path: Path, expected: str) -> FileNotFoundError:
-    if str(path) == "-":
-        return MissingFileError(path, f"{expected} (standard input is /dev/stdin)")
-    return MissingFileError(path, expected)
+        message = f"expected {expected} that can be read, got: {reason}. Check the path and the disk."
+        raise FileFormatError(path, None, message) from fault
 
 
 def chunks(path: Path, size: int = CHUNK_BYTES) -> Iterator[tuple[int, bytes]]:
@@ -178,7 +181,7 @@ def text_lines(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int, str]]
                 raise _too_long(path, line)
             if b"\r" in raw:
                 _refuse_lone_returns(path, line, raw)
-            yield line, text(path, line, raw.rstrip(b"\r\n"), encoding)
+            yield line, of_line(path, line, text, raw.rstrip(b"\r\n"), encoding)
 
 
 def _too_long(path: Path, line: int) -> FileFormatError:
@@ -199,30 +202,28 @@ def read_text(path: str | Path, expected: str) -> str:
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as fault:
-        raise _wrong_byte(path, raw.count(b"\n", 0, fault.start) + 1, fault, "utf-8") from None
+        raise _wrong_byte(fault, "utf-8").at(path, raw.count(b"\n", 0, fault.start) + 1) from None
 
 
-def text(path: Path, line: int, raw: bytes, encoding: str = "utf-8") -> str:
+def text(raw: bytes, encoding: str = "utf-8") -> str:
     """Return the bytes of a line as text; refuse another encoding and NUL bytes."""
     try:
         decoded = raw.decode(encoding)
     except UnicodeDecodeError as fault:
-        raise _wrong_byte(path, line, fault, encoding) from fault
+        raise _wrong_byte(fault, encoding) from fault
     if "\0" in decoded:
-        raise FileFormatError(path, line, "expected text, got a NUL byte. Name a text file.")
+        raise LineFault("expected text, got a NUL byte. Name a text file.")
     return decoded
 
 
-def _wrong_byte(path: Path, line: int, fault: UnicodeDecodeError, encoding: str) -> FileFormatError:
+def _wrong_byte(fault: UnicodeDecodeError, encoding: str) -> LineFault:
     byte = f"byte 0x{fault.object[fault.start]:02x}"
     if encoding == "utf-8":
-        return FileFormatError(
-            path,
-            line,
+        return LineFault(
             f"expected UTF-8 text, got {byte}. Convert the file, e.g. with `iconv -f LATIN1 -t UTF-8` "
             "(`rerank index` takes --encoding latin-1).",
         )
-    return FileFormatError(path, line, f"expected {encoding} text, got {byte}. Name another encoding.")
+    return LineFault(f"expected {encoding} text, got {byte}. Name another encoding.")
 
 
 def _plain_beginning(path: Path, beginning: bytes) -> bytes:
@@ -251,13 +252,11 @@ def is_header(query_id: str) -> bool:
     return re.sub("[ _-]", "", query_id.lower()) in HEADERS
 
 
-def refuse_header(path: Path, line: int, content: str) -> None:
+def refuse_header(content: str) -> None:
     """Refuse a first line that names the columns, since it would be read as a query."""
     first = content.split("\t", 1)[0].strip()
     if is_header(first):
-        raise FileFormatError(
-            path, line, f"expected a query id, got the name of a column, {shown(first)}. Delete the line."
-        )
+        raise LineFault(f"expected a query id, got the name of a column, {shown(first)}. Delete the line.")
 
 
 def finite_number(token: bytes) -> float | None:
@@ -286,18 +285,28 @@ def parse_json(
         raise FileFormatError(source, number, f"expected {what}, got {fault}. {remedy}.") from None
 
 
+def json_object(content: str) -> dict[str, Any]:
+    """Return the JSON object of a line."""
+    try:
+        members = strict_json.parse_json(content, finite=True)
+    except ParseFault as fault:
+        raise LineFault(f"expected a JSON object, got {fault}. Correct the line.") from None
+    if not isinstance(members, dict):
+        raise LineFault(f"expected a JSON object, got {shown(content.strip())}. Write one object a line.")
+    return members
+
+
+def filled_lines(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
+    """Yield what `text_lines` does without the blank lines."""
+    return ((line, content) for line, content in text_lines(path, encoding) if content.strip())
+
+
 def json_objects(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the line number and the object of every line of a JSONL file; blank lines are skipped."""
-    empty = True
-    for line, content in text_lines(path, encoding):
-        if content.strip():
-            empty, members = False, parse_json(content, path, line, "a JSON object")
-            if not isinstance(members, dict):
-                raise FileFormatError(
-                    path, line, f"expected a JSON object, got {shown(content.strip())}. Write one object a line."
-                )
-            yield line, members
-    if empty:
+    line = 0
+    for line, content in filled_lines(path, encoding):
+        yield line, of_line(path, line, json_object, content)
+    if not line:
         raise FileFormatError(
             path, None, "expected JSON objects, one a line, got an empty file. Remove it, or name another."
         )

@@ -34,24 +34,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
-from rerank.files.rows import SAME, RowTable, ideal_arrays, numbered, of_queries, query_ptr, refuse_repeats
+from rerank.files.rows import (
+    NOT_STORED,
+    STORED,
+    RowTable,
+    faults_of,
+    ideal_arrays,
+    numbered,
+    of_queries,
+    query_ptr,
+    refuse_repeats,
+    stored_members,
+)
 from rerank.files.source import (
+    LineFault,
     OnFault,
     check_file,
     chunks,
+    filled_lines,
     finite_number,
     number_or_nan,
+    of_line,
     parse_json,
     refuse,
     text,
-    text_lines,
 )
 from rerank.runtime.memory import MOST_UNPACKED
 from rerank.runtime.output import whole_file
-from rerank.runtime.schema import Array, Flag, Number, Plain, Record, SchemaError, Table, Whole
+from rerank.runtime.schema import Array, Flag, Number, Record, SchemaError, Table, Whole
 from rerank.types import Floats, Ints, RankingData
 from rerank.types.ids import ID_RULE, MOST_LETTERS, first_broken, id_array
-from rerank.types.retriever import RETRIEVERS, retriever_members
 
 VERSION = 1
 FEATURES, MEMBERS = "features:", "rerank:"
@@ -60,10 +72,7 @@ _OPTIONAL: dict[str, Any] = {
     "labels": True,
     "weights": None,
     "ideal": None,
-    "recipe": None,
-    "fingerprint": None,
-    "retriever": None,
-    "run_retrievers": {},
+    **NOT_STORED,
 }
 _MEMBERS = Record(
     {
@@ -71,9 +80,7 @@ _MEMBERS = Record(
         "labels": Flag(),
         "weights": Table(Number(-_WIDEST, _WIDEST)),
         "ideal": Table(Array()),
-        "recipe": Plain(),
-        "fingerprint": Plain(),
-        **RETRIEVERS,
+        **STORED,
     },
     _OPTIONAL,
 )
@@ -105,19 +112,9 @@ class Header:
                 )
             self.line, content = line, words.removeprefix(beginning.encode())
             if beginning == FEATURES:
-                self.feature_names = self._names(line, content.split())
+                self.feature_names = of_line(self.path, line, _names, content.split())
             else:
-                self.stored = self._members(line, text(self.path, line, content))
-
-    def _names(self, line: int, words: list[bytes]) -> tuple[str, ...]:
-        """Return feature names as text; refuse those that could not be written again."""
-        names = tuple(text(self.path, line, word) for word in words)
-        broken = first_broken(list(names))
-        if broken is not None:
-            raise FileFormatError(
-                self.path, line, f"expected feature names {ID_RULE} or NUL, got {shown(broken)}. Rename the feature."
-            )
-        return names
+                self.stored = self._members(line, of_line(self.path, line, text, content))
 
     def _members(self, line: int, raw: str) -> dict[str, Any]:
         members = parse_json(raw, self.path, line, f"JSON after `# {MEMBERS}`", "Write the file anew")
@@ -141,6 +138,15 @@ class Header:
         return self.feature_names
 
 
+def _names(words: list[bytes]) -> tuple[str, ...]:
+    """Return feature names as text; refuse those that could not be written again."""
+    names = tuple(map(text, words))
+    broken = first_broken(list(names))
+    if broken is not None:
+        raise LineFault(f"expected feature names {ID_RULE} or NUL, got {shown(broken)}. Rename the feature.")
+    return names
+
+
 def header_lines(data: RankingData) -> Iterator[str]:
     """Yield the comment lines for the data that rows cannot hold."""
     broken = first_broken(list(data.feature_names)) if data.n_features else None
@@ -149,12 +155,12 @@ def header_lines(data: RankingData) -> Iterator[str]:
             f"data: expected feature names without white space, got {broken!r}. Rename it, or write to a .npz file."
         )
     yield " ".join([f"# {FEATURES}", *data.feature_names]) + "\n"
-    members = _stored_members(data)
+    members = _header_members(data)
     if members:
         yield f"# {MEMBERS} {json.dumps({'version': VERSION, **members}, ensure_ascii=False)}\n"
 
 
-def _stored_members(data: RankingData) -> dict[str, Any]:
+def _header_members(data: RankingData) -> dict[str, Any]:
     members: dict[str, Any] = {}
     if data.labels is None:
         members["labels"] = False
@@ -163,12 +169,7 @@ def _stored_members(data: RankingData) -> dict[str, Any]:
     if data.ideal_labels is not None and data.ideal_ptr is not None:
         parts = np.split(data.ideal_labels, data.ideal_ptr[1:-1])
         members["ideal"] = {query: part.tolist() for query, part in zip(data, parts, strict=True)}
-    if data.recipe is not None:
-        members["recipe"] = dict(data.recipe)
-    if data.fingerprint is not None:
-        members["fingerprint"] = dict(data.fingerprint)
-    members.update(retriever_members(data.retriever, data.run_retrievers))
-    return members
+    return {**members, **stored_members(data)}
 
 
 MOST_FEATURES = 100_000  # a larger number is taken for an error: the matrix is dense
@@ -225,9 +226,9 @@ def split_rows(
         columns = body.split(None, 2)
         if columns:
             try:
-                pairs.append(_begin_row(path, line, columns, comment, rows))
-            except FileFormatError as fault:
-                on_fault(fault)
+                pairs.append(_begin_row(line, columns, comment, rows))
+            except LineFault as fault:
+                on_fault(fault.at(path, line))
         elif in_header and not rows.lines:
             header.take(line, comment)
     most_bytes = max(MOST_UNPACKED, MOST_DENSE * len(chunk))
@@ -241,41 +242,37 @@ def split_rows(
     return rows
 
 
-def _begin_row(path: Path, line: int, columns: list[bytes], comment: bytes, rows: Rows) -> bytes:
+def _begin_row(line: int, columns: list[bytes], comment: bytes, rows: Rows) -> bytes:
     """Append the label, query and comment of a line to the rows; return its pairs. `columns` is split at most twice."""
     label = finite_number(columns[0])
     if label is None:
-        raise FileFormatError(
-            path, line, f"expected a finite number as label, got {shown(columns[0])}. Correct the label."
-        )
+        raise LineFault(f"expected a finite number as label, got {shown(columns[0])}. Correct the label.")
     has_query = len(columns) > 1 and columns[1].startswith(b"qid:")
     if has_query and len(columns[1]) == 4:
-        raise FileFormatError(path, line, "expected a query id after `qid:`, got none. Write it.")
-    query = _checked_id(path, line, "query", columns[1][4:]) if has_query else None
-    _read_comment(path, line, comment, rows)
+        raise LineFault("expected a query id after `qid:`, got none. Write it.")
+    query = _checked_id("query", columns[1][4:]) if has_query else None
+    _read_comment(line, comment, rows)
     rows.lines.append(line)
     rows.labels.append(label)
     rows.queries.append(query)
     return b" ".join(columns[2 if has_query else 1 :]).rstrip()
 
 
-def _checked_id(path: Path, line: int, what: str, raw: bytes) -> str:
+def _checked_id(what: str, raw: bytes) -> str:
     """Return an id as text; refuse one that is too long."""
-    name = text(path, line, raw)
+    name = text(raw)
     if len(name) > MOST_LETTERS:
-        raise FileFormatError(path, line, f"expected a {what} id {ID_RULE}, got {len(name)}. Shorten it.")
+        raise LineFault(f"expected a {what} id {ID_RULE}, got {len(name)}. Shorten it.")
     return name
 
 
-def _read_comment(path: Path, line: int, comment: bytes, rows: Rows) -> None:
+def _read_comment(line: int, comment: bytes, rows: Rows) -> None:
     """Append the document id and base score of a row's comment to the rows."""
     match = _DOC.search(comment)
-    doc_id = _checked_id(path, line, "document", match[1]) if match else str(line)
+    doc_id = _checked_id("document", match[1]) if match else str(line)
     base = finite_number(match[2]) if match and match[2] is not None else None
     if match and match[2] is not None and base is None:
-        raise FileFormatError(
-            path, line, f"expected a finite number as base, got {shown(match[2])}. Correct the base score."
-        )
+        raise LineFault(f"expected a finite number as base, got {shown(match[2])}. Correct the base score.")
     rows.doc_ids.append(doc_id)
     rows.bases.append(base)
 
@@ -337,32 +334,26 @@ def _pairs_one_by_one(path: Path, lines: list[int], pairs: list[bytes], on_fault
     for line, row in zip(lines, pairs, strict=True):
         for pair in row.split():
             try:
-                parsed.append(_pair(path, line, pair))
-            except FileFormatError as fault:
-                on_fault(fault)
+                parsed.append(_pair(pair))
+            except LineFault as fault:
+                on_fault(fault.at(path, line))
         ends.append(len(parsed))
     features, values = np.array(parsed, dtype=np.float64).reshape(-1, 2).T
     return np.diff(ends, prepend=0), features.astype(np.int64), values
 
 
-def _pair(path: Path, line: int, pair: bytes) -> tuple[float, float]:
+def _pair(pair: bytes) -> tuple[float, float]:
     name, colon, rest = pair.partition(b":")
     feature, value = finite_number(name), number_or_nan(rest)
     if not colon:
-        raise FileFormatError(
-            path, line, f"expected feature:value, got {shown(pair)}. Write the feature's number before it."
-        )
+        raise LineFault(f"expected feature:value, got {shown(pair)}. Write the feature's number before it.")
     if feature is None or not _are_features(np.array([feature])).all():
-        raise FileFormatError(
-            path,
-            line,
+        raise LineFault(
             f"expected a feature number from 1 to {MOST_FEATURES}, got {shown(name)} in {shown(pair)}. "
             "Number the features 1, 2, 3.",
         )
     if value is None or np.isinf(_as_float32(np.array([value]))).any():
-        raise FileFormatError(
-            path,
-            line,
+        raise LineFault(
             f"expected a finite float32 or nan as value, got {shown(rest)} in {shown(pair)}. "
             "Correct it, or write nan for a missing value.",
         )
@@ -408,11 +399,9 @@ def read_svmlight(path: str | Path, n_features: int | None = None, mapped: bool 
     path = Path(path)
     header = Header(path)
     table, lines = read_rows(path, header, mapped)
-    try:
+    with faults_of(path, header.line):
         data = _record(path, table, lines, header, n_features or 0)
         data.check_values()
-    except InvalidInputError as error:
-        raise FileFormatError(path, header.line, str(error)) from None
     return data
 
 
@@ -452,12 +441,8 @@ def write_svmlight(data: RankingData, path: str | Path, blocks: Iterable[NDArray
         first = 0
         for block in [data.X] if blocks is None else blocks:
             _check_features(block)
-            last = first + len(block)
-            for query in _queries_of(data.query_ptr, first, last):
-                rows = slice(*data.query_ptr[query : query + 2].tolist())
-                X = block[rows.start - first : rows.stop - first]
-                handle.writelines(_row_lines(data, str(data.query_ids[query]), rows, X))
-            first = last
+            handle.writelines(_block_lines(data, first, block))
+            first += len(block)
 
 
 def append_svmlight(data: RankingData, path: str | Path) -> None:
@@ -470,16 +455,16 @@ def append_svmlight(data: RankingData, path: str | Path) -> None:
         stored = handle.read(len(header))
         if stored and stored != header:
             raise InvalidInputError(f"{path}: expected a file with the same features, got others. Name a new file.")
-        lines = [header.decode()] if not stored else []
-        for query in _queries_of(data.query_ptr, 0, data.n_rows):
-            rows = slice(*data.query_ptr[query : query + 2].tolist())
-            lines.extend(_row_lines(data, str(data.query_ids[query]), rows, data.X[rows]))
-        handle.write("".join(lines).encode())
+        lines = "".join(_block_lines(data, 0, data.X)).encode()
+        handle.write(lines if stored else header + lines)
 
 
-def _queries_of(query_ptr: Ints, first: int, last: int) -> range:
-    """Return the queries with the rows [first, last); queries without rows are left out."""
-    return range(int(np.searchsorted(query_ptr, first, "right")) - 1, int(np.searchsorted(query_ptr, last, "left")))
+def _block_lines(data: RankingData, first: int, X: NDArray[np.float32]) -> Iterator[str]:
+    """Yield the rows from number `first` on, whose features are X, as text; queries without rows are left out."""
+    ptr, last = data.query_ptr, first + len(X)
+    for query in range(int(np.searchsorted(ptr, first, "right")) - 1, int(np.searchsorted(ptr, last, "left"))):
+        rows = slice(*ptr[query : query + 2].tolist())
+        yield from _row_lines(data, str(data.query_ids[query]), rows, X[rows.start - first : rows.stop - first])
 
 
 def _record(path: Path, table: RowTable, lines: Ints, header: Header, n_features: int) -> RankingData:
@@ -504,7 +489,7 @@ def _record(path: Path, table: RowTable, lines: Ints, header: Header, n_features
         weights=None if weights is None else np.array(weights),
         ideal_labels=ideal_labels,
         ideal_ptr=ideal_ptr,
-        **{name: header.members[name] for name in SAME},
+        **{name: header.members[name] for name in STORED},
     )
 
 
@@ -545,7 +530,7 @@ def _companion_sizes(path: Path, lines: Ints) -> list[int]:
             int(lines[0]),
             f"expected `qid:Q` after the label, got none. Write it, or the size of every query to {path.name}.query.",
         )
-    sizes = [_size(companion, line, content) for line, content in text_lines(companion) if content.strip()]
+    sizes = [of_line(companion, line, _size, content) for line, content in filled_lines(companion)]
     if sum(sizes) != len(lines):
         raise FileFormatError(
             companion,
@@ -555,14 +540,10 @@ def _companion_sizes(path: Path, lines: Ints) -> list[int]:
     return sizes
 
 
-def _size(path: Path, line: int, content: str) -> int:
+def _size(content: str) -> int:
     size = content.strip()
     if not (size.isascii() and size.isdigit() and len(size) <= MOST_DIGITS):
-        raise FileFormatError(
-            path,
-            line,
-            f"expected the number of rows of a query, got {shown(content)}. Write one size a line.",
-        )
+        raise LineFault(f"expected the number of rows of a query, got {shown(content)}. Write one size a line.")
     return int(size)
 
 

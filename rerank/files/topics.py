@@ -21,14 +21,15 @@ from pathlib import Path
 from rerank.errors import FileFormatError, InvalidInputError, shown
 from rerank.files.irds import data_set_name, data_set_topics
 from rerank.files.source import (
+    LineFault,
     OnFault,
     check_file,
+    filled_lines,
     is_header,
-    parse_json,
+    json_object,
     refuse,
     refuse_header,
     stray_text,
-    text_lines,
 )
 from rerank.runtime.output import whole_file
 from rerank.types import Topics
@@ -84,7 +85,7 @@ def read_topics(path: str | Path) -> Topics:
 def topic_entries(path: str | Path, on_fault: OnFault = refuse) -> list[Entry]:
     """Return (line, query id, text) of every topic; `on_fault` is called for wrong ones, which are left out."""
     path = check_file(path, "a topics file")
-    lines = [(line, content) for line, content in text_lines(path) if content.strip()]
+    lines = list(filled_lines(path))
     if not lines:
         raise FileFormatError(
             path, None, "expected at least one topic, got an empty file. Write lines of id, tab, text."
@@ -120,21 +121,23 @@ def _entries(path: Path, lines: list[tuple[int, str]], on_fault: OnFault) -> Ite
     if beginning.startswith("{"):
         return _each(path, lines, _json_entry, on_fault)
     try:
-        refuse_header(path, *lines[0])
-    except FileFormatError as fault:
-        on_fault(fault)
+        refuse_header(lines[0][1])
+    except LineFault as fault:
+        on_fault(fault.at(path, lines[0][0]))
         lines = lines[1:]
     return _each(path, lines, _tab_entry, on_fault)
 
 
 def _each(
-    path: Path, parts: Iterable[tuple[int, str]], entry: Callable[[Path, int, str], Entry], on_fault: OnFault
+    path: Path, parts: Iterable[tuple[int, str]], entry: Callable[[str], tuple[str, str]], on_fault: OnFault
 ) -> Iterator[Entry]:
     for line, content in parts:
         try:
-            yield entry(path, line, content)
-        except FileFormatError as fault:
-            on_fault(fault)
+            query_id, text = entry(content)
+        except LineFault as fault:
+            on_fault(fault.at(path, line))
+        else:
+            yield line, query_id, text
 
 
 def _collected(path: Path, entries: Iterable[Entry], on_fault: OnFault) -> list[Entry]:
@@ -158,45 +161,30 @@ def _collected(path: Path, entries: Iterable[Entry], on_fault: OnFault) -> list[
     return list(topics.values())
 
 
-def _tab_entry(path: Path, line: int, content: str) -> Entry:
+def _tab_entry(content: str) -> tuple[str, str]:
     columns = content.split("\t")
     if len(columns) != 2:
         remedy = "Put a tab after the id" if len(columns) == 1 else "Write spaces for the tabs in the text"
-        raise FileFormatError(
-            path, line, f"expected 2 columns with a tab (query id, text), got {len(columns)}. {remedy}."
-        )
-    return line, columns[0].strip(WHITE_SPACE), columns[1]
+        raise LineFault(f"expected 2 columns with a tab (query id, text), got {len(columns)}. {remedy}.")
+    return columns[0].strip(WHITE_SPACE), columns[1]
 
 
-def _json_entry(path: Path, line: int, content: str) -> Entry:
-    topic = parse_json(content, path, line, "a JSON object")
-    if not isinstance(topic, dict):
-        raise FileFormatError(path, line, f"expected a JSON object, got {shown(content)}. Write one object a line.")
-    query_id, text = _member(path, line, topic, ID_KEYS), _member(path, line, topic, TEXT_KEYS)
-    return line, query_id, text
+def _json_entry(content: str) -> tuple[str, str]:
+    topic = json_object(content)
+    return _member(topic, ID_KEYS), _member(topic, TEXT_KEYS)
 
 
-def _member(path: Path, line: int, topic: Mapping[str, object], keys: tuple[str, ...]) -> str:
+def _member(topic: Mapping[str, object], keys: tuple[str, ...]) -> str:
     """Return the value of the first of some keys in the object as text."""
     for key in keys:
         value = topic.get(key)
         if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
             if not is_unicode(str(value)):
-                raise FileFormatError(
-                    path, line, f"expected text as {key!r}, got half of a surrogate pair. Correct the \\u escape."
-                )
+                raise LineFault(f"expected text as {key!r}, got half of a surrogate pair. Correct the \\u escape.")
             return str(value)
         if value is not None:
-            raise FileFormatError(
-                path,
-                line,
-                f"expected text as {key!r}, got {type(value).__name__}. Write it in quotes.",
-            )
-    raise FileFormatError(
-        path,
-        line,
-        f"expected one of the keys {', '.join(keys)}, got {_listed(topic)}. Add one.",
-    )
+            raise LineFault(f"expected text as {key!r}, got {type(value).__name__}. Write it in quotes.")
+    raise LineFault(f"expected one of the keys {', '.join(keys)}, got {_listed(topic)}. Add one.")
 
 
 def _listed(keys: Iterable[str]) -> str:
@@ -234,20 +222,17 @@ def _trec_blocks(path: Path, lines: list[tuple[int, str]], on_fault: OnFault) ->
             yield line_of(tops[number - 1].start()), text[start : closing_tag.start() if closing_tag else end]
 
 
-def _trec_entry(path: Path, line: int, block: str) -> Entry:
-    query_id = _tagged(path, line, _NUM, "num", block)
-    return line, query_id, " ".join(_tagged(path, line, _TITLE, "title", block).split())
+def _trec_entry(block: str) -> tuple[str, str]:
+    return _tagged(_NUM, "num", block), " ".join(_tagged(_TITLE, "title", block).split())
 
 
-def _tagged(path: Path, line: int, pattern: re.Pattern[str], tag: str, block: str) -> str:
+def _tagged(pattern: re.Pattern[str], tag: str, block: str) -> str:
     matches = list(pattern.finditer(block))
     if not matches:
-        raise FileFormatError(path, line, f"expected <{tag}> in the topic that begins here, got none. Add it.")
+        raise LineFault(f"expected <{tag}> in the topic that begins here, got none. Add it.")
     if len(matches) > 1:
-        raise FileFormatError(
-            path,
-            line,
-            f"expected one <{tag}> in the topic that begins here, got {len(matches)}. Close each topic with </top>.",
+        raise LineFault(
+            f"expected one <{tag}> in the topic that begins here, got {len(matches)}. Close each topic with </top>."
         )
     return matches[0].group(1).strip()
 

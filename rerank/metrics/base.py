@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError
+from rerank.metrics.lists import within
 from rerank.metrics.structures import PrefixSum, RankedLists, SwapWeights
 from rerank.metrics.swaps.default import fill_by_recomputing, fill_from_weights
 from rerank.runtime.arithmetic import exp2_of, log2_of
@@ -113,12 +114,10 @@ class Measure(ABC):
         """
         return self if self.cutoff is None else replace(self, cutoff=depth)
 
-    def swap_weights(
-        self, labels: Floats, query_ptr: Ints, ideal_labels: Floats, ideal_ptr: Ints
-    ) -> SwapWeights | None:
+    def swap_weights(self, lists: RankedLists) -> SwapWeights | None:
         """Return the three vectors of a separable measure, or None if the measure is not separable.
 
-        labels (n_rows,) are in the order of the data, not of a ranking.
+        The labels of `lists` are in the order of the data, not of a ranking.
         """
         return None
 
@@ -130,18 +129,18 @@ class Measure(ABC):
         A measure without a formula or swap weights is computed again after every swap of two different labels, which
         takes tenths of a second for a list of 1,000 documents (scripts/bench_measures.py).
         """
-        swap = self.swap_weights(lists.labels, lists.query_ptr, lists.ideal_labels, lists.ideal_ptr)
+        swap = self.swap_weights(lists)
         if swap is None:
             fill_by_recomputing(self.scores, lists, depth, out, out_ptr)
         else:
             fill_from_weights(swap, lists.query_ptr, depth, out, out_ptr)
 
-    def prefix_sum(self, labels: Floats, query_ptr: Ints, ideal_labels: Floats, ideal_ptr: Ints) -> PrefixSum | None:
+    def prefix_sum(self, lists: RankedLists) -> PrefixSum | None:
         """Return the measure, up to a constant, in prefix-sum form; None if it has no such form.
 
-        labels (n_rows,) are in the order of the data, not of a ranking.
+        The labels of `lists` are in the order of the data, not of a ranking.
         """
-        weights = self.swap_weights(labels, query_ptr, ideal_labels, ideal_ptr)
+        weights = self.swap_weights(lists)
         return None if weights is None else PrefixSum.of_weights(weights)
 
 
@@ -170,3 +169,7 @@ class BinaryMeasure(Measure):
     def relevant(self, labels: Floats) -> NDArray[np.bool_]:
         """Return whether each label is relevant."""
         return labels >= self.rel
+
+    def hits(self, lists: RankedLists) -> NDArray[np.bool_]:
+        """Return whether each row is relevant and within the cutoff."""
+        return self.relevant(lists.labels) & within(lists.query_ptr, self.cutoff)

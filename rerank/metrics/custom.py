@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -65,7 +64,7 @@ class CustomMeasure(Measure):
         return values
 
 
-def custom_measure(measure: Any) -> CustomMeasure:
+def custom_measure(measure: object) -> CustomMeasure:
     """Return the measure of a function, or of an object with a method `score`."""
     function = measure if callable(measure) else getattr(measure, "score", None)
     if isinstance(measure, type) or not callable(function):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
 from rerank.metrics.base import Measure
-from rerank.metrics.lists import has_judgement, hit_positions, ranks, ratio, sums, totals
+from rerank.metrics.lists import has_judgement, hit_positions, inverse, ranks, ratio, sums, totals
 from rerank.metrics.registry import register
 from rerank.metrics.structures import RankedLists, SwapWeights
 from rerank.runtime.arithmetic import exp2_of, log2_of, powers
@@ -30,24 +30,21 @@ class DiscountedMeasure(Measure):
     def discount_of(self, rank: NDArray[np.int64]) -> Floats:
         """Return the discount of each 0-based rank, without a cutoff."""
 
-    def norms(self, ideal_labels: Floats, ideal_ptr: Ints) -> Floats:
+    def norms(self, lists: RankedLists) -> Floats:
         """Return the norm of each query, by which its sum is divided, (n_queries,) float64."""
-        return np.ones(len(ideal_ptr) - 1)
+        return np.ones(lists.n_queries)
 
     def scores(self, lists: RankedLists) -> Floats:
         """Return the value of every query."""
-        return ratio(
-            self.discounted_sums(lists.labels, lists.query_ptr), self.norms(lists.ideal_labels, lists.ideal_ptr)
-        )
+        return ratio(self.discounted_sums(lists.labels, lists.query_ptr), self.norms(lists))
 
     def cut_for_training(self, depth: int) -> Measure:
         """Return the measure with the cutoff `depth`, even if it has none: pairs below `depth` have no gradient."""
         return replace(self, cutoff=depth)
 
-    def swap_weights(self, labels: Floats, query_ptr: Ints, ideal_labels: Floats, ideal_ptr: Ints) -> SwapWeights:
+    def swap_weights(self, lists: RankedLists) -> SwapWeights:
         """Return gains, discounts and 1 / norm."""
-        norms = self.norms(ideal_labels, ideal_ptr)
-        return SwapWeights(self.gain_of(labels), self._by_rank(query_ptr), ratio(np.ones_like(norms), norms))
+        return SwapWeights(self.gain_of(lists.labels), self._by_rank(lists.query_ptr), inverse(self.norms(lists)))
 
     def discounted_sums(self, labels: Floats, query_ptr: Ints) -> Floats:
         """Return the sum of each query, (n_queries,) float64, for labels in rank order."""

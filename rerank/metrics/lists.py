@@ -45,6 +45,11 @@ def ratio(numerator: Floats, denominator: Floats) -> Floats:
         return np.divide(numerator, denominator, out=np.zeros_like(numerator, dtype=np.float64), where=denominator > 0)
 
 
+def inverse(values: Floats) -> Floats:
+    """Return 1 / value, 0 if the value is 0."""
+    return ratio(np.ones_like(values), values)
+
+
 def hit_positions(hits: NDArray[np.bool_], query_ptr: Ints) -> tuple[Ints, Ints, Ints]:
     """Return the query, the rank (from 1) and the number within the query (from 1) of each row that is a hit."""
     rows = np.flatnonzero(hits)  # few: most documents are not relevant

@@ -59,9 +59,9 @@ class NDCG(DCG):
         """Return the label, or 2^label - 1; with `gains`, `scores` has replaced the labels already."""
         return labels if self.gains.pairs else super().gain_of(labels)
 
-    def norms(self, ideal_labels: Floats, ideal_ptr: Ints) -> Floats:
+    def norms(self, lists: RankedLists) -> Floats:
         """Return the DCG of each query's ideal order."""
-        return self.discounted_sums(ideal_labels, ideal_ptr)
+        return self.discounted_sums(lists.ideal_labels, lists.ideal_ptr)
 
 
 @dataclass(frozen=True, eq=False)

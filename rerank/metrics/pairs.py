@@ -14,6 +14,7 @@ import numpy as np
 from rerank.metrics.base import GEOMETRIC, BinaryMeasure, Measure
 from rerank.metrics.lists import (
     has_judgement,
+    inverse,
     measure_depth,
     n_judged_zero,
     n_relevant,
@@ -42,8 +43,7 @@ def fill_pair_deltas(lists: RankedLists, depth: int, out: Floats, out_ptr: Ints)
     from rerank.metrics.swaps.kernels import fill_pairs
 
     _, n_pairs = pairs_in_order(lists)
-    scales = ratio(np.ones_like(n_pairs), n_pairs)
-    fill_pairs(lists.labels, _balances(lists), lists.query_ptr, scales, depth, out, out_ptr)
+    fill_pairs(lists.labels, _balances(lists), lists.query_ptr, inverse(n_pairs), depth, out, out_ptr)
 
 
 def _balances(lists: RankedLists) -> Floats:
@@ -83,13 +83,12 @@ class AUC(BinaryMeasure):
         """Fill out with |ΔAUC|."""
         fill_pair_deltas(self._binary(lists), depth, out, out_ptr)
 
-    def prefix_sum(self, labels: Floats, query_ptr: Ints, ideal_labels: Floats, ideal_ptr: Ints) -> PrefixSum:
+    def prefix_sum(self, lists: RankedLists) -> PrefixSum:
         """Return the prefix-sum form: minus the number of non-relevant documents above each relevant one."""
-        relevant = self.relevant(labels).astype(np.float64)
-        pairs = sums(1.0 - relevant, query_ptr) * sums(self.relevant(ideal_labels), ideal_ptr)
-        longest = np.ones(measure_depth(query_ptr, None))
-        norms = ratio(np.ones_like(pairs), pairs)
-        return PrefixSum(-relevant, 1.0 - relevant, np.ones(len(labels)), longest, norms, initial=0.0)
+        relevant = self.relevant(lists.labels).astype(np.float64)
+        pairs = sums(1.0 - relevant, lists.query_ptr) * n_relevant(lists, self.rel)
+        discounts = np.ones(measure_depth(lists.query_ptr, None))
+        return PrefixSum(-relevant, 1.0 - relevant, np.ones(len(relevant)), discounts, inverse(pairs), initial=0.0)
 
     def _binary(self, lists: RankedLists) -> RankedLists:
         labels, ideal_labels = (self.relevant(some).astype(np.float64) for some in (lists.labels, lists.ideal_labels))
@@ -157,13 +156,7 @@ class Bpref(BinaryMeasure):
 
 @register("GMBpref", trec="gm_bpref")
 @dataclass(frozen=True)
-class GMBpref(BinaryMeasure):
+class GMBpref(Bpref):
     """Geometric mean of bpref; values below 0.00001 are raised to it (trec_eval)."""
 
     averaging: ClassVar[str] = GEOMETRIC
-    takes_cutoff: ClassVar[bool] = False
-    asks_judged: ClassVar[bool] = True  # only documents that are judged count
-
-    def scores(self, lists: RankedLists) -> Floats:
-        """Return the bpref of every query."""
-        return Bpref(rel=self.rel).scores(lists)

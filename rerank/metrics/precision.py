@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
 from rerank.metrics.base import BinaryMeasure, Measure
-from rerank.metrics.lists import hit_positions, n_relevant, ranks, ratio, sums, within
+from rerank.metrics.lists import hit_positions, inverse, measure_depth, n_relevant, ranks, ratio, sums
 from rerank.metrics.registry import register
 from rerank.metrics.structures import RankedLists, SwapWeights
 from rerank.types import Floats, Ints, pointers, query_rows
@@ -26,18 +26,16 @@ class P(BinaryMeasure):
 
     def scores(self, lists: RankedLists) -> Floats:
         """Return the precision of every query."""
-        hits = self.relevant(lists.labels) & within(lists.query_ptr, self.cutoff)
-        return sums(hits, lists.query_ptr) / self._depth
+        return sums(self.hits(lists), lists.query_ptr) / self._depth
 
     def cut_for_training(self, depth: int) -> Measure:
         """Return this measure: only swaps across its own cutoff change it."""
         return self
 
-    def swap_weights(self, labels: Floats, query_ptr: Ints, ideal_labels: Floats, ideal_ptr: Ints) -> SwapWeights:
+    def swap_weights(self, lists: RankedLists) -> SwapWeights:
         """Return relevance as gain, and a discount of 1 / k down to rank k."""
-        longest = int(np.diff(query_ptr).max(initial=0))
-        discounts = (np.arange(longest) < self._depth) / self._depth
-        return SwapWeights(self.relevant(labels).astype(np.float64), discounts, np.ones(len(query_ptr) - 1))
+        discounts = (np.arange(measure_depth(lists.query_ptr, None)) < self._depth) / self._depth
+        return SwapWeights(self.relevant(lists.labels).astype(np.float64), discounts, np.ones(lists.n_queries))
 
     @property
     def _depth(self) -> int:
@@ -53,21 +51,17 @@ class R(BinaryMeasure):
 
     def scores(self, lists: RankedLists) -> Floats:
         """Return the recall of every query."""
-        hits = self.relevant(lists.labels) & within(lists.query_ptr, self.cutoff)
-        return ratio(sums(hits, lists.query_ptr), n_relevant(lists, self.rel))
+        return ratio(sums(self.hits(lists), lists.query_ptr), n_relevant(lists, self.rel))
 
     def cut_for_training(self, depth: int) -> Measure:
         """Return this measure: only swaps across its own cutoff change it."""
         return self
 
-    def swap_weights(self, labels: Floats, query_ptr: Ints, ideal_labels: Floats, ideal_ptr: Ints) -> SwapWeights:
+    def swap_weights(self, lists: RankedLists) -> SwapWeights:
         """Return relevance as gain, a discount of 1 down to rank k, and 1 / number of relevant documents."""
-        longest = int(np.diff(query_ptr).max(initial=0))
-        all_relevant = sums(self.relevant(ideal_labels), ideal_ptr)
-        discounts = (np.arange(longest) < (self.cutoff or 0)).astype(np.float64)
-        return SwapWeights(
-            self.relevant(labels).astype(np.float64), discounts, ratio(np.ones_like(all_relevant), all_relevant)
-        )
+        discounts = (np.arange(measure_depth(lists.query_ptr, None)) < (self.cutoff or 0)).astype(np.float64)
+        gains = self.relevant(lists.labels).astype(np.float64)
+        return SwapWeights(gains, discounts, inverse(n_relevant(lists, self.rel)))
 
 
 @register("RelP", trec_cut="relative_P")
@@ -80,9 +74,8 @@ class RelP(BinaryMeasure):
 
     def scores(self, lists: RankedLists) -> Floats:
         """Return the relative precision of every query."""
-        hits = self.relevant(lists.labels) & within(lists.query_ptr, self.cutoff)
         best = np.minimum(n_relevant(lists, self.rel), self.cutoff or 0)  # needs_cutoff: there is one
-        return ratio(sums(hits, lists.query_ptr), best)
+        return ratio(sums(self.hits(lists), lists.query_ptr), best)
 
 
 MULTIPLES = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0)
@@ -128,8 +121,7 @@ class Success(BinaryMeasure):
 
     def scores(self, lists: RankedLists) -> Floats:
         """Return the success of every query."""
-        hits = self.relevant(lists.labels) & within(lists.query_ptr, self.cutoff)
-        return np.minimum(sums(hits, lists.query_ptr), 1.0)
+        return np.minimum(sums(self.hits(lists), lists.query_ptr), 1.0)
 
 
 RECALLS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)

@@ -8,7 +8,17 @@ import numpy as np
 
 from rerank.errors import InvalidInputError
 from rerank.metrics.base import BinaryMeasure, Measure
-from rerank.metrics.lists import hit_positions, measure_depth, ranks, ratio, relevant_so_far, sums, totals, within
+from rerank.metrics.lists import (
+    hit_positions,
+    inverse,
+    measure_depth,
+    ranks,
+    ratio,
+    relevant_so_far,
+    sums,
+    totals,
+    within,
+)
 from rerank.metrics.registry import register
 from rerank.metrics.structures import PrefixSum, RankedLists, reciprocal_ranks
 from rerank.runtime.arithmetic import exp2_of
@@ -22,8 +32,7 @@ class RR(BinaryMeasure):
 
     def scores(self, lists: RankedLists) -> Floats:
         """Return the reciprocal rank of every query."""
-        hits = self.relevant(lists.labels) & within(lists.query_ptr, self.cutoff)
-        query, rank, number = hit_positions(hits, lists.query_ptr)
+        query, rank, number = hit_positions(self.hits(lists), lists.query_ptr)
         return totals(query, (number == 1) / rank, lists.n_queries)
 
     def fill_swap_deltas(self, lists: RankedLists, depth: int, out: Floats, out_ptr: Ints) -> None:
@@ -33,11 +42,11 @@ class RR(BinaryMeasure):
         cutoff = measure_depth(lists.query_ptr, self.cutoff)
         fill_rr(self.relevant(lists.labels), lists.query_ptr, cutoff, depth, out, out_ptr)
 
-    def prefix_sum(self, labels: Floats, query_ptr: Ints, ideal_labels: Floats, ideal_ptr: Ints) -> PrefixSum:
+    def prefix_sum(self, lists: RankedLists) -> PrefixSum:
         """Return the prefix-sum form: 1 / rank for a relevant document without a relevant one above it."""
-        relevant = self.relevant(labels).astype(np.float64)
-        discounts = reciprocal_ranks(measure_depth(query_ptr, None), self.cutoff)
-        return PrefixSum(relevant, np.zeros(len(labels)), 1.0 - relevant, discounts, np.ones(len(query_ptr) - 1))
+        relevant = self.relevant(lists.labels).astype(np.float64)
+        discounts = reciprocal_ranks(lists.query_ptr, self.cutoff)
+        return PrefixSum(relevant, np.zeros(len(relevant)), 1.0 - relevant, discounts, np.ones(lists.n_queries))
 
 
 GREATEST_MAX_REL = 50  # above it, float64 cannot represent 1 - (2^max - 1) / 2^max
@@ -75,21 +84,18 @@ class ERR(Measure):
         """Fill out with |ΔERR|, all pairs of a list in quadratic time (Burges 2010, section 3)."""
         from rerank.metrics.swaps.kernels import fill_err
 
-        scales = self.scales(lists.ideal_labels, lists.ideal_ptr)
-        cutoff = measure_depth(lists.query_ptr, self.cutoff)
-        fill_err(self.stopping(lists.labels), lists.query_ptr, scales, cutoff, depth, out, out_ptr)
+        stopping, cutoff = self.stopping(lists.labels), measure_depth(lists.query_ptr, self.cutoff)
+        fill_err(stopping, lists.query_ptr, self.scales(lists), cutoff, depth, out, out_ptr)
 
-    def prefix_sum(self, labels: Floats, query_ptr: Ints, ideal_labels: Floats, ideal_ptr: Ints) -> PrefixSum:
+    def prefix_sum(self, lists: RankedLists) -> PrefixSum:
         """Return the prefix-sum form: R / rank for each document, times the probability that the user reaches it."""
-        stopping = self.stopping(labels)
-        discounts = reciprocal_ranks(measure_depth(query_ptr, None), self.cutoff)
-        return PrefixSum(
-            stopping, np.zeros(len(labels)), 1.0 - stopping, discounts, self.scales(ideal_labels, ideal_ptr)
-        )
+        stopping = self.stopping(lists.labels)
+        discounts = reciprocal_ranks(lists.query_ptr, self.cutoff)
+        return PrefixSum(stopping, np.zeros(len(stopping)), 1.0 - stopping, discounts, self.scales(lists))
 
-    def scales(self, ideal_labels: Floats, ideal_ptr: Ints) -> Floats:
+    def scales(self, lists: RankedLists) -> Floats:
         """Return the factor of the value of each query, (n_queries,) float64."""
-        return np.ones(len(ideal_ptr) - 1)
+        return np.ones(lists.n_queries)
 
     def stopping(self, labels: Floats) -> Floats:
         """Return the probability R that each document satisfies the user."""
@@ -128,7 +134,6 @@ class NERR(ERR):
         """Return the value of every query."""
         return ratio(self.expected(lists.labels, lists.query_ptr), self.expected(lists.ideal_labels, lists.ideal_ptr))
 
-    def scales(self, ideal_labels: Floats, ideal_ptr: Ints) -> Floats:
+    def scales(self, lists: RankedLists) -> Floats:
         """Return 1 / ERR of the ideal order."""
-        ideal = self.expected(ideal_labels, ideal_ptr)
-        return ratio(np.ones_like(ideal), ideal)
+        return inverse(self.expected(lists.ideal_labels, lists.ideal_ptr))

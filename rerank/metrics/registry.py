@@ -131,7 +131,7 @@ def register(
     return decorate
 
 
-def parse_measures(names: Any, level: int = 1) -> list[Measure]:
+def parse_measures(names: object, level: int = 1) -> list[Measure]:
     """Return the measures that names describe; a name may mean several measures (`P.5,10`, `ndcg_cut`, `all_trec`)."""
     measures: dict[str, Measure] = {}
     for name in each_named(names):
@@ -142,7 +142,7 @@ def parse_measures(names: Any, level: int = 1) -> list[Measure]:
     return list(measures.values())
 
 
-def parse_measure(name: Any) -> Measure:
+def parse_measure(name: object) -> Measure:
     """Return the measure that a name describes."""
     name = named(name)
     if isinstance(name, Measure):
@@ -157,19 +157,20 @@ def parse_measure(name: Any) -> Measure:
     return _from_grammar(name)
 
 
-def named(measure: Any) -> Any:
+def named(measure: object) -> Any:
     """Return the name of a measure of ir_measures, which is its text; anything else as it is."""
     is_theirs = hasattr(measure, "SUPPORTED_PARAMS") and hasattr(measure, "iter_calc") and not isinstance(measure, type)
     return str(measure) if is_theirs else measure
 
 
-def each_named(measures: Any) -> list[Any]:
+def each_named(measures: object) -> list[Any]:
     """Return `named` of each of the measures, or of a single one."""
-    several = isinstance(measures, Iterable) and not isinstance(measures, str)
-    return [named(measure) for measure in (measures if several else [measures])]
+    if isinstance(measures, Iterable) and not isinstance(measures, str):
+        return [named(measure) for measure in measures]
+    return [named(measures)]
 
 
-def _measures_of(name: Any) -> list[Measure]:
+def _measures_of(name: object) -> list[Measure]:
     if isinstance(name, str):
         if name in GROUPS:
             known_measures()
@@ -217,7 +218,7 @@ def _from_grammar(name: str) -> Measure:
     return _make(name, symbol, values)
 
 
-def measure_name(measure: Any) -> str:
+def measure_name(measure: object) -> str:
     """Return the name of what `parse_measure` takes; text is returned as it is."""
     measure = named(measure)
     return measure if isinstance(measure, str) else parse_measure(measure).name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -34,10 +35,14 @@ class _Count(_OrderFree):
 class _SetMeasure(_OrderFree, BinaryMeasure):
     """A measure of three counts: relevant and retrieved, retrieved, and relevant documents."""
 
-    def counts(self, lists: RankedLists) -> tuple[Floats, Floats, Floats]:
-        """Return relevant and retrieved, retrieved, and relevant documents of every query."""
+    def scores(self, lists: RankedLists) -> Floats:
+        """Return the value of every query."""
         n_hits = sums(self.relevant(lists.labels), lists.query_ptr)
-        return n_hits, np.diff(lists.query_ptr).astype(np.float64), n_relevant(lists, self.rel)
+        return self.of_counts(n_hits, np.diff(lists.query_ptr).astype(np.float64), n_relevant(lists, self.rel))
+
+    @abstractmethod
+    def of_counts(self, n_hits: Floats, retrieved: Floats, relevant: Floats) -> Floats:
+        """Return the value of every query from its counts, (n_queries,) float64 each."""
 
 
 @register("SetP", trec="set_P", aliases={"set_relative_P": "SetP(relative=True)", "SetRelP": "SetP(relative=True)"})
@@ -52,9 +57,8 @@ class SetP(_SetMeasure):
         if not isinstance(self.relative, bool):
             raise InvalidInputError(f"SetP: expected relative=True or False, got {self.relative!r}.")
 
-    def scores(self, lists: RankedLists) -> Floats:
+    def of_counts(self, n_hits: Floats, retrieved: Floats, relevant: Floats) -> Floats:
         """Return the precision of every query."""
-        n_hits, retrieved, relevant = self.counts(lists)
         return ratio(n_hits, np.minimum(retrieved, relevant) if self.relative else retrieved)
 
 
@@ -63,9 +67,8 @@ class SetP(_SetMeasure):
 class SetR(_SetMeasure):
     """Share of relevant documents that are retrieved."""
 
-    def scores(self, lists: RankedLists) -> Floats:
+    def of_counts(self, n_hits: Floats, retrieved: Floats, relevant: Floats) -> Floats:
         """Return the recall of every query."""
-        n_hits, _, relevant = self.counts(lists)
         return ratio(n_hits, relevant)
 
 
@@ -74,9 +77,8 @@ class SetR(_SetMeasure):
 class SetAP(_SetMeasure):
     """SetP * SetR."""
 
-    def scores(self, lists: RankedLists) -> Floats:
+    def of_counts(self, n_hits: Floats, retrieved: Floats, relevant: Floats) -> Floats:
         """Return the product of precision and recall of every query."""
-        n_hits, retrieved, relevant = self.counts(lists)
         return ratio(n_hits * n_hits, retrieved * relevant)
 
 
@@ -92,9 +94,8 @@ class SetF(_SetMeasure):
         if not isinstance(self.beta, int | float) or not 0 <= self.beta < np.inf:
             raise InvalidInputError(f"SetF: expected beta of at least 0, got {self.beta!r}. Write e.g. SetF(beta=2.0).")
 
-    def scores(self, lists: RankedLists) -> Floats:
+    def of_counts(self, n_hits: Floats, retrieved: Floats, relevant: Floats) -> Floats:
         """Return the weighted harmonic mean of precision and recall of every query."""
-        n_hits, retrieved, relevant = self.counts(lists)
         precision, recall = ratio(n_hits, retrieved), ratio(n_hits, relevant)
         return ratio((self.beta + 1.0) * precision * recall, self.beta * precision + recall)
 
@@ -139,11 +140,9 @@ class NumRel(_Count, BinaryMeasure):
 
 @register("NumNonrelRet", trec="num_nonrel_judged_ret")
 @dataclass(frozen=True)
-class NumNonrelRet(BinaryMeasure):
+class NumNonrelRet(_Count, BinaryMeasure):
     """Number of retrieved documents that are judged not relevant, without unjudged ones and negative labels."""
 
-    averaging: ClassVar[str] = TOTAL
-    takes_cutoff: ClassVar[bool] = False
     asks_judged: ClassVar[bool] = True  # only documents that are judged count
 
     def scores(self, lists: RankedLists) -> Floats:
@@ -171,9 +170,8 @@ class Utility(_SetMeasure):
                 f"Utility: expected four numbers as worth, got {self.worth!r}. Write e.g. Utility(worth=(2,-1,0,0))."
             )
 
-    def scores(self, lists: RankedLists) -> Floats:
+    def of_counts(self, n_hits: Floats, retrieved: Floats, relevant: Floats) -> Floats:
         """Return the utility of every query."""
-        n_hits, retrieved, relevant = self.counts(lists)
         rest = self.n_docs + n_hits - retrieved - relevant
         a, b, c, d = self.worth
         return a * n_hits + b * (retrieved - n_hits) + c * (relevant - n_hits) + d * rest

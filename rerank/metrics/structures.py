@@ -98,7 +98,7 @@ class PrefixSum:
         return cls(weights.gains, np.zeros(rows), np.ones(rows), weights.discounts, weights.inverse_norms)
 
 
-def reciprocal_ranks(longest: int, cutoff: int | None) -> Floats:
-    """Return 1 / rank by 0-based rank, 0 beyond the cutoff."""
-    ranks = np.arange(longest)
-    return np.where(ranks < (longest if cutoff is None else cutoff), 1.0 / (ranks + 1.0), 0.0)
+def reciprocal_ranks(query_ptr: Ints, cutoff: int | None) -> Floats:
+    """Return 1 / rank by 0-based rank up to the longest list, 0 beyond the cutoff."""
+    ranks = np.arange(np.diff(query_ptr).max(initial=0))
+    return np.where(ranks < (len(ranks) if cutoff is None else cutoff), 1.0 / (ranks + 1.0), 0.0)

@@ -29,13 +29,12 @@ def lambdarank_for(
     lists    labels in the order of the data, not of a ranking, and those of the ideal
     weights  (n_queries,) float64
     """
-    labels, query_ptr, ideal_labels, ideal_ptr = lists.labels, lists.query_ptr, lists.ideal_labels, lists.ideal_ptr
     if not measure.trainable:
         raise InvalidInputError(
             f"metric: expected a measure that can be trained for, got {measure.name}, which asks for something "
             "else than labels in rank order. Train with e.g. nDCG@10 or AP."
         )
-    if not (labels > 0).any():
+    if not (lists.labels > 0).any():
         raise InvalidInputError(
             "training data: expected a query with a positive label, got none. Check that qrels and run name the "
             "same documents."
@@ -46,11 +45,12 @@ def lambdarank_for(
             "Train for a measure that tells these labels and depths apart, e.g. nDCG@10."
         )
     deep = measure.cut_for_training(truncation_level)
-    swap = deep.swap_weights(labels, query_ptr, ideal_labels, ideal_ptr)
+    swap = deep.swap_weights(lists)
     if swap is None:
         how = deep, sigma, truncation_level, normalize
-        return BlockLambdaRankObjective(query_ptr, weights, labels, ideal_labels, ideal_ptr, *how)
-    return LambdaRankObjective(query_ptr, weights, swap, sigma, deep.cutoff or truncation_level, normalize)
+        ranked = lists.query_ptr, weights, lists.labels, lists.ideal_labels, lists.ideal_ptr
+        return BlockLambdaRankObjective(*ranked, *how)
+    return LambdaRankObjective(lists.query_ptr, weights, swap, sigma, deep.cutoff or truncation_level, normalize)
 
 
 def order_matters(measure: Measure, lists: RankedLists) -> NDArray[np.bool_]:

@@ -17,7 +17,7 @@ from rerank.retrieval.candidates import Candidates, run_names
 from rerank.service.settings import BM25_NAME, Settings
 from rerank.types import RankingData, pointers, query_rows
 from rerank.types.retriever import BM25, Retriever
-from rerank.workflows.applying import check_candidates, check_resources, model_candidates, model_recipe
+from rerank.workflows.applying import check_candidates, check_index, model_candidates, model_recipe
 from rerank.workflows.index import Index
 
 STRONGEST = 6  # features that explain a document
@@ -79,8 +79,7 @@ def load_ranking(settings: Settings, index: Index) -> Ranking:
         return bm25_ranking()
     model = read_model(settings.model)
     recipe, candidates = model_recipe(model), model_candidates(model)
-    check_resources(index, recipe)
-    index.check_model(model)
+    check_index(index, model)
     file = next(iter(run_names(candidates.sources)), None)
     if file is not None:
         raise ModelMismatchError(

@@ -77,7 +77,9 @@ def right_singular_vectors(matrix: SparseRows, size: int, threads: int | None = 
     with kernel_threads(threads) as n_threads:
         basis_size = max(BASIS_RATIO * size, LEAST_BASIS)
         if matrix.n_columns <= basis_size + WIDTH:
-            squares, rotation = symmetric_eigen(_of_all_columns(matrix, n_threads))
+            squares, rotation = symmetric_eigen(
+                _times_gram(matrix, np.eye(matrix.n_columns, dtype=np.float32), n_threads)
+            )
             vectors = rotation[:, :size].astype(np.float32)
         else:
             vectors, squares = _Krylov(matrix, n_threads).dominant(size, basis_size)
@@ -162,11 +164,6 @@ class _Krylov:
             for number, block in enumerate(self._basis[:n_blocks]):
                 block[rows] = rotated[:, WIDTH * number : WIDTH * (number + 1)]
         del self._basis[n_blocks:]
-
-
-def _of_all_columns(matrix: SparseRows, n_threads: int) -> Floats:
-    """Return A'A, (n_columns, n_columns) float64."""
-    return _times_gram(matrix, np.eye(matrix.n_columns, dtype=np.float32), n_threads)
 
 
 def _basis_of(images: Floats, least: float) -> tuple[Floats, Floats]:

@@ -38,13 +38,15 @@ def model_recipe(model: Ranker) -> Recipe:
     return recipe
 
 
-def check_resources(index: BoundIndex, recipe: Recipe) -> None:
-    """Raise an error unless the index has the history, the vectors and the encoder that a model was trained with."""
+def check_index(index: BoundIndex, model: Ranker) -> None:
+    """Raise an error unless the index is the one, with the resources, that a model was trained with."""
+    recipe = model_recipe(model)
     needs = Needs.of(recipe)
     history = index.history if needs.history else None
     check_history(recipe, None if history is None else history.checksum)
     vectors, encoder = index.vectors if needs.vectors else None, index.encoder if needs.encoder else None
     check_spaces(recipe, None if vectors is None else vectors.checksum, None if encoder is None else encoder.name)
+    index.check_model(model)
 
 
 def check_history(recipe: Recipe, given: str | None, remedy: str = "Learn it with `rerank history`.") -> None:

@@ -29,7 +29,7 @@ from rerank.workflows.fold_history import FoldHistories, is_learned
 from rerank.workflows.folds import FoldTraining, SameData, assign_folds, given_folds, held_out
 from rerank.workflows.index import Index
 from rerank.workflows.output_folder import check_output_folder, staged_output
-from rerank.workflows.record import RECORD, input_checksums, study_record, write_provenance, write_record
+from rerank.workflows.record import RECORD, input_checksums, write_provenance, write_record
 from rerank.workflows.study import Study
 from rerank.workflows.train import judged_queries
 from rerank.workflows.tuning import Try, best_model, best_try, draw_settings
@@ -162,7 +162,7 @@ def run_experiment(
                 write_provenance(staging, provenance)
             name = "" if index.encoder is None else index.encoder.name
             inputs = input_checksums(index, topics, qrels, index.vectors)
-            write_record(staging, study_record(study.to_dict(), inputs, _choices(trials), written, name))
+            write_record(staging, study.to_dict(), inputs, _choices(trials), written, name)
     return result
 
 

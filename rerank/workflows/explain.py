@@ -128,7 +128,7 @@ class _Scores:
     contributions: Floats
     constants: Floats
 
-    def of(self, rows: Any) -> tuple[Floats, Floats, list[float]]:
+    def of(self, rows: int | slice) -> tuple[Floats, Floats, list[float]]:
         """Return values, contributions, and (score, base score, constant) of a row, or the means over all rows."""
         parts = [np.atleast_2d(part[rows]) for part in (self.values, self.contributions)]
         with warnings.catch_warnings(action="ignore"):  # a feature that all documents lack
@@ -240,9 +240,7 @@ def _of_query(run: Run, query: str) -> Run:
         raise InvalidInputError(
             f"run: expected candidates of query {shown(query)}, got none. Give a run that covers it."
         )
-    rows = run.rows(query)
-    ptr = np.array([0, rows.stop - rows.start])
-    return replace(run, query_ids=np.array([query]), query_ptr=ptr, doc_ids=run.doc_ids[rows], scores=run.scores[rows])
+    return run.select(run.query_numbers([query]))
 
 
 def _documents(documents: str | Sequence[str], candidates: Run, query: str) -> list[str]:

@@ -11,6 +11,7 @@ from typing import Self, TypeVar
 import numpy as np
 
 from rerank.errors import InvalidInputError, ModelMismatchError
+from rerank.metrics.lists import ranks
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.store import fitted_model
 from rerank.types import Floats, Ints, RankingData, Run, pointers, query_rows
@@ -59,8 +60,11 @@ class FirstStage:
         The chosen ones keep their scores and order: the features of the second stage are those of the candidates'
         retriever, as in training. The others follow in the order of the model.
         """
-        query, row = query_rows(candidates.query_ptr), np.arange(candidates.n_rows)
-        position = row - candidates.query_ptr[query]
+        query, row, position = (
+            query_rows(candidates.query_ptr),
+            np.arange(candidates.n_rows),
+            ranks(candidates.query_ptr),
+        )
         scores = self._scores(candidates, data, self.model.predict(data, base=base))
         rank = np.empty(len(row), np.int64)
         rank[np.lexsort((row, -scores, query))] = position
@@ -80,7 +84,7 @@ class FirstStage:
         query = query_rows(candidates.query_ptr)
         rows, scores = np.arange(candidates.n_rows), np.full(candidates.n_rows, -np.inf)
         if data.n_rows < candidates.n_rows:
-            rows = np.flatnonzero(rows - candidates.query_ptr[query] < self.k)
+            rows = np.flatnonzero(ranks(candidates.query_ptr) < self.k)
         of_data = _by_document(data.doc_ids, query_rows(data.query_ptr))
         scores[rows[_by_document(candidates.doc_ids[rows], query[rows])]] = predicted[of_data]
         return scores

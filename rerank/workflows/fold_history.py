@@ -44,8 +44,7 @@ class FoldHistories:
     topics: Topics
     qrels: Qrels
     study: Study
-    _data: RankingData | None = None
-    _recipe: Recipe | None = None
+    _computed: tuple[RankingData, Recipe] | None = None
 
     def of_folds(self, folds: Mapping[str, int]) -> tuple[list[History], Callable[[int], RankingData]]:
         """Return the history of each fold, and a function that returns the data of a fold by its history.
@@ -56,19 +55,18 @@ class FoldHistories:
         histories = [self._learned(train) for train in training_queries(self.run, folds, cross_validates)]
         if is_learned(self.study.candidates):
             return histories, LearnedCandidates(self.index, self.topics, self.qrels, self.study, histories)
-        columns = [self._learned_features(learned) for learned in histories]
-        if self._data is None or self._recipe is None:
-            raise RuntimeError("no features were computed")
-        return histories, LearnedData(self._data, tuple(self._recipe.features or ()), histories, columns)
+        self._computed = self._computed or self._features(histories[0])
+        data, recipe = self._computed
+        columns = [
+            self.index.using(history=each).features(self.run, self.topics, recipe=recipe).X for each in histories
+        ]
+        return histories, LearnedData(data, tuple(recipe.features or ()), histories, columns)
 
-    def _learned_features(self, learned: History) -> NDArray[np.float32]:
-        """Return the learned features of all rows."""
+    def _features(self, learned: History) -> tuple[RankingData, Recipe]:
+        """Return the data with the features learned in one fold, and the recipe of these."""
         index = self.index.using(history=learned)
-        if self._data is None or self._recipe is None:
-            self._data = index.features(self.run, self.topics, self.qrels, recipe=self.study.recipe)
-            self._recipe = _learned_recipe(index, self._data)
-        of_fold = index.features(self.run, self.topics, recipe=self._recipe)
-        return of_fold.X
+        data = index.features(self.run, self.topics, self.qrels, recipe=self.study.recipe)
+        return data, _learned_recipe(index, data)
 
     def _learned(self, train: Sequence[str]) -> History:
         topics = {query_id: self.topics[query_id] for query_id in train}

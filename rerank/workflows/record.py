@@ -20,7 +20,7 @@ from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, 
 from rerank.files.source import parse_json, read_text
 from rerank.lucene.jvm import anserini_version
 from rerank.runtime.output import whole_file
-from rerank.runtime.schema import Anything, Field, Plain, Record, SchemaError, Table, Text, Whole
+from rerank.runtime.schema import Anything, Field, Plain, Record, SchemaError, Sizes, Table, Text, Whole
 from rerank.types import Qrels, Topics
 from rerank.version import __version__
 
@@ -34,18 +34,19 @@ INPUTS = ("index", "topics", "qrels", "vectors")
 PACKAGES = ("numpy", "numba", "scipy")
 
 
-def study_record(
+def write_record(
+    folder: Path,
     study: Mapping[str, Any],
     inputs: Mapping[str, str],
     choices: Sequence[Mapping[str, Any]],
     written: Iterable[str],
     encoder: str = "",
-) -> dict[str, Any]:
-    """Return the record of a study; `written` names the output files, whose checksums `write_record` adds.
+) -> None:
+    """Write the record of a study; `written` names its output files.
 
     encoder  name of the encoder, "" where there is none
     """
-    return {
+    record = {
         "format": FORMAT,
         "version": VERSION,
         "versions": versions(),
@@ -53,15 +54,10 @@ def study_record(
         "inputs": dict(inputs),
         "trials": list(choices),
         **({"encoder": encoder} if encoder else {}),
-        "files": dict.fromkeys(written, ""),
+        "files": {name: file_checksum(folder / name) for name in written},
     }
-
-
-def write_record(folder: Path, record: Mapping[str, Any]) -> None:
-    """Write a record, with the checksums of its files."""
-    sums = {name: file_checksum(folder / name) for name in record["files"]}
     with whole_file(folder / RECORD) as file:
-        file.write(json.dumps({**record, "files": sums}, indent=1) + "\n")
+        file.write(json.dumps(record, indent=1) + "\n")
 
 
 def read_record(folder: Path) -> dict[str, Any]:
@@ -167,7 +163,7 @@ def _checked(path: Path, value: dict[str, Any], fields: Record) -> dict[str, Any
 class _Checksum(Field):
     """A checksum, or none yet."""
 
-    def read(self, value: Any, sizes: Any) -> str:
+    def read(self, value: Any, sizes: Sizes) -> str:
         """Return the checksum."""
         if not isinstance(value, str) or not (value.isascii() and (value.isalnum() or not value)):
             raise SchemaError("a checksum", shown(value))
@@ -178,7 +174,7 @@ class _Checksum(Field):
 class _Sums(Table):
     """The checksum of each file, by a name in the study's folder."""
 
-    def read(self, value: Any, sizes: Any) -> dict[str, Any]:
+    def read(self, value: Any, sizes: Sizes) -> dict[str, Any]:
         """Return the checksums."""
         sums = super().read(value, sizes)
         for name in sums:

@@ -6,18 +6,18 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from rerank.errors import InvalidInputError
 from rerank.files.topics import read_topics
 from rerank.files.trec import read_run
+from rerank.metrics.lists import ranks
 from rerank.rankers.ranker import Ranker
 from rerank.retrieval.candidates import DEPTH, run_names
 from rerank.retrieval.union import UnionRun
 from rerank.types import RankingData, Run, Topics
-from rerank.workflows.applying import check_candidates, check_resources, model_candidates, model_recipe
+from rerank.workflows.applying import check_candidates, check_index, model_candidates, model_recipe
 from rerank.workflows.bound import runs_beside
 from rerank.workflows.first_stage import FirstStage, errors_of_first_stage
 from rerank.workflows.index import Index
@@ -101,13 +101,19 @@ def depth_of(model: Ranker, k: int | None) -> int:
     return k
 
 
-def find_candidates(index: Index, model: Ranker, topics: Topics, run: Any, k: int, base: Run | None = None) -> Run:
+def find_candidates(
+    index: Index,
+    model: Ranker,
+    topics: Topics,
+    run: Run | Mapping[str, Mapping[str, float]] | str | Path | None,
+    k: int,
+    base: Run | None = None,
+) -> Run:
     """Return the model's candidates of each topic, k of a single source, or the given run.
 
     A model that does not fit the index, its resources or the run is refused.
     """
-    check_resources(index, model_recipe(model))  # before anything is retrieved
-    index.check_model(model)
+    check_index(index, model)  # before anything is retrieved
     if run is not None:
         found = read_run(run) if isinstance(run, str | Path) else Run.of(run)
     else:
@@ -125,8 +131,7 @@ def find_candidates(index: Index, model: Ranker, topics: Topics, run: Any, k: in
 
 def check_model(index: Index, model: Ranker, candidates: Run, base: Run | None = None) -> None:
     """Refuse a model that does not fit the index, its resources or the candidates."""
-    check_resources(index, model_recipe(model))
-    index.check_model(model)
+    check_index(index, model)
     check_candidates(model, candidates.retriever, runs_beside(candidates, index), base)
 
 
@@ -146,7 +151,7 @@ def with_tail(head: Run, candidates: Run, k: int) -> Run:
     sizes = np.diff(candidates.query_ptr)
     if isinstance(candidates, UnionRun) or not (sizes > k).any():
         return head
-    rank = np.arange(candidates.n_rows) - np.repeat(candidates.query_ptr[:-1], sizes)
+    rank = ranks(candidates.query_ptr)
     tail = rank >= k
     doc_ids, scores = candidates.doc_ids.copy(), np.empty(candidates.n_rows)
     doc_ids[~tail], scores[~tail] = head.doc_ids, head.scores

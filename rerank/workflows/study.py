@@ -8,7 +8,7 @@ from typing import Any
 
 from rerank.features.recipe import Recipe
 from rerank.metrics.registry import each_named, named
-from rerank.runtime.schema import Anything, Field, Flag, Items, Number, Plain, Record, Table, Text, Whole, at
+from rerank.runtime.schema import Anything, Field, Flag, Items, Number, Plain, Record, Sizes, Table, Text, Whole, at
 
 MEASURES = ("RR@10", "nDCG@10", "AP")
 
@@ -93,7 +93,7 @@ class Study:
 class _Folds(Field):
     """A number of folds, or the fold of each query."""
 
-    def read(self, value: Any, sizes: Any) -> Any:
+    def read(self, value: Any, sizes: Sizes) -> Any:
         """Return the folds."""
         fold = Whole(0, 1_000_000)
         return Table(fold).read(value, sizes) if isinstance(value, Mapping) else fold.read(value, sizes)

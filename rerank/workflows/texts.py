@@ -15,6 +15,7 @@ from rerank.features.candidate_scores import bm25_scores
 from rerank.features.extract import extract
 from rerank.features.inputs import Records
 from rerank.features.recipe import Recipe
+from rerank.files.rows import joined_parts
 from rerank.lucene.documents import stored_text
 from rerank.lucene.given import GivenDocument, GivenReader, check_characters
 from rerank.lucene.texts import TextAnalyser, TextIndex, UnusableTextError
@@ -23,7 +24,7 @@ from rerank.types import Floats, RankingData, Run, Topics, pointers, query_rows
 from rerank.types.ids import ID_RULE, QUERY, first_broken, id_array
 from rerank.types.ordering import position_order
 from rerank.types.retriever import CONTENTS, K1, UNNAMED, B, Retriever
-from rerank.workflows.applying import check_candidates, check_history, check_resources, model_candidates, model_recipe
+from rerank.workflows.applying import check_candidates, check_history, check_index, model_candidates, model_recipe
 from rerank.workflows.resources import Needs
 from rerank.workflows.unsupervised import applied_model
 
@@ -187,16 +188,7 @@ def text_features(index: BoundIndex, given: GivenTexts, options: TextOptions) ->
     reader = GivenReader(forward, searcher.joined_fields, options.plain_field)
     terms = dict(zip(given.topics, searcher.analyze(list(given.topics.values())), strict=True))
     parts = [_batch_features(index, terms, batch, given, options) for batch in _batches(given, reader)]
-    if len(parts) == 1:
-        return parts[0]
-    return replace(
-        parts[0],
-        query_ids=np.concatenate([part.query_ids for part in parts]),
-        query_ptr=pointers(np.concatenate([np.diff(part.query_ptr) for part in parts])),
-        doc_ids=np.concatenate([part.doc_ids for part in parts]),
-        X=np.concatenate([part.X for part in parts]),
-        base_scores=np.concatenate([part.base_scores for part in parts if part.base_scores is not None]),
-    )
+    return parts[0] if len(parts) == 1 else joined_parts(parts)
 
 
 def _batches(given: GivenTexts, reader: GivenReader) -> Iterator[dict[str, dict[str, GivenDocument]]]:
@@ -294,8 +286,7 @@ def rank_texts(
     model = applied_model(model, index, union=False)
     recipe = model_recipe(model)
     check_history(recipe, None, "Texts that the index does not hold have none: train a model without a history.")
-    check_resources(index, recipe)
-    index.check_model(model)
+    check_index(index, model)
     trained = model_candidates(model)
     retriever = Retriever.bm25(trained.k1, trained.b, trained.field)
     check_candidates(model, retriever if given.run is None else given.run.retriever, index.runs, base, "scores")

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from rerank.doctor.findings import SEVERITIES, Finding, examine, render
 from rerank.doctor.reading import kind_of, read_files
-from rerank.doctor.records import repeated_rows
 from rerank.errors import RerankError
 from rerank.files.data import read_data
+from rerank.files.rows import repeated_rows
 from rerank.files.topics import read_topics
 from rerank.files.trec import read_qrels, read_run
 from rerank.types.ids import id_array

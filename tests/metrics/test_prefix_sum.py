@@ -11,9 +11,7 @@ from rerank.types import ideal_of_rows, pointers
 from tests.metrics.test_measures import NAMES
 
 KNOWN = [
-    name
-    for name in NAMES
-    if parse_measure(name).prefix_sum(np.ones(2), np.array([0, 2]), np.ones(2), np.array([0, 2])) is not None
+    name for name in NAMES if parse_measure(name).prefix_sum(RankedLists.of_query(np.ones(2), np.ones(2))) is not None
 ]
 
 
@@ -39,7 +37,7 @@ def test_cascade_changes_as_the_measure_does(name) -> None:
     query_ptr = pointers(sizes)
     labels = random.integers(-1, 4, query_ptr[-1]).astype(float)
     ideal = ideal_of_rows(labels, query_ptr)
-    prefix_sum = measure.prefix_sum(labels, query_ptr, *ideal)
+    prefix_sum = measure.prefix_sum(RankedLists(labels, query_ptr, *ideal))
     results = []
     for _ in range(6):
         orders = [first + random.permutation(size) for first, size in zip(query_ptr, sizes, strict=False)]

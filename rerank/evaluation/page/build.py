@@ -8,7 +8,7 @@ from rerank.evaluation.comparison import Comparison, Move, QueryDetail
 from rerank.evaluation.page import figures
 from rerank.evaluation.page.figures import PageContent
 from rerank.evaluation.page.markup import Element, element, folded, page_text, scrolling, section, table
-from rerank.evaluation.report import DIFFERENCE_HEADER, difference_cells, figure, notes, p_text, rank_text
+from rerank.evaluation.report import DIFFERENCE_HEADER, difference_cells, excerpt, figure, notes, p_text, rank_text
 
 EXCERPT = 150  # characters of a document
 
@@ -76,8 +76,7 @@ def _label(move: Move) -> Element:
 
 
 def _document(move: Move, documents: Mapping[str, str]) -> Element:
-    text = " ".join(documents.get(move.doc_id, "").split())
-    shown = text if len(text) <= EXCERPT else text[: EXCERPT - 1] + "…"
+    shown = excerpt(documents, move.doc_id, EXCERPT)
     return element("div", element("code", move.doc_id), element("p", shown, class_="excerpt") if shown else None)
 
 

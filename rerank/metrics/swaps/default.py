@@ -29,7 +29,8 @@ def fill_by_recomputing(scores: Scores, lists: RankedLists, depth: int, out: Flo
         before = scores(RankedLists.of_query(labels, ideal))[0]
         upper, lower = np.nonzero(np.triu(np.not_equal.outer(labels[: len(block)], labels), 1))
         block[:] = 0.0
-        for part in _parts(len(upper), max(1, LABELS_AT_ONCE // len(labels))):
+        at_once = max(1, LABELS_AT_ONCE // len(labels))
+        for part in (slice(first, first + at_once) for first in range(0, len(upper), at_once)):
             deltas = np.abs(_after_swaps(scores, labels, ideal, upper[part], lower[part]) - before)
             block[upper[part], lower[part]] = deltas
             mirrored = lower[part] < len(block)
@@ -42,10 +43,6 @@ def _blocks(query_ptr: Ints, depth: int, out: Floats, out_ptr: Ints) -> Iterator
         if first < last:
             block = out[out_ptr[q] : out_ptr[q + 1]].reshape(min(depth, last - first), last - first)
             yield q, slice(first, last), block
-
-
-def _parts(n: int, size: int) -> Iterator[slice]:
-    return (slice(first, min(first + size, n)) for first in range(0, n, size))
 
 
 def _after_swaps(scores: Scores, labels: Floats, ideal: Floats, i: Ints, j: Ints) -> Floats:
