@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, shown
-from rerank.history.base import Arrays, Part
-from rerank.history.bound import IndexHistory
+from rerank.history.bound import Arrays, IndexHistory, Part
 from rerank.history.collection import Neighbours, heaviest_terms, nearest_documents, word_idf
 from rerank.history.groups import folds_of_groups, near_duplicates, unit_weights
 from rerank.history.judged import Judged
