@@ -8,10 +8,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
+import tqdm
 
 from rerank.errors import IndexFolderError, InvalidInputError, MissingFileError
 from rerank.files.corpus import read_documents
@@ -20,6 +22,7 @@ from rerank.lucene.build import BuildCounts, build_index, build_index_from_sgml
 from rerank.lucene.folder import check_index_folder
 from rerank.lucene.postings import open_forward
 from rerank.lucene.search import Searcher
+from rerank.runtime.progress import show_progress
 
 SGML = """<DOC>
 <DOCNO> LA-{0} </DOCNO>
@@ -35,13 +38,18 @@ River bank {0}
 # Writes a line once Java is indexing, and never ends, so that a signal always arrives during indexing.
 LONG_BUILD = """
 import sys
-from rerank.lucene.build import build_index
-def tell(stage, done, total):
-    if stage == "indexing":
-        print(stage, flush=True)
+from rerank.lucene import build
+from rerank.runtime.progress import show_progress
+ask = build.ask_json
+def tell(op, *arguments, **parameters):
+    if op == "indexed":
+        print(op, flush=True)
+    return ask(op, *arguments, **parameters)
+build.ask_json = tell
 documents = ({{"id": f"d{{n}}", "body": " ".join(f"w{{n * k % 99991}}" for k in range(60))}} for n in range(30000))
 try:
-    build_index(documents, {target!r}, progress=tell)
+    with show_progress():
+        build.build_index(documents, {target!r})
 except KeyboardInterrupt:
     print("interrupted", flush=True)
 """
@@ -193,14 +201,31 @@ def test_overwriting_keeps_the_old_index_until_the_new_one_is_whole(tmp_path: Pa
     assert list(tmp_path.iterdir()) == [index]
 
 
-def test_build_reports_progress(tmp_path: Path) -> None:
-    told: list[tuple[str, int, int | None]] = []
-    documents = ({"id": str(number), "body": "wing"} for number in range(2500))
-    build_index(documents, tmp_path / "index", progress=lambda *what: told.append(what))
-    assert [what for what in told if what[0] == "reading documents"] == [
-        ("reading documents", done, None) for done in (1000, 2000, 2500)
-    ]
-    assert ("forward arrays", 2, 2) in told
+class Bar(tqdm.tqdm):  # type: ignore[type-arg]
+    """A bar that is drawn in memory and keeps how far it came."""
+
+    ends: ClassVar[dict[str, tuple[int, int | None]]] = {}
+
+    def __init__(self, *steps: Any, **options: Any) -> None:
+        super().__init__(*steps, **{**options, "file": StringIO(), "delay": 0, "disable": False})
+
+    def close(self) -> None:
+        self.ends[self.desc] = (self.n, self.total)
+        super().close()
+
+
+def test_build_and_search_show_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tqdm, "tqdm", Bar)
+    documents = ({"id": str(number), "body": "wing"} for number in range(30_000))
+    with show_progress():
+        build_index(documents, tmp_path / "index")
+        with Searcher(tmp_path / "index") as searcher:
+            searcher.search({"q": "wing"})
+    assert Bar.ends["reading documents"] == (30_000, None)
+    assert Bar.ends["forward arrays"] == (2, 2)
+    assert Bar.ends["searching"] == (1, 1)
+    done, total = Bar.ends["indexing"]
+    assert 0 <= done <= total == 30_000
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -306,7 +331,7 @@ def signalled(target: Path, number: int) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", LONG_BUILD.format(target=str(target))]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
-    assert process.stdout.readline() == "indexing\n"
+    assert process.stdout.readline() == "indexed\n"
     os.kill(process.pid, number)
     out, error = process.communicate(timeout=60)
     return subprocess.CompletedProcess(command, process.returncode, out, error)
