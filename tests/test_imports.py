@@ -28,10 +28,10 @@ BELOW = {
     "features": {"files", "metrics", "vectors"},
     "retrieval": {"files", "features", "vectors", "history"},
     "history": {"files", "lucene", "features", "vectors"},
-    "combination": {"metrics"},
-    "rankers": {"combination", "trees", "objectives", "metrics"},
+    "combination": {"files", "metrics"},
+    "rankers": {"files", "combination", "trees", "objectives", "metrics"},
     "exchange": {"files", "rankers", "trees"},
-    "evaluation": {"metrics"},
+    "evaluation": {"files", "metrics"},
     "doctor": {"files", "lucene", "metrics"},
     "workflows": {"retrieval", "lucene", "features", "vectors", "history", "rankers", "exchange", "evaluation"}
     | {"files", "trees", "objectives", "metrics"},
