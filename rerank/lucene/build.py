@@ -32,26 +32,6 @@ _BLOCK = 1 << 16  # ids checked at a time
 _log = logging.getLogger("rerank")
 
 
-@dataclass(frozen=True)
-class BuildCounts:
-    """The result of a build.
-
-    Parameters
-    ----------
-    n_indexed : int
-        Documents in the index.
-    n_empty : int
-        Documents left out because they are empty.
-    fields : tuple of str
-        Names of the text fields.
-
-    """
-
-    n_indexed: int
-    n_empty: int
-    fields: tuple[str, ...]
-
-
 def build_index(
     documents: Iterable[Mapping[str, Any]],
     folder: str | Path,
@@ -62,7 +42,7 @@ def build_index(
     numbers: Iterable[str] | None = None,
     language: str = ENGLISH,
     shards: int | None = None,
-) -> BuildCounts:
+) -> None:
     """Build a Lucene index with positions, document vectors and forward arrays from documents.
 
     The field `contents`, the whole document, is the document's own or otherwise its text fields, joined by a space in
@@ -77,9 +57,8 @@ def build_index(
         fields = fields if fields is None or isinstance(fields, str) else list(fields)
         written = write_documents(documents, files, fields, numbers)
         job = _Job("JsonCollection", written, workers, language, None if fields is None else written)
-        counts = _index_shards(staging, names, job, files.counts)
+        _index_shards(staging, names, job, files.counts)
         _finish(staging, target, overwrite)
-    return counts
 
 
 def build_index_from_sgml(
@@ -91,7 +70,7 @@ def build_index_from_sgml(
     language: str = ENGLISH,
     encoding: str = "utf-8",
     shards: int | None = None,
-) -> BuildCounts:
+) -> None:
     """Build a Lucene index from TREC SGML (see `files/sgml.py`).
 
     A document is a `<DOC>`, its id `<DOCNO>`. Its only field `contents` is the text of the elements that Anserini's
@@ -118,9 +97,8 @@ def build_index_from_sgml(
         for number, packed in enumerate(files.packed):
             (folders[0] / f"packed{number}.Z").symlink_to(packed.absolute())
         known = None if files.packed else written.counts
-        counts = _index_shards(staging, names, _Job("TrecCollection", (), workers, language), known)
+        _index_shards(staging, names, _Job("TrecCollection", (), workers, language), known)
         _finish(staging, target, overwrite)
-    return counts
 
 
 def _warn_of_skipped_files(files: SgmlFiles) -> None:
@@ -199,9 +177,7 @@ class _Job:
     joined: Sequence[str] | None = None
 
 
-def _index_shards(
-    staging: Path, names: Sequence[str] | None, job: _Job, n_documents: Sequence[int] | None
-) -> BuildCounts:
+def _index_shards(staging: Path, names: Sequence[str] | None, job: _Job, n_documents: Sequence[int] | None) -> None:
     """Index the files of each shard, one shard after the other; None for `names` is an index without shards."""
     build = secrets.token_hex(16)
     counts, total = Counter[str](), None if n_documents is None else sum(n_documents)
@@ -229,7 +205,6 @@ def _index_shards(
         )
     if counts["empty"]:
         _log.warning("Empty documents left out of the index: %d (no run can retrieve them).", counts["empty"])
-    return BuildCounts(counts["indexed"], counts["empty"], ("contents", *job.fields))
 
 
 def _advance(advance: Callable[[int], None], indexed: int) -> None:
