@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
 from rerank.runtime.registry import Registry
 
@@ -38,17 +38,7 @@ PACKAGES = ("rerank.features.families", "rerank.history.families")
 _REGISTRY: Registry[Family] = Registry("family of features", *PACKAGES)
 known_families = _REGISTRY.known
 family = _REGISTRY.get
-F = TypeVar("F", bound="type[Family]")
-
-
-def register(name: str) -> Callable[[F], F]:
-    """Return a decorator that registers a family's class under a name."""
-
-    def add(family_class: F) -> F:
-        _REGISTRY.register(name)(family_class())
-        return family_class
-
-    return add
+register = _REGISTRY.register_instance
 
 
 def family_names() -> tuple[str, ...]:
