@@ -148,7 +148,8 @@ def base_parameter() -> Any:
     return parameter(
         None,
         None,
-        'Ranker to start from: None (cold start), "run", "feature:NAME", a run, or a fitted ranker.',
+        'Ranker to start from: None (cold start), "run", "feature:NAME", "run:FILE", "model:FILE", a run, or a fitted '
+        "ranker.",
     )
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError, ModelMismatchError, UnknownParameterError, shown
+from rerank.files.records import RunLike, run_of
 from rerank.metrics.registry import parse_measure
 from rerank.rankers.arrays import (
     check_index,
@@ -28,6 +29,7 @@ from rerank.rankers.arrays import (
 )
 from rerank.rankers.context import ALONE, Callback, EarlyStopping, TrainingContext, TrainingOptions
 from rerank.rankers.estimator import Estimator, not_fitted
+from rerank.rankers.model_file import FORMAT, VERSION
 from rerank.rankers.parameters import check_parameters, declared_parameters, documentation, plain_parameters
 from rerank.rankers.training import PreferenceRows, TrainingSet, Validation, check_start, check_training_data
 from rerank.rankers.warm_start import (
@@ -37,6 +39,7 @@ from rerank.rankers.warm_start import (
     StoredBase,
     check_base_run,
     check_retrievers,
+    given_base,
     note_unknown_start,
     resolve_base,
     run_scores,
@@ -66,7 +69,6 @@ from rerank.types.preferences import Preferences
 from rerank.types.retriever import RETRIEVERS, retriever_members
 
 log = logging.getLogger("rerank")
-FORMAT, VERSION = "rerank-model", 1  # of model files
 DEEPEST = 50  # models inside one another
 PROGRESS: dict[str, Field] = {  # of the training of any ranker
     "best_iteration": Whole(0, 1_000_000),
@@ -293,18 +295,19 @@ class Ranker(Estimator):
         self._check_memory(data, context)
         data = self._loaded(data)
         check_training_data(data, "training data")
-        if isinstance(self.base, Ranker) and hasattr(self.base, "base_"):
-            check_retrievers(self.base, data.retriever, data.run_retrievers, "training data")
-        self.base_, start = (GivenScoresBase(), init_score) if init_score is not None else resolve_base(self.base, data)
+        base = given_base(self.base, StoredModel())
+        if isinstance(base, Ranker) and hasattr(base, "base_"):
+            check_retrievers(base, data.retriever, data.run_retrievers, "training data")
+        self.base_, start = (GivenScoresBase(), init_score) if init_score is not None else resolve_base(base, data)
         self.feature_names_, self.n_features_in_ = data.feature_names, data.n_features
         self.recipe_, self.fingerprint_ = data.recipe, data.fingerprint
         self.retriever_, self.run_retrievers_ = data.retriever, dict(data.run_retrievers)
         if self.retriever_ is not None and self.retriever_.depth is None:  # as many documents are reranked by default
             self.retriever_ = replace(self.retriever_, depth=int(np.diff(data.query_ptr).max()))
-        if self.retriever_ is None and isinstance(self.base_, CandidateRunBase) and isinstance(self.base, Run):
-            self.retriever_ = self.base.retriever  # of a run whose scores are the data's
+        if self.retriever_ is None and isinstance(self.base_, CandidateRunBase) and isinstance(base, Run):
+            self.retriever_ = base.retriever  # of a run whose scores are the data's
         note_unknown_start(self)
-        valid = validated.given and self._validation_set(validated)
+        valid = validated.given and self._validation_set(validated, base)
         check_start(start)
         with kernel_threads(self.n_jobs):
             self._learn(TrainingSet.of(data, start, pairs), valid or None, context)
@@ -331,7 +334,7 @@ class Ranker(Estimator):
         X: RankingData | ArrayLike,
         *,
         init_score: ArrayLike | None = None,
-        base: Run | Mapping[str, Mapping[str, float]] | None = None,
+        base: RunLike | None = None,
     ) -> Floats:
         """Return the score of every row, the base ranker's part included.
 
@@ -342,7 +345,7 @@ class Ranker(Estimator):
             of a data frame must have the names of training, in that order.
         init_score : array of shape (n_rows,), optional
             Base scores, where the model was fitted with `init_score`.
-        base : Run or {qid: {docid: score}}, optional
+        base : Run, {qid: {docid: score}} or path, optional
             The run to start from, where the model was warm-started from a run.
 
         Returns
@@ -377,7 +380,7 @@ class Ranker(Estimator):
         X: RankingData | ArrayLike,
         *,
         init_score: ArrayLike | None = None,
-        base: Run | Mapping[str, Mapping[str, float]] | None = None,
+        base: RunLike | None = None,
     ) -> Floats:
         """Return what each feature adds to the score of every row.
 
@@ -444,7 +447,7 @@ class Ranker(Estimator):
         group: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         init_score: ArrayLike | None = None,
-        base: Run | Mapping[str, Mapping[str, float]] | None = None,
+        base: RunLike | None = None,
     ) -> float:
         """Return the mean of the ranker's metric over the queries, weighted as they are.
 
@@ -477,7 +480,7 @@ class Ranker(Estimator):
         data: RankingData,
         *,
         init_score: ArrayLike | None = None,
-        base: Run | Mapping[str, Mapping[str, float]] | None = None,
+        base: RunLike | None = None,
         name: str | None = None,
     ) -> Run:
         """Return the documents of each query in the order of their new scores.
@@ -627,7 +630,7 @@ class Ranker(Estimator):
             raise InvalidInputError("init_score: expected no base= beside it, got both. Pass one of them.")
         return data, number_column("init_score", init_score, data.n_rows, "score")[order]
 
-    def _validation_set(self, validated: Validated) -> TrainingSet:
+    def _validation_set(self, validated: Validated, base: Any) -> TrainingSet:
         X, y, qid, group = _validation_arrays(validated)
         init_score = _only("eval_init_score", validated.init_score)
         if isinstance(self.base_, GivenScoresBase) and init_score is None:
@@ -643,8 +646,8 @@ class Ranker(Estimator):
         if init_score is not None:
             scores = number_column("eval_init_score", init_score, data.n_rows, "score")
             scores = scores if order is None else scores[order]
-        elif isinstance(self.base, Run | Mapping):
-            scores = run_scores(Run.of(self.base), data)
+        elif isinstance(base, Run):
+            scores = run_scores(base, data)
         else:
             scores = self.base_.scores(data)
         check_start(scores)
@@ -655,7 +658,7 @@ class Ranker(Estimator):
             return number_column("init_score", init_score, data.n_rows, "score")
         if base is None:
             return self.base_.scores(data)
-        run = Run.of(base)
+        run = run_of(base)
         check_base_run(self, run)
         return run_scores(run, data)
 

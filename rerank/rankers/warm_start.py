@@ -25,6 +25,8 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from rerank.errors import InvalidInputError, ModelMismatchError, shown
+from rerank.files.trec import read_run
+from rerank.rankers.model_file import read_model_file
 from rerank.runtime.schema import Choice, Field, Record, SchemaError, Sizes, Text
 from rerank.types import Floats, RankingData, Run
 from rerank.types.retriever import UNNAMED, Retriever
@@ -240,11 +242,23 @@ def run_scores(run: Run, data: RankingData) -> Floats:
     return scores
 
 
+def given_base(base: Any, model: Field) -> Any:
+    """Return the argument `base` of a ranker: a mapping as a run, and what run:FILE and model:FILE name.
+
+    model  reads the content of a model file
+    """
+    if isinstance(base, str) and base.startswith("run:"):
+        return read_run(base.removeprefix("run:"))
+    if isinstance(base, str) and base.startswith("model:"):
+        return read_model_file(base.removeprefix("model:"), model)
+    return Run.of(base) if isinstance(base, Mapping) else base
+
+
 def resolve_base(base: Any, data: RankingData) -> tuple[Base, Floats]:
     """Return the base that a ranker was asked to start from, and its scores on the training data.
 
-    base  None, "run" (the run that the data came from), "feature:NAME", a Run or {qid: {docid: score}},
-          or a fitted ranker
+    base  what `given_base` returns: None, "run" (the run that the data came from), "feature:NAME", a Run or a fitted
+          ranker
     """
     start = _as_base(base)
     if not isinstance(start, Run):
@@ -262,12 +276,12 @@ def _as_base(base: Any) -> Base | Run:
         return FeatureBase(base.removeprefix("feature:"))
     if base == "run":
         return CandidateRunBase()
-    if isinstance(base, Run | Mapping):
-        return Run.of(base)
+    if isinstance(base, Run):
+        return base
     if hasattr(base, "predict") and hasattr(base, "to_dict"):
         return ModelBase(copy(base))  # `fit` changes none of its attributes' values: a later one does not show here
     raise InvalidInputError(
-        "base: expected None, 'run', 'feature:NAME', a run or a fitted ranker, "
+        "base: expected None, 'run', 'feature:NAME', 'run:FILE', 'model:FILE', a run or a fitted ranker, "
         f"got {base!r}. Write e.g. 'feature:bm25.contents'."
     )
 

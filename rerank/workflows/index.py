@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 from rerank.errors import InvalidInputError
 from rerank.features.recipe import Recipe
+from rerank.files.records import QrelsLike, TopicsLike
 from rerank.lucene.build import build_index, build_index_from_sgml
 from rerank.runtime.output import whole_file
-from rerank.types import Qrels, RankingData, Topics
+from rerank.types import RankingData
 from rerank.types.retriever import CONTENTS
 from rerank.workflows.bound import PICKLED, BoundIndex
 from rerank.workflows.resources import (
@@ -47,7 +48,7 @@ class Index(BoundIndex):
         A function from a list of n texts to an array of shape (n, dimensions), or `module:function`: the cosine of
         query and document is a feature, and encoder is a source. Vectors of all documents are computed once and kept
         in a file of the cache folder (`$RERANK_CACHE`). None is the encoder that `rerank vectors` keeps.
-    runs : mapping of str to Run, mapping or DataFrame, or None
+    runs : mapping of str to Run, mapping, DataFrame or path, or None
         Runs of other systems by name (e.g. dense or neural); their scores and ranks become features.
     threads : int or None
         Number of threads; None is all cores. Results do not depend on it.
@@ -192,8 +193,8 @@ class Index(BoundIndex):
 
     def learn_history(
         self,
-        topics: Topics | Mapping[str, str],
-        qrels: Qrels | Mapping[str, Mapping[str, int]],
+        topics: TopicsLike,
+        qrels: QrelsLike,
         *,
         folds: int = 20,
         near: float = 0.8,
@@ -203,8 +204,8 @@ class Index(BoundIndex):
 
         Parameters
         ----------
-        topics, qrels : Topics and Qrels, or mappings
-            The judged queries and their judgements.
+        topics, qrels : Topics and Qrels, mappings, DataFrames or paths
+            The judged queries and their judgements, or their files.
         folds, near, random_state : int, float and int
             As for `History.learn`.
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from rerank.errors import FileFormatError, InvalidInputError
 from rerank.features.registry import family
+from rerank.files.records import RunLike, run_of
 from rerank.lucene.shards import RESOURCES
 from rerank.runtime.cache import cache_folder
 from rerank.types import Run
@@ -91,10 +92,10 @@ class Needs:
         )
 
 
-def named_runs(runs: Mapping[str, Any] | None) -> dict[str, Run]:
+def named_runs(runs: Mapping[str, RunLike] | None) -> dict[str, Run]:
     """Return runs by name, checked."""
     if runs is None:
         return {}
     if not isinstance(runs, Mapping) or not all(isinstance(name, str) and name.isidentifier() for name in runs):
         raise InvalidInputError("runs: expected a mapping from names of letters and digits to runs. Name each run.")
-    return {name: Run.of(run) for name, run in runs.items()}
+    return {name: run_of(run) for name, run in runs.items()}

@@ -12,6 +12,7 @@ import numpy as np
 from rerank.errors import InvalidInputError
 from rerank.evaluation.evaluate import evaluate
 from rerank.features.recipe import Recipe
+from rerank.files.records import QrelsLike, TopicsLike, qrels_of, topics_of
 from rerank.metrics.registry import named
 from rerank.rankers.ranker import Ranker
 from rerank.retrieval.candidates import DEPTH, Candidates
@@ -57,8 +58,8 @@ class Estimate:
 
 def train(
     index: Index,
-    topics: Topics | Mapping[str, str],
-    qrels: Qrels | Mapping[str, Mapping[str, int]],
+    topics: TopicsLike,
+    qrels: QrelsLike,
     model: Ranker,
     *,
     candidates: Candidates | str = BM25,
@@ -75,9 +76,9 @@ def train(
     ----------
     index : Index
         The index.
-    topics : Topics, mapping or DataFrame
+    topics : Topics, mapping, DataFrame or path
         Topics; those without judgements are left out.
-    qrels : Qrels, mapping or DataFrame
+    qrels : Qrels, mapping, DataFrame or path
         Judgements. An unjudged document counts as label 0.
     model : Ranker
         The ranker with its parameters, which is fitted.
@@ -101,7 +102,7 @@ def train(
         If no topic is judged.
 
     """
-    topics, qrels = judged_queries(Topics.of(topics), Qrels.of(qrels))
+    topics, qrels = judged_queries(topics_of(topics), qrels_of(qrels))
     sources = candidates if isinstance(candidates, Candidates) else Candidates.parse(candidates, k)
     run = index.search(topics, candidates=sources)
     data = index.features(run, topics, qrels, recipe=recipe)
