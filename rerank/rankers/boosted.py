@@ -322,7 +322,7 @@ class BoostedTrees(Ranker):
         rule = SPLIT_RULES[self.split].of(np.repeat(train.weights, np.diff(train.query_ptr)))
         task = BoostTask(data, train.query_ptr, start, settings, rule, self._step_length(train))
         if context.cluster is None:
-            return Booster(task, self._gradients(objective), numba.get_num_threads())
+            return Booster(task, self._gradients(objective), task.grower(numba.get_num_threads()))
 
         def gradients_of(queries: slice, rows: slice) -> Gradients:
             return self._gradients(objective.part(queries, rows))
