@@ -426,7 +426,7 @@ class Ranker(Estimator):
             f"contributions: expected a ranker of trees or a linear one, got {self.kind}. Train one of these."
         )
 
-    def _rows_to_score(self, X: RankingData | ArrayLike, init_score: ArrayLike | None, base: Any) -> RankingData:
+    def _rows_to_score(self, X: RankingData | ArrayLike, init_score: ArrayLike | None, base: object) -> RankingData:
         """Return the rows with the model's features, checked."""
         self._check_fitted()
         check_index("init_score", init_score, X)
@@ -567,7 +567,7 @@ class Ranker(Estimator):
         return cls.read(stored, StoredModel(), {})
 
     @classmethod
-    def read(cls, stored: Any, inner: Field, sizes: Sizes) -> Self:
+    def read(cls, stored: object, inner: Field, sizes: Sizes) -> Self:
         """Return the model that `to_dict` wrote, checked completely; raises SchemaError.
 
         Parameters
@@ -688,7 +688,7 @@ class Ranker(Estimator):
             text = f"X does not have valid feature names, but {kind} was fitted with feature names"
             warnings.warn(text, UserWarning, 4)
 
-    def _matrix(self, X: Any) -> NDArray[np.float32]:
+    def _matrix(self, X: object) -> NDArray[np.float32]:
         """Return bare features, whose columns are those of the model."""
         array = feature_matrix(X)
         self._check_columns(array, column_names(X), "X")
@@ -766,7 +766,7 @@ def stored_rankers() -> dict[str, type[Ranker]]:
 class StoredModel(Field):
     """A ranker as `Ranker.to_dict` wrote it, inside `depth` other models."""
 
-    def read(self, value: Any, sizes: Sizes) -> Ranker:
+    def read(self, value: object, sizes: Sizes) -> Ranker:
         """Return the ranker."""
         depth = sizes.get("depth", -1) + 1
         if depth > DEEPEST:
@@ -788,7 +788,7 @@ def rankers_of_parts() -> list[str]:
     return [name for name, ranker in known_rankers().items() if ranker.trains_mapped]
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """Return a part of what was learned as JSON has it."""
     if isinstance(value, list):
         return [_plain(each) for each in value]

@@ -240,7 +240,7 @@ def run_scores(run: Run, data: RankingData) -> Floats:
     return scores
 
 
-def resolve_base(base: Any, data: RankingData) -> tuple[Base, Floats]:
+def resolve_base(base: object, data: RankingData) -> tuple[Base, Floats]:
     """Return the base that a ranker was asked to start from, and its scores on the training data.
 
     base  None, "run" (the run that the data came from), "feature:NAME", a Run or {qid: {docid: score}},
@@ -284,7 +284,7 @@ class StoredBase(Field):
         }
         self._bare = Record(kinds)
 
-    def read(self, value: Any, sizes: Sizes) -> Base:
+    def read(self, value: object, sizes: Sizes) -> Base:
         """Return the base."""
         kind = value.get("kind") if isinstance(value, Mapping) else None
         record = self._records.get(kind, self._bare) if isinstance(kind, str) else self._bare

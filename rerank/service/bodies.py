@@ -136,7 +136,7 @@ class Body(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _check_keys(cls, value: Any) -> Any:
+    def _check_keys(cls, value: object) -> Any:
         if not isinstance(value, dict):
             raise SchemaError("an object", shown(value))
         check_members(value)

@@ -148,7 +148,7 @@ def _check_text(text: str, most: int) -> None:
     plain_text(text)
 
 
-def _check_document(value: Any, info: ValidationInfo[Service]) -> Any:
+def _check_document(value: object, info: ValidationInfo[Service]) -> Any:
     """Refuse what is neither a text nor an object, and texts in it that are too long."""
     most = info.context.limits.text_characters
     if isinstance(value, str):
@@ -231,7 +231,7 @@ def _document(
     return own
 
 
-def _is_value(value: Any) -> bool:
+def _is_value(value: object) -> bool:
     """Return whether a value can be that of a field: text, a list of texts, or a number."""
     if isinstance(value, list):
         return all(isinstance(each, str) for each in value)

@@ -119,7 +119,7 @@ class SearchBody(Body, Generic[QueryText, Queries, Count]):
         )
 
 
-def _ids(queries: Any) -> Any:
+def _ids(queries: object) -> Any:
     """Return queries whose ids can be written to files."""
     broken = first_broken(list(queries)) if isinstance(queries, dict) else None
     if broken is not None:
