@@ -253,22 +253,7 @@ class Ranker(Estimator):
         """
         check_parameters(self)
         given = training or TrainingOptions()
-        if given.cluster is not None and not self.trains_on_cluster:
-            able = ", ".join(name for name, ranker in known_rankers().items() if ranker.trains_on_cluster)
-            raise InvalidInputError(
-                f"cluster: expected a ranker of boosted trees ({able}), got {self.kind}. Train it without a cluster."
-            )
-        for name, value in (("memory", given.memory), ("checkpoint", given.checkpoint)):
-            if value is not None and not self.trains_mapped:
-                raise UnknownParameterError(
-                    f"{name}: expected a ranker of boosted trees, got {type(self).__name__}. Take one of "
-                    f"{', '.join(rankers_of_parts())}, or leave it out."
-                )
-        if preferences is not None and not self.learns_from_pairs:
-            raise UnknownParameterError(
-                f"preferences: expected a ranker that learns from pairs, got {type(self).__name__}, which learns from "
-                f"labels. Take one of {', '.join(rankers_of_pairs())}, or pass labels."
-            )
+        self._check_supported(given, preferences is not None)
         context = TrainingContext.of(callbacks, given)
         pairs = PreferenceRows.of(preferences, X)
         if pairs is not None and isinstance(X, RankingData) and X.labels is None:
@@ -281,6 +266,25 @@ class Ranker(Estimator):
         kept = {name: value for name, value in vars(self).items() if not name.endswith("_")}  # none of an earlier fit
         self.__dict__ = {**kept, **vars(learner), **self.get_params(deep=False)}
         return self
+
+    def _check_supported(self, given: TrainingOptions, with_preferences: bool) -> None:
+        """Refuse what only other rankers can do."""
+        if given.cluster is not None and not self.trains_on_cluster:
+            able = ", ".join(name for name, ranker in known_rankers().items() if ranker.trains_on_cluster)
+            raise InvalidInputError(
+                f"cluster: expected a ranker of boosted trees ({able}), got {self.kind}. Train it without a cluster."
+            )
+        for name, value in (("memory", given.memory), ("checkpoint", given.checkpoint)):
+            if value is not None and not self.trains_mapped:
+                raise UnknownParameterError(
+                    f"{name}: expected a ranker of boosted trees, got {type(self).__name__}. Take one of "
+                    f"{', '.join(rankers_of_parts())}, or leave it out."
+                )
+        if with_preferences and not self.learns_from_pairs:
+            raise UnknownParameterError(
+                f"preferences: expected a ranker that learns from pairs, got {type(self).__name__}, which learns from "
+                f"labels. Take one of {', '.join(rankers_of_pairs())}, or pass labels."
+            )
 
     def _fit_data(
         self,
