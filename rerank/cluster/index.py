@@ -80,7 +80,7 @@ class ClusterIndex(Index):
         parts: list[Run] = list(self._map(rerank, {"model": model, **options}, tables, query_ids, "reranking"))
         return Run.joined(parts)
 
-    def each(self, function: Callable[..., Any], shared: Any, items: Sequence[Any], what: str) -> Iterator[Any]:
+    def each(self, function: Callable[..., Any], shared: object, items: Sequence[Any], what: str) -> Iterator[Any]:
         """Yield function(shared, item) for each item, computed by the workers."""
         job = Job(_call, {"function": function, "shared": shared})
         yield from self.cluster.map(job, [partial(dict, item=item) for item in items], what)
@@ -202,5 +202,5 @@ def _blocks(first: dict[str, Any], others: Iterator[dict[str, Any]]) -> Iterator
         yield part["X"]
 
 
-def _call(function: Callable[..., Any], shared: Any, item: Any) -> Any:
+def _call(function: Callable[..., Any], shared: object, item: object) -> Any:
     return function(shared, item)

@@ -252,7 +252,7 @@ def _check_model(model: Weighted) -> None:
         )
 
 
-def _value_at(model: Weighted, data: RankingData, measure: Measure, base: Any) -> Callable[[Floats], float]:
+def _value_at(model: Weighted, data: RankingData, measure: Measure, base: object) -> Callable[[Floats], float]:
     """Return the function from weights (n_weights,) to the measure's mean on the data."""
     check_training_data(data, "data")
     rows = TrainingSet.of(data, np.zeros(data.n_rows))
@@ -260,6 +260,6 @@ def _value_at(model: Weighted, data: RankingData, measure: Measure, base: Any) -
 
 
 def _value(
-    model: Weighted, data: RankingData, base: Any, order: Ints, validation: Validation, weights: Floats
+    model: Weighted, data: RankingData, base: object, order: Ints, validation: Validation, weights: Floats
 ) -> float:
     return validation.value(model.with_weights(weights).predict(data, base=base)[order])

@@ -255,22 +255,7 @@ class Ranker(Estimator):
         """
         check_parameters(self)
         given = training or TrainingOptions()
-        if given.cluster is not None and not self.trains_on_cluster:
-            able = ", ".join(name for name, ranker in known_rankers().items() if ranker.trains_on_cluster)
-            raise InvalidInputError(
-                f"cluster: expected a ranker of boosted trees ({able}), got {self.kind}. Train it without a cluster."
-            )
-        for name, value in (("memory", given.memory), ("checkpoint", given.checkpoint)):
-            if value is not None and not self.trains_mapped:
-                raise UnknownParameterError(
-                    f"{name}: expected a ranker of boosted trees, got {type(self).__name__}. Take one of "
-                    f"{', '.join(rankers_of_parts())}, or leave it out."
-                )
-        if preferences is not None and not self.learns_from_pairs:
-            raise UnknownParameterError(
-                f"preferences: expected a ranker that learns from pairs, got {type(self).__name__}, which learns from "
-                f"labels. Take one of {', '.join(rankers_of_pairs())}, or pass labels."
-            )
+        self._check_supported(given, preferences is not None)
         context = TrainingContext.of(callbacks, given)
         pairs = PreferenceRows.of(preferences, X)
         if pairs is not None and isinstance(X, RankingData) and X.labels is None:
@@ -283,6 +268,25 @@ class Ranker(Estimator):
         kept = {name: value for name, value in vars(self).items() if not name.endswith("_")}  # none of an earlier fit
         self.__dict__ = {**kept, **vars(learner), **self.get_params(deep=False)}
         return self
+
+    def _check_supported(self, given: TrainingOptions, with_preferences: bool) -> None:
+        """Refuse what only other rankers can do."""
+        if given.cluster is not None and not self.trains_on_cluster:
+            able = ", ".join(name for name, ranker in known_rankers().items() if ranker.trains_on_cluster)
+            raise InvalidInputError(
+                f"cluster: expected a ranker of boosted trees ({able}), got {self.kind}. Train it without a cluster."
+            )
+        for name, value in (("memory", given.memory), ("checkpoint", given.checkpoint)):
+            if value is not None and not self.trains_mapped:
+                raise UnknownParameterError(
+                    f"{name}: expected a ranker of boosted trees, got {type(self).__name__}. Take one of "
+                    f"{', '.join(rankers_of_parts())}, or leave it out."
+                )
+        if with_preferences and not self.learns_from_pairs:
+            raise UnknownParameterError(
+                f"preferences: expected a ranker that learns from pairs, got {type(self).__name__}, which learns from "
+                f"labels. Take one of {', '.join(rankers_of_pairs())}, or pass labels."
+            )
 
     def _fit_data(
         self,
@@ -429,7 +433,7 @@ class Ranker(Estimator):
             f"contributions: expected a ranker of trees or a linear one, got {self.kind}. Train one of these."
         )
 
-    def _rows_to_score(self, X: RankingData | ArrayLike, init_score: ArrayLike | None, base: Any) -> RankingData:
+    def _rows_to_score(self, X: RankingData | ArrayLike, init_score: ArrayLike | None, base: object) -> RankingData:
         """Return the rows with the model's features, checked."""
         self._check_fitted()
         check_index("init_score", init_score, X)
@@ -570,7 +574,7 @@ class Ranker(Estimator):
         return cls.read(stored, StoredModel(), {})
 
     @classmethod
-    def read(cls, stored: Any, inner: Field, sizes: Sizes) -> Self:
+    def read(cls, stored: object, inner: Field, sizes: Sizes) -> Self:
         """Return the model that `to_dict` wrote, checked completely; raises SchemaError.
 
         Parameters
@@ -691,7 +695,7 @@ class Ranker(Estimator):
             text = f"X does not have valid feature names, but {kind} was fitted with feature names"
             warnings.warn(text, UserWarning, 4)
 
-    def _matrix(self, X: Any) -> NDArray[np.float32]:
+    def _matrix(self, X: object) -> NDArray[np.float32]:
         """Return bare features, whose columns are those of the model."""
         array = feature_matrix(X)
         self._check_columns(array, column_names(X), "X")
@@ -769,7 +773,7 @@ def stored_rankers() -> dict[str, type[Ranker]]:
 class StoredModel(Field):
     """A ranker as `Ranker.to_dict` wrote it, inside `depth` other models."""
 
-    def read(self, value: Any, sizes: Sizes) -> Ranker:
+    def read(self, value: object, sizes: Sizes) -> Ranker:
         """Return the ranker."""
         depth = sizes.get("depth", -1) + 1
         if depth > DEEPEST:
@@ -791,7 +795,7 @@ def rankers_of_parts() -> list[str]:
     return [name for name, ranker in known_rankers().items() if ranker.trains_mapped]
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """Return a part of what was learned as JSON has it."""
     if isinstance(value, list):
         return [_plain(each) for each in value]

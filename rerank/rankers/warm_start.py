@@ -254,7 +254,7 @@ def given_base(base: Any, model: Field) -> Any:
     return Run.of(base) if isinstance(base, Mapping) else base
 
 
-def resolve_base(base: Any, data: RankingData) -> tuple[Base, Floats]:
+def resolve_base(base: object, data: RankingData) -> tuple[Base, Floats]:
     """Return the base that a ranker was asked to start from, and its scores on the training data.
 
     base  what `given_base` returns: None, "run" (the run that the data came from), "feature:NAME", a Run or a fitted
@@ -298,7 +298,7 @@ class StoredBase(Field):
         }
         self._bare = Record(kinds)
 
-    def read(self, value: Any, sizes: Sizes) -> Base:
+    def read(self, value: object, sizes: Sizes) -> Base:
         """Return the base."""
         kind = value.get("kind") if isinstance(value, Mapping) else None
         record = self._records.get(kind, self._bare) if isinstance(kind, str) else self._bare
