@@ -7,18 +7,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from rerank.cli.options import Decorator
+from rerank.cli.options import option
 
 if TYPE_CHECKING:
     from rerank.cluster.cluster import Cluster
     from rerank.workflows.index import Index
 
 
-def cluster_option() -> Decorator:
-    """Return `--cluster`."""
-    return click.option(
+def cluster_option() -> Any:
+    """Declare `--cluster`."""
+    return option(
         "--cluster",
         metavar="ADDRESS|local:N|FILE.toml",
         help="Run on a Dask cluster: address of its scheduler, N local processes, or a file with address and TLS.",

@@ -191,9 +191,9 @@ class BoundIndex:
             The sources: "bm25"; "rm3" (BM25 of the query expanded by BM25's first 10 documents), "rocchio", "lsi"
             (latent semantic indexing), "history" (documents judged relevant to similar queries), "encoder", or several
             with their depths: `bm25:1000,rm3:1000,lsi:200`. Another system's run is `run:NAME:500` for a run of the
-            index, or `run:FILE:500`; all of it without a number.
+            index, or `run:FILE:500`; all of it without a number. k1 and b may follow a name: `bm25-k1=1.2-b=0.75:1000`.
         k1, b : float
-            Parameters of BM25, where `candidates` is a str.
+            Parameters of BM25, where `candidates` is a str without them.
         field : str
             The indexed field to search; `contents` is the whole document.
 
