@@ -15,7 +15,6 @@ from rerank.cli.options import (
     base_run_option,
     depth_option,
     functions_option,
-    language_option,
     option,
     path_argument,
     read_named_runs,
@@ -45,7 +44,6 @@ class ModelOptions:
     other_index: bool = option("--other-index", is_flag=True, help="Apply a model that was trained on another index.")
     k: int | None = depth_option(None)
     functions: tuple[Path, ...] = functions_option()
-    language: str | None = language_option()
     threads: int | None = threads_option()
 
     def run_file(self) -> Path | None:
@@ -61,7 +59,7 @@ class ModelOptions:
         """Return the opened index, with the runs of `--run` that have a name."""
         runs = read_named_runs(tuple(item for item in self.run_files if "=" in item))
         check = not self.other_index
-        return opened_index(self.index, self.language, cluster, runs=runs, threads=self.threads, check_models=check)
+        return opened_index(self.index, cluster, runs=runs, threads=self.threads, check_models=check)
 
     def check_candidates(self, run: Run | None, topics: Topics, index: Index) -> None:
         """Refuse candidates of `--run` with a query that has no topic, or a document that is not in the index."""

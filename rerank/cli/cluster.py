@@ -36,10 +36,10 @@ def opened_cluster(address: str | None) -> Iterator[Cluster | None]:
 
 
 @contextmanager
-def opened_index(path: Path, language: str | None, cluster: Cluster | None = None, **options: Any) -> Iterator[Index]:
+def opened_index(path: Path, cluster: Cluster | None = None, **options: Any) -> Iterator[Index]:
     """Yield an index: that of this process, or one whose work is done by a cluster."""
     from rerank.workflows.index import Index
 
-    opened = Index.open(path, language, **options) if cluster is None else cluster.open(path, language, **options)
+    opened = Index.open(path, **options) if cluster is None else cluster.open(path, **options)
     with opened as index:
         yield index

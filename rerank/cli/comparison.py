@@ -26,8 +26,8 @@ MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@1000")
 
 def _samples(context: click.Context, parameter: click.Parameter, text: str) -> tuple[int, int]:
     """Return the numbers of N:SEED."""
-    samples, _, seed = text.partition(":")
-    return Whole(100).convert(samples, parameter, context), Whole(0).convert(seed or "0", parameter, context)
+    samples, colon, seed = text.partition(":")
+    return Whole(100).convert(samples, parameter, context), Whole(0).convert(seed if colon else "0", parameter, context)
 
 
 @dataclass(frozen=True)

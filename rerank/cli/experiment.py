@@ -17,7 +17,6 @@ from rerank.cli.options import (
     file_option,
     folder_option,
     functions_option,
-    language_option,
     measures_option,
     option,
     path_argument,
@@ -65,7 +64,6 @@ class Options(RankerOptions):
         "--learn-history", is_flag=True, help="Learn features from the training queries of each fold too."
     )
     functions: tuple[Path, ...] = functions_option()
-    language: str | None = language_option()
     threads: int | None = threads_option()
     cluster: str | None = cluster_option()
 
@@ -92,7 +90,7 @@ def command(given: Options) -> None:
     files = {"qrels": given.qrels, "folds": folds, "repeats": "--folds", "recipe": given.recipe}
     with (
         opened_cluster(given.cluster) as workers,
-        opened_index(given.index, given.language, workers) as index,
+        opened_index(given.index, workers) as index,
         errors_with_files({**files, "candidates": "--candidates"}),
     ):
         inputs = {"index": given.index, "topics": given.topics, "qrels": given.qrels}

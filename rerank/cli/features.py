@@ -15,7 +15,6 @@ from rerank.cli.options import (
     Number,
     file_option,
     functions_option,
-    language_option,
     option,
     path_argument,
     path_type,
@@ -101,7 +100,6 @@ class Options:
         "--budget", type=Number(0.0), metavar="MICROSECONDS", help="Maximum cost of a pair, for --report."
     )
     quick: bool = option("--quick", is_flag=True, help="A faster, less precise --report.")
-    language: str | None = language_option()
     threads: int | None = threads_option()
     cluster: str | None = cluster_option()
 
@@ -128,7 +126,7 @@ def command(given: Options) -> None:
     recipe, others = None if given.recipe is None else Recipe.from_toml(given.recipe), read_named_runs(given.runs)
     with (
         opened_cluster(given.cluster) as workers,
-        opened_index(given.index, given.language, workers, runs=others, threads=given.threads) as index,
+        opened_index(given.index, workers, runs=others, threads=given.threads) as index,
         errors_with_files({"recipe": given.recipe}),
     ):
         check_queries(pairs, given.run, queries, given.topics)

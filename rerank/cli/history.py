@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from rerank.cli.options import Whole, language_option, option, path_argument, takes, threads_option
+from rerank.cli.options import Whole, option, path_argument, takes, threads_option
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,6 @@ class Options:
     random_state: int = option(
         "--random-state", type=Whole(0), metavar="N", default=0, show_default=True, help="Random seed of the folds."
     )
-    language: str | None = language_option()
     threads: int | None = threads_option()
 
 
@@ -55,7 +54,7 @@ def command(given: Options) -> None:
 
     queries, judgements = read_topics(given.topics), read_qrels(given.qrels)
     with (
-        Index.open(given.index, given.language, threads=given.threads) as opened,
+        Index.open(given.index, threads=given.threads) as opened,
         errors_with_files({"qrels": given.qrels, "near": "--near"}),
     ):
         opened.learn_history(queries, judgements, folds=given.folds, near=given.near, random_state=given.random_state)

@@ -20,6 +20,7 @@ from rerank.version import __version__
 
 VERBS = {
     "index": "build a Lucene index, with the data that feature extraction needs",
+    "language": "keep the language of an index that Anserini built",
     "vectors": "learn vectors of terms and documents from an index",
     "retrieve": "write the top k of BM25 or other retrievers as a TREC run",
     "features": "write the features of a run's query-document pairs",

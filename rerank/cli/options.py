@@ -101,11 +101,6 @@ def threads_option() -> Any:
     return option("--threads", type=Whole(), metavar="N", help="Threads; all cores by default.")
 
 
-def language_option() -> Any:
-    """Declare `--language`, for verbs that open an index."""
-    return option("--language", metavar="CODE", help="Analyser of an index that Anserini built with -language.")
-
-
 def functions_option() -> Any:
     """Declare `--functions`, which runs the files that define features."""
     text = "Python file that defines features of your own (@rerank.feature)."

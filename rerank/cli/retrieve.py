@@ -11,7 +11,6 @@ from rerank.cli.cluster import cluster_option, opened_cluster, opened_index
 from rerank.cli.options import (
     candidates_option,
     depth_option,
-    language_option,
     option,
     output_option,
     path_argument,
@@ -37,7 +36,6 @@ class Options:
         help="Folder for the runs of several sources, NAME.run: `rerank features --run NAME=FILE` makes features of "
         "them.",
     )
-    language: str | None = language_option()
     threads: int | None = threads_option()
     cluster: str | None = cluster_option()
 
@@ -66,7 +64,7 @@ def command(given: Options) -> None:
     queries = read_topics(given.topics)
     with (
         opened_cluster(given.cluster) as workers,
-        opened_index(given.index, given.language, workers, threads=given.threads) as opened,
+        opened_index(given.index, workers, threads=given.threads) as opened,
         errors_with_files({"candidates": "--candidates"}),
     ):
         run = opened.search(queries, given.k, candidates=given.candidates or BM25)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rerank.cli.options import Whole, argument, language_option, option, path_argument, takes
+from rerank.cli.options import Whole, argument, option, path_argument, takes
 
 if TYPE_CHECKING:
     from rerank.types import Run
@@ -25,7 +25,6 @@ class Options:
     index: Path = path_argument()
     words: tuple[str, ...] = argument(nargs=-1, required=True, metavar="[MODEL] WORDS...")
     k: int = option("-k", "--hits", type=Whole(), metavar="N", default=10, show_default=True, help="Hits.")
-    language: str | None = language_option()
 
 
 @click.command("search", short_help="one query")
@@ -41,7 +40,7 @@ def command(given: Options) -> None:
     from rerank.workflows.rerank import rerank
 
     words = given.words
-    with Index.open(given.index, given.language) as opened:
+    with Index.open(given.index) as opened:
         if len(words) > 1 and Path(words[0]).is_file():
             query = " ".join(words[1:])
             run = rerank(opened, words[0], {QUERY: query})

@@ -14,7 +14,6 @@ from rerank.cli.options import (
     Whole,
     file_option,
     functions_option,
-    language_option,
     option,
     path_argument,
     takes,
@@ -104,7 +103,6 @@ class Options:
         "documents=1000 (of /rerank, and candidates of a query of /search), body=8388608 (bytes). Repeatable.",
     )
     functions: tuple[Path, ...] = functions_option()
-    language: str | None = language_option()
 
 
 @click.command("serve", short_help="an HTTP service and a page to search with")
@@ -165,7 +163,6 @@ def _settings(given: Options) -> Settings:
         index=index,
         model=model,
         model_names=given.model_names,
-        language=given.language,
         other_index=given.other_index,
         text_field=given.text_field,
         host=given.host,

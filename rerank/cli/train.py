@@ -15,7 +15,6 @@ from rerank.cli.options import (
     depth_option,
     file_option,
     functions_option,
-    language_option,
     option,
     output_option,
     path_argument,
@@ -41,7 +40,6 @@ class Options(RankerOptions):
     recipe: Path | None = file_option("--recipe", "TOML file of the features (see `rerank features`).")
     no_estimate: bool = option("--no-estimate", is_flag=True, help="Do not estimate the metric on held-out queries.")
     functions: tuple[Path, ...] = functions_option()
-    language: str | None = language_option()
     threads: int | None = threads_option()
     cluster: str | None = cluster_option()
 
@@ -67,7 +65,7 @@ def command(given: Options) -> None:
     files = {"qrels": given.qrels, "training data": given.qrels, "recipe": given.recipe, "candidates": "--candidates"}
     with (
         opened_cluster(given.cluster) as workers,
-        opened_index(given.index, given.language, workers, threads=given.threads) as index,
+        opened_index(given.index, workers, threads=given.threads) as index,
         errors_with_files({**files, **base_file(given.base, model.base)}),
     ):
         estimate = train(

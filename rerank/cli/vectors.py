@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from rerank.cli.options import language_option, option, path_argument, takes, threads_option
+from rerank.cli.options import option, path_argument, takes, threads_option
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,6 @@ class Options:
         metavar="MODULE:FUNCTION",
         help="Python function from a list of texts to an array of vectors, which INDEX is used with from now on.",
     )
-    language: str | None = language_option()
     threads: int | None = threads_option()
 
 
@@ -43,5 +42,5 @@ def command(given: Options) -> None:
     """
     from rerank.workflows.index import Index
 
-    with Index.open(given.index, given.language, threads=given.threads) as opened:
+    with Index.open(given.index, threads=given.threads) as opened:
         opened.learn_vectors(dimensions=given.dimensions, encoder=given.encoder)

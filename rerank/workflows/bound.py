@@ -30,6 +30,7 @@ from rerank.workflows.resources import (
     VECTORS,
     Needs,
     Resources,
+    kept_language,
     named_runs,
     resource_folder,
     stored_encoder,
@@ -63,8 +64,10 @@ class BoundIndex:
         threads: int | None = None,
         check_models: bool = True,
     ) -> None:
-        self.path, self.language, self.threads, self.check_models = Path(path), language, threads, check_models
-        self._opened = _Opened(self.path, language, open_commit(self.path))
+        self.path, self.threads, self.check_models = Path(path), threads, check_models
+        commit = open_commit(self.path)
+        self.language = kept_language(self.path, commit) if language is None else language
+        self._opened = _Opened(self.path, self.language, commit)
         self._given = Resources(vectors, history, encoder, named_runs(runs))
 
     def using(

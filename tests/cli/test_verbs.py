@@ -61,9 +61,12 @@ def test_parameters_of_a_ranker_are_listed_with_default_accepted_values_and_help
         assert name in ELSEWHERE or not each.accepts or f"Accepted: {each.accepts}." in told
 
 
-@pytest.mark.parametrize("verb", ["train", "fit", "experiment"])
+@pytest.mark.parametrize("verb", VERBS)
 def test_help_fits_a_screen(verb: str, command: Command) -> None:
     assert command(f"{verb} -h").out.count("\n") <= 50
+    declared = cli.get_command(click.Context(cli), verb)
+    assert declared is not None
+    assert sum(isinstance(each, click.Option) for each in declared.params) <= 14
 
 
 def test_training_that_learns_nothing_says_so(command: Command, tmp_path: Path) -> None:
