@@ -116,7 +116,7 @@ def first_use() -> dict[str, float]:
         call(prepared, "retrieve", index, judged[0], "-o", run)
         call(prepared, "features", index, judged[0], run, "--qrels", judged[1], "-o", data)
         verbs = {
-            "train": ("train", data, "-o", model),
+            "train": ("fit", data, "-o", model),
             "rerank": ("rerank", index, model, judged[0], "-o", folder / "better.run"),
             "experiment": ("experiment", index, *judged, "-o", folder / "study"),
         }

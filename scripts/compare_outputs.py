@@ -41,10 +41,10 @@ NEW = [
     "features index {topics} bm25.run --qrels {qrels} -o all.npz",
 ]
 AFTERWARDS = [
-    f"train data.npz -o cold.json {TREES}",
-    f"train data.npz --base run:bm25.run -o warm.json {TREES}",
-    f"train all.npz -o all.json {TREES}",
-    "train data.npz --ranker ranksvm -o linear.json --threads 2",
+    f"{{fit}} data.npz -o cold.json {TREES}",
+    f"{{fit}} data.npz --base run:bm25.run -o warm.json {TREES}",
+    f"{{fit}} all.npz -o all.json {TREES}",
+    "{fit} data.npz --ranker ranksvm -o linear.json --threads 2",
     "rank cold.json data.npz -o cold.run",
     "rank linear.json data.npz -o linear.run",
     "rank all.json all.npz -o all.run",
@@ -80,8 +80,13 @@ def computed(commit: str, folder: Path, collection: str) -> Path:
     archive = subprocess.run(["git", "archive", commit], cwd=ROOT, check=True, capture_output=True).stdout
     subprocess.run(["tar", "-x", "-C", source], input=archive, check=True)
     data = DATA / "collections" / collection
-    files = {"corpus": data / "corpus.jsonl", "topics": data / "topics.tsv", "qrels": data / "qrels.txt"}
+    files: dict[str, object] = {
+        "corpus": data / "corpus.jsonl",
+        "topics": data / "topics.tsv",
+        "qrels": data / "qrels.txt",
+    }
     bound = (source / "rerank" / "workflows" / "resources.py").exists()
+    files["fit"] = "fit" if (source / "rerank" / "cli" / "fit.py").exists() else "train"
     for line in [*COMMON, *(NEW if bound else OLD), *AFTERWARDS]:
         command = [sys.executable, "-m", "rerank", "-q", *line.format(**files).split()]
         environment = {**os.environ, "PYTHONPATH": str(source), "RERANK_CACHE": str(folder / "cache")}

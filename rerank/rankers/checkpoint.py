@@ -31,7 +31,7 @@ REMEDY = "Remove it to train from the start."
 KIND = Kind(
     "rerank checkpoint",
     1,
-    "a checkpoint of `rerank train`",
+    "a checkpoint of `rerank fit`",
     "Name another file, or remove it to train from the start.",
     Record(
         {

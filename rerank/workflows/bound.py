@@ -31,6 +31,7 @@ from rerank.workflows.resources import (
     VECTORS,
     Needs,
     Resources,
+    kept_language,
     named_runs,
     resource_folder,
     stored_encoder,
@@ -64,8 +65,10 @@ class BoundIndex:
         threads: int | None = None,
         check_models: bool = True,
     ) -> None:
-        self.path, self.language, self.threads, self.check_models = Path(path), language, threads, check_models
-        self._opened = _Opened(self.path, language, open_commit(self.path))
+        self.path, self.threads, self.check_models = Path(path), threads, check_models
+        commit = open_commit(self.path)
+        self.language = kept_language(self.path, commit) if language is None else language
+        self._opened = _Opened(self.path, self.language, commit)
         self._given = Resources(vectors, history, encoder, named_runs(runs))
 
     def using(
@@ -192,9 +195,9 @@ class BoundIndex:
             The sources: "bm25"; "rm3" (BM25 of the query expanded by BM25's first 10 documents), "rocchio", "lsi"
             (latent semantic indexing), "history" (documents judged relevant to similar queries), "encoder", or several
             with their depths: `bm25:1000,rm3:1000,lsi:200`. Another system's run is `run:NAME:500` for a run of the
-            index, or `run:FILE:500`; all of it without a number.
+            index, or `run:FILE:500`; all of it without a number. k1 and b may follow a name: `bm25-k1=1.2-b=0.75:1000`.
         k1, b : float
-            Parameters of BM25, where `candidates` is a str.
+            Parameters of BM25, where `candidates` is a str without them.
         field : str
             The indexed field to search; `contents` is the whole document.
 

@@ -17,6 +17,7 @@ from rerank.types.retriever import CONTENTS
 from rerank.workflows.bound import PICKLED, BoundIndex
 from rerank.workflows.resources import (
     HISTORY,
+    LANGUAGE,
     VECTORS,
     encoder_file,
 )
@@ -37,7 +38,8 @@ class Index(BoundIndex):
         Folder of an index that `Index.build`, Anserini or Pyserini built, or of several such indexes, which are then
         the shards of one. Java starts with the first search.
     language : str or None
-        Code of the analyser with which Anserini built the index; indexes of this package store it.
+        Code of the analyser with which Anserini built the index; None is that which `rerank language` keeps with the
+        index. Indexes of this package store it.
     vectors : Vectors, path, False or None
         Vectors of the index, or their file, for features of meaning and the source lsi; None is those that
         `rerank vectors` keeps with the index, False is none.
@@ -160,6 +162,13 @@ class Index(BoundIndex):
             shards=shards,
         )
         return cls(path)
+
+    def keep_language(self) -> None:
+        """Keep the language that the index was opened with, so that it need not be given again."""
+        code = self.searcher.language  # is checked
+        self.resources.mkdir(parents=True, exist_ok=True)
+        with whole_file(self.resources / LANGUAGE) as file:
+            file.write(f"{code}\n")
 
     def learn_vectors(self, *, dimensions: int | None = None, encoder: str | None = None) -> None:
         """Learn vectors of terms and documents, and keep them with the index; see `Vectors.learn`.

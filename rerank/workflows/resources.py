@@ -4,6 +4,7 @@
 
     INDEX/rerank-resources/vectors       `Vectors.save`
     INDEX/rerank-resources/history.npz   `History.save`
+    INDEX/rerank-resources/language      the code of the language, of `rerank language`
 
 For an index that cannot be written, the folder is in the cache folder, by the index's commit. So is the name of the
 encoder, module:function, for every index: an index folder from elsewhere names no code that would run here.
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from rerank.vectors.encoder import Encoder
     from rerank.vectors.vectors import Vectors
 
-VECTORS, HISTORY = "vectors", "history.npz"
+VECTORS, HISTORY, LANGUAGE = "vectors", "history.npz", "language"
 _MOST_CHARACTERS = 1000  # of the name of an encoder
 
 
@@ -68,6 +69,17 @@ def stored_encoder(commit: str) -> str | None:
     if not name.isprintable() or ":" not in name or len(name) > _MOST_CHARACTERS:
         raise FileFormatError(file, None, "expected the name of an encoder, got another text. Run `rerank vectors`.")
     return name
+
+
+def kept_language(index: Path, commit: str) -> str | None:
+    """Return the code of the language that is kept with an index; None without one."""
+    file = resource_folder(index, commit) / LANGUAGE
+    if not file.is_file():
+        return None
+    code = file.read_bytes()[:_MOST_CHARACTERS].decode("utf8", "replace").strip()
+    if not (code.isascii() and code.isalnum()):
+        raise FileFormatError(file, None, "expected the code of a language, got another text. Run `rerank language`.")
+    return code
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "retrieve index topics.tsv -o bm25.run -k 30",
             "features index topics.tsv bm25.run -o data.npz --qrels qrels.txt",
             "features index topics.tsv bm25.run -o data.svm.gz --qrels qrels.txt",
-            f"train data.npz -o model.json {' '.join(SMALL)}",
+            f"fit data.npz -o model.json {' '.join(SMALL)}",
         ):
             assert run(["-q", *line.split()]) == 0
     finally:

@@ -54,10 +54,6 @@ CASES = {
     "missing topics": ("retrieve index none.tsv -o out", r"none\.tsv: expected a topics file, got nothing"),
     "missing index": ("retrieve none topics.tsv -o out", r"none: expected a folder with a Lucene index, got nothing"),
     "missing run": ("evaluate qrels.txt none.run", r"none\.run: expected a run file, got nothing"),
-    "one file for table and page": (
-        "evaluate qrels.txt bm25.run -o bad/out --html bad/out",
-        r"--html: expected another file than that of --output, got bad/out for both\. Name another",
-    ),
     "one file for model and feature set": (
         "export model.json --to solr -o bad/out --feature-set bad/out",
         r"--feature-set: expected another file than that of path, got bad/out for both",
@@ -83,7 +79,7 @@ CASES = {
         r"--first: expected documents of INDEX, got --texts",
     ),
     "missing qrels": ("evaluate none.txt bm25.run", r"none\.txt: expected a qrels file, got nothing"),
-    "missing data": ("train none.npz -o out", r"none\.npz: expected .*got nothing there. Check the path"),
+    "missing data": ("fit none.npz -o out", r"none\.npz: expected .*got nothing there. Check the path"),
     "missing model": ("rank none.json data.npz -o out", r"none\.json: expected a model file, got nothing"),
     "missing recipe": ("features index topics.tsv bm25.run -o out.npz --recipe none", r"none: expected a recipe"),
     "run without a name": (
@@ -168,11 +164,11 @@ CASES = {
         r"-: expected a run file \(standard input is /dev/stdin\), got",
     ),
     "missing corpus of a page": (
-        "evaluate qrels.txt bm25.run --html out --corpus none.jsonl",
+        "report qrels.txt bm25.run -o out.html --corpus none.jsonl",
         r"none\.jsonl: expected a corpus file or folder, got nothing",
     ),
     "record in brackets": (
-        "experiment --replay bad/study",
+        "replay bad/study",
         r"record\.json: .*got brackets nested too deep. Run",
     ),
     "no field": ("index corpus.jsonl -o out --fields ,", r"--fields: expected names .*. Write e\.g\. title,body"),
@@ -197,7 +193,7 @@ CASES = {
         r"bad/three\.svm: expected the model's \d+ features, got 2, without .*. Make the data with the model's recipe",
     ),
     "validation data of other features": (
-        "train data.npz --validate bad/three.svm -o out",
+        "fit data.npz --validate bad/three.svm -o out",
         r"bad/three\.svm: expected the model's",
     ),
     "model of bare data": (
@@ -208,14 +204,14 @@ CASES = {
         "rerank other/index model.json topics.tsv -o out",
         r"other/index: expected the index that the model was trained on .*got another .*--other-index",
     ),
-    "nan label in text": ("train bad/nan.svm -o out", r"nan\.svm:2: expected a finite number as label, got 'nan'"),
-    "nan label in npz": ("train bad/nan.npz -o out", r"bad/nan\.npz: expected a finite label .*row 1 .*. Judge"),
-    "no label": ("train bad/unjudged.npz -o out", r"bad/unjudged\.npz: expected labels, got none. Make"),
+    "nan label in text": ("fit bad/nan.svm -o out", r"nan\.svm:2: expected a finite number as label, got 'nan'"),
+    "nan label in npz": ("fit bad/nan.npz -o out", r"bad/nan\.npz: expected a finite label .*row 1 .*. Judge"),
+    "no label": ("fit bad/unjudged.npz -o out", r"bad/unjudged\.npz: expected labels, got none. Make"),
     "no positive label": (
-        "train bad/flat.svm -o out",
+        "fit bad/flat.svm -o out",
         r"bad/flat\.svm: expected a query with a positive label, got none",
     ),
-    "rows without query": ("train bad/no_qid.svm -o out", r"no_qid\.svm:1: expected `qid:Q`"),
+    "rows without query": ("fit bad/no_qid.svm -o out", r"no_qid\.svm:1: expected `qid:Q`"),
     "newer model": ("rank bad/newer.json data.npz -o out", r"newer\.json: expected model version 1, got 99. Update"),
     "no model": ("rank bad/other.json data.npz -o out", r"other\.json: expected a model file .*got other JSON"),
     "half a model": (
@@ -239,6 +235,7 @@ CASES = {
     "option of no verb": ("--loud", r"No such option '--loud'.*`rerank -h`"),
     "missing argument": ("evaluate qrels.txt", r"Missing argument 'RUN.*`rerank evaluate -h`"),
     "missing output": ("retrieve index topics.tsv", r"Missing option '-o'.*`rerank retrieve -h`"),
+    "missing output folder": ("index corpus.jsonl", r"Missing option '-o'.*`rerank index -h`"),
     "unknown measure": (
         "evaluate qrels.txt bm25.run -m ndgc@10",
         r"measure: expected a known name, got 'ndgc.*. Did you",
@@ -247,38 +244,42 @@ CASES = {
         "evaluate qrels.txt bm25.run -m nDCG@10 AP",
         r"AP: expected a run file, .*. Write -m AP",
     ),
-    "unknown metric": ("train data.npz -o out --metric ndgc", r"measure: expected a known name, got 'ndgc'"),
+    "unknown metric": ("fit data.npz -o out --metric ndgc", r"measure: expected a known name, got 'ndgc'"),
     "unknown ranker": (
-        "train data.npz -o out --ranker lambdamat",
+        "fit data.npz -o out --ranker lambdamat",
         r"ranker: expected a known name, got 'lambdamat'. Did",
     ),
     "no number": (
-        "train data.npz -o out -p num_leaves=many",
-        r"train: -p num_leaves: expected a whole number from 2 to 4096, got 'many'. See `rerank rankers lambdamart`",
+        "fit data.npz -o out -p num_leaves=many",
+        r"fit: -p num_leaves: expected a whole number from 2 to 4096, got 'many'. See `rerank rankers lambdamart`",
     ),
-    "number out of range": ("train data.npz -o out -p n_estimators=0", r"-p n_estimators: expected 1 to .*got 0"),
+    "number out of range": ("fit data.npz -o out -p n_estimators=0", r"-p n_estimators: expected 1 to .*got 0"),
     "misspelt parameter": (
-        "train data.npz -o out -p num_leafs=3",
-        r"train: -p num_leafs: expected a parameter of lambdamart .*. Did you mean 'num_leaves'\?",
+        "fit data.npz -o out -p num_leafs=3",
+        r"fit: -p num_leafs: expected a parameter of lambdamart .*. Did you mean 'num_leaves'\?",
     ),
     "parameter of another ranker": (
-        "train data.npz -o out -p hidden_units=3",
+        "fit data.npz -o out -p hidden_units=3",
         r"-p hidden_units: expected a parameter of lambdamart .*. Known: .*num_leaves",
     ),
-    "parameter with an option": ("train data.npz -o out -p n_jobs=3", r"-p n_jobs: expected .*. Use --threads"),
-    "parameter without a value": ("train data.npz -o out -p sigma", r"-p: expected NAME=VALUE, got 'sigma'. Write "),
-    "parameter without a name": ("train data.npz -o out -p =1", r"-p: expected NAME=VALUE, got '=1'. Write "),
+    "parameter with an option": ("fit data.npz -o out -p n_jobs=3", r"-p n_jobs: expected .*. Use --threads"),
+    "parameter without a value": ("fit data.npz -o out -p sigma", r"-p: expected NAME=VALUE, got 'sigma'. Write "),
+    "parameter without a name": ("fit data.npz -o out -p =1", r"-p: expected NAME=VALUE, got '=1'. Write "),
     "parameter given twice": (
-        "train data.npz -o out -p max_bin=9 -p max_bin=9",
+        "fit data.npz -o out -p max_bin=9 -p max_bin=9",
         r"-p max_bin: expected each parameter once, got it again. Remove one",
     ),
     "misspelt parameter of a study": (
         "experiment index topics.tsv qrels.txt -o out -p num_leafs=3",
         r"experiment: -p num_leafs: expected .*. Did you mean 'num_leaves'\?",
     ),
-    "seed of a study as a parameter": (
-        "experiment index topics.tsv qrels.txt -o out -p random_state=3",
-        r"experiment: -p random_state: expected .*. Use --random-state",
+    "seed of a study below 0": (
+        "experiment index topics.tsv qrels.txt -o out -p random_state=-3",
+        r"experiment: -p random_state: expected .*got -3. See `rerank rankers lambdamart`",
+    ),
+    "folds of a study that are none": (
+        "experiment index topics.tsv qrels.txt -o out --folds 0x5",
+        r"--folds: expected a number from 1, got 0",
     ),
     "parameters of an unknown ranker": (
         "rankers lambdamat",
@@ -292,23 +293,37 @@ CASES = {
         "retrieve index topics.tsv -o out -k 0",
         r"-k.*0 is not in the range x>=1.*`rerank retrieve -h`",
     ),
-    "k1 below 0": ("retrieve index topics.tsv -o out --k1 -1", r"k1: expected a number from 0 to 1e\+09, got -1"),
-    "b above 1": ("retrieve index topics.tsv -o out --b 2", r"b: expected a number from 0 to 1, got 2"),
-    "base of no kind": ("train data.npz -o out --base bm25", r"--base: expected feature:NAME, run:FILE or model:FILE"),
+    "k1 below 0": (
+        "retrieve index topics.tsv -o out --candidates bm25-k1=-1-b=0.4",
+        r"--candidates: expected a known name, got 'bm25-k1=-1-b=0\.4'",
+    ),
+    "k1 above its bound": (
+        "retrieve index topics.tsv -o out --candidates bm25-k1=1e10-b=0.4",
+        r"k1: expected a number from 0 to 1e\+09, got 10000000000",
+    ),
+    "b above 1": (
+        "retrieve index topics.tsv -o out --candidates bm25-k1=0.9-b=2",
+        r"b: expected a number from 0 to 1, got 2",
+    ),
+    "two k1": (
+        "retrieve index topics.tsv -o out --candidates bm25-k1=1-b=1,rm3-k1=2-b=1",
+        r"--candidates: expected one k1 and b for all sources, got",
+    ),
+    "base of no kind": ("fit data.npz -o out --base bm25", r"--base: expected feature:NAME, run:FILE or model:FILE"),
     "base feature that is none": (
-        "train data.npz -o out --base feature:bm26",
+        "fit data.npz -o out --base feature:bm26",
         r"feature: expected a known name, got 'bm26'",
     ),
     "base run that is none": (
-        "train data.npz -o out --base run:none.run",
+        "fit data.npz -o out --base run:none.run",
         r"none\.run: expected a run file, got nothing",
     ),
     "base model that is none": (
-        "train data.npz -o out --base model:none",
+        "fit data.npz -o out --base model:none",
         r"none: expected a model file, got nothing",
     ),
     "base run of other queries": (
-        "train data.npz -o out --base run:bad/one.run",
+        "fit data.npz -o out --base run:bad/one.run",
         r"bad/one\.run: expected every query of the data, got none of query",
     ),
     "base given to a model": ("rank model.json data.npz -o out --base feature:1", r"--base: expected run:FILE here"),
@@ -316,13 +331,13 @@ CASES = {
         "retrieve index topics.tsv -o none/out",
         r"none: expected a folder to write into, got noth",
     ),
-    "model folder missing": ("train data.npz -o none/out -p n_estimators=1", r"none: expected a folder to write"),
+    "model folder missing": ("fit data.npz -o none/out -p n_estimators=1", r"none: expected a folder to write"),
     "output is a folder": (
         "retrieve index topics.tsv -o bad/folder",
         r"bad/folder: expected a file to write, got a fol",
     ),
     "model is a folder": (
-        "train data.npz -o bad/folder -p n_estimators=1",
+        "fit data.npz -o bad/folder -p n_estimators=1",
         r"bad/folder: expected a file to write, got a folder",
     ),
     "output below a file": (
@@ -361,15 +376,15 @@ CHILD = r"child\.json: learned\.forest\.left\[0\]: expected [^\n]*, got 1000000.
 CASES |= {
     "damaged model, rank": ("rank bad/child.json data.npz -o out", CHILD),
     "damaged model, rerank": ("rerank index bad/child.json topics.tsv -o out", CHILD),
-    "damaged model, base": ("train data.npz --base model:bad/child.json -o out", CHILD),
-    "damaged model, evaluate": (
-        "evaluate qrels.txt bm25.run --topics topics.tsv --model bad/child.json --html out",
+    "damaged model, base": ("fit data.npz --base model:bad/child.json -o out", CHILD),
+    "damaged model, report": (
+        "report qrels.txt bm25.run --topics topics.tsv --model bad/child.json -o out.html",
         CHILD,
     ),
     "nested model": ("rank bad/deep.json data.npz -o out", r"deep\.json: expected a model file .*nested too deep"),
     "endless number": ("rank bad/digits.json data.npz -o out", r"digits\.json: .* got a number of thousands of"),
-    "infinite feature": ("train bad/infinite.npz -o out", r"infinite\.npz: expected finite features, .*got inf"),
-    "pickled data": ("train bad/pickled.npz -o out", r"pickled\.npz: .*got X of type object. Write the file anew"),
+    "infinite feature": ("fit bad/infinite.npz -o out", r"infinite\.npz: expected finite features, .*got inf"),
+    "pickled data": ("fit bad/pickled.npz -o out", r"pickled\.npz: .*got X of type object. Write the file anew"),
 }
 
 

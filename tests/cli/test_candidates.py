@@ -109,7 +109,7 @@ def test_study_of_a_union_can_be_replayed(command: Command, tmp_path: Path, inde
     assert done.code == 0
     model = rerank.read_model(f"{study}/lambdamart.fold0.model.json")
     assert "run.lsi.score" in model.feature_names_in_
-    assert command("experiment", "--replay", study).code == 0
+    assert command("replay", study).code == 0
 
 
 def test_study_of_a_union_learns_a_history(command: Command, tmp_path: Path, index: str) -> None:
@@ -145,7 +145,7 @@ def test_union_with_a_history_serves_a_model(command: Command, own_index: Path, 
     data, model = f"{tmp_path}/data.npz", f"{tmp_path}/model.json"
     named = [f"--run={name}={tmp_path}/parts/{name}.run" for name in ("bm25", "history")]
     assert command("features", index, "topics.tsv", out, "--qrels", "qrels.txt", "-o", data, *named).code == 0
-    assert command("train", data, "-o", model, *SMALL).code == 0
+    assert command("fit", data, "-o", model, *SMALL).code == 0
     again = f"{tmp_path}/again.run"
     assert command("rerank", index, model, "topics.tsv", "-o", again).code == 0
     written = rerank.read_run(again)

@@ -41,7 +41,7 @@ def test_explain_prints_words_and_a_table(command: Command, documents: list[str]
 
 def test_explain_names_the_base_of_a_warm_start(command: Command, documents: list[str], tmp_path: Path) -> None:
     model = f"{tmp_path}/warm.json"
-    assert command("train", "data.npz", "-o", model, "--base", "run:bm25.run", *SMALL).code == 0
+    assert command("fit", "data.npz", "-o", model, "--base", "run:bm25.run", *SMALL).code == 0
     done = command(f"explain index {model} topics.tsv --query q1 --documents {documents[0]} -k 30")
     assert done.code == 0
     assert f"{documents[0]} is " in done.out
@@ -63,7 +63,7 @@ def test_explain_refuses_in_one_line(
     arguments: str, message: str, command: Command, world: Path, documents: list[str]
 ) -> None:
     if "net.json" in arguments:
-        trained = command("train data.npz -o net.json --ranker ranknet -p n_epochs=1 -p hidden_units=2")
+        trained = command("fit data.npz -o net.json --ranker ranknet -p n_epochs=1 -p hidden_units=2")
         assert trained.code == 0, trained.err
     stored = json.loads((world / "model.json").read_text())
     (world / "bare.json").write_text(json.dumps({**stored, "recipe": None}))

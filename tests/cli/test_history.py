@@ -38,7 +38,7 @@ def test_history_goes_from_learning_to_reranking(command: Command, index: str, t
     with rerank.Index.open("index", history=history) as bound:
         same = bound.features(rerank.read_run("bm25.run"), rerank.read_topics("topics.tsv"))
     np.testing.assert_array_equal(found.X, same.X)
-    assert command("train", data, "-o", model, *SMALL).code == 0
+    assert command("fit", data, "-o", model, *SMALL).code == 0
     assert command("rank", model, data, "-o", out).code == 0
     assert command("rerank", index, model, "topics.tsv", "-o", out, "--run", "bm25.run").code == 0
     direct = rerank.read_model(model).rank(found)
@@ -52,7 +52,7 @@ def test_history_goes_from_learning_to_reranking(command: Command, index: str, t
 def test_models_are_not_applied_without_their_history(command: Command, index: str, tmp_path: Path) -> None:
     data, model, out = (str(tmp_path / name) for name in ("d.npz", "m.json", "out.run"))
     command("features", index, "topics.tsv", "bm25.run", "-o", data, "--qrels", "qrels.txt")
-    command("train", data, "-o", model, *SMALL)
+    command("fit", data, "-o", model, *SMALL)
     checksum = rerank.read_history(f"{index}/rerank-resources/history.npz").checksum
     command("history", index, "topics.tsv", "qrels.txt", "--folds", "3")
     other = rerank.read_history(f"{index}/rerank-resources/history.npz").checksum
@@ -138,7 +138,7 @@ def test_study_learns_a_history_for_each_fold(command: Command, tmp_path: Path) 
         folds = dict(row.split("\t") for row in Path(study, "folds.tsv").read_text().splitlines())
         training = {name for name, of_query in folds.items() if int(of_query) == (fold + 2) % 3}
         assert set(learned.judged.query_ids.tolist()) == training
-    done = command("experiment", "--replay", study, "-o", again)
+    done = command("replay", study, "-o", again)
     assert done.code == 0
     recipe = tmp_path / "recipe.toml"
     recipe.write_text('families = ["letor"]\n')

@@ -73,7 +73,7 @@ def test_process_says_done_or_whose_fault_it_is(program: list[str], world: Path)
     for arguments, message in (
         (["evaluate", "qrels.txt", "none.run"], "none.run: expected a run file, got nothing there. Check the path."),
         (["retrieve", "none", "topics.tsv", "-o", "out"], "none: expected a folder with a Lucene index, got nothing"),
-        (["train", "data.npz", "-o", "out", "--metric", "ndgc"], "measure: expected a known name, got 'ndgc'"),
+        (["fit", "data.npz", "-o", "out", "--metric", "ndgc"], "measure: expected a known name, got 'ndgc'"),
     ):
         bad = _run([*program, *arguments], world)
         assert (bad.returncode, bad.stdout) == (2, "")
@@ -174,7 +174,7 @@ def test_ctrl_c_leaves_no_half_model(world: Path, tmp_path: Path) -> None:
     arguments = [
         SCRIPT,
         "-q",
-        "train",
+        "fit",
         "data.npz",
         "-o",
         "model.json",
@@ -189,7 +189,7 @@ def test_ctrl_c_leaves_no_half_model(world: Path, tmp_path: Path) -> None:
 
 def test_kernels_compile_once_on_a_machine_and_this_is_said(world: Path, tmp_path: Path) -> None:
     message = "rerank: compiling kernels, once on this machine (up to a minute) ...\n"
-    arguments = [SCRIPT, "train", "data.npz", "-o", str(tmp_path / "m.json"), *SMALL]
+    arguments = [SCRIPT, "fit", "data.npz", "-o", str(tmp_path / "m.json"), *SMALL]
     first = _run(arguments, world, NUMBA_CACHE_DIR=str(tmp_path / "cache"))
     compiled = {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").rglob("*.nb[ci]")}
     second = _run(arguments, world, NUMBA_CACHE_DIR=str(tmp_path / "cache"))

@@ -31,7 +31,7 @@ def test_recipe_travels_in_data_and_model_and_is_applied_as_stored(command: Comm
     )
     made = command(f"-q features index topics.tsv bm25.run --qrels qrels.txt --recipe {recipe} -o {data}")
     assert (made.code, made.err) == (0, "")
-    assert command("-q", "train", str(data), "-o", str(model), *SMALL).code == 0
+    assert command("-q", "fit", str(data), "-o", str(model), *SMALL).code == 0
     stored = json.loads(model.read_text())
     assert stored["feature_names"] == ["bm25.title", "run.score"]
     assert (stored["recipe"]["bm25_k1"], stored["recipe"]["normalisation"]) == (1.7, {"run.*": "zscore"})
@@ -57,7 +57,7 @@ def test_function_is_loaded_from_a_file_and_named_where_it_is_missing(command: C
     line = f"-q features index topics.tsv bm25.run --qrels qrels.txt --functions {own} -o {data}"
     assert command(line).code == 0
     assert "first.title" in rerank.read_data(data).feature_names
-    assert command("-q", "train", str(data), "-o", str(model), *SMALL).code == 0
+    assert command("-q", "fit", str(data), "-o", str(model), *SMALL).code == 0
     assert command(f"-q rerank index {model} topics.tsv -o {run} --functions {own}").code == 0
     functions().clear()  # type: ignore[attr-defined]
     done = command(f"-q rerank index {model} topics.tsv -o {run}")

@@ -25,9 +25,9 @@ def models(world: Path) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(world)
         for line in (
-            "retrieve index topics.tsv -o b.run -k 30 --k1 2.5",
+            "retrieve index topics.tsv -o b.run -k 30 --candidates bm25-k1=2.5-b=0.4",
             "features index topics.tsv b.run -o b.npz --qrels qrels.txt",
-            f"train b.npz --base run:b.run -o warm.json {' '.join(SMALL)}",
+            f"fit b.npz --base run:b.run -o warm.json {' '.join(SMALL)}",
         ):
             assert run(["-q", *line.split()]) == 0
         text = (world / "b.run").read_text().replace("bm25-k1=2.5-b=0.4", "Anserini")
@@ -54,8 +54,8 @@ def test_rerank_without_a_run_retrieves_with_the_models_own_parameters(command: 
     [
         ("rank warm.json data.npz", "data.npz"),
         ("rerank index warm.json topics.tsv --run bm25.run", "bm25.run"),
-        (f"train b.npz --base run:b.run --validate data.npz {' '.join(SMALL)}", "data.npz"),
-        (f"train data.npz --base model:warm.json {' '.join(SMALL)}", "data.npz"),
+        (f"fit b.npz --base run:b.run --validate data.npz {' '.join(SMALL)}", "data.npz"),
+        (f"fit data.npz --base model:warm.json {' '.join(SMALL)}", "data.npz"),
     ],
 )
 def test_candidates_of_other_parameters_are_refused(
@@ -83,7 +83,7 @@ def test_candidates_of_an_unknown_retriever_are_taken_and_said_once(command: Com
 
 
 def test_training_from_an_unknown_retriever_says_so(command: Command, models: Path, tmp_path: Path) -> None:
-    done = command(f"train tag.npz --base run:tag.run -o {tmp_path}/m.json {' '.join(SMALL)}")
+    done = command(f"fit tag.npz --base run:tag.run -o {tmp_path}/m.json {' '.join(SMALL)}")
     assert done.code == 0
     assert "base: what retrieved the run is unknown (tag Anserini); apply the model to candidates" in done.err
     assert str(rerank.read_model(tmp_path / "m.json").retriever_) == "Anserini"

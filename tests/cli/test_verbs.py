@@ -61,13 +61,16 @@ def test_parameters_of_a_ranker_are_listed_with_default_accepted_values_and_help
         assert name in ELSEWHERE or not each.accepts or f"Accepted: {each.accepts}." in told
 
 
-@pytest.mark.parametrize("verb", ["train", "experiment"])
+@pytest.mark.parametrize("verb", VERBS)
 def test_help_fits_a_screen(verb: str, command: Command) -> None:
     assert command(f"{verb} -h").out.count("\n") <= 50
+    declared = cli.get_command(click.Context(cli), verb)
+    assert declared is not None
+    assert sum(isinstance(each, click.Option) for each in declared.params) <= 14
 
 
 def test_training_that_learns_nothing_says_so(command: Command, tmp_path: Path) -> None:
-    done = command("train", "data.npz", "-o", str(tmp_path / "model.json"), "-p", "min_child_samples=1000000")
+    done = command("fit", "data.npz", "-o", str(tmp_path / "model.json"), "-p", "min_child_samples=1000000")
     assert done.code == 0
     assert "rerank: lambdamart: expected to learn from the data, got no split in" in done.err
 
@@ -76,7 +79,7 @@ def test_parameters_reach_the_model(command: Command, world: Path, tmp_path: Pat
     given = {"learning_rate": 0.3, "num_leaves": 3, "normalize": False, "random_state": 7, "n_estimators": 2}
     given |= {"split": "least-squares", "sigma": 2.0}
     texts = [word for name, value in given.items() for word in ("-p", f"{name}={value}")]
-    done = command("train", "data.npz", "-o", str(tmp_path / "m.json"), "--metric", "nDCG@5", *texts)
+    done = command("fit", "data.npz", "-o", str(tmp_path / "m.json"), "--metric", "nDCG@5", *texts)
     assert done.code == 0
     model = rerank.read_model(tmp_path / "m.json")
     assert {name: model.get_params()[name] for name in given} == given
@@ -90,7 +93,7 @@ def test_every_ranker_trains_and_ranks(command: Command, tmp_path: Path, ranker:
     known = declared_parameters(ranker_class(ranker)).keys() - ELSEWHERE.keys()
     options = [word for name in small if name in known for word in ("-p", f"{name}={small[name]}")]
     model = str(tmp_path / "model.json")
-    assert command("train", "data.npz", "-o", model, "--ranker", ranker, "--base", "run:bm25.run", *options).code == 0
+    assert command("fit", "data.npz", "-o", model, "--ranker", ranker, "--base", "run:bm25.run", *options).code == 0
     assert command("rank", model, "data.npz", "-o", str(tmp_path / "out.run")).code == 0
     assert (tmp_path / "out.run").read_text().split()[-1] == ranker
 
@@ -98,7 +101,7 @@ def test_every_ranker_trains_and_ranks(command: Command, tmp_path: Path, ranker:
 @pytest.mark.parametrize("metric", ["AP", "ERR@20", "RR@10", "AUC"])
 def test_train_improves_the_metric_that_it_is_asked_for(metric: str, command: Command, tmp_path: Path) -> None:
     model, run = tmp_path / "m.json", tmp_path / "better.run"
-    assert command("train", "data.npz", "-o", str(model), "--metric", metric, *SMALL).code == 0
+    assert command("fit", "data.npz", "-o", str(model), "--metric", metric, *SMALL).code == 0
     assert command("rank", str(model), "data.npz", "-o", str(run)).code == 0
     figures = command("evaluate", "qrels.txt", "bm25.run", str(run), "-m", metric, "--format", "json")
     before, after = (result["mean"][metric] for result in json.loads(figures.out)["runs"].values())
@@ -132,17 +135,17 @@ def test_topics_without_hits_are_told_of(command: Command, world: Path, tmp_path
 
 def test_text_and_binary_data_train_the_same_model(command: Command, tmp_path: Path) -> None:
     for name in ("data.npz", "data.svm.gz"):
-        assert command("train", name, "-o", f"{tmp_path}/{name}.json", *SMALL).code == 0
+        assert command("fit", name, "-o", f"{tmp_path}/{name}.json", *SMALL).code == 0
     one, other = (json.loads((tmp_path / f"{name}.json").read_text()) for name in ("data.npz", "data.svm.gz"))
     assert one["learned"] == other["learned"]
 
 
 def test_train_says_what_came_of_it(command: Command, tmp_path: Path) -> None:
-    done = command("train", "data.npz", "-o", f"{tmp_path}/m.json", "--validate", "data.npz", *SMALL)
+    done = command("fit", "data.npz", "-o", f"{tmp_path}/m.json", "--validate", "data.npz", *SMALL)
     assert (done.code, done.out) == (0, "")
     assert f"rerank: {tmp_path}/m.json: " in done.err.splitlines()[-1]
     assert "nDCG@10 0." in done.err.splitlines()[-1]
-    assert command("-q", "train", "data.npz", "-o", f"{tmp_path}/m.json", *SMALL) == (0, "", "")
+    assert command("-q", "fit", "data.npz", "-o", f"{tmp_path}/m.json", *SMALL) == (0, "", "")
 
 
 def test_rank_and_rerank_give_the_same_run(command: Command) -> None:
@@ -159,7 +162,7 @@ def test_a_warm_start_is_applied_when_the_model_is(base: str, command: Command, 
     if base.startswith("feature:"):
         names = rerank.read_data(world / "data.npz").feature_names
         base = f"feature:{next(name for name in names if 'bm25' in name)}"
-    trained = command("train", "data.npz", "-o", f"{tmp_path}/m.json", "--base", base, *SMALL)
+    trained = command("fit", "data.npz", "-o", f"{tmp_path}/m.json", "--base", base, *SMALL)
     assert trained.code == 0, trained.err
     more = ["--base", base] if base == "run:dense.run" else []
     ranked = command("rank", f"{tmp_path}/m.json", "data.npz", "-o", "-", *more)
@@ -214,27 +217,27 @@ def test_evaluate_compares_with_the_baseline_that_is_named(command: Command, rer
     assert json.loads(alone.out)["runs"]["bm25.run"] == figures["runs"]["bm25.run"]
 
 
-def test_evaluate_tells_of_the_queries_that_changed(command: Command, reranked: str) -> None:
-    arguments = f"evaluate qrels.txt bm25.run {reranked} -m nDCG@10 --changes 1 --topics topics.tsv"
+def test_report_tells_of_the_queries_that_changed(command: Command, reranked: str, tmp_path: Path) -> None:
+    arguments = f"report qrels.txt bm25.run {reranked} -m nDCG@10 --changes 1 --topics topics.tsv"
     told = command(f"{arguments} --corpus corpus.jsonl")
     assert (told.code, told.err) == (0, "")
     (change,) = [line for line in told.out.splitlines() if line.startswith(f"{reranked}, nDCG@10 -")]
     assert "label  rank" in told.out
-    stored = json.loads(command(f"{arguments} --format json").out)["changes"]
+    assert told.out.startswith(command(f"evaluate qrels.txt bm25.run {reranked} -m nDCG@10").out)
+    assert command(f"{arguments} -o {tmp_path}/changes.json") == (0, "", "")
+    stored = json.loads((tmp_path / "changes.json").read_text())["changes"]
     assert any(f"query {query['query_id']}: {query['text']}" in change for query in stored)
 
 
-def test_evaluate_writes_a_page_beside_its_table(command: Command, reranked: str, tmp_path: Path) -> None:
-    trained = command("train", "data.npz", "-o", f"{tmp_path}/a.model.json", "--validate", "data.npz", *SMALL)
+def test_report_writes_a_page(command: Command, reranked: str, tmp_path: Path) -> None:
+    trained = command("fit", "data.npz", "-o", f"{tmp_path}/a.model.json", "--validate", "data.npz", *SMALL)
     assert trained.code == 0
-    arguments = f"evaluate qrels.txt bm25.run {reranked} -m nDCG@10 -m AP"
-    more = f"--topics topics.tsv --corpus corpus.jsonl --model {tmp_path} --title Two&more --html {tmp_path}/page.html"
-    done = command(f"{arguments} {more}")
-    assert (done.code, done.err) == (0, "")
-    assert done.out == command(arguments).out
+    arguments = f"qrels.txt bm25.run {reranked} -m nDCG@10 -m AP"
+    more = f"--topics topics.tsv --corpus corpus.jsonl --model {tmp_path} --title Two&more -o {tmp_path}/page.html"
+    assert command(f"report {arguments} {more}") == (0, "", "")
     page = (tmp_path / "page.html").read_text("utf8")
     assert "<h1>Two&amp;more</h1>" in page
-    figures = json.loads(command(f"{arguments} --format json").out)
+    figures = json.loads(command(f"evaluate {arguments} --format json").out)
     for run in figures["runs"].values():
         assert all(f"{value:.4f}" in page for value in run["mean"].values())
     assert "Importance of features in a:" in page
@@ -245,7 +248,7 @@ def test_choices_of_a_comparison_are_those_there_are() -> None:
     options = {option.name: option for option in cli.get_command(None, "evaluate").params}  # type: ignore[union-attr,arg-type]
     assert tuple(options["test"].type.choices) == tuple(TESTS)
     assert tuple(options["correction"].type.choices) == tuple(CORRECTIONS)
-    assert (options["samples"].default, options["test"].default) == (SAMPLES, DEFAULT_TEST)
+    assert (options["samples"].default, options["test"].default) == (f"{SAMPLES}:0", DEFAULT_TEST)
     assert options["correction"].default == DEFAULT_CORRECTION
     assert options["form"].type.choices == FORMATS
 
@@ -253,19 +256,18 @@ def test_choices_of_a_comparison_are_those_there_are() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("bm25.run --changes 2", "--changes: expected a run to compare with, got none"),
-        ("bm25.run turned.run --changes 2 --format tsv", "--changes: expected --format table or json, got tsv"),
-        ("bm25.run turned.run --topics topics.tsv", "--topics: expected --changes N or --html FILE with it"),
-        ("bm25.run --model model.json", "--model: expected --html FILE with it"),
-        ("bm25.run --model qrels.txt --html -", "qrels.txt:1: expected a model file"),
-        ("bm25.run --model . --html -", "model.json"),
+        ("bm25.run --model model.json", "--model: expected a page with it, got -. Write -o FILE.html"),
+        ("bm25.run --title x -o x.json", "--title: expected a page with it, got x.json"),
+        ("bm25.run --model qrels.txt -o page.html", "qrels.txt:1: expected a model file"),
+        ("bm25.run --model . -o page.html", "model.json"),
         ("bm25.run --samples 5", "5 is not in the range x>=100"),
-        ("bm25.run --html nowhere/page.html", "nowhere: expected a folder to write into"),
+        ("bm25.run --samples 500:-1", "-1 is not in the range x>=0"),
+        ("bm25.run -o nowhere/page.html", "nowhere: expected a folder to write into"),
         ("bm25.run nowhere.run", "nowhere.run: expected a run file"),
     ],
 )
 def test_comparisons_that_cannot_be_are_refused(arguments: str, message: str, command: Command, reranked: str) -> None:
-    done = command(f"evaluate qrels.txt {arguments}")
+    done = command(f"report qrels.txt {arguments}")
     assert done.code == 2
     assert message in done.err
     assert done.err.count("\n") == 1
@@ -313,7 +315,7 @@ def test_features_take_other_runs_and_rerank_asks_for_them(command: Command, wor
     assert done.code == 0
     result = rerank.read_data(data)
     np.testing.assert_array_equal(result.column("run.a.rank"), result.column("run.rank"))
-    assert command("train", data, "-o", model, *SMALL).code == 0
+    assert command("fit", data, "-o", model, *SMALL).code == 0
     refused = command("rerank", "index", model, "topics.tsv", "-o", out, "--run", "bm25.run")
     assert refused.code == 2
     assert "got none called 'a'. Give it, e.g. --run a=FILE" in refused.err

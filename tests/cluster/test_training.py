@@ -109,7 +109,7 @@ def test_the_command_writes_the_model_of_local_training(
     monkeypatch.chdir(folder)
     small = ["-p", "n_estimators=4", "-p", "num_leaves=5", "-p", "min_child_samples=5", "--validate", "data.npz"]
     for name, option in (("local", []), ("cluster", ["--cluster", "local:2"])):
-        assert command(["-q", "train", "data.npz", "-o", str(tmp_path / f"{name}.json"), *small, *option]) == 0
+        assert command(["-q", "fit", "data.npz", "-o", str(tmp_path / f"{name}.json"), *small, *option]) == 0
     assert (tmp_path / "local.json").read_bytes() == (tmp_path / "cluster.json").read_bytes()
 
 

@@ -38,7 +38,7 @@ def test_export_and_import_keep_the_run(folder: Path) -> None:
 def test_import_serves_as_a_base(folder: Path) -> None:
     assert run(["export", "model.json", "--to", "lightgbm", "-o", "theirs"]) == 0
     assert run(["import", "theirs", "-o", "again.json"]) == 0
-    assert run(["train", "data.npz", "--base", "model:again.json", "-p", "n_estimators=2", "-o", "warmer.json"]) == 0
+    assert run(["fit", "data.npz", "--base", "model:again.json", "-p", "n_estimators=2", "-o", "warmer.json"]) == 0
     data = rerank.read_data("data.npz")
     model = rerank.read_model("warmer.json")
     assert np.ptp(model.predict(data) - rerank.read_model("model.json").predict(data)) > 0

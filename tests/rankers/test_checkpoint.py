@@ -185,7 +185,7 @@ def test_well_formed_checkpoint_that_is_wrong_is_refused(unfinished: Path, train
 def test_checkpoint_that_cannot_be_written_is_refused_before_training(train, tmp_path) -> None:
     with pytest.raises(RerankError, match="expected a folder to write into"):
         ranker_class("mart")(**SMALL).fit(train, training=TrainingOptions(checkpoint=tmp_path / "none" / "state"))
-    with pytest.raises(FileFormatError, match="expected a checkpoint of `rerank train`, got a folder"):
+    with pytest.raises(FileFormatError, match="expected a checkpoint of `rerank fit`, got a folder"):
         ranker_class("mart")(**SMALL).fit(train, training=TrainingOptions(checkpoint=tmp_path))
     with pytest.raises(InvalidInputError, match="expected seconds of at least 0"):
         Checkpoint(tmp_path / "state", -1.0)
